@@ -1,0 +1,11 @@
+//! All arithmetic of time: units, the game clock, deadline stores, ticks, pacing.
+//!
+//! Times are handed in. This crate never reads a clock, starts a thread, or knows of a game.
+
+pub mod clock;
+pub mod game_clock;
+pub mod units;
+
+pub use clock::{Clock, ManualClock};
+pub use game_clock::GameClock;
+pub use units::{Frequency, FrequencyError, GameSpan, GameTime, NANOS, RealSpan, RealTime};

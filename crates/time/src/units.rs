@@ -1,0 +1,322 @@
+//! The two times and their spans, as types that cannot be mixed up.
+//!
+//! Real time is counted in nanoseconds of the monotonic clock, game time in billionths of a unit
+//! (*nanounits*, `nu`). In `d` nanoseconds at `f` units a second the game moves `d · f` nanounits: an
+//! integer, so that reading the game clock and changing its speed never round (R-X-2).
+//!
+//! Conversions between the two live in [`crate::game_clock`]; nothing here knows a clock.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
+
+use serde::{Deserialize, Serialize};
+
+/// Nanoseconds in a second, and nanounits in a unit: the two scales are the same on purpose.
+pub const NANOS: i64 = 1_000_000_000;
+
+/// An instant of the monotonic clock: nanoseconds since an origin that the shell chose (R-X-1).
+///
+/// The range is ±292 years around the origin, so that nothing wraps within a century (R-X-8).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+pub struct RealTime(i64);
+
+/// A length of real time in nanoseconds; may be negative.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+pub struct RealSpan(i64);
+
+/// An instant of the game clock: nanounits since the world began.
+///
+/// 128 bits never end: 64 would overflow after 5 hours at a million units a second.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+pub struct GameTime(i128);
+
+/// A length of game time in nanounits; may be negative.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+pub struct GameSpan(i128);
+
+/// Units of game time per second of real time: 1 to [`Frequency::MAX`] (R-000-3, R-000-4).
+///
+/// A pause is not a frequency; see [`crate::game_clock::GameClock::pause`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(try_from = "u32", into = "u32")]
+pub struct Frequency(NonZeroU32);
+
+/// Why a number is not a frequency (R-000-35).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a frequency is a whole number from 1 to {max}, not {asked}", max = Frequency::MAX)]
+pub struct FrequencyError {
+    /// The number that was refused.
+    pub asked: u64,
+}
+
+impl RealTime {
+    /// The origin that the shell chose.
+    pub const ZERO: Self = Self(0);
+    /// Later than any instant that can be reached.
+    pub const MAX: Self = Self(i64::MAX);
+
+    /// The instant `nanos` nanoseconds after the origin.
+    pub const fn from_nanos(nanos: i64) -> Self {
+        Self(nanos)
+    }
+
+    /// Nanoseconds since the origin.
+    pub const fn as_nanos(self) -> i64 {
+        self.0
+    }
+
+    /// The span from `earlier` to `self`, zero if `earlier` is in fact later.
+    pub fn since(self, earlier: Self) -> RealSpan {
+        RealSpan(self.0.saturating_sub(earlier.0).max(0))
+    }
+
+    /// `self + span`, stopping at the ends of the range instead of wrapping.
+    pub const fn saturating_add(self, span: RealSpan) -> Self {
+        Self(self.0.saturating_add(span.0))
+    }
+}
+
+impl RealSpan {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+    /// Longer than any wait that ends.
+    pub const MAX: Self = Self(i64::MAX);
+
+    /// A span of `nanos` nanoseconds.
+    pub const fn from_nanos(nanos: i64) -> Self {
+        Self(nanos)
+    }
+
+    /// A span of `micros` microseconds; saturates at ±292 years.
+    pub const fn from_micros(micros: i64) -> Self {
+        Self(micros.saturating_mul(1_000))
+    }
+
+    /// A span of `millis` milliseconds; saturates at ±292 years.
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis.saturating_mul(1_000_000))
+    }
+
+    /// A span of `secs` seconds; saturates at ±292 years.
+    pub const fn from_secs(secs: i64) -> Self {
+        Self(secs.saturating_mul(NANOS))
+    }
+
+    /// Whole nanoseconds.
+    pub const fn as_nanos(self) -> i64 {
+        self.0
+    }
+
+    /// Seconds as a float, for display and for variable-step animation only.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / NANOS as f64
+    }
+
+    /// Milliseconds as a float, for display only.
+    pub fn as_millis_f64(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+
+    /// The same span for the standard library; negative spans become zero.
+    pub fn to_std(self) -> std::time::Duration {
+        std::time::Duration::from_nanos(self.0.max(0) as u64)
+    }
+
+    /// The span of a standard duration; saturates at 292 years.
+    pub fn from_std(duration: std::time::Duration) -> Self {
+        Self(i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX))
+    }
+}
+
+impl GameTime {
+    /// The moment the world began.
+    pub const ZERO: Self = Self(0);
+
+    /// The moment `nanounits` billionths of a unit after the world began.
+    pub const fn from_nanounits(nanounits: i128) -> Self {
+        Self(nanounits)
+    }
+
+    /// The moment `units` whole units after the world began.
+    pub const fn from_units(units: i64) -> Self {
+        Self(units as i128 * NANOS as i128)
+    }
+
+    /// Billionths of a unit since the world began.
+    pub const fn as_nanounits(self) -> i128 {
+        self.0
+    }
+
+    /// Whole units since the world began, rounded down.
+    pub const fn whole_units(self) -> i128 {
+        self.0.div_euclid(NANOS as i128)
+    }
+
+    /// Billionths of a unit past the last whole unit, `0..1_000_000_000`.
+    pub const fn unit_fraction_nu(self) -> u32 {
+        self.0.rem_euclid(NANOS as i128) as u32
+    }
+
+    /// Units as a float, for display and interpolation only; the game never reads it back.
+    pub fn as_units_f64(self) -> f64 {
+        self.whole_units() as f64 + f64::from(self.unit_fraction_nu()) / NANOS as f64
+    }
+}
+
+impl GameSpan {
+    /// No game time at all.
+    pub const ZERO: Self = Self(0);
+
+    /// A span of `nanounits` billionths of a unit.
+    pub const fn from_nanounits(nanounits: i128) -> Self {
+        Self(nanounits)
+    }
+
+    /// A span of whole units (R-000-3).
+    pub const fn from_units(units: i64) -> Self {
+        Self(units as i128 * NANOS as i128)
+    }
+
+    /// Billionths of a unit.
+    pub const fn as_nanounits(self) -> i128 {
+        self.0
+    }
+
+    /// Units as a float, for display and interpolation only.
+    pub fn as_units_f64(self) -> f64 {
+        self.0 as f64 / NANOS as f64
+    }
+}
+
+impl Frequency {
+    /// The highest frequency: a unit is then a microsecond.
+    pub const MAX: u32 = 1_000_000;
+
+    /// Checks that `hertz` lies in `1..=1_000_000`.
+    pub fn new(hertz: u64) -> Result<Self, FrequencyError> {
+        u32::try_from(hertz)
+            .ok()
+            .filter(|&hertz| hertz <= Self::MAX)
+            .and_then(NonZeroU32::new)
+            .map(Self)
+            .ok_or(FrequencyError { asked: hertz })
+    }
+
+    /// Units per second.
+    pub const fn get(self) -> u32 {
+        self.0.get()
+    }
+}
+
+impl TryFrom<u32> for Frequency {
+    type Error = FrequencyError;
+
+    fn try_from(hertz: u32) -> Result<Self, FrequencyError> {
+        Self::new(u64::from(hertz))
+    }
+}
+
+impl From<Frequency> for u32 {
+    fn from(frequency: Frequency) -> u32 {
+        frequency.get()
+    }
+}
+
+impl fmt::Display for Frequency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.get().fmt(f)
+    }
+}
+
+impl fmt::Debug for RealTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ns", self.0)
+    }
+}
+
+impl fmt::Debug for RealSpan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ns", self.0)
+    }
+}
+
+impl fmt::Debug for GameTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:09} u", self.whole_units(), self.unit_fraction_nu())
+    }
+}
+
+impl fmt::Debug for GameSpan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        let nanounits = self.0.unsigned_abs();
+        write!(f, "{sign}{}.{:09} u", nanounits / NANOS as u128, nanounits % NANOS as u128)
+    }
+}
+
+/// An instant and its span add and subtract as one expects; overflow is an inside mistake and stops.
+macro_rules! instant_and_span {
+    ($instant:ident, $span:ident, $scalar:ty) => {
+        impl Add<$span> for $instant {
+            type Output = $instant;
+            fn add(self, span: $span) -> $instant {
+                $instant(self.0 + span.0)
+            }
+        }
+        impl Sub<$span> for $instant {
+            type Output = $instant;
+            fn sub(self, span: $span) -> $instant {
+                $instant(self.0 - span.0)
+            }
+        }
+        impl Sub for $instant {
+            type Output = $span;
+            fn sub(self, earlier: $instant) -> $span {
+                $span(self.0 - earlier.0)
+            }
+        }
+        impl AddAssign<$span> for $instant {
+            fn add_assign(&mut self, span: $span) {
+                self.0 += span.0;
+            }
+        }
+        impl Add for $span {
+            type Output = $span;
+            fn add(self, other: $span) -> $span {
+                $span(self.0 + other.0)
+            }
+        }
+        impl Sub for $span {
+            type Output = $span;
+            fn sub(self, other: $span) -> $span {
+                $span(self.0 - other.0)
+            }
+        }
+        impl AddAssign for $span {
+            fn add_assign(&mut self, other: $span) {
+                self.0 += other.0;
+            }
+        }
+        impl SubAssign for $span {
+            fn sub_assign(&mut self, other: $span) {
+                self.0 -= other.0;
+            }
+        }
+        impl Neg for $span {
+            type Output = $span;
+            fn neg(self) -> $span {
+                $span(-self.0)
+            }
+        }
+        impl Mul<$scalar> for $span {
+            type Output = $span;
+            fn mul(self, factor: $scalar) -> $span {
+                $span(self.0 * factor)
+            }
+        }
+    };
+}
+
+instant_and_span!(RealTime, RealSpan, i64);
+instant_and_span!(GameTime, GameSpan, i128);
