@@ -25,7 +25,9 @@ pub struct ManualClock {
 impl ManualClock {
     /// A clock that shows `now`.
     pub fn starting_at(now: RealTime) -> Self {
-        Self { now: Rc::new(Cell::new(now)) }
+        Self {
+            now: Rc::new(Cell::new(now)),
+        }
     }
 
     /// Moves the hands forward by `span`.

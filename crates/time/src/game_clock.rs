@@ -22,7 +22,12 @@ pub struct GameClock {
 impl GameClock {
     /// A clock that shows `game` at `real` and moves at `frequency`.
     pub fn new(real: RealTime, game: GameTime, frequency: Frequency) -> Self {
-        Self { real_anchor: real, game_anchor: game, frequency, paused: false }
+        Self {
+            real_anchor: real,
+            game_anchor: game,
+            frequency,
+            paused: false,
+        }
     }
 
     /// Game time at `real`. Readings before the anchor show the anchor: the clock never goes back.
@@ -51,7 +56,10 @@ impl GameClock {
             Err(_) => remaining_nu.div_ceil(u128::from(self.frequency.get())),
         };
         let wait_ns = i64::try_from(wait_ns).ok()?;
-        self.real_anchor.as_nanos().checked_add(wait_ns).map(RealTime::from_nanos)
+        self.real_anchor
+            .as_nanos()
+            .checked_add(wait_ns)
+            .map(RealTime::from_nanos)
     }
 
     /// Changes the speed at `real`, in O(1) and without losing a fraction (R-000-33, R-000-34).

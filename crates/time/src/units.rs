@@ -251,7 +251,12 @@ impl fmt::Debug for GameSpan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.0 < 0 { "-" } else { "" };
         let nanounits = self.0.unsigned_abs();
-        write!(f, "{sign}{}.{:09} u", nanounits / NANOS as u128, nanounits % NANOS as u128)
+        write!(
+            f,
+            "{sign}{}.{:09} u",
+            nanounits / NANOS as u128,
+            nanounits % NANOS as u128
+        )
     }
 }
 
