@@ -1,1 +1,19 @@
-//! Placeholder of the first commit; see docs/architecture.md.
+//! The nouns that both sides speak: ids, positions, directions, resources, levels, commands.
+//!
+//! No rules (those are `trantor-game`) and no bytes (those are `trantor-protocol`): only what the words mean.
+
+pub mod agent;
+pub mod command;
+pub mod grid;
+pub mod ids;
+pub mod level;
+pub mod resource;
+pub mod sight;
+
+pub use agent::AgentView;
+pub use command::{Command, CommandKind};
+pub use grid::{Direction, MapSize, Tile, Turn};
+pub use ids::{AgentId, EggId, TeamId};
+pub use level::{Level, Requirement};
+pub use resource::{Counts, Resource};
+pub use sight::Sight;

@@ -1,0 +1,119 @@
+//! All that may change a game from outside, as one closed enum.
+//!
+//! An input carries no time of its own: whoever hands it in stamps it, and the stamp (deadlines fired so far,
+//! game time) goes into the journal with it. Nothing else can reach the world, so the inputs alone replay it.
+
+use serde::{Deserialize, Serialize};
+use trantor_model::{AgentId, Command, Counts, Direction, Level, Resource, TeamId, Tile};
+use trantor_time::Frequency;
+
+/// One thing that happened outside and that the game must know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum GameInput {
+    /// Somebody asks for a place in a team.
+    Join {
+        /// The team asked for.
+        team: TeamId,
+    },
+    /// An agent is gone: its peer left, or was let go.
+    Leave {
+        /// Who.
+        agent: AgentId,
+        /// Why; told to nobody but logs and viewers of our own.
+        cause: LeaveCause,
+    },
+    /// An agent asks for something; it waits its turn in the agent's queue (R-000-38, R-000-41).
+    Command {
+        /// Who.
+        agent: AgentId,
+        /// What.
+        command: Command,
+    },
+    /// Speed, pause and steps. They cannot change a game; they are recorded so that a replay can show them.
+    Pace(PaceChange),
+    /// An operator reaches into the world.
+    Admin(AdminAction),
+}
+
+/// Why an agent left without dying.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LeaveCause {
+    /// The peer closed its connection, or the connection broke.
+    Disconnected,
+    /// The server let it go: a limit was passed or an operator said so.
+    Dismissed,
+}
+
+/// A change in how game time follows real time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PaceChange {
+    /// New units per second.
+    Frequency(Frequency),
+    /// Game time stands still.
+    Paused,
+    /// Game time goes on.
+    Resumed,
+    /// While paused, game time was moved on.
+    Stepped,
+}
+
+/// What an operator may do to a world. Each is checked; one that does not fit changes nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AdminAction {
+    /// Puts an agent somewhere.
+    Teleport {
+        /// Who.
+        agent: AgentId,
+        /// Where to.
+        tile: Tile,
+        /// Where it then faces; `None` leaves it.
+        facing: Option<Direction>,
+    },
+    /// Gives an agent a level.
+    SetLevel {
+        /// Who.
+        agent: AgentId,
+        /// The level.
+        level: Level,
+    },
+    /// Sets how much of one thing an agent carries.
+    SetInventory {
+        /// Who.
+        agent: AgentId,
+        /// Of what.
+        resource: Resource,
+        /// How much.
+        count: u32,
+    },
+    /// Sets what lies on a tile.
+    SetGround {
+        /// Where.
+        tile: Tile,
+        /// All seven counts.
+        ground: Counts,
+    },
+    /// Ends an agent's life.
+    Kill {
+        /// Who.
+        agent: AgentId,
+    },
+    /// Lays an egg for a team.
+    LayEgg {
+        /// Whose.
+        team: TeamId,
+        /// Where.
+        tile: Tile,
+    },
+    /// Turns hunger off or on for everybody.
+    SetHunger {
+        /// Whether food is used up.
+        enabled: bool,
+    },
+    /// Turns the refill of the ground off or on.
+    SetRefill {
+        /// Whether resources are topped up.
+        enabled: bool,
+    },
+    /// The match's time is over: the leading team wins.
+    EndMatch,
+}

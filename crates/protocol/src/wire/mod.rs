@@ -1,0 +1,21 @@
+//! Our own protocol, for viewers: length-prefixed postcard frames after one line of text.
+//!
+//! ```text
+//! server  WELCOME\n                      as to everybody: one port for all
+//! viewer  TRANTOR\n                      from here on both sides speak frames
+//! viewer  ToServer::Hello                version, program
+//! server  ToClient::Hello | Refused      clock, ticks, map, teams; or a reason a person can read
+//! server  Snapshot* .. SnapshotEnd       the world in pieces, on credit
+//! server  TickBegin, Changes*, TickEnd   every tick in which somebody watches, numbered without gaps
+//! both    Probe, ProbeReply, Ack, Clock, Stats, requests and refusals at any time
+//! ```
+
+pub mod hello;
+pub mod to_client;
+pub mod to_server;
+
+pub use hello::{ClientHello, ServerHello, WIRE_VERSION, WIRE_WORD};
+pub use to_client::{
+    AgentState, Change, ClockAnchor, EggState, RitualState, ServerStats, SnapshotPart, TeamStats, ToClient,
+};
+pub use to_server::{StepKind, ToServer};

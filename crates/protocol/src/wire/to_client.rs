@@ -1,0 +1,305 @@
+//! What the server tells a viewer of ours.
+
+use serde::{Deserialize, Serialize};
+use trantor_model::{
+    AgentId, AgentView, CommandKind, Counts, Direction, EggId, Level, Resource, TeamId, Tile,
+};
+use trantor_time::{Frequency, GameTime};
+
+use super::hello::ServerHello;
+
+/// One message to a viewer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum ToClient {
+    /// The viewer is welcome.
+    Hello(ServerHello),
+    /// The viewer, or one of its requests, is not. The connection ends after a refused hello only.
+    Refused {
+        /// The number of the message refused (R-002-50).
+        number: u64,
+        /// What a person should read.
+        reason: String,
+    },
+    /// Answer to a probe (R-002-37).
+    ProbeReply {
+        /// As in the probe.
+        token: u64,
+        /// When the probe was read, in microseconds after the reference.
+        server_us: i64,
+    },
+    /// A piece of the world as it was at the tick that follows the last piece (R-000-48).
+    Snapshot(SnapshotPart),
+    /// All pieces were sent. From here on `Changes` keep the copy up to date.
+    SnapshotEnd {
+        /// The game time of the snapshot.
+        at: GameTime,
+    },
+    /// A tick begins; everything up to its end mark belongs to it (R-002-43).
+    TickBegin {
+        /// One more than the last.
+        number: u64,
+        /// Instants at which no tick ran, since the last one.
+        skipped: u64,
+    },
+    /// The tick is complete, and so is the copy (R-002-44).
+    TickEnd {
+        /// As in the begin mark.
+        number: u64,
+    },
+    /// Stream time, in microseconds after the reference; sent only where it would otherwise be wrong (R-002-47).
+    StreamTime {
+        /// Greater than any before.
+        instant_us: i64,
+    },
+    /// What happened, in order.
+    Changes {
+        /// When, in game time; never less than in the message before.
+        at: GameTime,
+        /// What.
+        changes: Vec<Change>,
+    },
+    /// All messages up to this number were processed, and their effects were sent before (R-002-51).
+    Ack {
+        /// Greater than any before.
+        number: u64,
+    },
+    /// Game time and speed. Sent with the hello, and at once after every change.
+    Clock(ClockAnchor),
+    /// Figures for the HUD, once a second.
+    Stats(ServerStats),
+    /// The server ends the connection, with a reason a person can read.
+    Goodbye {
+        /// What a person should read.
+        reason: String,
+    },
+}
+
+/// Game time as a function of real time: at `real_us` it was `game`, and it moves at `frequency` units a second.
+///
+/// Exact: the real instant is a whole microsecond, and the game time at it is given to the billionth of a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockAnchor {
+    /// Microseconds after the connection's reference.
+    pub real_us: i64,
+    /// What the game clock showed then.
+    pub game: GameTime,
+    /// Units a second, also while paused.
+    pub frequency: Frequency,
+    /// Whether game time stands still.
+    pub paused: bool,
+}
+
+/// A piece of the world. Each costs the receiver one credit (R-002-56).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum SnapshotPart {
+    /// What lies on a run of tiles.
+    Ground {
+        /// The first tile's place in the row-by-row list of all tiles.
+        first: u32,
+        /// Counts of as many tiles as there are entries.
+        tiles: Vec<Counts>,
+    },
+    /// Agents, with what each is doing.
+    Agents(Vec<AgentState>),
+    /// Eggs.
+    Eggs(Vec<EggState>),
+    /// Elevations under way.
+    Rituals(Vec<RitualState>),
+}
+
+/// An agent in a snapshot.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgentState {
+    /// What can be seen of it.
+    pub view: AgentView,
+    /// What it is doing, since when and until when.
+    pub action: Option<(CommandKind, GameTime, GameTime)>,
+    /// When the food being digested is used up; `None` where hunger is off.
+    pub food_ends: Option<GameTime>,
+}
+
+/// An egg in a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EggState {
+    /// Its number.
+    pub egg: EggId,
+    /// Whose place it is.
+    pub team: TeamId,
+    /// Where it lies.
+    pub tile: Tile,
+}
+
+/// An elevation under way in a snapshot.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RitualState {
+    /// Where.
+    pub tile: Tile,
+    /// The level before it.
+    pub level: Level,
+    /// Who is held by it.
+    pub participants: Vec<AgentId>,
+    /// When it began.
+    pub start: GameTime,
+    /// When it will end.
+    pub end: GameTime,
+}
+
+/// One change of the world, as a viewer sees it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Change {
+    /// An agent hatched from an egg.
+    Joined {
+        /// As it is born.
+        agent: AgentView,
+        /// The egg, gone now.
+        egg: EggId,
+        /// When its first food is used up; `None` where hunger is off.
+        food_ends: Option<GameTime>,
+    },
+    /// An agent died.
+    Died {
+        /// Who.
+        agent: AgentId,
+    },
+    /// An agent left.
+    Left {
+        /// Who.
+        agent: AgentId,
+    },
+    /// An agent began something; until `end` it can be drawn on its way.
+    ActionStarted {
+        /// Who.
+        agent: AgentId,
+        /// What.
+        kind: CommandKind,
+        /// When it began, nominally.
+        start: GameTime,
+        /// When it will end.
+        end: GameTime,
+    },
+    /// An agent stands or faces elsewhere.
+    Moved {
+        /// Who.
+        agent: AgentId,
+        /// Where it stands.
+        tile: Tile,
+        /// Where it faces.
+        facing: Direction,
+        /// Whether it was pushed or placed there rather than having walked or turned.
+        forced: bool,
+    },
+    /// An agent picked up (`taken`) or put down one of a resource.
+    Carried {
+        /// Who.
+        agent: AgentId,
+        /// What.
+        resource: Resource,
+        /// Picked up, or else put down.
+        taken: bool,
+        /// What it carries now.
+        inventory: Counts,
+        /// What lies on its tile now.
+        ground: Counts,
+    },
+    /// What an agent carries changed otherwise: it ate, or an operator said so.
+    Inventory {
+        /// Who.
+        agent: AgentId,
+        /// What it carries now.
+        inventory: Counts,
+        /// When the food being digested is used up; `None` where hunger is off.
+        food_ends: Option<GameTime>,
+    },
+    /// An agent spoke.
+    Said {
+        /// Who.
+        agent: AgentId,
+        /// What; cut after 256 bytes.
+        text: Vec<u8>,
+    },
+    /// An agent pushed the others off its tile.
+    Ejected {
+        /// Who.
+        agent: AgentId,
+    },
+    /// There is a new egg.
+    EggLaid {
+        /// The egg.
+        egg: EggState,
+        /// Who laid it, if anybody.
+        layer: Option<AgentId>,
+    },
+    /// An egg is gone without having hatched.
+    EggDestroyed {
+        /// Which.
+        egg: EggId,
+    },
+    /// An elevation began.
+    RitualStarted(RitualState),
+    /// An elevation ended.
+    RitualEnded {
+        /// Where.
+        tile: Tile,
+        /// The level before it.
+        level: Level,
+        /// Whether it succeeded.
+        success: bool,
+        /// All who were held by it and still live.
+        participants: Vec<AgentId>,
+    },
+    /// An agent has another level.
+    LevelChanged {
+        /// Who.
+        agent: AgentId,
+        /// The level now.
+        level: Level,
+    },
+    /// What lies on a tile changed.
+    Ground {
+        /// Where.
+        tile: Tile,
+        /// All seven counts.
+        ground: Counts,
+    },
+    /// A team won.
+    Won {
+        /// Which.
+        team: TeamId,
+    },
+}
+
+/// Figures for the HUD. Times are in the unit of their name; counters count since the server started.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServerStats {
+    /// Time since the server started, sleeping included.
+    pub uptime_ms: u64,
+    /// Turns of the server's loop.
+    pub passes: u64,
+    /// Game deadlines fired.
+    pub deadlines_fired: u64,
+    /// How late deadlines of the last second fired, 99 in 100.
+    pub lateness_p99_ns: u64,
+    /// The latest of the last second.
+    pub lateness_max_ns: u64,
+    /// Units really passed in the last second, in thousandths.
+    pub effective_frequency_milli: u64,
+    /// Game time given up because the machine could not keep pace, in units.
+    pub slipped_units: u64,
+    /// Tick instants at which no tick ran.
+    pub ticks_skipped: u64,
+    /// Connections of every kind.
+    pub connections: u32,
+    /// Viewers of either kind.
+    pub viewers: u32,
+    /// By team, in the order of their ids.
+    pub teams: Vec<TeamStats>,
+}
+
+/// Figures of one team.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TeamStats {
+    /// Living agents.
+    pub agents: u32,
+    /// Places left, that is eggs that can be hatched.
+    pub places: u32,
+}

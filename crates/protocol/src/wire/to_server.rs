@@ -1,0 +1,44 @@
+//! What a viewer may say. Messages are numbered from 1 by counting, the hello included (R-002-50).
+
+use serde::{Deserialize, Serialize};
+
+use super::hello::ClientHello;
+
+/// One message from a viewer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ToServer {
+    /// The first message, and only the first.
+    Hello(ClientHello),
+    /// Asks for the server's clock; `token` comes back with the answer (R-002-37).
+    Probe {
+        /// Chosen by the viewer.
+        token: u64,
+    },
+    /// Asks for another speed, in units a second.
+    SetFrequency {
+        /// `1..=10_000`; anything else is refused.
+        frequency: u32,
+    },
+    /// Asks for game time to stand still.
+    Pause,
+    /// Asks for game time to go on.
+    Resume,
+    /// While paused, asks for game time to be moved on.
+    Step(StepKind),
+    /// Gives back credit for this many pieces of bulk data that were processed (R-002-56).
+    Credit {
+        /// At most as many as were received and not yet credited.
+        items: u32,
+    },
+    /// The viewer leaves in order.
+    Goodbye,
+}
+
+/// How far a step goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StepKind {
+    /// To the next whole unit.
+    Unit,
+    /// To the next deadline of the game, whatever it is.
+    Event,
+}
