@@ -5,9 +5,14 @@
 pub mod clock;
 pub mod frame_budget;
 pub mod game_clock;
+pub mod heap;
+mod slots;
+pub mod store;
 pub mod units;
 
 pub use clock::{Clock, ManualClock};
 pub use frame_budget::FrameBudget;
 pub use game_clock::GameClock;
+pub use heap::DeadlineHeap;
+pub use store::{DeadlineStore, Taken, TimerId};
 pub use units::{Frequency, FrequencyError, GameSpan, GameTime, NANOS, RealSpan, RealTime};

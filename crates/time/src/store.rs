@@ -1,0 +1,98 @@
+//! The one contract of all deadline stores.
+//!
+//! A store holds items with a deadline each and gives them out when they are due. It knows neither what
+//! the items are nor what its moments count: nanoseconds, nanounits, or a tuple that refines either. It
+//! reads no clock and runs nothing: a loop asks for one due item at a time and does with it what it likes.
+//!
+//! # The contract
+//!
+//! 1. **Never early.** An item is given out only when its deadline is reached (R-000-5). A coarse store may
+//!    be late by less than the resolution it states; an exact one is not late at all.
+//! 2. **Deadline, then registration.** What is due comes out in order of deadline, and equal deadlines in
+//!    the order they were scheduled or last moved (R-000-6), however many passes or turns lie between.
+//! 3. **A cancel holds.** A cancelled item is never given out, even if it was due already (R-000-9). An id
+//!    never comes back for other work; using an old one does nothing and says so (R-000-11).
+//! 4. **The next deadline is at hand**, without a search, and is one of a live item (R-000-8, R-000-13).
+//!
+//! # Passes and zero delays
+//!
+//! A loop takes what is due at *one* sample of the clock, then serves its inputs (R-000-7):
+//!
+//! ```text
+//! store.begin_pass();
+//! while within_budget && let Some(taken) = store.take_due(now) { run(taken) }   // may schedule more
+//! ```
+//!
+//! What `run` schedules with a deadline that `now` has reached belongs to this pass and comes out in order.
+//! A delay of zero is different: it means "after everyone else had a turn", and code that asks for it again
+//! and again would hold the pass for ever. [`DeadlineStore::schedule_next_pass`] is that: it counts for the
+//! next deadline (so the loop will not sleep over it), but is not given out before the next
+//! [`DeadlineStore::begin_pass`]. A loop that cuts its pass short and continues it calls `begin_pass` once.
+//!
+//! A program whose results must not depend on where passes are cut, as the game's, keeps to
+//! [`DeadlineStore::schedule`] and the total order, and lets its budget bound the pass.
+
+pub use crate::slots::TimerId;
+
+/// An item given out because it was due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken<K, T> {
+    /// The id under which it was pending; stale from now on.
+    pub id: TimerId,
+    /// Its nominal deadline: the logical time of what it does (R-X-5).
+    pub at: K,
+    /// What was scheduled.
+    pub item: T,
+}
+
+/// What every deadline store can do; see the [module](self) for what it promises.
+pub trait DeadlineStore<T> {
+    /// What deadlines are counted in. Greater is later.
+    type Moment: Copy + Ord;
+
+    /// Adds `item`, due from `at` on; a moment already passed is due at once. O(log n) or better.
+    fn schedule(&mut self, at: Self::Moment, item: T) -> TimerId;
+
+    /// Adds `item`, due from `at` on, but not given out before the next [`Self::begin_pass`].
+    fn schedule_next_pass(&mut self, at: Self::Moment, item: T) -> TimerId;
+
+    /// Lets go of what waited for the next pass. It keeps its place in the order of registration.
+    fn begin_pass(&mut self);
+
+    /// Takes a pending item back; `None` if `id` is stale.
+    fn cancel(&mut self, id: TimerId) -> Option<T>;
+
+    /// Moves a pending item to `at` and behind everything registered so far; its id stays (R-000-12).
+    /// Answers whether there was such an item.
+    fn reschedule(&mut self, id: TimerId, at: Self::Moment) -> bool;
+
+    /// When to come next: the earliest moment at which something may be taken, in O(1). `None` if nothing
+    /// is pending.
+    fn next_deadline(&self) -> Option<Self::Moment>;
+
+    /// Gives out the earliest item that is due at `now`, if there is one.
+    fn take_due(&mut self, now: Self::Moment) -> Option<Taken<Self::Moment, T>>;
+
+    /// The pending item, `None` if `id` is stale.
+    fn get(&self, id: TimerId) -> Option<&T>;
+
+    /// The pending item, to be changed in place.
+    fn get_mut(&mut self, id: TimerId) -> Option<&mut T>;
+
+    /// The nominal deadline of a pending item.
+    fn deadline_of(&self, id: TimerId) -> Option<Self::Moment>;
+
+    /// How many items are pending.
+    fn len(&self) -> usize;
+
+    /// Whether nothing is pending.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Drops everything pending; all ids become stale, none comes back.
+    fn clear(&mut self);
+
+    /// Everything pending by deadline, then registration; for snapshots and digests, O(n log n).
+    fn in_order(&self) -> Vec<(Self::Moment, &T)>;
+}
