@@ -1,1 +1,16 @@
-//! Placeholder of the first commit; see docs/architecture.md.
+//! The machinery of a loop without a game in it.
+//!
+//! It knows time only from `trantor_time`, and nothing of sockets, windows or the game.
+
+pub mod fault;
+pub mod frames;
+pub mod publish;
+pub mod real_clock;
+pub mod stages;
+pub mod threads;
+pub mod wait;
+
+pub use frames::FramePacer;
+pub use real_clock::RealClock;
+pub use stages::{Budget, StageSpec, Stages};
+pub use wait::{ManualWait, Parker, Wait, WakeGate, Waker, Woken};

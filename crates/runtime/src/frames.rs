@@ -1,0 +1,331 @@
+//! Frames and events in one loop: update, render, and events in the time left (R-002-15 to R-002-29).
+//!
+//! [`FramePacer`] is the rule as a value, for programs whose platform owns the event loop: tell it what happens,
+//! ask it what is due. The arithmetic of the rule is [`trantor_time::FrameBudget`].
+
+use hdrhistogram::Histogram;
+use trantor_time::{FrameBudget, RealSpan, RealTime};
+
+use crate::publish::SlidingRate;
+
+/// The target where no display says otherwise, and the least one taken from a display: 60 Hz (R-002-16).
+pub const TARGET_MILLIHERTZ_DEFAULT: u32 = 60_000;
+
+/// The target frequency for `displays`, each given by its refresh rate in thousandths of a hertz, if known.
+///
+/// It is the highest that is at least 60 Hz, else 60 Hz. Ask again when the window changes display (R-002-16).
+pub fn target_millihertz(displays: impl IntoIterator<Item = Option<u32>>) -> u32 {
+    displays
+        .into_iter()
+        .flatten()
+        .fold(TARGET_MILLIHERTZ_DEFAULT, u32::max)
+}
+
+/// Decides, by the clock alone, whether a frame is due (R-002-25).
+///
+/// A platform's event loop calls it like this, and draws as soon as either question is answered yes:
+///
+/// - at each event: handle it, then [`event_handled`](Self::event_handled), then [`frame_due`](Self::frame_due);
+/// - with no event left: [`frame_due_when_quiet`](Self::frame_due_when_quiet); if not, flush and sleep until
+///   [`next_wake`](Self::next_wake);
+/// - to draw: [`begin_frame`](Self::begin_frame), update, render, [`end_frame`](Self::end_frame).
+#[derive(Debug)]
+pub struct FramePacer {
+    budget: FrameBudget,
+    last_update: Option<RealTime>,
+    frames: u64,
+    frame_start: RealTime,
+    unflushed_since: Option<RealTime>,
+    stats: FrameStats,
+}
+
+/// What a frame is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Counted from zero.
+    pub number: u64,
+    /// When it began.
+    pub start: RealTime,
+    /// What to update by; `None` in the first frame, which is drawn as things are (R-002-17).
+    pub update: Option<UpdateStep>,
+}
+
+/// The variable step of an update (R-002-15).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UpdateStep {
+    /// Time since the start of the last update; in the second frame, since the start of the first frame.
+    pub elapsed: RealSpan,
+    /// The instant that the update brings the scene to: the last one plus `elapsed`.
+    pub instant: RealTime,
+}
+
+impl FramePacer {
+    /// A pacer for `millihertz` thousandths of a frame per second, started at `now`. The first frame is due at once.
+    ///
+    /// # Panics
+    /// If `millihertz` is zero.
+    pub fn new(millihertz: u32, now: RealTime) -> Self {
+        Self {
+            budget: FrameBudget::new(millihertz),
+            last_update: None,
+            frames: 0,
+            frame_start: now,
+            unflushed_since: None,
+            stats: FrameStats::new(now),
+        }
+    }
+
+    /// Changes the target: the user set one, or the window moved to another display.
+    ///
+    /// # Panics
+    /// If `millihertz` is zero.
+    pub fn set_target(&mut self, millihertz: u32) {
+        self.budget.set_millihertz(millihertz);
+    }
+
+    /// Whether a frame is due even though events may still wait: at the later of `s + 1/f` and `e + d/2`.
+    pub fn frame_due(&self, now: RealTime) -> bool {
+        self.budget.events_until().is_none_or(|until| now >= until)
+    }
+
+    /// Whether a frame is due when no event waits: at `s + 1/f`.
+    pub fn frame_due_when_quiet(&self, now: RealTime) -> bool {
+        now >= self.next_wake(now)
+    }
+
+    /// When to wake if no event comes first: `s + 1/f`, or `now` before the first frame.
+    pub fn next_wake(&self, now: RealTime) -> RealTime {
+        self.budget.frame_target().unwrap_or(now)
+    }
+
+    /// A frame begins at `now`. Work pending from events counts as flushed by drawing.
+    pub fn begin_frame(&mut self, now: RealTime) -> Frame {
+        let update = self.last_update.map(|last| UpdateStep {
+            elapsed: now.since(last),
+            instant: now,
+        });
+        self.budget.begin(now);
+        self.last_update = Some(now);
+        self.frame_start = now;
+        self.unflushed_since = None;
+        let number = self.frames;
+        self.frames += 1;
+        Frame {
+            number,
+            start: now,
+            update,
+        }
+    }
+
+    /// The frame that began last is drawn and handed over at `now`.
+    pub fn end_frame(&mut self, now: RealTime) {
+        self.budget.end(now);
+        self.stats.count_frame(self.frame_start, now);
+    }
+
+    /// An event was handled from `started` to `now`; also one that the platform would not queue (R-002-25).
+    ///
+    /// No separate account is needed for the budget, which is a matter of instants; the time goes into the statistics.
+    pub fn event_handled(&mut self, started: RealTime, now: RealTime) {
+        self.unflushed_since.get_or_insert(now);
+        self.stats.count_event(now.since(started));
+    }
+
+    /// Whether work pending from events, uploads for instance, has waited a tenth of an interval (R-002-26).
+    ///
+    /// Flush also before sleeping, whatever this answers.
+    pub fn flush_due(&self, now: RealTime) -> bool {
+        let tenth = RealSpan::from_nanos(self.budget.interval().as_nanos() / 10);
+        self.unflushed_since
+            .is_some_and(|since| now.since(since) >= tenth)
+    }
+
+    /// Work pending from events was flushed.
+    pub fn flushed(&mut self) {
+        self.unflushed_since = None;
+    }
+
+    /// Whether events left work that was not flushed since.
+    pub fn has_unflushed(&self) -> bool {
+        self.unflushed_since.is_some()
+    }
+
+    /// Frames begun.
+    pub fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// `1/f`.
+    pub fn interval(&self) -> RealSpan {
+        self.budget.interval()
+    }
+
+    /// What was measured so far.
+    pub fn stats(&mut self) -> &mut FrameStats {
+        &mut self.stats
+    }
+}
+
+/// Rates and times of frames and events (R-002-28).
+#[derive(Debug)]
+pub struct FrameStats {
+    rate: SlidingRate,
+    frame_times_us: Histogram<u64>,
+    frame_time: RealSpan,
+    event_time: RealSpan,
+    events: u64,
+}
+
+/// A frame longer than this counts as this long: ten seconds, beyond which a figure says no more.
+const FRAME_TIME_US_MAX: u64 = 10_000_000;
+
+impl FrameStats {
+    fn new(now: RealTime) -> Self {
+        Self {
+            rate: SlidingRate::new(now),
+            frame_times_us: Histogram::new_with_bounds(1, FRAME_TIME_US_MAX, 2)
+                .expect("the bounds are constants that hdrhistogram accepts"),
+            frame_time: RealSpan::ZERO,
+            event_time: RealSpan::ZERO,
+            events: 0,
+        }
+    }
+
+    fn count_frame(&mut self, start: RealTime, end: RealTime) {
+        self.rate.add(end, 1);
+        let took = end.since(start);
+        self.frame_time += took;
+        self.frame_times_us
+            .saturating_record((took.as_nanos() as u64 / 1_000).max(1));
+    }
+
+    fn count_event(&mut self, took: RealSpan) {
+        self.events += 1;
+        self.event_time += took;
+    }
+
+    /// Frames drawn in the last second; `None` until that can be told.
+    pub fn frames_per_second(&mut self, now: RealTime) -> Option<f64> {
+        self.rate.per_second(now)
+    }
+
+    /// The frame time below which `quantile` (0 to 1) of the frames stayed, to two digits.
+    pub fn frame_time(&self, quantile: f64) -> RealSpan {
+        RealSpan::from_micros(self.frame_times_us.value_at_quantile(quantile) as i64)
+    }
+
+    /// The longest frame since the last reset.
+    pub fn frame_time_max(&self) -> RealSpan {
+        self.frame_time(1.0)
+    }
+
+    /// Forgets the distribution of frame times, the maximum with it.
+    pub fn reset_frame_times(&mut self) {
+        self.frame_times_us.reset();
+    }
+
+    /// Time spent in frames since the start.
+    pub fn time_in_frames(&self) -> RealSpan {
+        self.frame_time
+    }
+
+    /// Time spent in events since the start.
+    pub fn time_in_events(&self) -> RealSpan {
+        self.event_time
+    }
+
+    /// Events handled since the start.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(millis: i64) -> RealTime {
+        RealTime::from_nanos(millis * 1_000_000)
+    }
+
+    #[test]
+    fn r_002_16_the_target_is_the_highest_refresh_rate_of_at_least_60() {
+        assert_eq!(target_millihertz([]), 60_000);
+        assert_eq!(target_millihertz([None, Some(50_000), Some(59_940)]), 60_000);
+        assert_eq!(
+            target_millihertz([Some(60_000), Some(143_998), None, Some(120_000)]),
+            143_998
+        );
+    }
+
+    #[test]
+    fn r_002_16_the_target_follows_a_change_of_display() {
+        let mut pacer = FramePacer::new(50_000, ms(0));
+        pacer.begin_frame(ms(0));
+        pacer.end_frame(ms(1));
+        assert_eq!(pacer.next_wake(ms(1)), ms(20));
+        pacer.set_target(100_000);
+        assert_eq!(pacer.next_wake(ms(1)), ms(10));
+    }
+
+    #[test]
+    fn r_002_17_the_first_frame_has_no_update_and_the_second_counts_from_it() {
+        let mut pacer = FramePacer::new(100_000, ms(5));
+        assert!(pacer.frame_due(ms(5)) && pacer.frame_due_when_quiet(ms(5)));
+        assert_eq!(
+            pacer.begin_frame(ms(5)),
+            Frame {
+                number: 0,
+                start: ms(5),
+                update: None
+            }
+        );
+        pacer.end_frame(ms(7));
+        let second = pacer.begin_frame(ms(16));
+        let step = UpdateStep {
+            elapsed: RealSpan::from_millis(11),
+            instant: ms(16),
+        };
+        assert_eq!(second.update, Some(step));
+    }
+
+    #[test]
+    fn r_002_25_events_delay_a_frame_no_longer_than_the_rule_says() {
+        let mut pacer = FramePacer::new(100_000, ms(0));
+        pacer.begin_frame(ms(0));
+        pacer.end_frame(ms(2));
+        pacer.event_handled(ms(2), ms(9));
+        assert!(!pacer.frame_due(ms(9)) && !pacer.frame_due_when_quiet(ms(9)));
+        pacer.event_handled(ms(9), ms(10));
+        assert!(pacer.frame_due(ms(10)), "though more events may wait");
+        assert_eq!(pacer.stats().time_in_events(), RealSpan::from_millis(8));
+    }
+
+    #[test]
+    fn r_002_26_work_from_events_is_flushed_every_tenth_of_an_interval() {
+        let mut pacer = FramePacer::new(100_000, ms(0));
+        pacer.begin_frame(ms(0));
+        pacer.end_frame(ms(1));
+        assert!(!pacer.flush_due(ms(9)), "nothing to flush");
+        pacer.event_handled(ms(2), ms(3));
+        assert!(pacer.has_unflushed() && !pacer.flush_due(ms(3)));
+        assert!(pacer.flush_due(ms(4)));
+        pacer.flushed();
+        assert!(!pacer.flush_due(ms(9)) && !pacer.has_unflushed());
+    }
+
+    #[test]
+    fn r_002_28_frames_a_second_are_those_of_the_last_second() {
+        let mut pacer = FramePacer::new(100_000, ms(0));
+        for frame in 0..150 {
+            pacer.begin_frame(ms(frame * 10));
+            pacer.end_frame(ms(frame * 10 + 3));
+        }
+        assert_eq!(pacer.stats().frames_per_second(ms(1_500)), Some(100.0));
+        assert_eq!(pacer.stats().frames_per_second(ms(1_750)), Some(75.0));
+        let p50 = pacer.stats().frame_time(0.5).as_millis_f64();
+        assert!((p50 - 3.0).abs() < 0.05, "{p50} ms");
+        pacer.stats().reset_frame_times();
+        assert_eq!(pacer.stats().frame_time_max(), RealSpan::ZERO);
+    }
+}
