@@ -1,0 +1,426 @@
+//! What to draw, as plain data.
+//!
+//! A [`Scene`] is one moment of the game as a viewer shows it: every position already interpolated, every
+//! effect already aged. It names no colour, no mesh and no pixel, so that a window, a terminal and a test read
+//! the same values. Whoever fills it keeps the buffers, so that a frame allocates nothing once they have grown.
+//!
+//! Spaces: a *tile position* is a pair of `f32` in tiles, `x` to the east and `y` to the south, with the middle
+//! of tile `(3, 5)` at `(3.0, 5.0)`. It is not wrapped: an agent that walks east out of the last column is at
+//! `width - 1 + progress` until it has arrived, and [`Scene::images`] tells where else it must be drawn.
+//! A *heading* is in radians, 0 to the north and growing clockwise as seen from above (east is π/2), in `0..2π`.
+//! Ages and remaining times are in units of game time: a pause freezes them and speed scales them.
+
+use std::sync::Arc;
+
+use trantor_model::{AgentId, CommandKind, Counts, EggId, Level, MapSize, TeamId, Tile};
+use trantor_time::GameTime;
+
+/// One moment of the game, ready to be drawn.
+#[derive(Clone, Debug, Default)]
+pub struct Scene {
+    /// What lies on the tiles; `None` until the map is known.
+    pub ground: Option<SceneGround>,
+    /// Living agents, by ascending number; see [`Self::agent`].
+    pub agents: Vec<SceneAgent>,
+    /// Eggs, by ascending number.
+    pub eggs: Vec<SceneEgg>,
+    /// Elevations under way, by place in the row-by-row list of tiles; see [`Self::participants`].
+    pub rituals: Vec<SceneRitual>,
+    /// What happened lately and is still to be seen, oldest first; see [`Self::text`].
+    pub effects: Vec<SceneEffect>,
+    /// Teams in the order of their ids.
+    pub teams: Vec<SceneTeam>,
+    /// Game time and its speed.
+    pub clock: SceneClock,
+    /// The team that won, once one has.
+    pub winner: Option<TeamId>,
+    /// How the connection stands.
+    pub link: LinkState,
+    /// Participants of all rituals, one after the other; read through [`Self::participants`].
+    pub ritual_participants: Vec<AgentId>,
+    /// What was said, one after the other; read through [`Self::text`].
+    pub texts: Vec<u8>,
+}
+
+/// What lies on the tiles, and which of them changed.
+#[derive(Clone, Debug)]
+pub struct SceneGround {
+    /// The map.
+    pub size: MapSize,
+    /// Counts by place in the row-by-row list of all tiles ([`MapSize::index_of`]); as many as the map has tiles.
+    pub tiles: Vec<Counts>,
+    /// Raised whenever a tile changes; never the same for two different contents.
+    pub version: u64,
+    /// The version that [`Self::changed`] starts from. Whoever keeps a copy of another version (a frame was
+    /// skipped, or the world was loaded anew) takes all tiles; see [`Self::changes_since`].
+    pub changed_since: u64,
+    /// Places of the tiles that changed from there to `version`. May name a tile twice.
+    pub changed: Vec<u32>,
+}
+
+/// One agent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SceneAgent {
+    /// Its number.
+    pub id: AgentId,
+    /// Its team.
+    pub team: TeamId,
+    /// Its level.
+    pub level: Level,
+    /// The tile it stands on by the rules; while it walks, the one that it leaves.
+    pub tile: Tile,
+    /// Tile position, east.
+    pub x: f32,
+    /// Tile position, south.
+    pub y: f32,
+    /// Where it faces.
+    pub heading: f32,
+    /// What it carries.
+    pub inventory: Counts,
+    /// What it is doing; `None` when it waits for its player.
+    pub action: Option<SceneAction>,
+    /// Whether an elevation holds it.
+    pub held: bool,
+    /// Units until it starves if it eats nothing but what it carries; `None` where hunger is off or unknown.
+    pub food_left_units: Option<f32>,
+}
+
+/// What an agent is doing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SceneAction {
+    /// What.
+    pub kind: CommandKind,
+    /// How much of it is done, `0.0..=1.0`.
+    pub progress: f32,
+    /// Units until it is done, at least 0.
+    pub remaining_units: f32,
+}
+
+/// One egg.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SceneEgg {
+    /// Its number.
+    pub id: EggId,
+    /// Whose place it is.
+    pub team: TeamId,
+    /// Where it lies.
+    pub tile: Tile,
+}
+
+/// One elevation under way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SceneRitual {
+    /// Where.
+    pub tile: Tile,
+    /// The level before it.
+    pub level: Level,
+    /// How much of it is done, `0.0..=1.0`.
+    pub progress: f32,
+    /// Units until it is done, at least 0.
+    pub remaining_units: f32,
+    /// Where its participants begin in [`Scene::ritual_participants`], and how many there are.
+    pub participants: Span,
+}
+
+/// Something that happened at a moment and is shown for a while.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SceneEffect {
+    /// What happened.
+    pub kind: EffectKind,
+    /// Where, as a tile position.
+    pub x: f32,
+    /// Where, as a tile position.
+    pub y: f32,
+    /// Who did it or whom it befell, and of which team; `None` where nobody did.
+    pub agent: Option<(AgentId, TeamId)>,
+    /// Units since it happened, at least 0.
+    pub age_units: f32,
+    /// The age as a part of the whole time it is shown for, `0.0..=1.0`; see [`EffectKind::shown_units`].
+    pub progress: f32,
+}
+
+/// What an effect is of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum EffectKind {
+    /// An agent hatched.
+    Birth,
+    /// An agent died.
+    Death {
+        /// Its level.
+        level: Level,
+        /// Where it faced.
+        heading: f32,
+    },
+    /// An agent left without dying.
+    Departure {
+        /// Its level.
+        level: Level,
+        /// Where it faced.
+        heading: f32,
+    },
+    /// An agent said something: a ring that grows from here.
+    Broadcast {
+        /// Where the words are in [`Scene::texts`].
+        text: Span,
+    },
+    /// An agent pushed the others off its tile.
+    Push {
+        /// Where it faced, and so where they went.
+        heading: f32,
+    },
+    /// An agent picked one up.
+    Took {
+        /// What.
+        resource: trantor_model::Resource,
+    },
+    /// An agent put one down.
+    Put {
+        /// What.
+        resource: trantor_model::Resource,
+    },
+    /// An agent began to digest a food.
+    Ate,
+    /// An egg was laid.
+    EggLaid {
+        /// Whose place it is.
+        team: TeamId,
+    },
+    /// An egg was broken.
+    EggBroken {
+        /// Whose place it was.
+        team: TeamId,
+    },
+    /// An elevation ended.
+    RitualEnded {
+        /// The level before it.
+        level: Level,
+        /// Whether it succeeded.
+        success: bool,
+    },
+    /// An agent rose to this level.
+    Rose {
+        /// The level now.
+        level: Level,
+    },
+}
+
+/// A team and how it stands, counted from what is shown.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SceneTeam {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Living agents.
+    pub agents: u32,
+    /// Living agents by level, level 1 first.
+    pub by_level: [u32; 8],
+    /// Eggs on the map.
+    pub eggs: u32,
+    /// What its agents carry together.
+    pub carried: [u64; 7],
+}
+
+/// Game time and its speed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SceneClock {
+    /// The moment shown, a little before the server's present; never less than in the scene before.
+    pub game: GameTime,
+    /// Units a second; 0 until known. As asked for, if the server has not answered yet.
+    pub frequency: u32,
+    /// Whether game time stands still. As asked for, if the server has not answered yet.
+    pub paused: bool,
+    /// Whether speed or pause wait for the server's answer.
+    pub unconfirmed: bool,
+    /// Units that passed since the scene before this one. From about 3 on single steps cannot be seen.
+    pub elapsed_units: f32,
+}
+
+/// How the connection stands, and what it is waiting for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum LinkState {
+    /// Nothing was received yet.
+    #[default]
+    Connecting,
+    /// The server greeted; its answer to our hello is awaited.
+    Greeting,
+    /// The world is being received.
+    Loading {
+        /// Tiles received.
+        tiles: u32,
+        /// Tiles of the map.
+        of: u32,
+    },
+    /// The world is there and is being kept up to date.
+    Live,
+    /// As `Live`, but nothing was heard for this long, which is more than it should be.
+    Silent {
+        /// Milliseconds since the last byte.
+        for_ms: u64,
+    },
+    /// The connection is over; the last picture remains.
+    Ended {
+        /// What a person should read.
+        reason: Arc<str>,
+    },
+}
+
+/// A run of entries in one of the shared lists of a [`Scene`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// The first entry.
+    pub first: u32,
+    /// How many.
+    pub len: u32,
+}
+
+impl Scene {
+    /// The agent with that number, if it lives. Takes logarithmic time.
+    pub fn agent(&self, id: AgentId) -> Option<&SceneAgent> {
+        let place = self.agents.binary_search_by_key(&id, |agent| agent.id).ok()?;
+        self.agents.get(place)
+    }
+
+    /// Who is held by a ritual of this scene.
+    pub fn participants(&self, ritual: &SceneRitual) -> &[AgentId] {
+        ritual.participants.of(&self.ritual_participants)
+    }
+
+    /// The words of a broadcast of this scene, as they came; empty for any other span.
+    pub fn text(&self, text: Span) -> &[u8] {
+        text.of(&self.texts)
+    }
+
+    /// Where something at tile position `(x, y)` that reaches `reach` tiles from its middle must be drawn so
+    /// that it is seen on both sides of the seam: the place on the map first, then at most three more.
+    ///
+    /// A place is on the map when its middle lies in `-0.5..side - 0.5`. `reach` is at most half a side.
+    pub fn images(size: MapSize, x: f32, y: f32, reach: f32) -> impl Iterator<Item = (f32, f32)> {
+        let (xs, ys) = (
+            images_along(x, f32::from(size.width()), reach),
+            images_along(y, f32::from(size.height()), reach),
+        );
+        ys.into_iter()
+            .flatten()
+            .flat_map(move |y| xs.into_iter().flatten().map(move |x| (x, y)))
+    }
+}
+
+/// The place on a ring of `side` tiles, and the same a turn before or after if it reaches over the seam.
+fn images_along(position: f32, side: f32, reach: f32) -> [Option<f32>; 2] {
+    let on_map = (position + 0.5).rem_euclid(side) - 0.5;
+    let other = if on_map + reach > side - 0.5 {
+        Some(on_map - side)
+    } else if on_map - reach < -0.5 {
+        Some(on_map + side)
+    } else {
+        None
+    };
+    [Some(on_map), other]
+}
+
+impl SceneGround {
+    /// The places to take again for a copy that is at `version`, or `None` if all must be taken.
+    pub fn changes_since(&self, version: u64) -> Option<&[u32]> {
+        if version == self.version {
+            Some(&[])
+        } else if version == self.changed_since {
+            Some(&self.changed)
+        } else {
+            None
+        }
+    }
+
+    /// What lies on a tile; `None` off the map.
+    pub fn at(&self, tile: Tile) -> Option<&Counts> {
+        self.size
+            .contains(tile)
+            .then(|| &self.tiles[self.size.index_of(tile)])
+    }
+}
+
+impl SceneClock {
+    /// How long `units` of game time take at this speed, in seconds; `None` while paused or unknown.
+    pub fn seconds(&self, units: f32) -> Option<f32> {
+        (self.frequency > 0 && !self.paused).then(|| units / self.frequency as f32)
+    }
+}
+
+impl EffectKind {
+    /// How long it is shown, in units. Long enough to be seen at the default 100 units a second, and never so
+    /// long that an agent's effects pile up: no two of a kind can follow in less than seven units.
+    pub const fn shown_units(&self) -> u32 {
+        match self {
+            Self::Took { .. } | Self::Put { .. } | Self::Ate => 20,
+            Self::Push { .. } => 25,
+            Self::Broadcast { .. } => 60,
+            Self::Birth | Self::EggLaid { .. } | Self::EggBroken { .. } => 60,
+            Self::Departure { .. } | Self::Rose { .. } | Self::RitualEnded { .. } => 100,
+            Self::Death { .. } => 150,
+        }
+    }
+}
+
+impl Span {
+    /// The entries it names in `list`; empty if they are not all there.
+    pub fn of<T>(self, list: &[T]) -> &[T] {
+        let first = self.first as usize;
+        first
+            .checked_add(self.len as usize)
+            .and_then(|end| list.get(first..end))
+            .unwrap_or(&[])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn images(x: f32, y: f32, reach: f32) -> Vec<(f32, f32)> {
+        Scene::images(MapSize::new(10, 8).unwrap(), x, y, reach).collect()
+    }
+
+    #[test]
+    fn a_walk_across_the_seam_is_drawn_at_both_sides() {
+        assert_eq!(images(4.0, 4.0, 0.5), [(4.0, 4.0)]);
+        assert_eq!(images(9.25, 4.0, 0.5), [(9.25, 4.0), (-0.75, 4.0)]);
+        assert_eq!(
+            images(9.75, 4.0, 0.5),
+            [(-0.25, 4.0), (9.75, 4.0)],
+            "past the seam the other side is home"
+        );
+        assert_eq!(images(-0.75, 4.0, 0.5), [(9.25, 4.0), (-0.75, 4.0)]);
+        assert_eq!(
+            images(9.25, -0.25, 0.5),
+            [(9.25, -0.25), (-0.75, -0.25), (9.25, 7.75), (-0.75, 7.75)],
+            "in a corner there are four"
+        );
+    }
+
+    #[test]
+    fn a_copy_of_another_version_takes_all_tiles() {
+        let ground = SceneGround {
+            size: MapSize::new(2, 1).unwrap(),
+            tiles: vec![Counts::ZERO; 2],
+            version: 7,
+            changed_since: 5,
+            changed: vec![1],
+        };
+        assert_eq!(ground.changes_since(7), Some(&[][..]));
+        assert_eq!(ground.changes_since(5), Some(&[1][..]));
+        assert_eq!(ground.changes_since(6), None);
+        assert!(ground.at(Tile { x: 2, y: 0 }).is_none());
+    }
+
+    #[test]
+    fn a_span_that_names_more_than_there_is_is_empty() {
+        assert_eq!(Span { first: 1, len: 2 }.of(&[1, 2, 3]), [2, 3]);
+        assert!(Span { first: 2, len: 2 }.of(&[1, 2, 3]).is_empty());
+        assert!(
+            Span {
+                first: u32::MAX,
+                len: u32::MAX
+            }
+            .of(&[1])
+            .is_empty()
+        );
+    }
+}
