@@ -1,2 +1,65 @@
-//! The project's chores.
-fn main() {}
+//! The project's chores as one program: run, demo, ci, tidy, bench.
+//!
+//! `cargo xtask` is an alias of `.cargo/config.toml`. What CI runs, anyone can run: `cargo xtask ci` is that list.
+//! Nothing of the product lives here.
+
+mod bench;
+mod ci;
+mod demo;
+mod mutants;
+mod process;
+mod requirements;
+mod run;
+mod source;
+mod tidy;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "The project's chores", version)]
+struct Options {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Server, two teams of bots and the viewer together; without a display, the same match and a summary
+    Demo(demo::Options),
+    /// Everything CI checks, cheap things first; this is the command that passes the tests
+    Ci(ci::Options),
+    /// Build and run the server; flags after `--` are its own
+    RunServer(run::Arguments),
+    /// Build and run the viewer; flags after `--` are its own
+    RunViewer(run::Arguments),
+    /// Build and run a bot; flags after `--` are its own
+    RunBot(run::Arguments),
+    /// Arrows between crates, module heads, limits, requirements: what no compiler checks
+    Tidy,
+    /// Measure, and print the tables that docs/benchmarks.md quotes
+    Bench(bench::Options),
+    /// Break the arithmetic of time on purpose, and see that a test notices each time
+    Mutants(mutants::Options),
+    /// Write the list of tests behind each requirement into docs/requirements.md
+    Requirements(requirements::Options),
+}
+
+fn main() -> ExitCode {
+    let done = match Options::parse().chore {
+        Chore::Demo(options) => demo::run(&options),
+        Chore::Ci(options) => ci::run(&options),
+        Chore::RunServer(arguments) => run::program("server", &arguments),
+        Chore::RunViewer(arguments) => run::program("viewer", &arguments),
+        Chore::RunBot(arguments) => run::program("bot", &arguments),
+        Chore::Tidy => tidy::run().map(|()| ExitCode::SUCCESS),
+        Chore::Bench(options) => bench::run(&options),
+        Chore::Mutants(options) => mutants::run(&options).map(|()| ExitCode::SUCCESS),
+        Chore::Requirements(options) => requirements::run(&options).map(|()| ExitCode::SUCCESS),
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("xtask: {error:#}");
+        ExitCode::FAILURE
+    })
+}

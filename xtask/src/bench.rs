@@ -1,0 +1,63 @@
+//! `cargo xtask bench NAME`: measures, and prints the tables that docs/benchmarks.md quotes.
+//!
+//! The measuring itself lives beside what is measured; this chore only builds it optimised and starts it.
+
+use std::process::{Command, ExitCode};
+
+use anyhow::Result;
+use clap::ValueEnum;
+
+use crate::process;
+
+/// What to measure, and flags for the one that measures.
+#[derive(clap::Args)]
+pub struct Options {
+    /// What to measure
+    #[arg(value_enum)]
+    what: What,
+    /// Flags for the measuring program, after `--`
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    passed_on: Vec<String>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum What {
+    /// Deadline stores, frequency changes, memory per timer
+    Time,
+    /// Ways of waiting: lateness, processor time and wake-ups per deadline
+    Wake,
+    /// An idle server: wake-ups in ten seconds
+    Idle,
+    /// Completions against the real clock, chains, speed changes
+    Accuracy,
+    /// The server under load, from 10 to 10,000 agents
+    Server,
+}
+
+/// Starts the one asked for.
+pub fn run(options: &Options) -> Result<ExitCode> {
+    match options.what {
+        What::Time => cargo_bench("trantor-time", "stores", &options.passed_on),
+        What::Wake => measuring_program("wake", &options.passed_on),
+        What::Idle => measuring_program("idle", &options.passed_on),
+        What::Accuracy => measuring_program("accuracy", &options.passed_on),
+        What::Server => measuring_program("server", &options.passed_on),
+    }
+}
+
+fn cargo_bench(package: &str, name: &str, passed_on: &[String]) -> Result<ExitCode> {
+    let mut bench = process::cargo();
+    bench
+        .args(["bench", "--package", package, "--bench", name, "--"])
+        .args(passed_on);
+    process::check(&mut bench)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The programs measured are built in release, and so is the one that measures.
+fn measuring_program(what: &str, passed_on: &[String]) -> Result<ExitCode> {
+    process::build_with_profile("trantor-server", "trantor-server", "release")?;
+    let bench = process::build_with_profile("trantor-bench", "trantor-bench", "release")?;
+    process::check(Command::new(bench).arg(what).args(passed_on))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,112 @@
+//! `cargo xtask ci`: the list that must be green, cheap checks first.
+
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::{process, tidy};
+
+/// How `ci` may be cut down while working; CI itself gives no flag.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Only the steps whose name contains this word
+    #[arg(long, value_name = "WORD")]
+    only: Option<String>,
+}
+
+enum Step {
+    Cargo(&'static [&'static str], &'static [(&'static str, &'static str)]),
+    Tidy,
+    Tests,
+}
+
+const STEPS: &[(&str, Step)] = &[
+    ("format", Step::Cargo(&["fmt", "--all", "--check"], &[])),
+    ("tidy", Step::Tidy),
+    (
+        "clippy",
+        Step::Cargo(
+            &[
+                "clippy",
+                "--workspace",
+                "--all-targets",
+                "--",
+                "--deny",
+                "warnings",
+            ],
+            &[],
+        ),
+    ),
+    ("tests", Step::Tests),
+    (
+        "doc tests",
+        Step::Cargo(&["test", "--workspace", "--doc", "--quiet"], &[]),
+    ),
+    (
+        "docs",
+        Step::Cargo(
+            &["doc", "--workspace", "--no-deps", "--quiet"],
+            &[("RUSTDOCFLAGS", "--deny warnings")],
+        ),
+    ),
+];
+
+/// Runs every step in order and stops at the first that fails; prints what each took.
+pub fn run(options: &Options) -> Result<ExitCode> {
+    let mut times = Vec::new();
+    for (name, step) in STEPS {
+        if options
+            .only
+            .as_ref()
+            .is_some_and(|word| !name.contains(word.as_str()))
+        {
+            continue;
+        }
+        println!("── {name}");
+        let stopwatch = Stopwatch::start();
+        match step {
+            Step::Cargo(arguments, variables) => {
+                process::check(process::cargo().args(*arguments).envs(variables.iter().copied()))?;
+            }
+            Step::Tidy => tidy::run()?,
+            Step::Tests => process::check(&mut test_command())?,
+        }
+        times.push((name, stopwatch.elapsed()));
+    }
+    println!("── all green");
+    for (name, time) in times {
+        println!("{:>7.1} s  {name}", time.as_secs_f64());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// All tests but the doc tests: by nextest where it is installed, otherwise by cargo.
+fn test_command() -> Command {
+    let mut command = process::cargo();
+    if process::is_installed("cargo-nextest") {
+        command.args(["nextest", "run", "--workspace", "--no-fail-fast"]);
+    } else {
+        command.args(["test", "--workspace", "--all-targets", "--quiet"]);
+    }
+    command
+}
+
+/// How long a step of a chore took; chores are not the product, and nothing depends on it.
+pub struct Stopwatch(std::time::Instant);
+
+impl Stopwatch {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a chore reports how long it took; no loop of ours is involved"
+    )]
+    /// From now on.
+    pub fn start() -> Self {
+        Self(std::time::Instant::now())
+    }
+
+    /// Since then.
+    pub fn elapsed(&self) -> Duration {
+        self.0.elapsed()
+    }
+}

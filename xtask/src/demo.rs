@@ -1,0 +1,237 @@
+//! `cargo xtask demo`: server, bots and viewer together, ended together.
+//!
+//! With a display the viewer's window decides when it is over. Without one the same match runs for a while
+//! under a plain text viewer, and a summary and a picture are left behind.
+
+use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use signal_hook::consts::{SIGCHLD, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::process;
+
+mod summary;
+
+use summary::Summary;
+
+/// How often a match without a window looks whether it was told to end.
+const SIGNAL_CHECK: Duration = Duration::from_millis(100);
+/// A line of the server longer than this is not one: the first lines are short, and a map's are too.
+const LINE_BYTES_MAX: u64 = 64 * 1024;
+
+/// Flags of the demo.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Units of game time per second at the start
+    #[arg(short, long, default_value_t = 100)]
+    frequency: u32,
+    /// Agents in each of the two teams
+    #[arg(long, default_value_t = 6)]
+    team_size: u32,
+    /// Where the world's chance comes from; the same seed gives the same map
+    #[arg(long, default_value_t = 7)]
+    seed: u64,
+    /// Do not open a window, even if there is a display
+    #[arg(long)]
+    no_window: bool,
+    /// Without a window: how long the match is watched
+    #[arg(long, default_value_t = 30)]
+    seconds: u64,
+    /// Without a window: where the picture goes
+    #[arg(long, default_value = "target/demo.png")]
+    screenshot: PathBuf,
+}
+
+/// Runs the demo to its end; answers failure if one of the programs failed before.
+pub fn run(options: &Options) -> Result<ExitCode> {
+    let server = process::build_program("trantor-server", "trantor-server")?;
+    let bot = process::build_program("trantor-bot", "trantor-bot")?;
+    let viewer = process::build_program("trantor-viewer", "trantor-viewer")?;
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGCHLD])?;
+
+    let mut programs = Programs::default();
+    let mut child = Command::new(server)
+        .args(["-p", "0", "-n", "red", "blue"])
+        .args([
+            "-c",
+            &options.team_size.to_string(),
+            "-f",
+            &options.frequency.to_string(),
+        ])
+        .args(["--seed", &options.seed.to_string()])
+        .stdout(Stdio::piped())
+        .stdin(Stdio::null())
+        .spawn()
+        .context("cannot start the server")?;
+    let output = child.stdout.take().expect("the server's output was piped");
+    programs.add("server", child);
+    let port = port_announced(output)?;
+    for team in ["red", "blue"] {
+        let mut command = Command::new(&bot);
+        command.args(["-h", "127.0.0.1", "-p", &port.to_string(), "-n", team]);
+        command
+            .args(["--team-size", &options.team_size.to_string()])
+            .stdin(Stdio::null());
+        programs.add(team, command.spawn().context("cannot start the bots")?);
+    }
+
+    if !options.no_window && process::has_display() {
+        println!("demo: the server listens on port {port}; close the window or press Ctrl-C to end");
+        let window = Command::new(viewer)
+            .args(["-h", "127.0.0.1", "-p", &port.to_string()])
+            .spawn()
+            .context("cannot start the viewer")?;
+        programs.add("viewer", window);
+        return programs.until_one_ends("viewer", &mut signals);
+    }
+
+    if !options.no_window {
+        println!("demo: there is no display (neither DISPLAY nor WAYLAND_DISPLAY is set), so no window");
+    }
+    println!(
+        "demo: the server listens on port {port}; watching for {} s",
+        options.seconds
+    );
+    if let Some(folder) = options.screenshot.parent() {
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    }
+    let picture = Command::new(viewer)
+        .args(["-h", "127.0.0.1", "-p", &port.to_string(), "--screenshot"])
+        .arg(&options.screenshot)
+        .args(["--after", &options.seconds.saturating_sub(1).max(1).to_string()])
+        .stdin(Stdio::null())
+        .spawn()
+        .context("cannot start the viewer")?;
+    programs.add("picture", picture);
+    let summary = watch(port, Duration::from_secs(options.seconds), &mut signals)?;
+    let picture_made = programs.wait_for("picture")?;
+    programs.end();
+    print!("{summary}");
+    if picture_made {
+        println!("picture: {}", options.screenshot.display());
+        Ok(ExitCode::SUCCESS)
+    } else {
+        println!("picture: none; the viewer failed, see its message above");
+        Ok(ExitCode::FAILURE)
+    }
+}
+
+/// Reads the server's first line, which tells the port it was given.
+fn port_announced(output: impl std::io::Read) -> Result<u16> {
+    let mut line = String::new();
+    BufReader::new(std::io::Read::take(output, LINE_BYTES_MAX)).read_line(&mut line)?;
+    let port = line.split("listening on ").nth(1).and_then(|rest| {
+        let address = rest.split_whitespace().next()?;
+        address.rsplit(':').next()?.parse().ok()
+    });
+    port.with_context(|| format!("the server did not say where it listens, but {line:?}"))
+}
+
+/// Watches the match as a text viewer for so long, or until a signal says to end.
+fn watch(port: u16, how_long: Duration, signals: &mut Signals) -> Result<Summary> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).context("cannot connect to the server")?;
+    stream.set_read_timeout(Some(SIGNAL_CHECK))?;
+    stream.write_all(b"GRAPHIC\n")?;
+    let mut lines = BufReader::new(stream);
+    let mut summary = Summary::default();
+    let mut line = Vec::new();
+    let checks = how_long.as_millis() / SIGNAL_CHECK.as_millis();
+    let deadline = crate::ci::Stopwatch::start();
+    for _ in 0..=checks.max(1) {
+        if signals.pending().any(|signal| signal != SIGCHLD) {
+            break;
+        }
+        loop {
+            match lines.read_until(b'\n', &mut line) {
+                Ok(0) => return Ok(summary),
+                Ok(_) => {
+                    summary.note(&line);
+                    line.clear();
+                }
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => break,
+                Err(error) => return Err(error).context("the server broke the connection"),
+            }
+            if deadline.elapsed() >= how_long {
+                return Ok(summary);
+            }
+        }
+    }
+    Ok(summary)
+}
+
+/// The programs that were started. Dropping it ends them all: none is left behind, whatever went wrong.
+#[derive(Default)]
+struct Programs {
+    running: Vec<(&'static str, Child)>,
+}
+
+impl Programs {
+    fn add(&mut self, name: &'static str, child: Child) {
+        self.running.push((name, child));
+    }
+
+    /// Waits until `name` ends, another program fails, or a signal comes; then ends all.
+    fn until_one_ends(&mut self, name: &str, signals: &mut Signals) -> Result<ExitCode> {
+        let mut status = ExitCode::SUCCESS;
+        for signal in signals.forever() {
+            if signal != SIGCHLD {
+                break;
+            }
+            let mut over = false;
+            for (ended, child) in &mut self.running {
+                let Some(exit) = child.try_wait()? else { continue };
+                over |= *ended == name || *ended == "server";
+                if !exit.success() && (*ended == name || *ended == "server") {
+                    eprintln!("demo: the {ended} failed: {exit}");
+                    status = ExitCode::FAILURE;
+                }
+            }
+            if over {
+                break;
+            }
+        }
+        self.end();
+        Ok(status)
+    }
+
+    /// Waits until `name` ends and answers whether it succeeded.
+    fn wait_for(&mut self, name: &str) -> Result<bool> {
+        let Some(index) = self.running.iter().position(|(running, _)| *running == name) else {
+            bail!("no program called {name} was started");
+        };
+        let (_, mut child) = self.running.remove(index);
+        Ok(child.wait()?.success())
+    }
+
+    /// Asks all to end, the last started first, and waits until they have.
+    fn end(&mut self) {
+        for (_, child) in self.running.iter_mut().rev() {
+            // The programs end in order on SIGTERM; one that ended by itself is not asked.
+            if matches!(child.try_wait(), Ok(None)) {
+                let asked = Command::new("kill")
+                    .arg(child.id().to_string())
+                    .stderr(Stdio::null())
+                    .status();
+                if !asked.is_ok_and(|status| status.success()) {
+                    child.kill().ok();
+                }
+            }
+        }
+        for (name, mut child) in self.running.drain(..) {
+            if let Err(error) = child.wait() {
+                eprintln!("demo: cannot wait for the {name}: {error}");
+            }
+        }
+    }
+}
+
+impl Drop for Programs {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

@@ -1,0 +1,259 @@
+//! `cargo xtask tidy`: what no compiler checks.
+//!
+//! Arrows between crates, what each module says of itself, limits and their reasons, tests that are switched
+//! off, and requirements without a test. Every finding is a line with a place in it, and all are printed at once.
+
+use anyhow::{Context, Result, bail};
+
+use crate::process;
+use crate::source::{self, SourceFile};
+
+/// Which crates of ours a crate may build on (docs/architecture.md draws the same).
+///
+/// Only what ships is held to it: tests may reach further, to set a dull model beside the real thing.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("trantor-time", &[]),
+    ("trantor-runtime", &["trantor-time"]),
+    ("trantor-model", &[]),
+    ("trantor-game", &["trantor-model", "trantor-time"]),
+    ("trantor-protocol", &["trantor-model", "trantor-time"]),
+    (
+        "trantor-engine",
+        &[
+            "trantor-game",
+            "trantor-protocol",
+            "trantor-model",
+            "trantor-time",
+        ],
+    ),
+    (
+        "trantor-server",
+        &[
+            "trantor-engine",
+            "trantor-game",
+            "trantor-protocol",
+            "trantor-model",
+            "trantor-runtime",
+            "trantor-time",
+        ],
+    ),
+    (
+        "trantor-client",
+        &["trantor-protocol", "trantor-model", "trantor-time"],
+    ),
+    (
+        "trantor-viewer",
+        &[
+            "trantor-client",
+            "trantor-protocol",
+            "trantor-model",
+            "trantor-runtime",
+            "trantor-time",
+        ],
+    ),
+    (
+        "trantor-bot",
+        &[
+            "trantor-protocol",
+            "trantor-model",
+            "trantor-runtime",
+            "trantor-time",
+        ],
+    ),
+    ("xtask", &[]),
+];
+
+/// Words that end the name of a limit. Such a constant says in a doc comment what it protects.
+const LIMIT_ENDINGS: &[&str] = &["_MAX", "_LIMIT", "_CAPACITY", "_BUDGET"];
+
+/// Runs every check and fails if any found anything.
+pub fn run() -> Result<()> {
+    let findings = findings()?;
+    for finding in &findings {
+        eprintln!("tidy: {finding}");
+    }
+    if !findings.is_empty() {
+        bail!("{} findings", findings.len());
+    }
+    println!("tidy: nothing to say");
+    Ok(())
+}
+
+/// All findings, in order of place.
+pub fn findings() -> Result<Vec<String>> {
+    let files = source::rust_files()?;
+    let mut findings = arrows()?;
+    for file in &files {
+        findings.extend(module_head(file));
+        findings.extend(undocumented_limits(file));
+        findings.extend(bare_ignores(file));
+    }
+    for file in source::markdown_files()? {
+        findings.extend(broken_links(&file));
+    }
+    Ok(findings)
+}
+
+fn arrows() -> Result<Vec<String>> {
+    let metadata = process::metadata()?;
+    let packages = metadata["packages"]
+        .as_array()
+        .context("cargo metadata lists no packages")?;
+    let ours: Vec<&str> = packages
+        .iter()
+        .filter_map(|package| package["name"].as_str())
+        .collect();
+    let mut findings = Vec::new();
+    for package in packages {
+        let name = package["name"].as_str().unwrap_or_default();
+        let Some((_, allowed)) = ARROWS.iter().find(|(from, _)| *from == name) else {
+            findings.push(format!(
+                "{name}: no arrows are drawn for this crate; add it to the table in xtask/src/tidy.rs"
+            ));
+            continue;
+        };
+        for dependency in package["dependencies"].as_array().into_iter().flatten() {
+            let to = dependency["name"].as_str().unwrap_or_default();
+            let for_tests_only = dependency["kind"].as_str() == Some("dev");
+            if ours.contains(&to) && !for_tests_only && !allowed.contains(&to) {
+                findings.push(format!(
+                    "{name} -> {to}: this arrow is not drawn in docs/architecture.md"
+                ));
+            }
+        }
+    }
+    Ok(findings)
+}
+
+fn module_head(file: &SourceFile) -> Option<String> {
+    let first = file
+        .text
+        .lines()
+        .find(|line| !line.trim().is_empty() && !line.starts_with("#!["));
+    match first {
+        Some(line) if line.starts_with("//! ") => None,
+        _ => Some(format!(
+            "{}:1: a file opens by saying what it is for (`//! …`)",
+            file.path
+        )),
+    }
+}
+
+fn undocumented_limits(file: &SourceFile) -> Vec<String> {
+    let lines: Vec<&str> = file.text.lines().collect();
+    let mut findings = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        let Some(name) = constant_name(line) else { continue };
+        if !LIMIT_ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+            continue;
+        }
+        let above = lines[..index]
+            .iter()
+            .rev()
+            .map(|line| line.trim())
+            .find(|line| !line.starts_with("#["));
+        if !above.is_some_and(|line| line.starts_with("///")) {
+            findings.push(format!(
+                "{}:{}: the limit {name} does not say what it is for",
+                file.path,
+                index + 1
+            ));
+        }
+    }
+    findings
+}
+
+fn constant_name(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let line = line
+        .strip_prefix("pub(crate) ")
+        .or_else(|| line.strip_prefix("pub(super) "))
+        .unwrap_or(line);
+    let line = line.strip_prefix("pub ").unwrap_or(line);
+    let (name, _) = line.strip_prefix("const ")?.split_once(':')?;
+    Some(name)
+}
+
+fn bare_ignores(file: &SourceFile) -> Vec<String> {
+    let ignored = file
+        .text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| line.trim() == concat!("#[", "ignore]"));
+    ignored
+        .map(|(index, _)| {
+            format!(
+                "{}:{}: a test that is switched off says why",
+                file.path,
+                index + 1
+            )
+        })
+        .collect()
+}
+
+/// Links to files of the project must lead somewhere.
+fn broken_links(file: &SourceFile) -> Vec<String> {
+    let folder = source::root().join(&file.path);
+    let folder = folder.parent().expect("a file lies in a folder");
+    let mut findings = Vec::new();
+    for (index, line) in file.text.lines().enumerate() {
+        for piece in line.split("](").skip(1) {
+            let Some((target, _)) = piece.split_once(')') else {
+                continue;
+            };
+            let path = target.split('#').next().unwrap_or_default();
+            if path.is_empty() || path.contains("://") || path.starts_with("mailto:") {
+                continue;
+            }
+            if !folder.join(path).exists() {
+                findings.push(format!(
+                    "{}:{}: the link to {path} leads nowhere",
+                    file.path,
+                    index + 1
+                ));
+            }
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(text: &str) -> SourceFile {
+        SourceFile {
+            path: "x.rs".into(),
+            text: text.into(),
+        }
+    }
+
+    #[test]
+    fn the_tree_is_tidy() {
+        let findings = findings().unwrap();
+        assert!(findings.is_empty(), "{}", findings.join("\n"));
+    }
+
+    #[test]
+    fn a_limit_without_a_reason_is_found() {
+        let undocumented = file("use x;\npub const QUEUE_MAX: usize = 4;\n");
+        assert_eq!(undocumented_limits(&undocumented).len(), 1);
+        let documented =
+            file("/// What a peer may queue.\n#[rustfmt::skip]\npub const QUEUE_MAX: usize = 4;\n");
+        assert!(undocumented_limits(&documented).is_empty());
+    }
+
+    #[test]
+    fn a_file_that_does_not_say_what_it_is_for_is_found() {
+        assert!(module_head(&file("use x;\n")).is_some());
+        assert!(module_head(&file("//! What it is for.\n")).is_none());
+        assert!(module_head(&file("#![allow(x)]\n//! What it is for.\n")).is_none());
+    }
+
+    #[test]
+    fn a_test_switched_off_without_a_reason_is_found() {
+        let bare = file(concat!("#[", "ignore]\nfn x() {}\n"));
+        assert_eq!(bare_ignores(&bare).len(), 1);
+        assert!(bare_ignores(&file("#[ignore = \"needs a GPU\"]\n")).is_empty());
+    }
+}
