@@ -23,18 +23,18 @@ pub struct Options {
 
 /// Fills in the document, or with `--check` only says whether it is filled in.
 pub fn run(options: &Options) -> Result<()> {
-    let old = document()?;
-    let new = filled_in(&old, &tests_by_requirement(&source::rust_files()?));
-    if options.check {
-        anyhow::ensure!(
-            old == new,
-            "{DOCUMENT} is not up to date: run `cargo xtask requirements`"
-        );
-        println!("{DOCUMENT} is up to date");
-    } else {
-        fs::write(source::root().join(DOCUMENT), new).with_context(|| format!("cannot write {DOCUMENT}"))?;
-        println!("{DOCUMENT} written");
+    let files = source::rust_files()?;
+    if !options.check {
+        let filled = filled_in(&document()?, &tests_by_requirement(&files));
+        fs::write(source::root().join(DOCUMENT), filled)
+            .with_context(|| format!("cannot write {DOCUMENT}"))?;
     }
+    let findings = findings(&files)?;
+    for finding in &findings {
+        eprintln!("requirements: {finding}");
+    }
+    anyhow::ensure!(findings.is_empty(), "{} findings", findings.len());
+    println!("requirements: each one is shown by something");
     Ok(())
 }
 
