@@ -4,13 +4,18 @@
 
 pub mod fault;
 pub mod frames;
+pub mod inbox;
+pub mod posts;
 pub mod publish;
 pub mod real_clock;
 pub mod stages;
 pub mod threads;
 pub mod wait;
 
+pub use fault::{Fault, FaultPolicy, Faults};
 pub use frames::FramePacer;
+pub use inbox::{Inbox, Priority};
+pub use posts::{Poster, Posts};
 pub use real_clock::RealClock;
 pub use stages::{Budget, StageSpec, Stages};
 pub use wait::{ManualWait, Parker, Wait, WakeGate, Waker, Woken};
