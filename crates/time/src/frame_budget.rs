@@ -1,172 +1,205 @@
-//! How the time between two frames is shared with events (R-002-19).
+//! Who has the next turn in a loop that draws frames and handles events (R-002-15 to R-002-26).
 //!
-//! Knows the target frequency and when the last frame began and ended; answers when the next one is due. It
-//! neither draws nor waits: `trantor_runtime::frames` asks it, and R-X-24 lets any two kinds of work use it.
+//! With `s` the start of a frame, `e` its end, `d = e − s` and `f` the target frequency, events may be handled
+//! until the later of `s + 1/f` and `e + d/2`; then the next frame runs. If no event is waiting, the loop
+//! sleeps until `s + 1/f`, or draws at once if that is over (R-002-19). What follows from it:
+//!
+//! ```text
+//! nothing stressed     frames at f, events at once, the rest asleep
+//! rendering stressed   frames back to back: with no event waiting there is nobody to yield to
+//! events stressed      frames at f, all other time for events
+//! both stressed        two thirds for frames, one third for events: e + d/2 binds
+//! ```
+//!
+//! The rule asks the clock only, never what woke the loop: no flood of events can hold up a frame (R-002-25).
+//! Nothing is drawn, handled or measured here.
 
-use crate::units::{NANOS, RealSpan, RealTime};
+use crate::pacing::Rate;
+use crate::units::{RealSpan, RealTime};
 
-/// The share of an interval by which a frame may start late and still count as having started on time.
-///
-/// Without it the oversleep of every wait would add up and 60 Hz would become 59.8 (R-002-24). With the
-/// whole interval, a loop that was overloaded would afterwards draw two frames at almost the same moment.
-const LATENESS_FORGIVEN_DIVISOR: i64 = 4;
-
-/// The fairness rule between frames and events.
-///
-/// With start `s`, end `e`, duration `d = e - s` and target frequency `f`, queued events may be handled until
-/// the later of `s + 1/f` and `e + d/2`; with no event queued the next frame is due at `s + 1/f`. So neither
-/// frames nor events fall below a third of the time, and frames keep to `f` where the machine can.
+/// The rule of one frame loop.
 #[derive(Clone, Debug)]
 pub struct FrameBudget {
-    interval: RealSpan,
-    last: Option<LastFrame>,
+    rate: Rate,
+    last: Option<Frame>,
+    /// Start of a frame that has not ended yet.
+    drawing_since: Option<RealTime>,
+    flushed: RealTime,
+    frames: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct LastFrame {
-    /// `s` for the purpose of pacing: the instant the frame was due, where it began only a little later.
-    paced_start: RealTime,
-    /// When it really began.
-    start: RealTime,
-    /// When it ended; `None` while it is being made.
-    end: Option<RealTime>,
+struct Frame {
+    /// When the frame could first have started. Counting the next from here and not from `started` keeps
+    /// late wake-ups from adding up (R-002-24).
+    nominal: RealTime,
+    started: RealTime,
+    ended: RealTime,
+}
+
+/// What the loop does now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Draw a frame.
+    Frame,
+    /// Handle waiting events, but begin none at or after this instant.
+    Events {
+        /// When the next frame is due.
+        until: RealTime,
+    },
+    /// Nothing to do before this instant, unless an event comes.
+    Sleep {
+        /// When the next frame is due.
+        until: RealTime,
+    },
+}
+
+/// A frame that begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameStart {
+    /// 0 for the first frame.
+    pub number: u64,
+    /// Time since the start of the last frame, for the update; the first frame has none and is only drawn (R-002-17).
+    pub elapsed: Option<RealSpan>,
+}
+
+/// The target where displays tell nothing better (R-002-16).
+pub const TARGET_PER_SECOND: f64 = 60.0;
+
+/// Parts of a frame interval after which work left over from events is flushed (R-002-26).
+const FLUSHES_PER_FRAME: i64 = 10;
+
+/// The target frequency for displays with these refresh rates in hertz: the highest of at least 60, else 60 (R-002-16).
+pub fn target_rate(refresh_rates_hz: impl IntoIterator<Item = f64>) -> Rate {
+    let usable = refresh_rates_hz
+        .into_iter()
+        .filter(|hertz| Rate::per_second(*hertz).is_ok());
+    let target = usable.fold(TARGET_PER_SECOND, f64::max);
+    Rate::per_second(target).expect("sixty, or a rate that was accepted just now")
+}
+
+/// Until when events may hold up what is due at `next_start`, after work from `started` to `ended`.
+///
+/// At least half as long as that work took is theirs: neither side falls below a third when both are
+/// saturated (R-X-24). Ticks and frames share it (R-002-9, R-002-19).
+pub fn events_until(next_start: RealTime, started: RealTime, ended: RealTime) -> RealTime {
+    let duration_ns = ended.since(started).as_nanos();
+    let half = RealSpan::from_nanos(duration_ns / 2 + duration_ns % 2);
+    next_start.max(ended.saturating_add(half))
 }
 
 impl FrameBudget {
-    /// A budget for `millihertz` thousandths of a frame per second, the unit in which displays report.
-    ///
-    /// # Panics
-    /// If `millihertz` is zero: a loop without frames needs no frame budget.
-    pub fn new(millihertz: u32) -> Self {
+    /// A loop that aims at `rate` and has drawn nothing yet.
+    pub fn new(rate: Rate) -> Self {
         Self {
-            interval: interval_of(millihertz),
+            rate,
             last: None,
+            drawing_since: None,
+            flushed: RealTime::ZERO,
+            frames: 0,
         }
     }
 
-    /// Changes the target, from the next question on; the frame already drawn counts as it was drawn.
+    /// Whose turn it is at `now`.
+    pub fn turn(&self, now: RealTime, events_waiting: bool) -> Turn {
+        let Some(last) = &self.last else {
+            return Turn::Frame;
+        };
+        let next_start = self.next_start(last);
+        let until = events_until(next_start, last.started, last.ended);
+        if now >= until {
+            Turn::Frame
+        } else if events_waiting {
+            Turn::Events { until }
+        } else if now >= next_start {
+            Turn::Frame
+        } else {
+            Turn::Sleep { until: next_start }
+        }
+    }
+
+    /// Notes that a frame starts at `now`.
     ///
     /// # Panics
-    /// If `millihertz` is zero.
-    pub fn set_millihertz(&mut self, millihertz: u32) {
-        self.interval = interval_of(millihertz);
+    /// If the frame before has not ended.
+    pub fn start_frame(&mut self, now: RealTime) -> FrameStart {
+        assert!(
+            self.drawing_since.is_none(),
+            "a frame ends before the next one starts"
+        );
+        self.drawing_since = Some(now);
+        let number = self.frames;
+        self.frames += 1;
+        FrameStart {
+            number,
+            elapsed: self.last.map(|last| now.since(last.started)),
+        }
     }
 
-    /// `1/f`, rounded up to a nanosecond.
-    pub fn interval(&self) -> RealSpan {
-        self.interval
-    }
-
-    /// A frame begins at `now`.
-    pub fn begin(&mut self, now: RealTime) {
-        let paced_start = match self.frame_target() {
-            Some(target) => {
-                let forgiven = RealSpan::from_nanos(self.interval.as_nanos() / LATENESS_FORGIVEN_DIVISOR);
-                // Early only if the caller drew without being asked to; then it simply counts from there.
-                target.max(now - forgiven).min(now)
-            }
-            None => now,
-        };
-        self.last = Some(LastFrame {
-            paced_start,
-            start: now,
-            end: None,
+    /// Notes that the frame ended at `now`.
+    ///
+    /// # Panics
+    /// If none was started.
+    pub fn end_frame(&mut self, now: RealTime) {
+        let started = self
+            .drawing_since
+            .take()
+            .expect("only a frame that started can end");
+        self.last = Some(Frame {
+            nominal: self.nominal_start(started),
+            started,
+            ended: now.max(started),
         });
     }
 
-    /// The frame that began last ends at `now`.
+    /// Changes the target, as when the window moves to another display. The running interval is counted anew
+    /// from the same start.
+    pub fn set_rate(&mut self, rate: Rate) {
+        self.rate = rate;
+    }
+
+    /// The target.
+    pub fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// Frames started so far.
+    pub fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// Whether work left over from events is to be flushed at `now`: every tenth of a frame interval. If so, the
+    /// next tenth begins. Before it sleeps, a loop flushes in any case (R-002-26).
+    pub fn flush_due(&mut self, now: RealTime) -> bool {
+        let spacing = RealSpan::from_nanos(self.rate.interval().as_nanos() / FLUSHES_PER_FRAME);
+        let due = now.since(self.flushed) >= spacing;
+        if due {
+            self.flushed = now;
+        }
+        due
+    }
+
+    fn next_start(&self, last: &Frame) -> RealTime {
+        last.nominal.saturating_add(self.rate.interval())
+    }
+
+    /// When a frame that started at `started` could first have done so.
     ///
-    /// # Panics
-    /// If no frame was begun.
-    pub fn end(&mut self, now: RealTime) {
-        let last = self.last.as_mut().expect("a frame ends only after it began");
-        last.end = Some(now.max(last.start));
-    }
-
-    /// `s + 1/f`: when the next frame is due if no event waits. `None` before the first frame, which is due at once.
-    pub fn frame_target(&self) -> Option<RealTime> {
-        self.last
-            .map(|last| last.paced_start.saturating_add(self.interval))
-    }
-
-    /// The later of `s + 1/f` and `e + d/2`: when queued events must give way to the next frame.
-    ///
-    /// `None` before the first frame, which gives way to nothing.
-    pub fn events_until(&self) -> Option<RealTime> {
-        let last = self.last?;
-        let target = last.paced_start.saturating_add(self.interval);
-        let Some(end) = last.end else { return Some(target) };
-        let duration_ns = end.since(last.start).as_nanos();
-        let half = RealSpan::from_nanos(duration_ns / 2 + duration_ns % 2);
-        Some(target.max(end.saturating_add(half)))
-    }
-
-    /// How long the last whole frame took; `None` until one has ended.
-    pub fn last_duration(&self) -> Option<RealSpan> {
-        self.last
-            .and_then(|last| last.end.map(|end| end.since(last.start)))
-    }
-}
-
-fn interval_of(millihertz: u32) -> RealSpan {
-    assert!(millihertz > 0, "a target frequency is positive");
-    let millihertz = i64::from(millihertz);
-    RealSpan::from_nanos((NANOS * 1_000 + millihertz - 1) / millihertz)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn ms(millis: i64) -> RealTime {
-        RealTime::from_nanos(millis * 1_000_000)
-    }
-
-    #[test]
-    fn r_002_19_events_have_until_the_later_of_interval_and_half_the_duration() {
-        let mut budget = FrameBudget::new(100_000); // 10 ms
-        assert_eq!(budget.events_until(), None, "the first frame is due at once");
-        budget.begin(ms(0));
-        budget.end(ms(2));
-        assert_eq!(budget.events_until(), Some(ms(10)), "short frame: s + 1/f");
-        budget.begin(ms(10));
-        budget.end(ms(40));
-        assert_eq!(budget.frame_target(), Some(ms(20)));
-        assert_eq!(budget.events_until(), Some(ms(55)), "long frame: e + d/2");
-    }
-
-    #[test]
-    fn r_002_24_a_little_lateness_does_not_move_the_next_frame() {
-        let mut budget = FrameBudget::new(100_000);
-        budget.begin(ms(0));
-        budget.end(ms(1));
-        budget.begin(ms(12)); // 2 ms late, of 2.5 ms forgiven
-        budget.end(ms(13));
-        assert_eq!(budget.frame_target(), Some(ms(20)));
-    }
-
-    #[test]
-    fn r_002_24_much_lateness_is_not_made_up_by_a_burst() {
-        let mut budget = FrameBudget::new(100_000);
-        budget.begin(ms(0));
-        budget.end(ms(1));
-        budget.begin(ms(1_000));
-        budget.end(ms(1_001));
-        assert_eq!(
-            budget.frame_target(),
-            Some(ms(1_010) - RealSpan::from_micros(2_500))
-        );
-    }
-
-    #[test]
-    fn the_interval_is_never_rounded_down() {
-        assert_eq!(
-            FrameBudget::new(60_000).interval(),
-            RealSpan::from_nanos(16_666_667)
-        );
-        assert_eq!(
-            FrameBudget::new(59_940).interval(),
-            RealSpan::from_nanos(16_683_351)
-        );
+    /// A frame that is late by an interval or more begins a new count: time lost by a stall is lost, and is
+    /// not made up for by a burst of frames (R-X-9).
+    fn nominal_start(&self, started: RealTime) -> RealTime {
+        let Some(last) = &self.last else { return started };
+        let next_start = self.next_start(last);
+        let until = events_until(next_start, last.started, last.ended);
+        let possible = if started >= until {
+            until
+        } else {
+            next_start.max(last.ended)
+        };
+        if started.since(possible) < self.rate.interval() {
+            possible
+        } else {
+            started
+        }
     }
 }

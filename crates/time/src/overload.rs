@@ -1,0 +1,108 @@
+//! What happens to game time when the work cannot be done in time: the game slows (R-000-37, R-X-9).
+//!
+//! Work is chained from nominal deadlines, so a machine that cannot keep up would owe a debt that grows for
+//! ever. The rule: **the game clock never runs more than `L` ahead of the oldest work not yet done.**
+//!
+//! ```text
+//! limit = earliest game deadline + L · f
+//! G     = max(G of the last pass, min(now, limit))
+//! if G < now, the clock slips to G
+//! ```
+//!
+//! Game time never goes back, and no event is lost or re-ordered; the game is merely slower. The one state is a
+//! few counters; which deadline is earliest is the caller's to know.
+
+use crate::game_clock::GameClock;
+use crate::units::{Frequency, GameSpan, GameTime, RealSpan, RealTime};
+
+/// The largest lag allowed unless told otherwise.
+///
+/// Above the ordinary hiccups of a shared machine (50 to 100 ms), so that those do not slow the game; below
+/// what a player would call broken.
+pub const LAG_MAX: RealSpan = RealSpan::from_millis(250);
+
+/// Reads the game clock once a pass, and lets it slip when the work falls too far behind.
+#[derive(Clone, Debug)]
+pub struct LagGovernor {
+    /// `None`: debts are paid in full, however long that takes.
+    lag_max: Option<RealSpan>,
+    last: Option<GameTime>,
+    slips: u64,
+    slipped: GameSpan,
+}
+
+impl LagGovernor {
+    /// A governor that allows a lag of `lag_max`; `None` switches the rule off.
+    ///
+    /// # Panics
+    /// If `lag_max` is negative; settings are checked where they are read.
+    pub fn new(lag_max: Option<RealSpan>) -> Self {
+        assert!(
+            lag_max.is_none_or(|lag_max| lag_max >= RealSpan::ZERO),
+            "a lag is not negative"
+        );
+        Self {
+            lag_max,
+            last: None,
+            slips: 0,
+            slipped: GameSpan::ZERO,
+        }
+    }
+
+    /// Game time for the pass whose sample is `real`; `earliest` is the first game deadline not yet run.
+    pub fn read(&mut self, clock: &mut GameClock, real: RealTime, earliest: Option<GameTime>) -> GameTime {
+        let now = clock.now(real);
+        let governed = match (self.lag_max, earliest) {
+            (Some(lag_max), Some(earliest)) => {
+                // A clock that was set or stepped since the last pass may stand beyond the limit: it stays.
+                let anchor = clock.anchor().1;
+                let reached = self.last.map_or(anchor, |last| last.max(anchor));
+                governed_now(now, reached, earliest, lag_max, clock.frequency())
+            }
+            _ => now,
+        };
+        if governed < now {
+            self.slips += 1;
+            self.slipped += now - governed;
+            clock.slip(real, governed);
+        }
+        self.last = Some(governed);
+        governed
+    }
+
+    /// How often the clock slipped.
+    pub fn slips(&self) -> u64 {
+        self.slips
+    }
+
+    /// By how much it slipped altogether.
+    pub fn slipped(&self) -> GameSpan {
+        self.slipped
+    }
+
+    /// The largest lag allowed.
+    pub fn lag_max(&self) -> Option<RealSpan> {
+        self.lag_max
+    }
+}
+
+/// The rule alone: what the clock may show when it would show `now` and showed `reached` before.
+pub fn governed_now(
+    now: GameTime,
+    reached: GameTime,
+    earliest: GameTime,
+    lag_max: RealSpan,
+    frequency: Frequency,
+) -> GameTime {
+    let lag_nu = i128::from(lag_max.as_nanos()) * i128::from(frequency.get());
+    let limit = earliest + GameSpan::from_nanounits(lag_nu);
+    reached.max(now.min(limit))
+}
+
+/// Speed in effect between two readings, as a part of the speed set: 1.0 unless the clock slipped or was paused.
+///
+/// For display; `None` if no time passed.
+pub fn effective_speed(game: GameSpan, real: RealSpan, frequency: Frequency) -> Option<f64> {
+    let full_nu = real.as_nanos() as f64 * f64::from(frequency.get());
+    (full_nu > 0.0).then(|| game.as_nanounits() as f64 / full_nu)
+}

@@ -1,0 +1,287 @@
+//! Systems at their own rates, in a loop of few lines on a manual clock (requirements R-001-3 to R-001-16).
+
+use proptest::prelude::*;
+use trantor_time::pacing::Phase;
+use trantor_time::{Clock, Due, ManualClock, Pace, Pacer, Pacing, Rate, RealSpan, RealTime};
+
+fn pace(calls_per_second: f64) -> Pace {
+    Pace::from_setting(calls_per_second).expect("a good rate")
+}
+
+fn at(nanos: i64) -> RealTime {
+    RealTime::from_nanos(nanos)
+}
+
+fn micros(micros: i64) -> RealSpan {
+    RealSpan::from_micros(micros)
+}
+
+/// Systems in declared order with what a call of each costs; passes cost `overhead` more.
+struct Loop {
+    clock: ManualClock,
+    systems: Vec<(Pacer, RealSpan)>,
+    overhead: RealSpan,
+}
+
+impl Loop {
+    fn new(systems: Vec<(Pacer, RealSpan)>) -> Self {
+        Self {
+            clock: ManualClock::default(),
+            systems,
+            overhead: RealSpan::from_nanos(1),
+        }
+    }
+
+    fn run_for(&mut self, span: RealSpan) {
+        let end = self.clock.now() + span;
+        while self.clock.now() < end {
+            self.pass();
+        }
+    }
+
+    /// Calls what is due at one sample of the clock, then sleeps until something is.
+    fn pass(&mut self) {
+        let now = self.clock.now();
+        for (pacer, cost) in &mut self.systems {
+            if pacer.call(now).is_some() {
+                self.clock.advance(*cost);
+                pacer.finish(*cost);
+            }
+        }
+        self.clock.advance(self.overhead);
+        let wake = self.systems.iter().filter_map(|(pacer, _)| match pacer.due() {
+            Due::Now => Some(self.clock.now()),
+            Due::At(instant) => Some(instant),
+            Due::Never => None,
+        });
+        if let Some(wake) = wake.min() {
+            self.clock.advance_to(wake);
+        }
+    }
+
+    fn calls(&self) -> Vec<u64> {
+        self.systems.iter().map(|(pacer, _)| pacer.calls()).collect()
+    }
+}
+
+#[test]
+fn r_001_3_never_sooner_than_the_interval() {
+    let mut pacer = Pacer::new(pace(0.5), Pacing::Spacing);
+    assert!(pacer.call(at(7)).is_some(), "the first call is due at once");
+    assert_eq!(pacer.due(), Due::At(at(2_000_000_007)), "half a call a second");
+    assert_eq!(pacer.call(at(2_000_000_006)), None);
+    assert!(pacer.call(at(2_000_000_007)).is_some());
+}
+
+#[test]
+fn r_001_4_negative_is_uncapped_zero_is_refused_disabled_is_a_state() {
+    assert_eq!(pace(-1.0), Pace::Uncapped);
+    for refused in [0.0, -0.0, f64::NAN, f64::INFINITY, 2e6, 1e-7] {
+        assert!(Pace::from_setting(refused).is_err(), "{refused}");
+    }
+    let mut pacer = Pacer::new(Pace::Uncapped, Pacing::Spacing);
+    assert_eq!((0..100).filter(|&now| pacer.call(at(now)).is_some()).count(), 100);
+    pacer.set_enabled(false);
+    assert_eq!((pacer.due(), pacer.call(at(200))), (Due::Never, None));
+    pacer.set_enabled(true);
+    assert_eq!(
+        pacer.call(at(300)).map(|call| call.elapsed),
+        Some(RealSpan::from_nanos(201))
+    );
+}
+
+#[test]
+fn r_001_5_a_changed_rate_makes_no_burst_and_loses_no_wait() {
+    for pacing in [Pacing::Spacing, Pacing::Grid] {
+        let mut pacer = Pacer::new(pace(1.0), pacing);
+        pacer.call(at(0));
+        // 900 ms have been waited when the rate becomes 2 a second: due since 500 ms, once.
+        pacer.set_pace(pace(2.0));
+        assert!(pacer.call(at(900_000_000)).is_some());
+        assert_eq!(pacer.call(at(900_000_001)), None, "no burst");
+        // And a slower rate counts what was waited.
+        let mut pacer = Pacer::new(pace(1.0), pacing);
+        pacer.call(at(0));
+        pacer.set_pace(pace(0.25));
+        assert_eq!(pacer.due(), Due::At(at(4_000_000_000)));
+    }
+}
+
+#[test]
+fn r_001_5_changing_the_rate_all_the_time_does_not_hold_up_a_call() {
+    for pacing in [Pacing::Spacing, Pacing::Grid] {
+        let mut pacer = Pacer::new(pace(10.0), pacing);
+        let calls = (0..10_000).filter(|ms| {
+            pacer.set_pace(pace(if ms % 2 == 0 { 10.0 } else { 10.5 }));
+            pacer.call(at(ms * 1_000_000)).is_some()
+        });
+        let calls = calls.count();
+        assert!(
+            (95..=106).contains(&calls),
+            "{calls} calls in ten seconds at ten to ten and a half"
+        );
+    }
+}
+
+#[test]
+fn r_001_8_the_first_call_is_told_zero_or_what_was_declared() {
+    let uptime = at(86_400_000_000_000);
+    let mut pacer = Pacer::new(pace(30.0), Pacing::Spacing);
+    assert_eq!(pacer.call(uptime).map(|call| call.elapsed), Some(RealSpan::ZERO));
+    let mut pacer = Pacer::new(pace(30.0), Pacing::Grid).with_first_elapsed(micros(33_333));
+    assert_eq!(pacer.call(uptime).map(|call| call.elapsed), Some(micros(33_333)));
+}
+
+#[test]
+fn r_001_9_thirty_a_second_for_a_minute() {
+    for (pacing, expected) in [(Pacing::Grid, 1800..=1800), (Pacing::Spacing, 1790..=1800)] {
+        let mut looped = Loop::new(vec![
+            (Pacer::new(pace(30.0), pacing), RealSpan::ZERO),
+            (Pacer::new(Pace::Uncapped, Pacing::Spacing), micros(100)),
+        ]);
+        looped.run_for(RealSpan::from_secs(60));
+        assert!(
+            expected.contains(&looped.calls()[0]),
+            "{pacing:?}: {}",
+            looped.calls()[0]
+        );
+    }
+    let mut alone = Loop::new(vec![(Pacer::new(pace(30.0), Pacing::Spacing), RealSpan::ZERO)]);
+    alone.run_for(RealSpan::from_secs(60));
+    assert_eq!(alone.calls(), [1800], "alone, spacing is exact as well");
+}
+
+#[test]
+fn r_001_10_one_rate_does_not_beat_against_another() {
+    let world = Pacer::new(pace(30.0), Pacing::Spacing);
+    let graphics = Pacer::new(pace(60.0), Pacing::Spacing);
+    let mut looped = Loop::new(vec![(world, RealSpan::ZERO), (graphics, micros(2_000))]);
+    looped.run_for(RealSpan::from_secs(60));
+    assert!(
+        looped.calls()[0] * 10 >= 295 * 60,
+        "{} world updates in a minute",
+        looped.calls()[0]
+    );
+}
+
+#[test]
+fn r_001_10_on_the_grid_a_blocking_frame_does_not_slow_the_world() {
+    let world = Pacer::new(pace(30.0), Pacing::Grid);
+    let graphics = Pacer::new(Pace::Uncapped, Pacing::Spacing);
+    let mut looped = Loop::new(vec![(world, RealSpan::ZERO), (graphics, micros(16_700))]);
+    looped.run_for(RealSpan::from_secs(60));
+    assert!(looped.calls()[0].abs_diff(1800) <= 1, "{}", looped.calls()[0]);
+}
+
+#[test]
+fn r_001_11_the_grid_skips_what_it_missed_and_stays_exact() {
+    let mut pacer = Pacer::new(pace(3.0), Pacing::Grid);
+    pacer.call(at(0));
+    let second = 1_000_000_000;
+    let call = pacer.call(at(second)).expect("due since a third of a second");
+    assert_eq!((call.missed, pacer.missed()), (2, 2));
+    // A thirtieth of a second is no whole number of nanoseconds; after a year the grid is still exact.
+    let year = 365 * 86_400 * second;
+    pacer.call(at(year));
+    assert_eq!(pacer.due(), Due::At(at(year + 333_333_334)));
+}
+
+#[test]
+fn r_001_12_run_once_and_exempt() {
+    for pacing in [Pacing::Spacing, Pacing::Grid] {
+        let mut pacer = Pacer::new(pace(1.0), pacing);
+        pacer.call(at(0));
+        pacer.run_once();
+        assert_eq!(pacer.due(), Due::Now);
+        assert!(pacer.call(at(10)).is_some());
+        assert_eq!(pacer.call(at(11)), None, "once");
+        pacer.set_exempt(true);
+        assert!((20..30).all(|now| pacer.call(at(now)).is_some()));
+        pacer.set_exempt(false);
+        assert_eq!(pacer.call(at(31)), None);
+    }
+}
+
+#[test]
+fn r_001_13_no_two_frames_of_a_moving_body_are_identical() {
+    let mut world = Pacer::new(pace(30.0), Pacing::Grid);
+    let mut graphics = Pacer::new(pace(120.0), Pacing::Grid);
+    let (mut drawn, mut updates) = (Vec::new(), 0.0);
+    for step in 0..1_000_000 {
+        let now = at(step * 10_000);
+        updates += f64::from(u8::from(world.call(now).is_some()));
+        if graphics.call(now).is_some() {
+            let Phase { since_call, fraction } = world.phase(now);
+            assert!(since_call < micros(33_334 + 10));
+            drawn.push(updates + fraction);
+        }
+    }
+    assert_eq!(drawn.len(), 1200);
+    assert!(
+        drawn.windows(2).all(|frames| frames[0] < frames[1]),
+        "the body moves in each frame"
+    );
+}
+
+#[test]
+fn r_001_16_overruns_are_counted() {
+    let mut pacer = Pacer::new(pace(100.0), Pacing::Spacing);
+    assert!(!pacer.finish(micros(10_000)));
+    assert!(pacer.finish(micros(10_001)));
+    let mut pacer = pacer.with_budget(micros(500));
+    assert!(pacer.finish(micros(501)));
+    assert_eq!(pacer.overruns(), 2);
+    let mut uncapped = Pacer::new(Pace::Uncapped, Pacing::Spacing);
+    assert!(
+        !uncapped.finish(RealSpan::MAX),
+        "what has neither interval nor budget cannot overrun"
+    );
+}
+
+proptest! {
+    /// Whatever happens in between, elapsed times add up, and spacing is never undercut.
+    #[test]
+    fn r_001_7_elapsed_times_add_up_to_the_time_passed(
+        millihertz in 1..1_000_000_u32,
+        is_grid in any::<bool>(),
+        gaps in prop::collection::vec((0..2_000_000_000_i64, 0..20_u8, 1..100_000_u32), 1..200),
+    ) {
+        let pacing = if is_grid { Pacing::Grid } else { Pacing::Spacing };
+        let mut pacer = Pacer::new(pace(f64::from(millihertz) / 1000.0), pacing);
+        let first = at(12_345);
+        pacer.call(first);
+        let (mut now, mut last, mut sum) = (first, first, RealSpan::ZERO);
+        for (gap, change, new_rate) in gaps {
+            now += RealSpan::from_nanos(gap);
+            match change {
+                0 => pacer.set_pace(pace(f64::from(new_rate) / 10.0)),
+                1 => pacer.run_once(),
+                _ => {}
+            }
+            let due = pacer.due();
+            if let Some(call) = pacer.call(now) {
+                if let (Pace::At(rate), Due::At(_), Pacing::Spacing) = (pacer.pace(), due, pacing) {
+                    prop_assert!(now.since(last) >= rate.interval());
+                }
+                sum += call.elapsed;
+                last = now;
+                if let Due::At(next) = pacer.due() {
+                    prop_assert!(next > now, "after a call the next one is ahead: no burst");
+                }
+            }
+        }
+        prop_assert_eq!(sum, last.since(first));
+    }
+
+    /// The k-th instant of a grid lies at k / rate, rounded up to a nanosecond, for ever.
+    #[test]
+    fn r_001_9_grid_instants_are_exact(millihertz in 1..10_000_000_u64, k in 1..100_000_000_u64) {
+        let rate = Rate::per_second(millihertz as f64 / 1000.0).expect("a good rate");
+        let mut pacer = Pacer::new(Pace::At(rate), Pacing::Grid);
+        pacer.call(at(0));
+        // Exactly: instant k is the least n with n · millihertz >= k · 10¹².
+        let exact = (u128::from(k) * 1_000_000_000_000).div_ceil(u128::from(millihertz)) as i64;
+        pacer.call(at(exact - 1));
+        prop_assert_eq!(pacer.due(), Due::At(at(exact)));
+    }
+}
