@@ -4,8 +4,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The sides of the map in tiles, each `1..=MapSize::SIDE_MAX`.
+/// The sides of the map in tiles, each `1..=MapSize::SIDE_MAX`, also when read from a peer or a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "UncheckedSize")]
 pub struct MapSize {
     width: u16,
     height: u16,
@@ -51,6 +52,20 @@ pub struct MapSizeError {
     pub width: u32,
     /// The height asked for.
     pub height: u32,
+}
+
+/// A map's sides as they are read, before they are checked.
+#[derive(Deserialize)]
+struct UncheckedSize {
+    width: u16,
+    height: u16,
+}
+
+impl TryFrom<UncheckedSize> for MapSize {
+    type Error = MapSizeError;
+    fn try_from(read: UncheckedSize) -> Result<Self, MapSizeError> {
+        Self::new(u32::from(read.width), u32::from(read.height))
+    }
 }
 
 impl MapSize {

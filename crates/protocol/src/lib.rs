@@ -1,6 +1,13 @@
 //! The two languages on the wire, as values and as bytes.
 //!
 //! Text (Zappy) for agents and viewers of others; postcard frames for viewers of our own. The two never
-//! import each other. No rules, no sessions, no sockets.
+//! import each other; only [`greeting`], which tells them apart, knows both. No rules, no sessions, no sockets.
 
+pub mod error;
+pub mod greeting;
+pub mod limits;
+pub mod text;
 pub mod wire;
+
+pub use error::{FrameError, SeqError, TeamNameError};
+pub use greeting::{Greeting, check_team_name, read_greeting};

@@ -1,0 +1,78 @@
+//! Why bytes could not be understood, or a name not be used.
+
+use crate::limits::TEAM_NAME_BYTES_MAX;
+
+/// Why bytes from a peer are not frames of ours.
+///
+/// After any of these the stream can no longer be trusted: whoever reads it ends the connection, tells the
+/// reason and counts it (R-002-58).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FrameError {
+    /// The length prefix promises more than is accepted.
+    #[error("a frame of {len} bytes was announced, at most {max} are accepted")]
+    TooLong {
+        /// Bytes announced.
+        len: u32,
+        /// Bytes accepted.
+        max: u32,
+    },
+    /// The bytes in the frame are no message of this version.
+    #[error("a frame of {len} bytes holds no message that is known")]
+    Malformed {
+        /// Bytes in the frame.
+        len: usize,
+    },
+    /// The frame holds a message, and then more.
+    #[error("{extra} bytes follow the message in a frame")]
+    Trailing {
+        /// Bytes after the message.
+        extra: usize,
+    },
+}
+
+/// Why an acknowledgement, or a number, cannot be right (R-002-53). It ends the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SeqError {
+    /// The number does not lie above the last one acknowledged.
+    #[error("message {number} was acknowledged after message {last} already had been")]
+    NotGreater {
+        /// The number acknowledged.
+        number: u64,
+        /// The last one before.
+        last: u64,
+    },
+    /// The number lies above the last one sent.
+    #[error("message {number} was acknowledged, but only {sent} were sent")]
+    NotSent {
+        /// The number acknowledged.
+        number: u64,
+        /// The last one sent.
+        sent: u64,
+    },
+}
+
+/// Why a name cannot be a team's. Shown to the operator who chose it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TeamNameError {
+    /// There is nothing to type.
+    #[error("a team's name must not be empty")]
+    Empty,
+    /// Too long for the buffers of viewers.
+    #[error("a team's name is at most {TEAM_NAME_BYTES_MAX} bytes, not {len}")]
+    TooLong {
+        /// Its length in bytes.
+        len: usize,
+    },
+    /// Nobody could join it: lines are cut into words, and control bytes are not shown.
+    #[error("a team's name must not contain spaces or control characters: {name:?}")]
+    NotOneWord {
+        /// The name.
+        name: String,
+    },
+    /// The word already means something else as a first line.
+    #[error("{name:?} cannot be a team's name: viewers say it to be let in")]
+    Reserved {
+        /// The name.
+        name: String,
+    },
+}

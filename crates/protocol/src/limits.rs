@@ -1,0 +1,60 @@
+//! Every bound of the two languages, with its reason. Their relations are checked when compiling.
+
+/// Longest line of text accepted, in bytes, without its line feed and the carriage return before it.
+///
+/// Public agents encrypt, sign or base64 what they say to each other, so lines of several thousand bytes are
+/// normal; 8,192 is the least that must pass. It is also the limit for a message of any kind (R-003-56).
+pub const LINE_BYTES_MAX: usize = 16 * 1024;
+
+/// Longest frame accepted from a viewer of ours, in bytes, without its length prefix (R-003-56).
+pub const FRAME_TO_SERVER_BYTES_MAX: usize = 16 * 1024;
+
+/// Longest frame accepted from the server, in bytes, without its length prefix.
+///
+/// Pieces of a snapshot are the largest: at most [`SNAPSHOT_PART_TILES_MAX`] tiles of seven counts.
+pub const FRAME_TO_CLIENT_BYTES_MAX: usize = 1024 * 1024;
+
+/// Tiles in one piece of a snapshot. At five bytes for each of seven counts a piece then fills no more than
+/// an eighth of a frame, so that other messages are not held up behind it.
+pub const SNAPSHOT_PART_TILES_MAX: usize = 2_048;
+
+/// Input a session may hold undecoded, in bytes (R-003-56).
+pub const INBOX_BYTES_MAX: usize = 64 * 1024;
+
+/// Longest team name, in bytes. Viewers of others read it as one word into buffers of unknown size.
+pub const TEAM_NAME_BYTES_MAX: usize = 64;
+
+/// The fastest speed a text viewer may ask for, in units a second; the reference server's own limit.
+pub const TEXT_FREQUENCY_MAX: u32 = 10_000;
+
+/// Room a line cutter keeps between lines, in bytes: beyond it memory grown for one long line is given back,
+/// so that a thousand idle sessions stay small.
+pub const LINE_ROOM_KEPT_BYTES: usize = 512;
+
+const _: () = {
+    assert!(
+        LINE_BYTES_MAX >= 8_192,
+        "the text protocol promises lines of 8192 bytes"
+    );
+    assert!(LINE_BYTES_MAX < INBOX_BYTES_MAX, "a full line must fit the inbox");
+    assert!(
+        FRAME_TO_SERVER_BYTES_MAX + 4 < INBOX_BYTES_MAX,
+        "a full frame must fit the inbox"
+    );
+    assert!(
+        SNAPSHOT_PART_TILES_MAX * 7 * 5 * 8 <= FRAME_TO_CLIENT_BYTES_MAX,
+        "a piece of a snapshot must fit a frame with room to spare"
+    );
+    assert!(
+        TEAM_NAME_BYTES_MAX < LINE_BYTES_MAX,
+        "a team's name must fit a line"
+    );
+    assert!(
+        LINE_ROOM_KEPT_BYTES <= LINE_BYTES_MAX,
+        "room kept is part of a line"
+    );
+    assert!(
+        TEXT_FREQUENCY_MAX <= trantor_time::Frequency::MAX,
+        "text viewers ask for speeds that exist"
+    );
+};

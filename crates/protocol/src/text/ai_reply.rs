@@ -1,0 +1,322 @@
+//! What an agent is told, one value to one line.
+//!
+//! No line ever holds a carriage return, and none but the text of a broadcast is longer than what is in sight.
+
+use trantor_model::{Counts, Level, MapSize, Resource, Sight};
+
+use super::dialect::{Dialect, Layout, Words};
+use super::number::{push_number, push_spaced};
+
+/// One thing to tell an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AiLine<'a> {
+    /// The server's first line, to whoever connects.
+    Welcome,
+    /// The agent has a place. These are two lines, and they must leave in one write: many agents read both
+    /// at once.
+    Accepted {
+        /// Places the team has left after this one was taken.
+        places: u32,
+        /// The map.
+        size: MapSize,
+    },
+    /// It was done.
+    Ok,
+    /// It was not, or could not be.
+    Ko,
+    /// What is in sight, nearest row first, each from left to right.
+    Look(&'a [Sight]),
+    /// What is carried.
+    Inventory {
+        /// All seven counts.
+        inventory: &'a Counts,
+        /// Units of life left, which is how the 42 dialects tell food.
+        life_units: u32,
+    },
+    /// Places the team has left.
+    ConnectNbr(u32),
+    /// A sound.
+    Message {
+        /// From where: 0 here, 1 ahead, then counter-clockwise to 8.
+        direction: u8,
+        /// What was said, byte for byte.
+        text: &'a [u8],
+    },
+    /// The agent was pushed off its tile.
+    Ejected {
+        /// From where, seen by the agent: 1, 3, 5 or 7.
+        direction: u8,
+    },
+    /// An elevation began, with this agent in it.
+    ElevationUnderway,
+    /// An elevation succeeded.
+    CurrentLevel(Level),
+    /// The agent died. The connection ends after this line.
+    Dead,
+}
+
+/// Appends the bytes of one line, with its end.
+pub fn write_ai_line(out: &mut Vec<u8>, dialect: Dialect, line: &AiLine<'_>) {
+    let words = dialect.words();
+    match *line {
+        AiLine::Welcome => push(out, words.greeting),
+        AiLine::Accepted { places, size } => {
+            push_number(out, places);
+            out.push(b'\n');
+            push_number(out, u32::from(size.width()));
+            push_spaced(out, u32::from(size.height()));
+        }
+        AiLine::Ok => push(out, "ok"),
+        AiLine::Ko => push(out, "ko"),
+        AiLine::Look(sights) => match words.layout {
+            Layout::Brackets => push_look_in_brackets(out, words, sights),
+            Layout::Braces => push_look_in_braces(out, words, sights),
+        },
+        AiLine::Inventory {
+            inventory,
+            life_units,
+        } => push_inventory(out, words, inventory, life_units),
+        AiLine::ConnectNbr(places) => push_number(out, places),
+        AiLine::Message { direction, text } => {
+            push(out, "message ");
+            push_number(out, u32::from(direction));
+            push(out, words.message_separator);
+            out.extend_from_slice(text);
+        }
+        AiLine::Ejected { direction } => {
+            push(out, words.ejected);
+            push_number(out, u32::from(direction));
+        }
+        AiLine::ElevationUnderway => push(out, words.elevation_underway),
+        AiLine::CurrentLevel(level) => {
+            push(out, words.current_level);
+            push_number(out, u32::from(level.get()));
+        }
+        AiLine::Dead => push(out, words.dead),
+    }
+    out.push(b'\n');
+}
+
+/// `[ player food,, linemate ]`: a space before each object, a bare comma between tiles, a space at the end.
+fn push_look_in_brackets(out: &mut Vec<u8>, words: &Words, sights: &[Sight]) {
+    out.push(b'[');
+    for (at, sight) in sights.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        for_each_object(words, sight, sight.agents, |object| {
+            out.push(b' ');
+            push(out, object);
+        });
+    }
+    push(out, " ]");
+}
+
+/// `{food, , linemate}`: a space between objects, a comma and a space between tiles, the looker left out.
+fn push_look_in_braces(out: &mut Vec<u8>, words: &Words, sights: &[Sight]) {
+    out.push(b'{');
+    for (at, sight) in sights.iter().enumerate() {
+        if at > 0 {
+            push(out, ", ");
+        }
+        let myself = u32::from(at == 0);
+        let mut is_first = true;
+        for_each_object(words, sight, sight.agents.saturating_sub(myself), |object| {
+            if !is_first {
+                out.push(b' ');
+            }
+            is_first = false;
+            push(out, object);
+        });
+    }
+    out.push(b'}');
+}
+
+/// Names everything on a tile in the order of the protocol: agents, resources by number, eggs.
+fn for_each_object(words: &Words, sight: &Sight, agents: u32, mut name: impl FnMut(&'static str)) {
+    for _ in 0..agents {
+        name(words.player);
+    }
+    for (resource, count) in sight.ground.iter() {
+        for _ in 0..count {
+            name(words.resource_word(resource));
+        }
+    }
+    for _ in 0..sight.eggs {
+        name(words.egg);
+    }
+}
+
+/// `[ food 9, linemate 0, … ]`, or `{nourriture 1260, linemate 0, …}` with food as life left.
+fn push_inventory(out: &mut Vec<u8>, words: &Words, inventory: &Counts, life_units: u32) {
+    let (open, close) = match words.layout {
+        Layout::Brackets => ("[ ", " ]"),
+        Layout::Braces => ("{", "}"),
+    };
+    push(out, open);
+    for (resource, count) in inventory.iter() {
+        let shown = match (resource, words.layout) {
+            (Resource::Food, Layout::Braces) => life_units,
+            _ => count,
+        };
+        if resource != Resource::ALL[0] {
+            push(out, ", ");
+        }
+        push(out, words.resource_word(resource));
+        push_spaced(out, shown);
+    }
+    push(out, close);
+}
+
+fn push(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(dialect: Dialect, line: AiLine<'_>) -> String {
+        let mut out = Vec::new();
+        write_ai_line(&mut out, dialect, &line);
+        String::from_utf8(out).unwrap()
+    }
+
+    fn sight(agents: u32, ground: [u32; 7], eggs: u32) -> Sight {
+        Sight {
+            agents,
+            ground: Counts(ground),
+            eggs,
+        }
+    }
+
+    fn check(line: AiLine<'_>, expected: [&str; 3]) {
+        for (dialect, expected) in Dialect::ALL.into_iter().zip(expected) {
+            assert_eq!(written(dialect, line), expected, "{dialect:?}");
+        }
+    }
+
+    #[test]
+    fn the_handshake_is_two_lines_in_one_value() {
+        check(AiLine::Welcome, ["WELCOME\n", "BIENVENUE\n", "WELCOME\n"]);
+        let size = MapSize::new(10, 12).unwrap();
+        check(AiLine::Accepted { places: 2, size }, ["2\n10 12\n"; 3]);
+    }
+
+    #[test]
+    fn short_answers() {
+        check(AiLine::Ok, ["ok\n"; 3]);
+        check(AiLine::Ko, ["ko\n"; 3]);
+        check(AiLine::ConnectNbr(0), ["0\n"; 3]);
+        check(AiLine::ConnectNbr(200), ["200\n"; 3]);
+        check(
+            AiLine::ElevationUnderway,
+            [
+                "Elevation underway\n",
+                "elevation en cours\n",
+                "elevation in progress\n",
+            ],
+        );
+        for level in 2..=8 {
+            check(
+                AiLine::CurrentLevel(Level::new(level).unwrap()),
+                [
+                    &format!("Current level: {level}\n"),
+                    &format!("niveau actuel : {level}\n"),
+                    &format!("current level : {level}\n"),
+                ],
+            );
+        }
+        check(AiLine::Dead, ["dead\n", "mort\n", "death\n"]);
+        check(
+            AiLine::Ejected { direction: 5 },
+            ["eject: 5\n", "deplacement 5\n", "moving 5\n"],
+        );
+    }
+
+    #[test]
+    fn a_sound_keeps_its_bytes() {
+        check(
+            AiLine::Message {
+                direction: 3,
+                text: b"hello, \"you\"",
+            },
+            [
+                "message 3, hello, \"you\"\n",
+                "message 3,hello, \"you\"\n",
+                "message 3,hello, \"you\"\n",
+            ],
+        );
+        let mut out = Vec::new();
+        write_ai_line(
+            &mut out,
+            Dialect::Epitech,
+            &AiLine::Message {
+                direction: 0,
+                text: b"\xff\0",
+            },
+        );
+        assert_eq!(out, b"message 0, \xff\0\n");
+    }
+
+    #[test]
+    fn look_as_the_reference_server_spaces_it() {
+        let empty = Sight::default();
+        check(
+            AiLine::Look(&[sight(1, [0; 7], 0), empty, empty, empty]),
+            ["[ player,,, ]\n", "{, , , }\n", "{, , , }\n"],
+        );
+        check(
+            AiLine::Look(&[
+                sight(1, [0, 0, 1, 0, 0, 0, 0], 0),
+                sight(0, [1, 0, 0, 0, 0, 0, 0], 0),
+                empty,
+                sight(0, [1, 0, 0, 0, 0, 0, 0], 0),
+            ]),
+            [
+                "[ player deraumere, food,, food ]\n",
+                "{deraumere, nourriture, , nourriture}\n",
+                "{deraumere, food, , food}\n",
+            ],
+        );
+        check(
+            AiLine::Look(&[
+                sight(1, [1, 2, 1, 2, 1, 2, 1], 0),
+                sight(0, [1, 2, 1, 0, 0, 0, 0], 0),
+                sight(0, [1, 0, 0, 0, 0, 0, 0], 0),
+                empty,
+            ]),
+            [
+                "[ player food linemate linemate deraumere sibur sibur mendiane phiras phiras thystame, \
+                 food linemate linemate deraumere, food, ]\n",
+                "{nourriture linemate linemate deraumere sibur sibur mendiane phiras phiras thystame, \
+                 nourriture linemate linemate deraumere, nourriture, }\n",
+                "{food linemate linemate deraumere sibur sibur mendiane phiras phiras thystame, \
+                 food linemate linemate deraumere, food, }\n",
+            ],
+        );
+        check(
+            AiLine::Look(&[sight(3, [1, 0, 0, 0, 0, 0, 0], 2), sight(2, [0; 7], 1)]),
+            [
+                "[ player player player food egg egg, player player egg ]\n",
+                "{joueur joueur nourriture oeuf oeuf, joueur joueur oeuf}\n",
+                "{player player food egg egg, player player egg}\n",
+            ],
+        );
+    }
+
+    #[test]
+    fn inventory_in_food_or_in_life() {
+        check(
+            AiLine::Inventory {
+                inventory: &Counts([9, 0, 1, 2, 3, 4, 50]),
+                life_units: 1_260,
+            },
+            [
+                "[ food 9, linemate 0, deraumere 1, sibur 2, mendiane 3, phiras 4, thystame 50 ]\n",
+                "{nourriture 1260, linemate 0, deraumere 1, sibur 2, mendiane 3, phiras 4, thystame 50}\n",
+                "{food 1260, linemate 0, deraumere 1, sibur 2, mendiane 3, phiras 4, thystame 50}\n",
+            ],
+        );
+    }
+}

@@ -1,0 +1,271 @@
+//! Cutting lines out of a stream of bytes, and words out of a line.
+//!
+//! A line ends with a line feed; one carriage return before it is dropped, since Windows and telnet send one
+//! and no word of the protocol contains one. Everything else, NUL and invalid UTF-8 included, stays in its
+//! line. Where the pieces were cut makes no difference to what comes out.
+
+use crate::limits::{LINE_BYTES_MAX, LINE_ROOM_KEPT_BYTES};
+
+/// Collects pieces into lines, in bounded memory.
+#[derive(Debug, Default)]
+pub struct LineCutter {
+    /// The beginning of a line whose end has not come; after a cut, the line that was given out.
+    pending: Vec<u8>,
+    /// Whether `pending` was given out and goes with the next call.
+    spent: bool,
+    /// Whether the line under way was already reported as too long; its bytes are dropped up to its end.
+    discarding: bool,
+}
+
+/// What was cut from the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut<'a> {
+    /// A line, without its end.
+    Line(&'a [u8]),
+    /// A line passed [`LINE_BYTES_MAX`]. Said once, as soon as it is known; the rest of that line is dropped.
+    TooLong,
+}
+
+impl LineCutter {
+    /// Nothing collected yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the next line off the front of `piece`, or all of `piece` if no line ends in it.
+    ///
+    /// Call it until it answers `None`; `piece` is then empty. What was not taken when a line came is left in
+    /// `piece`, so that the bytes after a first line that asks for frames can go elsewhere. A line that lies
+    /// whole in the piece is not copied.
+    pub fn next<'s, 'p: 's>(&'s mut self, piece: &mut &'p [u8]) -> Option<Cut<'s>> {
+        if self.spent {
+            self.forget();
+        }
+        while !piece.is_empty() {
+            let (taken, is_complete) = take_up_to_line_feed(piece);
+            let was_reported = self.discarding;
+            let is_too_long = was_reported || self.is_too_long_with(taken);
+            if is_too_long {
+                self.forget();
+                self.discarding = !is_complete;
+                if was_reported {
+                    continue;
+                }
+                return Some(Cut::TooLong);
+            }
+            if is_complete && self.pending.is_empty() {
+                return Some(Cut::Line(without_carriage_return(taken)));
+            }
+            self.pending.extend_from_slice(taken);
+            if is_complete {
+                self.spent = true;
+                return Some(Cut::Line(without_carriage_return(&self.pending)));
+            }
+        }
+        None
+    }
+
+    /// Bytes held of a line whose end has not come.
+    pub fn pending_bytes(&self) -> usize {
+        if self.spent { 0 } else { self.pending.len() }
+    }
+
+    /// Whether what is pending with `taken` behind it can no longer be a line of accepted length.
+    ///
+    /// One byte above the limit may still turn out to be the carriage return of the line's end.
+    fn is_too_long_with(&self, taken: &[u8]) -> bool {
+        let len = self.pending.len() + taken.len();
+        let last = taken.last().or(self.pending.last());
+        let may_drop_one = last == Some(&b'\r') && len == LINE_BYTES_MAX + 1;
+        len > LINE_BYTES_MAX && !may_drop_one
+    }
+
+    /// Drops what is pending, and the memory of an unusually long line with it.
+    fn forget(&mut self) {
+        self.spent = false;
+        self.pending.clear();
+        self.pending.shrink_to(LINE_ROOM_KEPT_BYTES);
+    }
+}
+
+/// The words of a line: what stands between runs of spaces and tabs.
+pub fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(|&byte| is_separator(byte))
+        .filter(|word| !word.is_empty())
+}
+
+/// Whether words end at this byte.
+pub(super) fn is_separator(byte: u8) -> bool {
+    byte == b' ' || byte == b'\t'
+}
+
+/// Takes bytes off the front of `piece` up to and with the first line feed, or all of them; answers them
+/// without the line feed, and whether there was one.
+fn take_up_to_line_feed<'p>(piece: &mut &'p [u8]) -> (&'p [u8], bool) {
+    match piece.iter().position(|&byte| byte == b'\n') {
+        Some(end) => {
+            let taken = &piece[..end];
+            *piece = &piece[end + 1..];
+            (taken, true)
+        }
+        None => (std::mem::take(piece), false),
+    }
+}
+
+/// Drops one carriage return from a line's end.
+fn without_carriage_return(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What a cut says, owned.
+    #[derive(Debug, PartialEq, Eq)]
+    enum Seen {
+        Line(Vec<u8>),
+        TooLong,
+    }
+
+    fn cut_all<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Seen> {
+        let mut cutter = LineCutter::new();
+        let mut seen = Vec::new();
+        for mut piece in pieces {
+            while let Some(cut) = cutter.next(&mut piece) {
+                seen.push(match cut {
+                    Cut::Line(line) => Seen::Line(line.to_vec()),
+                    Cut::TooLong => Seen::TooLong,
+                });
+            }
+            assert!(piece.is_empty(), "all of a piece is taken");
+            assert!(cutter.pending_bytes() <= LINE_BYTES_MAX + 1);
+        }
+        seen
+    }
+
+    fn lines(expected: &[&[u8]]) -> Vec<Seen> {
+        expected.iter().map(|line| Seen::Line(line.to_vec())).collect()
+    }
+
+    #[test]
+    fn corner_1_partial_and_merged_lines() {
+        assert_eq!(
+            cut_all([&b"For"[..], b"ward\nInv", b"entory\n"]),
+            lines(&[b"Forward", b"Inventory"])
+        );
+        assert_eq!(
+            cut_all([&b"b\nInventory\nForward\n"[..]]),
+            lines(&[b"b", b"Inventory", b"Forward"])
+        );
+    }
+
+    #[test]
+    fn corner_2_one_carriage_return_is_dropped() {
+        assert_eq!(
+            cut_all([&b"Forward\r\nLook\r\r\n\r\na\rb\n"[..]]),
+            lines(&[b"Forward", b"Look\r", b"", b"a\rb"])
+        );
+        assert_eq!(
+            cut_all([&b"Forward\r"[..], b"\n"]),
+            lines(&[b"Forward"]),
+            "also across pieces"
+        );
+    }
+
+    #[test]
+    fn corner_3_nul_and_control_bytes_stay() {
+        assert_eq!(
+            cut_all([&b"For\0ward\n\x01\xff\n"[..]]),
+            lines(&[b"For\0ward", b"\x01\xff"])
+        );
+    }
+
+    #[test]
+    fn corner_4_a_line_without_end_is_reported_once_and_the_next_one_is_read() {
+        let flood = vec![b'a'; 10 * LINE_BYTES_MAX];
+        let mut expected = vec![Seen::TooLong];
+        expected.extend(lines(&[b"Look"]));
+        assert_eq!(cut_all([&flood[..], &flood, b"tail\nLook\n"]), expected);
+
+        let mut cutter = LineCutter::new();
+        let mut piece = &flood[..];
+        assert_eq!(
+            cutter.next(&mut piece),
+            Some(Cut::TooLong),
+            "said without waiting for an end that may never come"
+        );
+    }
+
+    #[test]
+    fn the_longest_line_passes_and_one_byte_more_does_not() {
+        for ending in [&b"\n"[..], b"\r\n"] {
+            let mut line = vec![b'a'; LINE_BYTES_MAX];
+            let mut input = [&line[..], ending].concat();
+            assert_eq!(cut_all([&input[..]]), lines(&[&line]));
+            assert_eq!(cut_all(input.chunks(1000)), lines(&[&line]));
+            line.push(b'a');
+            input = [&line[..], ending].concat();
+            assert_eq!(cut_all([&input[..]]), [Seen::TooLong]);
+            assert_eq!(cut_all(input.chunks(1)), [Seen::TooLong]);
+        }
+    }
+
+    #[test]
+    fn what_follows_a_line_is_left_to_the_caller() {
+        let mut cutter = LineCutter::new();
+        let mut piece = &b"TRANTOR\n\x05\0\0\0"[..];
+        assert_eq!(cutter.next(&mut piece), Some(Cut::Line(b"TRANTOR")));
+        assert_eq!(piece, b"\x05\0\0\0");
+    }
+
+    #[test]
+    fn memory_of_a_long_line_is_given_back() {
+        let mut cutter = LineCutter::new();
+        let mut piece = &vec![b'a'; LINE_BYTES_MAX][..];
+        assert_eq!(cutter.next(&mut piece), None);
+        piece = b"\nLook";
+        assert!(matches!(cutter.next(&mut piece), Some(Cut::Line(_))));
+        assert_eq!(cutter.next(&mut piece), None);
+        assert_eq!(cutter.pending_bytes(), 4);
+        assert!(cutter.pending.capacity() <= LINE_ROOM_KEPT_BYTES.max(4));
+    }
+
+    #[test]
+    fn words_stand_between_runs_of_spaces_and_tabs() {
+        let cut = |line: &'static [u8]| words(line).collect::<Vec<_>>();
+        assert_eq!(cut(b" \tTake  \t food\t"), [&b"Take"[..], b"food"]);
+        assert_eq!(cut(b"a\x0bb\0"), [&b"a\x0bb\0"[..]]);
+        assert!(cut(b" \t ").is_empty());
+    }
+
+    proptest! {
+        /// However a stream is cut, the same lines come out as from splitting it whole.
+        #[test]
+        fn pieces_make_no_difference(
+            bytes in prop::collection::vec(prop_oneof![Just(b'\n'), Just(b'\r'), Just(b'a'), any::<u8>()], 0..400),
+            cuts in prop::collection::vec(1usize..40, 1..40),
+        ) {
+            let model: Vec<Seen> = {
+                let mut parts: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
+                parts.pop();
+                parts.into_iter().map(|part| Seen::Line(without_carriage_return(part).to_vec())).collect()
+            };
+            prop_assert_eq!(&cut_all([&bytes[..]]), &model);
+
+            let mut pieces = Vec::new();
+            let mut rest = &bytes[..];
+            for cut in cuts.iter().cycle() {
+                if rest.is_empty() {
+                    break;
+                }
+                let (piece, after) = rest.split_at((*cut).min(rest.len()));
+                pieces.push(piece);
+                rest = after;
+            }
+            prop_assert_eq!(&cut_all(pieces), &model);
+        }
+    }
+}
