@@ -10,11 +10,15 @@
 //! both    Probe, ProbeReply, Ack, Clock, Stats, requests and refusals at any time
 //! ```
 
+pub mod frame;
 pub mod hello;
+pub mod seq;
 pub mod to_client;
 pub mod to_server;
 
+pub use frame::{FrameCutter, FrameMessage, read_frame, write_frame};
 pub use hello::{ClientHello, ServerHello, WIRE_VERSION, WIRE_WORD};
+pub use seq::{ReceivedNumbers, SentNumbers};
 pub use to_client::{
     AgentState, Change, ClockAnchor, EggState, RitualState, ServerStats, SnapshotPart, TeamStats, ToClient,
 };

@@ -1,0 +1,306 @@
+//! Frames: a length, then one postcard message.
+//!
+//! ```text
+//! +--------------------+----------------------------+
+//! | length, u32 LE     | message, `length` bytes    |
+//! +--------------------+----------------------------+
+//! ```
+//!
+//! Bytes from a peer never make anything here panic, nor reserve more memory than the cap of their direction.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{ToClient, ToServer};
+use crate::error::FrameError;
+use crate::limits::{FRAME_TO_CLIENT_BYTES_MAX, FRAME_TO_SERVER_BYTES_MAX};
+
+/// Bytes of the length before each message.
+const PREFIX_BYTES: usize = 4;
+
+/// A message that travels in frames of a bounded length.
+pub trait FrameMessage: Serialize + DeserializeOwned {
+    /// The longest frame of this direction, in bytes, without the length.
+    const FRAME_BYTES_MAX: usize;
+}
+
+impl FrameMessage for ToServer {
+    const FRAME_BYTES_MAX: usize = FRAME_TO_SERVER_BYTES_MAX;
+}
+
+impl FrameMessage for ToClient {
+    const FRAME_BYTES_MAX: usize = FRAME_TO_CLIENT_BYTES_MAX;
+}
+
+/// Appends one message as a frame.
+///
+/// # Errors
+/// [`FrameError::TooLong`] if the message does not fit a frame of its direction; `out` is then as before.
+pub fn write_frame<M: FrameMessage>(out: &mut Vec<u8>, message: &M) -> Result<(), FrameError> {
+    let start = out.len();
+    out.extend_from_slice(&[0; PREFIX_BYTES]);
+    let sink = Appending(std::mem::take(out));
+    *out = postcard::serialize_with_flavor(message, sink)
+        .expect("messages hold no type that postcard refuses, and memory grows as needed");
+    let len = out.len() - start - PREFIX_BYTES;
+    if len > M::FRAME_BYTES_MAX {
+        out.truncate(start);
+        return Err(FrameError::TooLong {
+            len: u32::try_from(len).unwrap_or(u32::MAX),
+            max: M::FRAME_BYTES_MAX as u32,
+        });
+    }
+    out[start..start + PREFIX_BYTES].copy_from_slice(&(len as u32).to_le_bytes());
+    Ok(())
+}
+
+/// Reads the message in a frame whose length was taken off.
+pub fn read_frame<M: FrameMessage>(frame: &[u8]) -> Result<M, FrameError> {
+    let malformed = |_| FrameError::Malformed { len: frame.len() };
+    let (message, rest) = postcard::take_from_bytes(frame).map_err(malformed)?;
+    if !rest.is_empty() {
+        return Err(FrameError::Trailing { extra: rest.len() });
+    }
+    Ok(message)
+}
+
+/// Collects pieces into frames, in bounded memory.
+#[derive(Debug)]
+pub struct FrameCutter {
+    frame_bytes_max: usize,
+    /// A frame whose end has not come, with its length; after a cut, the frame that was given out.
+    pending: Vec<u8>,
+    /// Whether `pending` was given out and goes with the next call.
+    spent: bool,
+    /// Set once the stream cannot be trusted any more; the error is then repeated.
+    broken: Option<FrameError>,
+}
+
+impl FrameCutter {
+    /// For the frames of messages of kind `M`.
+    pub fn new<M: FrameMessage>() -> Self {
+        Self {
+            frame_bytes_max: M::FRAME_BYTES_MAX,
+            pending: Vec::new(),
+            spent: false,
+            broken: None,
+        }
+    }
+
+    /// Takes the next frame off the front of `piece`, or all of `piece` if no frame ends in it.
+    ///
+    /// Call it until it answers `Ok(None)`; `piece` is then empty. The frame comes without its length. A frame
+    /// that lies whole in the piece is not copied.
+    ///
+    /// # Errors
+    /// [`FrameError::TooLong`] as soon as a length is announced that is not accepted, and from then on.
+    pub fn next<'s, 'p: 's>(&'s mut self, piece: &mut &'p [u8]) -> Result<Option<&'s [u8]>, FrameError> {
+        if let Some(error) = self.broken {
+            return Err(error);
+        }
+        if self.spent {
+            self.spent = false;
+            self.pending.clear();
+            self.pending.shrink_to(FRAME_ROOM_KEPT_BYTES);
+        }
+        if self.pending.is_empty() && piece.len() >= PREFIX_BYTES {
+            let len = self.announced(piece)?;
+            if let Some(frame) = piece.get(PREFIX_BYTES..PREFIX_BYTES + len) {
+                *piece = &piece[PREFIX_BYTES + len..];
+                return Ok(Some(frame));
+            }
+        }
+        if self.pending.len() < PREFIX_BYTES {
+            self.collect(piece, PREFIX_BYTES);
+            if self.pending.len() < PREFIX_BYTES {
+                return Ok(None);
+            }
+        }
+        let whole = PREFIX_BYTES + self.announced_by_pending()?;
+        self.collect(piece, whole);
+        if self.pending.len() < whole {
+            return Ok(None);
+        }
+        self.spent = true;
+        Ok(Some(&self.pending[PREFIX_BYTES..]))
+    }
+
+    /// Bytes held of a frame whose end has not come.
+    pub fn pending_bytes(&self) -> usize {
+        if self.spent { 0 } else { self.pending.len() }
+    }
+
+    /// Moves bytes from `piece` until `wanted` are pending.
+    fn collect(&mut self, piece: &mut &[u8], wanted: usize) {
+        let missing = wanted.saturating_sub(self.pending.len()).min(piece.len());
+        let (taken, rest) = piece.split_at(missing);
+        self.pending.extend_from_slice(taken);
+        *piece = rest;
+    }
+
+    fn announced_by_pending(&mut self) -> Result<usize, FrameError> {
+        let mut prefix = [0; PREFIX_BYTES];
+        prefix.copy_from_slice(&self.pending[..PREFIX_BYTES]);
+        self.announced(&prefix)
+    }
+
+    /// The length at the front of `bytes`, which are at least as many as a length has.
+    fn announced(&mut self, bytes: &[u8]) -> Result<usize, FrameError> {
+        let len = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+        if len as usize > self.frame_bytes_max {
+            let max = self.frame_bytes_max as u32;
+            let error = FrameError::TooLong { len, max };
+            self.broken = Some(error);
+            return Err(error);
+        }
+        Ok(len as usize)
+    }
+}
+
+/// Room a frame cutter keeps between frames, in bytes: beyond it memory grown for one large frame goes back.
+const FRAME_ROOM_KEPT_BYTES: usize = 64 * 1024;
+
+/// Lets postcard append to a buffer that already holds other frames.
+struct Appending(Vec<u8>);
+
+impl postcard::ser_flavors::Flavor for Appending {
+    type Output = Vec<u8>;
+
+    fn try_extend(&mut self, data: &[u8]) -> postcard::Result<()> {
+        self.0.extend_from_slice(data);
+        Ok(())
+    }
+
+    fn try_push(&mut self, data: u8) -> postcard::Result<()> {
+        self.0.push(data);
+        Ok(())
+    }
+
+    fn finalize(self) -> postcard::Result<Vec<u8>> {
+        Ok(self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::wire::{ClientHello, StepKind, WIRE_VERSION};
+
+    fn hello() -> ToServer {
+        ToServer::Hello(ClientHello {
+            version: WIRE_VERSION,
+            program: "viewer 1".to_owned(),
+        })
+    }
+
+    /// All frames of a stream that comes in `pieces`, and the error that ended it.
+    fn cut_all<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Vec<u8>>, Option<FrameError>) {
+        let mut cutter = FrameCutter::new::<ToServer>();
+        let mut frames = Vec::new();
+        for mut piece in pieces {
+            loop {
+                match cutter.next(&mut piece) {
+                    Ok(Some(frame)) => frames.push(frame.to_vec()),
+                    Ok(None) => break,
+                    Err(error) => return (frames, Some(error)),
+                }
+            }
+            assert!(piece.is_empty(), "all of a piece is taken");
+            assert!(cutter.pending_bytes() < PREFIX_BYTES + FRAME_TO_SERVER_BYTES_MAX);
+        }
+        (frames, None)
+    }
+
+    #[test]
+    fn messages_come_back_from_any_pieces() {
+        let messages = [
+            hello(),
+            ToServer::Pause,
+            ToServer::Step(StepKind::Event),
+            ToServer::Goodbye,
+        ];
+        let mut stream = Vec::new();
+        for message in &messages {
+            write_frame(&mut stream, message).unwrap();
+        }
+        for size in 1..=stream.len() {
+            let (frames, error) = cut_all(stream.chunks(size));
+            assert_eq!(error, None);
+            let read: Vec<ToServer> = frames.iter().map(|frame| read_frame(frame).unwrap()).collect();
+            assert_eq!(read, messages, "in pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn a_frame_that_is_too_long_is_refused_before_it_is_collected() {
+        let max = FRAME_TO_SERVER_BYTES_MAX as u32;
+        let error = FrameError::TooLong { len: max + 1, max };
+        let prefix = (max + 1).to_le_bytes();
+        assert_eq!(cut_all([&prefix[..]]), (vec![], Some(error)));
+        assert_eq!(cut_all([&prefix[..2], &prefix[2..]]), (vec![], Some(error)));
+
+        let mut cutter = FrameCutter::new::<ToServer>();
+        let mut piece = &u32::MAX.to_le_bytes()[..];
+        assert!(cutter.next(&mut piece).is_err());
+        let mut piece = &[0, 0, 0, 0][..];
+        assert!(
+            cutter.next(&mut piece).is_err(),
+            "and nothing after it is trusted"
+        );
+    }
+
+    #[test]
+    fn a_message_too_long_for_its_direction_leaves_the_buffer_alone() {
+        let mut out = b"before".to_vec();
+        let message = ToServer::Hello(ClientHello {
+            version: WIRE_VERSION,
+            program: "x".repeat(FRAME_TO_SERVER_BYTES_MAX),
+        });
+        assert!(matches!(
+            write_frame(&mut out, &message),
+            Err(FrameError::TooLong { .. })
+        ));
+        assert_eq!(out, b"before");
+    }
+
+    #[test]
+    fn bytes_after_the_message_are_refused() {
+        let mut stream = Vec::new();
+        write_frame(&mut stream, &ToServer::Pause).unwrap();
+        stream.push(0);
+        assert_eq!(
+            read_frame::<ToServer>(&stream[PREFIX_BYTES..]),
+            Err(FrameError::Trailing { extra: 1 })
+        );
+        assert_eq!(read_frame::<ToServer>(b""), Err(FrameError::Malformed { len: 0 }));
+    }
+
+    #[test]
+    fn values_that_cannot_be_are_not_read() {
+        use trantor_model::{Level, MapSize};
+        use trantor_time::Frequency;
+        assert!(postcard::from_bytes::<MapSize>(&[0, 5]).is_err());
+        assert!(postcard::from_bytes::<Level>(&[9]).is_err());
+        assert!(postcard::from_bytes::<Frequency>(&[0]).is_err());
+        assert_eq!(postcard::from_bytes(&[7, 5]), Ok(MapSize::new(7, 5).unwrap()));
+    }
+
+    proptest! {
+        /// Any bytes, in any pieces: the same frames and the same end, and no panic, also when they are read.
+        #[test]
+        fn hostile_bytes_give_errors(
+            bytes in prop::collection::vec(prop_oneof![3 => Just(0u8), 1 => 0u8..20, 1 => any::<u8>()], 0..300),
+            size in 1usize..20,
+        ) {
+            let whole = cut_all([&bytes[..]]);
+            let pieces = cut_all(bytes.chunks(size));
+            prop_assert_eq!(&whole, &pieces);
+            for frame in whole.0 {
+                let _ = read_frame::<ToServer>(&frame);
+                let _ = read_frame::<ToClient>(&frame);
+            }
+        }
+    }
+}
