@@ -1,0 +1,9 @@
+//! The arena's server: sockets, disk, signals and command line around the engine.
+//!
+//! The engine decides, this crate carries out: it reads the clock once a pass, moves bytes between sockets
+//! and sessions, sleeps until the next deadline, and ends in order when asked. It knows no rule of the game
+//! and cuts no line out of a stream.
+//!
+//! Read [`options`] for what can be chosen at start.
+
+pub mod options;

@@ -1,0 +1,219 @@
+//! The command line: Zappy's flags and our own, with the habits of that world.
+//!
+//! `-n red blue -c 5` takes names up to the next option; a repeated option's last value wins; `help`, `-help`
+//! and `--help` all help. Every mistake is answered by one line that says what is accepted. The flags come
+//! from the table in [`super::settings`].
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::error::{ContextKind, ErrorKind};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use log::LevelFilter;
+
+use super::settings::{SETTINGS, Setting, find, nearest_name};
+use super::written::{Kind, Written};
+use super::{Dialect, OptionError, Options, layers};
+
+/// Exit status for every mistake in the options and every failure to start: the convention of Epitech's tools.
+pub const EXIT_STATUS_REFUSED: u8 = 84;
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Run with these options.
+    Run(Box<Options>),
+    /// Print this and end with status 0: the help text or the version.
+    Print(String),
+}
+
+/// Reads the command line `arguments` (the program's name first), over the environment, over the file.
+///
+/// # Errors
+/// One line about the first mistake found.
+pub fn parse(
+    arguments: impl IntoIterator<Item = OsString>,
+    environment: impl IntoIterator<Item = (OsString, OsString)>,
+) -> Result<Asked, OptionError> {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    // The reference server takes the bare word too; anywhere else it may be a team's name.
+    if arguments.get(1).is_some_and(|word| word == "help") {
+        return Ok(Asked::Print(command().render_help().to_string()));
+    }
+    let matches = match command().try_get_matches_from(arguments) {
+        Ok(matches) => matches,
+        Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
+            return Ok(Asked::Print(error.to_string()));
+        }
+        Err(error) => return Err(explain(&error)),
+    };
+
+    let environment = layers::Environment::read(environment)?;
+    let mut options = Options::default();
+    let config = matches
+        .get_one::<PathBuf>(CONFIG)
+        .map(PathBuf::as_path)
+        .or_else(|| environment.config());
+    if let Some(path) = config {
+        layers::apply_file(&mut options, path)?;
+    }
+    environment.apply(&mut options)?;
+    apply_flags(&mut options, &matches)?;
+    options.check_together()?;
+    Ok(Asked::Run(Box::new(options)))
+}
+
+/// The command as clap knows it.
+pub fn command() -> Command {
+    let config = Arg::new(CONFIG)
+        .long(CONFIG)
+        .value_name("FILE")
+        .value_parser(clap::value_parser!(PathBuf))
+        .overrides_with(CONFIG)
+        .help("Read options from a TOML file; flags win over it");
+    let speed_or_duration = Arg::new(SPEED_OR_DURATION)
+        .short('t')
+        .value_name("NUMBER")
+        .allow_negative_numbers(true)
+        .overrides_with(SPEED_OR_DURATION)
+        .help("Same as --match-duration; in the dialects of School 42, same as --frequency");
+    let verbose = Arg::new(VERBOSE)
+        .short('v')
+        .long(VERBOSE)
+        .action(ArgAction::Count)
+        .help("Log more: -v what is decided, -vv everything");
+    Command::new(PROGRAM)
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("The arena's server: Zappy players and viewers connect to it.")
+        .args(SETTINGS.iter().map(flag))
+        .args([speed_or_duration, config, verbose])
+        .after_help(
+            "Each option with a long name may also stand in the file (port = 4242) and in the environment\n\
+             (TRANTOR_SERVER_PORT=4242). A mistake is told in one line, and the exit status is then 84.",
+        )
+}
+
+/// The program's name, which its error lines start with.
+pub const PROGRAM: &str = "trantor-server";
+
+const CONFIG: &str = layers::CONFIG;
+const VERBOSE: &str = "verbose";
+const SPEED_OR_DURATION: &str = "t";
+/// Names that are flags only, so that a misspelt flag can be told its nearest.
+const FLAGS_ONLY: [&str; 4] = [CONFIG, VERBOSE, "help", "version"];
+
+fn flag(setting: &'static Setting) -> Arg {
+    let arg = Arg::new(setting.name)
+        .long(setting.name)
+        .aliases(setting.aliases)
+        .value_name(setting.placeholder)
+        .action(ArgAction::Set)
+        // Given twice, the last one counts; clap by itself would refuse.
+        .overrides_with(setting.name)
+        // `-f -5` is a wrong number and is told so, instead of being taken for a flag.
+        .allow_negative_numbers(true)
+        .help(setting.help);
+    let arg = match setting.kind {
+        Kind::TeamNames { .. } => arg.num_args(1..).allow_negative_numbers(false),
+        _ => arg,
+    };
+    match setting.short {
+        Some(short) => arg.short(short),
+        None => arg,
+    }
+}
+
+fn apply_flags(options: &mut Options, matches: &ArgMatches) -> Result<(), OptionError> {
+    for setting in SETTINGS {
+        apply_flag(options, matches, setting.name, setting)?;
+    }
+    // After the table, since the dialect decides what it means.
+    let meant = match options.dialect {
+        Dialect::Epitech => "match-duration",
+        Dialect::French42 | Dialect::English42 => "frequency",
+    };
+    apply_flag(
+        options,
+        matches,
+        SPEED_OR_DURATION,
+        find(meant).expect("both are in the table"),
+    )?;
+    match matches.get_count(VERBOSE) {
+        0 => {}
+        1 => options.log = options.log.clone().at_least(LevelFilter::Debug),
+        _ => options.log = options.log.clone().at_least(LevelFilter::Trace),
+    }
+    Ok(())
+}
+
+/// Checks the words given to the flag `id`, if it was given, as a value of `setting`.
+fn apply_flag(
+    options: &mut Options,
+    matches: &ArgMatches,
+    id: &str,
+    setting: &Setting,
+) -> Result<(), OptionError> {
+    let Some(words) = matches.get_many::<String>(id) else {
+        return Ok(());
+    };
+    let words: Vec<String> = words.cloned().collect();
+    let written = Written::Words(&words);
+    setting.kind.store(options, written).ok_or_else(|| {
+        let spelt = if id == SPEED_OR_DURATION {
+            "-t".to_owned()
+        } else {
+            spelt(setting)
+        };
+        OptionError::new(format!("{spelt} {written}"), setting.must_be(false))
+    })
+}
+
+/// The shorter of a setting's flags, as scripts mostly use it.
+fn spelt(setting: &Setting) -> String {
+    match setting.short {
+        Some(short) => format!("-{short}"),
+        None => format!("--{}", setting.name),
+    }
+}
+
+/// Says in one line what clap says in several.
+fn explain(error: &clap::Error) -> OptionError {
+    let context = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
+    // clap names a flag with its placeholder, "--port <PORT>"; the flag is the first word.
+    let shown = context(ContextKind::InvalidArg);
+    let flag = shown.split(' ').next().unwrap_or_default();
+    let name = flag.trim_start_matches('-');
+    match error.kind() {
+        ErrorKind::UnknownArgument if !flag.starts_with('-') => OptionError::new(
+            format!("'{shown}'"),
+            "is a stray word; an option starts with '-', see --help",
+        ),
+        ErrorKind::UnknownArgument => {
+            let hint = match nearest_name(name, &FLAGS_ONLY).filter(|_| flag.starts_with("--")) {
+                Some(nearest) => format!("unknown option; the nearest known one is --{nearest}"),
+                None => "unknown option; see --help".to_owned(),
+            };
+            OptionError::new(flag, hint)
+        }
+        ErrorKind::InvalidValue | ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues => {
+            let (flag, must_be) = match find(name) {
+                Some(setting) => (spelt(setting), setting.must_be(false)),
+                None if flag == "-t" => (flag.to_owned(), "the value must be a whole number".to_owned()),
+                None => (flag.to_owned(), "the value must be the path of a file".to_owned()),
+            };
+            OptionError::new(format!("{flag} without a value"), must_be)
+        }
+        ErrorKind::InvalidUtf8 => OptionError::new("the command line", "must be valid UTF-8"),
+        // "error: the argument … cannot …" and then advice over several lines; the first says it.
+        _ => {
+            let text = error.to_string();
+            let line = text
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .trim_start_matches("error: ")
+                .to_owned();
+            OptionError::new("the command line", line)
+        }
+    }
+}

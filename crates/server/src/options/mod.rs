@@ -1,0 +1,160 @@
+//! What can be chosen at start: as used ([`Options`]), and the four places it is written in.
+//!
+//! Flags win over the environment, the environment over the file, the file over the defaults (R-003-14).
+//! One table, [`settings`], names every option once; the flags ([`cli`]), the file and the environment
+//! ([`layers`]) and the sample file are all made from it or tested against it.
+
+pub mod cli;
+pub mod layers;
+pub mod log_filter;
+pub mod settings;
+pub mod written;
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use log::LevelFilter;
+use trantor_time::{Frequency, RealSpan};
+
+pub use log_filter::LogFilter;
+
+/// Every option, checked and ready to use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Address to listen on. Loopback unless told otherwise: nobody opens a port to the world by accident.
+    pub bind: IpAddr,
+    /// Port to listen on; 0 lets the system choose one, which the first line of output then names.
+    pub port: u16,
+    /// Columns of the map, `1..=1000`.
+    pub width: u16,
+    /// Rows of the map, `1..=1000`.
+    pub height: u16,
+    /// Team names, in the order given; see [`written::Kind::TeamNames`] for what a name may be.
+    pub teams: Vec<String>,
+    /// Places (eggs) each team starts with, `1..=100_000`.
+    pub places_per_team: u32,
+    /// Units of game time per second at start, `1..=10_000`.
+    pub frequency: Frequency,
+    /// Real time after which the leading team wins; `None`: only the rules end a match.
+    pub match_duration: Option<RealSpan>,
+    /// Whether peers are greeted at once, or only after `/start` on standard input.
+    pub auto_start: bool,
+    /// Whether eggs are seen by `Look`.
+    pub display_eggs: bool,
+    /// Whether `Eject` destroys the eggs on its tile.
+    pub eject_eggs: bool,
+    /// Units until a laid egg can be joined; 0: at once.
+    pub egg_hatch_units: u32,
+    /// Whether a team gets a place back when one of its players is gone.
+    pub respawn_slots: bool,
+    /// What text viewers are told of a refill.
+    pub refill_news: RefillNews,
+    /// How numbers are written to text viewers.
+    pub gui_ids: GuiIds,
+    /// The words spoken with players.
+    pub dialect: Dialect,
+    /// What all chance is drawn from; `None`: another one each start, which the first line of output names.
+    pub seed: Option<u64>,
+    /// What is logged on standard error.
+    pub log: LogFilter,
+}
+
+/// What text viewers are told when the ground is refilled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefillNews {
+    /// The tiles that changed.
+    Changed,
+    /// Every tile.
+    All,
+    /// Nothing; they ask.
+    Nothing,
+}
+
+/// How players' and eggs' numbers are written to text viewers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GuiIds {
+    /// `#` before every one: sheet 3.3 and the viewers since 2025.
+    Hash,
+    /// Bare numbers: most viewers up to 2024.
+    Plain,
+    /// `#` in `pnw` only: the sheet of 2023.
+    Pnw,
+}
+
+/// The words spoken with players; the game is the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// English, as Epitech's since 2017.
+    Epitech,
+    /// French, as School 42's and Epitech's before 2017.
+    French42,
+    /// School 42's English subject.
+    English42,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            bind: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            port: 4242,
+            width: 20,
+            height: 20,
+            teams: vec!["red".to_owned(), "blue".to_owned()],
+            places_per_team: 6,
+            frequency: Frequency::new(100).expect("100 is a frequency"),
+            match_duration: None,
+            auto_start: true,
+            display_eggs: false,
+            eject_eggs: true,
+            egg_hatch_units: 0,
+            respawn_slots: false,
+            refill_news: RefillNews::Changed,
+            gui_ids: GuiIds::Hash,
+            dialect: Dialect::Epitech,
+            seed: None,
+            log: LogFilter::everything(LevelFilter::Info),
+        }
+    }
+}
+
+impl Options {
+    /// Places a server may be asked for in all: each is an egg in memory and in a viewer's first burst.
+    pub const PLACES_MAX: u64 = 1_000_000;
+
+    /// Where to listen.
+    pub fn listen_address(&self) -> SocketAddr {
+        SocketAddr::new(self.bind, self.port)
+    }
+
+    /// Checks what no single option can: the places of all teams together.
+    fn check_together(&self) -> Result<(), OptionError> {
+        let places = self.teams.len() as u64 * u64::from(self.places_per_team);
+        if places > Self::PLACES_MAX {
+            let (teams, each) = (self.teams.len(), self.places_per_team);
+            return Err(OptionError::new(
+                format!("{teams} teams of {each} places"),
+                format!("all teams together have at most {} places", Self::PLACES_MAX),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Why the options cannot be used: what was written, and what is accepted. One line.
+///
+/// The program prints it and exits with status 84, which the tools of the Zappy world look for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{written}: {accepted}")]
+pub struct OptionError {
+    written: String,
+    accepted: String,
+}
+
+impl OptionError {
+    fn new(written: impl Into<String>, accepted: impl Into<String>) -> Self {
+        Self {
+            // A control character in what was written would break the promise of one line.
+            written: written.into().replace(char::is_control, "?"),
+            accepted: accepted.into().replace(char::is_control, " "),
+        }
+    }
+}

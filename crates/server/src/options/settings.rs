@@ -1,0 +1,283 @@
+//! The table of options: name, flags, kind and help, each written once.
+//!
+//! A setting's name is its long flag, its key in the file, and (in capitals, `_` for `-`, after
+//! [`super::layers::ENVIRONMENT_PREFIX`]) its environment variable.
+
+use trantor_time::{Frequency, RealSpan};
+
+use super::written::Kind;
+use super::{Dialect, GuiIds, RefillNews};
+
+/// One option.
+pub struct Setting {
+    /// Long flag and key.
+    pub name: &'static str,
+    /// Short flag.
+    pub short: Option<char>,
+    /// Other long flags that mean the same, as the reference server or older scripts spell them.
+    pub aliases: &'static [&'static str],
+    /// What stands for the value in the help text.
+    pub placeholder: &'static str,
+    /// One or two sentences for the help text.
+    pub help: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+}
+
+impl Setting {
+    /// What is accepted from the command line (or, with `in_file`, from the file), as the end of an error line.
+    pub fn must_be(&self, in_file: bool) -> String {
+        format!("{} must be {}", self.name, self.kind.accepts(in_file))
+    }
+}
+
+/// What the command line and the file call yes and no.
+const ON_OFF: [&str; 2] = ["on", "off"];
+/// `--display-eggs` alone takes these words, as on the reference server.
+const TRUE_FALSE: [&str; 2] = ["true", "false"];
+/// Longest match: a year. Nobody waits longer, and no arithmetic on it can overflow.
+const MATCH_SECONDS_MAX: u64 = 365 * 24 * 60 * 60;
+/// Highest frequency to start with: a unit is then 100 µs, still well above the lateness of a wake-up.
+pub const FREQUENCY_MAX: u64 = 10_000;
+
+/// All options, in the order of the help text and of the sample file.
+pub const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "port",
+        short: Some('p'),
+        aliases: &[],
+        placeholder: "PORT",
+        help: "Port for players and viewers; 0 lets the system choose one",
+        kind: Kind::Whole {
+            from: 0,
+            to: 65_535,
+            store: |options, n| options.port = fits(n),
+        },
+    },
+    Setting {
+        name: "bind",
+        short: None,
+        aliases: &[],
+        placeholder: "ADDRESS",
+        help: "Address to listen on; 0.0.0.0 or :: for every network this machine is in",
+        kind: Kind::Address {
+            store: |options, address| options.bind = address,
+        },
+    },
+    Setting {
+        name: "width",
+        short: Some('x'),
+        aliases: &[],
+        placeholder: "TILES",
+        help: "Columns of the map",
+        kind: Kind::Whole {
+            from: 1,
+            to: 1_000,
+            store: |options, n| options.width = fits(n),
+        },
+    },
+    Setting {
+        name: "height",
+        short: Some('y'),
+        aliases: &[],
+        placeholder: "TILES",
+        help: "Rows of the map",
+        kind: Kind::Whole {
+            from: 1,
+            to: 1_000,
+            store: |options, n| options.height = fits(n),
+        },
+    },
+    Setting {
+        name: "teams",
+        short: Some('n'),
+        aliases: &["names", "name"],
+        placeholder: "NAME",
+        help: "Team names, up to the next option",
+        kind: Kind::TeamNames {
+            store: |options, names| options.teams = names,
+        },
+    },
+    Setting {
+        name: "clients",
+        short: Some('c'),
+        aliases: &["places"],
+        placeholder: "PLACES",
+        help: "Places (eggs) each team starts with",
+        kind: Kind::Whole {
+            from: 1,
+            to: 100_000,
+            store: |options, n| options.places_per_team = fits(n),
+        },
+    },
+    Setting {
+        name: "frequency",
+        short: Some('f'),
+        aliases: &["freq"],
+        placeholder: "UNITS",
+        help: "Units of game time per second",
+        kind: Kind::Whole {
+            from: 1,
+            to: FREQUENCY_MAX,
+            store: |options, n| {
+                options.frequency = Frequency::new(n).expect("the range lies within a frequency's")
+            },
+        },
+    },
+    Setting {
+        name: "match-duration",
+        short: None,
+        aliases: &["match_duration", "game-duration", "game_duration"],
+        placeholder: "SECONDS",
+        help: "End the match after this long; the leading team wins",
+        kind: Kind::Whole {
+            from: 1,
+            to: MATCH_SECONDS_MAX,
+            store: |options, n| options.match_duration = Some(RealSpan::from_secs(fits(n))),
+        },
+    },
+    Setting {
+        name: "auto-start",
+        short: None,
+        aliases: &["auto_start"],
+        placeholder: "on|off",
+        help: "Greet peers at once, or only after /start on standard input",
+        kind: Kind::Switch {
+            words: ON_OFF,
+            store: |options, yes| options.auto_start = yes,
+        },
+    },
+    Setting {
+        name: "display-eggs",
+        short: None,
+        aliases: &["display_eggs"],
+        placeholder: "true|false",
+        help: "List eggs in Look",
+        kind: Kind::Switch {
+            words: TRUE_FALSE,
+            store: |options, yes| options.display_eggs = yes,
+        },
+    },
+    Setting {
+        name: "eject-eggs",
+        short: None,
+        aliases: &["eject_eggs"],
+        placeholder: "on|off",
+        help: "Let Eject destroy the eggs on its tile",
+        kind: Kind::Switch {
+            words: ON_OFF,
+            store: |options, yes| options.eject_eggs = yes,
+        },
+    },
+    Setting {
+        name: "egg-hatch",
+        short: None,
+        aliases: &["egg_hatch"],
+        placeholder: "UNITS",
+        help: "Units until a laid egg is a place; 0 for at once, 600 as in the older rules",
+        kind: Kind::Whole {
+            from: 0,
+            to: 1_000_000,
+            store: |options, n| options.egg_hatch_units = fits(n),
+        },
+    },
+    Setting {
+        name: "respawn-slots",
+        short: None,
+        aliases: &["respawn_slots"],
+        placeholder: "on|off",
+        help: "Give a team its place back when a player is gone",
+        kind: Kind::Switch {
+            words: ON_OFF,
+            store: |options, yes| options.respawn_slots = yes,
+        },
+    },
+    Setting {
+        name: "refill-news",
+        short: None,
+        aliases: &["refill_news"],
+        placeholder: "WHICH",
+        help: "Tiles that text viewers are told of when the ground is refilled",
+        kind: Kind::Choice {
+            words: &["changed", "all", "none"],
+            store: |options, place| {
+                options.refill_news = [RefillNews::Changed, RefillNews::All, RefillNews::Nothing][place];
+            },
+        },
+    },
+    Setting {
+        name: "gui-ids",
+        short: None,
+        aliases: &["gui_ids"],
+        placeholder: "STYLE",
+        help: "Numbers to text viewers: with # (hash), without (plain), with # in pnw only (pnw)",
+        kind: Kind::Choice {
+            words: &["hash", "plain", "pnw"],
+            store: |options, place| options.gui_ids = [GuiIds::Hash, GuiIds::Plain, GuiIds::Pnw][place],
+        },
+    },
+    Setting {
+        name: "dialect",
+        short: None,
+        aliases: &[],
+        placeholder: "WORDS",
+        help: "Words spoken with players: Epitech's, or School 42's in French (42) or English (42en)",
+        kind: Kind::Choice {
+            words: &["epitech", "42", "42en"],
+            store: |options, place| {
+                options.dialect = [Dialect::Epitech, Dialect::French42, Dialect::English42][place];
+            },
+        },
+    },
+    Setting {
+        name: "seed",
+        short: None,
+        aliases: &[],
+        placeholder: "NUMBER",
+        help: "What all chance is drawn from; the same seed makes the same world",
+        kind: Kind::Whole {
+            from: 0,
+            to: u64::MAX,
+            store: |options, n| options.seed = Some(n),
+        },
+    },
+    Setting {
+        name: "log",
+        short: None,
+        aliases: &[],
+        placeholder: "LEVEL",
+        help: "Least level logged on standard error, for all (info) or by module (warn,trantor_engine=trace)",
+        kind: Kind::Text {
+            accepts: "error, warn, info, debug, trace or off, also by module as in warn,trantor_engine=trace",
+            store: |options, filter| filter.parse().map(|filter| options.log = filter).is_ok(),
+        },
+    },
+];
+
+/// The setting of that name, if there is one.
+pub fn find(name: &str) -> Option<&'static Setting> {
+    SETTINGS.iter().find(|setting| setting.name == name)
+}
+
+/// The known name that looks most like `unknown`, if any looks like it at all.
+///
+/// `extra` are further names known where `unknown` was written.
+pub fn nearest_name(unknown: &str, extra: &[&'static str]) -> Option<&'static str> {
+    let unknown = unknown.to_lowercase().replace('_', "-");
+    SETTINGS
+        .iter()
+        .flat_map(|setting| std::iter::once(&setting.name).chain(setting.aliases))
+        .chain(extra)
+        .map(|name| (strsim::damerau_levenshtein(&unknown, name), *name))
+        // More than half of it wrong is no slip of the finger, and to suggest something would mislead.
+        .filter(|(edits, name)| *edits * 2 <= name.len().max(unknown.len()))
+        .min()
+        .map(|(_, name)| name)
+}
+
+/// Narrows a number whose range the table has checked.
+fn fits<T: TryFrom<u64>>(number: u64) -> T {
+    T::try_from(number)
+        .ok()
+        .expect("the range in the table lies within the field's")
+}

@@ -1,0 +1,196 @@
+//! One option's value as somebody wrote it, and the kinds of value there are.
+//!
+//! A kind checks a value wherever it comes from, and says in one line what it accepts. Which options exist
+//! is [`super::settings`]' to say.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use super::Options;
+
+/// A value as written, not yet checked.
+#[derive(Clone, Copy, Debug)]
+pub enum Written<'a> {
+    /// Words of the command line or of an environment variable.
+    Words(&'a [String]),
+    /// A value of the file.
+    Toml(&'a toml::Value),
+}
+
+/// What an option takes, and where it puts it.
+///
+/// The range is checked here; `store` may rely on it.
+#[derive(Clone, Copy)]
+pub enum Kind {
+    /// A whole number in `from..=to`.
+    Whole {
+        /// Least value accepted.
+        from: u64,
+        /// Greatest value accepted.
+        to: u64,
+        /// Where it goes.
+        store: fn(&mut Options, u64),
+    },
+    /// Yes or no; `words` are what the command line accepts for them, the file takes booleans.
+    Switch {
+        /// The word for yes, then the word for no.
+        words: [&'static str; 2],
+        /// Where it goes.
+        store: fn(&mut Options, bool),
+    },
+    /// One word of a list. `store` is given its place in the list.
+    Choice {
+        /// The words.
+        words: &'static [&'static str],
+        /// Where it goes.
+        store: fn(&mut Options, usize),
+    },
+    /// One or more different names that a peer can send as one word: 1 to [`TEAM_NAME_BYTES_MAX`] bytes, no
+    /// white space, no control character, none that means something else as a first line.
+    TeamNames {
+        /// Where they go.
+        store: fn(&mut Options, Vec<String>),
+    },
+    /// An address of this machine.
+    Address {
+        /// Where it goes.
+        store: fn(&mut Options, IpAddr),
+    },
+    /// Anything that `store` understands; it answers whether it did.
+    Text {
+        /// What it understands, to go after "must be".
+        accepts: &'static str,
+        /// Checks and keeps it.
+        store: fn(&mut Options, &str) -> bool,
+    },
+}
+
+/// Longest team name, in bytes: viewers show it, and every `pnw` and `tna` carries it.
+pub const TEAM_NAME_BYTES_MAX: usize = 64;
+
+/// Most teams: a team's number is 16 bits wide, and nobody has played with a hundred.
+pub const TEAMS_MAX: usize = 1_000;
+
+/// First lines that say what a peer is, so that no team can be called that.
+pub const NAMES_RESERVED: [&str; 2] = ["GRAPHIC", "TRANTOR"];
+
+impl Kind {
+    /// Checks `written` and puts it into `options`. `None` if it is not accepted; nothing changes then.
+    pub fn store(self, options: &mut Options, written: Written<'_>) -> Option<()> {
+        match self {
+            Self::Whole { from, to, store } => {
+                let number = written.whole().filter(|number| (from..=to).contains(number))?;
+                store(options, number);
+            }
+            Self::Switch { words, store } => store(options, written.switch(words)?),
+            Self::Choice { words, store } => {
+                let word = written.text()?;
+                store(options, words.iter().position(|known| *known == word)?);
+            }
+            Self::TeamNames { store } => {
+                store(options, written.names().filter(|names| are_team_names(names))?)
+            }
+            Self::Address { store } => store(options, written.text()?.parse().ok()?),
+            Self::Text { store, .. } => {
+                if !store(options, written.text()?) {
+                    return None;
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// What is accepted from the command line (or, with `in_file`, from the file), to go after "must be".
+    pub fn accepts(self, in_file: bool) -> String {
+        match self {
+            Self::Whole { from, to, .. } => format!("a whole number from {from} to {to}"),
+            Self::Switch { .. } if in_file => "true or false".to_owned(),
+            Self::Switch { words, .. } => either(&words),
+            Self::Choice { words, .. } => either(words),
+            Self::TeamNames { .. } => format!(
+                "different words of 1 to {TEAM_NAME_BYTES_MAX} bytes, without control characters, \
+                 at most {TEAMS_MAX}, and none of them {}",
+                either(&NAMES_RESERVED)
+            ),
+            Self::Address { .. } => {
+                "an address of this machine, such as 127.0.0.1, 0.0.0.0 or ::1".to_owned()
+            }
+            Self::Text { accepts, .. } => accepts.to_owned(),
+        }
+    }
+}
+
+impl<'a> Written<'a> {
+    fn text(self) -> Option<&'a str> {
+        match self {
+            Self::Words([word]) => Some(word),
+            Self::Words(_) => None,
+            Self::Toml(value) => value.as_str(),
+        }
+    }
+
+    /// Digits only: a sign, a space or a fraction is somebody's mistake and is better told than guessed at.
+    fn whole(self) -> Option<u64> {
+        match self {
+            Self::Words(_) => {
+                let digits = self.text()?;
+                digits
+                    .bytes()
+                    .all(|byte| byte.is_ascii_digit())
+                    .then(|| digits.parse().ok())?
+            }
+            Self::Toml(value) => u64::try_from(value.as_integer()?).ok(),
+        }
+    }
+
+    fn switch(self, [yes, no]: [&str; 2]) -> Option<bool> {
+        match self {
+            Self::Words(_) => {
+                let word = self.text()?;
+                (word == yes || word == no).then_some(word == yes)
+            }
+            Self::Toml(value) => value.as_bool(),
+        }
+    }
+
+    fn names(self) -> Option<Vec<String>> {
+        match self {
+            Self::Words(words) => Some(words.to_vec()),
+            Self::Toml(value) => value
+                .as_array()?
+                .iter()
+                .map(|name| name.as_str().map(str::to_owned))
+                .collect(),
+        }
+    }
+}
+
+/// The value as it was written, for an error message.
+impl std::fmt::Display for Written<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Words(words) => f.write_str(&words.join(" ")),
+            Self::Toml(value) => value.fmt(f),
+        }
+    }
+}
+
+fn are_team_names(names: &[String]) -> bool {
+    let different: BTreeSet<&String> = names.iter().collect();
+    (1..=TEAMS_MAX).contains(&names.len())
+        && different.len() == names.len()
+        && names.iter().all(|name| {
+            (1..=TEAM_NAME_BYTES_MAX).contains(&name.len())
+                && !name.contains(|c: char| c.is_whitespace() || c.is_control())
+                && !NAMES_RESERVED.contains(&name.as_str())
+        })
+}
+
+/// `a`, `a or b`, `a, b or c`.
+fn either(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}

@@ -1,0 +1,457 @@
+//! The options, as a table of command lines and what each leads to.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::net::IpAddr;
+
+use trantor_server::options::cli::{Asked, parse};
+use trantor_server::options::settings::SETTINGS;
+use trantor_server::options::{Dialect, GuiIds, Options, RefillNews, layers};
+use trantor_time::{Frequency, RealSpan};
+
+const SAMPLE: &str = include_str!("../../../assets/config/server.toml");
+
+/// Runs the parser on `line`, cut at spaces; `''` stands for an empty word.
+fn ask_with(line: &str, environment: &[(&str, &str)]) -> Result<Asked, String> {
+    let words = line
+        .split_whitespace()
+        .map(|word| if word == "''" { "" } else { word });
+    let arguments = std::iter::once("trantor-server").chain(words).map(OsString::from);
+    let environment = environment
+        .iter()
+        .map(|(name, value)| (name.into(), value.into()));
+    parse(arguments, environment).map_err(|error| error.to_string())
+}
+
+fn options(line: &str) -> Options {
+    match ask_with(line, &[]) {
+        Ok(Asked::Run(options)) => *options,
+        other => panic!("{line:?} should run, but: {other:?}"),
+    }
+}
+
+fn refusal(line: &str) -> String {
+    ask_with(line, &[]).expect_err(line)
+}
+
+fn teams(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+#[test]
+fn without_arguments_the_defaults_run() {
+    let defaults = options("");
+    assert_eq!(defaults, Options::default());
+    assert_eq!(defaults.listen_address().to_string(), "127.0.0.1:4242");
+    assert_eq!((defaults.width, defaults.height), (20, 20));
+    assert_eq!(defaults.teams, ["red", "blue"]);
+    assert_eq!((defaults.places_per_team, defaults.frequency.get()), (6, 100));
+}
+
+#[test]
+fn accepted_lines_set_what_they_say() {
+    type Change = fn(&mut Options);
+    let table: &[(&str, Change)] = &[
+        ("-p 0", |o| o.port = 0),
+        ("-p 65535", |o| o.port = 65_535),
+        ("-p4243", |o| o.port = 4243),
+        ("--port 4243", |o| o.port = 4243),
+        ("--port=4243", |o| o.port = 4243),
+        ("-p 1 -p 2", |o| o.port = 2),
+        ("--port 1 -p 2 --port 3", |o| o.port = 3),
+        ("-x 1 -y 1000", |o| (o.width, o.height) = (1, 1000)),
+        ("--width 7 --height 9", |o| (o.width, o.height) = (7, 9)),
+        ("-n a", |o| o.teams = teams(&["a"])),
+        ("-n red green -c 5", |o| {
+            o.teams = teams(&["red", "green"]);
+            o.places_per_team = 5;
+        }),
+        ("-n a b -n c", |o| o.teams = teams(&["c"])),
+        ("-n graphic trantor GRAPHIC2", |o| {
+            o.teams = teams(&["graphic", "trantor", "GRAPHIC2"])
+        }),
+        ("-n équipe", |o| o.teams = teams(&["équipe"])),
+        ("-n help", |o| o.teams = teams(&["help"])),
+        ("--teams a b", |o| o.teams = teams(&["a", "b"])),
+        ("--name a b", |o| o.teams = teams(&["a", "b"])),
+        ("-c 1", |o| o.places_per_team = 1),
+        ("--clients 300", |o| o.places_per_team = 300),
+        ("-c 100000", |o| o.places_per_team = 100_000),
+        ("-f 1", |o| o.frequency = Frequency::new(1).unwrap()),
+        ("-f 10000", |o| o.frequency = Frequency::new(10_000).unwrap()),
+        ("--frequency 007", |o| o.frequency = Frequency::new(7).unwrap()),
+        ("--freq 50", |o| o.frequency = Frequency::new(50).unwrap()),
+        ("-t 600", |o| o.match_duration = Some(RealSpan::from_secs(600))),
+        ("--match_duration 10", |o| {
+            o.match_duration = Some(RealSpan::from_secs(10))
+        }),
+        ("--match-duration 10", |o| {
+            o.match_duration = Some(RealSpan::from_secs(10))
+        }),
+        ("--game_duration 10", |o| {
+            o.match_duration = Some(RealSpan::from_secs(10))
+        }),
+        ("--dialect 42 -t 50", |o| {
+            o.dialect = Dialect::French42;
+            o.frequency = Frequency::new(50).unwrap();
+        }),
+        ("-t 50 --dialect 42en --match-duration 60", |o| {
+            o.dialect = Dialect::English42;
+            o.frequency = Frequency::new(50).unwrap();
+            o.match_duration = Some(RealSpan::from_secs(60));
+        }),
+        ("--auto-start off", |o| o.auto_start = false),
+        ("--auto-start on", |o| o.auto_start = true),
+        ("--display-eggs true", |o| o.display_eggs = true),
+        ("--display-eggs true --display-eggs false", |_| {}),
+        ("--eject-eggs off", |o| o.eject_eggs = false),
+        ("--egg-hatch 600", |o| o.egg_hatch_units = 600),
+        ("--respawn-slots on", |o| o.respawn_slots = true),
+        ("--refill-news all", |o| o.refill_news = RefillNews::All),
+        ("--refill-news none", |o| o.refill_news = RefillNews::Nothing),
+        ("--gui-ids plain", |o| o.gui_ids = GuiIds::Plain),
+        ("--gui-ids pnw", |o| o.gui_ids = GuiIds::Pnw),
+        ("--seed 18446744073709551615", |o| o.seed = Some(u64::MAX)),
+        ("--bind 0.0.0.0", |o| {
+            o.bind = "0.0.0.0".parse::<IpAddr>().unwrap()
+        }),
+        ("--bind ::1", |o| o.bind = "::1".parse::<IpAddr>().unwrap()),
+        ("--log warn,trantor_engine=trace", |o| {
+            o.log = "warn,trantor_engine=trace".parse().unwrap()
+        }),
+        ("-v", |o| o.log = "debug".parse().unwrap()),
+        ("-vv", |o| o.log = "trace".parse().unwrap()),
+        ("-v --verbose", |o| o.log = "trace".parse().unwrap()),
+        ("--log mio=off -v", |o| o.log = "debug,mio=off".parse().unwrap()),
+    ];
+    for (line, change) in table {
+        let mut expected = Options::default();
+        change(&mut expected);
+        assert_eq!(options(line), expected, "{line:?}");
+    }
+}
+
+#[test]
+fn refused_lines_say_what_is_accepted() {
+    let frequency = "frequency must be a whole number from 1 to 10000";
+    let port = "port must be a whole number from 0 to 65535";
+    let width = "width must be a whole number from 1 to 1000";
+    let clients = "clients must be a whole number from 1 to 100000";
+    let names = "teams must be different words of 1 to 64 bytes, without control characters, at most 1000, \
+                 and none of them GRAPHIC or TRANTOR";
+    let long_name = "n".repeat(65);
+    let table: &[(&str, String)] = &[
+        ("-f 0", format!("-f 0: {frequency}")),
+        ("-f -5", format!("-f -5: {frequency}")),
+        ("-f 10001", format!("-f 10001: {frequency}")),
+        ("-f 1e3", format!("-f 1e3: {frequency}")),
+        ("-f 100.5", format!("-f 100.5: {frequency}")),
+        ("-f +7", format!("-f +7: {frequency}")),
+        ("-f abc", format!("-f abc: {frequency}")),
+        ("-f ''", format!("-f : {frequency}")),
+        (
+            "-f 99999999999999999999999",
+            format!("-f 99999999999999999999999: {frequency}"),
+        ),
+        ("--freq 0", format!("-f 0: {frequency}")),
+        ("-f 100 -f 0", format!("-f 0: {frequency}")),
+        ("-f", format!("-f without a value: {frequency}")),
+        ("-f -x 10", format!("-f without a value: {frequency}")),
+        ("-p 65536", format!("-p 65536: {port}")),
+        ("-p -1", format!("-p -1: {port}")),
+        ("-p 4242x", format!("-p 4242x: {port}")),
+        ("-p", format!("-p without a value: {port}")),
+        ("--port", format!("-p without a value: {port}")),
+        ("-x 0", format!("-x 0: {width}")),
+        ("-x 1001", format!("-x 1001: {width}")),
+        (
+            "-y 0",
+            "-y 0: height must be a whole number from 1 to 1000".to_owned(),
+        ),
+        ("-c 0", format!("-c 0: {clients}")),
+        ("-c 100001", format!("-c 100001: {clients}")),
+        ("-n", format!("-n without a value: {names}")),
+        ("-n -c 3", format!("-n without a value: {names}")),
+        ("-n a a", format!("-n a a: {names}")),
+        ("-n a GRAPHIC", format!("-n a GRAPHIC: {names}")),
+        ("-n TRANTOR", format!("-n TRANTOR: {names}")),
+        ("-n ''", format!("-n : {names}")),
+        (&format!("-n {long_name}"), format!("-n {long_name}: {names}")),
+        (
+            "-n a b c d e f g h i j k -c 100000",
+            "11 teams of 100000 places: all teams together have at most 1000000 places".to_owned(),
+        ),
+        (
+            "-t 0",
+            "-t 0: match-duration must be a whole number from 1 to 31536000".to_owned(),
+        ),
+        ("--dialect 42 -t 0", format!("-t 0: {frequency}")),
+        (
+            "-t",
+            "-t without a value: the value must be a whole number".to_owned(),
+        ),
+        (
+            "--auto-start true",
+            "--auto-start true: auto-start must be on or off".to_owned(),
+        ),
+        (
+            "--display-eggs on",
+            "--display-eggs on: display-eggs must be true or false".to_owned(),
+        ),
+        (
+            "--display-eggs TRUE",
+            "--display-eggs TRUE: display-eggs must be true or false".to_owned(),
+        ),
+        (
+            "--eject-eggs no",
+            "--eject-eggs no: eject-eggs must be on or off".to_owned(),
+        ),
+        (
+            "--egg-hatch -1",
+            "--egg-hatch -1: egg-hatch must be a whole number from 0 to 1000000".to_owned(),
+        ),
+        (
+            "--refill-news some",
+            "--refill-news some: refill-news must be changed, all or none".to_owned(),
+        ),
+        (
+            "--gui-ids #",
+            "--gui-ids #: gui-ids must be hash, plain or pnw".to_owned(),
+        ),
+        (
+            "--dialect 41",
+            "--dialect 41: dialect must be epitech, 42 or 42en".to_owned(),
+        ),
+        (
+            "--seed x",
+            "--seed x: seed must be a whole number from 0 to 18446744073709551615".to_owned(),
+        ),
+        (
+            "--bind example.org",
+            "--bind example.org: bind must be an address of this machine, such as 127.0.0.1, 0.0.0.0 or ::1"
+                .to_owned(),
+        ),
+        (
+            "--log loud",
+            "--log loud: log must be error, warn, info, debug, trace or off, also by module as in \
+             warn,trantor_engine=trace"
+                .to_owned(),
+        ),
+        (
+            "--config",
+            "--config without a value: the value must be the path of a file".to_owned(),
+        ),
+        (
+            "--config /nowhere/server.toml",
+            "/nowhere/server.toml: cannot be read: No such file or directory (os error 2)".to_owned(),
+        ),
+        (
+            "--frequncy 3",
+            "--frequncy: unknown option; the nearest known one is --frequency".to_owned(),
+        ),
+        (
+            "--game-durations 3",
+            "--game-durations: unknown option; the nearest known one is --game-duration".to_owned(),
+        ),
+        (
+            "--verbos",
+            "--verbos: unknown option; the nearest known one is --verbose".to_owned(),
+        ),
+        (
+            "--zzzzzzzzzz",
+            "--zzzzzzzzzz: unknown option; see --help".to_owned(),
+        ),
+        ("-z", "-z: unknown option; see --help".to_owned()),
+        (
+            "stray",
+            "'stray': is a stray word; an option starts with '-', see --help".to_owned(),
+        ),
+        (
+            "-p 4242 stray",
+            "'stray': is a stray word; an option starts with '-', see --help".to_owned(),
+        ),
+        (
+            "--auto-start=maybe",
+            "--auto-start maybe: auto-start must be on or off".to_owned(),
+        ),
+    ];
+    for (line, expected) in table {
+        assert_eq!(refusal(line), *expected, "{line:?}");
+    }
+}
+
+#[test]
+fn a_refusal_is_one_line_whatever_was_written() {
+    let name = OsString::from("a\nb\u{1b}[31m");
+    let arguments = ["trantor-server".into(), "-n".into(), name];
+    let told = parse(arguments, [])
+        .expect_err("a line feed in a name")
+        .to_string();
+    assert!(told.starts_with("-n a?b?[31m: teams must be"), "{told:?}");
+    assert!(!told.contains(char::is_control));
+}
+
+#[test]
+fn help_and_version_are_printed_not_refused() {
+    for line in ["help", "-help", "--help", "-h", "-hlp", "-p 1 --help", "-f 0 -h"] {
+        match ask_with(line, &[]) {
+            Ok(Asked::Print(text)) => {
+                for setting in SETTINGS {
+                    assert!(
+                        text.contains(&format!("--{}", setting.name)),
+                        "{line:?} lacks {}",
+                        setting.name
+                    );
+                }
+            }
+            other => panic!("{line:?} should help, but: {other:?}"),
+        }
+    }
+    match ask_with("--version", &[]) {
+        Ok(Asked::Print(text)) => assert_eq!(text, format!("trantor-server {}\n", env!("CARGO_PKG_VERSION"))),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Options that differ from the defaults wherever the sample file says something.
+fn unlike_defaults() -> Options {
+    options(
+        "-p 1 --bind ::1 -x 1 -y 1 -n z -c 1 -f 1 --auto-start off --display-eggs true --eject-eggs off \
+         --egg-hatch 1 --respawn-slots on --refill-news none --gui-ids pnw --dialect 42 --log off",
+    )
+}
+
+#[test]
+fn the_sample_file_sets_every_option_to_its_default() {
+    let mut from_sample = unlike_defaults();
+    layers::apply_text(&mut from_sample, "server.toml", SAMPLE).unwrap();
+    assert_eq!(from_sample, Options::default());
+}
+
+#[test]
+fn the_sample_file_names_every_option_and_its_examples_hold() {
+    // What is off by default stands in the sample as "# key = value"; bring those to life as well.
+    let uncommented: String = SAMPLE
+        .lines()
+        .map(|line| {
+            line.strip_prefix("# ")
+                .filter(|rest| rest.contains(" = "))
+                .unwrap_or(line)
+        })
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let keys: BTreeSet<&str> = uncommented
+        .lines()
+        .filter_map(|line| line.split_once(" = "))
+        .map(|(key, _)| key)
+        .collect();
+    let known: BTreeSet<&str> = SETTINGS.iter().map(|setting| setting.name).collect();
+    assert_eq!(keys, known);
+
+    let mut all = Options::default();
+    layers::apply_text(&mut all, "server.toml", &uncommented).unwrap();
+    assert_eq!(all.seed, Some(1));
+    assert_eq!(all.match_duration, Some(RealSpan::from_secs(1200)));
+}
+
+#[test]
+fn mistakes_in_the_file_are_told_with_their_place() {
+    let table = [
+        (
+            "port = 70000",
+            "s: port = 70000: port must be a whole number from 0 to 65535",
+        ),
+        (
+            "port = \"4242\"",
+            "s: port = \"4242\": port must be a whole number from 0 to 65535",
+        ),
+        (
+            "auto-start = \"on\"",
+            "s: auto-start = \"on\": auto-start must be true or false",
+        ),
+        (
+            "seed = -1",
+            "s: seed = -1: seed must be a whole number from 0 to 18446744073709551615",
+        ),
+        (
+            "frequncy = 3",
+            "s: 'frequncy': unknown key; the nearest known one is 'frequency'",
+        ),
+        (
+            "auto_start = true",
+            "s: 'auto_start': unknown key; the nearest known one is 'auto-start'",
+        ),
+        (
+            "[engine]\nlag = 3",
+            "s: 'engine': unknown key; the keys are the long names of --help",
+        ),
+        (
+            "config = \"x\"",
+            "s: 'config': unknown key; the keys are the long names of --help",
+        ),
+        ("port = 1\nport = 2", "s: line 2: duplicate key"),
+        ("port 1", "s: line 1: key with no value, expected `=`"),
+    ];
+    for (text, expected) in table {
+        let mut untouched = Options::default();
+        let told = layers::apply_text(&mut untouched, "s", text)
+            .expect_err(text)
+            .to_string();
+        assert_eq!(told, expected);
+        assert_eq!(untouched, Options::default(), "{text:?} changed something");
+    }
+}
+
+#[test]
+fn r_003_14_flags_win_over_the_environment_and_it_over_the_file() {
+    let path = std::env::temp_dir().join(format!("trantor-options-{}.toml", std::process::id()));
+    std::fs::write(&path, "port = 1\nwidth = 1\nheight = 1\n").unwrap();
+    let config = path.to_str().unwrap();
+    let environment = [
+        ("TRANTOR_SERVER_PORT", "2"),
+        ("TRANTOR_SERVER_WIDTH", "2"),
+        ("PATH", "/bin"),
+    ];
+
+    let by_flag = ask_with(&format!("--config {config} -p 3"), &environment);
+    let mut with_config = environment.to_vec();
+    with_config.push(("TRANTOR_SERVER_CONFIG", config));
+    let by_variable = ask_with("-p 3", &with_config);
+    std::fs::remove_file(&path).unwrap();
+
+    let expected = Options {
+        port: 3,
+        width: 2,
+        height: 1,
+        ..Options::default()
+    };
+    assert_eq!(by_flag, Ok(Asked::Run(Box::new(expected.clone()))));
+    assert_eq!(by_variable, Ok(Asked::Run(Box::new(expected))));
+}
+
+#[test]
+fn r_003_14_unknown_or_wrong_variables_are_reported() {
+    let table = [
+        (
+            ("TRANTOR_SERVER_PROT", "1"),
+            "TRANTOR_SERVER_PROT: unknown variable; the nearest known one is TRANTOR_SERVER_PORT",
+        ),
+        (
+            ("TRANTOR_SERVER_port", "1"),
+            "TRANTOR_SERVER_port: unknown variable; the nearest known one is TRANTOR_SERVER_PORT",
+        ),
+        (
+            ("TRANTOR_SERVER_AUTO_START", "yes"),
+            "TRANTOR_SERVER_AUTO_START=yes: auto-start must be on or off",
+        ),
+    ];
+    for (variable, expected) in table {
+        assert_eq!(ask_with("", &[variable]), Err(expected.to_owned()));
+    }
+    let teams_by_variable = ask_with("", &[("TRANTOR_SERVER_TEAMS", "a b")]);
+    let expected = Options {
+        teams: teams(&["a", "b"]),
+        ..Options::default()
+    };
+    assert_eq!(teams_by_variable, Ok(Asked::Run(Box::new(expected))));
+}
