@@ -15,6 +15,7 @@
 
 mod ai_command;
 mod ai_reply;
+pub mod client;
 mod dialect;
 mod gui_event;
 mod gui_request;

@@ -1,0 +1,313 @@
+//! What a server tells an agent, read back into values.
+
+use trantor_model::{Counts, Level, Sight};
+
+use crate::text::dialect::{Dialect, Words};
+use crate::text::line::words;
+use crate::text::number::parse_number;
+
+/// One line from a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServerLine<'a> {
+    /// The greeting; now the team's name can be said.
+    Welcome,
+    /// It was done.
+    Ok,
+    /// It was not, or could not be.
+    Ko,
+    /// What is in sight, nearest row first, each from left to right. The 42 dialects leave the looker out.
+    Look(Vec<Sight>),
+    /// What is carried. The 42 dialects tell food in units of life left.
+    Inventory(Counts),
+    /// A number: places left.
+    Number(u32),
+    /// Two numbers: the map's width and height.
+    Size(u32, u32),
+    /// A sound.
+    Message {
+        /// From where: 0 here, 1 ahead, then counter-clockwise to 8.
+        direction: u8,
+        /// What was said, byte for byte.
+        text: &'a [u8],
+    },
+    /// The agent was pushed off its tile.
+    Ejected {
+        /// From where, seen by the agent; 1, 3, 5 or 7 from servers that keep to the protocol.
+        direction: u8,
+    },
+    /// An elevation began.
+    ElevationUnderway,
+    /// An elevation succeeded.
+    CurrentLevel(Level),
+    /// The agent died.
+    Dead,
+    /// Nothing that is known; other servers have words of their own.
+    Unknown(&'a [u8]),
+}
+
+/// Understands one line, without its end.
+pub fn parse_server_line(dialect: Dialect, line: &[u8]) -> ServerLine<'_> {
+    let vocabulary = dialect.words();
+    let trimmed = line.trim_ascii();
+    let known = match trimmed {
+        b"ok" => Some(ServerLine::Ok),
+        b"ko" => Some(ServerLine::Ko),
+        [b'[' | b'{', ..] => list(vocabulary, trimmed),
+        [b'0'..=b'9', ..] => numbers(trimmed),
+        _ if trimmed.starts_with(b"message ") => message(vocabulary, line),
+        _ => sentence(vocabulary, trimmed),
+    };
+    known.unwrap_or(ServerLine::Unknown(line))
+}
+
+/// `9` or `10 10`.
+fn numbers(line: &[u8]) -> Option<ServerLine<'static>> {
+    let mut words = words(line);
+    let first = words.next().and_then(parse_number)?;
+    match (words.next(), words.next()) {
+        (None, _) => Some(ServerLine::Number(first)),
+        (Some(second), None) => parse_number(second).map(|second| ServerLine::Size(first, second)),
+        _ => None,
+    }
+}
+
+/// `message K, TEXT`. The one space after the comma is a dialect's or part of the text.
+fn message<'a>(vocabulary: &Words, line: &'a [u8]) -> Option<ServerLine<'a>> {
+    let rest = line.trim_ascii_start().strip_prefix(b"message ")?;
+    let comma = rest.iter().position(|&byte| byte == b',')?;
+    let direction = direction(&rest[..comma])?;
+    let text = &rest[comma + 1..];
+    let text = match text.strip_prefix(b" ") {
+        Some(stripped) if vocabulary.message_separator == ", " => stripped,
+        _ => text,
+    };
+    Some(ServerLine::Message { direction, text })
+}
+
+/// The lines that are words: greeting, elevation, level, push, death. Case and colons vary between servers.
+fn sentence(vocabulary: &Words, line: &[u8]) -> Option<ServerLine<'static>> {
+    let after = |prefix: &str| strip_prefix_any_case(line, prefix.trim_end());
+    if line == vocabulary.greeting.as_bytes() {
+        return Some(ServerLine::Welcome);
+    }
+    if line.eq_ignore_ascii_case(vocabulary.dead.as_bytes()) {
+        return Some(ServerLine::Dead);
+    }
+    if after("elevation").is_some() {
+        return Some(ServerLine::ElevationUnderway);
+    }
+    if let Some(rest) = after(without_colon(vocabulary.current_level)) {
+        let level = parse_number(after_colon(rest)).and_then(|level| u8::try_from(level).ok())?;
+        return Level::new(level).ok().map(ServerLine::CurrentLevel);
+    }
+    let rest = after(without_colon(vocabulary.ejected))?;
+    direction(after_colon(rest)).map(|direction| ServerLine::Ejected { direction })
+}
+
+/// `[ … ]` or `{ … }`: an inventory if its items are words with numbers, else what is in sight.
+fn list(vocabulary: &Words, line: &[u8]) -> Option<ServerLine<'static>> {
+    let inside = &line[1..];
+    let inside = match inside.split_last() {
+        Some((b']' | b'}', inside)) => inside,
+        _ => return None,
+    };
+    let items = || inside.split(|&byte| byte == b',');
+    let is_inventory = items().any(|item| words(item).any(|word| parse_number(word).is_some()));
+    if !is_inventory {
+        return Some(ServerLine::Look(
+            items().map(|item| sight(vocabulary, item)).collect(),
+        ));
+    }
+    let mut carried = Counts::ZERO;
+    for item in items() {
+        let mut pair = words(item);
+        if let (Some(name), Some(count), None) = (pair.next(), pair.next(), pair.next())
+            && let (Some(resource), Some(count)) = (vocabulary.resource(name), parse_number(count))
+        {
+            carried[resource] = count;
+        }
+    }
+    Some(ServerLine::Inventory(carried))
+}
+
+/// What is named on one tile; words that are not known are left out.
+fn sight(vocabulary: &Words, item: &[u8]) -> Sight {
+    let mut sight = Sight::default();
+    for word in words(item) {
+        if let Some(resource) = vocabulary.resource(word) {
+            let count: &mut u32 = &mut sight.ground[resource];
+            *count = count.saturating_add(1);
+        } else if word == vocabulary.player.as_bytes() {
+            sight.agents = sight.agents.saturating_add(1);
+        } else if word == vocabulary.egg.as_bytes() {
+            sight.eggs = sight.eggs.saturating_add(1);
+        }
+    }
+    sight
+}
+
+/// A direction of arrival, 0 to 8.
+fn direction(digits: &[u8]) -> Option<u8> {
+    let number = parse_number(digits.trim_ascii())?;
+    u8::try_from(number).ok().filter(|&direction| direction <= 8)
+}
+
+fn without_colon(words: &str) -> &str {
+    words.trim_end_matches([' ', ':'])
+}
+
+/// What follows an optional colon, without the spaces around it.
+fn after_colon(rest: &[u8]) -> &[u8] {
+    let rest = rest.trim_ascii();
+    rest.strip_prefix(b":").unwrap_or(rest).trim_ascii_start()
+}
+
+fn strip_prefix_any_case<'a>(line: &'a [u8], prefix: &str) -> Option<&'a [u8]> {
+    let (head, rest) = line.split_at_checked(prefix.len())?;
+    head.eq_ignore_ascii_case(prefix.as_bytes()).then_some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn epitech(line: &str) -> ServerLine<'_> {
+        parse_server_line(Dialect::Epitech, line.as_bytes())
+    }
+
+    fn sight(agents: u32, ground: [u32; 7]) -> Sight {
+        Sight {
+            agents,
+            ground: Counts(ground),
+            eggs: 0,
+        }
+    }
+
+    #[test]
+    fn a_look_is_read_in_every_spacing_met() {
+        let expected = ServerLine::Look(vec![
+            sight(1, [0, 0, 1, 0, 0, 0, 0]),
+            sight(0, [1, 0, 0, 0, 0, 0, 0]),
+            sight(0, [0; 7]),
+            sight(2, [2, 0, 0, 0, 0, 0, 0]),
+        ]);
+        for line in [
+            "[ player deraumere, food,, player food food player ]",
+            "[player deraumere,food,,player food food player]",
+            "[player deraumere, food, , player player food food]",
+            "[ player  deraumere , food , , player food player food ]",
+        ] {
+            assert_eq!(epitech(line), expected, "{line}");
+        }
+        assert_eq!(
+            epitech("[ player,,, ]"),
+            ServerLine::Look({
+                let mut tiles = vec![Sight::default(); 4];
+                tiles[0].agents = 1;
+                tiles
+            })
+        );
+        assert_eq!(epitech("[]"), ServerLine::Look(vec![Sight::default()]));
+        assert_eq!(
+            parse_server_line(Dialect::French42, b"{nourriture, joueur sibur, phiras phiras, }"),
+            ServerLine::Look(vec![
+                sight(0, [1, 0, 0, 0, 0, 0, 0]),
+                sight(1, [0, 0, 0, 1, 0, 0, 0]),
+                sight(0, [0, 0, 0, 0, 0, 2, 0]),
+                sight(0, [0; 7]),
+            ])
+        );
+        assert_eq!(
+            epitech("[ player egg strange ]"),
+            ServerLine::Look(vec![Sight {
+                agents: 1,
+                eggs: 1,
+                ground: Counts::ZERO
+            }])
+        );
+    }
+
+    #[test]
+    fn an_inventory_is_read_in_every_spacing_and_order_met() {
+        let expected = ServerLine::Inventory(Counts([9, 0, 1, 0, 0, 3, 0]));
+        for line in [
+            "[ food 9, linemate 0, deraumere 1, sibur 0, mendiane 0, phiras 3, thystame 0 ]",
+            "[food 9, linemate 0, deraumere 1, sibur 0, mendiane 0, phiras 3, thystame 0]",
+            "[phiras 3,food 9,deraumere 1]",
+            "[ food  9 ,phiras 3 , deraumere 1, gold 4 ]",
+        ] {
+            assert_eq!(epitech(line), expected, "{line}");
+        }
+        assert_eq!(
+            parse_server_line(Dialect::French42, b"{nourriture 345, sibur 3, deraumere 0}"),
+            ServerLine::Inventory(Counts([345, 0, 0, 3, 0, 0, 0]))
+        );
+    }
+
+    #[test]
+    fn sentences_are_read_in_every_wording_met() {
+        let level = ServerLine::CurrentLevel(Level::new(3).unwrap());
+        for line in [
+            "Current level: 3",
+            "current level : 3",
+            "Current level:3",
+            "Current Level 3",
+        ] {
+            assert_eq!(epitech(line), level, "{line}");
+        }
+        for line in ["Elevation underway", "elevation underway", "Elevation Underway."] {
+            assert_eq!(epitech(line), ServerLine::ElevationUnderway, "{line}");
+        }
+        for line in ["eject: 5", "eject 5", "eject:5", "Eject: 5"] {
+            assert_eq!(epitech(line), ServerLine::Ejected { direction: 5 }, "{line}");
+        }
+        assert_eq!(epitech("WELCOME"), ServerLine::Welcome);
+        assert_eq!(epitech("dead"), ServerLine::Dead);
+        assert_eq!(epitech("ok "), ServerLine::Ok);
+        assert_eq!(epitech("2"), ServerLine::Number(2));
+        assert_eq!(epitech("10 12"), ServerLine::Size(10, 12));
+        let french = |line: &'static str| parse_server_line(Dialect::French42, line.as_bytes());
+        assert_eq!(french("BIENVENUE"), ServerLine::Welcome);
+        assert_eq!(french("niveau actuel : 3"), level);
+        assert_eq!(french("elevation en cours"), ServerLine::ElevationUnderway);
+        assert_eq!(french("deplacement 1"), ServerLine::Ejected { direction: 1 });
+        assert_eq!(french("mort"), ServerLine::Dead);
+    }
+
+    #[test]
+    fn the_space_before_a_message_belongs_to_the_dialect() {
+        let message = |direction, text| ServerLine::Message { direction, text };
+        assert_eq!(epitech("message 3, a, b "), message(3, b"a, b "));
+        assert_eq!(epitech("message 3,a"), message(3, b"a"));
+        assert_eq!(
+            parse_server_line(Dialect::French42, b"message 0, \xff"),
+            message(0, b" \xff")
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_comes_back_as_it_is() {
+        for line in [
+            "",
+            " ",
+            "okay",
+            "message",
+            "message x, y",
+            "message 9, y",
+            "message 3 y",
+            "Current level: 9",
+            "Current level: x",
+            "eject: 9",
+            "eject:",
+            "[ player",
+            "{",
+            "1 2 3",
+            "1 x",
+            "99999999999",
+            "-1",
+            "forward",
+        ] {
+            assert_eq!(epitech(line), ServerLine::Unknown(line.as_bytes()), "{line:?}");
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! What a server tells a text viewer, read back into values.
+//!
+//! Tolerant: numbers with `#` or without, words after the last one expected are ignored, and the result of an
+//! elevation may be a number or a word. Lines may come in any order; each stands for itself.
+
+use std::borrow::Cow;
+
+use trantor_model::{AgentId, Counts, Direction, EggId, Level, MapSize, Resource, Tile};
+use trantor_time::Frequency;
+
+use crate::text::gui_event::GuiEvent;
+use crate::text::line::is_separator;
+use crate::text::number::{parse_coordinate, parse_id, parse_number};
+
+/// Understands one line, without its end; `None` if it is none of the protocol, or holds what cannot be.
+pub fn parse_gui_event(line: &[u8]) -> Option<GuiEvent<'_>> {
+    let mut line = Line(line);
+    Some(match line.word()? {
+        b"msz" => {
+            let (width, height) = (line.number()?, line.number()?);
+            GuiEvent::MapSize(MapSize::new(width, height).ok()?)
+        }
+        b"bct" => GuiEvent::Tile {
+            tile: line.tile()?,
+            ground: line.counts()?,
+        },
+        b"tna" => GuiEvent::Team(line.rest()?),
+        b"pnw" => GuiEvent::Joined {
+            agent: line.agent()?,
+            tile: line.tile()?,
+            facing: line.facing()?,
+            level: line.level()?,
+            team: line.rest()?,
+        },
+        b"ppo" => GuiEvent::Position {
+            agent: line.agent()?,
+            tile: line.tile()?,
+            facing: line.facing()?,
+        },
+        b"plv" => GuiEvent::Level {
+            agent: line.agent()?,
+            level: line.level()?,
+        },
+        b"pin" => GuiEvent::Inventory {
+            agent: line.agent()?,
+            tile: line.tile()?,
+            inventory: line.counts()?,
+        },
+        b"pex" => GuiEvent::Ejected { agent: line.agent()? },
+        b"pbc" => GuiEvent::Said {
+            agent: line.agent()?,
+            text: line.rest().unwrap_or_default(),
+        },
+        b"pic" => GuiEvent::RitualStarted {
+            tile: line.tile()?,
+            level: line.level()?,
+            participants: Cow::Owned(line.agents()?),
+        },
+        b"pie" => GuiEvent::RitualEnded {
+            tile: line.tile()?,
+            success: line.success()?,
+        },
+        b"pfk" => GuiEvent::ForkStarted { agent: line.agent()? },
+        b"pdr" => GuiEvent::Put {
+            agent: line.agent()?,
+            resource: line.resource()?,
+        },
+        b"pgt" => GuiEvent::Took {
+            agent: line.agent()?,
+            resource: line.resource()?,
+        },
+        b"pdi" => GuiEvent::Died { agent: line.agent()? },
+        b"enw" => GuiEvent::EggLaid {
+            egg: line.egg()?,
+            layer: line.layer()?,
+            tile: line.tile()?,
+        },
+        b"eht" => GuiEvent::EggMatured { egg: line.egg()? },
+        b"ebo" => GuiEvent::EggHatched { egg: line.egg()? },
+        b"edi" => GuiEvent::EggDestroyed { egg: line.egg()? },
+        b"sgt" | b"sst" => GuiEvent::Frequency(Frequency::new(u64::from(line.number()?)).ok()?),
+        b"seg" => GuiEvent::Won { team: line.rest()? },
+        b"smg" => GuiEvent::Message(line.rest().unwrap_or_default()),
+        b"suc" => GuiEvent::UnknownRequest,
+        b"sbp" => GuiEvent::BadParameter,
+        _ => return None,
+    })
+}
+
+/// What is left of a line.
+struct Line<'a>(&'a [u8]);
+
+impl<'a> Line<'a> {
+    /// The next word, and the separators before it.
+    fn word(&mut self) -> Option<&'a [u8]> {
+        let start = self.0.iter().position(|&byte| !is_separator(byte))?;
+        let rest = &self.0[start..];
+        let end = rest
+            .iter()
+            .position(|&byte| is_separator(byte))
+            .unwrap_or(rest.len());
+        let (word, rest) = rest.split_at(end);
+        self.0 = rest;
+        Some(word)
+    }
+
+    /// All that follows the one separator after the last word; `None` if nothing does.
+    fn rest(&mut self) -> Option<&'a [u8]> {
+        let (_, rest) = self.0.split_first()?;
+        self.0 = &[];
+        (!rest.is_empty()).then_some(rest)
+    }
+
+    fn number(&mut self) -> Option<u32> {
+        self.word().and_then(parse_number)
+    }
+
+    fn agent(&mut self) -> Option<AgentId> {
+        self.word().and_then(parse_id).map(AgentId)
+    }
+
+    fn agents(&mut self) -> Option<Vec<AgentId>> {
+        let mut agents = Vec::new();
+        while let Some(word) = self.word() {
+            agents.push(AgentId(parse_id(word)?));
+        }
+        Some(agents)
+    }
+
+    fn egg(&mut self) -> Option<EggId> {
+        self.word().and_then(parse_id).map(EggId)
+    }
+
+    /// Who laid an egg: `-1` is nobody.
+    fn layer(&mut self) -> Option<Option<AgentId>> {
+        let word = self.word()?;
+        if word.strip_prefix(b"#").unwrap_or(word) == b"-1" {
+            return Some(None);
+        }
+        parse_id(word).map(|id| Some(AgentId(id)))
+    }
+
+    fn tile(&mut self) -> Option<Tile> {
+        let x = self.word().and_then(parse_coordinate)?;
+        let y = self.word().and_then(parse_coordinate)?;
+        Some(Tile { x, y })
+    }
+
+    fn facing(&mut self) -> Option<Direction> {
+        let number = self.number()?;
+        let is_meant = |direction: &Direction| u32::from(direction.number()) == number;
+        Direction::ALL.into_iter().find(is_meant)
+    }
+
+    fn level(&mut self) -> Option<Level> {
+        Level::new(u8::try_from(self.number()?).ok()?).ok()
+    }
+
+    fn resource(&mut self) -> Option<Resource> {
+        Resource::from_index(self.number()? as usize)
+    }
+
+    fn counts(&mut self) -> Option<Counts> {
+        let mut counts = Counts::ZERO;
+        for count in &mut counts.0 {
+            *count = self.number()?;
+        }
+        Some(counts)
+    }
+
+    fn success(&mut self) -> Option<bool> {
+        match self.word()? {
+            b"1" | b"ok" => Some(true),
+            b"0" | b"ko" => Some(false),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_servers_habits_are_understood() {
+        let tile = Tile { x: 1, y: 2 };
+        for line in ["pie 1 2 1", "pie 1 2 ok", " pie  1 2 1 "] {
+            assert_eq!(
+                parse_gui_event(line.as_bytes()),
+                Some(GuiEvent::RitualEnded { tile, success: true }),
+                "{line}"
+            );
+        }
+        for line in ["pic 1 2 3 #4 #5", "pic 1 2 3 4 5 ", "pic 1 2 3 #4 5"] {
+            assert_eq!(
+                parse_gui_event(line.as_bytes()),
+                Some(GuiEvent::RitualStarted {
+                    tile,
+                    level: Level::new(3).unwrap(),
+                    participants: Cow::Owned(vec![AgentId(4), AgentId(5)]),
+                }),
+                "{line}"
+            );
+        }
+        for line in ["enw #7 #-1 1 2", "enw 7 -1 1 2"] {
+            assert_eq!(
+                parse_gui_event(line.as_bytes()),
+                Some(GuiEvent::EggLaid {
+                    egg: EggId(7),
+                    layer: None,
+                    tile
+                }),
+                "{line}"
+            );
+        }
+        let hundred = GuiEvent::Frequency(Frequency::new(100).unwrap());
+        assert_eq!(parse_gui_event(b"sst 100"), Some(hundred));
+        assert_eq!(
+            parse_gui_event(b"tna two words"),
+            Some(GuiEvent::Team(b"two words"))
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_is_not_understood() {
+        for line in [
+            &b""[..],
+            b" ",
+            b"xyz 1",
+            b"msz 0 5",
+            b"msz 10",
+            b"bct 1 2 0 0 0 0 0 0",
+            b"ppo #1 1 2 5",
+            b"ppo #1 1 2 0",
+            b"plv #1 9",
+            b"pdr #1 7",
+            b"pie 1 2 x",
+            b"pic 1 2 1 #x",
+            b"enw #1 #-2 0 0",
+            b"sgt 0",
+            b"tna",
+            b"tna ",
+            b"ppo #-1 0 0 1",
+            b"bct 70000 0 0 0 0 0 0 0 0",
+            b"pnw #1 0 0 1 1",
+        ] {
+            assert_eq!(parse_gui_event(line), None, "{}", line.escape_ascii());
+        }
+    }
+}
