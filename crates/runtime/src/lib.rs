@@ -5,6 +5,7 @@
 pub mod fault;
 pub mod frames;
 pub mod inbox;
+pub mod jobs;
 pub mod posts;
 pub mod publish;
 pub mod real_clock;
@@ -15,6 +16,7 @@ pub mod wait;
 pub use fault::{Fault, FaultPolicy, Faults};
 pub use frames::FramePacer;
 pub use inbox::{Inbox, Priority};
+pub use jobs::{Job, JobSpec, Jobs};
 pub use posts::{Poster, Posts};
 pub use real_clock::RealClock;
 pub use stages::{Budget, StageSpec, Stages};

@@ -44,7 +44,7 @@ impl<S> Posts<S> {
             actions: VecDeque::new(),
             posts_max,
             ordinary: 0,
-            open: true,
+            taking: Taking::All,
             counts: PostStats::default(),
         };
         Self {
@@ -77,7 +77,7 @@ impl<S> Posts<S> {
 
     /// Refuses further actions; those accepted can still be run.
     pub fn close(&mut self) {
-        self.poster.lock().open = false;
+        self.poster.lock().taking = Taking::Reserved;
     }
 
     /// Actions waiting.
@@ -99,7 +99,7 @@ impl<S> Posts<S> {
 impl<S> Drop for Posts<S> {
     fn drop(&mut self) {
         let mut queue = self.poster.lock();
-        queue.open = false;
+        queue.taking = Taking::Nothing;
         let left = std::mem::take(&mut queue.actions);
         drop(queue);
         if !left.is_empty() {
@@ -147,7 +147,6 @@ impl<S> Poster<S> {
 
     /// Posts the end of work that was admitted under a limit of its own, which is its room here; also while the
     /// loop is stopping, as long as it runs at all. The action may fail with a message.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the jobs that use it come next"))]
     pub(crate) fn post_reserved(
         &self,
         name: &'static str,
@@ -161,9 +160,15 @@ impl<S> Poster<S> {
     }
 
     fn push(&self, post: Post<S>) -> Result<(), PostError> {
-        self.lock().push(post)?;
-        self.waker.wake();
-        Ok(())
+        let refused = self.lock().push(post);
+        // The lock is released by now: dropping a refused action runs code of the program.
+        match refused {
+            None => {
+                self.waker.wake();
+                Ok(())
+            }
+            Some((refusal, _post)) => Err(refusal),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue<S>> {
@@ -194,8 +199,18 @@ struct Queue<S> {
     posts_max: usize,
     /// Waiting actions that have no room of their own.
     ordinary: usize,
-    open: bool,
+    taking: Taking,
     counts: PostStats,
+}
+
+/// What a queue still accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Taking {
+    All,
+    /// The ends of work accepted before: the loop is stopping.
+    Reserved,
+    /// The loop is gone.
+    Nothing,
 }
 
 struct Post<S> {
@@ -207,20 +222,20 @@ struct Post<S> {
 type Action<S> = Box<dyn FnOnce(&mut S) -> Result<(), String> + Send>;
 
 impl<S> Queue<S> {
-    fn push(&mut self, post: Post<S>) -> Result<(), PostError> {
-        let refusal = match post.reserved {
-            true => None,
-            false if !self.open => Some(PostError::Closed),
-            false => (self.ordinary >= self.posts_max).then_some(PostError::Full),
+    fn push(&mut self, post: Post<S>) -> Option<(PostError, Post<S>)> {
+        let refusal = match (self.taking, post.reserved) {
+            (Taking::All, false) => (self.ordinary >= self.posts_max).then_some(PostError::Full),
+            (Taking::All | Taking::Reserved, true) => None,
+            (Taking::Reserved, false) | (Taking::Nothing, _) => Some(PostError::Closed),
         };
         if let Some(refusal) = refusal {
             self.counts.refused += 1;
-            return Err(refusal);
+            return Some((refusal, post));
         }
         self.ordinary += usize::from(!post.reserved);
         self.counts.posted += 1;
         self.actions.push_back(post);
-        Ok(())
+        None
     }
 
     fn take(&mut self) -> Option<Post<S>> {

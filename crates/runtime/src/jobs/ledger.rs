@@ -1,0 +1,749 @@
+//! Who may start, who is in flight, and what becomes of a result: the bookkeeping of jobs, without threads.
+//!
+//! It holds no work and no results, only ids; [`super::workers`] holds those and obeys. Instants are handed in.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use trantor_time::heap::DeadlineHeap;
+use trantor_time::store::TimerId;
+use trantor_time::{RealSpan, RealTime};
+
+/// Jobs that may wait for a worker unless told otherwise: more would only hide that the workers are too slow.
+pub const JOBS_WAITING_MAX: usize = 256;
+
+/// One start in so many goes to the lower priority, if it has any waiting (R-003-41).
+pub const OTHER_SHARE: u64 = 4;
+
+/// Names a job for ever; ids are not used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JobId(u64);
+
+/// Whose a job is: when the owner goes, so do its jobs (R-003-40). The numbers are the program's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OwnerId(pub u64);
+
+/// How urgent a job is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum JobPriority {
+    /// Somebody is waiting for it.
+    Interactive,
+    /// Nobody notices when exactly it is done.
+    #[default]
+    Other,
+}
+
+/// What is asked of a job besides its work.
+#[derive(Clone, Copy, Debug)]
+pub struct JobSpec {
+    pub(super) name: &'static str,
+    pub(super) priority: JobPriority,
+    pub(super) key: Option<u64>,
+    pub(super) owner: Option<OwnerId>,
+    pub(super) time_limit: Option<RealSpan>,
+}
+
+impl JobSpec {
+    /// A job called `name`, of the lower priority, without key, owner or time limit.
+    pub const fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            priority: JobPriority::Other,
+            key: None,
+            owner: None,
+            time_limit: None,
+        }
+    }
+
+    /// Lets it be started before jobs nobody waits for.
+    pub const fn interactive(mut self) -> Self {
+        self.priority = JobPriority::Interactive;
+        self
+    }
+
+    /// Of all jobs with its name and `key`, only one may be in flight (R-003-39).
+    pub const fn keyed(mut self, key: u64) -> Self {
+        self.key = Some(key);
+        self
+    }
+
+    /// Lets it be cancelled together with all else of `owner`.
+    pub const fn owned_by(mut self, owner: OwnerId) -> Self {
+        self.owner = Some(owner);
+        self
+    }
+
+    /// If it has not ended `limit` after it was submitted, it counts as failed.
+    pub const fn limited_to(mut self, limit: RealSpan) -> Self {
+        self.time_limit = Some(limit);
+        self
+    }
+}
+
+/// Why a job was not accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum JobRefused {
+    /// One of the same name and key is in flight.
+    #[error("a job of this name and key is already in flight")]
+    KeyBusy,
+    /// As many wait as may.
+    #[error("too many jobs are waiting")]
+    Full,
+    /// The loop is stopping.
+    #[error("no more jobs are accepted")]
+    Closed,
+}
+
+/// Counts of jobs, all from zero (R-003-42).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobStats {
+    /// Waiting now.
+    pub waiting: u64,
+    /// Holding a worker now.
+    pub running: u64,
+    /// Waiting for something else than a worker now.
+    pub suspended: u64,
+    /// Work that ended well.
+    pub done: u64,
+    /// Work that failed or went over its time limit.
+    pub failed: u64,
+    /// Jobs that were cancelled.
+    pub cancelled: u64,
+    /// Waiting jobs dropped by a stop.
+    pub dropped: u64,
+    /// Results that came after their time limit, or after the loop had ended.
+    pub late: u64,
+    /// Jobs not accepted.
+    pub refused: u64,
+    /// The longest time that a job waited for a worker, in nanoseconds.
+    pub waited_ns_max: i64,
+    /// The longest time from start to end of a job, in nanoseconds.
+    pub ran_ns_max: i64,
+}
+
+/// What is to be done with a result that has reached the loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    Apply,
+    Cancelled,
+    Late,
+}
+
+#[derive(Debug)]
+pub(super) struct Ledger {
+    workers: usize,
+    waiting_max: usize,
+    open: bool,
+    jobs: BTreeMap<JobId, Job>,
+    /// By priority, in the order submitted. Ids of jobs that were cancelled meanwhile are passed over.
+    queues: [VecDeque<JobId>; 2],
+    /// Fresh jobs in the queues, those resumed not counted: they were admitted once already.
+    fresh: usize,
+    running: usize,
+    keys: BTreeMap<(&'static str, u64), JobId>,
+    limits: DeadlineHeap<RealTime, JobId>,
+    next_id: u64,
+    starts: u64,
+    counts: JobStats,
+}
+
+#[derive(Debug)]
+struct Job {
+    spec: JobSpec,
+    state: State,
+    submitted: RealTime,
+    started: Option<RealTime>,
+    limit: Option<TimerId>,
+    cancelled: bool,
+    timed_out: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// In a queue, never started.
+    Fresh,
+    /// In a queue, to go on.
+    Ready,
+    /// With a worker; `woken` if it was made ready meanwhile.
+    Running { woken: bool },
+    /// Waits to be made ready, without a worker.
+    Suspended,
+    /// Its result is on the way to the loop.
+    Ended,
+}
+
+impl Ledger {
+    /// A ledger for `workers` at a time, with at most `waiting_max` jobs waiting for them.
+    pub(super) fn new(workers: usize, waiting_max: usize) -> Self {
+        Self {
+            workers,
+            waiting_max,
+            open: true,
+            jobs: BTreeMap::new(),
+            queues: Default::default(),
+            fresh: 0,
+            running: 0,
+            keys: BTreeMap::new(),
+            limits: DeadlineHeap::new(),
+            next_id: 0,
+            starts: 0,
+            counts: JobStats::default(),
+        }
+    }
+
+    pub(super) fn submit(&mut self, spec: JobSpec, now: RealTime) -> Result<JobId, JobRefused> {
+        let key = spec.key.map(|key| (spec.name, key));
+        let refusal = if !self.open {
+            Some(JobRefused::Closed)
+        } else if key.is_some_and(|key| self.keys.contains_key(&key)) {
+            Some(JobRefused::KeyBusy)
+        } else if self.fresh >= self.waiting_max {
+            Some(JobRefused::Full)
+        } else {
+            None
+        };
+        if let Some(refusal) = refusal {
+            self.counts.refused += 1;
+            return Err(refusal);
+        }
+        let id = JobId(self.next_id);
+        self.next_id += 1;
+        if let Some(key) = key {
+            self.keys.insert(key, id);
+        }
+        let limit = spec
+            .time_limit
+            .map(|limit| self.limits.schedule(now.saturating_add(limit), id));
+        self.queues[spec.priority as usize].push_back(id);
+        self.fresh += 1;
+        self.jobs.insert(
+            id,
+            Job {
+                spec,
+                state: State::Fresh,
+                submitted: now,
+                started: None,
+                limit,
+                cancelled: false,
+                timed_out: false,
+            },
+        );
+        Ok(id)
+    }
+
+    /// The job that a free worker is to run or go on with; `None` if there is none, or no worker is free.
+    pub(super) fn start_next(&mut self, now: RealTime) -> Option<JobId> {
+        if self.running >= self.workers {
+            return None;
+        }
+        let id = self.take_queued()?;
+        self.starts += 1;
+        self.running += 1;
+        let job = self
+            .jobs
+            .get_mut(&id)
+            .expect("a queued id that was taken is that of a job");
+        self.fresh -= usize::from(job.state == State::Fresh);
+        job.state = State::Running { woken: false };
+        if job.started.is_none() {
+            job.started = Some(now);
+            self.counts.waited_ns_max = self.counts.waited_ns_max.max(now.since(job.submitted).as_nanos());
+        }
+        Some(id)
+    }
+
+    /// A running job waits for something and gives its worker back. Answers whether it is ready again already.
+    pub(super) fn suspend(&mut self, id: JobId) -> bool {
+        self.running -= 1;
+        let job = self.jobs.get_mut(&id).expect("a running job is in the ledger");
+        let State::Running { woken } = job.state else {
+            unreachable!("only a running job is suspended")
+        };
+        job.state = if woken { State::Ready } else { State::Suspended };
+        if woken {
+            self.queues[job.spec.priority as usize].push_back(id);
+        }
+        woken
+    }
+
+    /// What a suspended job waited for has come. Answers whether a worker should look.
+    pub(super) fn make_ready(&mut self, id: JobId) -> bool {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return false;
+        };
+        match job.state {
+            State::Suspended => {
+                job.state = State::Ready;
+                self.queues[job.spec.priority as usize].push_back(id);
+                true
+            }
+            State::Running { .. } => {
+                job.state = State::Running { woken: true };
+                false
+            }
+            State::Fresh | State::Ready | State::Ended => false,
+        }
+    }
+
+    /// The work of a running job is over, well or not.
+    pub(super) fn end(&mut self, id: JobId, well: bool, now: RealTime) {
+        self.running -= 1;
+        let job = self.jobs.get_mut(&id).expect("a running job is in the ledger");
+        job.state = State::Ended;
+        if let Some(limit) = job.limit.take() {
+            self.limits.cancel(limit);
+        }
+        if !job.timed_out && !job.cancelled {
+            let count = if well {
+                &mut self.counts.done
+            } else {
+                &mut self.counts.failed
+            };
+            *count += 1;
+        }
+        let ran_ns = job.started.map_or(0, |started| now.since(started).as_nanos());
+        self.counts.ran_ns_max = self.counts.ran_ns_max.max(ran_ns);
+    }
+
+    /// What the loop is to do with the result of a job that has ended.
+    pub(super) fn fate(&mut self, id: JobId) -> Fate {
+        let job = &self.jobs[&id];
+        match (job.timed_out, job.cancelled) {
+            (true, _) => {
+                self.counts.late += 1;
+                Fate::Late
+            }
+            (false, true) => Fate::Cancelled,
+            (false, false) => Fate::Apply,
+        }
+    }
+
+    /// The callback has run: the key is free, the job forgotten.
+    pub(super) fn retire(&mut self, id: JobId) {
+        self.release_key(id);
+        self.jobs.remove(&id);
+    }
+
+    /// Frees the key of a job that is over its time limit while its work has not ended.
+    pub(super) fn release_key(&mut self, id: JobId) {
+        let Some(job) = self.jobs.get(&id) else { return };
+        if let Some(key) = job.spec.key
+            && self.keys.get(&(job.spec.name, key)) == Some(&id)
+        {
+            self.keys.remove(&(job.spec.name, key));
+        }
+    }
+
+    /// Takes a job back. `None`: there is no such job any more, or it is cancelled already.
+    pub(super) fn cancel(&mut self, id: JobId) -> Option<Cancelled> {
+        let job = self
+            .jobs
+            .get_mut(&id)
+            .filter(|job| !job.cancelled && !job.timed_out)?;
+        job.cancelled = true;
+        self.counts.cancelled += 1;
+        if let Some(limit) = job.limit.take() {
+            self.limits.cancel(limit);
+        }
+        match job.state {
+            State::Running { .. } | State::Ended => Some(Cancelled::InFlight),
+            State::Fresh | State::Ready | State::Suspended => {
+                self.forget_unstarted(id);
+                Some(Cancelled::Forgotten)
+            }
+        }
+    }
+
+    /// The jobs of `owner`, in the order submitted.
+    pub(super) fn jobs_of(&self, owner: OwnerId) -> Vec<JobId> {
+        self.jobs
+            .iter()
+            .filter(|(_, job)| job.spec.owner == Some(owner))
+            .map(|(&id, _)| id)
+            .collect()
+    }
+
+    /// The next job that has gone over its time limit at `now`, and whether a worker is still busy with it.
+    ///
+    /// If not, the job can be retired as soon as its failure was told.
+    pub(super) fn take_expired(&mut self, now: RealTime) -> Option<(JobId, Cancelled)> {
+        let id = self.limits.take_due(now)?.item;
+        let job = self.jobs.get_mut(&id).expect("the limit of a job goes with it");
+        job.limit = None;
+        job.timed_out = true;
+        self.counts.failed += 1;
+        if matches!(job.state, State::Running { .. }) {
+            return Some((id, Cancelled::InFlight));
+        }
+        let queued = job.state != State::Suspended;
+        self.fresh -= usize::from(job.state == State::Fresh);
+        job.state = State::Ended;
+        if queued {
+            self.unqueue(id);
+        }
+        Some((id, Cancelled::Forgotten))
+    }
+
+    /// When to ask [`Self::take_expired`] again.
+    pub(super) fn next_deadline(&self) -> Option<RealTime> {
+        self.limits.next_deadline()
+    }
+
+    /// Accepts no more jobs.
+    pub(super) fn close(&mut self) {
+        self.open = false;
+    }
+
+    /// Takes a waiting job out to drop it, the oldest first; for a stop that does not run them.
+    pub(super) fn take_dropped(&mut self) -> Option<JobId> {
+        let id = self
+            .jobs
+            .iter()
+            .find(|(_, job)| job.state == State::Fresh)
+            .map(|(&id, _)| id)?;
+        self.counts.dropped += 1;
+        self.fresh -= 1;
+        self.unqueue(id);
+        let job = self.jobs.get_mut(&id).expect("it was found just now");
+        job.state = State::Ended;
+        if let Some(limit) = job.limit.take() {
+            self.limits.cancel(limit);
+        }
+        Some(id)
+    }
+
+    /// Counts a result that found no loop any more.
+    pub(super) fn count_late(&mut self) {
+        self.counts.late += 1;
+    }
+
+    /// Jobs not yet retired.
+    pub(super) fn in_flight(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// Jobs that are with a worker.
+    pub(super) fn running(&self) -> impl Iterator<Item = JobId> + '_ {
+        let running = |(&id, job): (&JobId, &Job)| matches!(job.state, State::Running { .. }).then_some(id);
+        self.jobs.iter().filter_map(running)
+    }
+
+    /// The name a job was submitted under.
+    pub(super) fn name(&self, id: JobId) -> Option<&'static str> {
+        self.jobs.get(&id).map(|job| job.spec.name)
+    }
+
+    /// Since when the oldest waiting job has been waiting.
+    pub(super) fn oldest_waiting(&self) -> Option<RealTime> {
+        let fresh = self.jobs.values().filter(|job| job.state == State::Fresh);
+        fresh.map(|job| job.submitted).min()
+    }
+
+    pub(super) fn stats(&self) -> JobStats {
+        let suspended = self
+            .jobs
+            .values()
+            .filter(|job| job.state == State::Suspended)
+            .count();
+        JobStats {
+            waiting: self.fresh as u64,
+            running: self.running as u64,
+            suspended: suspended as u64,
+            ..self.counts
+        }
+    }
+
+    /// Interactive jobs first, but every fourth start goes to the others.
+    fn take_queued(&mut self) -> Option<JobId> {
+        let [interactive, other] = &mut self.queues;
+        if self.starts % OTHER_SHARE == OTHER_SHARE - 1 {
+            other.pop_front().or_else(|| interactive.pop_front())
+        } else {
+            interactive.pop_front().or_else(|| other.pop_front())
+        }
+    }
+
+    fn forget_unstarted(&mut self, id: JobId) {
+        let state = self.jobs[&id].state;
+        self.fresh -= usize::from(state == State::Fresh);
+        if state != State::Suspended {
+            self.unqueue(id);
+        }
+        self.retire(id);
+    }
+
+    /// Linear in the queue, which is bounded and from which jobs are seldom taken but at the front.
+    fn unqueue(&mut self, id: JobId) {
+        for queue in &mut self.queues {
+            queue.retain(|&queued| queued != id);
+        }
+    }
+}
+
+/// How far a cancelled or expired job had come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cancelled {
+    /// No worker has it: its work can be dropped at once.
+    Forgotten,
+    /// A worker has it, or its result is on the way: it will come, and not be applied.
+    InFlight,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ms(millis: i64) -> RealTime {
+        RealTime::from_nanos(millis * 1_000_000)
+    }
+
+    /// Runs a started job to its end, callback included.
+    fn finish(ledger: &mut Ledger, id: JobId) -> Fate {
+        ledger.end(id, true, ms(0));
+        let fate = ledger.fate(id);
+        ledger.retire(id);
+        fate
+    }
+
+    #[test]
+    fn r_003_39_of_a_name_and_key_one_is_in_flight_until_its_callback_ran() {
+        let mut ledger = Ledger::new(1, 8);
+        let save = JobSpec::new("save").keyed(7);
+        let id = ledger.submit(save, ms(0)).unwrap();
+        assert_eq!(ledger.submit(save, ms(0)), Err(JobRefused::KeyBusy));
+        ledger
+            .submit(JobSpec::new("load").keyed(7), ms(0))
+            .expect("another queue");
+        ledger.submit(save.keyed(8), ms(0)).expect("another key");
+        assert_eq!(ledger.start_next(ms(0)), Some(id));
+        ledger.end(id, false, ms(1));
+        assert_eq!(
+            ledger.submit(save, ms(1)),
+            Err(JobRefused::KeyBusy),
+            "its callback has not run"
+        );
+        ledger.retire(id);
+        assert!(ledger.submit(save, ms(1)).is_ok());
+    }
+
+    #[test]
+    fn r_003_39_a_time_limit_counts_as_failure_and_frees_the_key() {
+        let mut ledger = Ledger::new(1, 8);
+        let spec = JobSpec::new("save")
+            .keyed(1)
+            .limited_to(RealSpan::from_millis(100));
+        let id = ledger.submit(spec, ms(0)).unwrap();
+        ledger.start_next(ms(0)).unwrap();
+        assert_eq!(ledger.next_deadline(), Some(ms(100)));
+        assert_eq!(ledger.take_expired(ms(99)), None);
+        assert_eq!(ledger.take_expired(ms(100)), Some((id, Cancelled::InFlight)));
+        ledger.release_key(id);
+        let second = ledger.submit(spec, ms(100)).expect("the key is free");
+        assert_eq!(ledger.start_next(ms(100)), None, "the worker is not");
+        ledger.end(id, true, ms(150));
+        assert_eq!(ledger.fate(id), Fate::Late);
+        ledger.retire(id);
+        assert_eq!(
+            ledger.submit(spec, ms(150)),
+            Err(JobRefused::KeyBusy),
+            "the second one holds it now"
+        );
+        assert_eq!(ledger.start_next(ms(150)), Some(second));
+        assert_eq!(
+            (ledger.stats().failed, ledger.stats().late, ledger.stats().done),
+            (1, 1, 0)
+        );
+    }
+
+    #[test]
+    fn r_003_40_a_cancelled_job_is_not_run_and_its_result_not_applied() {
+        let mut ledger = Ledger::new(1, 8);
+        let session = OwnerId(3);
+        let running = ledger.submit(JobSpec::new("a").owned_by(session), ms(0)).unwrap();
+        let waiting = ledger.submit(JobSpec::new("b").owned_by(session), ms(0)).unwrap();
+        let other = ledger.submit(JobSpec::new("c"), ms(0)).unwrap();
+        ledger.start_next(ms(0)).unwrap();
+        assert_eq!(ledger.jobs_of(session), [running, waiting]);
+        assert_eq!(ledger.cancel(running), Some(Cancelled::InFlight));
+        assert_eq!(ledger.cancel(waiting), Some(Cancelled::Forgotten));
+        assert_eq!(ledger.cancel(waiting), None);
+        assert_eq!(finish(&mut ledger, running), Fate::Cancelled);
+        assert_eq!(ledger.start_next(ms(0)), Some(other));
+        assert_eq!(ledger.stats().cancelled, 2);
+    }
+
+    #[test]
+    fn r_003_41_interactive_first_and_one_start_in_four_for_the_others() {
+        let mut ledger = Ledger::new(1, 100);
+        for _ in 0..20 {
+            ledger.submit(JobSpec::new("slow"), ms(0)).unwrap();
+            ledger.submit(JobSpec::new("quick").interactive(), ms(0)).unwrap();
+        }
+        let order: Vec<_> = (0..8)
+            .map(|_| {
+                let id = ledger.start_next(ms(0)).unwrap();
+                let name = ledger.name(id).unwrap();
+                finish(&mut ledger, id);
+                name
+            })
+            .collect();
+        assert_eq!(
+            order,
+            [
+                "quick", "quick", "quick", "slow", "quick", "quick", "quick", "slow"
+            ]
+        );
+    }
+
+    #[test]
+    fn r_003_42_the_queue_is_bounded_and_its_depth_and_age_known() {
+        let mut ledger = Ledger::new(1, 2);
+        let spec = JobSpec::new("work");
+        ledger.submit(spec, ms(10)).unwrap();
+        ledger.submit(spec, ms(20)).unwrap();
+        assert_eq!(ledger.submit(spec, ms(30)), Err(JobRefused::Full));
+        assert_eq!(ledger.oldest_waiting(), Some(ms(10)));
+        ledger.start_next(ms(30)).unwrap();
+        assert_eq!(ledger.oldest_waiting(), Some(ms(20)));
+        let stats = ledger.stats();
+        assert_eq!((stats.waiting, stats.running, stats.refused), (1, 1, 1));
+        assert_eq!(stats.waited_ns_max, 20_000_000);
+    }
+
+    #[test]
+    fn r_003_36_waiting_for_something_else_holds_no_worker() {
+        let mut ledger = Ledger::new(1, 8);
+        let asynchronous = ledger.submit(JobSpec::new("async"), ms(0)).unwrap();
+        let plain = ledger.submit(JobSpec::new("plain"), ms(0)).unwrap();
+        assert_eq!(ledger.start_next(ms(0)), Some(asynchronous));
+        assert!(!ledger.suspend(asynchronous));
+        assert_eq!(ledger.start_next(ms(0)), Some(plain));
+        assert!(ledger.make_ready(asynchronous));
+        assert!(!ledger.make_ready(asynchronous), "once is enough");
+        finish(&mut ledger, plain);
+        assert_eq!(ledger.start_next(ms(0)), Some(asynchronous));
+        assert!(
+            !ledger.make_ready(asynchronous),
+            "its worker is told when it suspends"
+        );
+        assert!(ledger.suspend(asynchronous));
+        assert_eq!(ledger.start_next(ms(0)), Some(asynchronous));
+        assert_eq!(finish(&mut ledger, asynchronous), Fate::Apply);
+        assert_eq!(ledger.in_flight(), 0);
+    }
+
+    #[test]
+    fn r_003_38_after_closing_nothing_is_accepted_and_waiting_jobs_can_be_dropped() {
+        let mut ledger = Ledger::new(1, 8);
+        let running = ledger.submit(JobSpec::new("a"), ms(0)).unwrap();
+        let waiting = ledger.submit(JobSpec::new("b").keyed(1), ms(0)).unwrap();
+        ledger.start_next(ms(0)).unwrap();
+        ledger.close();
+        assert_eq!(ledger.submit(JobSpec::new("c"), ms(0)), Err(JobRefused::Closed));
+        assert_eq!(ledger.take_dropped(), Some(waiting));
+        ledger.retire(waiting);
+        assert_eq!(ledger.take_dropped(), None);
+        assert_eq!(finish(&mut ledger, running), Fate::Apply);
+        assert_eq!((ledger.in_flight(), ledger.stats().dropped), (0, 1));
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Submit {
+            key: Option<u64>,
+            interactive: bool,
+            limit: Option<i64>,
+        },
+        Start,
+        End(usize),
+        Cancel(usize),
+        Suspend(usize),
+        Ready(usize),
+        Pass(i64),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            (
+                proptest::option::of(0..3_u64),
+                any::<bool>(),
+                proptest::option::of(1..50_i64)
+            )
+                .prop_map(|(key, interactive, limit)| Step::Submit {
+                    key,
+                    interactive,
+                    limit
+                }),
+            Just(Step::Start),
+            (0..8_usize).prop_map(Step::End),
+            (0..8_usize).prop_map(Step::Cancel),
+            (0..8_usize).prop_map(Step::Suspend),
+            (0..8_usize).prop_map(Step::Ready),
+            (0..20_i64).prop_map(Step::Pass),
+        ]
+    }
+
+    proptest! {
+        /// Whatever happens, limits hold, keys are exclusive, and in the end every job has had exactly one outcome.
+        #[test]
+        fn r_003_42_every_job_ends_once_and_no_limit_is_passed(
+            steps in proptest::collection::vec(step(), 1..200),
+        ) {
+            const WORKERS: usize = 2;
+            const WAITING_MAX: usize = 5;
+            let mut ledger = Ledger::new(WORKERS, WAITING_MAX);
+            let mut now = ms(0);
+            let (mut ids, mut with_worker, mut accepted) = (Vec::new(), Vec::new(), 0_u64);
+            let mut applied = 0_u64;
+            for step in steps {
+                match step {
+                    Step::Submit { key, interactive, limit } => {
+                        let mut spec = JobSpec::new("job");
+                        spec.key = key;
+                        spec.time_limit = limit.map(RealSpan::from_millis);
+                        if interactive { spec = spec.interactive(); }
+                        if let Ok(id) = ledger.submit(spec, now) {
+                            accepted += 1;
+                            ids.push(id);
+                        }
+                    }
+                    Step::Start => with_worker.extend(ledger.start_next(now)),
+                    Step::End(which) if !with_worker.is_empty() => {
+                        let id = with_worker.remove(which % with_worker.len());
+                        ledger.end(id, true, now);
+                        applied += u64::from(ledger.fate(id) == Fate::Apply);
+                        ledger.retire(id);
+                    }
+                    Step::Suspend(which) if !with_worker.is_empty() => {
+                        ledger.suspend(with_worker.remove(which % with_worker.len()));
+                    }
+                    Step::Cancel(which) if !ids.is_empty() => { ledger.cancel(ids[which % ids.len()]); }
+                    Step::Ready(which) if !ids.is_empty() => { ledger.make_ready(ids[which % ids.len()]); }
+                    Step::Pass(millis) => {
+                        now += RealSpan::from_millis(millis);
+                        while let Some((id, how)) = ledger.take_expired(now) {
+                            match how {
+                                Cancelled::InFlight => ledger.release_key(id),
+                                Cancelled::Forgotten => ledger.retire(id),
+                            }
+                        }
+                    }
+                    Step::End(_) | Step::Suspend(_) | Step::Cancel(_) | Step::Ready(_) => {}
+                }
+                let stats = ledger.stats();
+                prop_assert!(stats.running <= WORKERS as u64 && stats.waiting <= WAITING_MAX as u64);
+                prop_assert_eq!(stats.running, with_worker.len() as u64);
+                prop_assert_eq!(stats.running, ledger.running().count() as u64);
+            }
+            // All that is left is brought to its end.
+            for id in with_worker { ledger.end(id, true, now); applied += u64::from(ledger.fate(id) == Fate::Apply); ledger.retire(id); }
+            for id in ids { ledger.make_ready(id); }
+            while let Some(id) = ledger.start_next(now) { applied += u64::from(finish(&mut ledger, id) == Fate::Apply); }
+            let stats = ledger.stats();
+            prop_assert_eq!(ledger.in_flight(), 0);
+            prop_assert_eq!(applied, stats.done);
+            prop_assert_eq!(stats.done + stats.failed + stats.cancelled, accepted);
+            prop_assert_eq!(ledger.next_deadline(), None);
+        }
+    }
+}
