@@ -2,6 +2,7 @@
 //!
 //! Times are handed in. This crate never reads a clock, starts a thread, or knows of a game.
 
+mod chain;
 pub mod clock;
 pub mod frame_budget;
 pub mod game_clock;
@@ -14,6 +15,7 @@ mod slots;
 pub mod stats;
 pub mod store;
 pub mod tick_clock;
+pub mod timers;
 pub mod units;
 
 pub use clock::{Clock, ManualClock};
@@ -27,4 +29,5 @@ pub use pacing::{Call, Due, Pace, Pacer, Pacing, Rate, RateError};
 pub use stats::WorkStats;
 pub use store::{DeadlineStore, Taken, TimerId};
 pub use tick_clock::{Tick, TickClock};
+pub use timers::{NewTimer, RegisterError, Run, TimerView, Timers};
 pub use units::{Frequency, FrequencyError, GameSpan, GameTime, NANOS, RealSpan, RealTime};

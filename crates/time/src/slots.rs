@@ -74,35 +74,44 @@ impl<E> Slots<E> {
         self.len
     }
 
+    pub(crate) fn insert(&mut self, entry: E) -> TimerId {
+        self.insert_with(|_| entry)
+    }
+
+    /// Inserts what `make` makes of the id it will have.
+    ///
     /// # Panics
     /// If 2³² − 1 places are taken: whoever admits work bounds it far below.
-    pub(crate) fn insert(&mut self, entry: E) -> TimerId {
+    pub(crate) fn insert_with(&mut self, make: impl FnOnce(TimerId) -> E) -> TimerId {
         self.len += 1;
         if self.first_free == NO_SLOT {
             let slot = u32::try_from(self.slots.len())
                 .ok()
                 .filter(|&slot| slot != NO_SLOT);
             let slot = slot.expect("admission keeps pending work far below 2^32");
-            self.slots.push(Slot {
-                generation: NonZeroU32::MIN,
-                content: Content::Taken(entry),
-            });
-            return TimerId {
+            let id = TimerId {
                 slot,
                 generation: NonZeroU32::MIN,
             };
+            let content = Content::Taken(make(id));
+            self.slots.push(Slot {
+                generation: id.generation,
+                content,
+            });
+            return id;
         }
         let slot = self.first_free;
         let place = &mut self.slots[slot as usize];
         let Content::Free { next_free } = place.content else {
             unreachable!("the free list holds free places only")
         };
-        self.first_free = next_free;
-        place.content = Content::Taken(entry);
-        TimerId {
+        let id = TimerId {
             slot,
             generation: place.generation,
-        }
+        };
+        self.first_free = next_free;
+        place.content = Content::Taken(make(id));
+        id
     }
 
     pub(crate) fn remove(&mut self, id: TimerId) -> Option<E> {
@@ -165,6 +174,16 @@ impl<E> Slots<E> {
             Content::Taken(entry) => Some(entry),
             Content::Free { .. } => None,
         }
+    }
+
+    /// The first id in use whose place is `slot` or after it.
+    pub(crate) fn first_from(&self, slot: u32) -> Option<TimerId> {
+        let places = self.slots.iter().zip(0_u32..).skip(slot as usize);
+        let mut taken = places.filter(|(place, _)| matches!(place.content, Content::Taken(_)));
+        taken.next().map(|(place, slot)| TimerId {
+            slot,
+            generation: place.generation,
+        })
     }
 
     /// Frees every place; all ids become stale.

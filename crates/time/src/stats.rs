@@ -1,6 +1,7 @@
 //! What is counted about timed work: how often, how late, how long (R-003-59).
 //!
-//! Times are nanoseconds, as the names say (R-003-61). Everything starts at zero (R-003-67) and is a plain
+//! Durations are nanoseconds, as their names say (R-003-61); lateness is counted in billionths of the time that
+//! the deadlines are in, which is nanoseconds for real time and nanounits for game time. Everything starts at zero (R-003-67) and is a plain
 //! value: a copy is a snapshot. Names for a scraper, and percentiles, belong to the metrics of the runtime.
 
 /// Counters of one kind of timed work, or of all kinds together.
@@ -20,10 +21,10 @@ pub struct WorkStats {
     pub failed: u64,
     /// Periods for which nothing ran because they were missed.
     pub coalesced: u64,
-    /// Lateness of the runs together; over `executed` it is the mean.
-    pub lateness_ns_total: u64,
+    /// Lateness of the runs together, in billionths; over `executed` it is the mean.
+    pub lateness_nanos_total: u64,
     /// Greatest lateness since the last reset.
-    pub lateness_ns_max: u64,
+    pub lateness_nanos_max: u64,
     /// Time the runs took together.
     pub duration_ns_total: u64,
     /// Longest run since the last reset.
@@ -36,8 +37,8 @@ pub struct WorkStats {
 const RECENT_KEEPS: f64 = 0.95;
 
 impl WorkStats {
-    /// Notes a run that began `lateness_ns` after its deadline and took `duration_ns`.
-    pub fn note_run(&mut self, lateness_ns: u64, duration_ns: u64, failed: bool) {
+    /// Notes a run that began `lateness_nanos` billionths after its deadline and took `duration_ns`.
+    pub fn note_run(&mut self, lateness_nanos: u64, duration_ns: u64, failed: bool) {
         self.duration_ns_recent = if self.executed == 0 {
             duration_ns as f64
         } else {
@@ -45,8 +46,8 @@ impl WorkStats {
         };
         self.executed += 1;
         self.failed += u64::from(failed);
-        self.lateness_ns_total = self.lateness_ns_total.saturating_add(lateness_ns);
-        self.lateness_ns_max = self.lateness_ns_max.max(lateness_ns);
+        self.lateness_nanos_total = self.lateness_nanos_total.saturating_add(lateness_nanos);
+        self.lateness_nanos_max = self.lateness_nanos_max.max(lateness_nanos);
         self.duration_ns_total = self.duration_ns_total.saturating_add(duration_ns);
         self.duration_ns_max = self.duration_ns_max.max(duration_ns);
     }
@@ -57,13 +58,13 @@ impl WorkStats {
     }
 
     /// Mean lateness of a run, `None` before the first.
-    pub fn lateness_ns_mean(&self) -> Option<u64> {
-        self.lateness_ns_total.checked_div(self.executed)
+    pub fn lateness_nanos_mean(&self) -> Option<u64> {
+        self.lateness_nanos_total.checked_div(self.executed)
     }
 
     /// Starts both maxima again at zero.
     pub fn reset_maxima(&mut self) {
-        self.lateness_ns_max = 0;
+        self.lateness_nanos_max = 0;
         self.duration_ns_max = 0;
     }
 }
@@ -140,7 +141,7 @@ mod tests {
             (0, 0, 0, 0)
         );
         assert_eq!((stats.executed, stats.failed, stats.coalesced), (0, 0, 0));
-        assert_eq!((stats.lateness_ns_total, stats.lateness_ns_max), (0, 0));
+        assert_eq!((stats.lateness_nanos_total, stats.lateness_nanos_max), (0, 0));
         assert_eq!(
             (
                 stats.duration_ns_total,
@@ -149,7 +150,10 @@ mod tests {
             ),
             (0, 0, 0.0)
         );
-        assert_eq!((stats.duration_ns_mean(), stats.lateness_ns_mean()), (None, None));
+        assert_eq!(
+            (stats.duration_ns_mean(), stats.lateness_nanos_mean()),
+            (None, None)
+        );
         assert_eq!(Log2Histogram::new().total(), 0);
         assert_eq!(Log2Histogram::new().at_most(0.5), None);
     }
@@ -170,9 +174,9 @@ mod tests {
         stats.note_run(7, 2000, true);
         assert!((stats.duration_ns_recent - 1050.0).abs() < 1e-9);
         assert_eq!((stats.executed, stats.failed), (2, 1));
-        assert_eq!(stats.lateness_ns_mean(), Some(6));
+        assert_eq!(stats.lateness_nanos_mean(), Some(6));
         stats.reset_maxima();
-        assert_eq!((stats.lateness_ns_max, stats.duration_ns_max), (0, 0));
+        assert_eq!((stats.lateness_nanos_max, stats.duration_ns_max), (0, 0));
         assert_eq!(stats.duration_ns_total, 3000, "totals stay");
     }
 
