@@ -4,38 +4,29 @@
 //! ask it what is due. The arithmetic of the rule is [`trantor_time::FrameBudget`].
 
 use hdrhistogram::Histogram;
-use trantor_time::{FrameBudget, RealSpan, RealTime};
+use trantor_time::{FrameBudget, Rate, RealSpan, RealTime};
 
 use crate::publish::SlidingRate;
 
-/// The target where no display says otherwise, and the least one taken from a display: 60 Hz (R-002-16).
-pub const TARGET_MILLIHERTZ_DEFAULT: u32 = 60_000;
-
-/// The target frequency for `displays`, each given by its refresh rate in thousandths of a hertz, if known.
-///
-/// It is the highest that is at least 60 Hz, else 60 Hz. Ask again when the window changes display (R-002-16).
-pub fn target_millihertz(displays: impl IntoIterator<Item = Option<u32>>) -> u32 {
-    displays
-        .into_iter()
-        .flatten()
-        .fold(TARGET_MILLIHERTZ_DEFAULT, u32::max)
-}
+pub use trantor_time::Turn;
+pub use trantor_time::frame_budget::target_rate;
 
 /// Decides, by the clock alone, whether a frame is due (R-002-25).
 ///
-/// A platform's event loop calls it like this, and draws as soon as either question is answered yes:
+/// A platform's event loop uses it like this, and draws as soon as either question is answered yes:
 ///
 /// - at each event: handle it, then [`event_handled`](Self::event_handled), then [`frame_due`](Self::frame_due);
 /// - with no event left: [`frame_due_when_quiet`](Self::frame_due_when_quiet); if not, flush and sleep until
 ///   [`next_wake`](Self::next_wake);
 /// - to draw: [`begin_frame`](Self::begin_frame), update, render, [`end_frame`](Self::end_frame).
+///
+/// Give it [`target_rate`] of the displays, and again when the window changes display (R-002-16).
 #[derive(Debug)]
 pub struct FramePacer {
     budget: FrameBudget,
-    last_update: Option<RealTime>,
-    frames: u64,
     frame_start: RealTime,
-    unflushed_since: Option<RealTime>,
+    /// Whether events left work that was not flushed since.
+    is_unflushed: bool,
     stats: FrameStats,
 }
 
@@ -60,104 +51,104 @@ pub struct UpdateStep {
 }
 
 impl FramePacer {
-    /// A pacer for `millihertz` thousandths of a frame per second, started at `now`. The first frame is due at once.
-    ///
-    /// # Panics
-    /// If `millihertz` is zero.
-    pub fn new(millihertz: u32, now: RealTime) -> Self {
+    /// A pacer that aims at `target` and starts at `now`. The first frame is due at once.
+    pub fn new(target: Rate, now: RealTime) -> Self {
         Self {
-            budget: FrameBudget::new(millihertz),
-            last_update: None,
-            frames: 0,
+            budget: FrameBudget::new(target),
             frame_start: now,
-            unflushed_since: None,
+            is_unflushed: false,
             stats: FrameStats::new(now),
         }
     }
 
     /// Changes the target: the user set one, or the window moved to another display.
-    ///
-    /// # Panics
-    /// If `millihertz` is zero.
-    pub fn set_target(&mut self, millihertz: u32) {
-        self.budget.set_millihertz(millihertz);
+    pub fn set_target(&mut self, target: Rate) {
+        self.budget.set_rate(target);
     }
 
-    /// Whether a frame is due even though events may still wait: at the later of `s + 1/f` and `e + d/2`.
+    /// The frequency aimed at.
+    pub fn target(&self) -> Rate {
+        self.budget.rate()
+    }
+
+    /// Whose turn it is at `now`, for a loop that can tell whether events are waiting (R-002-19).
+    pub fn turn(&self, now: RealTime, events_waiting: bool) -> Turn {
+        self.budget.turn(now, events_waiting)
+    }
+
+    /// Whether a frame is due even if events still wait: from the later of `s + 1/f` and `e + d/2` on.
     pub fn frame_due(&self, now: RealTime) -> bool {
-        self.budget.events_until().is_none_or(|until| now >= until)
+        self.turn(now, true) == Turn::Frame
     }
 
-    /// Whether a frame is due when no event waits: at `s + 1/f`.
+    /// Whether a frame is due when no event waits: from `s + 1/f` on.
     pub fn frame_due_when_quiet(&self, now: RealTime) -> bool {
-        now >= self.next_wake(now)
+        self.turn(now, false) == Turn::Frame
     }
 
-    /// When to wake if no event comes first: `s + 1/f`, or `now` before the first frame.
+    /// When to wake if no event comes first: `s + 1/f`, or `now` if a frame is due.
     pub fn next_wake(&self, now: RealTime) -> RealTime {
-        self.budget.frame_target().unwrap_or(now)
+        match self.turn(now, false) {
+            Turn::Sleep { until } => until,
+            Turn::Frame | Turn::Events { .. } => now,
+        }
     }
 
     /// A frame begins at `now`. Work pending from events counts as flushed by drawing.
+    ///
+    /// # Panics
+    /// If the frame before has not ended.
     pub fn begin_frame(&mut self, now: RealTime) -> Frame {
-        let update = self.last_update.map(|last| UpdateStep {
-            elapsed: now.since(last),
+        let started = self.budget.start_frame(now);
+        self.frame_start = now;
+        self.is_unflushed = false;
+        let update = started.elapsed.map(|elapsed| UpdateStep {
+            elapsed,
             instant: now,
         });
-        self.budget.begin(now);
-        self.last_update = Some(now);
-        self.frame_start = now;
-        self.unflushed_since = None;
-        let number = self.frames;
-        self.frames += 1;
         Frame {
-            number,
+            number: started.number,
             start: now,
             update,
         }
     }
 
     /// The frame that began last is drawn and handed over at `now`.
+    ///
+    /// # Panics
+    /// If none was begun.
     pub fn end_frame(&mut self, now: RealTime) {
-        self.budget.end(now);
+        self.budget.end_frame(now);
         self.stats.count_frame(self.frame_start, now);
     }
 
     /// An event was handled from `started` to `now`; also one that the platform would not queue (R-002-25).
     ///
-    /// No separate account is needed for the budget, which is a matter of instants; the time goes into the statistics.
+    /// The rule needs no account of it, since it asks the clock; the time goes into the statistics.
     pub fn event_handled(&mut self, started: RealTime, now: RealTime) {
-        self.unflushed_since.get_or_insert(now);
+        self.is_unflushed = true;
         self.stats.count_event(now.since(started));
     }
 
-    /// Whether work pending from events, uploads for instance, has waited a tenth of an interval (R-002-26).
-    ///
-    /// Flush also before sleeping, whatever this answers.
-    pub fn flush_due(&self, now: RealTime) -> bool {
-        let tenth = RealSpan::from_nanos(self.budget.interval().as_nanos() / 10);
-        self.unflushed_since
-            .is_some_and(|since| now.since(since) >= tenth)
+    /// Whether work pending from events, uploads for instance, is to be flushed now: every tenth of an interval
+    /// while there is any (R-002-26). Flush also before sleeping, whatever this answers.
+    pub fn flush_due(&mut self, now: RealTime) -> bool {
+        self.is_unflushed && self.budget.flush_due(now)
     }
 
     /// Work pending from events was flushed.
     pub fn flushed(&mut self) {
-        self.unflushed_since = None;
+        self.is_unflushed = false;
     }
 
     /// Whether events left work that was not flushed since.
-    pub fn has_unflushed(&self) -> bool {
-        self.unflushed_since.is_some()
+    pub fn is_unflushed(&self) -> bool {
+        self.is_unflushed
     }
 
     /// Frames begun.
     pub fn frames(&self) -> u64 {
-        self.frames
-    }
-
-    /// `1/f`.
-    pub fn interval(&self) -> RealSpan {
-        self.budget.interval()
+        self.budget.frames()
     }
 
     /// What was measured so far.
@@ -248,29 +239,23 @@ mod tests {
         RealTime::from_nanos(millis * 1_000_000)
     }
 
-    #[test]
-    fn r_002_16_the_target_is_the_highest_refresh_rate_of_at_least_60() {
-        assert_eq!(target_millihertz([]), 60_000);
-        assert_eq!(target_millihertz([None, Some(50_000), Some(59_940)]), 60_000);
-        assert_eq!(
-            target_millihertz([Some(60_000), Some(143_998), None, Some(120_000)]),
-            143_998
-        );
+    fn hertz(hertz: f64) -> Rate {
+        Rate::per_second(hertz).unwrap()
     }
 
     #[test]
     fn r_002_16_the_target_follows_a_change_of_display() {
-        let mut pacer = FramePacer::new(50_000, ms(0));
+        let mut pacer = FramePacer::new(target_rate([50.0]), ms(0));
+        assert_eq!(pacer.target(), hertz(60.0));
         pacer.begin_frame(ms(0));
         pacer.end_frame(ms(1));
-        assert_eq!(pacer.next_wake(ms(1)), ms(20));
-        pacer.set_target(100_000);
+        pacer.set_target(target_rate([60.0, 100.0]));
         assert_eq!(pacer.next_wake(ms(1)), ms(10));
     }
 
     #[test]
     fn r_002_17_the_first_frame_has_no_update_and_the_second_counts_from_it() {
-        let mut pacer = FramePacer::new(100_000, ms(5));
+        let mut pacer = FramePacer::new(hertz(100.0), ms(5));
         assert!(pacer.frame_due(ms(5)) && pacer.frame_due_when_quiet(ms(5)));
         assert_eq!(
             pacer.begin_frame(ms(5)),
@@ -291,7 +276,7 @@ mod tests {
 
     #[test]
     fn r_002_25_events_delay_a_frame_no_longer_than_the_rule_says() {
-        let mut pacer = FramePacer::new(100_000, ms(0));
+        let mut pacer = FramePacer::new(hertz(100.0), ms(0));
         pacer.begin_frame(ms(0));
         pacer.end_frame(ms(2));
         pacer.event_handled(ms(2), ms(9));
@@ -303,20 +288,23 @@ mod tests {
 
     #[test]
     fn r_002_26_work_from_events_is_flushed_every_tenth_of_an_interval() {
-        let mut pacer = FramePacer::new(100_000, ms(0));
+        let mut pacer = FramePacer::new(hertz(100.0), ms(0));
         pacer.begin_frame(ms(0));
         pacer.end_frame(ms(1));
         assert!(!pacer.flush_due(ms(9)), "nothing to flush");
         pacer.event_handled(ms(2), ms(3));
-        assert!(pacer.has_unflushed() && !pacer.flush_due(ms(3)));
+        assert!(pacer.is_unflushed() && pacer.flush_due(ms(3)));
+        pacer.flushed();
+        pacer.event_handled(ms(3), ms(3));
+        assert!(!pacer.flush_due(RealTime::from_nanos(3_999_999)));
         assert!(pacer.flush_due(ms(4)));
         pacer.flushed();
-        assert!(!pacer.flush_due(ms(9)) && !pacer.has_unflushed());
+        assert!(!pacer.flush_due(ms(9)) && !pacer.is_unflushed());
     }
 
     #[test]
     fn r_002_28_frames_a_second_are_those_of_the_last_second() {
-        let mut pacer = FramePacer::new(100_000, ms(0));
+        let mut pacer = FramePacer::new(hertz(100.0), ms(0));
         for frame in 0..150 {
             pacer.begin_frame(ms(frame * 10));
             pacer.end_frame(ms(frame * 10 + 3));
