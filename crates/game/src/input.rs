@@ -117,3 +117,48 @@ pub enum AdminAction {
     /// The match's time is over: the leading team wins.
     EndMatch,
 }
+
+/// The largest count an operator may set, of anything anywhere: far beyond any game, and far from where
+/// adding one after the other could overflow.
+pub const OPERATOR_COUNT_MAX: u32 = 1_000_000;
+
+/// What became of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a refused input changed nothing, and its sender may want to know"]
+pub enum Handled {
+    /// It took effect, or waits its turn.
+    Done,
+    /// A place was found; this is the newborn.
+    Joined(AgentId),
+    /// It changed nothing.
+    Refused(Refusal),
+}
+
+/// Why an input changed nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// A team has won; nothing more happens.
+    #[error("the game is over")]
+    GameOver,
+    /// There is no team of that number.
+    #[error("there is no such team")]
+    UnknownTeam,
+    /// Every egg of the team has hatched.
+    #[error("the team has no place left")]
+    NoPlace,
+    /// That agent never lived, or lives no more. Ordinary where its command and its death cross.
+    #[error("there is no such agent")]
+    UnknownAgent,
+    /// The agent has [`crate::OUTSTANDING_MAX`] commands open; this one is dropped without an answer (R-000-41).
+    #[error("the agent's queue is full")]
+    QueueFull,
+    /// The tile lies outside the map.
+    #[error("the tile is not on the map")]
+    OffMap,
+    /// A count above [`OPERATOR_COUNT_MAX`].
+    #[error("the count is too large")]
+    TooMany,
+    /// The world holds as many eggs as it may.
+    #[error("the world is full of eggs")]
+    FullOfEggs,
+}

@@ -1,9 +1,22 @@
 //! The deterministic core: same start, same inputs, same events.
 //!
-//! Knows nothing of real time, connections or bytes on a wire.
+//! [`Game`] is the whole of it: inputs and game time go in, events come out, and nothing else has an effect.
+//! It knows nothing of real time, connections or bytes on a wire.
 
+mod agenda;
+mod chance;
+mod check;
+pub mod config;
+mod desk;
 pub mod event;
+pub mod game;
 pub mod input;
+pub mod rules;
 
+pub use agenda::{DueKind, Fired};
+pub use config::{ConfigError, GameConfig, Rules};
+pub use desk::OUTSTANDING_MAX;
 pub use event::{Carry, GameEvent, GroundChange, MoveKind, Reply};
-pub use input::{AdminAction, GameInput, LeaveCause, PaceChange};
+pub use game::Game;
+pub use input::{AdminAction, GameInput, Handled, LeaveCause, OPERATOR_COUNT_MAX, PaceChange, Refusal};
+pub use rules::{Agent, Egg, Ritual, RitualId, RunningAction, Team, World};

@@ -1,0 +1,162 @@
+//! What a game is made from: map, teams, seed and the variants of the rules.
+//!
+//! Together with the inputs and their stamps it determines everything that follows (R-000-50), so all of it
+//! goes into journals and snapshots. How an operator writes it down is the server's.
+
+use serde::{Deserialize, Serialize};
+use trantor_model::{MapSize, TeamId};
+
+/// Everything about a game that is settled before it begins.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GameConfig {
+    /// The sides of the map.
+    pub size: MapSize,
+    /// The teams' names; a team's number is its place here.
+    pub teams: Vec<String>,
+    /// Eggs each team begins with, from 1 up to [`GameConfig::EGGS_MAX`] for all teams together.
+    pub places_per_team: u32,
+    /// What all chance in the game grows from.
+    pub seed: u64,
+    /// Which variant of the rules is played.
+    pub rules: Rules,
+}
+
+/// Variants of the rules. The default is what most public clients expect.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Rules {
+    /// Whether an eject destroys the eggs on the tile. If not, an eject always succeeds, even if it moves
+    /// nobody, as the reference server does when it keeps eggs out of play.
+    pub eject_eggs: bool,
+    /// Units until a laid egg can be hatched; 0 is at once.
+    pub egg_hatch_units: u32,
+    /// Whether a team gets a new egg whenever one of its agents is gone.
+    pub respawn_places: bool,
+    /// Whether eggs are seen by a look.
+    pub eggs_in_sight: bool,
+    /// Whether what is due at one instant goes by agent number and not by order of arrival.
+    pub lock_step: bool,
+}
+
+/// Why a configuration makes no game.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// No team, or more than there are numbers kept for.
+    #[error("a game has 1 to {max} teams, not {0}", max = GameConfig::TEAMS_MAX)]
+    Teams(usize),
+    /// A name that is empty or longer than is kept.
+    #[error("a team's name is 1 to {max} bytes long, not {0}", max = GameConfig::TEAM_NAME_BYTES_MAX)]
+    TeamName(usize),
+    /// Two teams of one name.
+    #[error("there are two teams named {0:?}")]
+    SameName(String),
+    /// No place, or more eggs than a world holds.
+    #[error("{places} places for each of {teams} teams: at least 1, and at most {max} together", max = GameConfig::EGGS_MAX)]
+    Places {
+        /// Places asked for, per team.
+        places: u32,
+        /// Teams asked for.
+        teams: usize,
+    },
+    /// A map that [`MapSize::new`] refuses; only damaged bytes can hold one.
+    #[error(transparent)]
+    Size(#[from] trantor_model::grid::MapSizeError),
+}
+
+impl GameConfig {
+    /// Teams in a game: far more than can be told apart by colour, and a bound for what damaged bytes may ask.
+    pub const TEAMS_MAX: usize = 1_000;
+
+    /// Length of a team's name: viewers print it as one word.
+    pub const TEAM_NAME_BYTES_MAX: usize = 64;
+
+    /// Eggs in a world at one time. Forks beyond it fail: at the highest speeds eggs that nobody hatches
+    /// would otherwise fill the memory within hours.
+    pub const EGGS_MAX: usize = 1_000_000;
+
+    /// Checks all bounds. [`crate::Game::new`] relies on it.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        // A size is checked when it is made, but not when it is read from bytes.
+        MapSize::new(u32::from(self.size.width()), u32::from(self.size.height()))?;
+        let teams = self.teams.len();
+        if !(1..=Self::TEAMS_MAX).contains(&teams) {
+            return Err(ConfigError::Teams(teams));
+        }
+        for (index, name) in self.teams.iter().enumerate() {
+            if !(1..=Self::TEAM_NAME_BYTES_MAX).contains(&name.len()) {
+                return Err(ConfigError::TeamName(name.len()));
+            }
+            if self.teams[..index].contains(name) {
+                return Err(ConfigError::SameName(name.clone()));
+            }
+        }
+        let places = self.places_per_team;
+        if places == 0 || places as usize > Self::EGGS_MAX / teams {
+            return Err(ConfigError::Places { places, teams });
+        }
+        Ok(())
+    }
+
+    /// The team of that name.
+    pub fn team_named(&self, name: &[u8]) -> Option<TeamId> {
+        let index = self.teams.iter().position(|team| team.as_bytes() == name)?;
+        Some(TeamId(
+            u16::try_from(index).expect("there are at most TEAMS_MAX teams"),
+        ))
+    }
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            eject_eggs: true,
+            egg_hatch_units: 0,
+            respawn_places: false,
+            eggs_in_sight: false,
+            lock_step: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(teams: &[&str], places_per_team: u32) -> GameConfig {
+        GameConfig {
+            size: MapSize::new(10, 10).unwrap(),
+            teams: teams.iter().map(ToString::to_string).collect(),
+            places_per_team,
+            seed: 0,
+            rules: Rules::default(),
+        }
+    }
+
+    #[test]
+    fn bounds_are_checked() {
+        assert_eq!(config(&["a", "b"], 3).check(), Ok(()));
+        assert_eq!(config(&["a", "b"], 500_000).check(), Ok(()));
+        assert!(matches!(
+            config(&["a", "b"], 500_001).check(),
+            Err(ConfigError::Places { .. })
+        ));
+        assert!(matches!(
+            config(&["a"], 0).check(),
+            Err(ConfigError::Places { .. })
+        ));
+        assert_eq!(config(&[], 3).check(), Err(ConfigError::Teams(0)));
+        assert_eq!(config(&["a", ""], 3).check(), Err(ConfigError::TeamName(0)));
+        assert_eq!(
+            config(&["a", "b", "a"], 3).check(),
+            Err(ConfigError::SameName("a".to_owned()))
+        );
+    }
+
+    #[test]
+    fn teams_are_found_by_their_bytes() {
+        let config = config(&["red", "blue"], 1);
+        assert_eq!(config.team_named(b"blue"), Some(TeamId(1)));
+        assert_eq!(config.team_named(b"Blue"), None);
+        assert_eq!(config.team_named(b"\xff"), None);
+    }
+}

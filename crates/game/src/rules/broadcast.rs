@@ -1,0 +1,66 @@
+//! Sound: everybody hears, and knows from which neighbouring tile it came.
+//!
+//! Sound takes the shortest way round the torus. The plane around the hearer is cut into eight sectors of 45
+//! degrees, each centred on one of the eight neighbouring tiles:
+//!
+//! ```text
+//!  2 1 8
+//!  3 . 7      the hearer looks up the page; 0 is its own tile
+//!  4 5 6
+//! ```
+
+use std::sync::Arc;
+
+use trantor_model::{AgentId, Direction, MapSize, Tile};
+
+use crate::event::{GameEvent, Reply};
+use crate::rules::world::World;
+use crate::rules::{Events, reply};
+
+/// Everybody else alive hears `text`, team or not, held by a ritual or not.
+pub(crate) fn broadcast(world: &World, id: AgentId, text: &[u8], events: &mut Events) {
+    let text: Arc<[u8]> = text.into();
+    let from = world.agents[id].tile;
+    for hearer in world.agents().filter(|hearer| hearer.id != id) {
+        events.push_back(GameEvent::Heard {
+            agent: hearer.id,
+            direction: arrival(world.size, hearer.tile, hearer.facing, from),
+            text: text.clone(),
+        });
+    }
+    events.push_back(GameEvent::Said { agent: id, text });
+    reply(events, id, Reply::Ok);
+}
+
+/// From where a sound made at `source` reaches one at `hearer` who faces `facing`: 0 to 8.
+pub(crate) fn arrival(size: MapSize, hearer: Tile, facing: Direction, source: Tile) -> u8 {
+    let (dx, dy) = size.shortest(hearer, source);
+    let (ahead_x, ahead_y) = facing.vector();
+    let ahead = dx * ahead_x + dy * ahead_y;
+    // The left hand is a quarter turn counter-clockwise from ahead; with y to the south, (x, y) -> (y, -x).
+    let left = dx * ahead_y - dy * ahead_x;
+    sector(ahead, left)
+}
+
+/// The sector of a vector, given as tiles ahead and tiles to the left.
+///
+/// The limits lie at the slope √2 − 1 (22.5 degrees), which no whole vector has: a vector is nearer to the
+/// axis of `a` than to the diagonal exactly if `(a + b)² < 2a²`, and there are no ties to break.
+fn sector(ahead: i32, left: i32) -> u8 {
+    let (a, b) = (i64::from(ahead.abs()), i64::from(left.abs()));
+    let sum_squared = (a + b) * (a + b);
+    if a == 0 && b == 0 {
+        0
+    } else if sum_squared < 2 * a * a {
+        if ahead > 0 { 1 } else { 5 }
+    } else if sum_squared < 2 * b * b {
+        if left > 0 { 3 } else { 7 }
+    } else {
+        match (ahead > 0, left > 0) {
+            (true, true) => 2,
+            (false, true) => 4,
+            (false, false) => 6,
+            (true, false) => 8,
+        }
+    }
+}

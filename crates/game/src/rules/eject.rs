@@ -1,0 +1,47 @@
+//! Eject: pushing everybody else off a tile, and breaking the eggs on it.
+
+use trantor_model::{AgentId, Direction};
+
+use crate::event::{GameEvent, MoveKind};
+use crate::rules::world::World;
+use crate::rules::{Events, hatching, movement, reply_done};
+
+/// Moves every other agent on the tile one step in the direction the pusher faces. Whatever they were doing
+/// goes on, and a ritual that holds them still does.
+///
+/// It succeeds if anybody was moved or any egg broken. Where eggs are left alone it always succeeds: that is
+/// how the reference server answers in that mode.
+pub(crate) fn eject(world: &mut World, id: AgentId, events: &mut Events) {
+    let (tile, direction) = (world.agents[id].tile, world.agents[id].facing);
+    let target = world.size.step(tile, direction);
+    let others = world.tile(tile).agents.iter().copied();
+    let victims: Vec<AgentId> = others.filter(|&other| other != id).collect();
+    for &victim in &victims {
+        world.move_agent(victim, target);
+        movement::moved(world, victim, MoveKind::Pushed, events);
+        events.push_back(GameEvent::PushedFrom {
+            agent: victim,
+            direction: pushed_from(direction, world.agents[victim].facing),
+        });
+    }
+    let eggs = if world.rules.eject_eggs {
+        world.tile(tile).eggs.clone()
+    } else {
+        Vec::new()
+    };
+    for &egg in &eggs {
+        hatching::destroy(world, egg, events);
+    }
+    let done = !victims.is_empty() || !eggs.is_empty() || !world.rules.eject_eggs;
+    if done {
+        events.push_back(GameEvent::Ejected { agent: id });
+    }
+    reply_done(events, id, done);
+}
+
+/// From where one facing `facing` was pushed in direction `push`: 1 from ahead, 3 from the left, 5 from
+/// behind, 7 from the right.
+fn pushed_from(push: Direction, facing: Direction) -> u8 {
+    let quarter_turns_left = (facing.number() + 4 - push.reversed().number()) % 4;
+    1 + 2 * quarter_turns_left
+}

@@ -1,0 +1,202 @@
+//! Eggs and the places of a team: one egg, one place.
+//!
+//! An agent joins by hatching an egg of its team. Eggs never die by themselves; only an eject breaks them.
+
+use trantor_model::{AgentId, AgentView, Counts, Direction, EggId, Level, Resource, TeamId, Tile};
+use trantor_time::GameTime;
+
+use crate::config::GameConfig;
+use crate::desk::Desk;
+use crate::event::GameEvent;
+use crate::rules::Events;
+use crate::rules::agents::Agent;
+use crate::rules::hunger::{self, Digestion};
+use crate::rules::world::{World, insert_sorted, remove_sorted};
+
+/// A place of a team that nobody has taken yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Egg {
+    /// Its number.
+    pub id: EggId,
+    /// Whose place it is.
+    pub team: TeamId,
+    /// Where it lies.
+    pub tile: Tile,
+    /// Who laid it, alive or not; `None` for those of the start, of an operator, and those given back.
+    pub layer: Option<AgentId>,
+    /// When it can be hatched, if it cannot yet.
+    pub matures: Option<GameTime>,
+}
+
+/// A team and what it has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Team {
+    pub(crate) name: String,
+    pub(crate) living: u32,
+    /// Eggs that can be hatched, in ascending order.
+    pub(crate) hatchable: Vec<EggId>,
+}
+
+impl Team {
+    pub(crate) fn new(name: String) -> Self {
+        Self {
+            name,
+            living: 0,
+            hatchable: Vec::new(),
+        }
+    }
+
+    /// The name given at the door.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Agents alive.
+    pub fn living(&self) -> u32 {
+        self.living
+    }
+
+    /// Places left: eggs that can be hatched now.
+    pub fn places(&self) -> u32 {
+        u32::try_from(self.hatchable.len()).expect("a world has at most EGGS_MAX eggs")
+    }
+}
+
+/// When a laid egg can be hatched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ripeness {
+    /// From now on.
+    Ripe,
+    /// From this moment on.
+    At(GameTime),
+}
+
+/// The eggs of the start: each team's places on random tiles, in order of team.
+pub(crate) fn lay_first_eggs(world: &mut World, places_per_team: u32, events: &mut Events) {
+    for team in 0..world.teams.len() {
+        let team = TeamId(u16::try_from(team).expect("there are at most TEAMS_MAX teams"));
+        for _ in 0..places_per_team {
+            lay_anywhere(world, team, events);
+        }
+    }
+}
+
+/// Lays an egg that can be hatched at once on a random tile.
+pub(crate) fn lay_anywhere(world: &mut World, team: TeamId, events: &mut Events) -> Option<EggId> {
+    let area = u32::try_from(world.size.area()).expect("a map has at most a million tiles");
+    let tile = world.size.tile_at(world.egg_chance.below(area) as usize);
+    lay(world, team, tile, None, Ripeness::Ripe, events)
+}
+
+/// Lays an egg; `None` if the world holds as many as it may, or numbers are used up.
+pub(crate) fn lay(
+    world: &mut World,
+    team: TeamId,
+    tile: Tile,
+    layer: Option<AgentId>,
+    ripeness: Ripeness,
+    events: &mut Events,
+) -> Option<EggId> {
+    if world.eggs.len() >= GameConfig::EGGS_MAX || world.next_egg == u32::MAX {
+        return None;
+    }
+    let id = EggId(world.next_egg);
+    world.next_egg += 1;
+    let matures = match ripeness {
+        Ripeness::Ripe => None,
+        Ripeness::At(matures) => Some(matures),
+    };
+    world.eggs.insert(
+        id,
+        Egg {
+            id,
+            team,
+            tile,
+            layer,
+            matures,
+        },
+    );
+    // A new number is greater than all before it, so it goes to the end of either list.
+    world.tile_mut(tile).eggs.push(id);
+    if matures.is_none() {
+        world.team_mut(team).hatchable.push(id);
+    }
+    events.push_back(GameEvent::EggLaid {
+        egg: id,
+        layer,
+        team,
+        tile,
+    });
+    Some(id)
+}
+
+/// From now on the egg is a place of its team.
+pub(crate) fn mature(world: &mut World, id: EggId, events: &mut Events) {
+    let egg = world
+        .eggs
+        .get_mut(&id)
+        .expect("an egg that is gone has no deadline");
+    egg.matures = None;
+    let team = egg.team;
+    insert_sorted(&mut world.team_mut(team).hatchable, id);
+    events.push_back(GameEvent::EggMatured { egg: id });
+}
+
+/// Breaks an egg; its place is lost.
+pub(crate) fn destroy(world: &mut World, id: EggId, events: &mut Events) {
+    remove(world, id);
+    events.push_back(GameEvent::EggDestroyed { egg: id });
+}
+
+/// Hatches one of the team's eggs, chosen at random; `None` if the team has no place left.
+///
+/// The newborn stands where the egg lay, faces anywhere, and has ten food, one of them being digested.
+pub(crate) fn hatch(world: &mut World, team: TeamId, now: GameTime, events: &mut Events) -> Option<AgentId> {
+    let places = world.team(team)?.places();
+    let id = world.agents.next_id()?;
+    if places == 0 {
+        return None;
+    }
+    let chosen = world.birth_chance.below(places) as usize;
+    let facing = Direction::ALL[world.birth_chance.below(4) as usize];
+    let egg = remove(world, world.team(team)?.hatchable[chosen]);
+    let mut inventory = Counts::ZERO;
+    inventory[Resource::Food] = hunger::FOOD_AT_BIRTH - 1;
+    let view = AgentView {
+        id,
+        team,
+        tile: egg.tile,
+        facing,
+        level: Level::FIRST,
+        inventory,
+    };
+    world.place_agent(Agent {
+        id,
+        team,
+        tile: egg.tile,
+        facing,
+        level: Level::FIRST,
+        inventory,
+        digestion: Digestion::begin(world.hunger_enabled, now),
+        ritual: None,
+        desk: Desk::new(),
+    });
+    events.push_back(GameEvent::Joined {
+        agent: view,
+        egg: egg.id,
+    });
+    Some(id)
+}
+
+/// Takes an egg off every list.
+fn remove(world: &mut World, id: EggId) -> Egg {
+    let egg = world
+        .eggs
+        .remove(&id)
+        .expect("what is listed on a tile or in a team exists");
+    remove_sorted(&mut world.tile_mut(egg.tile).eggs, id);
+    if egg.matures.is_none() {
+        remove_sorted(&mut world.team_mut(egg.team).hatchable, id);
+    }
+    egg
+}

@@ -1,0 +1,209 @@
+//! Elevation: conditions at the start and again at the end, participants held in between (R-000-46).
+//!
+//! At the start every agent on the tile of the asker's level that no other ritual holds is drawn in. What
+//! counts at the end is who of them still lives, stands on the tile and has that level, and what lies there
+//! then; who began it has no special part. Several rituals may go on at one tile: each is judged at its own
+//! end, by the stones left then.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use trantor_model::{AgentId, Level, Tile};
+use trantor_time::GameTime;
+
+use crate::event::{GameEvent, GroundChange, Reply};
+use crate::rules::world::World;
+use crate::rules::{Events, reply, reply_done};
+
+/// A ritual's number: counted from 0, never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct RitualId(pub u64);
+
+/// An elevation under way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ritual {
+    pub(crate) id: RitualId,
+    pub(crate) tile: Tile,
+    pub(crate) level: Level,
+    pub(crate) participants: Vec<AgentId>,
+    pub(crate) end: GameTime,
+    /// Participants whose action ended meanwhile, in the order the ends fell due.
+    pub(crate) withheld: Vec<AgentId>,
+}
+
+impl Ritual {
+    /// Its number.
+    pub fn id(&self) -> RitualId {
+        self.id
+    }
+
+    /// Where it was begun.
+    pub fn tile(&self) -> Tile {
+        self.tile
+    }
+
+    /// The level before it.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// Whom it holds: the one who asked first, the others by number. The dead are taken off.
+    pub fn participants(&self) -> &[AgentId] {
+        &self.participants
+    }
+
+    /// When it ends.
+    pub fn end(&self) -> GameTime {
+        self.end
+    }
+}
+
+/// The elevations under way, by number.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rituals {
+    by_id: BTreeMap<RitualId, Ritual>,
+    next_id: u64,
+}
+
+impl Rituals {
+    pub(crate) fn get(&self, id: RitualId) -> Option<&Ritual> {
+        self.by_id.get(&id)
+    }
+
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &Ritual> {
+        self.by_id.values()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.by_id.clear();
+    }
+
+    /// Notes that an action of `agent` is over but has no effect before the ritual ends.
+    pub(crate) fn withhold(&mut self, id: RitualId, agent: AgentId) {
+        let ritual = self
+            .by_id
+            .get_mut(&id)
+            .expect("an agent is held by a ritual under way");
+        ritual.withheld.push(agent);
+    }
+
+    /// Takes off an agent that is gone.
+    pub(crate) fn forget(&mut self, id: RitualId, agent: AgentId) {
+        let ritual = self
+            .by_id
+            .get_mut(&id)
+            .expect("an agent is held by a ritual under way");
+        ritual.participants.retain(|&participant| participant != agent);
+        ritual.withheld.retain(|&participant| participant != agent);
+    }
+}
+
+/// Begins an elevation that ends at `end`, or answers `ko` and gives `None` where the conditions do not hold.
+pub(crate) fn begin(
+    world: &mut World,
+    asker: AgentId,
+    end: GameTime,
+    events: &mut Events,
+) -> Option<RitualId> {
+    let (tile, level) = (world.agents[asker].tile, world.agents[asker].level);
+    let Some(participants) = drawn_in(world, asker, tile, level) else {
+        reply(events, asker, Reply::Ko);
+        return None;
+    };
+    let id = RitualId(world.rituals.next_id);
+    world.rituals.next_id += 1;
+    events.push_back(GameEvent::RitualStarted {
+        tile,
+        level,
+        participants: participants.as_slice().into(),
+        end,
+    });
+    for &participant in &participants {
+        world.agents[participant].ritual = Some(id);
+        reply(events, participant, Reply::ElevationUnderway);
+    }
+    let ritual = Ritual {
+        id,
+        tile,
+        level,
+        participants,
+        end,
+        withheld: Vec::new(),
+    };
+    world.rituals.by_id.insert(id, ritual);
+    Some(id)
+}
+
+/// Who takes part if `asker` begins: itself, then all others who can, by number. `None` if an elevation
+/// cannot begin: the last level, too few agents, or too few stones.
+fn drawn_in(world: &World, asker: AgentId, tile: Tile, level: Level) -> Option<Vec<AgentId>> {
+    let needed = level.requirement()?;
+    if !world.ground(tile).covers(&needed.stones) {
+        return None;
+    }
+    let is_free = |&id: &AgentId| {
+        let agent = &world.agents[id];
+        id != asker && agent.level == level && agent.ritual.is_none()
+    };
+    let others = world.agents_on(tile).iter().copied().filter(is_free);
+    let participants: Vec<AgentId> = std::iter::once(asker).chain(others).collect();
+    (participants.len() >= needed.agents as usize).then_some(participants)
+}
+
+/// Ends an elevation and lets its participants go. Answers the ritual as it ended: the participants are those
+/// alive, and the withheld are owed their effects now.
+///
+/// Told in this order: each participant's line, with the new level of each who rose; the end of the ritual;
+/// what is left on the tile.
+pub(crate) fn end(world: &mut World, id: RitualId, events: &mut Events) -> Ritual {
+    let ritual = world
+        .rituals
+        .by_id
+        .remove(&id)
+        .expect("a ritual's deadline ends it once");
+    let needed = ritual
+        .level
+        .requirement()
+        .expect("no ritual begins at the last level");
+    let counts = |world: &World, participant: AgentId| {
+        let agent = &world.agents[participant];
+        agent.tile == ritual.tile && agent.level == ritual.level
+    };
+    let present = ritual
+        .participants
+        .iter()
+        .filter(|&&participant| counts(world, participant))
+        .count();
+    let success = present >= needed.agents as usize && world.ground(ritual.tile).covers(&needed.stones);
+    let risen = ritual.level.next().expect("no ritual begins at the last level");
+    for &participant in &ritual.participants {
+        world.agents[participant].ritual = None;
+        if success && counts(world, participant) {
+            world.agents[participant].level = risen;
+            events.push_back(GameEvent::LevelChanged {
+                agent: participant,
+                level: risen,
+            });
+            reply(events, participant, Reply::CurrentLevel(risen));
+        } else {
+            reply_done(events, participant, false);
+        }
+    }
+    events.push_back(GameEvent::RitualEnded {
+        tile: ritual.tile,
+        level: ritual.level,
+        success,
+        participants: ritual.participants.as_slice().into(),
+    });
+    if success {
+        let mut ground = *world.ground(ritual.tile);
+        ground.subtract(&needed.stones);
+        world.set_ground(ritual.tile, ground);
+        events.push_back(GameEvent::GroundChanged {
+            tile: ritual.tile,
+            ground,
+            why: GroundChange::Ritual,
+        });
+    }
+    ritual
+}

@@ -1,0 +1,54 @@
+//! The rules: what is true next.
+//!
+//! Each module changes the [`World`] and says what was seen to happen; none knows when it is called. The
+//! moments (deadlines, queues, who is busy) are `game.rs`'s, which calls in here when something is due.
+//!
+//! | rule | text command |
+//! |---|---|
+//! | [`movement`] | `Forward`, `Right`, `Left` |
+//! | [`look`] | `Look` |
+//! | [`carry`] | `Take`, `Set`, `Inventory` |
+//! | [`broadcast`] | `Broadcast` |
+//! | [`eject`] | `Eject` |
+//! | [`incantation`] | `Incantation` |
+//! | [`hatching`] | `Fork`, `Connect_nbr`, and a team's name at the door |
+//! | [`hunger`], [`spawning`], [`victory`] | none: they come by themselves |
+
+pub(crate) mod action;
+pub(crate) mod agents;
+pub(crate) mod broadcast;
+pub(crate) mod carry;
+pub(crate) mod eject;
+pub(crate) mod hatching;
+pub(crate) mod hunger;
+pub(crate) mod incantation;
+pub(crate) mod look;
+pub(crate) mod movement;
+pub(crate) mod operator;
+pub(crate) mod spawning;
+pub(crate) mod victory;
+pub(crate) mod world;
+
+use std::collections::VecDeque;
+
+use trantor_model::AgentId;
+
+use crate::event::{GameEvent, Reply};
+
+pub use agents::{Agent, RunningAction};
+pub use hatching::{Egg, Team};
+pub use incantation::{Ritual, RitualId};
+pub use world::World;
+
+/// Where the rules put what was seen to happen, in order.
+pub(crate) type Events = VecDeque<GameEvent>;
+
+/// Answers an agent.
+pub(crate) fn reply(events: &mut Events, agent: AgentId, reply: Reply) {
+    events.push_back(GameEvent::Reply { agent, reply });
+}
+
+/// Answers an agent `ok` or `ko`.
+pub(crate) fn reply_done(events: &mut Events, agent: AgentId, done: bool) {
+    reply(events, agent, if done { Reply::Ok } else { Reply::Ko });
+}

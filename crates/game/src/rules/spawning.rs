@@ -1,0 +1,96 @@
+//! How much lies on the ground, and how it is topped up (R-000-44, R-000-45).
+//!
+//! Each resource has a target that follows from the size of the map. A refill brings what lies on the ground
+//! up to it; what is carried does not count, and surplus is never removed. Resources are dealt like cards from
+//! a shuffled list of all tiles, shuffled anew when it is used up: the same totals as with independent draws,
+//! but even to the eye, and fair.
+
+use trantor_model::{MapSize, Resource};
+use trantor_time::{GameSpan, GameTime};
+
+use crate::chance::Chance;
+use crate::event::{GameEvent, GroundChange};
+use crate::rules::Events;
+use crate::rules::world::World;
+
+/// Units between refills, counted from the beginning of the world.
+pub(crate) const REFILL_UNITS: i64 = 20;
+
+/// Hundredths of a unit of each resource to a tile, in the order of [`Resource::ALL`].
+const DENSITY_PERCENT: [u64; Resource::COUNT] = [50, 30, 15, 10, 10, 8, 5];
+
+/// How much of `resource` a map of that size should have on the ground: at least one.
+pub(crate) fn target(size: MapSize, resource: Resource) -> u64 {
+    (size.area() as u64 * DENSITY_PERCENT[resource.index()] / 100).max(1)
+}
+
+/// Whether a refill would change anything.
+pub(crate) fn is_short(world: &World) -> bool {
+    let mut counts = world.ground_totals.iter().zip(&world.ground_targets);
+    counts.any(|(total, target)| total < target)
+}
+
+/// Tops up every resource, and tells each tile that changed, row by row.
+pub(crate) fn refill(world: &mut World, events: &mut Events) {
+    let mut changed: Vec<u32> = Vec::new();
+    for resource in Resource::ALL {
+        while world.ground_totals[resource.index()] < world.ground_targets[resource.index()] {
+            let index = world.dealer.deal();
+            world.ground_add_one(world.size.tile_at(index as usize), resource);
+            changed.push(index);
+        }
+    }
+    changed.sort_unstable();
+    changed.dedup();
+    for index in changed {
+        let tile = world.size.tile_at(index as usize);
+        events.push_back(GameEvent::GroundChanged {
+            tile,
+            ground: *world.ground(tile),
+            why: GroundChange::Refill,
+        });
+    }
+    events.push_back(GameEvent::Refilled);
+}
+
+/// The first moment of the refill's grid that is not before `now` and comes after `last`, the last one used.
+pub(crate) fn next_round(now: GameTime, last: Option<GameTime>) -> GameTime {
+    let period_nu = GameSpan::from_units(REFILL_UNITS).as_nanounits();
+    let round_up = |nanounits: i128| (nanounits + period_nu - 1).div_euclid(period_nu) * period_nu;
+    let earliest_nu = match last {
+        Some(last) if last >= now => last.as_nanounits() + 1,
+        _ => now.as_nanounits(),
+    };
+    GameTime::from_nanounits(round_up(earliest_nu))
+}
+
+/// A shuffled list of all tiles, dealt one by one.
+///
+/// It is shuffled while it is dealt: shuffling a million tiles at once would hold the loop for milliseconds.
+#[derive(Clone, Debug)]
+pub(crate) struct Dealer {
+    order: Vec<u32>,
+    dealt: u32,
+    chance: Chance,
+}
+
+impl Dealer {
+    pub(crate) fn new(size: MapSize, chance: Chance) -> Self {
+        let tiles = u32::try_from(size.area()).expect("a map has at most a million tiles");
+        Self {
+            order: (0..tiles).collect(),
+            dealt: 0,
+            chance,
+        }
+    }
+
+    /// The place of the next tile in the list of all tiles.
+    pub(crate) fn deal(&mut self) -> u32 {
+        let tiles = self.order.len() as u32;
+        self.dealt %= tiles;
+        let chosen = self.dealt + self.chance.below(tiles - self.dealt);
+        self.order.swap(self.dealt as usize, chosen as usize);
+        self.dealt += 1;
+        self.order[self.dealt as usize - 1]
+    }
+}

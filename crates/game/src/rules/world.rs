@@ -1,0 +1,233 @@
+//! The world: ground, agents, eggs and rituals, and the bookkeeping that keeps them consistent.
+//!
+//! Everything that changes where something lies or stands goes through here, so that the lists per tile and
+//! the totals are right by construction. What happens and why is in the other rules.
+
+use std::collections::BTreeMap;
+
+use trantor_model::{AgentId, Counts, Direction, EggId, MapSize, Resource, TeamId, Tile};
+
+use crate::chance::{Chance, Purpose};
+use crate::config::{GameConfig, Rules};
+use crate::rules::agents::{Agent, Agents};
+use crate::rules::hatching::{Egg, Team};
+use crate::rules::incantation::{Ritual, RitualId, Rituals};
+use crate::rules::spawning::{self, Dealer};
+
+/// Everything that exists in a game.
+#[derive(Clone, Debug)]
+pub struct World {
+    pub(crate) rules: Rules,
+    pub(crate) size: MapSize,
+    pub(crate) tiles: Vec<TileState>,
+    /// What lies on all tiles together; kept up with every change, since the refill asks for nothing else.
+    pub(crate) ground_totals: [u64; Resource::COUNT],
+    /// What the refill tops it up to.
+    pub(crate) ground_targets: [u64; Resource::COUNT],
+    pub(crate) agents: Agents,
+    pub(crate) eggs: BTreeMap<EggId, Egg>,
+    pub(crate) next_egg: u32,
+    pub(crate) teams: Vec<Team>,
+    pub(crate) rituals: Rituals,
+    pub(crate) hunger_enabled: bool,
+    pub(crate) refill_enabled: bool,
+    pub(crate) winner: Option<TeamId>,
+    pub(crate) birth_chance: Chance,
+    pub(crate) egg_chance: Chance,
+    pub(crate) dealer: Dealer,
+}
+
+/// What is on one tile. Both lists are in ascending order, whatever the order of arrival.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TileState {
+    pub(crate) ground: Counts,
+    pub(crate) agents: Vec<AgentId>,
+    pub(crate) eggs: Vec<EggId>,
+}
+
+impl World {
+    /// A world without ground, agents or eggs.
+    pub(crate) fn empty(config: &GameConfig) -> Self {
+        Self {
+            rules: config.rules.clone(),
+            size: config.size,
+            tiles: vec![TileState::default(); config.size.area()],
+            ground_totals: [0; Resource::COUNT],
+            ground_targets: Resource::ALL.map(|resource| spawning::target(config.size, resource)),
+            agents: Agents::numbered_from(0),
+            eggs: BTreeMap::new(),
+            next_egg: 0,
+            teams: config.teams.iter().map(|name| Team::new(name.clone())).collect(),
+            rituals: Rituals::default(),
+            hunger_enabled: true,
+            refill_enabled: true,
+            winner: None,
+            birth_chance: Chance::new(config.seed, Purpose::Birth),
+            egg_chance: Chance::new(config.seed, Purpose::Egg),
+            dealer: Dealer::new(config.size, Chance::new(config.seed, Purpose::Refill)),
+        }
+    }
+
+    /// The sides of the map.
+    pub fn size(&self) -> MapSize {
+        self.size
+    }
+
+    /// All living agents in ascending order of number.
+    pub fn agents(&self) -> impl ExactSizeIterator<Item = &Agent> {
+        self.agents.iter()
+    }
+
+    /// A living agent.
+    pub fn agent(&self, id: AgentId) -> Option<&Agent> {
+        self.agents.get(id)
+    }
+
+    /// All eggs in ascending order of number.
+    pub fn eggs(&self) -> impl ExactSizeIterator<Item = &Egg> {
+        self.eggs.values()
+    }
+
+    /// An egg that has neither hatched nor been destroyed.
+    pub fn egg(&self, id: EggId) -> Option<&Egg> {
+        self.eggs.get(&id)
+    }
+
+    /// The elevations under way, in the order they were begun.
+    pub fn rituals(&self) -> impl ExactSizeIterator<Item = &Ritual> {
+        self.rituals.iter()
+    }
+
+    /// An elevation under way.
+    pub fn ritual(&self, id: RitualId) -> Option<&Ritual> {
+        self.rituals.get(id)
+    }
+
+    /// The teams in order of number.
+    pub fn teams(&self) -> &[Team] {
+        &self.teams
+    }
+
+    /// A team; `None` if there is no such number.
+    pub fn team(&self, id: TeamId) -> Option<&Team> {
+        self.teams.get(usize::from(id.0))
+    }
+
+    /// What lies on a tile.
+    ///
+    /// # Panics
+    /// If the tile is not on the map.
+    pub fn ground(&self, tile: Tile) -> &Counts {
+        &self.tile(tile).ground
+    }
+
+    /// Who stands on a tile, in ascending order of number.
+    ///
+    /// # Panics
+    /// If the tile is not on the map.
+    pub fn agents_on(&self, tile: Tile) -> &[AgentId] {
+        &self.tile(tile).agents
+    }
+
+    /// The eggs on a tile, in ascending order of number.
+    ///
+    /// # Panics
+    /// If the tile is not on the map.
+    pub fn eggs_on(&self, tile: Tile) -> &[EggId] {
+        &self.tile(tile).eggs
+    }
+
+    /// How much of each resource lies on all tiles together.
+    pub fn ground_totals(&self) -> &[u64; Resource::COUNT] {
+        &self.ground_totals
+    }
+
+    /// The team that has won; the game is over then.
+    pub fn winner(&self) -> Option<TeamId> {
+        self.winner
+    }
+
+    pub(crate) fn tile(&self, tile: Tile) -> &TileState {
+        &self.tiles[self.checked_index(tile)]
+    }
+
+    pub(crate) fn tile_mut(&mut self, tile: Tile) -> &mut TileState {
+        let index = self.checked_index(tile);
+        &mut self.tiles[index]
+    }
+
+    /// A column past the edge would otherwise name a tile of another row.
+    fn checked_index(&self, tile: Tile) -> usize {
+        assert!(self.size.contains(tile), "{tile:?} is not on the map");
+        self.size.index_of(tile)
+    }
+
+    pub(crate) fn team_mut(&mut self, id: TeamId) -> &mut Team {
+        &mut self.teams[usize::from(id.0)]
+    }
+
+    /// Puts an agent that is on no list yet onto those of its tile and its team.
+    pub(crate) fn place_agent(&mut self, agent: Agent) {
+        insert_sorted(&mut self.tile_mut(agent.tile).agents, agent.id);
+        self.team_mut(agent.team).living += 1;
+        self.agents.insert(agent);
+    }
+
+    /// Takes an agent off every list, that of its ritual included.
+    pub(crate) fn remove_agent(&mut self, id: AgentId) -> Option<Agent> {
+        let agent = self.agents.remove(id)?;
+        remove_sorted(&mut self.tile_mut(agent.tile).agents, id);
+        self.team_mut(agent.team).living -= 1;
+        if let Some(ritual) = agent.ritual {
+            self.rituals.forget(ritual, id);
+        }
+        Some(agent)
+    }
+
+    /// Moves an agent; facing and all else stay.
+    pub(crate) fn move_agent(&mut self, id: AgentId, to: Tile) {
+        let from = std::mem::replace(&mut self.agents[id].tile, to);
+        if from != to {
+            remove_sorted(&mut self.tile_mut(from).agents, id);
+            insert_sorted(&mut self.tile_mut(to).agents, id);
+        }
+    }
+
+    /// Turns an agent where it stands.
+    pub(crate) fn face(&mut self, id: AgentId, facing: Direction) {
+        self.agents[id].facing = facing;
+    }
+
+    /// Adds to what lies on a tile.
+    pub(crate) fn ground_add_one(&mut self, tile: Tile, resource: Resource) {
+        self.tile_mut(tile).ground.add_one(resource);
+        self.ground_totals[resource.index()] += 1;
+    }
+
+    /// Takes one from what lies on a tile, and answers whether there was one.
+    pub(crate) fn ground_take_one(&mut self, tile: Tile, resource: Resource) -> bool {
+        let taken = self.tile_mut(tile).ground.take_one(resource);
+        self.ground_totals[resource.index()] -= u64::from(taken);
+        taken
+    }
+
+    /// Replaces what lies on a tile.
+    pub(crate) fn set_ground(&mut self, tile: Tile, ground: Counts) {
+        let before = std::mem::replace(&mut self.tile_mut(tile).ground, ground);
+        for ((total, before), after) in self.ground_totals.iter_mut().zip(before.0).zip(ground.0) {
+            *total = *total - u64::from(before) + u64::from(after);
+        }
+    }
+}
+
+/// Puts `id` into its place in an ascending list.
+pub(crate) fn insert_sorted<Id: Copy + Ord>(list: &mut Vec<Id>, id: Id) {
+    let position = list.partition_point(|&other| other < id);
+    list.insert(position, id);
+}
+
+/// Takes `id` out of an ascending list.
+pub(crate) fn remove_sorted<Id: Copy + Ord>(list: &mut Vec<Id>, id: Id) {
+    let position = list.binary_search(&id).expect("what is placed is listed");
+    list.remove(position);
+}
