@@ -46,6 +46,36 @@ impl Clock for RealClock {
 )]
 static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
+/// What the system's own monotonic clock shows at `instant` of [`RealClock`]: for timers that the system keeps.
+///
+/// Rounded up, by the few nanoseconds between two readings of the clock, so that such a timer is never early.
+#[cfg(target_os = "linux")]
+pub fn system_monotonic_at(instant: RealTime) -> RealSpan {
+    *SYSTEM_ORIGIN + (instant - RealTime::ZERO)
+}
+
+/// What the system's clock shows at the origin, or slightly more.
+///
+/// The standard library does not tell what an `Instant` counts from, so both clocks are read and compared. The
+/// program may be interrupted between the readings; of several tries the tightest tells the truth best.
+#[cfg(target_os = "linux")]
+static SYSTEM_ORIGIN: LazyLock<RealSpan> = LazyLock::new(|| {
+    const TRIES: usize = 16;
+    let read_system = || {
+        let shown = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        RealSpan::from_secs(shown.tv_sec) + RealSpan::from_nanos(shown.tv_nsec)
+    };
+    let clock = RealClock::new();
+    let tries = (0..TRIES).map(|_| {
+        let before = read_system();
+        let ours = clock.now();
+        let after = read_system();
+        (after - before, after - (ours - RealTime::ZERO))
+    });
+    let (_, origin) = tries.min().expect("there is at least one try");
+    origin
+});
+
 /// The date, as time since the Unix epoch: for file names, log lines and health answers only.
 ///
 /// It jumps when somebody sets the clock, so nothing may be scheduled by it. Dates before 1970 read as 1970.
@@ -73,6 +103,21 @@ pub fn processor_time_for_measurement() -> Option<RealSpan> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn r_000_5_the_system_s_clock_is_never_ahead_of_what_we_say_it_shows() {
+        let clock = RealClock::new();
+        for _ in 0..1_000 {
+            let ours = clock.now();
+            let shown = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+            let shown = RealSpan::from_secs(shown.tv_sec) + RealSpan::from_nanos(shown.tv_nsec);
+            // Read later, so it shows at least as much; were our figure too small, timers would be early.
+            let later = clock.now();
+            assert!(system_monotonic_at(later) >= shown);
+            assert!((system_monotonic_at(ours) - shown).as_nanos() < 1_000_000);
+        }
+    }
 
     #[test]
     fn copies_share_one_origin_and_never_go_back() {

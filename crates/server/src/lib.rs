@@ -6,4 +6,5 @@
 //!
 //! Read [`options`] for what can be chosen at start.
 
+pub mod mio_wait;
 pub mod options;
