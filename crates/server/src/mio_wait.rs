@@ -10,6 +10,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mio::event::Event;
 use mio::{Events, Poll, Registry, Token};
 use trantor_runtime::{RealClock, Wait, WakeGate, Waker, Woken};
 use trantor_time::{Clock, RealTime};
@@ -55,6 +56,8 @@ pub struct Ready {
     pub readable: bool,
     /// It may be written.
     pub writable: bool,
+    /// The peer has ended its side, or the connection is broken.
+    pub hung_up: bool,
 }
 
 impl MioWait {
@@ -89,12 +92,16 @@ impl MioWait {
 
     /// What became ready in the latest wait.
     pub fn ready(&self) -> impl Iterator<Item = Ready> + '_ {
-        self.events.iter().filter(|event| !is_own(event.token())).map(|event| Ready {
-            token: event.token(),
-            // A hang-up or an error is found by reading, whichever of them the system reported.
-            readable: event.is_readable() || event.is_read_closed() || event.is_error(),
-            writable: event.is_writable(),
-        })
+        self.events
+            .iter()
+            .filter(|event| !is_own(event.token()))
+            .map(|event| Ready {
+                token: event.token(),
+                // An end or an error is found by reading, whichever of them the system reported.
+                readable: event.is_readable() || is_end(event),
+                writable: event.is_writable(),
+                hung_up: is_end(event),
+            })
     }
 
     /// What it did so far.
@@ -153,6 +160,10 @@ impl Wait for MioWait {
     }
 }
 
+fn is_end(event: &Event) -> bool {
+    event.is_read_closed() || event.is_write_closed() || event.is_error()
+}
+
 fn is_own(token: Token) -> bool {
     token == TOKEN_WAKER || token == TOKEN_ALARM
 }
@@ -173,7 +184,8 @@ mod timerfd {
     use mio::unix::SourceFd;
     use mio::{Interest, Registry};
     use rustix::time::{
-        Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+        Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+        timerfd_settime,
     };
     use trantor_runtime::real_clock::system_monotonic_at;
     use trantor_time::{NANOS, RealSpan, RealTime};
@@ -189,8 +201,16 @@ mod timerfd {
         pub(super) fn new(registry: &Registry) -> io::Result<Self> {
             let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
             let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-            registry.register(&mut SourceFd(&timer.as_raw_fd()), super::TOKEN_ALARM, Interest::READABLE)?;
-            Ok(Self { timer, armed: None, times_set: 0 })
+            registry.register(
+                &mut SourceFd(&timer.as_raw_fd()),
+                super::TOKEN_ALARM,
+                Interest::READABLE,
+            )?;
+            Ok(Self {
+                timer,
+                armed: None,
+                times_set: 0,
+            })
         }
 
         /// Lets the poll that follows end at `until`. Answers the limit to give to that poll: none is needed.
@@ -202,8 +222,14 @@ mod timerfd {
                 });
                 let nanos = rings.as_nanos();
                 let setting = Itimerspec {
-                    it_interval: Timespec { tv_sec: 0, tv_nsec: 0 },
-                    it_value: Timespec { tv_sec: nanos / NANOS, tv_nsec: nanos % NANOS },
+                    it_interval: Timespec {
+                        tv_sec: 0,
+                        tv_nsec: 0,
+                    },
+                    it_value: Timespec {
+                        tv_sec: nanos / NANOS,
+                        tv_nsec: nanos % NANOS,
+                    },
                 };
                 timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &setting)
                     .expect("the timer is open, and its time is in range");
@@ -299,10 +325,16 @@ mod tests {
             waker.wake();
             wait.wait(Some(until));
         }
-        assert_eq!(wait.stats().alarms_set, 0, "a pending wake means no sleep, and no sleep needs no alarm");
+        assert_eq!(
+            wait.stats().alarms_set,
+            0,
+            "a pending wake means no sleep, and no sleep needs no alarm"
+        );
 
         let mut listener = mio::net::TcpListener::bind(LOOPBACK).unwrap();
-        wait.registry().register(&mut listener, Token(0), mio::Interest::READABLE).unwrap();
+        wait.registry()
+            .register(&mut listener, Token(0), mio::Interest::READABLE)
+            .unwrap();
         let mut peers = Vec::new();
         for _ in 0..10 {
             peers.push(std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap());
@@ -311,7 +343,11 @@ mod tests {
         }
         assert_eq!(wait.stats().alarms_set, 1);
 
-        assert_eq!(wait.wait(Some(in_micros(100))), Woken::Deadline, "an earlier deadline replaces it");
+        assert_eq!(
+            wait.wait(Some(in_micros(100))),
+            Woken::Deadline,
+            "an earlier deadline replaces it"
+        );
         assert_eq!(wait.stats().alarms_set, 2);
     }
 
@@ -331,10 +367,15 @@ mod tests {
         let mut wait = MioWait::new().unwrap();
         assert_eq!(wait.wait(Some(RealTime::ZERO)), Woken::Deadline);
         let mut listener = mio::net::TcpListener::bind(LOOPBACK).unwrap();
-        wait.registry().register(&mut listener, Token(7), mio::Interest::READABLE).unwrap();
+        wait.registry()
+            .register(&mut listener, Token(7), mio::Interest::READABLE)
+            .unwrap();
         let _peer = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         assert_eq!(wait.wait(Some(RealTime::ZERO)), Woken::Io);
-        assert_eq!(wait.ready().map(|ready| ready.token).collect::<Vec<_>>(), [Token(7)]);
+        assert_eq!(
+            wait.ready().map(|ready| ready.token).collect::<Vec<_>>(),
+            [Token(7)]
+        );
         assert_eq!(wait.stats().sleeps, 0);
     }
 }

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::net::IpAddr;
 
+use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_server::options::cli::{Asked, parse};
 use trantor_server::options::settings::SETTINGS;
-use trantor_server::options::{Dialect, GuiIds, Options, RefillNews, layers};
+use trantor_server::options::{Options, RefillNews, layers};
 use trantor_time::{Frequency, RealSpan};
 
 const SAMPLE: &str = include_str!("../../../assets/config/server.toml");

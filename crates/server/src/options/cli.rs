@@ -10,10 +10,11 @@ use std::path::PathBuf;
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use log::LevelFilter;
+use trantor_protocol::text::Dialect;
 
 use super::settings::{SETTINGS, Setting, find, nearest_name};
 use super::written::{Kind, Written};
-use super::{Dialect, OptionError, Options, layers};
+use super::{OptionError, Options, layers};
 
 /// Exit status for every mistake in the options and every failure to start: the convention of Epitech's tools.
 pub const EXIT_STATUS_REFUSED: u8 = 84;

@@ -13,6 +13,8 @@ pub mod written;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use log::LevelFilter;
+use trantor_game::GameConfig;
+use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::{Frequency, RealSpan};
 
 pub use log_filter::LogFilter;
@@ -69,28 +71,6 @@ pub enum RefillNews {
     Nothing,
 }
 
-/// How players' and eggs' numbers are written to text viewers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GuiIds {
-    /// `#` before every one: sheet 3.3 and the viewers since 2025.
-    Hash,
-    /// Bare numbers: most viewers up to 2024.
-    Plain,
-    /// `#` in `pnw` only: the sheet of 2023.
-    Pnw,
-}
-
-/// The words spoken with players; the game is the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
-    /// English, as Epitech's since 2017.
-    Epitech,
-    /// French, as School 42's and Epitech's before 2017.
-    French42,
-    /// School 42's English subject.
-    English42,
-}
-
 impl Default for Options {
     fn default() -> Self {
         Self {
@@ -117,9 +97,6 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Places a server may be asked for in all: each is an egg in memory and in a viewer's first burst.
-    pub const PLACES_MAX: u64 = 1_000_000;
-
     /// Where to listen.
     pub fn listen_address(&self) -> SocketAddr {
         SocketAddr::new(self.bind, self.port)
@@ -127,12 +104,11 @@ impl Options {
 
     /// Checks what no single option can: the places of all teams together.
     fn check_together(&self) -> Result<(), OptionError> {
-        let places = self.teams.len() as u64 * u64::from(self.places_per_team);
-        if places > Self::PLACES_MAX {
-            let (teams, each) = (self.teams.len(), self.places_per_team);
+        let (teams, each) = (self.teams.len(), self.places_per_team);
+        if each as usize > GameConfig::EGGS_MAX / teams {
             return Err(OptionError::new(
                 format!("{teams} teams of {each} places"),
-                format!("all teams together have at most {} places", Self::PLACES_MAX),
+                format!("all teams together have at most {} places", GameConfig::EGGS_MAX),
             ));
         }
         Ok(())

@@ -3,10 +3,11 @@
 //! A setting's name is its long flag, its key in the file, and (in capitals, `_` for `-`, after
 //! [`super::layers::ENVIRONMENT_PREFIX`]) its environment variable.
 
+use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::{Frequency, RealSpan};
 
+use super::RefillNews;
 use super::written::Kind;
-use super::{Dialect, GuiIds, RefillNews};
 
 /// One option.
 pub struct Setting {

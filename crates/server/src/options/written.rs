@@ -6,6 +6,8 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
+use trantor_game::GameConfig;
+
 use super::Options;
 
 /// A value as written, not yet checked.
@@ -45,7 +47,7 @@ pub enum Kind {
         /// Where it goes.
         store: fn(&mut Options, usize),
     },
-    /// One or more different names that a peer can send as one word: 1 to [`TEAM_NAME_BYTES_MAX`] bytes, no
+    /// One or more different names that a peer can send as one word: 1 to [`GameConfig::TEAM_NAME_BYTES_MAX`] bytes, no
     /// white space, no control character, none that means something else as a first line.
     TeamNames {
         /// Where they go.
@@ -64,12 +66,6 @@ pub enum Kind {
         store: fn(&mut Options, &str) -> bool,
     },
 }
-
-/// Longest team name, in bytes: viewers show it, and every `pnw` and `tna` carries it.
-pub const TEAM_NAME_BYTES_MAX: usize = 64;
-
-/// Most teams: a team's number is 16 bits wide, and nobody has played with a hundred.
-pub const TEAMS_MAX: usize = 1_000;
 
 /// First lines that say what a peer is, so that no team can be called that.
 pub const NAMES_RESERVED: [&str; 2] = ["GRAPHIC", "TRANTOR"];
@@ -108,8 +104,9 @@ impl Kind {
             Self::Switch { words, .. } => either(&words),
             Self::Choice { words, .. } => either(words),
             Self::TeamNames { .. } => format!(
-                "different words of 1 to {TEAM_NAME_BYTES_MAX} bytes, without control characters, \
-                 at most {TEAMS_MAX}, and none of them {}",
+                "different words of 1 to {} bytes, without control characters, at most {}, and none of them {}",
+                GameConfig::TEAM_NAME_BYTES_MAX,
+                GameConfig::TEAMS_MAX,
                 either(&NAMES_RESERVED)
             ),
             Self::Address { .. } => {
@@ -177,10 +174,10 @@ impl std::fmt::Display for Written<'_> {
 
 fn are_team_names(names: &[String]) -> bool {
     let different: BTreeSet<&String> = names.iter().collect();
-    (1..=TEAMS_MAX).contains(&names.len())
+    (1..=GameConfig::TEAMS_MAX).contains(&names.len())
         && different.len() == names.len()
         && names.iter().all(|name| {
-            (1..=TEAM_NAME_BYTES_MAX).contains(&name.len())
+            (1..=GameConfig::TEAM_NAME_BYTES_MAX).contains(&name.len())
                 && !name.contains(|c: char| c.is_whitespace() || c.is_control())
                 && !NAMES_RESERVED.contains(&name.as_str())
         })
