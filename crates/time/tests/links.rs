@@ -1,0 +1,325 @@
+//! Messages on links: delays, losses, copies, queues, relays (requirements R-001-26 to R-001-32).
+
+use std::num::NonZeroU64;
+
+use proptest::prelude::*;
+use trantor_time::link::{Bandwidth, Chance, Fate, Link, LinkCounts, LinkError, LinkSettings, Loss, Order};
+use trantor_time::{DeadlineHeap, GameSpan, GameTime, RealSpan, RealTime};
+
+type Settings = LinkSettings<GameSpan>;
+
+const PERFECT: Settings = LinkSettings::perfect(GameSpan::ZERO);
+
+fn units(units: i64) -> GameSpan {
+    GameSpan::from_units(units)
+}
+
+fn at(units: i64) -> GameTime {
+    GameTime::from_units(units)
+}
+
+fn link(settings: Settings) -> Link<GameTime> {
+    Link::new(settings, 7, 1).expect("good settings")
+}
+
+fn per(amount: u64) -> NonZeroU64 {
+    NonZeroU64::new(amount).expect("not zero")
+}
+
+fn chance(parts_per_million: u32) -> Chance {
+    Chance::parts_per_million(parts_per_million).expect("at most one")
+}
+
+fn arrives(at: GameTime) -> Fate<GameTime> {
+    Fate::Arrives { at, again_at: None }
+}
+
+#[test]
+fn r_001_26_delay_is_distance_over_speed_plus_latency_plus_jitter() {
+    let settings = Settings {
+        speed: Some(per(3)),
+        latency: units(2),
+        ..PERFECT
+    };
+    assert_eq!(link(settings).send(at(10), 12, 0), arrives(at(16)));
+    // A third of a unit is rounded up to a billionth, never down.
+    let third = GameSpan::from_nanounits(333_333_334);
+    assert_eq!(link(settings).send(at(10), 1, 0), arrives(at(12) + third));
+    let mut jittery = link(Settings {
+        jitter_max: units(5),
+        order: Order::MayOvertake,
+        ..settings
+    });
+    let delays: Vec<_> = (0..10_000)
+        .map(|_| match jittery.send(at(0), 0, 0) {
+            Fate::Arrives { at, .. } => at.as_units_f64(),
+            Fate::Lost(loss) => panic!("{loss:?}"),
+        })
+        .collect();
+    assert!(delays.iter().all(|delay| (2.0..=7.0).contains(delay)));
+    let mean = delays.iter().sum::<f64>() / delays.len() as f64;
+    assert!((mean - 4.5).abs() < 0.05, "evenly spread: {mean}");
+}
+
+#[test]
+fn r_001_27_all_settings_default_to_none() {
+    let mut link = link(PERFECT);
+    for step in 0..1000 {
+        assert_eq!(link.send(at(step), u64::MAX, u64::MAX), arrives(at(step)));
+    }
+}
+
+#[test]
+fn r_001_27_losses_and_copies_come_as_often_as_set() {
+    let mut link = link(Settings {
+        loss: chance(250_000),
+        duplication: chance(100_000),
+        ..PERFECT
+    });
+    let n = 100_000;
+    for _ in 0..n {
+        link.send(at(0), 0, 0);
+    }
+    let LinkCounts {
+        sent,
+        lost,
+        duplicated,
+        in_flight,
+        ..
+    } = *link.counts();
+    assert_eq!(sent, n);
+    assert!(lost.abs_diff(n / 4) < n / 200, "{lost}");
+    assert!(duplicated.abs_diff((n - lost) / 10) < n / 200, "{duplicated}");
+    assert_eq!(in_flight, sent - lost + duplicated);
+    let mut never = self::link(Settings {
+        loss: Chance::ALWAYS,
+        ..PERFECT
+    });
+    assert!((0..1000).all(|_| never.send(at(0), 0, 0) == Fate::Lost(Loss::Chance)));
+}
+
+#[test]
+fn r_001_27_bandwidth_queues_and_bounds_the_queue() {
+    let bandwidth = Some(Bandwidth {
+        bytes_per: per(100),
+        wait_max: units(2),
+    });
+    let mut link = link(Settings {
+        bandwidth,
+        latency: units(1),
+        ..PERFECT
+    });
+    assert_eq!(
+        link.send(at(0), 0, 100),
+        arrives(at(2)),
+        "one unit on the line, one of latency"
+    );
+    assert_eq!(link.send(at(0), 0, 100), arrives(at(3)));
+    assert_eq!(link.send(at(0), 0, 200), arrives(at(5)));
+    assert_eq!(
+        link.send(at(0), 0, 1),
+        Fate::Lost(Loss::LineFull),
+        "it would wait four units"
+    );
+    assert_eq!(
+        link.send(at(2), 0, 100),
+        arrives(at(6)),
+        "a wait of two is allowed"
+    );
+    assert_eq!(
+        link.send(at(50), 0, 100),
+        arrives(at(52)),
+        "an idle line has no memory"
+    );
+    assert_eq!(link.counts().line_full, 1);
+}
+
+#[test]
+fn r_001_27_settings_may_change_while_messages_are_under_way() {
+    let mut link = link(Settings {
+        latency: units(10),
+        ..PERFECT
+    });
+    assert_eq!(link.send(at(0), 0, 0), arrives(at(10)));
+    link.set(PERFECT).expect("good settings");
+    assert_eq!(
+        link.send(at(1), 0, 0),
+        arrives(at(10)),
+        "first in, first out, also across the change"
+    );
+    link.set(Settings {
+        order: Order::MayOvertake,
+        ..PERFECT
+    })
+    .expect("good settings");
+    assert_eq!(link.send(at(2), 0, 0), arrives(at(2)));
+    let bad = Settings {
+        latency: units(-1),
+        ..PERFECT
+    };
+    assert_eq!(link.set(bad), Err(LinkError::NegativeTime));
+    assert_eq!(
+        link.settings().latency,
+        GameSpan::ZERO,
+        "a refusal changes nothing"
+    );
+    assert_eq!(
+        Chance::parts_per_million(1_000_001),
+        Err(LinkError::ChanceAboveOne { asked: 1_000_001 })
+    );
+}
+
+/// Five agents in a line, ten apart, only neighbours in range; each hands on what it hears for the first time.
+#[test]
+fn r_001_28_relaying_works_and_costs_the_delay_of_each_hop() {
+    const AGENTS: usize = 5;
+    let settings = Settings {
+        speed: Some(per(4)),
+        latency: units(1),
+        range: Some(10),
+        ..PERFECT
+    };
+    let mut links: Vec<_> = (0..AGENTS * AGENTS).map(|_| link(settings)).collect();
+    let mut agenda = DeadlineHeap::new();
+    let mut heard: [Option<GameTime>; AGENTS] = [None; AGENTS];
+    let mut tell = |agenda: &mut DeadlineHeap<GameTime, usize>, from: usize, now: GameTime| {
+        for to in (0..AGENTS).filter(|&to| to != from) {
+            let distance = from.abs_diff(to) as u64 * 10;
+            match links[from * AGENTS + to].send(now, distance, 20) {
+                Fate::Arrives { at, .. } => drop(agenda.schedule(at, to)),
+                Fate::Lost(loss) => assert_eq!(loss, Loss::OutOfRange),
+            }
+        }
+    };
+    heard[0] = Some(at(100));
+    tell(&mut agenda, 0, at(100));
+    while let Some(arrival) = agenda.take_due(at(1000)) {
+        if heard[arrival.item].is_none() {
+            heard[arrival.item] = Some(arrival.at);
+            tell(&mut agenda, arrival.item, arrival.at);
+        }
+    }
+    // Ten at a speed of four is 2.5 units, and one of latency.
+    let hop = GameSpan::from_nanounits(3_500_000_000);
+    let expected: Vec<_> = (0..AGENTS as i128)
+        .map(|hops| Some(at(100) + hop * hops))
+        .collect();
+    assert_eq!(heard.to_vec(), expected);
+}
+
+#[test]
+fn r_001_31_the_same_link_in_real_time() {
+    let ms = RealSpan::from_millis;
+    let settings = LinkSettings {
+        latency: ms(40),
+        ..LinkSettings::perfect(RealSpan::ZERO)
+    };
+    let mut link: Link<RealTime> = Link::new(settings, 1, 1).expect("good settings");
+    let now = RealTime::from_nanos(5);
+    assert_eq!(
+        link.send(now, 0, 1500),
+        Fate::Arrives {
+            at: now + ms(40),
+            again_at: None
+        }
+    );
+}
+
+#[test]
+fn r_001_32_a_link_tells_what_it_has_seen() {
+    let mut link = link(Settings {
+        latency: units(1),
+        range: Some(5),
+        duplication: Chance::ALWAYS,
+        ..PERFECT
+    });
+    link.send(at(0), 5, 1);
+    link.send(at(0), 6, 1);
+    link.delivered();
+    link.abandoned();
+    let expected = LinkCounts {
+        sent: 2,
+        delivered: 1,
+        out_of_range: 1,
+        duplicated: 1,
+        ..LinkCounts::default()
+    };
+    assert_eq!(link.counts(), &expected);
+    assert_eq!(link.delays().total(), 2);
+    assert_eq!(
+        link.delays().at_most(1.0),
+        Some((1 << 30) - 1),
+        "a unit has thirty bits"
+    );
+}
+
+fn any_settings() -> impl Strategy<Value = Settings> {
+    let span = || (0..100_000_000_000_i128).prop_map(GameSpan::from_nanounits);
+    (
+        prop::option::of(1..1000_u64),
+        (span(), span(), 0..=1_000_000_u32, 0..=1_000_000_u32),
+        prop::option::of(0..50_u64),
+        prop::option::of((1..10_000_u64, span())),
+        any::<bool>(),
+    )
+        .prop_map(
+            |(speed, (latency, jitter_max, loss, duplication), range, bandwidth, is_fifo)| LinkSettings {
+                speed: speed.map(per),
+                latency,
+                jitter_max,
+                loss: chance(loss),
+                duplication: chance(duplication),
+                range,
+                bandwidth: bandwidth.map(|(bytes, wait_max)| Bandwidth {
+                    bytes_per: per(bytes),
+                    wait_max,
+                }),
+                order: if is_fifo { Order::Fifo } else { Order::MayOvertake },
+            },
+        )
+}
+
+proptest! {
+    /// Same seed, same fate; and what is sent earlier arrives no later, unless overtaking is allowed.
+    #[test]
+    fn r_001_30_the_same_seed_gives_the_same_fate(
+        settings in any_settings(),
+        seed in any::<u64>(),
+        messages in prop::collection::vec((0..20_000_000_000_i128, 0..60_u64, 0..5000_u64), 1..100),
+    ) {
+        let new = || Link::<GameTime>::new(settings, seed, 3).expect("good settings");
+        let (mut link, mut again) = (new(), new());
+        let (mut now, mut last) = (GameTime::ZERO, GameTime::ZERO);
+        let half = messages.len() / 2;
+        for (index, (gap, distance, bytes)) in messages.into_iter().enumerate() {
+            if index == half {
+                let saved = postcard::to_stdvec(&again).expect("a link can be saved");
+                again = postcard::from_bytes(&saved).expect("and loaded");
+            }
+            now += GameSpan::from_nanounits(gap);
+            let fate = link.send(now, distance, bytes);
+            prop_assert_eq!(fate, again.send(now, distance, bytes));
+            if let Fate::Arrives { at, again_at } = fate {
+                let copy = again_at.unwrap_or(at);
+                prop_assert!(at >= now && copy >= now);
+                if settings.order == Order::Fifo {
+                    prop_assert!(at >= last && copy >= at);
+                    last = copy;
+                }
+            }
+        }
+        prop_assert_eq!(link.counts(), again.counts());
+    }
+
+    /// Which messages chance takes depends on the seed alone, not on what else is set in between.
+    #[test]
+    fn r_001_30_other_settings_do_not_change_the_luck(one in any_settings(), other in any_settings(), loss in 0..=1_000_000_u32) {
+        let lossy = |settings| Settings { loss: chance(loss), range: None, bandwidth: None, ..settings };
+        let mut one = link(lossy(one));
+        let mut other = link(lossy(other));
+        for step in 0..200 {
+            let is_lost = |fate| fate == Fate::Lost(Loss::Chance);
+            prop_assert_eq!(is_lost(one.send(at(step), 1, 1)), is_lost(other.send(at(step), 2, 2)));
+        }
+    }
+}
