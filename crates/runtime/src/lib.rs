@@ -6,6 +6,8 @@ pub mod fault;
 pub mod frames;
 pub mod inbox;
 pub mod jobs;
+pub mod life;
+pub mod listeners;
 pub mod posts;
 pub mod publish;
 pub mod real_clock;

@@ -2,7 +2,49 @@
 //!
 //! Values are put by the loop and read on the loop; [`crate::metrics`] is what other threads read.
 
+use std::collections::BTreeMap;
+
 use trantor_time::{RealSpan, RealTime};
+
+/// Numbers by name. Names are dotted, as those of metrics; reading them in order gives names in order.
+#[derive(Clone, Debug, Default)]
+pub struct Published {
+    values: BTreeMap<String, f64>,
+}
+
+impl Published {
+    /// Nothing published yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Publishes `value` under `name`. A name used before costs no allocation.
+    pub fn set(&mut self, name: &str, value: f64) {
+        match self.values.get_mut(name) {
+            Some(place) => *place = value,
+            None => {
+                self.values.insert(name.to_owned(), value);
+            }
+        }
+    }
+
+    /// Publishes `value` if there is one; a rate that cannot be told yet leaves no number behind (R-001-49).
+    pub fn set_known(&mut self, name: &str, value: Option<f64>) {
+        if let Some(value) = value {
+            self.set(name, value);
+        }
+    }
+
+    /// The value under `name`, `None` if it was never published.
+    pub fn get(&self, name: &str) -> Option<f64> {
+        self.values.get(name).copied()
+    }
+
+    /// All values, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, f64)> + '_ {
+        self.values.iter().map(|(name, &value)| (name.as_str(), value))
+    }
+}
 
 /// A rate over a sliding second (R-001-49).
 ///
@@ -76,6 +118,17 @@ mod tests {
 
     fn ms(millis: i64) -> RealTime {
         RealTime::from_nanos(millis * 1_000_000)
+    }
+
+    #[test]
+    fn r_001_48_values_are_read_by_name() {
+        let mut published = Published::new();
+        published.set("loop.passes_count", 1.0);
+        published.set_known("loop.frames_per_second", None);
+        published.set("loop.passes_count", 2.0);
+        assert_eq!(published.get("loop.passes_count"), Some(2.0));
+        assert_eq!(published.get("loop.frames_per_second"), None);
+        assert_eq!(published.iter().collect::<Vec<_>>(), [("loop.passes_count", 2.0)]);
     }
 
     #[test]
