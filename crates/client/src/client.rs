@@ -1,0 +1,238 @@
+//! A viewer's connection as a value: bytes and times in; bytes, events and scenes out.
+//!
+//! The shell owns the socket and the clock. It hands over what it read, sends what [`Client::unsent`] holds,
+//! calls back when [`Client::next_timeout`] has come, and asks for a scene for every frame:
+//!
+//! ```text
+//! read      client.handle(bytes, now)          → events: Welcome, Live, Refused, Ended
+//! write     client.unsent(), client.sent(n)
+//! time-out  client.handle_timeout(now)         at client.next_timeout()
+//! frame     client.scene(now, &mut scene)      → client.poll_feed() for what it newly shows
+//! ```
+//!
+//! Whatever the server does wrong ends this connection and nothing else, with a reason to show (R-002-58). The
+//! last picture stays.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use trantor_model::MapSize;
+use trantor_time::RealTime;
+
+use crate::control::{ControlError, ControlRequest};
+use crate::error::ProtocolError;
+use crate::feed::FeedEntry;
+use crate::mirror::Mirror;
+use crate::scene::{LinkState, Scene};
+use crate::session::WireSession;
+use crate::stats::ClientStats;
+
+/// Events kept for a shell that does not read them. A session has few; refusals are the only ones that repeat.
+pub const EVENTS_MAX: usize = 256;
+
+/// What a connection should be like.
+#[derive(Clone, Debug)]
+pub struct ClientConfig {
+    /// Name and version of the program, for the server's log.
+    pub program: String,
+    /// Whether the server reads the very clock that is handed in here, as in one process (R-002-41).
+    pub shares_clock: bool,
+}
+
+/// What a shell should know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClientEvent {
+    /// The server let us in.
+    Welcome {
+        /// Name and version of the server.
+        program: String,
+        /// Teams in the order of their ids.
+        teams: Vec<String>,
+        /// The map.
+        size: MapSize,
+        /// Whether speed and pause are listened to.
+        may_control: bool,
+    },
+    /// The world is there. Comes again if the server sends the world anew.
+    Live,
+    /// The server refused a request.
+    Refused {
+        /// What a person should read.
+        reason: String,
+    },
+    /// The connection is over; nothing follows.
+    Ended {
+        /// What a person should read.
+        reason: String,
+        /// What the server did wrong, if it did.
+        error: Option<ProtocolError>,
+    },
+}
+
+/// How a connection ends from within.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The server did something wrong.
+    Error(ProtocolError),
+    /// The server said why.
+    Told(String),
+}
+
+/// Events that wait for the shell.
+#[derive(Debug, Default)]
+pub struct Events {
+    waiting: VecDeque<ClientEvent>,
+}
+
+/// A viewer's connection.
+#[derive(Debug)]
+pub struct Client {
+    session: WireSession,
+    events: Events,
+    /// Once it is over: why, and when the last moment was shown.
+    ended: Option<(Arc<str>, RealTime)>,
+}
+
+impl Client {
+    /// A connection that was opened at `now`.
+    pub fn new(config: ClientConfig, now: RealTime) -> Self {
+        Self {
+            session: WireSession::new(Arc::new(config), now),
+            events: Events::default(),
+            ended: None,
+        }
+    }
+
+    /// Takes bytes from the server. After the end they are ignored.
+    pub fn handle(&mut self, bytes: &[u8], now: RealTime) {
+        if self.ended.is_none()
+            && let Err(ending) = self.session.handle(bytes, now, &mut self.events)
+        {
+            self.end(ending, now);
+        }
+    }
+
+    /// Does what is due at `now`: probes, and an end to waiting for a server that says nothing.
+    pub fn handle_timeout(&mut self, now: RealTime) {
+        if self.ended.is_none()
+            && let Err(ending) = self.session.handle_timeout(now)
+        {
+            self.end(ending, now);
+        }
+    }
+
+    /// The socket was closed or failed, for a reason that a person should read.
+    pub fn closed(&mut self, reason: &str, now: RealTime) {
+        if self.ended.is_none() {
+            self.end(Ending::Told(reason.to_owned()), now);
+        }
+    }
+
+    /// When [`Self::handle_timeout`] has something to do; `None` after the end.
+    pub fn next_timeout(&self) -> Option<RealTime> {
+        self.ended.is_none().then(|| self.session.next_timeout())
+    }
+
+    /// What to send next; empty if nothing is.
+    pub fn unsent(&mut self) -> &[u8] {
+        match self.ended {
+            None => self.session.outbox().unsent(),
+            Some(_) => &[],
+        }
+    }
+
+    /// The first `count` bytes of [`Self::unsent`] were sent.
+    ///
+    /// # Panics
+    /// If there were not so many.
+    pub fn sent(&mut self, count: usize) {
+        self.session.outbox().sent(count);
+    }
+
+    /// The oldest event not yet read.
+    pub fn poll_event(&mut self) -> Option<ClientEvent> {
+        self.events.waiting.pop_front()
+    }
+
+    /// The oldest thing shown and not yet read.
+    pub fn poll_feed(&mut self) -> Option<FeedEntry> {
+        self.session.show_mut()?.poll_feed()
+    }
+
+    /// Asks the server for another speed, a pause or a step; the scene shows it at once.
+    ///
+    /// # Errors
+    /// If it makes no sense to ask; the text is for the user.
+    pub fn request(&mut self, request: ControlRequest) -> Result<(), ControlError> {
+        match self.ended {
+            None => self.session.request(request),
+            Some(_) => Err(ControlError::NotConnected),
+        }
+    }
+
+    /// Says goodbye. The shell sends what is unsent, and closes.
+    pub fn leave(&mut self) {
+        if self.ended.is_none() {
+            self.session.leave();
+        }
+    }
+
+    /// Writes what is to be seen at `now`, which is never less than in the call before. Buffers in `scene` are
+    /// used again; after the end the last moment stays.
+    pub fn scene(&mut self, now: RealTime, scene: &mut Scene) {
+        match &self.ended {
+            None => self.session.scene(now, scene),
+            Some((reason, at)) => {
+                let reason = reason.clone();
+                self.session.scene(*at, scene);
+                scene.link = LinkState::Ended { reason };
+            }
+        }
+    }
+
+    /// How the connection stands.
+    pub fn link(&self, now: RealTime) -> LinkState {
+        match &self.ended {
+            None => self.session.link(now),
+            Some((reason, _)) => LinkState::Ended {
+                reason: reason.clone(),
+            },
+        }
+    }
+
+    /// The newest world known, a little ahead of what is shown; `None` until it is complete.
+    pub fn mirror(&self) -> Option<&Mirror> {
+        self.session.show().map(|show| show.mirror())
+    }
+
+    /// Figures for the HUD.
+    pub fn stats(&self, now: RealTime) -> ClientStats {
+        self.session.stats(now)
+    }
+
+    fn end(&mut self, ending: Ending, now: RealTime) {
+        let (reason, error) = match ending {
+            Ending::Error(error) => (error.to_string(), Some(error)),
+            Ending::Told(reason) => (reason, None),
+        };
+        log::info!("the connection ended: {reason}");
+        self.ended = Some((reason.as_str().into(), now));
+        self.events.push(ClientEvent::Ended { reason, error });
+    }
+}
+
+impl Events {
+    /// Adds one; the oldest makes room if nobody reads.
+    pub fn push(&mut self, event: ClientEvent) {
+        if self.waiting.len() == EVENTS_MAX {
+            self.waiting.pop_front();
+        }
+        self.waiting.push_back(event);
+    }
+}
+
+impl<E: Into<ProtocolError>> From<E> for Ending {
+    fn from(error: E) -> Self {
+        Self::Error(error.into())
+    }
+}

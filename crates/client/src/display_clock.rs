@@ -1,0 +1,248 @@
+//! Which moment of the game is shown at which instant.
+//!
+//! What is shown lies a little in the past, by a *delay* just long enough that everything that happened until
+//! then has been told: one tick and the way here, measured. On the server's own axis of real time the display
+//! stands at `server's now - delay`, and the server's anchors tell what the game clock showed there. So a
+//! change of speed or a pause takes effect on the screen at exactly the game moment it had on the server.
+//!
+//! Game time shown never goes back, and it never jumps: where the server's game time jumps (a step, or word
+//! of a change that came late), the display glides after it. A game time is a number here; what happened at it
+//! is [`crate::timeline`]'s.
+
+use std::collections::VecDeque;
+
+use trantor_time::{Frequency, GameSpan, GameTime};
+
+use crate::clock_sync::ServerTime;
+
+/// Anchors kept. Those in the past go as they are passed, so this many changes of speed may happen within one
+/// delay; of more, the oldest are forgotten early.
+const ANCHORS_MAX: usize = 64;
+
+/// How long a glide after a jump takes, in nanoseconds: long enough for the eye to follow.
+const GLIDE_NS: i64 = 150_000_000;
+
+/// The delay changes by at most one part in this many of the time that passes: ten percent of speed is not seen.
+const DELAY_SLEW_DIVISOR: i64 = 10;
+
+/// The delay is aimed at whole multiples of this, in nanoseconds, above what is needed, so that jitter of
+/// less does not move it all the time.
+const DELAY_STEP_NS: i64 = 4_000_000;
+
+/// The longest delay: what takes longer to arrive is shown late.
+const DELAY_NS_MAX: i64 = 1_000_000_000;
+
+/// Ticks from whose arrival the delay is told: six seconds' worth.
+const ARRIVALS_KEPT: usize = 128;
+
+/// What the game clock showed at an instant of the server's clock, and how it moves from there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Anchor {
+    /// The server's instant.
+    pub at: ServerTime,
+    /// What the game clock showed then.
+    pub game: GameTime,
+    /// Units a second.
+    pub frequency: Frequency,
+    /// Whether game time stands still.
+    pub paused: bool,
+}
+
+/// The moment shown.
+#[derive(Debug)]
+pub struct DisplayClock {
+    /// Oldest first; the first is in force at `at`, the others lie ahead of it.
+    anchors: VecDeque<Anchor>,
+    /// Where the display stands on the server's axis; `None` before the first frame.
+    at: Option<ServerTime>,
+    server_now: ServerTime,
+    delay_ns: i64,
+    delay_target_ns: i64,
+    arrivals: VecDeque<i64>,
+    /// How far the display is behind the anchors in a glide, and how long the glide still takes.
+    behind: GameSpan,
+    glide_left_ns: i64,
+    shown: GameTime,
+}
+
+impl DisplayClock {
+    /// A clock that shows nothing yet, and begins with this delay.
+    pub fn new(delay_ns: i64) -> Self {
+        let delay_ns = delay_ns.clamp(0, DELAY_NS_MAX);
+        Self {
+            anchors: VecDeque::with_capacity(ANCHORS_MAX),
+            at: None,
+            server_now: ServerTime::from_nanos(i64::MIN),
+            delay_ns,
+            delay_target_ns: delay_ns,
+            arrivals: VecDeque::with_capacity(ARRIVALS_KEPT),
+            behind: GameSpan::ZERO,
+            glide_left_ns: 0,
+            shown: GameTime::ZERO,
+        }
+    }
+
+    /// A world of game time `at` was loaded: that moment is shown until the display's own has come, also if
+    /// it lies before what was shown so far.
+    pub fn restart(&mut self, at: GameTime) {
+        self.shown = at;
+        self.behind = GameSpan::ZERO;
+        self.glide_left_ns = 0;
+    }
+
+    /// The server told how its game clock moves. Anchors come in the order of their instants.
+    pub fn anchor(&mut self, anchor: Anchor) {
+        let before = self.told();
+        if self.anchors.len() == ANCHORS_MAX {
+            self.anchors.pop_front();
+        }
+        self.anchors.push_back(anchor);
+        self.forget_passed();
+        // Word of a change before the moment shown came late: glide to where the game really is. If it is
+        // behind, the clock waits for it.
+        if let (Some(before), Some(after)) = (before, self.told())
+            && after > before
+        {
+            self.glide(after - before);
+        }
+    }
+
+    /// Everything that happened until `complete_to` had arrived when the server's clock showed `server_now`.
+    pub fn arrived(&mut self, complete_from: ServerTime, server_now: ServerTime) {
+        if self.arrivals.len() == ARRIVALS_KEPT {
+            self.arrivals.pop_front();
+        }
+        self.arrivals.push_back(server_now.since_ns(complete_from));
+        let needed_ns = self.arrivals.iter().copied().max().unwrap_or(0);
+        let aim_ns = (needed_ns.min(DELAY_NS_MAX) / DELAY_STEP_NS + 2) * DELAY_STEP_NS;
+        // Longer at once, shorter only when it is worth it.
+        if aim_ns > self.delay_target_ns || aim_ns < self.delay_target_ns - 2 * DELAY_STEP_NS {
+            self.aim(aim_ns);
+        }
+    }
+
+    /// The delay to move to, in nanoseconds.
+    pub fn aim(&mut self, delay_ns: i64) {
+        self.delay_target_ns = delay_ns.clamp(0, DELAY_NS_MAX);
+    }
+
+    /// Moves on to when the server's clock shows `server_now`, and answers the moment to show: never less
+    /// than before.
+    pub fn advance(&mut self, server_now: ServerTime) -> GameTime {
+        let Some(last_at) = self.at else {
+            self.server_now = server_now;
+            self.delay_ns = self.delay_target_ns;
+            self.at = Some(server_now.saturating_add_ns(-self.delay_ns));
+            self.forget_passed();
+            self.shown = self.shown.max(self.told().unwrap_or(self.shown));
+            return self.shown;
+        };
+        let passed_ns = server_now.since_ns(self.server_now);
+        self.server_now = self.server_now.max(server_now);
+        let slew_ns = passed_ns / DELAY_SLEW_DIVISOR;
+        self.delay_ns += (self.delay_target_ns - self.delay_ns).clamp(-slew_ns, slew_ns);
+        let at = self.server_now.saturating_add_ns(-self.delay_ns).max(last_at);
+
+        self.decay(passed_ns);
+        self.glide(self.jumps_until(at));
+        self.at = Some(at);
+        self.forget_passed();
+        let told = self.told().unwrap_or(self.shown);
+        let next = (told - self.behind).max(self.shown);
+        self.shown = next;
+        next
+    }
+
+    /// The moment shown.
+    pub fn shown(&self) -> GameTime {
+        self.shown
+    }
+
+    /// How far the display is behind the server's present, in nanoseconds.
+    pub fn delay_ns(&self) -> i64 {
+        self.delay_ns
+    }
+
+    /// The speed in force at the moment shown, in units a second; `None` before the first anchor.
+    pub fn frequency(&self) -> Option<Frequency> {
+        self.anchors.front().map(|anchor| anchor.frequency)
+    }
+
+    /// What the server's game clock shows at an instant of its own, by the anchors told so far.
+    pub fn game_at(&self, at: ServerTime) -> Option<GameTime> {
+        let place = self
+            .anchors
+            .iter()
+            .rposition(|anchor| anchor.at <= at)
+            .unwrap_or(0);
+        let next = self.anchors.get(place + 1);
+        let game = self.anchors.get(place)?.game_at(at);
+        // A server that could not keep pace tells an anchor behind where its clock would have been: the game
+        // stood still until then.
+        Some(next.map_or(game, |next| game.min(next.game).max(self.anchors[place].game)))
+    }
+
+    /// What the anchors say about where the display stands.
+    fn told(&self) -> Option<GameTime> {
+        self.game_at(self.at?)
+    }
+
+    /// Jumps of game time ahead between where the display stands and `at`: steps of a paused game.
+    fn jumps_until(&self, at: ServerTime) -> GameSpan {
+        let mut jumps = GameSpan::ZERO;
+        for (before, anchor) in self.anchors.iter().zip(self.anchors.iter().skip(1)) {
+            if anchor.at > at {
+                break;
+            }
+            let reached = before.game_at(anchor.at);
+            if anchor.game > reached {
+                jumps += anchor.game - reached;
+            }
+        }
+        jumps
+    }
+
+    fn glide(&mut self, span: GameSpan) {
+        if span > GameSpan::ZERO {
+            self.behind += span;
+            self.glide_left_ns = GLIDE_NS;
+        }
+    }
+
+    fn decay(&mut self, passed_ns: i64) {
+        let left_ns = self.glide_left_ns.saturating_sub(passed_ns).max(0);
+        self.behind = match self.glide_left_ns {
+            0 => GameSpan::ZERO,
+            of_ns => scaled(self.behind, left_ns, of_ns),
+        };
+        self.glide_left_ns = left_ns;
+    }
+
+    fn forget_passed(&mut self) {
+        let Some(at) = self.at else { return };
+        while self.anchors.get(1).is_some_and(|next| next.at <= at) {
+            self.anchors.pop_front();
+        }
+    }
+}
+
+impl Anchor {
+    /// What the game clock shows at an instant, if nothing else is told; at its own game time before its own.
+    fn game_at(&self, at: ServerTime) -> GameTime {
+        if self.paused {
+            return self.game;
+        }
+        let passed_ns = i128::from(at.since_ns(self.at));
+        self.game + GameSpan::from_nanounits(passed_ns * i128::from(self.frequency.get()))
+    }
+}
+
+/// `span · part / of` without leaving the range: `part` and `of` are nanoseconds below a second.
+fn scaled(span: GameSpan, part: i64, of: i64) -> GameSpan {
+    let nanounits = span.as_nanounits();
+    let product = nanounits.checked_mul(i128::from(part));
+    GameSpan::from_nanounits(match product {
+        Some(product) => product / i128::from(of),
+        None => nanounits / i128::from(of) * i128::from(part),
+    })
+}

@@ -1,0 +1,137 @@
+//! What happened, in words' stead: for an event list, an inspector, a score line, a sound.
+//!
+//! Entries come when their moment is shown, so that list and picture agree. Nobody has to read them: the
+//! oldest go when there are too many, and it is counted how many.
+
+use std::collections::VecDeque;
+
+use trantor_model::{AgentId, CommandKind, EggId, Level, Resource, TeamId, Tile};
+use trantor_protocol::wire::Change;
+use trantor_time::GameTime;
+
+use crate::world::World;
+
+/// Entries kept for a reader that does not come: a few seconds of a busy game.
+pub const FEED_MAX: usize = 4_096;
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FeedEntry {
+    /// When.
+    pub at: GameTime,
+    /// What.
+    pub kind: FeedKind,
+}
+
+/// What happened. An agent is named with its team, since it may be gone when the entry is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FeedKind {
+    /// An agent hatched.
+    Joined(Who),
+    /// An agent died, at this level.
+    Died(Who, Level),
+    /// An agent left, at this level.
+    Left(Who, Level),
+    /// An agent began something.
+    Started(Who, CommandKind),
+    /// An agent picked up (`true`) or put down one of these.
+    Carried(Who, Resource, bool),
+    /// An agent said something; cut after 256 bytes, and not always UTF-8.
+    Said(Who, Box<[u8]>),
+    /// An agent pushed the others off its tile.
+    Pushed(Who),
+    /// An egg was laid, for this team, on this tile.
+    EggLaid(EggId, TeamId, Tile),
+    /// An egg was broken that belonged to this team.
+    EggBroken(EggId, TeamId, Tile),
+    /// An elevation began on this tile, from this level, with so many.
+    RitualStarted(Tile, Level, u32),
+    /// An elevation ended on this tile, from this level; whether it succeeded.
+    RitualEnded(Tile, Level, bool),
+    /// An agent rose to this level.
+    Rose(Who, Level),
+    /// A team won.
+    Won(TeamId),
+}
+
+/// An agent and its team.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Who {
+    /// Its number.
+    pub agent: AgentId,
+    /// Its team.
+    pub team: TeamId,
+}
+
+/// Entries that wait for a reader.
+#[derive(Debug, Default)]
+pub struct Feed {
+    entries: VecDeque<FeedEntry>,
+    dropped: u64,
+}
+
+impl Feed {
+    /// Notes what `change` says, of the world as it is before it.
+    pub fn note<X: Default>(&mut self, at: GameTime, change: &Change, world: &World<X>) {
+        let Some(kind) = kind_of(change, world) else {
+            return;
+        };
+        if self.entries.len() == FEED_MAX {
+            self.entries.pop_front();
+            self.dropped = self.dropped.saturating_add(1);
+        }
+        self.entries.push_back(FeedEntry { at, kind });
+    }
+
+    /// The oldest entry not yet read.
+    pub fn poll(&mut self) -> Option<FeedEntry> {
+        self.entries.pop_front()
+    }
+
+    /// Entries that went unread.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+}
+
+/// What is worth telling of a change; `None` if it is about ground or numbers only.
+fn kind_of<X: Default>(change: &Change, world: &World<X>) -> Option<FeedKind> {
+    let view = |id: AgentId| world.agent(id).map(|agent| &agent.view);
+    let who = |id: AgentId| {
+        view(id).map(|view| Who {
+            agent: id,
+            team: view.team,
+        })
+    };
+    Some(match *change {
+        Change::Joined { ref agent, .. } => FeedKind::Joined(Who {
+            agent: agent.id,
+            team: agent.team,
+        }),
+        Change::Died { agent } => FeedKind::Died(who(agent)?, view(agent)?.level),
+        Change::Left { agent } => FeedKind::Left(who(agent)?, view(agent)?.level),
+        Change::ActionStarted { agent, kind, .. } => FeedKind::Started(who(agent)?, kind),
+        Change::Carried {
+            agent,
+            resource,
+            taken,
+            ..
+        } => FeedKind::Carried(who(agent)?, resource, taken),
+        Change::Said { agent, ref text } => FeedKind::Said(who(agent)?, text.as_slice().into()),
+        Change::Ejected { agent } => FeedKind::Pushed(who(agent)?),
+        Change::EggLaid { egg, .. } => FeedKind::EggLaid(egg.egg, egg.team, egg.tile),
+        Change::EggDestroyed { egg } => {
+            let state = world.egg(egg)?;
+            FeedKind::EggBroken(egg, state.team, state.tile)
+        }
+        Change::RitualStarted(ref ritual) => {
+            FeedKind::RitualStarted(ritual.tile, ritual.level, ritual.participants.len() as u32)
+        }
+        Change::RitualEnded {
+            tile, level, success, ..
+        } => FeedKind::RitualEnded(tile, level, success),
+        Change::LevelChanged { agent, level } => FeedKind::Rose(who(agent)?, level),
+        Change::Won { team } => FeedKind::Won(team),
+        Change::Moved { .. } | Change::Inventory { .. } | Change::Ground { .. } => return None,
+    })
+}

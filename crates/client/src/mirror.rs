@@ -1,0 +1,107 @@
+//! The server's world as told: first in pieces, then kept up to date, complete between end marks (R-002-44).
+//!
+//! This is the newest state known, ahead of what is on the screen; [`crate::timeline`] shows it a little later
+//! and smoothly. Here a change is checked, applied and forgotten.
+
+use trantor_model::{Counts, MapSize};
+use trantor_protocol::wire::{Change, SnapshotPart};
+use trantor_time::GameTime;
+
+use crate::error::{StreamError, WorldError};
+use crate::world::World;
+
+/// The newest world known.
+#[derive(Clone, Debug)]
+pub struct Mirror {
+    world: World<()>,
+    /// By place in the row-by-row list of tiles; grows while the world is being received.
+    ground: Vec<Counts>,
+    /// The game time of the last change, or of the snapshot.
+    at: GameTime,
+}
+
+impl Mirror {
+    /// Nothing received yet of a world of that size with so many teams.
+    pub fn new(size: MapSize, teams: usize) -> Self {
+        Self {
+            world: World::new(size, teams),
+            ground: Vec::new(),
+            at: GameTime::ZERO,
+        }
+    }
+
+    /// Agents, eggs and elevations.
+    pub fn world(&self) -> &World<()> {
+        &self.world
+    }
+
+    /// What lies on the tiles that were told so far, by place in the row-by-row list; see [`MapSize::index_of`].
+    pub fn ground(&self) -> &[Counts] {
+        &self.ground
+    }
+
+    /// The game time of the last change, or of the snapshot.
+    pub fn at(&self) -> GameTime {
+        self.at
+    }
+
+    /// Takes a piece of a snapshot. Runs of tiles come in their order, without gaps.
+    ///
+    /// # Errors
+    /// If anything in it cannot be.
+    pub fn load(&mut self, part: SnapshotPart) -> Result<(), WorldError> {
+        let SnapshotPart::Ground { first, tiles } = part else {
+            return self.world.load(part);
+        };
+        let expected = self.ground.len();
+        let room = self.world.size().area() - expected;
+        if usize::try_from(first) != Ok(expected) || tiles.len() > room {
+            let expected = expected as u32;
+            return Err(WorldError::GroundRun { first, expected });
+        }
+        if self.ground.is_empty() {
+            self.ground.reserve_exact(self.world.size().area());
+        }
+        self.ground.extend_from_slice(&tiles);
+        Ok(())
+    }
+
+    /// All pieces are here, of the world as it was at game time `at`.
+    ///
+    /// # Errors
+    /// If tiles are missing.
+    pub fn finish(&mut self, at: GameTime) -> Result<(), WorldError> {
+        let (told, area) = (self.ground.len(), self.world.size().area());
+        if told < area {
+            return Err(WorldError::GroundMissing {
+                told: told as u32,
+                area: area as u32,
+            });
+        }
+        self.at = at;
+        Ok(())
+    }
+
+    /// Changes of game time `at` follow.
+    ///
+    /// # Errors
+    /// If game time went back.
+    pub fn advance(&mut self, at: GameTime) -> Result<(), StreamError> {
+        if at < self.at {
+            return Err(StreamError::GameTimeBack { at, last: self.at });
+        }
+        self.at = at;
+        Ok(())
+    }
+
+    /// Applies one change of the moment that was told last. Only for a world that is complete.
+    ///
+    /// # Errors
+    /// If anything in it cannot be. The connection ends then, so a half changed world does no harm.
+    pub fn apply(&mut self, change: &Change) -> Result<(), WorldError> {
+        if let Some((place, counts)) = self.world.apply(self.at, change)? {
+            self.ground[place] = counts;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,42 @@
+//! Bytes that wait to be sent to the server.
+
+/// Bytes that may wait. A viewer says little; a server that does not take even that is not sound.
+pub const OUTBOX_BYTES_MAX: usize = 64 * 1024;
+
+/// Bytes in the order they are to be sent.
+#[derive(Debug, Default)]
+pub struct Outbox {
+    bytes: Vec<u8>,
+    /// How many of them were taken.
+    taken: usize,
+}
+
+impl Outbox {
+    /// Appends what `write` writes.
+    pub fn write<T>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+        if self.taken == self.bytes.len() {
+            self.bytes.clear();
+            self.taken = 0;
+        }
+        write(&mut self.bytes)
+    }
+
+    /// What to send next.
+    pub fn unsent(&self) -> &[u8] {
+        &self.bytes[self.taken..]
+    }
+
+    /// The first `count` bytes of [`Self::unsent`] were sent.
+    ///
+    /// # Panics
+    /// If there were not so many.
+    pub fn sent(&mut self, count: usize) {
+        assert!(count <= self.unsent().len(), "no more was sent than there was");
+        self.taken += count;
+    }
+
+    /// Whether more waits than should.
+    pub fn is_full(&self) -> bool {
+        self.unsent().len() > OUTBOX_BYTES_MAX
+    }
+}

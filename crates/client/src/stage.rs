@@ -1,0 +1,344 @@
+//! The world as it is shown: a little behind the mirror, and smooth.
+//!
+//! Changes arrive here at the moment they are due on the screen. Each is applied to a world of our own, and
+//! leaves what the eye needs beside it: a blend where an agent would otherwise jump, an effect that fades.
+//! When a change is due is [`crate::timeline`]'s to know.
+
+use trantor_model::{AgentId, Counts, TeamId};
+use trantor_protocol::wire::Change;
+use trantor_time::{Frequency, GameSpan, GameTime};
+
+use crate::effects::{Effect, Effects};
+use crate::motion::{Blend, Pose, progress};
+use crate::scene::{EffectKind, Scene, SceneAction, SceneAgent, SceneEgg, SceneRitual, Span};
+use crate::world::{Action, Agent, World};
+
+/// How long one who is pushed slides, in units: quicker than a step, and over before its next action can end.
+const PUSH_SLIDE: GameSpan = GameSpan::from_units(4);
+
+/// How long news that came late are blended in, in milliseconds of real time at the present speed.
+const LATE_BLEND_MS: i64 = 100;
+
+/// Units one food keeps an agent alive.
+const FOOD_UNITS: f64 = 126.0;
+
+/// The world on the screen.
+#[derive(Debug)]
+pub struct Stage {
+    world: World<Blend>,
+    effects: Effects,
+}
+
+/// When a change is put on the screen.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// The moment shown last: what it showed is what the eye remembers.
+    pub seen: GameTime,
+    /// The moment the next frame shows, at least `seen`.
+    pub next: GameTime,
+    /// The speed, in units a second, for blends.
+    pub frequency: Option<Frequency>,
+}
+
+impl Stage {
+    /// Shows `world` as it is.
+    pub fn new(world: &World<()>) -> Self {
+        Self {
+            world: world.with_extra(),
+            effects: Effects::default(),
+        }
+    }
+
+    /// The world on the screen.
+    pub fn world(&self) -> &World<Blend> {
+        &self.world
+    }
+
+    /// Applies a change that the mirror accepted, of game time `at`, and answers what lies on which tile now.
+    pub fn apply(&mut self, at: GameTime, change: Change, moment: &Moment) -> Option<(usize, Counts)> {
+        // A change that is on time is looked at when it happens: a step that ends and one that begins there
+        // then join without a seam. One that is late is looked at where the eye is.
+        let looked_at = at.clamp(moment.seen, moment.next);
+        self.note_before(at, looked_at, &change);
+        let moved = match change {
+            Change::ActionStarted { agent, .. } => Some((agent, false)),
+            Change::Moved { agent, forced, .. } => Some((agent, forced)),
+            _ => None,
+        };
+        let before = moved.and_then(|(id, _)| self.shown(id, looked_at));
+        let ground = self
+            .world
+            .apply(at, &change)
+            .expect("the mirror applied the same changes to the same world before");
+        if let (Some((id, forced)), Some(before)) = (moved, before) {
+            self.blend(id, before, looked_at, forced, moment);
+        }
+        self.note_after(at, looked_at, &change);
+        ground
+    }
+
+    /// Ends what agents seemed to be on their way to, where all is told until `complete` and nothing came of
+    /// it: a line that was refused takes its time as well.
+    pub fn settle(&mut self, complete: GameTime, moment: &Moment) {
+        let size = self.world.size();
+        for agent in self.world.agents_mut() {
+            let is_over = |action: &Action| action.end < complete && action.end <= moment.seen;
+            if !agent
+                .action
+                .is_some_and(|action| action.is_motion() && is_over(&action))
+            {
+                continue;
+            }
+            let before = pose_of(agent, moment.seen);
+            agent.action = None;
+            let after = Pose::told(agent, moment.seen);
+            agent.extra =
+                Blend::between(size, before, after, moment.seen, late_blend(moment)).unwrap_or_default();
+        }
+    }
+
+    /// Writes what is shown at `now`, except for ground, clock and link.
+    pub fn fill(&mut self, now: GameTime, scene: &mut Scene) {
+        for team in &mut scene.teams {
+            team.agents = 0;
+            team.by_level = [0; 8];
+            team.eggs = 0;
+            team.carried = [0; 7];
+        }
+        scene.agents.clear();
+        for agent in self.world.agents() {
+            if let Some(team) = scene.teams.get_mut(usize::from(agent.view.team.0)) {
+                team.agents += 1;
+                team.by_level[usize::from(agent.view.level.get() - 1)] += 1;
+                for (sum, count) in team.carried.iter_mut().zip(agent.view.inventory.0) {
+                    *sum += u64::from(count);
+                }
+            }
+            scene.agents.push(scene_agent(agent, now));
+        }
+        scene.eggs.clear();
+        for egg in self.world.eggs() {
+            if let Some(team) = scene.teams.get_mut(usize::from(egg.team.0)) {
+                team.eggs += 1;
+            }
+            scene.eggs.push(SceneEgg {
+                id: egg.egg,
+                team: egg.team,
+                tile: egg.tile,
+            });
+        }
+        self.fill_rituals(now, scene);
+        self.effects.fill(now, scene);
+        scene.winner = self.world.winner();
+    }
+
+    fn fill_rituals(&self, now: GameTime, scene: &mut Scene) {
+        scene.rituals.clear();
+        scene.ritual_participants.clear();
+        for ritual in self.world.rituals() {
+            let state = &ritual.state;
+            let participants = Span {
+                first: scene.ritual_participants.len() as u32,
+                len: state.participants.len() as u32,
+            };
+            scene.ritual_participants.extend_from_slice(&state.participants);
+            scene.rituals.push(SceneRitual {
+                tile: state.tile,
+                level: state.level,
+                progress: progress(state.start, state.end, now),
+                remaining_units: remaining_units(state.end, now),
+                participants,
+            });
+        }
+        let size = self.world.size();
+        scene
+            .rituals
+            .sort_by_key(|ritual| (size.index_of(ritual.tile), ritual.participants.first));
+    }
+
+    /// Where an agent is on the screen.
+    fn shown(&self, id: AgentId, now: GameTime) -> Option<Pose> {
+        self.world.agent(id).map(|agent| pose_of(agent, now))
+    }
+
+    /// Leads an agent from where it was seen to where it is now told to be.
+    fn blend(&mut self, id: AgentId, before: Pose, now: GameTime, forced: bool, moment: &Moment) {
+        let size = self.world.size();
+        let Some(agent) = self.world.agent_mut(id) else {
+            return;
+        };
+        let after = Pose::told(agent, now);
+        if after.blended(&agent.extra, now) == before {
+            return;
+        }
+        let mut span = if forced { PUSH_SLIDE } else { late_blend(moment) };
+        // One who walks is where it should be when it arrives.
+        if let Some(action) = agent
+            .action
+            .filter(|action| action.is_motion() && action.end > now)
+        {
+            span = span.min(action.end - now);
+        }
+        // In a game that stands still a blend would never end.
+        let is_moving = moment.seen < moment.next;
+        agent.extra = Some(span)
+            .filter(|_| is_moving)
+            .and_then(|span| Blend::between(size, before, after, now, span))
+            .unwrap_or_default();
+    }
+
+    /// Effects of what will be gone once the change is applied.
+    fn note_before(&mut self, at: GameTime, looked_at: GameTime, change: &Change) {
+        match *change {
+            Change::Died { agent } | Change::Left { agent } => {
+                let Some((pose, who)) = self.who(agent, looked_at) else {
+                    return;
+                };
+                let Some(level) = self.world.agent(agent).map(|agent| agent.view.level) else {
+                    return;
+                };
+                let heading = pose.heading;
+                let kind = match change {
+                    Change::Died { .. } => EffectKind::Death { level, heading },
+                    _ => EffectKind::Departure { level, heading },
+                };
+                self.note(kind, at, (pose.x, pose.y), Some(who), &[]);
+            }
+            Change::EggDestroyed { egg } => {
+                if let Some(egg) = self.world.egg(egg).copied() {
+                    let place = (f32::from(egg.tile.x), f32::from(egg.tile.y));
+                    self.note(EffectKind::EggBroken { team: egg.team }, at, place, None, &[]);
+                }
+            }
+            Change::Inventory { agent, inventory, .. } => {
+                let food = |counts: &Counts| counts[trantor_model::Resource::Food];
+                let ate = self.world.agent(agent).is_some_and(|agent| {
+                    food(&inventory).checked_add(1) == Some(food(&agent.view.inventory))
+                });
+                if ate {
+                    self.note_agent(EffectKind::Ate, at, looked_at, agent, &[]);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Effects of what is there once the change is applied.
+    fn note_after(&mut self, at: GameTime, looked_at: GameTime, change: &Change) {
+        match *change {
+            Change::Joined { agent, .. } => {
+                self.note_agent(EffectKind::Birth, at, looked_at, agent.id, &[]);
+            }
+            Change::Carried {
+                agent,
+                resource,
+                taken,
+                ..
+            } => {
+                let kind = match taken {
+                    true => EffectKind::Took { resource },
+                    false => EffectKind::Put { resource },
+                };
+                self.note_agent(kind, at, looked_at, agent, &[]);
+            }
+            Change::Said { agent, ref text } => {
+                let kind = EffectKind::Broadcast {
+                    text: Span::default(),
+                };
+                self.note_agent(kind, at, looked_at, agent, text);
+            }
+            Change::Ejected { agent } => {
+                if let Some((pose, who)) = self.who(agent, looked_at) {
+                    let heading = pose.heading;
+                    self.note(EffectKind::Push { heading }, at, (pose.x, pose.y), Some(who), &[]);
+                }
+            }
+            Change::EggLaid { egg, layer } => {
+                let who = layer
+                    .and_then(|layer| self.who(layer, looked_at))
+                    .map(|(_, who)| who);
+                let place = (f32::from(egg.tile.x), f32::from(egg.tile.y));
+                self.note(EffectKind::EggLaid { team: egg.team }, at, place, who, &[]);
+            }
+            Change::RitualEnded {
+                tile, level, success, ..
+            } => {
+                let place = (f32::from(tile.x), f32::from(tile.y));
+                self.note(EffectKind::RitualEnded { level, success }, at, place, None, &[]);
+            }
+            Change::LevelChanged { agent, level } => {
+                self.note_agent(EffectKind::Rose { level }, at, looked_at, agent, &[]);
+            }
+            _ => {}
+        }
+    }
+
+    fn who(&self, id: AgentId, now: GameTime) -> Option<(Pose, (AgentId, TeamId))> {
+        self.world
+            .agent(id)
+            .map(|agent| (pose_of(agent, now), (id, agent.view.team)))
+    }
+
+    fn note_agent(&mut self, kind: EffectKind, at: GameTime, looked_at: GameTime, id: AgentId, text: &[u8]) {
+        if let Some((pose, who)) = self.who(id, looked_at) {
+            self.note(kind, at, (pose.x, pose.y), Some(who), text);
+        }
+    }
+
+    fn note(
+        &mut self,
+        kind: EffectKind,
+        at: GameTime,
+        (x, y): (f32, f32),
+        agent: Option<(AgentId, TeamId)>,
+        text: &[u8],
+    ) {
+        self.effects.push(Effect {
+            kind,
+            at,
+            x,
+            y,
+            agent,
+            text: text.into(),
+        });
+    }
+}
+
+fn pose_of(agent: &Agent<Blend>, now: GameTime) -> Pose {
+    Pose::told(agent, now).blended(&agent.extra, now)
+}
+
+fn scene_agent(agent: &Agent<Blend>, now: GameTime) -> SceneAgent {
+    let pose = pose_of(agent, now);
+    let action = agent.action.filter(|action| now < action.end);
+    let stock = f64::from(agent.view.inventory[trantor_model::Resource::Food]) * FOOD_UNITS;
+    SceneAgent {
+        id: agent.view.id,
+        team: agent.view.team,
+        level: agent.view.level,
+        tile: agent.view.tile,
+        x: pose.x,
+        y: pose.y,
+        heading: pose.heading,
+        inventory: agent.view.inventory,
+        action: action.map(|action| SceneAction {
+            kind: action.kind,
+            progress: progress(action.start, action.end, now),
+            remaining_units: remaining_units(action.end, now),
+        }),
+        held: agent.held_by.is_some(),
+        food_left_units: agent
+            .food_ends
+            .map(|ends| ((ends - now).as_units_f64().max(0.0) + stock) as f32),
+    }
+}
+
+fn remaining_units(end: GameTime, now: GameTime) -> f32 {
+    (end - now).as_units_f64().max(0.0) as f32
+}
+
+/// How long news that came late are blended in, in game time at the present speed.
+fn late_blend(moment: &Moment) -> GameSpan {
+    let hertz = moment.frequency.map_or(0, Frequency::get);
+    GameSpan::from_nanounits(i128::from(LATE_BLEND_MS) * 1_000_000 * i128::from(hertz))
+}

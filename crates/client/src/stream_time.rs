@@ -1,0 +1,205 @@
+//! What the server held to be now when it wrote what we are reading.
+//!
+//! Begin marks, lazily sent updates, and every way in which they can be wrong (R-002-42 to R-002-48). Instants
+//! are those that travel: microseconds after the connection's reference. Our own clock has no part in this.
+
+use crate::error::StreamError;
+
+/// Ticks and stream time of one connection.
+#[derive(Clone, Debug)]
+pub struct StreamTime {
+    period_us: i64,
+    /// Number and instant of the last tick that ran.
+    last_tick: Option<(u64, i64)>,
+    /// The next tick's instant as the hello told it; it stands for all ticks until one has run.
+    first_tick_us: i64,
+    /// Stream time; `None` until something told it.
+    now_us: Option<i64>,
+    /// The tick whose end mark has not come.
+    open: Option<u64>,
+    /// Instants at which no tick ran, of all marks seen.
+    skipped: u64,
+}
+
+impl StreamTime {
+    /// As the hello tells it (R-002-42). `period_us` is positive.
+    pub fn new(period_us: u32, last_tick: Option<(u64, i64)>, next_tick_us: i64) -> Self {
+        Self {
+            period_us: i64::from(period_us),
+            last_tick,
+            first_tick_us: next_tick_us,
+            now_us: None,
+            open: None,
+            skipped: 0,
+        }
+    }
+
+    /// A tick begins: stream time is its instant, the last one plus one period and those skipped (R-002-46).
+    ///
+    /// # Errors
+    /// If the number does not rise by exactly one, anything leaves its range, the tick before has not ended,
+    /// or stream time would not increase.
+    pub fn begin(&mut self, number: u64, skipped: u64) -> Result<(), StreamError> {
+        if self.open.is_some() {
+            return Err(StreamError::NotEnded { number });
+        }
+        let expected = match self.last_tick {
+            Some((last, _)) => last.checked_add(1).ok_or(StreamError::Overflow)?,
+            None => 0,
+        };
+        if number != expected {
+            return Err(StreamError::Number { number, expected });
+        }
+        let (from_us, periods) = match self.last_tick {
+            Some((_, instant_us)) => (instant_us, skipped.checked_add(1)),
+            None => (self.first_tick_us, Some(skipped)),
+        };
+        let instant_us = periods
+            .and_then(|periods| i64::try_from(periods).ok())
+            .and_then(|periods| periods.checked_mul(self.period_us))
+            .and_then(|span_us| from_us.checked_add(span_us))
+            .ok_or(StreamError::Overflow)?;
+        self.move_to(instant_us)?;
+        self.last_tick = Some((number, instant_us));
+        self.open = Some(number);
+        self.skipped = self.skipped.saturating_add(skipped);
+        Ok(())
+    }
+
+    /// The tick is complete (R-002-44).
+    ///
+    /// # Errors
+    /// If it is not the one that began.
+    pub fn end(&mut self, number: u64) -> Result<(), StreamError> {
+        self.open
+            .take_if(|open| *open == number)
+            .map(|_| ())
+            .ok_or(StreamError::NotBegun { number })
+    }
+
+    /// Stream time is told outright (R-002-47).
+    ///
+    /// # Errors
+    /// If it does not increase: an update that changes nothing is not sent (R-002-48).
+    pub fn update(&mut self, instant_us: i64) -> Result<(), StreamError> {
+        self.move_to(instant_us)
+    }
+
+    /// Stream time, in microseconds after the reference; `None` until something told it.
+    pub fn now_us(&self) -> Option<i64> {
+        self.now_us
+    }
+
+    /// The instant of the last tick that ran, in microseconds after the reference.
+    pub fn last_tick_us(&self) -> Option<i64> {
+        self.last_tick.map(|(_, instant_us)| instant_us)
+    }
+
+    /// Length of a tick in microseconds.
+    pub fn period_us(&self) -> i64 {
+        self.period_us
+    }
+
+    /// The tick that is open, between its marks.
+    pub fn open_tick(&self) -> Option<u64> {
+        self.open
+    }
+
+    /// Instants at which no tick ran, since we joined.
+    pub fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    fn move_to(&mut self, to_us: i64) -> Result<(), StreamError> {
+        match self.now_us {
+            Some(from_us) if to_us <= from_us => Err(StreamError::NotIncreasing { from_us, to_us }),
+            _ => {
+                self.now_us = Some(to_us);
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r_002_46_a_begin_mark_sets_stream_time_to_the_instant_of_the_tick() {
+        let mut stream = StreamTime::new(50_000, Some((41, 1_000_000)), 1_050_000);
+        stream.begin(42, 0).unwrap();
+        assert_eq!(stream.now_us(), Some(1_050_000));
+        stream.end(42).unwrap();
+        stream.begin(43, 3).unwrap();
+        assert_eq!(stream.now_us(), Some(1_250_000));
+        assert_eq!((stream.open_tick(), stream.skipped()), (Some(43), 3));
+    }
+
+    #[test]
+    fn r_002_42_the_first_tick_of_all_is_where_the_hello_told_it() {
+        let mut stream = StreamTime::new(50_000, None, -7);
+        assert_eq!(stream.now_us(), None);
+        stream.begin(0, 2).unwrap();
+        assert_eq!(stream.now_us(), Some(99_993));
+    }
+
+    #[test]
+    fn r_002_45_a_number_that_does_not_rise_by_one_is_an_error() {
+        let fresh = || StreamTime::new(50_000, Some((41, 0)), 50_000);
+        for number in [0, 41, 43, u64::MAX] {
+            let error = StreamError::Number { number, expected: 42 };
+            assert_eq!(fresh().begin(number, 0), Err(error));
+        }
+        let mut never_ran = StreamTime::new(50_000, None, 0);
+        let error = StreamError::Number {
+            number: 1,
+            expected: 0,
+        };
+        assert_eq!(never_ran.begin(1, 0), Err(error));
+    }
+
+    #[test]
+    fn r_002_45_overflow_of_number_or_instant_is_an_error() {
+        let mut last_number = StreamTime::new(50_000, Some((u64::MAX, 0)), 0);
+        assert_eq!(last_number.begin(0, 0), Err(StreamError::Overflow));
+        for skipped in [u64::MAX, u64::MAX - 1, i64::MAX as u64, i64::MAX as u64 / 50_000] {
+            let mut stream = StreamTime::new(50_000, Some((0, 50_000)), 0);
+            assert_eq!(stream.begin(1, skipped), Err(StreamError::Overflow), "{skipped}");
+        }
+    }
+
+    #[test]
+    fn r_002_44_marks_come_in_pairs() {
+        let mut stream = StreamTime::new(50_000, Some((0, 0)), 0);
+        assert_eq!(stream.end(0), Err(StreamError::NotBegun { number: 0 }));
+        stream.begin(1, 0).unwrap();
+        assert_eq!(stream.begin(2, 0), Err(StreamError::NotEnded { number: 2 }));
+        assert_eq!(stream.end(2), Err(StreamError::NotBegun { number: 2 }));
+        stream.end(1).unwrap();
+        assert_eq!(stream.end(1), Err(StreamError::NotBegun { number: 1 }));
+    }
+
+    #[test]
+    fn r_002_48_stream_time_that_does_not_increase_is_an_error() {
+        let mut stream = StreamTime::new(50_000, Some((0, 0)), 50_000);
+        stream.update(40_000).unwrap();
+        for to_us in [40_000, 39_999, i64::MIN] {
+            let error = StreamError::NotIncreasing {
+                from_us: 40_000,
+                to_us,
+            };
+            assert_eq!(stream.update(to_us), Err(error));
+        }
+        stream.update(50_000).unwrap();
+        let error = StreamError::NotIncreasing {
+            from_us: 50_000,
+            to_us: 50_000,
+        };
+        assert_eq!(
+            stream.begin(1, 0),
+            Err(error),
+            "an event before a tick is stamped below it (R-002-49)"
+        );
+    }
+}

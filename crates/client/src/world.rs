@@ -1,0 +1,407 @@
+//! The world as told: agents, eggs and elevations, changed by changes.
+//!
+//! Every value a server sends is checked here before it is used: numbers of agents, eggs and teams, tiles,
+//! spans, and how much there may be of each. Nothing here knows what a change looks like; that is
+//! [`crate::stage`]'s. What lies on the ground is kept by the caller, since it is by far the largest part.
+
+use std::collections::BTreeMap;
+
+use trantor_model::{AgentId, AgentView, CommandKind, Counts, EggId, Level, MapSize, TeamId, Tile};
+use trantor_protocol::wire::{AgentState, Change, EggState, RitualState, SnapshotPart};
+use trantor_time::GameTime;
+
+use crate::error::WorldError;
+
+/// Agents held: ten times as many as in the largest worlds we are built for.
+pub const AGENTS_MAX: usize = 100_000;
+
+/// Eggs held: several for each agent.
+pub const EGGS_MAX: usize = 400_000;
+
+/// Elevations held: each needs an agent of its own.
+pub const RITUALS_MAX: usize = AGENTS_MAX;
+
+/// All that lives on the map. `X` is what the owner keeps beside each agent.
+#[derive(Clone, Debug)]
+pub struct World<X> {
+    size: MapSize,
+    teams: usize,
+    agents: BTreeMap<AgentId, Agent<X>>,
+    eggs: BTreeMap<EggId, EggState>,
+    rituals: Vec<Ritual>,
+    rituals_begun: u64,
+    winner: Option<TeamId>,
+}
+
+/// An agent as told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Agent<X> {
+    /// What can be seen of it.
+    pub view: AgentView,
+    /// What it does or did last.
+    pub action: Option<Action>,
+    /// When the food being digested is used up; `None` where hunger is off or unknown.
+    pub food_ends: Option<GameTime>,
+    /// The elevation that holds it: [`Ritual::serial`].
+    pub held_by: Option<u64>,
+    /// The owner's own.
+    pub extra: X,
+}
+
+/// Something an agent does, from when to when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Action {
+    /// What.
+    pub kind: CommandKind,
+    /// When it began.
+    pub start: GameTime,
+    /// When it ends; not before it began.
+    pub end: GameTime,
+}
+
+/// An elevation under way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ritual {
+    /// Counts elevations from the first that was told; several may share a tile.
+    pub serial: u64,
+    /// Where, who, since when and until when. Those who died or left are taken out.
+    pub state: RitualState,
+}
+
+impl<X: Default> World<X> {
+    /// Nobody there yet.
+    pub fn new(size: MapSize, teams: usize) -> Self {
+        Self {
+            size,
+            teams,
+            agents: BTreeMap::new(),
+            eggs: BTreeMap::new(),
+            rituals: Vec::new(),
+            rituals_begun: 0,
+            winner: None,
+        }
+    }
+
+    /// The same world with nothing kept beside agents yet.
+    pub fn with_extra<Y: Default>(&self) -> World<Y> {
+        let with_extra = |agent: &Agent<X>| Agent {
+            view: agent.view,
+            action: agent.action,
+            food_ends: agent.food_ends,
+            held_by: agent.held_by,
+            extra: Y::default(),
+        };
+        World {
+            size: self.size,
+            teams: self.teams,
+            agents: self
+                .agents
+                .iter()
+                .map(|(&id, agent)| (id, with_extra(agent)))
+                .collect(),
+            eggs: self.eggs.clone(),
+            rituals: self.rituals.clone(),
+            rituals_begun: self.rituals_begun,
+            winner: self.winner,
+        }
+    }
+
+    /// The map.
+    pub fn size(&self) -> MapSize {
+        self.size
+    }
+
+    /// All agents by ascending number.
+    pub fn agents(&self) -> impl ExactSizeIterator<Item = &Agent<X>> {
+        self.agents.values()
+    }
+
+    /// All agents by ascending number, to keep something beside them.
+    pub(crate) fn agents_mut(&mut self) -> impl ExactSizeIterator<Item = &mut Agent<X>> {
+        self.agents.values_mut()
+    }
+
+    /// The agent with that number.
+    pub fn agent(&self, id: AgentId) -> Option<&Agent<X>> {
+        self.agents.get(&id)
+    }
+
+    /// The agent with that number, to keep something beside it.
+    pub(crate) fn agent_mut(&mut self, id: AgentId) -> Option<&mut Agent<X>> {
+        self.agents.get_mut(&id)
+    }
+
+    /// All eggs by ascending number.
+    pub fn eggs(&self) -> impl ExactSizeIterator<Item = &EggState> {
+        self.eggs.values()
+    }
+
+    /// The egg with that number.
+    pub fn egg(&self, id: EggId) -> Option<&EggState> {
+        self.eggs.get(&id)
+    }
+
+    /// Elevations in the order they began.
+    pub fn rituals(&self) -> &[Ritual] {
+        &self.rituals
+    }
+
+    /// The team that won, once one has.
+    pub fn winner(&self) -> Option<TeamId> {
+        self.winner
+    }
+
+    /// Takes a piece of a snapshot other than ground.
+    ///
+    /// # Errors
+    /// If anything in it cannot be.
+    pub fn load(&mut self, part: SnapshotPart) -> Result<(), WorldError> {
+        match part {
+            SnapshotPart::Ground { .. } => {}
+            SnapshotPart::Agents(agents) => {
+                for agent in agents {
+                    self.add_agent(agent)?;
+                }
+            }
+            SnapshotPart::Eggs(eggs) => {
+                for egg in eggs {
+                    self.add_egg(egg)?;
+                }
+            }
+            SnapshotPart::Rituals(rituals) => {
+                for ritual in rituals {
+                    self.begin_ritual(ritual)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies one change, and answers the tile whose ground it tells, by its place, with what now lies there.
+    ///
+    /// # Errors
+    /// If anything in it cannot be. The world may then be half changed and is of no further use.
+    pub fn apply(&mut self, at: GameTime, change: &Change) -> Result<Option<(usize, Counts)>, WorldError> {
+        match *change {
+            Change::Joined {
+                agent,
+                egg,
+                food_ends,
+            } => {
+                self.take_egg(egg)?;
+                self.add_agent(AgentState {
+                    view: agent,
+                    action: None,
+                    food_ends,
+                })?;
+            }
+            Change::Died { agent } | Change::Left { agent } => self.remove_agent(agent)?,
+            Change::ActionStarted {
+                agent,
+                kind,
+                start,
+                end,
+            } => {
+                let action = checked_action(kind, start, end)?;
+                self.known(agent)?.action = Some(action);
+            }
+            Change::Moved {
+                agent,
+                tile,
+                facing,
+                forced,
+            } => {
+                self.check_tile(tile)?;
+                let agent = self.known(agent)?;
+                agent.view.tile = tile;
+                agent.view.facing = facing;
+                // A push does not end what its victim does; its own step or turn does.
+                if !forced {
+                    agent
+                        .action
+                        .take_if(|action| action.is_motion() && action.end <= at);
+                }
+            }
+            Change::Carried {
+                agent,
+                inventory,
+                ground,
+                ..
+            } => {
+                let agent = self.known(agent)?;
+                agent.view.inventory = inventory;
+                let tile = agent.view.tile;
+                return Ok(Some((self.size.index_of(tile), ground)));
+            }
+            Change::Inventory {
+                agent,
+                inventory,
+                food_ends,
+            } => {
+                let agent = self.known(agent)?;
+                agent.view.inventory = inventory;
+                agent.food_ends = food_ends;
+            }
+            Change::Said { agent, .. } | Change::Ejected { agent } => {
+                self.known(agent)?;
+            }
+            Change::EggLaid { egg, .. } => self.add_egg(egg)?,
+            Change::EggDestroyed { egg } => self.take_egg(egg)?,
+            Change::RitualStarted(ref ritual) => self.begin_ritual(ritual.clone())?,
+            Change::RitualEnded {
+                tile,
+                level,
+                ref participants,
+                ..
+            } => self.end_ritual(tile, level, participants)?,
+            Change::LevelChanged { agent, level } => self.known(agent)?.view.level = level,
+            Change::Ground { tile, ground } => {
+                self.check_tile(tile)?;
+                return Ok(Some((self.size.index_of(tile), ground)));
+            }
+            Change::Won { team } => {
+                self.check_team(team)?;
+                self.winner = Some(team);
+            }
+        }
+        Ok(None)
+    }
+
+    fn known(&mut self, id: AgentId) -> Result<&mut Agent<X>, WorldError> {
+        self.agents.get_mut(&id).ok_or(WorldError::UnknownAgent(id))
+    }
+
+    fn check_tile(&self, tile: Tile) -> Result<(), WorldError> {
+        match self.size.contains(tile) {
+            true => Ok(()),
+            false => Err(WorldError::OffMap(tile)),
+        }
+    }
+
+    fn check_team(&self, team: TeamId) -> Result<(), WorldError> {
+        match usize::from(team.0) < self.teams {
+            true => Ok(()),
+            false => Err(WorldError::UnknownTeam(team)),
+        }
+    }
+
+    fn add_agent(&mut self, agent: AgentState) -> Result<(), WorldError> {
+        self.check_tile(agent.view.tile)?;
+        self.check_team(agent.view.team)?;
+        let action = agent
+            .action
+            .map(|(kind, start, end)| checked_action(kind, start, end))
+            .transpose()?;
+        let id = agent.view.id;
+        if self.agents.contains_key(&id) {
+            return Err(WorldError::AgentTwice(id));
+        }
+        check_room(self.agents.len(), AGENTS_MAX, "agents")?;
+        let agent = Agent {
+            view: agent.view,
+            action,
+            food_ends: agent.food_ends,
+            held_by: None,
+            extra: X::default(),
+        };
+        self.agents.insert(id, agent);
+        Ok(())
+    }
+
+    fn remove_agent(&mut self, id: AgentId) -> Result<(), WorldError> {
+        let agent = self.agents.remove(&id).ok_or(WorldError::UnknownAgent(id))?;
+        let ritual = agent
+            .held_by
+            .and_then(|serial| self.rituals.iter_mut().find(|ritual| ritual.serial == serial));
+        if let Some(ritual) = ritual {
+            ritual.state.participants.retain(|participant| *participant != id);
+        }
+        Ok(())
+    }
+
+    fn add_egg(&mut self, egg: EggState) -> Result<(), WorldError> {
+        self.check_tile(egg.tile)?;
+        self.check_team(egg.team)?;
+        if self.eggs.contains_key(&egg.egg) {
+            return Err(WorldError::EggTwice(egg.egg));
+        }
+        check_room(self.eggs.len(), EGGS_MAX, "eggs")?;
+        self.eggs.insert(egg.egg, egg);
+        Ok(())
+    }
+
+    fn take_egg(&mut self, id: EggId) -> Result<(), WorldError> {
+        match self.eggs.remove(&id) {
+            Some(_) => Ok(()),
+            None => Err(WorldError::UnknownEgg(id)),
+        }
+    }
+
+    fn begin_ritual(&mut self, ritual: RitualState) -> Result<(), WorldError> {
+        self.check_tile(ritual.tile)?;
+        if ritual.end < ritual.start {
+            return Err(WorldError::EndsBeforeStart);
+        }
+        check_room(self.rituals.len(), RITUALS_MAX, "elevations")?;
+        let serial = self.rituals_begun;
+        for &participant in &ritual.participants {
+            let agent = self.known(participant)?;
+            if agent.held_by.replace(serial).is_some() {
+                return Err(WorldError::HeldTwice(participant));
+            }
+        }
+        self.rituals_begun += 1;
+        self.rituals.push(Ritual {
+            serial,
+            state: ritual,
+        });
+        Ok(())
+    }
+
+    /// Several elevations may be under way on one tile; it is the one that holds those named, or else, when
+    /// nobody is left to be named, the oldest of that level that holds nobody.
+    fn end_ritual(&mut self, tile: Tile, level: Level, participants: &[AgentId]) -> Result<(), WorldError> {
+        let held_by = match participants.first() {
+            Some(&first) => self.known(first)?.held_by,
+            None => None,
+        };
+        let place = self.rituals.iter().position(|ritual| {
+            let is_it = match participants.is_empty() {
+                true => ritual.state.participants.is_empty(),
+                false => held_by == Some(ritual.serial),
+            };
+            is_it && ritual.state.tile == tile && ritual.state.level == level
+        });
+        let ritual = self.rituals.remove(place.ok_or(WorldError::UnknownRitual(tile))?);
+        for participant in &ritual.state.participants {
+            if let Some(agent) = self.agents.get_mut(participant) {
+                agent.held_by = None;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Action {
+    /// Whether the agent is on its way while it does this.
+    pub fn is_motion(&self) -> bool {
+        matches!(
+            self.kind,
+            CommandKind::Forward | CommandKind::Left | CommandKind::Right
+        )
+    }
+}
+
+fn checked_action(kind: CommandKind, start: GameTime, end: GameTime) -> Result<Action, WorldError> {
+    match start <= end {
+        true => Ok(Action { kind, start, end }),
+        false => Err(WorldError::EndsBeforeStart),
+    }
+}
+
+fn check_room(held: usize, max: usize, what: &'static str) -> Result<(), WorldError> {
+    match held < max {
+        true => Ok(()),
+        false => Err(WorldError::TooMany { what, max }),
+    }
+}
