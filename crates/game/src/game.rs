@@ -10,9 +10,9 @@
 mod operator;
 mod turns;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-use trantor_model::{AgentId, TeamId};
+use trantor_model::{AgentId, EggId, TeamId};
 use trantor_time::{GameTime, TimerId};
 
 use crate::agenda::{Agenda, Due, Fired, Moment};
@@ -33,6 +33,8 @@ pub struct Game {
     now: GameTime,
     steps: u64,
     events: VecDeque<GameEvent>,
+    /// The deadlines of the eggs that cannot be hatched yet.
+    hatch_timers: BTreeMap<EggId, TimerId>,
     /// The deadline of the refill; it exists only while a refill would change something.
     refill_timer: Option<TimerId>,
     /// The last round of the refill's grid that was used.
@@ -60,6 +62,7 @@ impl Game {
             now: GameTime::ZERO,
             steps: 0,
             events,
+            hatch_timers: BTreeMap::new(),
             refill_timer: None,
             refilled_at: None,
         };
@@ -112,7 +115,7 @@ impl Game {
         match taken.item {
             Due::Action(agent) => self.finish_action(agent),
             Due::Ritual(ritual) => self.finish_ritual(ritual),
-            Due::Hatch(egg) => hatching::mature(&mut self.world, egg, &mut self.events),
+            Due::Hatch(egg) => self.mature(egg),
             Due::Hunger(agent) => self.hunger(agent),
             Due::Refill => self.refill(),
             Due::Start(agent) => self.start_due(agent),
@@ -233,6 +236,11 @@ impl Game {
         }
     }
 
+    fn mature(&mut self, egg: EggId) {
+        self.hatch_timers.remove(&egg);
+        hatching::mature(&mut self.world, egg, &mut self.events);
+    }
+
     fn refill(&mut self) {
         self.refill_timer = None;
         self.refilled_at = Some(self.now);
@@ -253,7 +261,15 @@ impl Game {
             Effect::Done => {}
             Effect::GroundTaken => self.arm_refill(),
             Effect::Unripe(egg, matures) => {
-                self.schedule(matures, Due::Hatch(egg));
+                let timer = self.schedule(matures, Due::Hatch(egg));
+                self.hatch_timers.insert(egg, timer);
+            }
+            Effect::Broken(eggs) => {
+                for egg in eggs {
+                    if let Some(timer) = self.hatch_timers.remove(&egg) {
+                        self.agenda.cancel(timer);
+                    }
+                }
             }
         }
     }
@@ -268,6 +284,7 @@ impl Game {
     /// Nothing more will happen by itself: forgets every deadline and every command.
     fn end(&mut self) {
         self.agenda.clear();
+        self.hatch_timers.clear();
         self.refill_timer = None;
         self.world.rituals.clear();
         for agent in self.world.agents.iter_mut() {

@@ -57,7 +57,8 @@ impl Game {
                 Command::Incantation => self.start_ritual(id, end),
                 _ if end == self.now => {
                     let now = self.now;
-                    action::apply(&mut self.world, id, &command, now, &mut self.events);
+                    let effect = action::apply(&mut self.world, id, &command, now, &mut self.events);
+                    self.follow_up(effect);
                     false
                 }
                 _ => {

@@ -12,7 +12,8 @@ use crate::rules::world::World;
 use crate::rules::{Events, broadcast, carry, eject, hatching, hunger, look, movement, reply, reply_done};
 
 /// What an action leaves for others to see to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "somebody has to see to it"]
 pub(crate) enum Effect {
     /// Nothing.
     Done,
@@ -20,6 +21,8 @@ pub(crate) enum Effect {
     GroundTaken,
     /// There is an egg that matures later.
     Unripe(EggId, GameTime),
+    /// These eggs are broken, and will not mature.
+    Broken(Vec<EggId>),
 }
 
 /// Carries out `command` for `id` at `now`, and answers the agent.
@@ -55,7 +58,7 @@ pub(crate) fn apply(
             reply(events, id, Reply::ConnectNbr(places));
         }
         Command::Fork => return fork(world, id, now, events),
-        Command::Eject => eject::eject(world, id, events),
+        Command::Eject => return Effect::Broken(eject::eject(world, id, events)),
         Command::Take(resource) => {
             carry::take(world, id, *resource, events);
             return Effect::GroundTaken;

@@ -64,3 +64,74 @@ fn sector(ahead: i32, left: i32) -> u8 {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Direction::{East, North, South, West};
+
+    #[test]
+    fn the_fifteen_examples() {
+        let examples = [
+            ((10, 10), (5, 5), North, (5, 5), 0),
+            ((10, 10), (5, 5), North, (5, 2), 1),
+            ((10, 10), (5, 5), South, (5, 2), 5),
+            ((10, 10), (5, 5), East, (5, 2), 3),
+            ((10, 10), (5, 5), North, (8, 5), 7),
+            ((10, 10), (5, 5), North, (7, 3), 8),
+            ((10, 10), (5, 5), North, (4, 1), 1),
+            ((10, 10), (5, 5), West, (6, 4), 6),
+            ((10, 10), (1, 1), North, (9, 9), 2),
+            ((10, 10), (0, 0), West, (9, 9), 8),
+            ((10, 10), (9, 4), East, (0, 4), 1),
+            ((20, 10), (0, 0), North, (19, 0), 3),
+            ((20, 10), (0, 0), North, (10, 0), 7),
+            ((20, 10), (0, 0), North, (0, 5), 5),
+            ((10, 11), (5, 2), East, (2, 9), 4),
+        ];
+        for ((width, height), hearer, facing, source, expected) in examples {
+            let size = MapSize::new(width, height).unwrap();
+            let tile = |(x, y)| Tile { x, y };
+            let direction = arrival(size, tile(hearer), facing, tile(source));
+            assert_eq!(
+                direction, expected,
+                "{width} x {height}, {hearer:?} facing {facing:?}, {source:?}"
+            );
+        }
+    }
+
+    /// Every vector on a map as large as they come in play, against the angle itself.
+    #[test]
+    fn sectors_are_those_of_the_angle() {
+        for ahead in -50..=50i32 {
+            for left in -50..=50i32 {
+                let degrees = f64::from(left).atan2(f64::from(ahead)).to_degrees();
+                let expected = match (ahead, left) {
+                    (0, 0) => 0,
+                    _ => ((degrees / 45.0).round() as i32).rem_euclid(8) + 1,
+                };
+                assert_eq!(
+                    i32::from(sector(ahead, left)),
+                    expected,
+                    "{ahead} ahead, {left} to the left"
+                );
+            }
+        }
+    }
+
+    /// Turning right makes every sound come from a quarter further left.
+    #[test]
+    fn turning_turns_what_is_heard() {
+        let size = MapSize::new(13, 9).unwrap();
+        let hearer = Tile { x: 3, y: 7 };
+        for index in 0..size.area() {
+            let source = size.tile_at(index);
+            for facing in Direction::ALL {
+                let before = arrival(size, hearer, facing, source);
+                let after = arrival(size, hearer, facing.turned(trantor_model::Turn::Right), source);
+                let expected = if before == 0 { 0 } else { (before - 1 + 2) % 8 + 1 };
+                assert_eq!(after, expected);
+            }
+        }
+    }
+}

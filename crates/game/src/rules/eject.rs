@@ -1,6 +1,6 @@
 //! Eject: pushing everybody else off a tile, and breaking the eggs on it.
 
-use trantor_model::{AgentId, Direction};
+use trantor_model::{AgentId, Direction, EggId};
 
 use crate::event::{GameEvent, MoveKind};
 use crate::rules::world::World;
@@ -10,8 +10,8 @@ use crate::rules::{Events, hatching, movement, reply_done};
 /// goes on, and a ritual that holds them still does.
 ///
 /// It succeeds if anybody was moved or any egg broken. Where eggs are left alone it always succeeds: that is
-/// how the reference server answers in that mode.
-pub(crate) fn eject(world: &mut World, id: AgentId, events: &mut Events) {
+/// how the reference server answers in that mode. Gives the eggs that are broken.
+pub(crate) fn eject(world: &mut World, id: AgentId, events: &mut Events) -> Vec<EggId> {
     let (tile, direction) = (world.agents[id].tile, world.agents[id].facing);
     let target = world.size.step(tile, direction);
     let others = world.tile(tile).agents.iter().copied();
@@ -37,6 +37,7 @@ pub(crate) fn eject(world: &mut World, id: AgentId, events: &mut Events) {
         events.push_back(GameEvent::Ejected { agent: id });
     }
     reply_done(events, id, done);
+    eggs
 }
 
 /// From where one facing `facing` was pushed in direction `push`: 1 from ahead, 3 from the left, 5 from
@@ -44,4 +45,24 @@ pub(crate) fn eject(world: &mut World, id: AgentId, events: &mut Events) {
 fn pushed_from(push: Direction, facing: Direction) -> u8 {
     let quarter_turns_left = (facing.number() + 4 - push.reversed().number()) % 4;
     1 + 2 * quarter_turns_left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows: where the pusher faces; columns: where the victim faces; north, east, south, west.
+    #[test]
+    fn the_sixteen_cells() {
+        let cells = [[5, 7, 1, 3], [3, 5, 7, 1], [1, 3, 5, 7], [7, 1, 3, 5]];
+        for (push, row) in Direction::ALL.into_iter().zip(cells) {
+            for (facing, expected) in Direction::ALL.into_iter().zip(row) {
+                assert_eq!(
+                    pushed_from(push, facing),
+                    expected,
+                    "pushed {push:?}, facing {facing:?}"
+                );
+            }
+        }
+    }
 }

@@ -51,3 +51,123 @@ fn cone(size: MapSize, from: Tile, facing: Direction, level: u8) -> impl Iterato
 fn count<T>(list: &[T]) -> u32 {
     u32::try_from(list.len()).expect("agents and eggs are numbered with 32 bits")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows 0 to 2 as the reference server lists them.
+    #[test]
+    fn the_first_rows_are_those_of_the_reference() {
+        let expected = [
+            (
+                Direction::North,
+                [
+                    (0, 0),
+                    (-1, -1),
+                    (0, -1),
+                    (1, -1),
+                    (-2, -2),
+                    (-1, -2),
+                    (0, -2),
+                    (1, -2),
+                    (2, -2),
+                ],
+            ),
+            (
+                Direction::East,
+                [
+                    (0, 0),
+                    (1, -1),
+                    (1, 0),
+                    (1, 1),
+                    (2, -2),
+                    (2, -1),
+                    (2, 0),
+                    (2, 1),
+                    (2, 2),
+                ],
+            ),
+            (
+                Direction::South,
+                [
+                    (0, 0),
+                    (1, 1),
+                    (0, 1),
+                    (-1, 1),
+                    (2, 2),
+                    (1, 2),
+                    (0, 2),
+                    (-1, 2),
+                    (-2, 2),
+                ],
+            ),
+            (
+                Direction::West,
+                [
+                    (0, 0),
+                    (-1, 1),
+                    (-1, 0),
+                    (-1, -1),
+                    (-2, 2),
+                    (-2, 1),
+                    (-2, 0),
+                    (-2, -1),
+                    (-2, -2),
+                ],
+            ),
+        ];
+        let size = MapSize::new(20, 20).unwrap();
+        let from = Tile { x: 10, y: 10 };
+        for (facing, offsets) in expected {
+            let tiles: Vec<Tile> = cone(size, from, facing, 2).collect();
+            let expected: Vec<Tile> = offsets
+                .iter()
+                .map(|&(dx, dy)| size.offset(from, dx, dy))
+                .collect();
+            assert_eq!(tiles, expected, "{facing:?}");
+        }
+    }
+
+    /// Entry `n` in sight of one facing north, found without rows: it lies in row ⌊√n⌋, and the rows before it
+    /// have ⌊√n⌋² entries. The other directions are that turned a quarter at a time.
+    fn entry(size: MapSize, from: Tile, facing: Direction, n: u32) -> Tile {
+        let row = n.isqrt() as i32;
+        let (mut dx, mut dy) = (n as i32 - row * row - row, -row);
+        for _ in 1..facing.number() {
+            (dx, dy) = (-dy, dx);
+        }
+        let wrap =
+            |from: u16, by: i32, side: u16| (i32::from(from) + by + 100 * i32::from(side)) % i32::from(side);
+        Tile {
+            x: wrap(from.x, dx, size.width()) as u16,
+            y: wrap(from.y, dy, size.height()) as u16,
+        }
+    }
+
+    /// All levels and directions, on maps wider and narrower than the cone, from a corner and from inside.
+    #[test]
+    fn cones_agree_with_an_independent_formula() {
+        for (width, height) in [(30, 30), (17, 17), (10, 13), (5, 4), (1, 1)] {
+            let size = MapSize::new(width, height).unwrap();
+            for from in [
+                Tile { x: 0, y: 0 },
+                size.tile_at(size.area() / 2),
+                size.tile_at(size.area() - 1),
+            ] {
+                for facing in Direction::ALL {
+                    for level in 1..=8u8 {
+                        let tiles: Vec<Tile> = cone(size, from, facing, level).collect();
+                        let entries = (u32::from(level) + 1).pow(2);
+                        let expected: Vec<Tile> =
+                            (0..entries).map(|n| entry(size, from, facing, n)).collect();
+                        assert_eq!(
+                            tiles, expected,
+                            "level {level} facing {facing:?} on {width} x {height}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}

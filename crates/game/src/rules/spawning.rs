@@ -94,3 +94,62 @@ impl Dealer {
         self.order[self.dealt as usize - 1]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chance::Purpose;
+
+    fn targets(width: u32, height: u32) -> [u64; 7] {
+        let size = MapSize::new(width, height).unwrap();
+        Resource::ALL.map(|resource| target(size, resource))
+    }
+
+    #[test]
+    fn r_000_45_targets_follow_from_the_size_and_are_at_least_one() {
+        assert_eq!(targets(10, 10), [50, 30, 15, 10, 10, 8, 5]);
+        assert_eq!(targets(17, 13), [110, 66, 33, 22, 22, 17, 11]);
+        assert_eq!(targets(10, 13), [65, 39, 19, 13, 13, 10, 6]);
+        assert_eq!(targets(1, 1), [1; 7]);
+        assert_eq!(
+            targets(1_000, 1_000),
+            [500_000, 300_000, 150_000, 100_000, 100_000, 80_000, 50_000]
+        );
+    }
+
+    /// Each round deals every tile once, and no two rounds alike.
+    #[test]
+    fn r_000_45_tiles_are_dealt_evenly() {
+        let size = MapSize::new(7, 5).unwrap();
+        let mut dealer = Dealer::new(size, Chance::new(3, Purpose::Refill));
+        let rounds: Vec<Vec<u32>> = (0..20)
+            .map(|_| (0..35).map(|_| dealer.deal()).collect())
+            .collect();
+        for (index, round) in rounds.iter().enumerate() {
+            let mut sorted = round.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, (0..35).collect::<Vec<u32>>());
+            assert!(!rounds[..index].contains(round));
+        }
+    }
+
+    #[test]
+    fn r_000_44_rounds_are_every_twenty_units_from_the_beginning() {
+        let at = |nanounits: i128| GameTime::from_nanounits(nanounits);
+        let units = GameTime::from_units;
+        assert_eq!(next_round(units(0), None), units(0));
+        assert_eq!(next_round(at(1), None), units(20));
+        assert_eq!(
+            next_round(units(20), None),
+            units(20),
+            "what ends at a round is part of it"
+        );
+        assert_eq!(
+            next_round(units(20), Some(units(20))),
+            units(40),
+            "but no round is held twice"
+        );
+        assert_eq!(next_round(at(20_000_000_001), Some(units(20))), units(40));
+        assert_eq!(next_round(units(59), Some(units(20))), units(60));
+    }
+}

@@ -1,0 +1,303 @@
+//! Random games: whatever comes in, the invariants hold (`Game::check` runs after every step), every command
+//! is answered once and in order, and the events alone make a copy of the world.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use trantor_game::{AdminAction, Game, GameConfig, GameEvent, GameInput, Handled, LeaveCause, Reply, Rules};
+use trantor_model::{
+    AgentId, Command, CommandKind, Counts, Direction, Level, MapSize, Resource, TeamId, Tile, Turn,
+};
+use trantor_time::{GameSpan, GameTime};
+
+use crate::mirror::Mirror;
+
+/// One thing done to a game. Agents and tiles are meant modulo how many there are.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    Join(u16),
+    Leave(u32),
+    Command(u32, Command),
+    /// Nanounits pass.
+    Wait(i64),
+    /// Deadlines are carried out, however far they are.
+    Fire(u8),
+    Teleport(u32, u16, u16),
+    SetLevel(u32, u8),
+    SetFood(u32, u32),
+    SetGround(u16, u16, u32),
+    Kill(u32),
+    LayEgg(u16, u16, u16),
+    Switch(bool, bool),
+}
+
+fn command() -> impl Strategy<Value = Command> {
+    prop_oneof![
+        3 => Just(Command::Forward),
+        1 => Just(Command::Turn(Turn::Right)),
+        1 => Just(Command::Turn(Turn::Left)),
+        1 => Just(Command::Look),
+        1 => Just(Command::Inventory),
+        1 => Just(Command::Broadcast(b"hello there".as_slice().into())),
+        1 => Just(Command::ConnectNbr),
+        2 => Just(Command::Fork),
+        2 => Just(Command::Eject),
+        3 => (0..7usize).prop_map(|index| Command::Take(Resource::ALL[index])),
+        2 => (0..7usize).prop_map(|index| Command::Set(Resource::ALL[index])),
+        4 => Just(Command::Incantation),
+        1 => Just(Command::Refused(None)),
+        1 => (0..12usize).prop_map(|index| Command::Refused(Some(CommandKind::ALL[index]))),
+    ]
+}
+
+/// Few tiles, so that agents meet; waits of whole units, so that deadlines fall together, and of fractions.
+fn step() -> impl Strategy<Value = Step> {
+    let agent = || 0..6u32;
+    prop_oneof![
+        3 => (0..3u16).prop_map(Step::Join),
+        1 => agent().prop_map(Step::Leave),
+        20 => (agent(), command()).prop_map(|(agent, command)| Step::Command(agent, command)),
+        4 => (0..12i64).prop_map(|units| Step::Wait(units * 1_000_000_000)),
+        2 => (0..300_000_000_000i64).prop_map(Step::Wait),
+        4 => (1..8u8).prop_map(Step::Fire),
+        2 => (agent(), 0..3u16, 0..2u16).prop_map(|(agent, x, y)| Step::Teleport(agent, x, y)),
+        1 => (agent(), 1..=8u8).prop_map(|(agent, level)| Step::SetLevel(agent, level)),
+        1 => (agent(), 0..3u32).prop_map(|(agent, count)| Step::SetFood(agent, count)),
+        2 => (0..3u16, 0..2u16, 0..4u32).prop_map(|(x, y, count)| Step::SetGround(x, y, count)),
+        1 => agent().prop_map(Step::Kill),
+        1 => (0..3u16, 0..3u16, 0..2u16).prop_map(|(team, x, y)| Step::LayEgg(team, x, y)),
+        1 => (any::<bool>(), any::<bool>()).prop_map(|(hunger, on)| Step::Switch(hunger, on)),
+    ]
+}
+
+prop_compose! {
+    pub(crate) fn any_rules()(
+        eject_eggs: bool,
+        egg_hatch_units in prop_oneof![Just(0), Just(5), Just(600)],
+        respawn_places: bool,
+        eggs_in_sight: bool,
+        lock_step: bool,
+    ) -> Rules {
+        Rules { eject_eggs, egg_hatch_units, respawn_places, eggs_in_sight, lock_step }
+    }
+}
+
+prop_compose! {
+    pub(crate) fn any_config()(rules in any_rules(), seed: u64, places_per_team in 1..4u32) -> GameConfig {
+        GameConfig {
+            size: MapSize::new(3, 2).expect("it is a map"),
+            teams: vec!["a".to_owned(), "b".to_owned()],
+            places_per_team,
+            seed,
+            rules,
+        }
+    }
+}
+
+pub(crate) fn any_steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
+    prop::collection::vec(step(), 0..most)
+}
+
+/// The input that a step stands for in that game; `None` if it is no input, or if there is nobody it could mean.
+pub(crate) fn input_of(step: &Step, game: &Game) -> Option<GameInput> {
+    let living: Vec<AgentId> = game.world().agents().map(|agent| agent.id()).collect();
+    let agent = |index: u32| living.get(index as usize % living.len().max(1)).copied();
+    let admin = |action| Some(GameInput::Admin(action));
+    let tile = |x, y| Tile { x, y };
+    match *step {
+        Step::Join(team) => Some(GameInput::Join { team: TeamId(team) }),
+        Step::Leave(index) => Some(GameInput::Leave {
+            agent: agent(index)?,
+            cause: LeaveCause::Disconnected,
+        }),
+        Step::Command(index, ref command) => Some(GameInput::Command {
+            agent: agent(index)?,
+            command: command.clone(),
+        }),
+        Step::Teleport(index, x, y) => {
+            let facing = Some(Direction::ALL[usize::from(x + y)]);
+            admin(AdminAction::Teleport {
+                agent: agent(index)?,
+                tile: tile(x, y),
+                facing,
+            })
+        }
+        Step::SetLevel(index, level) => {
+            let level = Level::new(level).expect("steps name levels");
+            admin(AdminAction::SetLevel {
+                agent: agent(index)?,
+                level,
+            })
+        }
+        Step::SetFood(index, count) => admin(AdminAction::SetInventory {
+            agent: agent(index)?,
+            resource: Resource::Food,
+            count,
+        }),
+        Step::SetGround(x, y, count) => admin(AdminAction::SetGround {
+            tile: tile(x, y),
+            ground: Counts([count; 7]),
+        }),
+        Step::Kill(index) => admin(AdminAction::Kill { agent: agent(index)? }),
+        Step::LayEgg(team, x, y) => admin(AdminAction::LayEgg {
+            team: TeamId(team),
+            tile: tile(x, y),
+        }),
+        Step::Switch(true, enabled) => admin(AdminAction::SetHunger { enabled }),
+        Step::Switch(false, enabled) => admin(AdminAction::SetRefill { enabled }),
+        Step::Wait(_) | Step::Fire(_) => None,
+    }
+}
+
+/// A game that is watched by a mirror and by a count of answers owed.
+struct Watched {
+    game: Game,
+    mirror: Mirror,
+    owed: BTreeMap<AgentId, usize>,
+    /// Who is held by a ritual and has not had its last line, and until when.
+    held: BTreeMap<AgentId, GameTime>,
+    /// Those of them who asked for it.
+    askers: BTreeSet<AgentId>,
+}
+
+impl Watched {
+    fn new(config: GameConfig) -> Self {
+        let game = Game::new(config);
+        let mirror = Mirror::of(game.world());
+        Self {
+            game,
+            mirror,
+            owed: BTreeMap::new(),
+            held: BTreeMap::new(),
+            askers: BTreeSet::new(),
+        }
+    }
+
+    fn take(&mut self, step: &Step) {
+        match *step {
+            Step::Wait(nanounits) => {
+                let until = self.game.now() + GameSpan::from_nanounits(i128::from(nanounits));
+                while self.game.fire_next(until).is_some() {
+                    self.watch();
+                }
+                self.game.advance_to(until);
+            }
+            Step::Fire(count) => {
+                for _ in 0..count {
+                    let Some(next) = self.game.next_deadline() else {
+                        break;
+                    };
+                    assert_eq!(self.game.fire_next(next).map(|fired| fired.at), Some(next));
+                    self.watch();
+                }
+            }
+            _ => {
+                let Some(input) = input_of(step, &self.game) else {
+                    return;
+                };
+                let handled = self.game.handle(input.clone(), self.game.now());
+                if let (GameInput::Command { agent, .. }, Handled::Done) = (&input, handled) {
+                    *self.owed.entry(*agent).or_default() += 1;
+                }
+                self.watch();
+            }
+        }
+    }
+
+    fn watch(&mut self) {
+        while let Some(event) = self.game.poll_event() {
+            self.mirror.apply(&event);
+            self.count(&event);
+        }
+        self.mirror.assert_is(self.game.world());
+        if self.game.winner().is_none() {
+            for agent in self.game.world().agents() {
+                let owed = self.owed.get(&agent.id()).copied().unwrap_or(0);
+                assert_eq!(
+                    owed,
+                    agent.outstanding(),
+                    "{:?} is owed an answer to each command",
+                    agent.id()
+                );
+            }
+        }
+    }
+
+    /// Every reply settles the oldest open command, but for the lines of a ritual: of those, only the last one
+    /// settles anything, and only for the agent that asked for it.
+    fn count(&mut self, event: &GameEvent) {
+        match event {
+            GameEvent::RitualStarted {
+                participants, end, ..
+            } => {
+                self.askers.insert(participants[0]);
+                self.held.extend(participants.iter().map(|agent| (*agent, *end)));
+            }
+            GameEvent::Reply {
+                reply: Reply::ElevationUnderway,
+                ..
+            } => {}
+            GameEvent::Reply { agent, .. } => {
+                // The first line after the end of a ritual that holds the agent is the ritual's.
+                let is_rituals = self
+                    .held
+                    .remove(agent)
+                    .inspect(|end| assert_eq!(*end, self.game.now()))
+                    .is_some();
+                if !is_rituals || self.askers.remove(agent) {
+                    *self.owed.entry(*agent).or_default() -= 1;
+                }
+            }
+            GameEvent::Died { agent } | GameEvent::Left { agent, .. } => {
+                self.owed.remove(agent);
+                self.held.remove(agent);
+                self.askers.remove(agent);
+            }
+            _ => {}
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn r_000_48_any_game_keeps_its_invariants_and_can_be_mirrored(config in any_config(), steps in any_steps(120)) {
+        let mut watched = Watched::new(config);
+        for step in &steps {
+            watched.take(step);
+        }
+    }
+
+    /// The same inputs at the same moments, and a clone halfway: the same events (R-000-50).
+    #[test]
+    fn r_000_50_the_same_inputs_give_the_same_events(config in any_config(), steps in any_steps(120)) {
+        let run = |mut game: Game, steps: &[Step]| {
+            let mut told = Vec::new();
+            for step in steps {
+                match *step {
+                    Step::Wait(nanounits) => {
+                        let until = game.now() + GameSpan::from_nanounits(i128::from(nanounits));
+                        while game.fire_next(until).is_some() {}
+                        game.advance_to(until);
+                    }
+                    Step::Fire(count) => {
+                        for _ in 0..count {
+                            game.fire_next(game.next_deadline().unwrap_or(GameTime::ZERO));
+                        }
+                    }
+                    _ => if let Some(input) = input_of(step, &game) {
+                        let _ = game.handle(input, game.now());
+                    }
+                }
+                told.extend(std::iter::from_fn(|| game.poll_event()));
+            }
+            (told, game)
+        };
+        let (first, last) = steps.split_at(steps.len() / 2);
+        let (told, _) = run(Game::new(config.clone()), &steps);
+        let (mut told_in_parts, halfway) = run(Game::new(config), first);
+        told_in_parts.extend(run(halfway.clone(), last).0);
+        prop_assert_eq!(told, told_in_parts);
+    }
+}
