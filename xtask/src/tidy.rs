@@ -60,6 +60,10 @@ const ARROWS: &[(&str, &[&str])] = &[
             "trantor-time",
         ],
     ),
+    (
+        "trantor-bench",
+        &["trantor-server", "trantor-runtime", "trantor-time"],
+    ),
     ("xtask", &[]),
 ];
 
