@@ -8,6 +8,7 @@ pub mod inbox;
 pub mod jobs;
 pub mod life;
 pub mod listeners;
+pub mod metrics;
 pub mod posts;
 pub mod publish;
 pub mod real_clock;

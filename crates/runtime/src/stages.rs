@@ -307,6 +307,11 @@ impl PassReport<'_> {
         self.duration
     }
 
+    /// Every stage with what it spent in this pass, in declared order.
+    pub fn uses(&self) -> impl Iterator<Item = (StageSpec, StageUse)> + '_ {
+        self.stages.uses()
+    }
+
     /// Whether it reached the limit from which passes are to be logged.
     pub fn is_long(&self) -> bool {
         self.duration >= self.stages.long_pass

@@ -1,0 +1,250 @@
+//! What every loop has to tell of itself (R-003-58 to R-003-62).
+
+use trantor_time::{RealSpan, RealTime};
+
+use crate::stages::{PassReport, StageSpec};
+
+use super::collector::Source;
+use super::{Counter, Gauge, Meter, MeterBuilder, Reader, Sample, Spread, Value};
+
+/// The counts of one loop's passes; a program may declare its own beside them.
+#[derive(Debug)]
+pub struct LoopMeter {
+    meter: Meter,
+    passes: Counter,
+    work: Counter,
+    work_per_pass: Gauge,
+    duration: Spread,
+    busy: Counter,
+    sleeps: Counter,
+    lateness: Spread,
+    /// By stage: its items and its time.
+    stages: Vec<(Counter, Counter)>,
+}
+
+/// Reads a [`LoopMeter`] from any thread, and adds what only the reader knows: how much time has passed (R-003-60).
+#[derive(Clone, Debug)]
+pub struct LoopReader {
+    prefix: &'static str,
+    reader: Reader,
+    started: RealTime,
+}
+
+impl LoopMeter {
+    /// Declares the metrics of a loop with these stages in `declare`, under names that begin with `prefix`, and builds it.
+    ///
+    /// `started` is when the loop's uptime begins.
+    pub fn build(
+        mut declare: MeterBuilder,
+        prefix: &'static str,
+        stages: impl IntoIterator<Item = StageSpec>,
+        started: RealTime,
+    ) -> (Self, LoopReader) {
+        let name = |rest: &str| format!("{prefix}.{rest}");
+        let passes = declare.counter(name("passes_count"));
+        // The traditional word for the passes of a service loop; ticks are something else here (R-X-26).
+        declare.alias(passes, name("tick_count"));
+        let work = declare.counter(name("work_count"));
+        let work_per_pass = declare.gauge(name("pass.work_average_count"));
+        let duration = declare.distribution(name("pass.duration_ns"));
+        let busy = declare.counter(name("busy_ns"));
+        let sleeps = declare.counter(name("idle_sleeps_count"));
+        let lateness = declare.distribution(name("wake.lateness_ns"));
+        let stages = stages
+            .into_iter()
+            .map(|stage| {
+                let stage_name = stage.name.replace(' ', "_");
+                let items = declare.counter(name(&format!("stage.{stage_name}.items_count")));
+                (
+                    items,
+                    declare.counter(name(&format!("stage.{stage_name}.time_ns"))),
+                )
+            })
+            .collect();
+        let (meter, reader) = declare.build();
+        let meter = Self {
+            meter,
+            passes,
+            work,
+            work_per_pass,
+            duration,
+            busy,
+            sleeps,
+            lateness,
+            stages,
+        };
+        (
+            meter,
+            LoopReader {
+                prefix,
+                reader,
+                started,
+            },
+        )
+    }
+
+    /// Counts a pass that has ended, and publishes.
+    pub fn count_pass(&mut self, report: &PassReport<'_>) {
+        let duration_ns = report.duration().as_nanos().unsigned_abs();
+        let mut items = 0;
+        for ((_, used), &(count, time)) in report.uses().zip(&self.stages) {
+            items += u64::from(used.items);
+            self.meter.add(count, used.items.into());
+            self.meter.add(time, used.time.as_nanos().unsigned_abs());
+        }
+        self.meter.add(self.passes, 1);
+        self.meter.add(self.work, items);
+        self.meter.set_average(self.work_per_pass, items as f64);
+        self.meter.add(self.busy, duration_ns);
+        self.meter.record(self.duration, duration_ns);
+        self.meter.publish();
+    }
+
+    /// Counts that the loop is about to sleep.
+    pub fn count_sleep(&mut self) {
+        self.meter.add(self.sleeps, 1);
+        self.meter.publish_before_sleep();
+    }
+
+    /// Records how late the loop woke after a deadline that ended its sleep.
+    pub fn record_lateness(&mut self, lateness: RealSpan) {
+        self.meter
+            .record(self.lateness, lateness.as_nanos().unsigned_abs());
+    }
+
+    /// The meter itself, for what the program declared beside the loop's own; it is published with the next pass.
+    pub fn meter(&mut self) -> &mut Meter {
+        &mut self.meter
+    }
+}
+
+impl LoopReader {
+    /// Starts the distributions anew, maxima included; counters stay.
+    pub fn reset_distributions(&self) {
+        self.reader.reset_distributions();
+    }
+}
+
+impl Source for LoopReader {
+    fn collect(&mut self, now: RealTime, samples: &mut Vec<Sample>) -> Result<(), String> {
+        let first = samples.len();
+        self.reader.read(samples);
+        let uptime_ns = now.since(self.started).as_nanos();
+        let busy_name = format!("{}.busy_ns", self.prefix);
+        let busy = samples[first..]
+            .iter()
+            .find(|sample| sample.name == busy_name)
+            .map(|sample| sample.value);
+        let busy_ns = match busy {
+            Some(Value::Counter(busy_ns)) => busy_ns as f64,
+            _ => return Err(format!("{busy_name} is not among the loop's own counters")),
+        };
+        let mut tell = |rest: &str, value| {
+            samples.push(Sample {
+                name: format!("{}.{rest}", self.prefix).into(),
+                value,
+            });
+        };
+        // A loop that sleeps is up, not busy: both are told, and their ratio.
+        tell("uptime_ns", Value::Gauge(uptime_ns as f64));
+        tell(
+            "utilization_ratio",
+            Value::Gauge(if uptime_ns > 0 {
+                busy_ns / uptime_ns as f64
+            } else {
+                0.0
+            }),
+        );
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stages::{Budget, LONG_PASS, Stages};
+    use trantor_time::{Clock, ManualClock};
+
+    fn read(reader: &mut LoopReader, now: RealTime) -> super::super::Snapshot {
+        let mut samples = Vec::new();
+        reader.collect(now, &mut samples).unwrap();
+        super::super::Snapshot::new(now, samples)
+    }
+
+    #[test]
+    fn r_003_58_a_loop_tells_its_passes_durations_work_and_sleeps() {
+        let spec = StageSpec::new("due work", Budget::new(64, RealSpan::from_millis(5)));
+        let clock = ManualClock::default();
+        let mut stages = Stages::declare("test", [spec], LONG_PASS);
+        let (mut meter, mut reader) = LoopMeter::build(MeterBuilder::new(), "loop", [spec], clock.now());
+        for pass in 1..=10 {
+            stages.begin_pass(clock.now());
+            let mut turn = stages.enter(0, clock.now());
+            (0..3).for_each(|_| assert!(turn.admits(clock.now())));
+            clock.advance(RealSpan::from_millis(pass));
+            stages.leave(turn, clock.now());
+            meter.count_pass(&stages.end_pass(clock.now()));
+            meter.count_sleep();
+            clock.advance(RealSpan::from_millis(45));
+        }
+        meter.record_lateness(RealSpan::from_micros(60));
+        meter.meter().publish();
+        let snapshot = read(&mut reader, clock.now());
+        assert_eq!(snapshot.get("loop.passes_count"), Some(Value::Counter(10)));
+        assert_eq!(
+            snapshot.get("loop.tick_count"),
+            Some(Value::Counter(10)),
+            "the traditional name"
+        );
+        assert_eq!(snapshot.get("loop.idle_sleeps_count"), Some(Value::Counter(10)));
+        assert_eq!(snapshot.get("loop.work_count"), Some(Value::Counter(30)));
+        assert_eq!(
+            snapshot.get("loop.stage.due_work.items_count"),
+            Some(Value::Counter(30))
+        );
+        assert_eq!(
+            snapshot.get("loop.stage.due_work.time_ns"),
+            Some(Value::Counter(55_000_000))
+        );
+        let Some(Value::Distribution(pass)) = snapshot.get("loop.pass.duration_ns") else {
+            panic!("declared so")
+        };
+        assert_eq!((pass.max, pass.sum), (10_000_000, 55_000_000));
+        let Some(Value::Distribution(late)) = snapshot.get("loop.wake.lateness_ns") else {
+            panic!("declared so")
+        };
+        assert_eq!(late.max, 60_000);
+    }
+
+    #[test]
+    fn r_003_60_uptime_includes_sleep_and_utilization_does_not() {
+        let spec = StageSpec::new("work", Budget::UNLIMITED);
+        let clock = ManualClock::starting_at(RealTime::from_nanos(5_000_000_000));
+        let mut stages = Stages::declare("test", [spec], LONG_PASS);
+        let (mut meter, mut reader) = LoopMeter::build(MeterBuilder::new(), "loop", [spec], clock.now());
+        stages.begin_pass(clock.now());
+        clock.advance(RealSpan::from_secs(1));
+        meter.count_pass(&stages.end_pass(clock.now()));
+        clock.advance(RealSpan::from_secs(3));
+        let snapshot = read(&mut reader, clock.now());
+        assert_eq!(snapshot.get("loop.uptime_ns"), Some(Value::Gauge(4e9)));
+        assert_eq!(snapshot.get("loop.busy_ns"), Some(Value::Counter(1_000_000_000)));
+        assert_eq!(snapshot.get("loop.utilization_ratio"), Some(Value::Gauge(0.25)));
+    }
+
+    #[test]
+    fn r_003_61_ten_milliseconds_are_told_in_nanoseconds() {
+        let spec = StageSpec::new("work", Budget::UNLIMITED);
+        let clock = ManualClock::default();
+        let mut stages = Stages::declare("test", [spec], LONG_PASS);
+        let (mut meter, mut reader) = LoopMeter::build(MeterBuilder::new(), "loop", [spec], clock.now());
+        stages.begin_pass(clock.now());
+        clock.advance(RealSpan::from_millis(10));
+        meter.count_pass(&stages.end_pass(clock.now()));
+        let snapshot = read(&mut reader, clock.now());
+        let Some(Value::Distribution(pass)) = snapshot.get("loop.pass.duration_ns") else {
+            panic!("declared so")
+        };
+        assert_eq!((pass.max, pass.average), (10_000_000, 10_000_000.0));
+    }
+}
