@@ -68,6 +68,14 @@ impl Agent {
         &self.inventory
     }
 
+    /// When the food it digests is used up; `None` where an operator has stopped hunger.
+    pub fn food_ends(&self) -> Option<GameTime> {
+        match self.digestion {
+            Digestion::Until(end) => Some(end),
+            Digestion::Stopped(_) => None,
+        }
+    }
+
     /// What a viewer may know of it.
     pub fn view(&self) -> AgentView {
         AgentView {
