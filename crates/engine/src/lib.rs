@@ -1,1 +1,41 @@
-//! Placeholder of the first commit; see docs/architecture.md.
+//! Who may ask and who is told: sessions, limits, outboxes, replication, real time mapped to game time.
+//!
+//! An [`Engine`] is the server without sockets, files, threads or a clock. A shell brings it bytes and
+//! instants, and carries out what it asks for:
+//!
+//! ```text
+//! loop {
+//!     wait until engine.poll_timeout(), or for I/O
+//!     engine.begin_pass(now)                              game time of the pass
+//!     engine.handle(Opened | Bytes | Closed, now)         what is ready, within a budget
+//!     engine.fire_next(now)                               what is due, one a call, within a budget
+//!     engine.poll_output()                                close, shut down writing
+//!     engine.next_dirty(), unsent(conn), sent(conn, n)    write until it would block
+//! }
+//! ```
+//!
+//! The same engine runs behind sockets, in a simulation on a manual clock, and without any clock. It decides
+//! nothing about the rules (that is [`trantor_game`]) and nothing about bytes (that is [`trantor_protocol`]).
+
+mod admin;
+mod check;
+mod config;
+mod engine;
+mod housekeeping;
+mod input;
+pub mod limits;
+mod marks;
+mod output;
+mod pace;
+mod replicate;
+mod session;
+mod stats;
+mod ticks;
+
+pub use admin::{AdminRefusal, AdminRequest};
+pub use config::{Control, EngineConfig, RefillNews};
+pub use engine::{Engine, Fired, FiredKind};
+pub use input::{CloseCause, ConnId, Input};
+pub use output::{CloseReason, Output};
+pub use pace::PaceRefusal;
+pub use stats::{Counters, EngineStats, Lateness};

@@ -1,0 +1,135 @@
+//! Sessions, lists and game agree.
+//!
+//! Run after each verb in builds with assertions, so that tests and simulations have it and a release pays
+//! nothing. It goes through all sessions.
+
+use crate::engine::Engine;
+use crate::limits;
+use crate::session::{Feed, Role, Session};
+
+impl Engine {
+    /// Compares every part with its neighbours.
+    ///
+    /// # Panics
+    /// If two of them do not agree, which is an inside mistake.
+    pub fn check(&self) {
+        let mut agents = 0;
+        let mut text_viewers = 0;
+        let mut viewers = 0;
+        let mut welcome_viewers = 0;
+        for session in self.sessions.iter() {
+            self.check_session(session);
+            match &session.role {
+                Role::Agent(agent) => {
+                    agents += 1;
+                    assert_eq!(
+                        self.sessions.of_agent(*agent),
+                        Some(session.conn),
+                        "each agent is found"
+                    );
+                    assert!(
+                        self.game.world().agent(*agent).is_some(),
+                        "agent {} of {:?} lives",
+                        agent.0,
+                        session.conn
+                    );
+                }
+                Role::TextViewer => {
+                    text_viewers += 1;
+                    assert!(
+                        self.sessions.text_viewers().contains(&session.conn),
+                        "each text viewer is listed"
+                    );
+                }
+                Role::Viewer(observer) => {
+                    viewers += 1;
+                    welcome_viewers += usize::from(observer.is_welcome());
+                    assert!(
+                        self.sessions.viewers().contains(&session.conn),
+                        "each viewer is listed"
+                    );
+                    assert!(
+                        observer.news_from <= self.news.len(),
+                        "news are counted from where there are some"
+                    );
+                    if let Feed::Snapshot { news: Some(news), .. } = &observer.feed {
+                        assert!(
+                            news.len() <= limits::VIEWER_NEWS_BYTES_MAX,
+                            "news behind a snapshot are bounded"
+                        );
+                    }
+                }
+                Role::Held(held) => {
+                    assert!(
+                        !self.pace.is_started(),
+                        "everybody is greeted once the game is started"
+                    );
+                    assert!(held.len() <= limits::HELD_BYTES_MAX, "what is held is bounded");
+                }
+                Role::Greeted { failures } => {
+                    assert!(
+                        *failures < limits::GREETING_FAILURES_MAX,
+                        "who fails too often goes"
+                    );
+                    assert!(session.limit.is_some(), "a greeting has a limit");
+                }
+                Role::Leaving { is_write_shut, .. } => {
+                    assert!(session.limit.is_some(), "leaving has a limit");
+                    assert!(
+                        !is_write_shut || session.outbox.is_empty(),
+                        "writing ends after the last byte"
+                    );
+                }
+            }
+        }
+        assert_eq!(
+            agents,
+            self.sessions.agents(),
+            "no agent is found that has no session"
+        );
+        assert_eq!(
+            agents,
+            self.game.world().agents().len(),
+            "every living agent is played"
+        );
+        assert_eq!(
+            text_viewers,
+            self.sessions.text_viewers().len(),
+            "no text viewer is listed twice"
+        );
+        assert_eq!(
+            viewers,
+            self.sessions.viewers().len(),
+            "no viewer is listed twice"
+        );
+        assert_eq!(
+            self.watch.is_some(),
+            welcome_viewers > 0,
+            "ticks run exactly while somebody watches"
+        );
+        assert!(
+            self.game.now() <= self.pace.game_now(),
+            "the game is never ahead of its clock"
+        );
+    }
+
+    fn check_session(&self, session: &Session) {
+        session.outbox.check();
+        assert!(
+            session.outbox.len() <= session.outbox_bytes_max,
+            "what is owed is bounded"
+        );
+        assert!(
+            session.violations <= limits::VIOLATIONS_MAX,
+            "who offends too often goes"
+        );
+        assert!(
+            session.inbox.pending_bytes() <= trantor_protocol::limits::INBOX_BYTES_MAX,
+            "what is kept of a line or frame is bounded"
+        );
+        assert!(
+            !session.is_going() || session.agent().is_none(),
+            "who is let go plays no more"
+        );
+    }
+}

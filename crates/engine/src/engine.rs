@@ -1,0 +1,357 @@
+//! The engine: owns the parts and routes between them, nothing else.
+
+mod admin;
+mod closing;
+mod requests;
+mod viewers;
+
+use std::collections::VecDeque;
+
+use trantor_game::{DueKind, Game, GameEvent, GameInput, Handled};
+use trantor_time::{GameClock, GameTime, RealTime, TimerId};
+
+use crate::config::EngineConfig;
+use crate::housekeeping::{Chore, Housekeeping};
+use crate::input::{ConnId, Input};
+use crate::output::Output;
+use crate::pace::Pace;
+use crate::replicate::{News, TextNews, tell_agent};
+use crate::session::{Session, Sessions};
+use crate::stats::{Counters, EngineStats, LatenessRecorder, Speedometer};
+use crate::ticks::Ticks;
+
+/// The whole server but sockets, files, threads and the clock.
+///
+/// The order in which a shell calls it is in the [crate's first page](crate).
+#[derive(Debug)]
+pub struct Engine {
+    pub(crate) config: EngineConfig,
+    pub(crate) game: Game,
+    pub(crate) pace: Pace,
+    pub(crate) sessions: Sessions,
+    pub(crate) housekeeping: Housekeeping,
+    pub(crate) text_news: TextNews,
+    pub(crate) news: News,
+    pub(crate) ticks: Ticks,
+    /// What is pending in real time while a viewer of ours is there.
+    pub(crate) watch: Option<Watch>,
+    outputs: VecDeque<Output>,
+    counters: Counters,
+    lateness: LatenessRecorder,
+    speedometer: Speedometer,
+    began: RealTime,
+    /// The latest instant that was handed in.
+    now: RealTime,
+    /// A team has won, and the agents are yet to be let go.
+    is_over_for_agents: bool,
+}
+
+/// The deadlines that exist only while a viewer of ours is there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Watch {
+    tick: TimerId,
+    stats: TimerId,
+}
+
+/// A deadline that was carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fired {
+    /// What was due.
+    pub kind: FiredKind,
+    /// How long after its nominal instant the pass began, in nanoseconds; what the pass itself took comes on
+    /// top. While game time is paused, its deadlines are not late.
+    pub lateness_ns: u64,
+}
+
+/// What kind of deadline was carried out; for metrics by kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FiredKind {
+    /// One of the game's.
+    Game(DueKind),
+    /// A session ran into the limit of its phase.
+    SessionLimit,
+    /// A tick.
+    Tick,
+    /// Figures for viewers of ours.
+    Stats,
+    /// The end of a match.
+    MatchEnd,
+}
+
+impl FiredKind {
+    /// A word for logs and metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Game(kind) => kind.name(),
+            Self::SessionLimit => "session_limit",
+            Self::Tick => "tick",
+            Self::Stats => "stats",
+            Self::MatchEnd => "match_end",
+        }
+    }
+}
+
+impl Engine {
+    /// An engine whose time begins at `now`, or with [`crate::AdminRequest::Start`] if it is told to wait.
+    ///
+    /// # Panics
+    /// If [`trantor_game::GameConfig::check`] refuses the game.
+    pub fn new(config: EngineConfig, now: RealTime) -> Self {
+        let mut engine = Self {
+            game: Game::new(config.game.clone()),
+            pace: Pace::new(now, config.frequency, config.lag_max),
+            sessions: Sessions::default(),
+            housekeeping: Housekeeping::new(),
+            text_news: TextNews::new(&config),
+            news: News::default(),
+            ticks: Ticks::default(),
+            watch: None,
+            outputs: VecDeque::new(),
+            counters: Counters::default(),
+            lateness: LatenessRecorder::new(now),
+            speedometer: Speedometer::new(now),
+            began: now,
+            now,
+            is_over_for_agents: false,
+            config,
+        };
+        if engine.config.auto_start {
+            engine
+                .start(now)
+                .expect("an engine is started once, when it is made");
+        }
+        engine
+    }
+
+    /// Begins a pass: takes the game time that holds for all of it, slower than the clock if the machine
+    /// cannot keep up (R-X-9).
+    pub fn begin_pass(&mut self, now: RealTime) {
+        self.counters.passes += 1;
+        self.now = self.now.max(now);
+        if self.pace.begin_pass(now, self.game.next_deadline()) {
+            self.tell_clock(now);
+        }
+    }
+
+    /// Takes one thing in that happened to a connection.
+    ///
+    /// # Panics
+    /// If a connection is opened in a place that is taken.
+    pub fn handle(&mut self, input: Input<'_>, now: RealTime) {
+        self.now = self.now.max(now);
+        match input {
+            Input::Opened { conn, peer } => {
+                self.counters.opened += 1;
+                self.sessions.insert(Session::new(conn, peer));
+                if self.pace.is_started() {
+                    self.greet(conn);
+                }
+            }
+            Input::Bytes { conn, bytes } => self.read(conn, bytes, now),
+            Input::Closed { conn, cause: _ } => self.closed_by_peer(conn),
+        }
+        self.settle();
+    }
+
+    /// Carries out the earliest deadline that is due, of the game or in real time; on a tie the game goes
+    /// first. One a call, so that a shell can time it and stop when its budget is spent.
+    pub fn fire_next(&mut self, now: RealTime) -> Option<Fired> {
+        self.now = self.now.max(now);
+        let game_due = self.game.next_deadline().filter(|at| *at <= self.pace.game_now());
+        let chore_due = self.housekeeping.next_deadline().filter(|at| *at <= now);
+        let is_game_first = match (game_due.and_then(|at| self.pace.clock().real_at(at)), chore_due) {
+            (Some(game), Some(chore)) => game <= chore,
+            (game, _) => game.is_some(),
+        };
+        let fired = if is_game_first {
+            self.fire_game(now)
+        } else {
+            self.fire_chore(now)
+        };
+        self.settle();
+        fired
+    }
+
+    /// The next thing for the shell to do. There is at most one of each kind for each connection, and one for
+    /// the game, so the queue is bounded by the connections.
+    pub fn poll_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// When to begin a pass at the latest; an instant that is past if work is left over. `None`: only when
+    /// something is read or written (R-000-19, R-000-20).
+    pub fn poll_timeout(&self) -> Option<RealTime> {
+        let game = self
+            .game
+            .next_deadline()
+            .and_then(|at| self.pace.clock().real_at(at));
+        let chore = self.housekeeping.next_deadline();
+        match (game, chore) {
+            (Some(game), Some(chore)) => Some(game.min(chore)),
+            (game, chore) => game.or(chore),
+        }
+    }
+
+    /// The next session with bytes to write that the shell has not been told of since they came.
+    pub fn next_dirty(&mut self) -> Option<ConnId> {
+        self.sessions.take_announced()
+    }
+
+    /// What to write next to a connection, in one write: to an agent one line, to a viewer all there is.
+    /// Empty if there is nothing, or no such session.
+    pub fn unsent(&self, conn: ConnId) -> &[u8] {
+        self.sessions
+            .get(conn)
+            .map_or(&[], |session| session.outbox.unsent())
+    }
+
+    /// Notes that the first `count` bytes of [`Self::unsent`] were written.
+    ///
+    /// # Panics
+    /// If that is more than there were.
+    pub fn sent(&mut self, conn: ConnId, count: usize) {
+        let Some(session) = self.sessions.get_mut(conn) else {
+            return;
+        };
+        session.outbox.sent(count);
+        self.counters.bytes_out += count as u64;
+        self.finish_writing(conn);
+    }
+
+    /// The game, to be looked at.
+    pub fn game(&self) -> &Game {
+        &self.game
+    }
+
+    /// What the engine was made from.
+    pub fn config(&self) -> &EngineConfig {
+        &self.config
+    }
+
+    /// How game time follows real time at present.
+    pub fn game_clock(&self) -> &GameClock {
+        self.pace.clock()
+    }
+
+    /// Game time of this pass.
+    pub fn game_now(&self) -> GameTime {
+        self.pace.game_now()
+    }
+
+    /// Everything that is counted.
+    pub fn stats(&mut self, now: RealTime) -> EngineStats {
+        let (slips, slipped) = self.pace.slips();
+        let (ticks_run, ticks_skipped) = self.ticks.counts();
+        let mut counters = self.counters.clone();
+        counters.encode_failures = self.news.encode_failures;
+        EngineStats {
+            uptime_ms: u64::try_from(now.since(self.began).as_nanos() / 1_000_000).unwrap_or(0),
+            counters,
+            lateness: self.lateness.all(),
+            lateness_last_second: self.lateness.last_second(now),
+            slips,
+            slipped,
+            ticks_run,
+            ticks_skipped,
+            connections: self.sessions.len(),
+            agents: self.sessions.agents(),
+            text_viewers: self.sessions.text_viewers().len(),
+            viewers: self.sessions.viewers().len(),
+            outbox_bytes: self.sessions.iter().map(|session| session.outbox.len()).sum(),
+            chores_pending: self.housekeeping.len(),
+        }
+    }
+
+    fn fire_game(&mut self, now: RealTime) -> Option<Fired> {
+        let fired = self.game.fire_next(self.pace.game_now())?;
+        let lateness_ns = self.pace.lateness_ns(now, fired.at);
+        self.counters.fired[fired.kind as usize] += 1;
+        self.lateness.note(now, lateness_ns);
+        self.publish_events();
+        Some(Fired {
+            kind: FiredKind::Game(fired.kind),
+            lateness_ns,
+        })
+    }
+
+    fn fire_chore(&mut self, now: RealTime) -> Option<Fired> {
+        let (at, chore) = self.housekeeping.take_due(now)?;
+        self.counters.chores += 1;
+        let kind = match chore {
+            Chore::SessionLimit(conn) => {
+                self.session_limit_passed(conn);
+                FiredKind::SessionLimit
+            }
+            Chore::Tick => {
+                self.tick(now);
+                FiredKind::Tick
+            }
+            Chore::Stats => {
+                self.tell_stats(at, now);
+                FiredKind::Stats
+            }
+            Chore::MatchEnd => {
+                self.end_match();
+                FiredKind::MatchEnd
+            }
+        };
+        let lateness_ns = u64::try_from(now.since(at).as_nanos()).unwrap_or(0);
+        Some(Fired { kind, lateness_ns })
+    }
+
+    /// Hands an input to the game. Its stamp is the pass's game time, but no later than the earliest work
+    /// still due: what was read while older work is due comes before that work, in one total order.
+    pub(crate) fn apply(&mut self, input: GameInput) -> Handled {
+        let handled = self.apply_quietly(input);
+        self.publish_events();
+        handled
+    }
+
+    /// The same, leaving the events to be published by the caller.
+    pub(crate) fn apply_quietly(&mut self, input: GameInput) -> Handled {
+        let at = self.pace.game_now();
+        let at = self
+            .game
+            .next_deadline()
+            .map_or(at, |due| at.min(due))
+            .max(self.game.now());
+        self.game.handle(input, at)
+    }
+
+    /// Tells everybody what happened.
+    pub(crate) fn publish_events(&mut self) {
+        while let Some(event) = self.game.poll_event() {
+            tell_agent(&mut self.sessions, self.config.dialect, &event);
+            self.text_news.tell(&mut self.sessions, &self.game, &event);
+            if self.watch.is_some() && self.news.note(&self.game, &event).is_err() {
+                self.drop_news();
+            }
+            match event {
+                GameEvent::Died { agent } => self.agent_died(agent),
+                GameEvent::Won { team } => {
+                    log::info!("team {:?} has won", self.config.game.teams[usize::from(team.0)]);
+                    self.outputs.push_back(Output::Won { team });
+                    self.is_over_for_agents = true;
+                }
+                _ => {}
+            }
+        }
+        self.text_news.tell_held_back(&mut self.sessions);
+    }
+
+    /// Does what was put off until nothing else is in hand, and checks the result.
+    fn settle(&mut self) {
+        loop {
+            if std::mem::take(&mut self.is_over_for_agents) {
+                self.dismiss_agents();
+            } else if let Some((conn, reason)) = self.sessions.take_doomed() {
+                self.close_now(conn, reason);
+            } else {
+                break;
+            }
+        }
+        if cfg!(debug_assertions) {
+            self.check();
+        }
+    }
+}

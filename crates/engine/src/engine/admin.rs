@@ -1,0 +1,66 @@
+//! Operators' requests, carried out.
+
+use trantor_game::{AdminAction, GameInput, Handled};
+use trantor_protocol::text::GuiEvent;
+use trantor_time::RealTime;
+
+use super::Engine;
+use crate::admin::{AdminRefusal, AdminRequest, PaceRequest};
+use crate::output::CloseReason;
+
+impl Engine {
+    /// Carries out a request of an operator.
+    ///
+    /// # Errors
+    /// If it does not fit; nothing has changed then.
+    pub fn admin(&mut self, request: AdminRequest, now: RealTime) -> Result<(), AdminRefusal> {
+        self.now = self.now.max(now);
+        self.counters.admin_requests += 1;
+        let done = self.carry_out_admin(request, now);
+        self.settle();
+        done
+    }
+
+    fn carry_out_admin(&mut self, request: AdminRequest, now: RealTime) -> Result<(), AdminRefusal> {
+        match request {
+            AdminRequest::Start => {
+                self.start(now)?;
+                self.tell_clock(now);
+            }
+            AdminRequest::SetFrequency(frequency) => {
+                self.change_pace(PaceRequest::SetFrequency(frequency), now)?;
+            }
+            AdminRequest::Pause => self.change_pace(PaceRequest::Pause, now)?,
+            AdminRequest::Resume => self.change_pace(PaceRequest::Resume, now)?,
+            AdminRequest::Step(kind) => self.change_pace(PaceRequest::Step(kind), now)?,
+            AdminRequest::Say(text) => {
+                if text.contains(&b'\n') {
+                    return Err(AdminRefusal::NotOneLine);
+                }
+                self.text_news
+                    .announce(&mut self.sessions, &GuiEvent::Message(&text));
+            }
+            AdminRequest::Kick(agent) => {
+                self.sessions
+                    .of_agent(agent)
+                    .ok_or(AdminRefusal::NobodyPlays(agent))?;
+                self.dismiss_agent(agent, CloseReason::Kicked);
+            }
+            AdminRequest::Act(action) => {
+                if let Handled::Refused(refusal) = self.apply(GameInput::Admin(action)) {
+                    return Err(AdminRefusal::Game(refusal));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The match's time is over. A game that is won already has nothing left to end.
+    pub(super) fn end_match(&mut self) {
+        let handled = self.apply(GameInput::Admin(AdminAction::EndMatch));
+        debug_assert!(
+            handled == Handled::Done || self.game.winner().is_some(),
+            "a match ends, or has ended: {handled:?}"
+        );
+    }
+}

@@ -1,0 +1,147 @@
+//! The ends of sessions, by either side.
+//!
+//! A peer that was promised something gets it: its outbox is flushed, the writing half is shut down, and its
+//! input is drained for a while, since closing with unread input would make the kernel answer with a reset
+//! that eats the last lines. A peer that breaks a limit gets nothing.
+
+use trantor_game::{GameInput, Handled, LeaveCause};
+use trantor_model::AgentId;
+use trantor_time::RealSpan;
+
+use super::Engine;
+use crate::housekeeping::Chore;
+use crate::input::ConnId;
+use crate::limits;
+use crate::output::{CloseReason, Output};
+use crate::session::{Role, Session};
+
+impl Engine {
+    /// The peer is gone.
+    pub(super) fn closed_by_peer(&mut self, conn: ConnId) {
+        if self.forget(conn, LeaveCause::Disconnected).is_some() {
+            self.counters.closed_by_peer += 1;
+        }
+    }
+
+    /// Lets a session go without another word.
+    pub(super) fn close_now(&mut self, conn: ConnId, reason: CloseReason) {
+        if self.forget(conn, LeaveCause::Dismissed).is_some() {
+            self.close(conn, reason);
+        }
+    }
+
+    /// Lets a session go once it has what it is owed. Its agent, if it has one, must be gone already.
+    pub(super) fn close_after_flush(&mut self, conn: ConnId, reason: CloseReason) {
+        let Some(session) = self.sessions.get(conn) else {
+            return;
+        };
+        if session.is_going() {
+            return;
+        }
+        let was_watching = session.observer().is_some();
+        self.sessions.set_role(
+            conn,
+            Role::Leaving {
+                reason,
+                is_write_shut: false,
+            },
+        );
+        self.set_limit(conn, Some(limits::FLUSH_SPAN));
+        if was_watching {
+            self.stop_watch_if_unwatched();
+        }
+        self.finish_writing(conn);
+    }
+
+    /// If a session that is leaving has all it is owed: its writing half is done with.
+    pub(super) fn finish_writing(&mut self, conn: ConnId) {
+        let Some(session) = self.sessions.get_mut(conn) else {
+            return;
+        };
+        let is_done = session.outbox.is_empty();
+        if let Role::Leaving { is_write_shut, .. } = &mut session.role
+            && is_done
+            && !*is_write_shut
+        {
+            *is_write_shut = true;
+            self.outputs.push_back(Output::ShutdownWrite { conn });
+            self.set_limit(conn, Some(limits::LINGER_SPAN));
+        }
+    }
+
+    /// A session did not do in time what its phase allows time for.
+    pub(super) fn session_limit_passed(&mut self, conn: ConnId) {
+        let Some(session) = self.sessions.get_mut(conn) else {
+            return;
+        };
+        session.limit = None;
+        match session.role {
+            Role::Leaving { reason, .. } => self.close_now(conn, reason),
+            Role::Held(_) | Role::Greeted { .. } | Role::Agent(_) | Role::TextViewer | Role::Viewer(_) => {
+                self.close_now(conn, CloseReason::GreetingTimeout);
+            }
+        }
+    }
+
+    /// An agent died; it has been told, and its session goes.
+    pub(super) fn agent_died(&mut self, agent: AgentId) {
+        if let Some(conn) = self.sessions.of_agent(agent) {
+            self.close_after_flush(conn, CloseReason::Died);
+        }
+    }
+
+    /// Lets an agent go that lives.
+    pub(super) fn dismiss_agent(&mut self, agent: AgentId, reason: CloseReason) {
+        let conn = self.sessions.of_agent(agent);
+        if let Some(conn) = conn {
+            self.close_after_flush(conn, reason);
+        }
+        self.leave(agent, LeaveCause::Dismissed);
+    }
+
+    /// The game is over: all agents are let go, without a word but what they are owed.
+    pub(super) fn dismiss_agents(&mut self) {
+        let agents: Vec<AgentId> = self.game.world().agents().map(|agent| agent.id()).collect();
+        for agent in agents {
+            self.dismiss_agent(agent, CloseReason::GameOver);
+        }
+    }
+
+    /// Gives a session another limit on its time, or none.
+    pub(super) fn set_limit(&mut self, conn: ConnId, span: Option<RealSpan>) {
+        let Some(session) = self.sessions.get_mut(conn) else {
+            return;
+        };
+        if let Some(timer) = session.limit.take() {
+            self.housekeeping.cancel(timer);
+        }
+        session.limit = span.map(|span| {
+            self.housekeeping
+                .schedule(self.now.saturating_add(span), Chore::SessionLimit(conn))
+        });
+    }
+
+    /// Removes a session and all that depends on it (R-003-57).
+    fn forget(&mut self, conn: ConnId, cause: LeaveCause) -> Option<Session> {
+        self.set_limit(conn, None);
+        let session = self.sessions.remove(conn)?;
+        if let Some(agent) = session.agent() {
+            self.leave(agent, cause);
+        }
+        if session.observer().is_some() {
+            self.stop_watch_if_unwatched();
+        }
+        Some(session)
+    }
+
+    fn leave(&mut self, agent: AgentId, cause: LeaveCause) {
+        let handled = self.apply(GameInput::Leave { agent, cause });
+        debug_assert_eq!(handled, Handled::Done, "an agent with a session lives");
+    }
+
+    fn close(&mut self, conn: ConnId, reason: CloseReason) {
+        self.counters.closed[reason.index()] += 1;
+        log::debug!("connection {}: let go, {}", conn.slot, reason.name());
+        self.outputs.push_back(Output::Close { conn, reason });
+    }
+}

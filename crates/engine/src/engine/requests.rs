@@ -1,0 +1,286 @@
+//! What peers say in text, carried out: greetings, agents' commands, text viewers' requests.
+
+use trantor_game::{GameInput, Handled, PaceChange, Refusal};
+use trantor_model::{AgentId, Command, TeamId};
+use trantor_protocol::text::{AiLine, GuiEvent, GuiRefusal, GuiRequest, write_ai_line, write_gui_event};
+use trantor_protocol::wire::StepKind;
+use trantor_time::RealTime;
+
+use super::Engine;
+use crate::admin::{PaceRequest, Paced};
+use crate::housekeeping::Chore;
+use crate::input::ConnId;
+use crate::limits;
+use crate::output::CloseReason;
+use crate::pace::PaceRefusal;
+use crate::replicate::{write_burst, write_map, write_teams};
+use crate::session::{Inbox, Observer, Request, Role};
+
+impl Engine {
+    /// Begins the game, and greets those who wait for it.
+    pub(super) fn start(&mut self, now: RealTime) -> Result<(), PaceRefusal> {
+        self.pace.start(now)?;
+        if let Some(duration) = self.config.match_duration {
+            self.housekeeping
+                .schedule(now.saturating_add(duration), Chore::MatchEnd);
+        }
+        let waiting: Vec<ConnId> = self.sessions.iter().map(|session| session.conn).collect();
+        for conn in waiting {
+            let held = match self.sessions.get_mut(conn).map(|session| &mut session.role) {
+                Some(Role::Held(held)) => std::mem::take(held),
+                _ => continue,
+            };
+            self.greet(conn);
+            self.read_on(conn, &held, now);
+        }
+        Ok(())
+    }
+
+    /// Greets a peer and gives it some time to say what it is.
+    pub(super) fn greet(&mut self, conn: ConnId) {
+        self.sessions.set_role(conn, Role::Greeted { failures: 0 });
+        self.set_limit(conn, Some(limits::GREETING_SPAN));
+        self.tell_line(conn, &AiLine::Welcome);
+    }
+
+    /// Takes in bytes of a peer and carries out every whole request in them.
+    pub(super) fn read(&mut self, conn: ConnId, bytes: &[u8], now: RealTime) {
+        self.counters.bytes_in += bytes.len() as u64;
+        if self.sessions.get(conn).is_none_or(|session| session.is_going()) {
+            self.counters.bytes_dropped += bytes.len() as u64;
+            return;
+        }
+        self.read_on(conn, bytes, now);
+    }
+
+    fn read_on(&mut self, conn: ConnId, mut bytes: &[u8], now: RealTime) {
+        while let Some(session) = self.sessions.get_mut(conn) {
+            let Some(request) = session.next_request(&mut bytes, &self.config.game, self.config.dialect)
+            else {
+                return;
+            };
+            self.carry_out(conn, request, now);
+        }
+    }
+
+    fn carry_out(&mut self, conn: ConnId, request: Request, now: RealTime) {
+        match request {
+            Request::Join(team) => self.join(conn, team),
+            Request::WatchText => self.watch_text(conn),
+            Request::WatchFrames => self.watch_frames(conn, now),
+            Request::Command(agent, command) => self.command(agent, command),
+            Request::Gui(request) => self.gui_request(conn, request, now),
+            Request::Message(message) => self.message(conn, message, now),
+            Request::Broken(error) => self.protocol_error(conn, &error.to_string(), now),
+            Request::HeldTooMuch => self.sessions.doom(conn, CloseReason::InboxFull),
+            Request::TooManyViolations => self.sessions.doom(conn, CloseReason::Violations),
+        }
+    }
+
+    /// A peer asks for a place in a team. The first whole line gets it; nothing counts before (R-000-28).
+    fn join(&mut self, conn: ConnId, team: Option<TeamId>) {
+        let handled = match team {
+            Some(team) => self.apply_quietly(GameInput::Join { team }),
+            None => Handled::Refused(Refusal::UnknownTeam),
+        };
+        let Handled::Joined(agent) = handled else {
+            self.greeting_failed(conn);
+            return;
+        };
+        self.counters.joined += 1;
+        let places = team
+            .and_then(|team| self.game.world().team(team))
+            .map_or(0, |team| team.places());
+        self.sessions.set_role(conn, Role::Agent(agent));
+        self.set_limit(conn, None);
+        let size = self.config.game.size;
+        self.tell_line(conn, &AiLine::Accepted { places, size });
+        self.publish_events();
+    }
+
+    /// A wrong answer to the greeting: the peer may try again, but not for ever.
+    fn greeting_failed(&mut self, conn: ConnId) {
+        self.counters.joins_refused += 1;
+        self.tell_line(conn, &AiLine::Ko);
+        let Some(session) = self.sessions.get_mut(conn) else {
+            return;
+        };
+        if let Role::Greeted { failures } = &mut session.role {
+            *failures += 1;
+            if *failures >= limits::GREETING_FAILURES_MAX {
+                self.close_after_flush(conn, CloseReason::GreetingFailures);
+            }
+        }
+    }
+
+    fn watch_text(&mut self, conn: ConnId) {
+        self.sessions.set_role(conn, Role::TextViewer);
+        self.set_limit(conn, None);
+        let Some(session) = self.sessions.get_mut(conn) else {
+            return;
+        };
+        session.outbox.make_stream();
+        session.outbox_bytes_max = limits::text_viewer_outbox_bytes_max(self.config.game.size);
+        let (game, ids, frequency) = (&self.game, self.config.gui_ids, self.pace.clock().frequency());
+        self.sessions
+            .push(conn, |outbox| write_burst(outbox, ids, game, frequency));
+    }
+
+    fn watch_frames(&mut self, conn: ConnId, now: RealTime) {
+        self.sessions
+            .set_role(conn, Role::Viewer(Box::new(Observer::new(now))));
+        // The limit on the greeting stays until the hello has come.
+        let Some(session) = self.sessions.get_mut(conn) else {
+            return;
+        };
+        session.inbox = Inbox::frames();
+        session.outbox.make_stream();
+        session.outbox_bytes_max = limits::VIEWER_OUTBOX_BYTES_MAX;
+    }
+
+    /// An agent's command goes into its queue of ten, where it waits its turn (R-000-38, R-000-41).
+    fn command(&mut self, agent: AgentId, command: Command) {
+        self.counters.commands += 1;
+        self.counters.commands_malformed += u64::from(matches!(command, Command::Refused(_)));
+        match self.apply(GameInput::Command { agent, command }) {
+            Handled::Done => {}
+            Handled::Refused(Refusal::QueueFull) => self.counters.commands_dropped += 1,
+            handled => unreachable!("an agent with a session lives and plays: {handled:?}"),
+        }
+    }
+
+    fn gui_request(&mut self, conn: ConnId, request: Result<GuiRequest, GuiRefusal>, now: RealTime) {
+        self.counters.gui_requests += 1;
+        match request.and_then(|request| self.answer_gui(conn, request, now)) {
+            Ok(()) => {}
+            Err(GuiRefusal::Unknown) => {
+                self.counters.gui_unknown += 1;
+                self.tell_viewer(conn, &GuiEvent::UnknownRequest);
+            }
+            Err(GuiRefusal::BadParameter) => {
+                self.counters.gui_refused += 1;
+                self.tell_viewer(conn, &GuiEvent::BadParameter);
+            }
+        }
+    }
+
+    /// Answers a request of a text viewer: at once, and as many as come.
+    fn answer_gui(&mut self, conn: ConnId, request: GuiRequest, now: RealTime) -> Result<(), GuiRefusal> {
+        let (game, ids) = (&self.game, self.config.gui_ids);
+        let size = self.config.game.size;
+        let answer = match request {
+            GuiRequest::MapSize => GuiEvent::MapSize(size),
+            GuiRequest::Tile(tile) => {
+                if !size.contains(tile) {
+                    return Err(GuiRefusal::BadParameter);
+                }
+                GuiEvent::Tile {
+                    tile,
+                    ground: *game.world().ground(tile),
+                }
+            }
+            GuiRequest::Map => {
+                self.sessions.push(conn, |outbox| write_map(outbox, ids, game));
+                return Ok(());
+            }
+            GuiRequest::Teams => {
+                self.sessions.push(conn, |outbox| write_teams(outbox, ids, game));
+                return Ok(());
+            }
+            GuiRequest::Position(id) => {
+                let agent = game.world().agent(id).ok_or(GuiRefusal::BadParameter)?;
+                GuiEvent::Position {
+                    agent: id,
+                    tile: agent.tile(),
+                    facing: agent.facing(),
+                }
+            }
+            GuiRequest::Level(id) => {
+                let agent = game.world().agent(id).ok_or(GuiRefusal::BadParameter)?;
+                GuiEvent::Level {
+                    agent: id,
+                    level: agent.level(),
+                }
+            }
+            GuiRequest::Inventory(id) => {
+                let agent = game.world().agent(id).ok_or(GuiRefusal::BadParameter)?;
+                GuiEvent::Inventory {
+                    agent: id,
+                    tile: agent.tile(),
+                    inventory: *agent.inventory(),
+                }
+            }
+            GuiRequest::Frequency => GuiEvent::Frequency(self.pace.clock().frequency()),
+            GuiRequest::SetFrequency(frequency) => {
+                if !self.may_control(conn) {
+                    return Err(GuiRefusal::BadParameter);
+                }
+                let request = PaceRequest::SetFrequency(frequency.get());
+                return self
+                    .change_pace(request, now)
+                    .map_err(|_| GuiRefusal::BadParameter);
+            }
+        };
+        self.tell_viewer(conn, &answer);
+        Ok(())
+    }
+
+    /// Changes how game time follows real time, and tells every viewer (R-000-31, R-000-34).
+    pub(super) fn change_pace(&mut self, request: PaceRequest, now: RealTime) -> Result<(), PaceRefusal> {
+        let (change, paced) = match request {
+            PaceRequest::SetFrequency(asked) => {
+                let frequency = self.pace.set_frequency(now, asked)?;
+                (PaceChange::Frequency(frequency), Paced::Frequency(frequency))
+            }
+            PaceRequest::Pause => {
+                self.pace.pause(now)?;
+                (PaceChange::Paused, Paced::Other)
+            }
+            PaceRequest::Resume => {
+                self.pace.resume(now)?;
+                (PaceChange::Resumed, Paced::Other)
+            }
+            PaceRequest::Step(StepKind::Unit) => {
+                self.pace.step_unit()?;
+                (PaceChange::Stepped, Paced::Other)
+            }
+            PaceRequest::Step(StepKind::Event) => {
+                self.pace.step_event(self.game.next_deadline())?;
+                (PaceChange::Stepped, Paced::Other)
+            }
+        };
+        let handled = self.apply(GameInput::Pace(change));
+        debug_assert_eq!(
+            handled,
+            Handled::Done,
+            "a change of pace changes nothing in the game"
+        );
+        if let Paced::Frequency(frequency) = paced {
+            self.text_news
+                .announce(&mut self.sessions, &GuiEvent::Frequency(frequency));
+        }
+        self.tell_clock(now);
+        Ok(())
+    }
+
+    /// Whether a viewer may change the speed.
+    pub(super) fn may_control(&self, conn: ConnId) -> bool {
+        self.sessions
+            .get(conn)
+            .is_some_and(|session| self.config.control.allows(session.peer))
+    }
+
+    /// Tells one peer one line in the words of agents.
+    fn tell_line(&mut self, conn: ConnId, line: &AiLine<'_>) {
+        let dialect = self.config.dialect;
+        self.sessions
+            .push(conn, |outbox| write_ai_line(outbox, dialect, line));
+    }
+
+    /// Tells one text viewer one line.
+    fn tell_viewer(&mut self, conn: ConnId, line: &GuiEvent<'_>) {
+        let ids = self.config.gui_ids;
+        self.sessions
+            .push(conn, |outbox| write_gui_event(outbox, ids, line));
+    }
+}

@@ -1,0 +1,94 @@
+//! All that the engine asks of its shell, besides writing bytes, as one closed enum.
+
+use trantor_model::TeamId;
+
+use crate::input::ConnId;
+
+/// One thing for the shell to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Everything owed to this connection was written: shut down its writing half and go on reading. The
+    /// engine still wants its `Closed` and will say `Close` if that does not come in time.
+    ShutdownWrite {
+        /// Which.
+        conn: ConnId,
+    },
+    /// Close this connection now. The engine has forgotten it: the shell need not report its end.
+    Close {
+        /// Which.
+        conn: ConnId,
+        /// Why, for the log.
+        reason: CloseReason,
+    },
+    /// A team won. The server goes on; the shell may end it if it was told to.
+    Won {
+        /// Which.
+        team: TeamId,
+    },
+}
+
+/// Why the engine let a connection go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CloseReason {
+    /// It never said what it is (R-000-28).
+    GreetingTimeout,
+    /// It gave too many wrong answers to the greeting.
+    GreetingFailures,
+    /// It sent too much before it was greeted (R-000-27).
+    InboxFull,
+    /// It sent too many lines that are too long (R-003-56).
+    Violations,
+    /// It did not read what it was sent (R-002-57).
+    OutboxFull,
+    /// It broke the rules of our wire protocol (R-002-58).
+    ProtocolError,
+    /// It speaks another version of our wire protocol.
+    VersionRefused,
+    /// Its agent died; it was told.
+    Died,
+    /// The game is over.
+    GameOver,
+    /// An operator said so.
+    Kicked,
+    /// It said goodbye.
+    Goodbye,
+}
+
+impl CloseReason {
+    /// All of them, in the order of declaration.
+    pub const ALL: [CloseReason; 11] = [
+        Self::GreetingTimeout,
+        Self::GreetingFailures,
+        Self::InboxFull,
+        Self::Violations,
+        Self::OutboxFull,
+        Self::ProtocolError,
+        Self::VersionRefused,
+        Self::Died,
+        Self::GameOver,
+        Self::Kicked,
+        Self::Goodbye,
+    ];
+
+    /// Its place in [`Self::ALL`], for counters.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// The word for logs and metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::GreetingTimeout => "greeting_timeout",
+            Self::GreetingFailures => "greeting_failures",
+            Self::InboxFull => "inbox_full",
+            Self::Violations => "violations",
+            Self::OutboxFull => "outbox_full",
+            Self::ProtocolError => "protocol_error",
+            Self::VersionRefused => "version_refused",
+            Self::Died => "died",
+            Self::GameOver => "game_over",
+            Self::Kicked => "kicked",
+            Self::Goodbye => "goodbye",
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! How game time follows real time: the game clock, the start, speed, pause and steps, and the slip rule.
+//!
+//! At the start of each pass one sample of the clock becomes `G`, the game time of the whole pass. When the
+//! machine cannot keep up, [`LagGovernor`] lets the clock slip: the game is then slower, not lossy.
+
+use trantor_time::{Frequency, GameClock, GameSpan, GameTime, LagGovernor, RealSpan, RealTime};
+
+/// Why a change of pace was refused (R-000-35). The text is meant for the person who asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PaceRefusal {
+    /// The number asked for is out of range.
+    #[error("the frequency is a whole number from 1 to {max}, not {asked}", max = crate::limits::FREQUENCY_ASKED_MAX)]
+    Frequency {
+        /// That number.
+        asked: u32,
+    },
+    /// Game time stands still already.
+    #[error("the game is paused already")]
+    AlreadyPaused,
+    /// Game time goes on already.
+    #[error("the game is not paused")]
+    NotPaused,
+    /// Before the start there is no time to stop or move.
+    #[error("the game has not been started")]
+    NotStarted,
+    /// A start happens once.
+    #[error("the game was started already")]
+    AlreadyStarted,
+    /// A step to the next event needs one.
+    #[error("nothing is due in this game, ever")]
+    NothingDue,
+}
+
+/// The game clock and the game time of the present pass.
+#[derive(Clone, Debug)]
+pub(crate) struct Pace {
+    clock: GameClock,
+    started: bool,
+    governor: LagGovernor,
+    game_now: GameTime,
+}
+
+impl Pace {
+    /// A game clock that shows zero at `now`; it stands still until [`Self::start`].
+    pub(crate) fn new(now: RealTime, frequency: Frequency, lag_max: Option<RealSpan>) -> Self {
+        let mut clock = GameClock::new(now, GameTime::ZERO, frequency);
+        clock.pause(now);
+        Self {
+            clock,
+            started: false,
+            governor: LagGovernor::new(lag_max),
+            game_now: GameTime::ZERO,
+        }
+    }
+
+    /// Takes `G` for a pass that begins at `now`; answers whether the clock slipped.
+    ///
+    /// `earliest` is the earliest deadline of the game.
+    pub(crate) fn begin_pass(&mut self, now: RealTime, earliest: Option<GameTime>) -> bool {
+        let slips_before = self.governor.slips();
+        self.game_now = self.governor.read(&mut self.clock, now, earliest);
+        self.governor.slips() > slips_before
+    }
+
+    /// The game time of the pass: what is due at it is due, and nothing else.
+    pub(crate) fn game_now(&self) -> GameTime {
+        self.game_now
+    }
+
+    /// The clock itself, for what is told to viewers and mapped to waits.
+    pub(crate) fn clock(&self) -> &GameClock {
+        &self.clock
+    }
+
+    /// Whether the game was started.
+    pub(crate) fn is_started(&self) -> bool {
+        self.started
+    }
+
+    /// How many nanoseconds after its nominal instant a game deadline is fired at `now`. Slips and changes
+    /// of speed do not hide lateness, since it is counted in game time; while paused there is none.
+    pub(crate) fn lateness_ns(&self, now: RealTime, deadline: GameTime) -> u64 {
+        if self.clock.is_paused() {
+            return 0;
+        }
+        let late_nu = (self.clock.now(now) - deadline).as_nanounits().max(0);
+        u64::try_from(late_nu / i128::from(self.clock.frequency().get())).unwrap_or(u64::MAX)
+    }
+
+    /// Passes in which the clock slipped, and the game time given up in all.
+    pub(crate) fn slips(&self) -> (u64, GameSpan) {
+        (self.governor.slips(), self.governor.slipped())
+    }
+
+    /// Lets game time begin at `now`.
+    pub(crate) fn start(&mut self, now: RealTime) -> Result<(), PaceRefusal> {
+        if self.started {
+            return Err(PaceRefusal::AlreadyStarted);
+        }
+        self.started = true;
+        self.clock.resume(now);
+        Ok(())
+    }
+
+    /// Changes the speed at `now` (R-000-31 to R-000-35); also while paused, for later.
+    pub(crate) fn set_frequency(&mut self, now: RealTime, asked: u32) -> Result<Frequency, PaceRefusal> {
+        let frequency = Some(asked)
+            .filter(|asked| *asked <= crate::limits::FREQUENCY_ASKED_MAX)
+            .and_then(|asked| Frequency::new(u64::from(asked)).ok())
+            .ok_or(PaceRefusal::Frequency { asked })?;
+        self.clock.set_frequency(now, frequency);
+        Ok(frequency)
+    }
+
+    /// Stops game time at `now` (R-000-36).
+    pub(crate) fn pause(&mut self, now: RealTime) -> Result<(), PaceRefusal> {
+        if !self.started {
+            return Err(PaceRefusal::NotStarted);
+        }
+        if self.clock.is_paused() {
+            return Err(PaceRefusal::AlreadyPaused);
+        }
+        self.clock.pause(now);
+        Ok(())
+    }
+
+    /// Lets game time go on at `now`.
+    pub(crate) fn resume(&mut self, now: RealTime) -> Result<(), PaceRefusal> {
+        self.must_be_paused()?;
+        self.clock.resume(now);
+        Ok(())
+    }
+
+    /// Moves paused game time to the next whole unit. What is due then is due in this pass.
+    pub(crate) fn step_unit(&mut self) -> Result<GameTime, PaceRefusal> {
+        self.must_be_paused()?;
+        self.game_now = self.game_now.max(self.clock.step_unit());
+        Ok(self.game_now)
+    }
+
+    /// Moves paused game time to `earliest`, the earliest deadline of the game.
+    pub(crate) fn step_event(&mut self, earliest: Option<GameTime>) -> Result<GameTime, PaceRefusal> {
+        self.must_be_paused()?;
+        let earliest = earliest.ok_or(PaceRefusal::NothingDue)?;
+        self.game_now = self.game_now.max(self.clock.step_to(earliest));
+        Ok(self.game_now)
+    }
+
+    fn must_be_paused(&self) -> Result<(), PaceRefusal> {
+        match (self.started, self.clock.is_paused()) {
+            (false, _) => Err(PaceRefusal::NotStarted),
+            (true, false) => Err(PaceRefusal::NotPaused),
+            (true, true) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ms(millis: i64) -> RealTime {
+        RealTime::ZERO + RealSpan::from_millis(millis)
+    }
+
+    fn units(units: i64) -> GameTime {
+        GameTime::from_units(units)
+    }
+
+    fn started(frequency: u32) -> Pace {
+        let frequency = Frequency::new(u64::from(frequency)).unwrap();
+        let mut pace = Pace::new(ms(0), frequency, Some(RealSpan::from_millis(250)));
+        pace.start(ms(0)).unwrap();
+        pace
+    }
+
+    #[test]
+    fn time_begins_with_the_start() {
+        let mut pace = Pace::new(ms(0), Frequency::new(100).unwrap(), None);
+        pace.begin_pass(ms(5_000), None);
+        assert_eq!(pace.game_now(), units(0));
+        assert_eq!(pace.pause(ms(5_000)), Err(PaceRefusal::NotStarted));
+        assert_eq!(pace.resume(ms(5_000)), Err(PaceRefusal::NotStarted));
+        pace.start(ms(6_000)).unwrap();
+        assert_eq!(pace.start(ms(6_000)), Err(PaceRefusal::AlreadyStarted));
+        pace.begin_pass(ms(7_000), None);
+        assert_eq!(pace.game_now(), units(100));
+    }
+
+    #[test]
+    fn r_000_35_frequencies_out_of_range_change_nothing() {
+        let mut pace = started(100);
+        for asked in [0, 10_001, u32::MAX] {
+            assert_eq!(
+                pace.set_frequency(ms(1), asked),
+                Err(PaceRefusal::Frequency { asked })
+            );
+        }
+        assert_eq!(pace.clock().frequency().get(), 100);
+        assert!(pace.set_frequency(ms(1), 10_000).is_ok());
+    }
+
+    #[test]
+    fn r_000_36_steps_move_paused_time_at_once() {
+        let mut pace = started(100);
+        pace.begin_pass(ms(12), None);
+        assert_eq!(pace.step_unit(), Err(PaceRefusal::NotPaused));
+        pace.pause(ms(12)).unwrap();
+        assert_eq!(pace.pause(ms(12)), Err(PaceRefusal::AlreadyPaused));
+        assert_eq!(pace.step_unit(), Ok(units(2)), "from 1.2 to the next whole unit");
+        assert_eq!(pace.game_now(), units(2));
+        assert_eq!(pace.step_event(None), Err(PaceRefusal::NothingDue));
+        assert_eq!(pace.step_event(Some(units(300))), Ok(units(300)));
+        // Far ahead of the oldest work: still no slip, for paused time does not run away.
+        assert!(!pace.begin_pass(ms(99_000), Some(units(3))));
+        assert_eq!(pace.game_now(), units(300));
+    }
+
+    /// A stall beyond the limit: the clock gives up what lies beyond, and shows it.
+    #[test]
+    fn r_x_9_a_long_stall_slips() {
+        let mut pace = started(100);
+        pace.begin_pass(ms(0), Some(units(7)));
+        assert!(pace.begin_pass(ms(60_000), Some(units(7))));
+        assert_eq!(pace.game_now(), units(7 + 25));
+        assert_eq!(pace.slips(), (1, GameSpan::from_units(6_000 - 32)));
+        assert_eq!(pace.lateness_ns(ms(60_000), units(7)), 250_000_000);
+        pace.begin_pass(ms(60_010), None);
+        assert_eq!(pace.game_now(), units(33), "and goes on from there");
+    }
+
+    /// How far game time moves in the lag allowed.
+    fn lag_max(pace: &Pace) -> GameSpan {
+        let lag_nu =
+            i128::from(RealSpan::from_millis(250).as_nanos()) * i128::from(pace.clock().frequency().get());
+        GameSpan::from_nanounits(lag_nu)
+    }
+
+    proptest! {
+        /// Whatever happens, game time never goes back, and in no pass runs more than the limit ahead of
+        /// the oldest work not done (T2 and T10 of the time model).
+        #[test]
+        fn game_time_never_goes_back(steps in prop::collection::vec((0u8..6, 0i64..400, 1u32..2_000), 1..100)) {
+            let mut pace = started(100);
+            let mut now = ms(0);
+            let mut earliest = units(3);
+            let mut last = GameTime::ZERO;
+            for (verb, millis, number) in steps {
+                now += RealSpan::from_millis(millis);
+                pace.begin_pass(now, Some(earliest));
+                prop_assert!(pace.game_now() >= last);
+                let ahead = pace.game_now() - earliest;
+                let is_within = ahead <= lag_max(&pace) || pace.game_now() == last;
+                prop_assert!(pace.clock().is_paused() || is_within);
+                prop_assert_eq!(pace.game_now(), pace.clock().now(now));
+                last = pace.game_now();
+                match verb {
+                    0 => drop(pace.set_frequency(now, number)),
+                    1 => drop(pace.pause(now)),
+                    2 => drop(pace.resume(now)),
+                    3 => drop(pace.step_unit()),
+                    4 => drop(pace.step_event(Some(earliest))),
+                    // Some of the work is done: the rest is younger.
+                    _ => earliest = earliest.max(pace.game_now()) + GameSpan::from_units(i64::from(number % 9)),
+                }
+                prop_assert!(pace.game_now() >= last);
+                last = pace.game_now();
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What an agent is told of an event, if it is told at all.
+
+use trantor_game::{GameEvent, Reply};
+use trantor_model::AgentId;
+use trantor_protocol::text::{AiLine, Dialect, write_ai_line};
+
+use crate::session::Sessions;
+
+/// Puts the line that an agent is owed for `event` into its outbox, as a piece of its own.
+pub(crate) fn tell_agent(sessions: &mut Sessions, dialect: Dialect, event: &GameEvent) {
+    let Some((agent, line)) = line_of(event) else {
+        return;
+    };
+    if let Some(conn) = sessions.of_agent(agent) {
+        sessions.push(conn, |outbox| write_ai_line(outbox, dialect, &line));
+    }
+}
+
+fn line_of(event: &GameEvent) -> Option<(AgentId, AiLine<'_>)> {
+    Some(match event {
+        GameEvent::Reply { agent, reply } => (*agent, line_of_reply(reply)),
+        GameEvent::Heard {
+            agent,
+            direction,
+            text,
+        } => (
+            *agent,
+            AiLine::Message {
+                direction: *direction,
+                text,
+            },
+        ),
+        GameEvent::PushedFrom { agent, direction } => (
+            *agent,
+            AiLine::Ejected {
+                direction: *direction,
+            },
+        ),
+        GameEvent::Died { agent } => (*agent, AiLine::Dead),
+        _ => return None,
+    })
+}
+
+fn line_of_reply(reply: &Reply) -> AiLine<'_> {
+    match reply {
+        Reply::Ok => AiLine::Ok,
+        Reply::Ko => AiLine::Ko,
+        Reply::Look(sights) => AiLine::Look(sights),
+        Reply::Inventory {
+            inventory,
+            life_units,
+        } => AiLine::Inventory {
+            inventory,
+            life_units: *life_units,
+        },
+        Reply::ConnectNbr(places) => AiLine::ConnectNbr(*places),
+        Reply::ElevationUnderway => AiLine::ElevationUnderway,
+        Reply::CurrentLevel(level) => AiLine::CurrentLevel(*level),
+    }
+}

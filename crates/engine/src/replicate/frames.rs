@@ -1,0 +1,162 @@
+//! What viewers of ours are told: news, gathered until the next tick, and messages of their own at once.
+
+use trantor_game::{Game, GameEvent, MoveKind};
+use trantor_model::CommandKind;
+use trantor_protocol::wire::{Change, ClockAnchor, EggState, RitualState, ToClient, write_frame};
+use trantor_time::{GameClock, GameSpan, GameTime, RealTime};
+
+use crate::input::ConnId;
+use crate::limits;
+use crate::session::{Observer, Sessions};
+
+/// What happened since the last tick, for viewers of ours.
+#[derive(Debug, Default)]
+pub(crate) struct News {
+    changes: Vec<(GameTime, Change)>,
+    /// Encoded changes, and the room in which messages are put together.
+    frames: Vec<u8>,
+    message: Vec<Change>,
+    /// Messages that no frame could hold.
+    pub(crate) encode_failures: u64,
+}
+
+/// There are more changes than a tick carries: a snapshot says it shorter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TooManyChanges;
+
+impl News {
+    /// Notes an event; `game` is as it is right after it.
+    ///
+    /// # Errors
+    /// If there are too many. All are forgotten then.
+    pub(crate) fn note(&mut self, game: &Game, event: &GameEvent) -> Result<(), TooManyChanges> {
+        let Some(change) = change_of(game, event) else {
+            return Ok(());
+        };
+        if self.changes.len() == limits::CHANGES_PER_TICK_MAX {
+            self.clear();
+            return Err(TooManyChanges);
+        }
+        self.changes.push((game.now(), change));
+        Ok(())
+    }
+
+    /// How many changes were noted.
+    pub(crate) fn len(&self) -> usize {
+        self.changes.len()
+    }
+
+    /// Forgets them: the tick is over.
+    pub(crate) fn clear(&mut self) {
+        self.changes.clear();
+    }
+
+    /// The changes from number `from` on, as frames: one message for each moment of the game, or several.
+    pub(crate) fn encode(&mut self, from: usize) -> &[u8] {
+        self.frames.clear();
+        let same_moment = |a: &(GameTime, Change), b: &(GameTime, Change)| a.0 == b.0;
+        for moment in self.changes[from.min(self.changes.len())..].chunk_by(same_moment) {
+            for part in moment.chunks(limits::CHANGES_PER_MESSAGE) {
+                let mut changes = std::mem::take(&mut self.message);
+                changes.clear();
+                changes.extend(part.iter().map(|(_, change)| change.clone()));
+                let message = ToClient::Changes {
+                    at: part[0].0,
+                    changes,
+                };
+                self.encode_failures += u64::from(write_frame(&mut self.frames, &message).is_err());
+                if let ToClient::Changes { changes, .. } = message {
+                    self.message = changes;
+                }
+            }
+        }
+        &self.frames
+    }
+}
+
+/// Sends a message as it is.
+pub(crate) fn send(sessions: &mut Sessions, conn: ConnId, message: &ToClient) {
+    sessions.push(conn, |outbox| {
+        write_frame(outbox, message).expect("a message that is not made of lists fits a frame");
+    });
+}
+
+/// What the game clock shows, exactly, at a whole microsecond of this viewer: the next one, since a clock
+/// that was changed just now can be read from now on only.
+pub(crate) fn clock_anchor(observer: &Observer, clock: &GameClock, now: RealTime) -> ClockAnchor {
+    let (real_us, real) = observer.next_whole_us(now);
+    ClockAnchor {
+        real_us,
+        game: clock.now(real),
+        frequency: clock.frequency(),
+        paused: clock.is_paused(),
+    }
+}
+
+/// An elevation as viewers of ours are told of it: it began as long before its end as elevations take.
+pub(super) fn ritual_start(end: GameTime) -> GameTime {
+    end - GameSpan::from_units(i64::from(CommandKind::Incantation.duration_units()))
+}
+
+fn change_of(game: &Game, event: &GameEvent) -> Option<Change> {
+    let food_ends = |agent| game.world().agent(agent).and_then(|agent| agent.food_ends());
+    Some(match event {
+        GameEvent::Reply { .. }
+        | GameEvent::Heard { .. }
+        | GameEvent::PushedFrom { .. }
+        // The start of the action says it.
+        | GameEvent::ForkStarted { .. }
+        // Whether an egg can be hatched shows in the number of places.
+        | GameEvent::EggMatured { .. }
+        | GameEvent::Refilled => return None,
+        GameEvent::Joined { agent, egg } => {
+            Change::Joined { agent: *agent, egg: *egg, food_ends: food_ends(agent.id) }
+        }
+        GameEvent::Died { agent } => Change::Died { agent: *agent },
+        GameEvent::Left { agent, .. } => Change::Left { agent: *agent },
+        GameEvent::ActionStarted { agent, kind, start, end } => {
+            Change::ActionStarted { agent: *agent, kind: *kind, start: *start, end: *end }
+        }
+        GameEvent::Moved { agent, tile, facing, how } => Change::Moved {
+            agent: *agent,
+            tile: *tile,
+            facing: *facing,
+            forced: matches!(how, MoveKind::Pushed | MoveKind::Placed),
+        },
+        GameEvent::Took(carry) | GameEvent::Put(carry) => Change::Carried {
+            agent: carry.agent,
+            resource: carry.resource,
+            taken: matches!(event, GameEvent::Took(_)),
+            inventory: carry.inventory,
+            ground: carry.ground,
+        },
+        GameEvent::Ate { agent, inventory, .. } | GameEvent::InventorySet { agent, inventory, .. } => {
+            Change::Inventory { agent: *agent, inventory: *inventory, food_ends: food_ends(*agent) }
+        }
+        GameEvent::Said { agent, text } => {
+            let shown = text.len().min(limits::SAID_BYTES_MAX);
+            Change::Said { agent: *agent, text: text[..shown].to_vec() }
+        }
+        GameEvent::Ejected { agent } => Change::Ejected { agent: *agent },
+        GameEvent::EggLaid { egg, layer, team, tile } => {
+            Change::EggLaid { egg: EggState { egg: *egg, team: *team, tile: *tile }, layer: *layer }
+        }
+        GameEvent::EggDestroyed { egg } => Change::EggDestroyed { egg: *egg },
+        GameEvent::RitualStarted { tile, level, participants, end } => Change::RitualStarted(RitualState {
+            tile: *tile,
+            level: *level,
+            participants: participants.to_vec(),
+            start: ritual_start(*end),
+            end: *end,
+        }),
+        GameEvent::RitualEnded { tile, level, success, participants } => Change::RitualEnded {
+            tile: *tile,
+            level: *level,
+            success: *success,
+            participants: participants.to_vec(),
+        },
+        GameEvent::LevelChanged { agent, level } => Change::LevelChanged { agent: *agent, level: *level },
+        GameEvent::GroundChanged { tile, ground, .. } => Change::Ground { tile: *tile, ground: *ground },
+        GameEvent::Won { team } => Change::Won { team: *team },
+    })
+}

@@ -1,0 +1,20 @@
+//! Events to audiences to languages: the only place that turns what happened into what is said.
+//!
+//! | event | agents | text viewers | viewers of ours |
+//! |---|---|---|---|
+//! | when | at once | at once | with the next tick |
+//! | how | one line, one write | lines, encoded once for all | frames, encoded once for all |
+//!
+//! Nothing here decides anything about the game, and nothing here knows sockets.
+
+mod agents;
+mod burst;
+mod frames;
+mod snapshot;
+mod text;
+
+pub(crate) use agents::tell_agent;
+pub(crate) use burst::{write_burst, write_map, write_teams};
+pub(crate) use frames::{News, clock_anchor, send};
+pub(crate) use snapshot::snapshot_frames;
+pub(crate) use text::TextNews;

@@ -1,0 +1,131 @@
+//! What a peer says, cut into requests and understood.
+//!
+//! Nothing but the beginning of one line or frame is ever kept: whole ones are carried out as they come, and
+//! those an agent may not yet have carried out wait in the game's queue of ten.
+
+use trantor_game::GameConfig;
+use trantor_model::{AgentId, Command, TeamId};
+use trantor_protocol::error::FrameError;
+use trantor_protocol::greeting::{Greeting, read_greeting};
+use trantor_protocol::text::{
+    Cut, Dialect, GuiRefusal, GuiRequest, LineCutter, parse_command, parse_gui_request,
+};
+use trantor_protocol::wire::{FrameCutter, ToServer, read_frame};
+
+use super::{Role, Session};
+use crate::limits;
+
+/// Bytes that arrived and are not yet a whole request.
+#[derive(Debug)]
+pub(crate) enum Inbox {
+    Lines(LineCutter),
+    Frames(FrameCutter),
+}
+
+/// One request, understood as far as that is possible without knowing the world.
+#[derive(Debug)]
+pub(crate) enum Request {
+    /// A peer asks for a place in a team; `None` if there is no such team, or what it said is no name.
+    Join(Option<TeamId>),
+    /// A peer wants to watch in text.
+    WatchText,
+    /// A peer wants to watch in frames.
+    WatchFrames,
+    /// An agent asks for something, or says what cannot be understood.
+    Command(AgentId, Command),
+    /// A text viewer asks for something.
+    Gui(Result<GuiRequest, GuiRefusal>),
+    /// A viewer of ours asks for something.
+    Message(ToServer),
+    /// A viewer of ours sent what is no frame.
+    Broken(FrameError),
+    /// A peer that is yet to be greeted said more than is kept for it.
+    HeldTooMuch,
+    /// One offence more than is borne.
+    TooManyViolations,
+}
+
+impl Inbox {
+    pub(crate) fn lines() -> Self {
+        Self::Lines(LineCutter::new())
+    }
+
+    pub(crate) fn frames() -> Self {
+        Self::Frames(FrameCutter::new::<ToServer>())
+    }
+
+    /// Bytes kept.
+    pub(crate) fn pending_bytes(&self) -> usize {
+        match self {
+            Self::Lines(lines) => lines.pending_bytes(),
+            Self::Frames(frames) => frames.pending_bytes(),
+        }
+    }
+}
+
+impl Session {
+    /// Takes the next request off the front of `bytes`; `None` once all of `bytes` is taken.
+    pub(crate) fn next_request(
+        &mut self,
+        bytes: &mut &[u8],
+        game: &GameConfig,
+        dialect: Dialect,
+    ) -> Option<Request> {
+        if self.is_going() {
+            *bytes = &[];
+            return None;
+        }
+        if let Role::Held(held) = &mut self.role {
+            let taken = std::mem::take(bytes);
+            if held.len() + taken.len() > limits::HELD_BYTES_MAX {
+                return Some(Request::HeldTooMuch);
+            }
+            held.extend_from_slice(taken);
+            return None;
+        }
+        let cut = match &mut self.inbox {
+            Inbox::Lines(lines) => lines.next(bytes)?,
+            Inbox::Frames(frames) => {
+                return match frames
+                    .next(bytes)
+                    .and_then(|frame| frame.map(read_frame::<ToServer>).transpose())
+                {
+                    Ok(message) => message.map(Request::Message),
+                    Err(error) => Some(Request::Broken(error)),
+                };
+            }
+        };
+        let line = match cut {
+            Cut::Line(line) => Some(line),
+            Cut::TooLong => {
+                self.violations += 1;
+                if self.violations >= limits::VIOLATIONS_MAX {
+                    return Some(Request::TooManyViolations);
+                }
+                None
+            }
+        };
+        // A line that is too long is answered as one that makes no sense, in its place.
+        Some(match self.role {
+            Role::Greeted { .. } => first_line(line.unwrap_or_default(), game),
+            Role::Agent(agent) => Request::Command(
+                agent,
+                line.map_or(Command::Refused(None), |line| parse_command(dialect, line)),
+            ),
+            Role::TextViewer => Request::Gui(line.map_or(Err(GuiRefusal::Unknown), parse_gui_request)),
+            Role::Held(_) | Role::Viewer(_) | Role::Leaving { .. } => {
+                unreachable!("held bytes stay whole, our viewers send frames, and the leaving are not heard")
+            }
+        })
+    }
+}
+
+/// What a peer's answer to the greeting asks for.
+fn first_line(line: &[u8], game: &GameConfig) -> Request {
+    match read_greeting(line, |name| game.team_named(name).is_some()) {
+        Greeting::Player(name) => Request::Join(game.team_named(name)),
+        Greeting::TextViewer => Request::WatchText,
+        Greeting::Frames => Request::WatchFrames,
+        Greeting::Nobody => Request::Join(None),
+    }
+}

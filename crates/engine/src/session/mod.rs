@@ -1,0 +1,115 @@
+//! One connected peer: its phase, what it may still send, and what it is still owed.
+//!
+//! Transport (the boxes for bytes, the limit on time) and role (what the peer is in the game) are kept
+//! apart (R-003-54). What a request leads to is decided by the engine; a session only understands it.
+
+mod inbox;
+mod observer;
+mod outbox;
+mod table;
+
+use std::net::IpAddr;
+
+use trantor_model::AgentId;
+use trantor_time::TimerId;
+
+pub(crate) use inbox::{Inbox, Request};
+pub(crate) use observer::{Feed, Observer};
+pub(crate) use outbox::{Outbox, OutboxFull};
+pub(crate) use table::Sessions;
+
+use crate::input::ConnId;
+use crate::limits;
+use crate::output::CloseReason;
+
+/// A connected peer.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) conn: ConnId,
+    pub(crate) peer: IpAddr,
+    pub(crate) role: Role,
+    pub(crate) inbox: Inbox,
+    pub(crate) outbox: Outbox,
+    /// Bytes that may wait in the outbox; by role.
+    pub(crate) outbox_bytes_max: usize,
+    /// The limit on the present phase, where it has one.
+    pub(crate) limit: Option<TimerId>,
+    /// Offences so far.
+    pub(crate) violations: u32,
+    /// Whether the shell was or is about to be told that bytes wait.
+    is_announced: bool,
+    /// Whether the engine has decided to let it go and will do so before it returns.
+    is_doomed: bool,
+}
+
+/// What a peer is.
+#[derive(Debug)]
+pub(crate) enum Role {
+    /// The game was not started, so that nobody is greeted; what it says meanwhile is kept, unread.
+    Held(Vec<u8>),
+    /// Greeted, and has not said what it is.
+    Greeted {
+        /// Wrong answers so far.
+        failures: u32,
+    },
+    /// Plays.
+    Agent(AgentId),
+    /// Watches in Zappy text.
+    TextViewer,
+    /// Watches in our frames.
+    Viewer(Box<Observer>),
+    /// Is being closed: gets what it is owed, says nothing any more.
+    Leaving {
+        /// Why.
+        reason: CloseReason,
+        /// Whether the shell was told to shut down the writing half.
+        is_write_shut: bool,
+    },
+}
+
+impl Session {
+    /// A session that is yet to be greeted.
+    pub(crate) fn new(conn: ConnId, peer: IpAddr) -> Self {
+        Self {
+            conn,
+            peer,
+            role: Role::Held(Vec::new()),
+            inbox: Inbox::lines(),
+            outbox: Outbox::default(),
+            outbox_bytes_max: limits::AGENT_OUTBOX_BYTES_MAX,
+            limit: None,
+            violations: 0,
+            is_announced: false,
+            is_doomed: false,
+        }
+    }
+
+    /// Its place in the game, if it plays.
+    pub(crate) fn agent(&self) -> Option<AgentId> {
+        match self.role {
+            Role::Agent(agent) => Some(agent),
+            _ => None,
+        }
+    }
+
+    /// Its state as a viewer of ours, if it is one.
+    pub(crate) fn observer(&self) -> Option<&Observer> {
+        match &self.role {
+            Role::Viewer(observer) => Some(observer),
+            _ => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn observer_mut(&mut self) -> Option<&mut Observer> {
+        match &mut self.role {
+            Role::Viewer(observer) => Some(observer),
+            _ => None,
+        }
+    }
+
+    /// Whether it is on its way out, so that nothing it says counts any more.
+    pub(crate) fn is_going(&self) -> bool {
+        self.is_doomed || matches!(self.role, Role::Leaving { .. })
+    }
+}

@@ -1,0 +1,152 @@
+//! What a viewer of ours was told, has room for, and still needs.
+//!
+//! A viewer first gets a snapshot, in pieces and on credit, and from then on what changes. One that reads too
+//! slowly for that is not sent all of the past: its news are dropped, and once it has caught up it gets a
+//! fresh snapshot.
+
+use std::collections::VecDeque;
+
+use trantor_protocol::wire::ReceivedNumbers;
+use trantor_time::{RealSpan, RealTime};
+
+use crate::limits;
+use crate::marks::StreamTime;
+
+/// The state of a viewer of ours after its hello, and before it as far as it has one.
+#[derive(Debug)]
+pub(crate) struct Observer {
+    /// Instants to and from this viewer are microseconds after this one (R-002-36).
+    pub(crate) reference: RealTime,
+    /// Numbers of its messages, and what was acknowledged.
+    pub(crate) numbers: ReceivedNumbers,
+    /// The stream time it was told.
+    pub(crate) stream_time: StreamTime,
+    /// Pieces of a snapshot it has not given credit back for.
+    in_flight: u32,
+    pub(crate) feed: Feed,
+    /// News of this tick from here on are not yet in its snapshot.
+    pub(crate) news_from: usize,
+}
+
+/// How a viewer is kept up to date.
+#[derive(Debug)]
+pub(crate) enum Feed {
+    /// It has not said hello, and is told nothing.
+    Silent,
+    /// A snapshot is on its way.
+    Snapshot {
+        /// Encoded pieces not yet sent, the end of the snapshot after them.
+        parts: VecDeque<Vec<u8>>,
+        /// Encoded changes since the snapshot was taken; `None` if they became too many.
+        news: Option<Vec<u8>>,
+    },
+    /// It has the world and hears of every change.
+    News,
+    /// It does not read fast enough: it gets no news, but another snapshot once it has caught up.
+    Behind,
+}
+
+/// A viewer gave back more credit than it had received pieces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CreditOverdrawn;
+
+impl Observer {
+    /// A viewer that is yet to say hello.
+    pub(crate) fn new(reference: RealTime) -> Self {
+        Self {
+            reference,
+            numbers: ReceivedNumbers::new(),
+            stream_time: StreamTime::default(),
+            in_flight: 0,
+            feed: Feed::Silent,
+            news_from: 0,
+        }
+    }
+
+    /// Whether it has said hello.
+    pub(crate) fn is_welcome(&self) -> bool {
+        !matches!(self.feed, Feed::Silent)
+    }
+
+    /// An instant as this viewer counts it: whole microseconds after its reference, rounded down.
+    pub(crate) fn us_at(&self, instant: RealTime) -> i64 {
+        (instant - self.reference).as_nanos().div_euclid(1_000)
+    }
+
+    /// The first instant not before `instant` that this viewer can be told exactly.
+    pub(crate) fn next_whole_us(&self, instant: RealTime) -> (i64, RealTime) {
+        let us = -(-(instant - self.reference).as_nanos()).div_euclid(1_000);
+        (us, self.reference + RealSpan::from_micros(us))
+    }
+
+    /// Starts a snapshot: encoded pieces, and the encoded end. `news_from` is the length of the tick's news.
+    pub(crate) fn begin_snapshot(&mut self, parts: VecDeque<Vec<u8>>, news_from: usize) {
+        self.feed = Feed::Snapshot {
+            parts,
+            news: Some(Vec::new()),
+        };
+        self.news_from = news_from;
+    }
+
+    /// The next piece of a snapshot that there is credit for. The last one is the snapshot's end.
+    pub(crate) fn next_part(&mut self) -> Option<Vec<u8>> {
+        let Feed::Snapshot { parts, .. } = &mut self.feed else {
+            return None;
+        };
+        // The end costs no credit: it is no piece.
+        if parts.len() > 1 {
+            if self.in_flight >= limits::SNAPSHOT_CREDIT {
+                return None;
+            }
+            self.in_flight += 1;
+        }
+        parts.pop_front()
+    }
+
+    /// The viewer has processed `items` pieces (R-002-56).
+    pub(crate) fn credit(&mut self, items: u32) -> Result<(), CreditOverdrawn> {
+        self.in_flight = self.in_flight.checked_sub(items).ok_or(CreditOverdrawn)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r_002_36_instants_are_whole_microseconds_after_the_reference() {
+        let observer = Observer::new(RealTime::from_nanos(5_500));
+        assert_eq!(observer.us_at(RealTime::from_nanos(5_500)), 0);
+        assert_eq!(observer.us_at(RealTime::from_nanos(6_499)), 0);
+        assert_eq!(observer.us_at(RealTime::from_nanos(5_499)), -1);
+        assert_eq!(
+            observer.next_whole_us(RealTime::from_nanos(5_500)),
+            (0, RealTime::from_nanos(5_500))
+        );
+        assert_eq!(
+            observer.next_whole_us(RealTime::from_nanos(5_501)),
+            (1, RealTime::from_nanos(6_500))
+        );
+        assert_eq!(
+            observer.next_whole_us(RealTime::from_nanos(4_499)),
+            (-1, RealTime::from_nanos(4_500))
+        );
+    }
+
+    #[test]
+    fn r_002_56_pieces_wait_for_credit_and_the_end_does_not() {
+        let mut observer = Observer::new(RealTime::ZERO);
+        let pieces = limits::SNAPSHOT_CREDIT + 2;
+        observer.begin_snapshot((0..=pieces).map(|part| vec![part as u8]).collect(), 0);
+        let mut sent = 0;
+        while observer.next_part().is_some() {
+            sent += 1;
+        }
+        assert_eq!(sent, limits::SNAPSHOT_CREDIT);
+        assert_eq!(observer.credit(limits::SNAPSHOT_CREDIT + 1), Err(CreditOverdrawn));
+        assert_eq!(observer.credit(2), Ok(()));
+        let rest: Vec<_> = std::iter::from_fn(|| observer.next_part()).collect();
+        assert_eq!(rest.len(), 3, "two pieces and the end");
+    }
+}

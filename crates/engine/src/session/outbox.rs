@@ -1,0 +1,220 @@
+//! Encoded bytes on their way out of one session.
+//!
+//! Holds them until the shell has written them, in pieces or as a stream. Decides whether there is room;
+//! what happens when there is none is decided by the session's owner. It never writes, and does not know
+//! what the bytes mean.
+
+use std::collections::VecDeque;
+
+/// Bytes that wait to be written, oldest first.
+///
+/// Many agents take one read for one message, so what is meant for them leaves piece by piece, each in a
+/// write of its own; a viewer's bytes leave in as few writes as possible.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outbox {
+    /// Written bytes are left in front until all are written or they are the larger part.
+    bytes: Vec<u8>,
+    written: usize,
+    cut: Cut,
+}
+
+#[derive(Clone, Debug)]
+enum Cut {
+    /// Lengths of the pieces not yet wholly written, what is left of the first one first.
+    Pieces(VecDeque<usize>),
+    /// One stream.
+    Stream,
+}
+
+impl Default for Cut {
+    fn default() -> Self {
+        Self::Pieces(VecDeque::new())
+    }
+}
+
+/// The piece did not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OutboxFull;
+
+impl Outbox {
+    /// Adds the piece that `write` appends to the buffer it is given, unless more than `bytes_max` would
+    /// then wait. A piece that does not fit leaves no trace. An empty piece is none.
+    pub(crate) fn push(
+        &mut self,
+        bytes_max: usize,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<(), OutboxFull> {
+        let before = self.bytes.len();
+        write(&mut self.bytes);
+        debug_assert!(self.bytes.len() >= before, "a piece is appended");
+        if self.len() > bytes_max {
+            self.bytes.truncate(before);
+            return Err(OutboxFull);
+        }
+        let piece = self.bytes.len() - before;
+        if let Cut::Pieces(pieces) = &mut self.cut
+            && piece > 0
+        {
+            pieces.push_back(piece);
+        }
+        Ok(())
+    }
+
+    /// What to write next: the rest of the oldest piece, or all there is of a stream. Empty if nothing waits.
+    pub(crate) fn unsent(&self) -> &[u8] {
+        let rest = &self.bytes[self.written..];
+        match &self.cut {
+            Cut::Pieces(pieces) => &rest[..pieces.front().copied().unwrap_or(0)],
+            Cut::Stream => rest,
+        }
+    }
+
+    /// Notes that the first `count` bytes of [`Self::unsent`] were written.
+    ///
+    /// # Panics
+    /// If that is more than there was to write.
+    pub(crate) fn sent(&mut self, count: usize) {
+        assert!(
+            count <= self.unsent().len(),
+            "no more is written than was handed out"
+        );
+        self.written += count;
+        if let Cut::Pieces(pieces) = &mut self.cut
+            && let Some(first) = pieces.front_mut()
+        {
+            *first -= count;
+            if *first == 0 {
+                pieces.pop_front();
+            }
+        }
+        if self.written == self.bytes.len() {
+            self.bytes.clear();
+            self.written = 0;
+        } else if self.written > self.bytes.len() / 2 {
+            // Each byte is moved at most once for every byte written, so a slow reader costs no more than a
+            // fast one.
+            self.bytes.drain(..self.written);
+            self.written = 0;
+        }
+    }
+
+    /// From now on bytes leave as a stream; those that wait join it.
+    pub(crate) fn make_stream(&mut self) {
+        self.cut = Cut::Stream;
+    }
+
+    /// Bytes that wait.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len() - self.written
+    }
+
+    /// Whether nothing waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Pieces and bytes agree.
+    pub(crate) fn check(&self) {
+        if let Cut::Pieces(pieces) = &self.cut {
+            assert_eq!(pieces.iter().sum::<usize>(), self.len(), "pieces cover the bytes");
+            assert!(pieces.iter().all(|&piece| piece > 0), "no piece is empty");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn push(outbox: &mut Outbox, piece: &[u8]) {
+        outbox
+            .push(usize::MAX, |buffer| buffer.extend_from_slice(piece))
+            .unwrap();
+    }
+
+    #[test]
+    fn pieces_leave_one_by_one_and_a_stream_at_once() {
+        let mut outbox = Outbox::default();
+        push(&mut outbox, b"2\n10 10\n");
+        push(&mut outbox, b"ok\n");
+        assert_eq!(outbox.unsent(), b"2\n10 10\n");
+        outbox.sent(3);
+        assert_eq!(outbox.unsent(), b"0 10\n");
+        outbox.sent(5);
+        assert_eq!(outbox.unsent(), b"ok\n");
+        push(&mut outbox, b"ko\n");
+        outbox.make_stream();
+        assert_eq!(outbox.unsent(), b"ok\nko\n");
+    }
+
+    #[test]
+    fn r_002_57_a_piece_that_does_not_fit_leaves_no_trace() {
+        let mut outbox = Outbox::default();
+        assert_eq!(outbox.push(4, |buffer| buffer.extend_from_slice(b"ok\n")), Ok(()));
+        assert_eq!(
+            outbox.push(4, |buffer| buffer.extend_from_slice(b"ko\n")),
+            Err(OutboxFull)
+        );
+        outbox.check();
+        assert_eq!(outbox.unsent(), b"ok\n");
+        outbox.sent(3);
+        assert!(outbox.is_empty());
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Push(Vec<u8>),
+        Sent(usize),
+        MakeStream,
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let step = prop_oneof![
+            6 => prop::collection::vec(any::<u8>(), 0..20).prop_map(Step::Push),
+            6 => (0usize..30).prop_map(Step::Sent),
+            1 => Just(Step::MakeStream),
+        ];
+        prop::collection::vec(step, 0..200)
+    }
+
+    proptest! {
+        /// Against a plain list of pieces.
+        #[test]
+        fn agrees_with_a_list_of_pieces(steps in steps()) {
+            let mut outbox = Outbox::default();
+            let mut model: VecDeque<Vec<u8>> = VecDeque::new();
+            let mut stream = false;
+            for step in steps {
+                match step {
+                    Step::Push(piece) => {
+                        push(&mut outbox, &piece);
+                        if !piece.is_empty() {
+                            model.push_back(piece);
+                        }
+                    }
+                    Step::Sent(count) => {
+                        let count = count.min(outbox.unsent().len());
+                        outbox.sent(count);
+                        for _ in 0..count {
+                            let first = model.front_mut().unwrap();
+                            first.remove(0);
+                            if first.is_empty() {
+                                model.pop_front();
+                            }
+                        }
+                    }
+                    Step::MakeStream => {
+                        stream = true;
+                        outbox.make_stream();
+                    }
+                }
+                outbox.check();
+                let all: Vec<u8> = model.iter().flatten().copied().collect();
+                prop_assert_eq!(outbox.len(), all.len());
+                let next = if stream { all } else { model.front().cloned().unwrap_or_default() };
+                prop_assert_eq!(outbox.unsent(), next.as_slice());
+            }
+        }
+    }
+}

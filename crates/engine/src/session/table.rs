@@ -1,0 +1,269 @@
+//! All sessions: found by connection or by agent, listed by what they watch, and which of them need a write.
+//!
+//! The lists are in the order in which their members came, so that everything told to several is told in an
+//! order that a replay repeats.
+
+use std::collections::{HashMap, VecDeque};
+
+use trantor_model::AgentId;
+
+use super::{OutboxFull, Role, Session};
+use crate::input::ConnId;
+use crate::output::CloseReason;
+
+/// The session store (R-003-53).
+#[derive(Debug, Default)]
+pub(crate) struct Sessions {
+    /// By the connection's place in the shell's table, which keeps places low.
+    slots: Vec<Option<Session>>,
+    open: usize,
+    /// Looked up, never gone through.
+    by_agent: HashMap<AgentId, ConnId>,
+    text_viewers: Vec<ConnId>,
+    viewers: Vec<ConnId>,
+    /// Sessions with bytes that the shell has not been told of; each stands here once at most.
+    announced: VecDeque<ConnId>,
+    /// To be let go before the engine returns; each stands here once at most.
+    doomed: VecDeque<(ConnId, CloseReason)>,
+}
+
+impl Sessions {
+    /// Adds a session.
+    ///
+    /// # Panics
+    /// If its place is taken: the shell hands out free places only.
+    pub(crate) fn insert(&mut self, session: Session) {
+        let slot = session.conn.slot as usize;
+        if self.slots.len() <= slot {
+            self.slots.resize_with(slot + 1, || None);
+        }
+        let previous = self.slots[slot].replace(session);
+        assert!(
+            previous.is_none(),
+            "the shell hands out a place again once it is free"
+        );
+        self.open += 1;
+    }
+
+    /// Forgets a session; it is on no list then.
+    pub(crate) fn remove(&mut self, conn: ConnId) -> Option<Session> {
+        self.get(conn)?;
+        let session = self.slots[conn.slot as usize].take()?;
+        self.open -= 1;
+        self.unlist(&session.role, conn);
+        Some(session)
+    }
+
+    /// A session, unless it is gone.
+    pub(crate) fn get(&self, conn: ConnId) -> Option<&Session> {
+        let session = self.slots.get(conn.slot as usize)?.as_ref()?;
+        (session.conn == conn).then_some(session)
+    }
+
+    /// A session to be changed, unless it is gone. Roles are changed by [`Self::set_role`].
+    pub(crate) fn get_mut(&mut self, conn: ConnId) -> Option<&mut Session> {
+        let session = self.slots.get_mut(conn.slot as usize)?.as_mut()?;
+        (session.conn == conn).then_some(session)
+    }
+
+    /// The connection of an agent.
+    pub(crate) fn of_agent(&self, agent: AgentId) -> Option<ConnId> {
+        self.by_agent.get(&agent).copied()
+    }
+
+    /// Gives a session another role, and puts it on the lists of that one.
+    pub(crate) fn set_role(&mut self, conn: ConnId, role: Role) {
+        let Some(session) = self.get_mut(conn) else { return };
+        let previous = std::mem::replace(&mut session.role, role);
+        self.unlist(&previous, conn);
+        match &self.slots[conn.slot as usize]
+            .as_ref()
+            .expect("it was there just now")
+            .role
+        {
+            Role::Agent(agent) => {
+                let agent = *agent;
+                self.by_agent.insert(agent, conn);
+            }
+            Role::TextViewer => self.text_viewers.push(conn),
+            Role::Viewer(_) => self.viewers.push(conn),
+            Role::Held(_) | Role::Greeted { .. } | Role::Leaving { .. } => {}
+        }
+    }
+
+    /// Adds to what a session is owed. One that has no room left is doomed.
+    pub(crate) fn push(&mut self, conn: ConnId, write: impl FnOnce(&mut Vec<u8>)) {
+        let Some(session) = self.get_mut(conn) else { return };
+        if session.is_doomed {
+            return;
+        }
+        match session.outbox.push(session.outbox_bytes_max, write) {
+            Ok(()) => self.announce(conn),
+            Err(OutboxFull) => self.doom(conn, CloseReason::OutboxFull),
+        }
+    }
+
+    /// Adds the same bytes to what each text viewer is owed: they were encoded once for all of them.
+    pub(crate) fn push_to_text_viewers(&mut self, bytes: &[u8]) {
+        for index in 0..self.text_viewers.len() {
+            self.push(self.text_viewers[index], |outbox| outbox.extend_from_slice(bytes));
+        }
+    }
+
+    /// Notes that a session is to be let go at once.
+    pub(crate) fn doom(&mut self, conn: ConnId, reason: CloseReason) {
+        if let Some(session) = self.get_mut(conn)
+            && !session.is_doomed
+        {
+            session.is_doomed = true;
+            self.doomed.push_back((conn, reason));
+        }
+    }
+
+    /// The next session to be let go.
+    pub(crate) fn take_doomed(&mut self) -> Option<(ConnId, CloseReason)> {
+        self.doomed.pop_front()
+    }
+
+    /// The next session with bytes that the shell has not been told of.
+    pub(crate) fn take_announced(&mut self) -> Option<ConnId> {
+        while let Some(conn) = self.announced.pop_front() {
+            if let Some(session) = self.get_mut(conn) {
+                session.is_announced = false;
+                if !session.outbox.is_empty() {
+                    return Some(conn);
+                }
+            }
+        }
+        None
+    }
+
+    /// Text viewers in the order they came.
+    pub(crate) fn text_viewers(&self) -> &[ConnId] {
+        &self.text_viewers
+    }
+
+    /// Viewers of ours in the order they came, those who have not said hello included.
+    pub(crate) fn viewers(&self) -> &[ConnId] {
+        &self.viewers
+    }
+
+    /// All sessions in the order of the shell's table.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Session> {
+        self.slots.iter().flatten()
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.open
+    }
+
+    /// How many of them play.
+    pub(crate) fn agents(&self) -> usize {
+        self.by_agent.len()
+    }
+
+    fn announce(&mut self, conn: ConnId) {
+        let Some(session) = self.get_mut(conn) else { return };
+        if !session.is_announced && !session.outbox.is_empty() {
+            session.is_announced = true;
+            self.announced.push_back(conn);
+        }
+    }
+
+    fn unlist(&mut self, role: &Role, conn: ConnId) {
+        match role {
+            Role::Agent(agent) => drop(self.by_agent.remove(agent)),
+            Role::TextViewer => self.text_viewers.retain(|viewer| *viewer != conn),
+            Role::Viewer(_) => self.viewers.retain(|viewer| *viewer != conn),
+            Role::Held(_) | Role::Greeted { .. } | Role::Leaving { .. } => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
+    use super::*;
+
+    fn conn(slot: u32, generation: u32) -> ConnId {
+        ConnId { slot, generation }
+    }
+
+    fn sessions(slots: u32) -> Sessions {
+        let mut sessions = Sessions::default();
+        for slot in 0..slots {
+            sessions.insert(Session::new(conn(slot, 0), IpAddr::V4(Ipv4Addr::LOCALHOST)));
+        }
+        sessions
+    }
+
+    #[test]
+    fn r_000_11_a_late_word_about_a_connection_that_is_gone_reaches_nobody() {
+        let mut sessions = sessions(2);
+        assert!(sessions.remove(conn(1, 0)).is_some());
+        sessions.insert(Session::new(conn(1, 1), IpAddr::V4(Ipv4Addr::LOCALHOST)));
+        assert!(sessions.get(conn(1, 0)).is_none());
+        assert!(sessions.remove(conn(1, 0)).is_none());
+        sessions.push(conn(1, 0), |outbox| outbox.push(b'x'));
+        assert_eq!(sessions.take_announced(), None);
+        assert!(sessions.get(conn(1, 1)).is_some());
+        assert_eq!(sessions.len(), 2);
+    }
+
+    #[test]
+    fn lists_follow_the_roles() {
+        let mut sessions = sessions(3);
+        sessions.set_role(conn(2, 0), Role::TextViewer);
+        sessions.set_role(conn(0, 0), Role::TextViewer);
+        sessions.set_role(conn(1, 0), Role::Agent(AgentId(7)));
+        assert_eq!(
+            sessions.text_viewers(),
+            [conn(2, 0), conn(0, 0)],
+            "in the order they came"
+        );
+        assert_eq!(sessions.of_agent(AgentId(7)), Some(conn(1, 0)));
+        sessions.remove(conn(2, 0));
+        let leaving = Role::Leaving {
+            reason: CloseReason::Died,
+            is_write_shut: false,
+        };
+        sessions.set_role(conn(1, 0), leaving);
+        assert_eq!(sessions.text_viewers(), [conn(0, 0)]);
+        assert_eq!(sessions.of_agent(AgentId(7)), None);
+        assert_eq!((sessions.len(), sessions.agents()), (2, 0));
+    }
+
+    #[test]
+    fn each_session_is_announced_once_and_only_while_bytes_wait() {
+        let mut sessions = sessions(2);
+        for slot in [1, 0, 1, 1] {
+            sessions.push(conn(slot, 0), |outbox| outbox.push(b'x'));
+        }
+        assert_eq!(sessions.take_announced(), Some(conn(1, 0)));
+        sessions.push(conn(1, 0), |outbox| outbox.push(b'x'));
+        sessions.get_mut(conn(0, 0)).unwrap().outbox.sent(1);
+        assert_eq!(
+            sessions.take_announced(),
+            Some(conn(1, 0)),
+            "what was written meanwhile is not announced"
+        );
+        assert_eq!(sessions.take_announced(), None);
+    }
+
+    #[test]
+    fn r_002_57_a_session_without_room_is_doomed_once() {
+        let mut sessions = sessions(1);
+        sessions.get_mut(conn(0, 0)).unwrap().outbox_bytes_max = 3;
+        for _ in 0..5 {
+            sessions.push(conn(0, 0), |outbox| outbox.extend_from_slice(b"ok"));
+        }
+        assert_eq!(
+            sessions.take_doomed(),
+            Some((conn(0, 0), CloseReason::OutboxFull))
+        );
+        assert_eq!(sessions.take_doomed(), None);
+        assert!(sessions.get(conn(0, 0)).unwrap().is_going());
+    }
+}

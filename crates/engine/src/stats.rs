@@ -1,0 +1,273 @@
+//! Everything the engine counts, as one value (§23).
+//!
+//! Counters start at zero and only grow; what has a reason is counted by reason. Names for scrapers and
+//! pictures for people are made by others.
+
+use hdrhistogram::Histogram;
+use trantor_game::DueKind;
+use trantor_time::{GameSpan, GameTime, RealSpan, RealTime};
+
+use crate::output::CloseReason;
+
+/// How much an engine has done, and how it keeps up. A consistent copy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EngineStats {
+    /// Time since the engine was made, sleeping included, in milliseconds (R-003-60).
+    pub uptime_ms: u64,
+    /// What was counted.
+    pub counters: Counters,
+    /// How late deadlines fired since the engine was made.
+    pub lateness: Lateness,
+    /// How late deadlines of the last whole second fired in which any did.
+    pub lateness_last_second: Lateness,
+    /// Passes in which the game clock slipped, and the game time given up.
+    pub slips: u64,
+    /// See `slips`.
+    pub slipped: GameSpan,
+    /// Ticks that ran.
+    pub ticks_run: u64,
+    /// Tick instants at which no tick ran although somebody watched.
+    pub ticks_skipped: u64,
+    /// Open connections of every kind.
+    pub connections: usize,
+    /// Those of agents.
+    pub agents: usize,
+    /// Those of text viewers.
+    pub text_viewers: usize,
+    /// Those of viewers of ours.
+    pub viewers: usize,
+    /// Bytes that wait to be written, all sessions together.
+    pub outbox_bytes: usize,
+    /// Real-time deadlines pending.
+    pub chores_pending: usize,
+}
+
+/// What is counted one by one. Everything starts at zero (R-003-67).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Turns of the loop.
+    pub passes: u64,
+    /// Game deadlines fired, in the order of [`DueKind::ALL`].
+    pub fired: [u64; DueKind::ALL.len()],
+    /// Real-time deadlines fired.
+    pub chores: u64,
+    /// Connections opened.
+    pub opened: u64,
+    /// Connections that the peer closed, or that broke.
+    pub closed_by_peer: u64,
+    /// Connections that the engine let go, in the order of [`CloseReason::ALL`].
+    pub closed: [u64; CloseReason::ALL.len()],
+    /// Bytes read.
+    pub bytes_in: u64,
+    /// Bytes dropped, since their session was gone or on its way out.
+    pub bytes_dropped: u64,
+    /// Bytes written.
+    pub bytes_out: u64,
+    /// Agents that joined.
+    pub joined: u64,
+    /// Greetings that named no team, or one without a place.
+    pub joins_refused: u64,
+    /// Commands taken from agents, wrong ones included.
+    pub commands: u64,
+    /// Lines of agents that could not be carried out as they were.
+    pub commands_malformed: u64,
+    /// Commands dropped because ten were open already (R-000-41).
+    pub commands_dropped: u64,
+    /// Requests of text viewers, wrong ones included.
+    pub gui_requests: u64,
+    /// Those that do not exist (`suc`).
+    pub gui_unknown: u64,
+    /// Those whose arguments were wrong or that were not allowed (`sbp`).
+    pub gui_refused: u64,
+    /// Messages of viewers of ours.
+    pub messages: u64,
+    /// Those that were refused.
+    pub messages_refused: u64,
+    /// Lines that were too long.
+    pub violations: u64,
+    /// Snapshots sent to viewers of ours.
+    pub snapshots: u64,
+    /// How often a viewer of ours was too slow for the news and got a snapshot instead.
+    pub viewers_thinned: u64,
+    /// Messages that fitted no frame and were not sent.
+    pub encode_failures: u64,
+    /// Requests of operators.
+    pub admin_requests: u64,
+}
+
+/// The shape of a distribution of lateness, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lateness {
+    /// How many deadlines.
+    pub count: u64,
+    /// Half of them were no later than this.
+    pub p50_ns: u64,
+    /// 99 in 100 were no later than this.
+    pub p99_ns: u64,
+    /// 999 in 1,000 were no later than this.
+    pub p999_ns: u64,
+    /// The latest.
+    pub max_ns: u64,
+}
+
+/// Lateness as it is collected: for ever, and by seconds.
+#[derive(Debug)]
+pub(crate) struct LatenessRecorder {
+    all: Histogram<u64>,
+    second: Histogram<u64>,
+    second_began: RealTime,
+    last_second: Lateness,
+}
+
+/// The greatest lateness told apart: a minute. Whatever is later counts as that.
+const LATENESS_NS_MAX: u64 = 60_000_000_000;
+
+/// A second, over which the present is summed up.
+const SECOND: RealSpan = RealSpan::from_secs(1);
+
+impl Counters {
+    /// Game deadlines fired, all kinds together.
+    pub fn deadlines_fired(&self) -> u64 {
+        self.fired.iter().sum()
+    }
+}
+
+impl LatenessRecorder {
+    pub(crate) fn new(now: RealTime) -> Self {
+        // Two digits: 1 % of a lateness is below what the clock itself can tell.
+        let histogram =
+            || Histogram::new_with_bounds(1, LATENESS_NS_MAX, 2).expect("the bounds are in order");
+        Self {
+            all: histogram(),
+            second: histogram(),
+            second_began: now,
+            last_second: Lateness::default(),
+        }
+    }
+
+    /// Notes that a deadline fired `lateness_ns` late, at `now`.
+    pub(crate) fn note(&mut self, now: RealTime, lateness_ns: u64) {
+        self.turn_second(now);
+        self.all.saturating_record(lateness_ns);
+        self.second.saturating_record(lateness_ns);
+    }
+
+    /// All of it.
+    pub(crate) fn all(&self) -> Lateness {
+        summary(&self.all)
+    }
+
+    /// The last whole second; nothing if nothing fired in it.
+    pub(crate) fn last_second(&mut self, now: RealTime) -> Lateness {
+        self.turn_second(now);
+        self.last_second
+    }
+
+    /// Begins another second if one is over. No deadline is needed for that: whoever looks or notes does it.
+    fn turn_second(&mut self, now: RealTime) {
+        let passed = now.since(self.second_began);
+        if passed < SECOND {
+            return;
+        }
+        let is_recent = passed < SECOND + SECOND;
+        self.last_second = if is_recent {
+            summary(&self.second)
+        } else {
+            Lateness::default()
+        };
+        self.second.reset();
+        self.second_began = now;
+    }
+}
+
+fn summary(histogram: &Histogram<u64>) -> Lateness {
+    Lateness {
+        count: histogram.len(),
+        p50_ns: histogram.value_at_quantile(0.5),
+        p99_ns: histogram.value_at_quantile(0.99),
+        p999_ns: histogram.value_at_quantile(0.999),
+        max_ns: histogram.max(),
+    }
+}
+
+/// How fast the game really goes, measured between two looks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Speedometer {
+    last: (RealTime, GameTime),
+}
+
+impl Speedometer {
+    pub(crate) fn new(now: RealTime) -> Self {
+        Self {
+            last: (now, GameTime::ZERO),
+        }
+    }
+
+    /// Units a second since the last look, in thousandths; 0 if no time passed.
+    pub(crate) fn milli_units_per_second(&mut self, now: RealTime, game: GameTime) -> u64 {
+        let (last_real, last_game) = std::mem::replace(&mut self.last, (now, game));
+        let passed_ns = i128::from(now.since(last_real).as_nanos());
+        if passed_ns == 0 {
+            return 0;
+        }
+        // Nanounits over nanoseconds are units over seconds.
+        let milli = (game - last_game).as_nanounits() * 1_000 / passed_ns;
+        u64::try_from(milli).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(millis: i64) -> RealTime {
+        RealTime::ZERO + RealSpan::from_millis(millis)
+    }
+
+    #[test]
+    fn r_003_67_counters_start_at_zero() {
+        let counters = Counters::default();
+        assert_eq!(counters.deadlines_fired(), 0);
+        assert_eq!(counters.closed.iter().sum::<u64>(), 0);
+        let mut recorder = LatenessRecorder::new(ms(0));
+        assert_eq!(recorder.all(), Lateness::default());
+        assert_eq!(recorder.last_second(ms(5_000)), Lateness::default());
+    }
+
+    #[test]
+    fn lateness_of_the_last_second_is_that_of_the_last_second() {
+        let mut recorder = LatenessRecorder::new(ms(0));
+        for late in 1..=100 {
+            recorder.note(ms(late * 5), late as u64 * 1_000);
+        }
+        assert_eq!(
+            recorder.last_second(ms(900)),
+            Lateness::default(),
+            "the second is not over"
+        );
+        let lateness = recorder.last_second(ms(1_000));
+        assert_eq!(lateness.count, 100);
+        assert!((99_000..100_000).contains(&lateness.p99_ns), "{lateness:?}");
+        assert!((100_000..101_000).contains(&lateness.max_ns), "{lateness:?}");
+        assert_eq!(recorder.last_second(ms(1_999)).count, 100);
+        assert_eq!(recorder.last_second(ms(2_000)).count, 0);
+        assert_eq!(recorder.all().count, 100);
+    }
+
+    #[test]
+    fn speed_is_measured_between_looks() {
+        let mut speed = Speedometer::new(ms(0));
+        assert_eq!(
+            speed.milli_units_per_second(ms(1_000), GameTime::from_units(100)),
+            100_000
+        );
+        assert_eq!(
+            speed.milli_units_per_second(ms(1_000), GameTime::from_units(100)),
+            0
+        );
+        assert_eq!(
+            speed.milli_units_per_second(ms(3_000), GameTime::from_units(101)),
+            500
+        );
+    }
+}

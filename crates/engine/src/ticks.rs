@@ -1,0 +1,124 @@
+//! The grid of ticks that carries replication to viewers of ours (§13).
+//!
+//! Ticks run only while somebody is there to see them: an empty server makes no wake-ups. The grid itself
+//! goes on, and the begin mark after a break counts all instants without a tick, so that every viewer's sum
+//! comes out right; for metrics, instants at which nobody watched are not skips.
+
+use trantor_time::tick_clock::TICK_PERIOD;
+use trantor_time::{Moment, RealSpan, RealTime, Tick, TickClock};
+
+/// The tick clock, and where it stands.
+#[derive(Debug, Default)]
+pub(crate) struct Ticks {
+    /// From the first viewer on.
+    clock: Option<TickClock<RealTime>>,
+    last: Option<(u64, RealTime)>,
+    next: RealTime,
+    /// Instants that passed while nobody watched, and those of them since the last tick.
+    unwatched: u64,
+    unwatched_since_tick: u64,
+}
+
+impl Ticks {
+    /// The length of a tick.
+    pub(crate) const PERIOD: RealSpan = TICK_PERIOD;
+
+    /// Somebody watches from `now` on, and nobody did. Answers when the next tick is due.
+    pub(crate) fn resume(&mut self, now: RealTime) -> RealTime {
+        let clock = self
+            .clock
+            .get_or_insert_with(|| TickClock::new(now + TICK_PERIOD, TICK_PERIOD));
+        let next = clock.next_instant();
+        let missed = next.periods_to_reach(now, TICK_PERIOD);
+        self.unwatched_since_tick = missed;
+        self.next = next.after_periods(TICK_PERIOD, missed);
+        self.next
+    }
+
+    /// Starts the tick that is due.
+    ///
+    /// # Panics
+    /// If none is, or nobody watches: ticks are scheduled by what this module answers.
+    pub(crate) fn start(&mut self, now: RealTime) -> Tick<RealTime> {
+        let tick = self
+            .clock
+            .as_mut()
+            .and_then(|clock| clock.start(now))
+            .expect("ticks are scheduled when due");
+        self.last = Some((tick.number, tick.instant));
+        self.unwatched += std::mem::take(&mut self.unwatched_since_tick);
+        tick
+    }
+
+    /// Ends the tick; answers when the next one is due.
+    pub(crate) fn end(&mut self, now: RealTime) -> RealTime {
+        let clock = self.clock.as_mut().expect("a tick that ends has started");
+        clock.end(now);
+        self.next = clock.next_instant();
+        self.next
+    }
+
+    /// Number and instant of the last tick that ran.
+    pub(crate) fn last(&self) -> Option<(u64, RealTime)> {
+        self.last
+    }
+
+    /// The instant of the next tick, below which events before it stay (R-002-49); of use while somebody watches.
+    pub(crate) fn next(&self) -> RealTime {
+        self.next
+    }
+
+    /// Ticks that ran, and instants skipped while somebody watched.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        self.clock.as_ref().map_or((0, 0), |clock| {
+            (
+                clock.ticks_run(),
+                clock.instants_skipped().saturating_sub(self.unwatched),
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(millis: i64) -> RealTime {
+        RealTime::ZERO + RealSpan::from_millis(millis)
+    }
+
+    /// The begin marks of a viewer always sum up to the instant, and breaks are no skips in the metrics.
+    #[test]
+    fn r_002_46_begin_marks_sum_up_over_a_break() {
+        let mut ticks = Ticks::default();
+        assert_eq!(ticks.resume(ms(30)), ms(80));
+        let first = ticks.start(ms(80));
+        assert_eq!(
+            (first.number, first.instant, first.skipped_before),
+            (0, ms(80), 0)
+        );
+        assert_eq!(ticks.end(ms(81)), ms(130));
+
+        // Nobody watches until 1000 ms: the instants 130, 180, … 980 pass.
+        assert_eq!(ticks.resume(ms(1_000)), ms(1_030));
+        let second = ticks.start(ms(1_030));
+        assert_eq!((second.number, second.skipped_before), (1, 18));
+        assert_eq!(second.instant, first.instant + Ticks::PERIOD * (1 + 18));
+        assert_eq!(ticks.counts(), (2, 0));
+
+        // A tick that takes too long does skip.
+        assert_eq!(ticks.end(ms(1_140)), ms(1_180));
+        assert_eq!(ticks.counts(), (2, 2));
+        assert_eq!(ticks.last(), Some((1, ms(1_030))));
+    }
+
+    #[test]
+    fn an_instant_that_falls_on_the_return_is_used() {
+        let mut ticks = Ticks::default();
+        ticks.resume(ms(0));
+        ticks.start(ms(50));
+        ticks.end(ms(50));
+        assert_eq!(ticks.resume(ms(200)), ms(200));
+        assert_eq!(ticks.start(ms(200)).skipped_before, 2);
+    }
+}

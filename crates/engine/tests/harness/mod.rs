@@ -1,0 +1,364 @@
+//! An engine on a manual clock, with peers that are lists of what they heard.
+//!
+//! A pass here is what it is in the server: take the game time, hand in what was read, carry out what is due,
+//! write what waits. Nothing sleeps.
+
+#![allow(dead_code, reason = "each test program uses a part of it")]
+#![allow(unreachable_pub, reason = "shared by several test programs")]
+
+pub mod operator;
+pub mod options;
+pub mod script;
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use trantor_engine::{AdminRefusal, AdminRequest, CloseCause, ConnId, Engine, EngineConfig, Input, Output};
+use trantor_game::{AdminAction, GameConfig, Rules};
+use trantor_model::{AgentId, Counts, MapSize, Tile};
+use trantor_time::{GameTime, RealSpan, RealTime};
+
+/// An engine and its peers.
+pub struct Bench {
+    pub engine: Engine,
+    pub now: RealTime,
+    pub peers: Vec<Peer>,
+    /// What was heard since it was last taken.
+    pub heard: Vec<Heard>,
+    slots_freed: Vec<u32>,
+    slots_used: u32,
+    generations: Vec<u32>,
+}
+
+/// The other end of a connection.
+pub struct Peer {
+    pub name: String,
+    pub conn: ConnId,
+    /// Whether what it hears is a stream of lines, to be shown line by line and not write by write.
+    pub is_stream: bool,
+    /// Bytes of a stream behind the last line feed.
+    pub partial: Vec<u8>,
+    /// First words of lines that are not shown.
+    pub hidden: Vec<String>,
+    pub is_open: bool,
+    /// Whether it takes what is written to it.
+    pub is_reading: bool,
+    /// Whether it hangs up when the server has nothing more to say.
+    pub hangs_up: bool,
+    /// All bytes it heard, when wanted.
+    pub raw: Option<Vec<u8>>,
+}
+
+/// One thing that a peer heard, in one write or, for streams, one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heard {
+    pub game: GameTime,
+    pub real: RealTime,
+    pub peer: usize,
+    pub what: Sound,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sound {
+    Bytes(Vec<u8>),
+    EndOfStream,
+    Closed(&'static str),
+}
+
+/// A game on a map of this size with teams `a` and `b`, and everything as by default.
+pub fn game_config(width: u32, height: u32, places: u32) -> GameConfig {
+    GameConfig {
+        size: MapSize::new(width, height).expect("a size of a map"),
+        teams: vec!["a".to_owned(), "b".to_owned()],
+        places_per_team: places,
+        seed: 1,
+        rules: Rules::default(),
+    }
+}
+
+impl Bench {
+    pub fn new(config: EngineConfig) -> Self {
+        let now = RealTime::from_nanos(1_000_000_000);
+        Self {
+            engine: Engine::new(config, now),
+            now,
+            peers: Vec::new(),
+            heard: Vec::new(),
+            slots_freed: Vec::new(),
+            slots_used: 0,
+            generations: Vec::new(),
+        }
+    }
+
+    /// The place of a peer in the list of peers: the last that had this name.
+    pub fn peer(&self, name: &str) -> usize {
+        self.peers
+            .iter()
+            .rposition(|peer| peer.name == name)
+            .unwrap_or_else(|| panic!("there is no peer {name}"))
+    }
+
+    /// Connects a peer from the machine itself.
+    pub fn open(&mut self, name: &str) -> usize {
+        self.open_from(name, IpAddr::V4(Ipv4Addr::LOCALHOST))
+    }
+
+    pub fn open_from(&mut self, name: &str, from: IpAddr) -> usize {
+        let slot = self.slots_freed.pop().unwrap_or_else(|| {
+            self.slots_used += 1;
+            self.generations.push(0);
+            self.slots_used - 1
+        });
+        let conn = ConnId {
+            slot,
+            generation: self.generations[slot as usize],
+        };
+        self.peers.push(Peer {
+            name: name.to_owned(),
+            conn,
+            is_stream: false,
+            partial: Vec::new(),
+            hidden: Vec::new(),
+            is_open: true,
+            is_reading: true,
+            hangs_up: true,
+            raw: None,
+        });
+        self.pass(|engine, now| engine.handle(Input::Opened { conn, peer: from }, now));
+        self.peers.len() - 1
+    }
+
+    pub fn send(&mut self, peer: usize, bytes: &[u8]) {
+        let conn = self.peers[peer].conn;
+        if bytes.starts_with(b"GRAPHIC") || bytes.starts_with(b"TRANTOR") {
+            self.peers[peer].is_stream = true;
+        }
+        self.pass(|engine, now| engine.handle(Input::Bytes { conn, bytes }, now));
+    }
+
+    /// Connects a peer and lets it say its first line.
+    pub fn join(&mut self, name: &str, word: &str) -> usize {
+        let peer = self.open(name);
+        self.send(peer, format!("{word}\n").as_bytes());
+        peer
+    }
+
+    pub fn close(&mut self, peer: usize) {
+        self.hang_up(peer);
+        self.pass(|_, _| {});
+    }
+
+    pub fn admin(&mut self, request: AdminRequest) -> Result<(), AdminRefusal> {
+        let mut answer = Ok(());
+        self.pass(|engine, now| answer = engine.admin(request, now));
+        answer
+    }
+
+    pub fn act(&mut self, action: AdminAction) {
+        self.admin(AdminRequest::Act(action)).expect("the game allows it");
+    }
+
+    /// No ground, no refill: what then lies there was put there.
+    pub fn make_bare(&mut self) {
+        self.act(AdminAction::SetRefill { enabled: false });
+        let size = self.engine.config().game.size;
+        for index in 0..size.area() {
+            self.act(AdminAction::SetGround {
+                tile: size.tile_at(index),
+                ground: Counts::ZERO,
+            });
+        }
+    }
+
+    pub fn put_agent(&mut self, agent: u32, x: u16, y: u16, facing: trantor_model::Direction) {
+        let tile = Tile { x, y };
+        self.act(AdminAction::Teleport {
+            agent: AgentId(agent),
+            tile,
+            facing: Some(facing),
+        });
+    }
+
+    /// Runs passes whenever something is due, up to and with `until`, and ends there.
+    pub fn run_until(&mut self, until: RealTime) {
+        while let Some(wake) = self.engine.poll_timeout().filter(|wake| *wake <= until) {
+            assert!(
+                wake >= self.now,
+                "no work is left over: {wake:?} at {:?}",
+                self.now
+            );
+            self.now = wake;
+            self.pass(|_, _| {});
+        }
+        if until > self.now {
+            self.now = until;
+            self.pass(|_, _| {});
+        }
+    }
+
+    pub fn run_for(&mut self, span: RealSpan) {
+        self.run_until(self.now + span);
+    }
+
+    /// Runs up to and with a moment of game time.
+    ///
+    /// # Panics
+    /// If game time does not get there by itself.
+    pub fn run_until_game(&mut self, until: GameTime) {
+        let real = self.engine.game_clock().real_at(until).expect("game time moves");
+        self.run_until(real.max(self.now));
+    }
+
+    /// One pass; `input` hands in what was read.
+    pub fn pass(&mut self, input: impl FnOnce(&mut Engine, RealTime)) {
+        self.engine.begin_pass(self.now);
+        input(&mut self.engine, self.now);
+        while self.engine.fire_next(self.now).is_some() {}
+        self.after_pass();
+    }
+
+    /// Carries out outputs and takes what waits to be written.
+    pub fn after_pass(&mut self) {
+        let from = self.heard.len();
+        loop {
+            while let Some(conn) = self.engine.next_dirty() {
+                if let Some(peer) = self.peer_of(conn) {
+                    self.take_writes(peer);
+                }
+            }
+            let Some(output) = self.engine.poll_output() else {
+                break;
+            };
+            self.carry_out(output);
+        }
+        // Which of two peers hears first within one pass cannot be seen from outside.
+        self.heard[from..].sort_by_key(|heard| heard.peer);
+    }
+
+    /// Takes what waits to be written to a peer, if it reads.
+    pub fn take_writes(&mut self, peer: usize) {
+        let conn = self.peers[peer].conn;
+        while self.peers[peer].is_reading {
+            let bytes = self.engine.unsent(conn).to_vec();
+            if bytes.is_empty() {
+                break;
+            }
+            self.engine.sent(conn, bytes.len());
+            self.hear_bytes(peer, bytes);
+        }
+    }
+
+    /// What was heard since it was last taken.
+    pub fn take_heard(&mut self) -> Vec<Heard> {
+        std::mem::take(&mut self.heard)
+    }
+
+    /// The lines one peer heard since it was last asked, as text.
+    pub fn lines(&mut self, peer: usize) -> Vec<String> {
+        let (mine, others): (Vec<_>, Vec<_>) = self.heard.drain(..).partition(|heard| heard.peer == peer);
+        self.heard = others;
+        mine.iter().map(|heard| heard.what.to_string()).collect()
+    }
+
+    fn hear_bytes(&mut self, index: usize, bytes: Vec<u8>) {
+        let peer = &mut self.peers[index];
+        if let Some(raw) = &mut peer.raw {
+            raw.extend_from_slice(&bytes);
+            return;
+        }
+        if !peer.is_stream {
+            self.hear(index, Sound::Bytes(bytes));
+            return;
+        }
+        peer.partial.extend_from_slice(&bytes);
+        while let Some(end) = self.peers[index].partial.iter().position(|byte| *byte == b'\n') {
+            let peer = &mut self.peers[index];
+            let line: Vec<u8> = peer.partial.drain(..=end).collect();
+            let is_hidden = peer.hidden.iter().any(|word| line.starts_with(word.as_bytes()));
+            if !is_hidden {
+                self.hear(index, Sound::Bytes(line));
+            }
+        }
+    }
+
+    fn hear(&mut self, peer: usize, what: Sound) {
+        self.heard.push(Heard {
+            game: self.engine.game_now(),
+            real: self.now,
+            peer,
+            what,
+        });
+    }
+
+    fn carry_out(&mut self, output: Output) {
+        match output {
+            Output::ShutdownWrite { conn } => {
+                if let Some(peer) = self.peer_of(conn) {
+                    self.hear(peer, Sound::EndOfStream);
+                    if self.peers[peer].hangs_up {
+                        self.hang_up(peer);
+                    }
+                }
+            }
+            Output::Close { conn, reason } => {
+                if let Some(peer) = self.peer_of(conn) {
+                    self.hear(peer, Sound::Closed(reason.name()));
+                    self.free(peer);
+                }
+            }
+            Output::Won { .. } => {}
+        }
+    }
+
+    fn hang_up(&mut self, peer: usize) {
+        if self.peers[peer].is_open {
+            let conn = self.peers[peer].conn;
+            self.engine.handle(
+                Input::Closed {
+                    conn,
+                    cause: CloseCause::EndOfStream,
+                },
+                self.now,
+            );
+            self.free(peer);
+        }
+    }
+
+    fn free(&mut self, peer: usize) {
+        let peer = &mut self.peers[peer];
+        peer.is_open = false;
+        let slot = peer.conn.slot;
+        self.generations[slot as usize] += 1;
+        self.slots_freed.push(slot);
+    }
+
+    fn peer_of(&self, conn: ConnId) -> Option<usize> {
+        self.peers
+            .iter()
+            .position(|peer| peer.conn == conn && peer.is_open)
+    }
+}
+
+impl std::fmt::Display for Sound {
+    /// Bytes as text, without the last line feed; what is not printable as `\n`, `\r`, `\xHH`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let bytes = match self {
+            Self::Bytes(bytes) => bytes,
+            Self::EndOfStream => return write!(f, "[end]"),
+            Self::Closed(reason) => return write!(f, "[closed: {reason}]"),
+        };
+        let (text, end) = match bytes.strip_suffix(b"\n") {
+            Some(text) => (text, ""),
+            None => (&bytes[..], "[no line feed]"),
+        };
+        for &byte in text {
+            match byte {
+                b'\\' => write!(f, "\\\\")?,
+                b'\n' => write!(f, "\\n")?,
+                b'\r' => write!(f, "\\r")?,
+                b' '..=b'~' => write!(f, "{}", char::from(byte))?,
+                _ => write!(f, "\\x{byte:02x}")?,
+            }
+        }
+        write!(f, "{end}")
+    }
+}

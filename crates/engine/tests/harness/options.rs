@@ -1,0 +1,84 @@
+//! The options at the head of a transcript: those of the server, and two of the stage's own.
+
+use trantor_engine::{Control, EngineConfig, RefillNews};
+use trantor_model::MapSize;
+use trantor_protocol::text::{Dialect, GuiIds};
+use trantor_time::{Frequency, RealSpan};
+
+use super::game_config;
+
+/// What a transcript is played with.
+pub struct Options {
+    pub config: EngineConfig,
+    /// Nothing lies on the ground, and nothing is refilled.
+    pub is_bare: bool,
+    /// Moments are shown in real time.
+    pub is_in_real_time: bool,
+}
+
+impl Options {
+    /// Reads words such as `-x 10 -y 10 -n a b --gui-ids plain`.
+    ///
+    /// # Panics
+    /// If a word is not understood: a transcript is part of the program.
+    pub fn read(text: &str) -> Self {
+        let mut options = Self {
+            config: EngineConfig::new(game_config(10, 10, 2)),
+            is_bare: false,
+            is_in_real_time: false,
+        };
+        let (mut width, mut height) = (10, 10);
+        let mut words = text.split_whitespace().peekable();
+        while let Some(option) = words.next() {
+            let mut values = Vec::new();
+            while let Some(value) = words.next_if(|word| !word.starts_with('-')) {
+                values.push(value);
+            }
+            match option {
+                "-x" => width = number(values[0]),
+                "-y" => height = number(values[0]),
+                _ => options.set(option, &values),
+            }
+        }
+        options.config.game.size = MapSize::new(width, height).expect("a size of a map");
+        options
+    }
+
+    fn set(&mut self, option: &str, values: &[&str]) {
+        let config = &mut self.config;
+        let rules = &mut config.game.rules;
+        match (option, values) {
+            ("-n", names) => config.game.teams = names.iter().map(ToString::to_string).collect(),
+            ("-c", [places]) => config.game.places_per_team = number(places),
+            ("-f", [hertz]) => {
+                config.frequency = Frequency::new(u64::from(number(hertz))).expect("a frequency");
+            }
+            ("-t", [secs]) => config.match_duration = Some(RealSpan::from_secs(i64::from(number(secs)))),
+            ("--seed", [seed]) => config.game.seed = u64::from(number(seed)),
+            ("--bare", []) => self.is_bare = true,
+            ("--real-time", []) => self.is_in_real_time = true,
+            ("--auto-start", [word]) => config.auto_start = *word == "on",
+            ("--display-eggs", [word]) => rules.eggs_in_sight = *word == "true",
+            ("--eject-eggs", [word]) => rules.eject_eggs = *word == "on",
+            ("--egg-hatch", [units]) => rules.egg_hatch_units = number(units),
+            ("--respawn-slots", [word]) => rules.respawn_places = *word == "on",
+            ("--gui-ids", ["hash"]) => config.gui_ids = GuiIds::Hash,
+            ("--gui-ids", ["plain"]) => config.gui_ids = GuiIds::Plain,
+            ("--gui-ids", ["pnw"]) => config.gui_ids = GuiIds::Pnw,
+            ("--refill-news", ["changed"]) => config.refill_news = RefillNews::Changed,
+            ("--refill-news", ["all"]) => config.refill_news = RefillNews::All,
+            ("--refill-news", ["none"]) => config.refill_news = RefillNews::Nothing,
+            ("--dialect", ["epitech"]) => config.dialect = Dialect::Epitech,
+            ("--dialect", ["42"]) => config.dialect = Dialect::French42,
+            ("--dialect", ["42en"]) => config.dialect = Dialect::English42,
+            ("--control", ["everyone"]) => config.control = Control::Everyone,
+            ("--control", ["loopback"]) => config.control = Control::Loopback,
+            ("--control", ["nobody"]) => config.control = Control::Nobody,
+            _ => panic!("no option {option} {values:?}"),
+        }
+    }
+}
+
+fn number(word: &str) -> u32 {
+    word.parse().unwrap_or_else(|_| panic!("{word:?} is no number"))
+}
