@@ -1,0 +1,576 @@
+//! A server that says anything at all: the client ends the connection or goes on, within its limits, and
+//! never panics.
+
+#![allow(clippy::unwrap_used, reason = "a test that is wrong should stop")]
+
+use proptest::prelude::*;
+use trantor_client::{Client, ClientConfig, ClientEvent, ControlRequest, LinkState, ProtocolError, Scene};
+use trantor_model::{
+    AgentId, AgentView, CommandKind, Counts, Direction, EggId, Level, MapSize, Resource, TeamId, Tile,
+};
+use trantor_protocol::wire::{
+    AgentState, Change, ClockAnchor, EggState, RitualState, ServerHello, ServerStats, SnapshotPart, ToClient,
+    WIRE_VERSION, write_frame,
+};
+use trantor_time::{Frequency, GameTime, RealTime};
+
+fn client() -> Client {
+    let config = ClientConfig {
+        program: "test".to_owned(),
+        shares_clock: false,
+    };
+    Client::new(config, RealTime::ZERO)
+}
+
+fn hello() -> ToClient {
+    ToClient::Hello(ServerHello {
+        version: WIRE_VERSION,
+        program: "hostile".to_owned(),
+        since_reference_us: 0,
+        tick_period_us: 50_000,
+        last_tick: None,
+        next_tick_us: 0,
+        size: MapSize::new(3, 2).unwrap(),
+        teams: vec!["red".to_owned(), "blue".to_owned()],
+        may_control: true,
+    })
+}
+
+fn frame(message: &ToClient) -> Vec<u8> {
+    let mut out = vec![];
+    write_frame(&mut out, message).unwrap();
+    out
+}
+
+/// All that is needed for a world of 3 x 2 tiles to be shown.
+fn world() -> Vec<ToClient> {
+    let tiles = vec![Counts::ZERO; 6];
+    vec![
+        hello(),
+        ToClient::Clock(anchor(0, 0, 100, false)),
+        ToClient::Snapshot(SnapshotPart::Ground { first: 0, tiles }),
+        ToClient::Snapshot(SnapshotPart::Agents(vec![agent(0), agent(1)])),
+        ToClient::SnapshotEnd {
+            at: GameTime::from_units(1),
+        },
+    ]
+}
+
+fn anchor(real_us: i64, units: i64, hertz: u64, paused: bool) -> ClockAnchor {
+    ClockAnchor {
+        real_us,
+        game: GameTime::from_units(units),
+        frequency: Frequency::new(hertz).unwrap(),
+        paused,
+    }
+}
+
+fn agent(id: u32) -> AgentState {
+    AgentState {
+        view: AgentView {
+            id: AgentId(id),
+            team: TeamId(0),
+            tile: Tile { x: 0, y: 0 },
+            facing: Direction::North,
+            level: Level::FIRST,
+            inventory: Counts::ZERO,
+        },
+        action: None,
+        food_ends: None,
+    }
+}
+
+/// Feeds messages, draws now and then, and answers how it ended.
+fn play(messages: &[ToClient]) -> (Client, Option<ProtocolError>) {
+    let mut client = client();
+    let mut scene = Scene::default();
+    client.handle(b"WELCOME\n", RealTime::ZERO);
+    let mut error = None;
+    for (number, message) in messages.iter().enumerate() {
+        let now = RealTime::from_nanos(number as i64 * 7_000_000);
+        client.handle(&frame(message), now);
+        client.handle_timeout(now);
+        client.scene(now, &mut scene);
+        while let Some(event) = client.poll_event() {
+            if let ClientEvent::Ended { error: why, .. } = event {
+                error = Some(why.expect("only errors end these"));
+            }
+        }
+    }
+    (client, error)
+}
+
+fn after_world(messages: impl IntoIterator<Item = ToClient>) -> Option<ProtocolError> {
+    let all: Vec<_> = world().into_iter().chain(messages).collect();
+    play(&all).1
+}
+
+fn changes(units: i64, change: Change) -> ToClient {
+    ToClient::Changes {
+        at: GameTime::from_units(units),
+        changes: vec![change],
+    }
+}
+
+#[test]
+fn r_002_58_each_error_ends_the_connection_with_a_reason() {
+    let moved = |agent: u32, x: u16| Change::Moved {
+        agent: AgentId(agent),
+        tile: Tile { x, y: 0 },
+        facing: Direction::North,
+        forced: false,
+    };
+    let cases: Vec<(Vec<ToClient>, &str)> = vec![
+        (vec![hello()], "a second hello came after the first"),
+        (vec![changes(2, moved(7, 0))], "there is no agent AgentId(7)"),
+        (
+            vec![changes(2, moved(0, 3))],
+            "tile Tile { x: 3, y: 0 } is not on the map",
+        ),
+        (
+            vec![changes(0, moved(0, 0))],
+            "changes of 0.000000000 u came after changes of 1.000000000 u",
+        ),
+        (
+            vec![ToClient::Changes {
+                at: GameTime::from_nanounits(i128::MAX),
+                changes: vec![],
+            }],
+            "is out of range",
+        ),
+        (vec![ToClient::Ack { number: 99 }], "message 99 was acknowledged"),
+        (
+            vec![ToClient::TickBegin {
+                number: 1,
+                skipped: 0,
+            }],
+            "tick 1 began where tick 0 was due",
+        ),
+        (vec![ToClient::TickEnd { number: 0 }], "tick 0 ended without"),
+        (
+            vec![ToClient::ProbeReply {
+                token: 77,
+                server_us: 0,
+            }],
+            "probe 77, which was not sent",
+        ),
+        (
+            vec![
+                ToClient::StreamTime { instant_us: 5 },
+                ToClient::StreamTime { instant_us: 5 },
+            ],
+            "stream time went from 5 to 5",
+        ),
+        (
+            vec![
+                ToClient::Clock(anchor(9, 0, 1, false)),
+                ToClient::Clock(anchor(8, 0, 1, false)),
+            ],
+            "8 microseconds after 9",
+        ),
+        (
+            vec![ToClient::SnapshotEnd { at: GameTime::ZERO }],
+            "the end of a world came without its pieces",
+        ),
+    ];
+    for (messages, reason) in cases {
+        let error = after_world(messages).expect(reason).to_string();
+        assert!(error.contains(reason), "{error:?} should contain {reason:?}");
+    }
+}
+
+#[test]
+fn r_002_58_the_last_picture_stays_and_says_why() {
+    let mut all = world();
+    all.push(hello());
+    let (mut client, _) = play(&all);
+    let mut scene = Scene::default();
+    client.scene(RealTime::from_nanos(1 << 40), &mut scene);
+    assert_eq!(scene.agents.len(), 2);
+    let LinkState::Ended { reason } = &scene.link else {
+        panic!("it ended: {:?}", scene.link);
+    };
+    assert!(reason.contains("a second hello"));
+    assert!(client.unsent().is_empty());
+    assert!(client.request(ControlRequest::Pause).is_err());
+    assert_eq!(client.next_timeout(), None);
+}
+
+#[test]
+fn a_server_that_speaks_text_is_told_apart() {
+    let mut client = client();
+    client.handle(b"WELCOME\nko\n", RealTime::ZERO);
+    let ended = client.poll_event();
+    assert!(
+        matches!(
+            &ended,
+            Some(ClientEvent::Ended { error: Some(ProtocolError::SpeaksText), reason }) if reason.contains("--dialect gui")
+        ),
+        "{ended:?}"
+    );
+}
+
+#[test]
+fn a_refused_hello_is_readable() {
+    let mut client = client();
+    client.handle(b"WELCOME\n", RealTime::ZERO);
+    let refused = ToClient::Refused {
+        number: 1,
+        reason: "this server speaks version 7\n\x1b[2J".to_owned(),
+    };
+    client.handle(&frame(&refused), RealTime::ZERO);
+    let reason = "this server speaks version 7[2J".to_owned();
+    assert_eq!(
+        client.poll_event(),
+        Some(ClientEvent::Ended { reason, error: None })
+    );
+}
+
+#[test]
+fn a_server_that_says_nothing_is_given_up() {
+    let mut client = client();
+    let mut now = RealTime::ZERO;
+    while let Some(next) = client.next_timeout() {
+        assert!(next > now, "time-outs move on");
+        now = next;
+        client.handle_timeout(now);
+    }
+    assert_eq!(now.as_nanos(), 10_000_000_000);
+    assert!(matches!(
+        client.poll_event(),
+        Some(ClientEvent::Ended {
+            error: Some(ProtocolError::Silent { secs: 10 }),
+            ..
+        })
+    ));
+}
+
+#[test]
+fn changes_for_the_far_future_are_bounded() {
+    let far: Vec<Change> = (0..40_000)
+        .map(|turn| Change::Moved {
+            agent: AgentId(turn % 2),
+            tile: Tile { x: 1, y: 1 },
+            facing: Direction::ALL[turn as usize % 4],
+            forced: turn % 3 == 0,
+        })
+        .collect();
+    let message = ToClient::Changes {
+        at: GameTime::from_units(i64::MAX),
+        changes: far,
+    };
+    let mut all = world();
+    all.extend(std::iter::repeat_n(message, 10));
+    let (client, error) = play(&all);
+    assert_eq!(error, None);
+    let stats = client.stats(RealTime::from_nanos(1 << 30));
+    assert_eq!(stats.pending, trantor_client::timeline::PENDING_MAX);
+    assert_eq!(stats.hurried as usize, 400_000 - stats.pending);
+}
+
+#[test]
+fn a_world_without_end_is_bounded() {
+    let agents = |from: u32| SnapshotPart::Agents((from..from + 10_000).map(agent).collect());
+    let mut all = world()[..3].to_vec();
+    all.extend((0..11).map(|part| ToClient::Snapshot(agents(part * 10_000))));
+    let error = play(&all).1.expect("more agents than there may be");
+    assert!(error.to_string().contains("more than 100000 agents"), "{error}");
+}
+
+// Values near each other and near every edge, so that many messages are right and the wrong ones are close.
+
+fn agent_id() -> impl Strategy<Value = AgentId> {
+    prop_oneof![9 => 0u32..5, 1 => any::<u32>()].prop_map(AgentId)
+}
+
+fn egg_id() -> impl Strategy<Value = EggId> {
+    (0u32..4).prop_map(EggId)
+}
+
+fn tile() -> impl Strategy<Value = Tile> {
+    prop_oneof![
+        20 => (0u16..3, 0u16..2),
+        1 => (any::<u16>(), any::<u16>()),
+    ]
+    .prop_map(|(x, y)| Tile { x, y })
+}
+
+fn team() -> impl Strategy<Value = TeamId> {
+    prop_oneof![20 => 0u16..2, 1 => any::<u16>()].prop_map(TeamId)
+}
+
+fn game_time() -> impl Strategy<Value = GameTime> {
+    prop_oneof![
+        20 => (0i64..200).prop_map(GameTime::from_units),
+        20 => (0i128..200_000_000_000).prop_map(GameTime::from_nanounits),
+        1 => prop::sample::select(vec![1 << 96, (1 << 96) + 1, i128::MAX, i128::MIN, -1])
+            .prop_map(GameTime::from_nanounits),
+    ]
+}
+
+fn direction() -> impl Strategy<Value = Direction> {
+    prop::sample::select(Direction::ALL.to_vec())
+}
+
+fn kind() -> impl Strategy<Value = CommandKind> {
+    prop::sample::select(CommandKind::ALL.to_vec())
+}
+
+fn level() -> impl Strategy<Value = Level> {
+    (1u8..=8).prop_map(|level| Level::new(level).unwrap())
+}
+
+fn counts() -> impl Strategy<Value = Counts> {
+    prop_oneof![4 => prop::array::uniform7(0u32..9), 1 => any::<[u32; 7]>()].prop_map(Counts)
+}
+
+fn view() -> impl Strategy<Value = AgentView> {
+    (agent_id(), team(), tile(), direction(), level(), counts()).prop_map(
+        |(id, team, tile, facing, level, inventory)| AgentView {
+            id,
+            team,
+            tile,
+            facing,
+            level,
+            inventory,
+        },
+    )
+}
+
+fn agent_state() -> impl Strategy<Value = AgentState> {
+    let action = prop::option::of((kind(), game_time(), game_time()));
+    (view(), action, prop::option::of(game_time())).prop_map(|(view, action, food_ends)| AgentState {
+        view,
+        action,
+        food_ends,
+    })
+}
+
+fn egg_state() -> impl Strategy<Value = EggState> {
+    (egg_id(), team(), tile()).prop_map(|(egg, team, tile)| EggState { egg, team, tile })
+}
+
+fn ritual() -> impl Strategy<Value = RitualState> {
+    (
+        tile(),
+        level(),
+        prop::collection::vec(agent_id(), 0..4),
+        game_time(),
+        game_time(),
+    )
+        .prop_map(|(tile, level, participants, start, end)| RitualState {
+            tile,
+            level,
+            participants,
+            start,
+            end,
+        })
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let resource = prop::sample::select(Resource::ALL.to_vec());
+    prop_oneof![
+        (view(), egg_id(), prop::option::of(game_time())).prop_map(|(agent, egg, food_ends)| {
+            Change::Joined {
+                agent,
+                egg,
+                food_ends,
+            }
+        }),
+        agent_id().prop_map(|agent| Change::Died { agent }),
+        agent_id().prop_map(|agent| Change::Left { agent }),
+        (agent_id(), kind(), game_time(), game_time()).prop_map(|(agent, kind, start, end)| {
+            Change::ActionStarted {
+                agent,
+                kind,
+                start,
+                end,
+            }
+        }),
+        (agent_id(), tile(), direction(), any::<bool>()).prop_map(|(agent, tile, facing, forced)| {
+            Change::Moved {
+                agent,
+                tile,
+                facing,
+                forced,
+            }
+        }),
+        (agent_id(), resource, any::<bool>(), counts(), counts()).prop_map(
+            |(agent, resource, taken, inventory, ground)| Change::Carried {
+                agent,
+                resource,
+                taken,
+                inventory,
+                ground
+            }
+        ),
+        (agent_id(), counts(), prop::option::of(game_time())).prop_map(|(agent, inventory, food_ends)| {
+            Change::Inventory {
+                agent,
+                inventory,
+                food_ends,
+            }
+        }),
+        (agent_id(), prop::collection::vec(any::<u8>(), 0..300))
+            .prop_map(|(agent, text)| Change::Said { agent, text }),
+        agent_id().prop_map(|agent| Change::Ejected { agent }),
+        (egg_state(), prop::option::of(agent_id())).prop_map(|(egg, layer)| Change::EggLaid { egg, layer }),
+        egg_id().prop_map(|egg| Change::EggDestroyed { egg }),
+        ritual().prop_map(Change::RitualStarted),
+        (
+            tile(),
+            level(),
+            any::<bool>(),
+            prop::collection::vec(agent_id(), 0..4)
+        )
+            .prop_map(|(tile, level, success, participants)| Change::RitualEnded {
+                tile,
+                level,
+                success,
+                participants
+            }),
+        (agent_id(), level()).prop_map(|(agent, level)| Change::LevelChanged { agent, level }),
+        (tile(), counts()).prop_map(|(tile, ground)| Change::Ground { tile, ground }),
+        team().prop_map(|team| Change::Won { team }),
+    ]
+}
+
+fn micros() -> impl Strategy<Value = i64> {
+    prop_oneof![6 => -100_000i64..1_000_000, 1 => any::<i64>()]
+}
+
+fn message() -> impl Strategy<Value = ToClient> {
+    let clock = (micros(), game_time(), 1u64..=1_000_000, any::<bool>()).prop_map(
+        |(real_us, game, hertz, paused)| ClockAnchor {
+            real_us,
+            game,
+            frequency: Frequency::new(hertz).unwrap(),
+            paused,
+        },
+    );
+    let ground = (0u32..7, prop::collection::vec(counts(), 0..7))
+        .prop_map(|(first, tiles)| SnapshotPart::Ground { first, tiles });
+    prop_oneof![
+        1 => Just(hello()),
+        1 => (0u64..4, ".{0,20}").prop_map(|(number, reason)| ToClient::Refused { number, reason }),
+        2 => (0u64..4, micros()).prop_map(|(token, server_us)| ToClient::ProbeReply { token, server_us }),
+        1 => ground.prop_map(ToClient::Snapshot),
+        1 => prop::collection::vec(agent_state(), 0..3).prop_map(|agents| ToClient::Snapshot(SnapshotPart::Agents(agents))),
+        1 => prop::collection::vec(egg_state(), 0..3).prop_map(|eggs| ToClient::Snapshot(SnapshotPart::Eggs(eggs))),
+        1 => prop::collection::vec(ritual(), 0..2).prop_map(|rituals| ToClient::Snapshot(SnapshotPart::Rituals(rituals))),
+        2 => game_time().prop_map(|at| ToClient::SnapshotEnd { at }),
+        2 => (0u64..3, prop_oneof![5 => 0u64..3, 1 => any::<u64>()])
+            .prop_map(|(number, skipped)| ToClient::TickBegin { number, skipped }),
+        2 => (0u64..3).prop_map(|number| ToClient::TickEnd { number }),
+        2 => micros().prop_map(|instant_us| ToClient::StreamTime { instant_us }),
+        20 => (game_time(), prop::collection::vec(change(), 0..3)).prop_map(|(at, changes)| ToClient::Changes { at, changes }),
+        2 => (0u64..5).prop_map(|number| ToClient::Ack { number }),
+        4 => clock.prop_map(ToClient::Clock),
+        1 => Just(ToClient::Stats(ServerStats::default())),
+    ]
+}
+
+/// Whatever was said, what is drawn can be drawn.
+fn check(scene: &Scene) -> Result<(), TestCaseError> {
+    let Some(ground) = &scene.ground else {
+        return Ok(());
+    };
+    prop_assert_eq!(ground.tiles.len(), ground.size.area());
+    prop_assert!(
+        ground
+            .changed
+            .iter()
+            .all(|place| (*place as usize) < ground.tiles.len())
+    );
+    prop_assert!(scene.agents.windows(2).all(|pair| pair[0].id < pair[1].id));
+    for agent in &scene.agents {
+        let (width, height) = (f32::from(ground.size.width()), f32::from(ground.size.height()));
+        prop_assert!((-4.0..width + 4.0).contains(&agent.x), "{:?}", agent);
+        prop_assert!((-4.0..height + 4.0).contains(&agent.y), "{:?}", agent);
+        prop_assert!(
+            (0.0..std::f32::consts::TAU).contains(&agent.heading),
+            "{:?}",
+            agent
+        );
+        if let Some(action) = agent.action {
+            prop_assert!((0.0..=1.0).contains(&action.progress));
+            prop_assert!(action.remaining_units >= 0.0);
+        }
+    }
+    for ritual in &scene.rituals {
+        let held = scene.participants(ritual);
+        prop_assert_eq!(held.len(), ritual.participants.len as usize);
+        prop_assert!(
+            held.iter()
+                .all(|id| scene.agent(*id).is_some_and(|agent| agent.held))
+        );
+    }
+    for effect in &scene.effects {
+        prop_assert!((0.0..=1.0).contains(&effect.progress) && effect.age_units.is_finite());
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn r_002_58_no_message_makes_the_client_panic(messages in prop::collection::vec((message(), 0i64..200_000_000), 0..60)) {
+        let mut client = client();
+        let mut scene = Scene::default();
+        let mut now = 0;
+        client.handle(b"WELCOME\n", RealTime::ZERO);
+        for message in world() {
+            client.handle(&frame(&message), RealTime::ZERO);
+        }
+        for (message, later) in messages {
+            // What has ended is brought back, so that one wrong message does not hide the rest.
+            if client.next_timeout().is_none() {
+                client = self::client();
+                let start = RealTime::from_nanos(now);
+                client.handle(b"WELCOME\n", start);
+                for message in world() {
+                    client.handle(&frame(&message), start);
+                }
+            }
+            client.handle(&frame(&message), RealTime::from_nanos(now));
+            now += later;
+            let real = RealTime::from_nanos(now);
+            client.handle_timeout(real);
+            client.scene(real, &mut scene);
+            check(&scene)?;
+            let _ = client.request(ControlRequest::SetFrequency(1 + (now % 5_000) as u32));
+            let _ = client.request(if now % 2 == 0 { ControlRequest::Pause } else { ControlRequest::Resume });
+            while client.poll_feed().is_some() {}
+            let stats = client.stats(real);
+            prop_assert!(stats.pending <= trantor_client::timeline::PENDING_MAX);
+            let unsent = client.unsent().len();
+            if now % 3 == 0 {
+                client.sent(unsent);
+            }
+        }
+    }
+
+    #[test]
+    fn r_002_58_no_bytes_make_the_client_panic(
+        bytes in prop::collection::vec(prop_oneof![2 => Just(0u8), 2 => 0u8..20, 1 => any::<u8>()], 0..400),
+        size in 1usize..50,
+        joined in any::<bool>(),
+    ) {
+        let mut client = client();
+        let mut scene = Scene::default();
+        if joined {
+            client.handle(b"WELCOME\n", RealTime::ZERO);
+            for message in world() {
+                client.handle(&frame(&message), RealTime::ZERO);
+            }
+        }
+        for (number, piece) in bytes.chunks(size).enumerate() {
+            let now = RealTime::from_nanos(number as i64 * 1_000_000);
+            client.handle(piece, now);
+            client.handle_timeout(now);
+            client.scene(now, &mut scene);
+            check(&scene)?;
+        }
+    }
+}

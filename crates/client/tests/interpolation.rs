@@ -1,0 +1,262 @@
+//! What the eye sees of a walking agent, frame by frame, through a whole connection.
+
+#![allow(clippy::unwrap_used, reason = "a test that is wrong should stop")]
+
+mod support;
+
+use support::{MILLI, SECOND, Server, Universe};
+use trantor_client::{ControlRequest, LinkState, Scene};
+use trantor_model::{AgentId, Direction, MapSize};
+use trantor_protocol::wire::StepKind;
+use trantor_time::{GameTime, RealTime};
+
+/// One frame of a recording.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    /// When, in nanoseconds of real time.
+    real: i64,
+    /// The moment shown.
+    game: GameTime,
+    /// How far the walker has come since the start, counted on across the seam.
+    way: f32,
+    delay_ns: i64,
+}
+
+const WIDTH: f32 = 10.0;
+const HERTZ: i64 = 144;
+
+fn server(frequency: u64) -> Server {
+    let mut server = Server::new(MapSize::new(10, 8).unwrap(), frequency);
+    server.place(0, 7, 3, Direction::East);
+    server
+}
+
+/// Joins, and lets the walker make 20 steps from two seconds later, recording from before to after.
+/// `meddle` is called before every frame with its number.
+fn record(
+    mut universe: Universe,
+    frames: i64,
+    mut meddle: impl FnMut(&mut Universe, i64),
+) -> (Vec<Frame>, Vec<GameTime>, Universe) {
+    let frequency = universe.server.game.frequency().get();
+    let start = GameTime::from_units(2 * i64::from(frequency));
+    let ends = universe.server.walk(0, start, 20);
+    let mut scene = Scene::default();
+    universe.run_until(1_500 * MILLI);
+    let mut record: Vec<Frame> = vec![];
+    let mut number = 0;
+    universe.frames(HERTZ, frames, &mut scene, |universe, scene| {
+        meddle(universe, number);
+        number += 1;
+        assert_eq!(scene.link, LinkState::Live);
+        let x = scene.agent(AgentId(0)).unwrap().x;
+        let way = match record.last() {
+            None => 0.0,
+            Some(last) => {
+                let here = (x - 7.0) - last.way;
+                last.way + here - (here / WIDTH).round() * WIDTH
+            }
+        };
+        record.push(Frame {
+            real: universe.now,
+            game: scene.clock.game,
+            way,
+            delay_ns: universe.client.stats(universe.real()).display_delay_ns,
+        });
+    });
+    (record, ends, universe)
+}
+
+/// The three things that are asked of a walk.
+fn check_walk(record: &[Frame], ends: &[GameTime], server: &Server) {
+    let start = GameTime::from_nanounits(ends[0].as_nanounits() - 7_000_000_000);
+    for pair in record.windows(2) {
+        let (a, b) = (pair[0], pair[1]);
+        assert!(b.game >= a.game, "the moment shown never goes back: {a:?} {b:?}");
+        assert!(b.way >= a.way - 1e-4, "no step backward: {a:?} {b:?}");
+        let is_walking = a.game >= start && b.game <= ends[ends.len() - 1];
+        // The anchor of a pause is told to the microsecond, and followed as closely: that cannot be seen.
+        if is_walking && (b.game - a.game).as_units_f64() > 1e-4 {
+            assert!(b.way > a.way, "no two equal frames while it moves: {a:?} {b:?}");
+        }
+    }
+    for (step, end) in ends.iter().enumerate() {
+        let target = (step + 1) as f32;
+        let place = record
+            .iter()
+            .position(|frame| frame.game >= *end)
+            .expect("the recording is long enough");
+        let (before, at) = (record[place - 1], record[place]);
+        assert!(
+            before.way < target,
+            "not there before the deadline: {before:?} for {end:?}"
+        );
+        let a_frame = at.way - before.way;
+        assert!(
+            at.way >= target - 1e-3 && at.way <= target + a_frame + 1e-3,
+            "there at the deadline, give or take a frame: {before:?} {at:?} for {end:?}"
+        );
+    }
+    let arrived = record.last().unwrap().way;
+    assert!(
+        (arrived - ends.len() as f32).abs() < 1e-4,
+        "it stands where it should: {arrived}"
+    );
+    assert!(!server.agents.is_empty());
+}
+
+#[test]
+fn r_002_55_a_walk_is_smooth_and_arrives_at_its_deadlines() {
+    for (least, more) in [(0, 0), (2 * MILLI, 3 * MILLI), (40 * MILLI, 20 * MILLI)] {
+        let universe = Universe::new(server(100), least, more);
+        let (record, ends, universe) = record(universe, 3 * HERTZ, |_, _| {});
+        check_walk(&record, &ends, &universe.server);
+        // The deadline in real time, as late as the display is by intent, give or take a frame and what is
+        // unknown of the server's clock.
+        let unknown = universe.client.stats(universe.real()).clock.error_bound_ns;
+        for end in &ends {
+            let deadline = universe.server.game.real_at(*end).unwrap().as_nanos();
+            let shown = record.iter().find(|frame| frame.game >= *end).unwrap();
+            let off = shown.real - (deadline + shown.delay_ns);
+            assert!(
+                (-unknown..=unknown + SECOND / HERTZ).contains(&off),
+                "shown {off} ns off with {least} + {more}"
+            );
+        }
+    }
+}
+
+#[test]
+fn r_002_55_a_walk_stays_smooth_when_the_speed_changes_in_the_middle() {
+    let universe = Universe::new(server(100), 3 * MILLI, 4 * MILLI);
+    let (record, ends, universe) = record(universe, 5 * HERTZ, |universe, frame| {
+        let speed = match frame {
+            100 => 250,
+            120 => 20,
+            260 => 1_000,
+            270 => 60,
+            _ => return,
+        };
+        universe
+            .client
+            .request(ControlRequest::SetFrequency(speed))
+            .unwrap();
+    });
+    assert_eq!(universe.server.requests.len(), 4);
+    check_walk(&record, &ends, &universe.server);
+}
+
+#[test]
+fn r_002_55_a_walk_stops_with_a_pause_and_goes_on_with_the_game() {
+    let universe = Universe::new(server(100), 3 * MILLI, 4 * MILLI);
+    let (record, ends, universe) = record(universe, 4 * HERTZ, |universe, frame| match frame {
+        105 => universe.client.request(ControlRequest::Pause).unwrap(),
+        200 => universe.client.request(ControlRequest::Resume).unwrap(),
+        _ => {}
+    });
+    check_walk(&record, &ends, &universe.server);
+    let frozen = record
+        .windows(2)
+        .filter(|pair| pair[0].way == pair[1].way && pair[0].way > 0.0 && pair[0].way < 19.0);
+    let frozen = frozen.count() as i64;
+    assert!(
+        (90..100).contains(&frozen),
+        "as long as the pause was: {frozen} frames"
+    );
+}
+
+#[test]
+fn single_steps_of_a_paused_game_are_seen_as_motion() {
+    let universe = Universe::new(server(100), 3 * MILLI, 4 * MILLI);
+    let (record, _, _) = record(universe, 4 * HERTZ, |universe, frame| match frame {
+        105 => universe.client.request(ControlRequest::Pause).unwrap(),
+        200 | 250 | 300 => universe
+            .client
+            .request(ControlRequest::Step(StepKind::Unit))
+            .unwrap(),
+        350 | 400 => universe
+            .client
+            .request(ControlRequest::Step(StepKind::Event))
+            .unwrap(),
+        _ => {}
+    });
+    for pair in record.windows(2) {
+        let moved = pair[1].way - pair[0].way;
+        assert!((-1e-4..0.25).contains(&moved), "a step is not a jump: {pair:?}");
+    }
+    let units = |frame: usize| record[frame].game.as_units_f64();
+    assert!(
+        (units(249) - units(199).floor() - 1.0).abs() < 1e-6,
+        "one unit on, to a whole one"
+    );
+    assert!((units(299) - units(249) - 1.0).abs() < 1e-6);
+    let stands = record.last().unwrap();
+    assert_eq!(
+        stands.way.fract(),
+        0.0,
+        "the last event was an arrival: {stands:?}"
+    );
+}
+
+#[test]
+fn news_that_come_late_are_caught_up_with_without_a_jump() {
+    let universe = Universe::new(server(100), 5 * MILLI, 0);
+    let (record, ends, universe) = record(universe, 4 * HERTZ, |universe, frame| {
+        // For a second nothing takes less than a third of a second.
+        if frame == 130 {
+            universe.down.set_delay(300 * MILLI, 50 * MILLI);
+        }
+        if frame == 270 {
+            universe.down.set_delay(5 * MILLI, 0);
+        }
+    });
+    let stats = universe.client.stats(universe.real());
+    assert!(stats.late > 0, "some were late, or this shows nothing");
+    let walk = 100.0 / 7.0 / HERTZ as f32;
+    for pair in record.windows(2) {
+        let moved = pair[1].way - pair[0].way;
+        assert!(
+            (-1e-4..8.0 * walk).contains(&moved),
+            "neither back nor leaping: {moved} in {pair:?}"
+        );
+    }
+    assert!((record.last().unwrap().way - ends.len() as f32).abs() < 1e-4);
+    assert!(stats.display_delay_ns < 400 * MILLI);
+}
+
+#[test]
+fn r_002_39_the_moment_shown_never_goes_back_whatever_the_link_does() {
+    for seed in 0..4 {
+        let mut universe = Universe::new(server(100), 10 * MILLI, 60 * MILLI);
+        universe.down = support::Link::new(10 * MILLI, 60 * MILLI, seed);
+        universe.server.walk(0, GameTime::from_units(150), 100);
+        universe.run_until(1_200 * MILLI);
+        let mut scene = Scene::default();
+        let mut last = GameTime::ZERO;
+        let mut frame = 0;
+        universe.frames(60, 600, &mut scene, |universe, scene| {
+            frame += 1;
+            if frame % 37 == 0 {
+                let speed = [10, 1_000, 100, 3][frame / 37 % 4];
+                universe
+                    .client
+                    .request(ControlRequest::SetFrequency(speed))
+                    .unwrap();
+            }
+            if frame % 90 == 0 {
+                let request = match frame / 90 % 2 {
+                    0 => ControlRequest::Pause,
+                    _ => ControlRequest::Resume,
+                };
+                universe.client.request(request).unwrap();
+            }
+            assert!(scene.clock.game >= last);
+            last = scene.clock.game;
+        });
+        let now = universe.real();
+        let server_game = universe.server.game.now(RealTime::from_nanos(universe.now));
+        universe.client.scene(now, &mut scene);
+        let behind = (server_game - scene.clock.game).as_units_f64();
+        assert!(behind >= -1.0, "nor ahead of the server: {behind}");
+    }
+}
