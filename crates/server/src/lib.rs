@@ -6,5 +6,13 @@
 //!
 //! Read [`options`] for what can be chosen at start.
 
+pub mod conn;
+pub mod console;
+pub mod event_loop;
+pub mod listener;
+pub mod loop_stats;
 pub mod mio_wait;
 pub mod options;
+pub mod shell;
+pub mod signals;
+pub mod start;

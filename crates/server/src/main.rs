@@ -1,2 +1,65 @@
-//! Placeholder of the first commit.
-fn main() {}
+//! `trantor-server`: reads the options, starts the loop, and runs it until a signal ends it.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use trantor_server::options::Options;
+use trantor_server::options::cli::{self, Asked, EXIT_STATUS_REFUSED, PROGRAM};
+use trantor_server::{console, start};
+
+fn main() -> ExitCode {
+    match cli::parse(std::env::args_os(), std::env::vars_os()) {
+        Ok(Asked::Run(options)) => run(&options),
+        Ok(Asked::Print(text)) => {
+            tell(text.trim_end());
+            ExitCode::SUCCESS
+        }
+        Err(error) => refuse(&error),
+    }
+}
+
+fn run(options: &Options) -> ExitCode {
+    let mut logger = env_logger::Builder::new();
+    options.log.apply(&mut logger);
+    logger.init();
+
+    let (mut event_loop, line) = match start::start(options) {
+        Ok(started) => started,
+        Err(error) => return refuse(&error),
+    };
+    if let Err(error) = event_loop.end_at_signals() {
+        return refuse(&error);
+    }
+    let console = match options.auto_start {
+        true => None,
+        false => match console::watch(event_loop.poster()) {
+            Ok(thread) => Some(thread),
+            Err(error) => return refuse(&error),
+        },
+    };
+    tell(&format!("{PROGRAM}: {line}"));
+
+    let ended = event_loop.run();
+    if let Some(console) = console.filter(|thread| !thread.has_ended()) {
+        // It may be waiting for a line that never comes, and nothing can interrupt that.
+        console.abandon();
+    }
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            eprintln!("{PROGRAM}: {fault}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn refuse(error: &dyn std::error::Error) -> ExitCode {
+    eprintln!("{PROGRAM}: {error}");
+    ExitCode::from(EXIT_STATUS_REFUSED)
+}
+
+/// Prints a line for people and for scripts that wait for it. Nobody listening is no reason to end.
+fn tell(line: &str) {
+    let mut out = io::stdout().lock();
+    let _nobody_listens = writeln!(out, "{line}").and_then(|()| out.flush());
+}

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::net::IpAddr;
 
+use trantor_engine::{Control, RefillNews};
 use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_server::options::cli::{Asked, parse};
 use trantor_server::options::settings::SETTINGS;
-use trantor_server::options::{Options, RefillNews, layers};
+use trantor_server::options::{Options, layers};
 use trantor_time::{Frequency, RealSpan};
 
 const SAMPLE: &str = include_str!("../../../assets/config/server.toml");
@@ -117,6 +118,12 @@ fn accepted_lines_set_what_they_say() {
             o.bind = "0.0.0.0".parse::<IpAddr>().unwrap()
         }),
         ("--bind ::1", |o| o.bind = "::1".parse::<IpAddr>().unwrap()),
+        ("--control everyone", |o| o.control = Control::Everyone),
+        ("--control off", |o| o.control = Control::Nobody),
+        ("--lag-limit 100", |o| {
+            o.lag_limit = Some(RealSpan::from_millis(100))
+        }),
+        ("--lag-limit 0", |o| o.lag_limit = None),
         ("--log warn,trantor_engine=trace", |o| {
             o.log = "warn,trantor_engine=trace".parse().unwrap()
         }),
@@ -318,7 +325,7 @@ fn help_and_version_are_printed_not_refused() {
 fn unlike_defaults() -> Options {
     options(
         "-p 1 --bind ::1 -x 1 -y 1 -n z -c 1 -f 1 --auto-start off --display-eggs true --eject-eggs off \
-         --egg-hatch 1 --respawn-slots on --refill-news none --gui-ids pnw --dialect 42 --log off",
+         --egg-hatch 1 --respawn-slots on --refill-news none --gui-ids pnw --dialect 42 --control off --lag-limit 0 --log off",
     )
 }
 

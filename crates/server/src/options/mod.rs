@@ -13,7 +13,9 @@ pub mod written;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use log::LevelFilter;
-use trantor_game::GameConfig;
+use trantor_engine::{Control, EngineConfig, RefillNews};
+use trantor_game::{GameConfig, Rules};
+use trantor_model::MapSize;
 use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::{Frequency, RealSpan};
 
@@ -56,19 +58,12 @@ pub struct Options {
     pub dialect: Dialect,
     /// What all chance is drawn from; `None`: another one each start, which the first line of output names.
     pub seed: Option<u64>,
+    /// Which viewers may change the speed, pause and step.
+    pub control: Control,
+    /// How far the game may fall behind before it slows down instead; `None`: as far as it likes.
+    pub lag_limit: Option<RealSpan>,
     /// What is logged on standard error.
     pub log: LogFilter,
-}
-
-/// What text viewers are told when the ground is refilled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RefillNews {
-    /// The tiles that changed.
-    Changed,
-    /// Every tile.
-    All,
-    /// Nothing; they ask.
-    Nothing,
 }
 
 impl Default for Options {
@@ -87,10 +82,12 @@ impl Default for Options {
             eject_eggs: true,
             egg_hatch_units: 0,
             respawn_slots: false,
-            refill_news: RefillNews::Changed,
-            gui_ids: GuiIds::Hash,
-            dialect: Dialect::Epitech,
+            refill_news: RefillNews::default(),
+            gui_ids: GuiIds::default(),
+            dialect: Dialect::default(),
             seed: None,
+            control: Control::default(),
+            lag_limit: Some(RealSpan::from_millis(250)),
             log: LogFilter::everything(LevelFilter::Info),
         }
     }
@@ -100,6 +97,35 @@ impl Options {
     /// Where to listen.
     pub fn listen_address(&self) -> SocketAddr {
         SocketAddr::new(self.bind, self.port)
+    }
+
+    /// What the engine is made from, with `seed` for its chance.
+    pub fn engine_config(&self, seed: u64) -> EngineConfig {
+        let game = GameConfig {
+            size: MapSize::new(u32::from(self.width), u32::from(self.height))
+                .expect("the sides were checked"),
+            teams: self.teams.clone(),
+            places_per_team: self.places_per_team,
+            seed,
+            rules: Rules {
+                eject_eggs: self.eject_eggs,
+                egg_hatch_units: self.egg_hatch_units,
+                respawn_places: self.respawn_slots,
+                eggs_in_sight: self.display_eggs,
+                ..Rules::default()
+            },
+        };
+        EngineConfig {
+            frequency: self.frequency,
+            auto_start: self.auto_start,
+            match_duration: self.match_duration,
+            dialect: self.dialect,
+            gui_ids: self.gui_ids,
+            refill_news: self.refill_news,
+            control: self.control,
+            lag_max: self.lag_limit,
+            ..EngineConfig::new(game)
+        }
     }
 
     /// Checks what no single option can: the places of all teams together.

@@ -3,10 +3,10 @@
 //! A setting's name is its long flag, its key in the file, and (in capitals, `_` for `-`, after
 //! [`super::layers::ENVIRONMENT_PREFIX`]) its environment variable.
 
+use trantor_engine::{Control, RefillNews};
 use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::{Frequency, RealSpan};
 
-use super::RefillNews;
 use super::written::Kind;
 
 /// One option.
@@ -38,6 +38,8 @@ const ON_OFF: [&str; 2] = ["on", "off"];
 const TRUE_FALSE: [&str; 2] = ["true", "false"];
 /// Longest match: a year. Nobody waits longer, and no arithmetic on it can overflow.
 const MATCH_SECONDS_MAX: u64 = 365 * 24 * 60 * 60;
+/// Longest lag: an hour. Whoever wants more wants no limit.
+const LAG_LIMIT_MS_MAX: u64 = 60 * 60 * 1000;
 /// Highest frequency to start with: a unit is then 100 µs, still well above the lateness of a wake-up.
 pub const FREQUENCY_MAX: u64 = 10_000;
 
@@ -240,6 +242,34 @@ pub const SETTINGS: &[Setting] = &[
             from: 0,
             to: u64::MAX,
             store: |options, n| options.seed = Some(n),
+        },
+    },
+    Setting {
+        name: "control",
+        short: None,
+        aliases: &[],
+        placeholder: "WHO",
+        help: "Viewers that may change the speed, pause and step: on this machine (loopback), everyone, or none (off)",
+        kind: Kind::Choice {
+            words: &["loopback", "everyone", "off"],
+            store: |options, place| {
+                options.control = [Control::Loopback, Control::Everyone, Control::Nobody][place];
+            },
+        },
+    },
+    Setting {
+        name: "lag-limit",
+        short: None,
+        aliases: &["lag_limit"],
+        placeholder: "MS",
+        help: "Milliseconds the game may fall behind before it slows down instead; 0 lets it catch up all of it",
+        kind: Kind::Whole {
+            from: 0,
+            to: LAG_LIMIT_MS_MAX,
+            store: |options, n| {
+                options.lag_limit =
+                    Some(RealSpan::from_millis(fits(n))).filter(|span| *span > RealSpan::ZERO);
+            },
         },
     },
     Setting {

@@ -1,0 +1,363 @@
+//! The table of connections: sockets, what is ready on them, and what they are watched for.
+//!
+//! It moves bytes and knows nothing of what they mean. Which bytes wait to be written, and when a connection has
+//! had its day, is the engine's to say; how much is read before others get their turn is the loop's.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::Shutdown;
+
+use mio::net::TcpStream;
+use mio::{Interest, Registry, Token};
+use rustix::net::sockopt;
+use slab::Slab;
+use trantor_engine::{CloseCause, ConnId};
+
+use crate::mio_wait::Ready;
+
+/// Bytes taken by one read. A peer that has sent more waits for its next turn behind all others, so that a flood
+/// from one is no loss to the rest (R-000-29); honest peers send a few hundred at a time.
+pub const READ_BYTES_MAX: usize = 16 * 1024;
+
+/// On Linux a read that did not fill the buffer has emptied the socket (epoll(7)), and whatever comes later is
+/// reported anew. Elsewhere only a read that would block proves it.
+const SHORT_READ_MEANS_EMPTY: bool = cfg!(target_os = "linux");
+
+/// Reads of what a peer has sent, before its connection is closed for good at the end: more than a player ever has
+/// under way.
+const LAST_READS_MAX: usize = 8;
+
+/// Silence after which the system asks whether a peer is still there, the pause between questions, and how many
+/// go unanswered before the connection counts as broken: a machine that vanished is found within two minutes.
+const KEEPALIVE_IDLE_SECONDS: u64 = 60;
+const KEEPALIVE_PAUSE_SECONDS: u64 = 15;
+const KEEPALIVE_QUESTIONS: u32 = 4;
+
+/// All connections.
+#[derive(Debug, Default)]
+pub struct Conns {
+    slots: Slab<Conn>,
+    /// By slot: how often it was taken before. Longer than the table has ever been, never shrinks.
+    generations: Vec<u32>,
+    /// Connections with something to read, in the order of their turns.
+    to_read: VecDeque<ConnId>,
+    /// Connections that became writable while bytes waited for that.
+    to_write: VecDeque<ConnId>,
+    /// Connections whose interest in writing has changed.
+    to_watch: Vec<ConnId>,
+    /// Connections whose peers do not take what they are owed at present.
+    blocked: usize,
+    /// Nothing more is read: the loop is ending.
+    reading_ended: bool,
+    stats: ConnStats,
+}
+
+#[derive(Debug)]
+struct Conn {
+    id: ConnId,
+    socket: TcpStream,
+    /// Stands in [`Conns::to_read`].
+    in_read_list: bool,
+    /// The system reported an end or an error, which only reading to the end will show.
+    hung_up: bool,
+    /// The last write did not take everything: no use in trying before the system says so.
+    write_blocked: bool,
+    /// What the socket is registered for at present, besides reading.
+    watched_for_write: bool,
+}
+
+/// What happened on all connections; counters from zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConnStats {
+    /// Connections taken in.
+    pub opened: u64,
+    /// Connections closed, by either side.
+    pub closed: u64,
+    /// Bytes read.
+    pub bytes_in: u64,
+    /// Bytes the system took for writing.
+    pub bytes_out: u64,
+    /// Reads that brought something.
+    pub reads: u64,
+    /// Writes that took something.
+    pub writes: u64,
+    /// Times a peer's buffers were full and bytes had to wait.
+    pub writes_blocked: u64,
+}
+
+/// What one read brought.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ReadOutcome<'a> {
+    /// These bytes.
+    Bytes(&'a [u8]),
+    /// The end; the connection must be closed.
+    Ended(CloseCause),
+}
+
+/// What one write did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteOutcome {
+    /// So many bytes were taken, at least one. There may be room for more.
+    Taken(usize),
+    /// The peer's buffers are full; it will be in [`Conns::next_to_write`] when that changes.
+    Blocked,
+    /// The connection is broken and must be closed.
+    Failed,
+}
+
+impl Conns {
+    /// Takes a connection in, watched for reading from now on.
+    ///
+    /// # Errors
+    /// If the system does not let it be watched; the connection is closed then.
+    pub fn open(&mut self, mut socket: TcpStream, registry: &Registry) -> io::Result<ConnId> {
+        prepare(&socket);
+        let entry = self.slots.vacant_entry();
+        let slot = entry.key();
+        registry.register(&mut socket, Token(slot), Interest::READABLE)?;
+        if slot == self.generations.len() {
+            self.generations.push(0);
+        } else {
+            self.generations[slot] = self.generations[slot].wrapping_add(1);
+        }
+        let id = ConnId {
+            slot: u32::try_from(slot).expect("descriptors are fewer than that"),
+            generation: self.generations[slot],
+        };
+        entry.insert(Conn {
+            id,
+            socket,
+            in_read_list: false,
+            hung_up: false,
+            write_blocked: false,
+            watched_for_write: false,
+        });
+        self.stats.opened += 1;
+        Ok(id)
+    }
+
+    /// Notes what the system reported. A late report about a slot's former owner does its successor no harm: it
+    /// is tried, and finds nothing.
+    pub fn note_ready(&mut self, ready: Ready) {
+        let Some(conn) = self.slots.get_mut(ready.token.0) else {
+            return;
+        };
+        if ready.readable && !self.reading_ended {
+            conn.hung_up |= ready.hung_up;
+            if !conn.in_read_list {
+                conn.in_read_list = true;
+                self.to_read.push_back(conn.id);
+            }
+        }
+        if ready.writable && conn.write_blocked {
+            conn.write_blocked = false;
+            self.blocked -= 1;
+            self.to_write.push_back(conn.id);
+        }
+    }
+
+    /// Whether somebody waits for a turn to be read.
+    pub fn has_to_read(&self) -> bool {
+        !self.to_read.is_empty()
+    }
+
+    /// Reads once from the connection whose turn it is. `None` if nobody has anything, or it proved to be nothing.
+    pub fn read_next<'a>(&mut self, buffer: &'a mut [u8]) -> Option<(ConnId, ReadOutcome<'a>)> {
+        let id = self.to_read.pop_front()?;
+        let conn = get(&mut self.slots, id)?;
+        conn.in_read_list = false;
+        let outcome = loop {
+            match conn.socket.read(buffer) {
+                Ok(0) => break ReadOutcome::Ended(CloseCause::EndOfStream),
+                Ok(count) => {
+                    let is_empty = SHORT_READ_MEANS_EMPTY && count < buffer.len() && !conn.hung_up;
+                    if !is_empty {
+                        conn.in_read_list = true;
+                        self.to_read.push_back(id);
+                    }
+                    self.stats.reads += 1;
+                    self.stats.bytes_in += count as u64;
+                    break ReadOutcome::Bytes(&buffer[..count]);
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
+                Err(error) => {
+                    log::debug!("{}: reading failed: {error}", Shown(id));
+                    break ReadOutcome::Ended(CloseCause::Failed);
+                }
+            }
+        };
+        Some((id, outcome))
+    }
+
+    /// The next connection that takes bytes again after it would not.
+    pub fn next_to_write(&mut self) -> Option<ConnId> {
+        self.to_write.pop_front()
+    }
+
+    /// Offers `bytes` to the system in one write. Nothing is tried while the peer's buffers are known to be full.
+    pub fn write(&mut self, id: ConnId, bytes: &[u8]) -> WriteOutcome {
+        let Some(conn) = get(&mut self.slots, id) else {
+            return WriteOutcome::Failed;
+        };
+        if conn.write_blocked {
+            return WriteOutcome::Blocked;
+        }
+        let outcome = loop {
+            match conn.socket.write(bytes) {
+                Ok(0) => break WriteOutcome::Failed,
+                Ok(count) => break WriteOutcome::Taken(count),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break WriteOutcome::Blocked,
+                Err(error) => {
+                    log::debug!("{}: writing failed: {error}", Shown(id));
+                    break WriteOutcome::Failed;
+                }
+            }
+        };
+        match outcome {
+            WriteOutcome::Taken(count) => {
+                self.stats.writes += 1;
+                self.stats.bytes_out += count as u64;
+            }
+            WriteOutcome::Blocked => {
+                self.stats.writes_blocked += 1;
+                conn.write_blocked = true;
+                self.blocked += 1;
+                self.to_watch.push(id);
+            }
+            WriteOutcome::Failed => {}
+        }
+        outcome
+    }
+
+    /// Everything owed to this connection is written: it is watched for writing no longer.
+    pub fn all_written(&mut self, id: ConnId) {
+        if let Some(conn) = get(&mut self.slots, id)
+            && conn.watched_for_write
+        {
+            self.to_watch.push(id);
+        }
+    }
+
+    /// Brings what the system watches up to date: reading always, writing only where bytes wait (R-000-23).
+    /// Answers how many connections changed; costs nothing for those that did not (R-000-24).
+    pub fn update_watch(&mut self, registry: &Registry) -> usize {
+        let mut changed = 0;
+        for id in self.to_watch.drain(..) {
+            let Some(conn) = get(&mut self.slots, id) else {
+                continue;
+            };
+            if conn.watched_for_write == conn.write_blocked {
+                continue;
+            }
+            let interest = match conn.write_blocked {
+                true => Interest::READABLE | Interest::WRITABLE,
+                false => Interest::READABLE,
+            };
+            registry
+                .reregister(&mut conn.socket, Token(id.slot as usize), interest)
+                .expect("the socket is open and registered");
+            conn.watched_for_write = conn.write_blocked;
+            changed += 1;
+        }
+        changed
+    }
+
+    /// Tells the peer that nothing more will come. Reading goes on.
+    pub fn shut_down_write(&mut self, id: ConnId) {
+        if let Some(conn) = get(&mut self.slots, id) {
+            // It fails only where the peer is gone already, which reading will tell.
+            let _gone = conn.socket.shutdown(Shutdown::Write);
+        }
+    }
+
+    /// Closes a connection. One that is closed already is left alone.
+    pub fn close(&mut self, id: ConnId, registry: &Registry) {
+        if get(&mut self.slots, id).is_none() {
+            return;
+        }
+        let mut conn = self.slots.remove(id.slot as usize);
+        if let Err(error) = registry.deregister(&mut conn.socket) {
+            log::debug!("{}: no longer watched anyway: {error}", Shown(id));
+        }
+        self.blocked -= usize::from(conn.write_blocked);
+        self.stats.closed += 1;
+    }
+
+    /// Reads nothing any more. What peers have sent stays with the system.
+    pub fn stop_reading(&mut self) {
+        self.reading_ended = true;
+        self.to_read.clear();
+    }
+
+    /// Closes every connection, in a way that lets peers read what was written before.
+    ///
+    /// Input that nobody has read makes the system reset a connection when it is closed, and a reset takes the
+    /// last lines with it; so whatever has come is taken first. `buffer` is for that.
+    pub fn close_all(&mut self, buffer: &mut [u8]) {
+        for mut conn in self.slots.drain() {
+            let _gone = conn.socket.shutdown(Shutdown::Write);
+            // A peer that sends without end could hold this up; it is not owed so much care.
+            for _ in 0..LAST_READS_MAX {
+                if !matches!(conn.socket.read(buffer), Ok(count) if count == buffer.len()) {
+                    break;
+                }
+            }
+            self.stats.closed += 1;
+        }
+        self.blocked = 0;
+    }
+
+    /// Connections with bytes that their peers do not take at present.
+    pub fn blocked(&self) -> usize {
+        self.blocked
+    }
+
+    /// Connections open at present.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether none is open.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// What happened so far.
+    pub fn stats(&self) -> ConnStats {
+        self.stats
+    }
+}
+
+/// A connection as log lines name it.
+pub struct Shown(pub ConnId);
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "connection {}.{}", self.0.slot, self.0.generation)
+    }
+}
+
+fn get(slots: &mut Slab<Conn>, id: ConnId) -> Option<&mut Conn> {
+    slots.get_mut(id.slot as usize).filter(|conn| conn.id == id)
+}
+
+/// Sets what a socket should be like. A system that refuses one of these serves it a little worse, no more.
+fn prepare(socket: &TcpStream) {
+    // Without it a reply would wait for the acknowledgement of the one before.
+    let no_delay = socket.set_nodelay(true);
+    let keepalive = sockopt::set_socket_keepalive(socket, true).and_then(|()| {
+        let seconds = std::time::Duration::from_secs;
+        sockopt::set_tcp_keepidle(socket, seconds(KEEPALIVE_IDLE_SECONDS))?;
+        sockopt::set_tcp_keepintvl(socket, seconds(KEEPALIVE_PAUSE_SECONDS))?;
+        sockopt::set_tcp_keepcnt(socket, KEEPALIVE_QUESTIONS)
+    });
+    for refused in [no_delay, keepalive.map_err(io::Error::from)]
+        .into_iter()
+        .filter_map(Result::err)
+    {
+        log::debug!("a socket option was refused: {refused}");
+    }
+}

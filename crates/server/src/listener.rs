@@ -1,0 +1,124 @@
+//! The listening socket: takes connections in within a budget, and backs off when the system has no room.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+use mio::net::{TcpListener, TcpStream};
+use mio::{Interest, Registry, Token};
+use trantor_time::{RealSpan, RealTime};
+
+/// How long no connection is accepted after the system had no descriptor for one. Descriptors come back when
+/// connections close, and those are not waited for: another program may hold them.
+const BACK_OFF_SPAN: RealSpan = RealSpan::from_secs(1);
+
+/// Accepts connections.
+#[derive(Debug)]
+pub struct Listener {
+    socket: TcpListener,
+    address: SocketAddr,
+    /// The system reported connections that were not all accepted yet.
+    pending: bool,
+    backing_off_until: Option<RealTime>,
+    stats: ListenerStats,
+}
+
+/// What happened at the door; counters from zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ListenerStats {
+    /// Connections accepted.
+    pub accepted: u64,
+    /// Tries that the system refused, mostly for lack of descriptors; accepting paused after each.
+    pub back_offs: u64,
+    /// Connections that were gone again before they could be accepted.
+    pub aborted: u64,
+}
+
+impl Listener {
+    /// Listens on `address`. A port that a former server has just left can be taken again at once.
+    ///
+    /// # Errors
+    /// If the port is in use, the address is none of this machine's, or the port is not for ordinary users.
+    pub fn bind(address: SocketAddr) -> io::Result<Self> {
+        // mio sets SO_REUSEADDR before it binds.
+        let socket = TcpListener::bind(address)?;
+        let address = socket.local_addr()?;
+        Ok(Self {
+            socket,
+            address,
+            pending: false,
+            backing_off_until: None,
+            stats: ListenerStats::default(),
+        })
+    }
+
+    /// Has the system report new connections as `token`.
+    ///
+    /// # Errors
+    /// If the system does not let it be watched.
+    pub fn watch(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        registry.register(&mut self.socket, token, Interest::READABLE)
+    }
+
+    /// The address listened on, with the port that the system chose if it was asked to.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The system reported new connections.
+    pub fn note_ready(&mut self) {
+        self.pending = true;
+    }
+
+    /// Whether it is worth trying to accept at `now`.
+    pub fn has_pending(&self, now: RealTime) -> bool {
+        self.pending && self.backing_off_until.is_none_or(|until| until <= now)
+    }
+
+    /// When to try again after the system had no room; `None` unless connections are kept waiting for that.
+    pub fn next_try(&self) -> Option<RealTime> {
+        self.backing_off_until.filter(|_| self.pending)
+    }
+
+    /// The next connection and where it comes from, if there is one.
+    pub fn accept(&mut self, now: RealTime) -> Option<(TcpStream, IpAddr)> {
+        while self.has_pending(now) {
+            match self.socket.accept() {
+                Ok((socket, peer)) => {
+                    self.backing_off_until = None;
+                    self.stats.accepted += 1;
+                    return Some((socket, peer.ip()));
+                }
+                Err(error) => self.refused(&error, now),
+            }
+        }
+        None
+    }
+
+    /// A connection was closed, so that there is a descriptor again.
+    pub fn room_was_made(&mut self) {
+        self.backing_off_until = None;
+    }
+
+    /// What happened so far.
+    pub fn stats(&self) -> ListenerStats {
+        self.stats
+    }
+
+    fn refused(&mut self, error: &io::Error, now: RealTime) {
+        match error.kind() {
+            io::ErrorKind::WouldBlock => self.pending = false,
+            io::ErrorKind::Interrupted => {}
+            // The peer has gone again while it waited; the next one may be well.
+            io::ErrorKind::ConnectionAborted => self.stats.aborted += 1,
+            // No descriptor, no memory: the same would come at once for the next one too.
+            _ => {
+                // Told once for each time it begins, not for every try.
+                if self.backing_off_until.is_none() {
+                    log::warn!("cannot accept connections for now: {error}");
+                }
+                self.stats.back_offs += 1;
+                self.backing_off_until = Some(now + BACK_OFF_SPAN);
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! From checked options to a loop that listens, and what to say when that fails.
+
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::net::SocketAddr;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::event_loop::EventLoop;
+use crate::options::Options;
+
+/// Makes the loop that `options` ask for. Answers it with the line that tells what was started.
+///
+/// # Errors
+/// One line that says what is wrong and what would help.
+pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
+    raise_descriptor_limit();
+    let seed = options.seed.unwrap_or_else(seed_from_system);
+    let address = options.listen_address();
+    let event_loop = EventLoop::new(address, options.engine_config(seed))
+        .map_err(|error| StartError::new(address, error))?;
+    let line = format!(
+        "listening on {} ({}x{}, teams {}, {} places each, {} units/s, seed {seed})",
+        event_loop.address(),
+        options.width,
+        options.height,
+        options.teams.join(" "),
+        options.places_per_team,
+        options.frequency,
+    );
+    Ok((event_loop, line))
+}
+
+/// Why the server could not be started. One line; the program prints it and exits with status 84.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Somebody else listens there.
+    #[error("{0} is in use: another server is running there, or choose another port with -p (0 for any)")]
+    InUse(SocketAddr),
+    /// The address belongs to another machine, or to none.
+    #[error("{} is no address of this machine; see --bind", .0.ip())]
+    NotOurs(SocketAddr),
+    /// The system keeps this port for others.
+    #[error("port {} is not for ordinary users; choose one from 1024 up with -p", .0.port())]
+    NotAllowed(SocketAddr),
+    /// Anything else that the system refuses.
+    #[error("cannot listen on {address}: {error}")]
+    Refused {
+        /// Where it was to listen.
+        address: SocketAddr,
+        /// What the system says.
+        error: io::Error,
+    },
+}
+
+impl StartError {
+    fn new(address: SocketAddr, error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::AddrInUse => Self::InUse(address),
+            io::ErrorKind::AddrNotAvailable => Self::NotOurs(address),
+            io::ErrorKind::PermissionDenied => Self::NotAllowed(address),
+            _ => Self::Refused { address, error },
+        }
+    }
+}
+
+/// Every connection takes a descriptor, and what a process is given at first is seldom more than 1,024; what it may
+/// take without asking anybody is often far more.
+fn raise_descriptor_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current != limit.maximum {
+        let raised = Rlimit {
+            current: limit.maximum,
+            maximum: limit.maximum,
+        };
+        if let Err(error) = setrlimit(Resource::Nofile, raised) {
+            log::info!("the limit of {:?} open descriptors stays: {error}", limit.current);
+        }
+    }
+}
+
+/// Another number each time: the system seeds the standard library's hash maps, and that is enough for a game.
+fn seed_from_system() -> u64 {
+    RandomState::new().hash_one("trantor")
+}
