@@ -52,13 +52,14 @@ impl TextNews {
             std::mem::swap(&mut self.lines, &mut self.held_back);
             return;
         }
-        if matches!(event, GameEvent::RitualEnded { .. } | GameEvent::Ejected { .. }) {
-            self.write_event(game, event);
-            self.lines.append(&mut self.held_back);
-        } else {
-            self.lines.append(&mut self.held_back);
-            self.write_event(game, event);
+        self.write_event(game, event);
+        if self.lines.is_empty() {
+            return;
         }
+        if !matches!(event, GameEvent::RitualEnded { .. } | GameEvent::Ejected { .. }) {
+            std::mem::swap(&mut self.lines, &mut self.held_back);
+        }
+        self.lines.append(&mut self.held_back);
         sessions.push_to_text_viewers(&self.lines);
     }
 

@@ -129,9 +129,12 @@ impl Bench {
 
     pub fn send(&mut self, peer: usize, bytes: &[u8]) {
         let conn = self.peers[peer].conn;
-        if bytes.starts_with(b"GRAPHIC") || bytes.starts_with(b"TRANTOR") {
-            self.peers[peer].is_stream = true;
-        }
+        let is_alias_free = self.engine.config().game.team_named(b"GRAPHICAL").is_none();
+        self.peers[peer].is_stream |= match bytes.split(|byte| matches!(byte, b'\r' | b'\n')).next() {
+            Some(b"GRAPHIC" | b"TRANTOR") => true,
+            Some(b"GRAPHICAL") => is_alias_free,
+            _ => false,
+        };
         self.pass(|engine, now| engine.handle(Input::Bytes { conn, bytes }, now));
     }
 

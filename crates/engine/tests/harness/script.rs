@@ -10,12 +10,13 @@
 //! @0 A>*12 Right                          A sends a line twelve times, each in a packet of its own
 //! @0 A closes                             A hangs up
 //! @0 B joins a                            B opens and sends `a`
+//! @0 G watches                            G opens and sends `GRAPHIC`; what it is told at first is not shown
 //! @0 G hides bct                          lines of G that begin with `bct` are not shown
 //! @0 A stays                              A does not hang up when it is told that there is no more
 //! @0 A stops reading, A reads             as it says
 //! @7 admin tp 0 5 5 N                     an operator's request; the words are in `operator.rs`
-//! @7 silence                              nobody heard anything since the last action
-//! @9 end                                  the transcript runs to here
+//! @7 silence                              nobody heard anything after the moment of the last action
+//! @9 wait, @9 end                          nothing but time; the transcript runs to here
 //! ```
 //!
 //! `@7` is a moment in units of game time, `@7.25` too; `@70ms` and `@60s` are real time since the start.
@@ -68,6 +69,7 @@ fn is_heard(line: &str) -> bool {
 struct Stage {
     bench: Bench,
     began: RealTime,
+    last_action: RealTime,
     is_in_real_time: bool,
     /// Comments and empty lines before the next action.
     pending_notes: Vec<String>,
@@ -82,6 +84,7 @@ impl Stage {
         let is_in_real_time = options.is_in_real_time;
         Self {
             began: bench.now,
+            last_action: bench.now,
             bench,
             is_in_real_time,
             pending_notes: Vec::new(),
@@ -99,8 +102,14 @@ impl Stage {
         self.run_until(stamp);
         let action = action.trim_start();
         if action == "silence" {
-            assert_eq!(self.bench.heard, [], "silence at {stamp}");
+            let mut since = self
+                .bench
+                .heard
+                .iter()
+                .filter(|heard| heard.real > self.last_action);
+            assert_eq!(since.next(), None, "silence at {stamp}");
         }
+        self.last_action = self.bench.now;
         self.flush(written);
         writeln!(written, "{line}").expect(TEXT_GROWS);
         if let Some(request) = action.strip_prefix("admin ") {
@@ -108,7 +117,7 @@ impl Stage {
                 Ok(()) => {}
                 Err(refusal) => writeln!(written, "# refused: {refusal}").expect(TEXT_GROWS),
             }
-        } else if !matches!(action, "silence" | "end") {
+        } else if !matches!(action, "silence" | "wait" | "end") {
             let (name, verb) = action.split_once([' ', '>']).unwrap_or((action, ""));
             if action[name.len()..].starts_with('>') {
                 self.say(name, verb);
@@ -192,6 +201,10 @@ impl Stage {
                 let peer = self.bench.open_from(name, address.parse().expect("an address"));
                 self.bench.send(peer, format!("{team}\n").as_bytes());
             }
+            ["watches"] => {
+                let peer = self.bench.join(name, "GRAPHIC");
+                self.bench.heard.retain(|heard| heard.peer != peer);
+            }
             ["closes"] => self.bench.close(self.bench.peer(name)),
             ["stays"] => {
                 let peer = self.bench.peer(name);
@@ -216,7 +229,7 @@ impl Stage {
     }
 }
 
-/// Bytes of a text with escapes: `\n \r \t \s \\ \xHH`. Written bytes above 0x7F are not taken.
+/// Bytes of a text with escapes: `\n \r \t \s \\ \xHH`, and `\{a*1000}` for many of one. Written bytes above 0x7F are not taken.
 pub fn unescape(text: &str) -> Vec<u8> {
     let mut bytes = text.bytes();
     let mut out = Vec::new();
@@ -231,6 +244,15 @@ pub fn unescape(text: &str) -> Vec<u8> {
             b't' => b'\t',
             b's' => b' ',
             b'\\' => b'\\',
+            b'{' => {
+                let inside: Vec<u8> = bytes.by_ref().take_while(|byte| *byte != b'}').collect();
+                let (byte, times) = inside.split_at(1);
+                let times = std::str::from_utf8(times)
+                    .ok()
+                    .and_then(|times| times.strip_prefix('*')?.parse().ok());
+                out.extend(byte.repeat(times.expect("\\{a*1000}")));
+                continue;
+            }
             b'x' => {
                 let digits = [bytes.next().expect("\\xHH"), bytes.next().expect("\\xHH")];
                 let digits = std::str::from_utf8(&digits).expect("\\xHH");
