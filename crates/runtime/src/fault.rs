@@ -56,17 +56,7 @@ impl Faults {
         place: &str,
         callback: impl FnOnce() -> Result<T, E>,
     ) -> Option<T> {
-        match panic::catch_unwind(AssertUnwindSafe(callback)) {
-            Ok(Ok(value)) => Some(value),
-            Ok(Err(error)) => {
-                self.note(place, error.to_string());
-                None
-            }
-            Err(panic) => {
-                self.note(place, panic_message(&*panic));
-                None
-            }
-        }
+        caught(callback).map_err(|message| self.note(place, message)).ok()
     }
 
     /// Counts a failure that was noticed elsewhere, on a worker thread for instance.
@@ -102,6 +92,17 @@ impl Faults {
     /// The failure that must end the loop, if one did: the first, under [`FaultPolicy::FailFast`].
     pub fn fatal(&self) -> Option<&Fault> {
         self.first.as_ref().filter(|_| self.fatal)
+    }
+}
+
+/// Runs `callback` and answers its value, or what it said when it failed or panicked.
+///
+/// # Errors
+/// With the message of the error or panic.
+pub fn caught<T, E: fmt::Display>(callback: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
+    match panic::catch_unwind(AssertUnwindSafe(callback)) {
+        Ok(outcome) => outcome.map_err(|error| error.to_string()),
+        Err(panic) => Err(panic_message(&*panic)),
     }
 }
 

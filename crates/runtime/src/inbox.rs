@@ -132,6 +132,11 @@ impl<T> Inbox<T> {
         }
     }
 
+    /// Refuses further events; those accepted can still be taken.
+    pub fn close(&mut self) {
+        self.sender.shared.is_closed.store(true, Ordering::Release);
+    }
+
     /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
         self.queues.iter().all(Receiver::is_empty)
@@ -185,17 +190,10 @@ impl<T> Sender<T> {
     /// # Errors
     /// Gives the event back if there is no room, or no loop any more.
     pub fn put(&self, priority: Priority, event: impl Into<Event<T>>) -> Result<(), PutError<Event<T>>> {
-        match self.queues[priority as usize].try_send(event.into()) {
-            Ok(()) => {
-                self.waker.wake();
-                Ok(())
-            }
-            Err(TrySendError::Full(event)) => {
-                self.shared.refused.fetch_add(1, Ordering::Relaxed);
-                Err(PutError::Full(event))
-            }
-            Err(TrySendError::Disconnected(event)) => Err(PutError::Closed(event)),
-        }
+        self.try_put(priority, event.into()).inspect_err(|error| {
+            let is_full = matches!(error, PutError::Full(_));
+            self.shared.refused.fetch_add(is_full.into(), Ordering::Relaxed);
+        })
     }
 
     /// As [`Self::put`], but waits up to `limit` for room. On the loop's own thread it does not wait: it alone makes room.
@@ -208,13 +206,9 @@ impl<T> Sender<T> {
         event: impl Into<Event<T>>,
         limit: RealSpan,
     ) -> Result<(), PutError<Event<T>>> {
-        let event = match self.queues[priority as usize].try_send(event.into()) {
-            Ok(()) => {
-                self.waker.wake();
-                return Ok(());
-            }
-            Err(TrySendError::Disconnected(event)) => return Err(PutError::Closed(event)),
-            Err(TrySendError::Full(event)) => event,
+        let event = match self.try_put(priority, event.into()) {
+            Err(PutError::Full(event)) => event,
+            done => return done,
         };
         if self.shared.loop_thread.get() == Some(&thread::current().id()) {
             self.shared.refused.fetch_add(1, Ordering::Relaxed);
@@ -233,6 +227,20 @@ impl<T> Sender<T> {
             Err(SendTimeoutError::Disconnected(event)) => Err(PutError::Closed(event)),
         }
     }
+
+    fn try_put(&self, priority: Priority, event: Event<T>) -> Result<(), PutError<Event<T>>> {
+        if self.shared.is_closed.load(Ordering::Acquire) {
+            return Err(PutError::Closed(event));
+        }
+        match self.queues[priority as usize].try_send(event) {
+            Ok(()) => {
+                self.waker.wake();
+                Ok(())
+            }
+            Err(TrySendError::Full(event)) => Err(PutError::Full(event)),
+            Err(TrySendError::Disconnected(event)) => Err(PutError::Closed(event)),
+        }
+    }
 }
 
 impl<T> Clone for Sender<T> {
@@ -249,6 +257,7 @@ impl<T> Clone for Sender<T> {
 struct Shared {
     refused: AtomicU64,
     waited: AtomicU64,
+    is_closed: AtomicBool,
     loop_thread: OnceLock<ThreadId>,
 }
 
@@ -530,6 +539,18 @@ mod tests {
         assert_eq!(inbox.stats().refused, 1);
         drop(inbox);
         assert!(matches!(sender.put(Priority::Other, 4), Err(PutError::Closed(_))));
+    }
+
+    #[test]
+    fn r_003_10_a_closed_inbox_refuses_and_gives_out_what_it_accepted() {
+        let (mut inbox, sender) = inbox_of(8);
+        sender.put(Priority::Other, 1).unwrap();
+        inbox.close();
+        assert!(matches!(
+            sender.put(Priority::Control, 2),
+            Err(PutError::Closed(_))
+        ));
+        assert_eq!((inbox.take(), inbox.take()), (Some(1), None));
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub mod metrics;
 pub mod posts;
 pub mod publish;
 pub mod real_clock;
+pub mod service;
 pub mod stages;
 pub mod threads;
 pub mod wait;

@@ -60,13 +60,15 @@ impl<S> Posts<S> {
         self.poster.clone()
     }
 
+    /// Takes the oldest action, to be run by the caller.
+    pub fn take(&mut self) -> Option<Post<S>> {
+        self.poster.lock().take()
+    }
+
     /// Runs the oldest action on `state`; a failure goes to `faults`. Answers whether there was one.
     pub fn run_next(&mut self, state: &mut S, faults: &mut Faults) -> bool {
-        // The lock is not held while the action runs: it may post.
-        let Some(post) = self.poster.lock().take() else {
-            return false;
-        };
-        faults.guard(post.name, || (post.action)(state));
+        let Some(post) = self.take() else { return false };
+        faults.guard(post.name, || post.run(state));
         true
     }
 
@@ -213,10 +215,30 @@ enum Taking {
     Nothing,
 }
 
-struct Post<S> {
-    name: &'static str,
+/// An action that was posted.
+pub struct Post<S> {
+    /// The name it was posted under.
+    pub name: &'static str,
     action: Action<S>,
     reserved: bool,
+}
+
+impl<S> Post<S> {
+    /// Does it. The result of a job may be that it failed.
+    ///
+    /// # Errors
+    /// With a message, if there is nobody else to tell about that.
+    pub fn run(self, state: &mut S) -> Result<(), String> {
+        (self.action)(state)
+    }
+}
+
+impl<S> fmt::Debug for Post<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Post")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
 }
 
 type Action<S> = Box<dyn FnOnce(&mut S) -> Result<(), String> + Send>;

@@ -239,6 +239,14 @@ impl Stages {
         self.turns.iter().map(|turn| turn.items).sum()
     }
 
+    /// The name of the stage declared as number `stage`.
+    ///
+    /// # Panics
+    /// If it does not exist.
+    pub fn name(&self, stage: usize) -> &'static str {
+        self.specs[stage].name
+    }
+
     /// Passes begun.
     pub fn passes(&self) -> u64 {
         self.passes

@@ -37,6 +37,16 @@ impl Loop {
         self.jobs.submit(spec, job, self.clock.now()).map(drop)
     }
 
+    /// Tells jobs that are over their time limit; answers how many there were.
+    fn expire(&mut self) -> usize {
+        let mut expired = 0;
+        while let Some(job) = self.jobs.take_expired(self.clock.now()) {
+            expired += 1;
+            self.faults.guard(job.name(), || job.tell(&mut self.state));
+        }
+        expired
+    }
+
     /// Runs everything that can run, work and posts.
     fn settle(&mut self) {
         while self.jobs.work_here(&self.clock) || self.posts.run_next(&mut self.state, &mut self.faults) {}
@@ -132,8 +142,7 @@ fn r_003_39_work_that_ended_in_time_is_applied_though_the_loop_comes_late() {
     a_loop.clock.advance(RealSpan::from_millis(9));
     a_loop.jobs.work_here(&a_loop.clock);
     a_loop.clock.advance(RealSpan::from_millis(9));
-    let now = a_loop.clock.now();
-    assert_eq!(a_loop.jobs.expire(&mut a_loop.state, &mut a_loop.faults, now), 0);
+    assert_eq!(a_loop.expire(), 0);
     a_loop.settle();
     assert_eq!(a_loop.state, ["in time"]);
 }
@@ -163,7 +172,10 @@ fn r_003_39_a_result_after_the_time_limit_is_reported_and_not_applied() {
     has_started.recv().unwrap();
     let (mut state, mut faults) = (Vec::new(), Faults::default());
     // The loop is told that the limit is over; nobody waits for it.
-    assert_eq!(jobs.expire(&mut state, &mut faults, clock.now() + minute), 1);
+    jobs.take_expired(clock.now() + minute)
+        .unwrap()
+        .tell(&mut state)
+        .unwrap();
     while jobs.in_flight() > 0 {
         parker.wait(None);
         posts.run(&mut state, &mut faults, 8);
@@ -188,8 +200,7 @@ fn r_003_39_waiting_longer_than_the_time_limit_is_a_failure_too() {
         )
         .unwrap();
     a_loop.clock.advance(RealSpan::from_millis(10));
-    let now = a_loop.clock.now();
-    assert_eq!(a_loop.jobs.expire(&mut a_loop.state, &mut a_loop.faults, now), 1);
+    assert_eq!(a_loop.expire(), 1);
     a_loop.submit(spec, note("again")).expect("the key is free");
     a_loop.settle();
     assert_eq!(a_loop.state, ["it did not end within its time limit", "again"]);
@@ -260,9 +271,9 @@ fn r_003_38_a_stop_drops_waiting_jobs_by_choice_and_refuses_new_ones() {
     let told = note("never").on_error(|state, error| state.push(error.to_string()));
     a_loop.submit(JobSpec::new("b"), told).unwrap();
     assert!(a_loop.jobs.work_here(&a_loop.clock));
-    a_loop
-        .jobs
-        .close(WaitingJobs::Drop, &mut a_loop.state, &mut a_loop.faults);
+    for dropped in a_loop.jobs.close(WaitingJobs::Drop) {
+        dropped.tell(&mut a_loop.state).unwrap();
+    }
     assert_eq!(
         a_loop.submit(JobSpec::new("c"), note("late")),
         Err(JobRefused::Closed)
@@ -277,9 +288,7 @@ fn r_003_38_a_stop_can_run_what_waits() {
     let mut a_loop = Loop::new();
     a_loop.submit(JobSpec::new("a"), note("first")).unwrap();
     a_loop.submit(JobSpec::new("b"), note("second")).unwrap();
-    a_loop
-        .jobs
-        .close(WaitingJobs::Run, &mut a_loop.state, &mut a_loop.faults);
+    assert!(a_loop.jobs.close(WaitingJobs::Run).is_empty());
     assert_eq!(
         a_loop.submit(JobSpec::new("c"), note("late")),
         Err(JobRefused::Closed)

@@ -16,14 +16,13 @@
 mod ledger;
 mod workers;
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use trantor_time::{Clock, RealSpan, RealTime};
 
-use crate::fault::Faults;
 use crate::posts::Poster;
 
 use self::ledger::{Cancelled, Ledger};
@@ -171,18 +170,10 @@ impl<S: 'static> Jobs<S> {
         self.desk.lock().ledger.next_deadline()
     }
 
-    /// Fails the jobs that are over their time limit at `now`, and answers how many.
-    pub fn expire(&mut self, state: &mut S, faults: &mut Faults, now: RealTime) -> usize {
-        let mut expired = 0;
-        while let Some((id, how)) = self.desk.take_expired(now) {
-            expired += 1;
-            self.tell_error(id, JobError::TimedOut, state, faults);
-            match how {
-                Cancelled::Forgotten => self.desk.retire(id),
-                Cancelled::InFlight => self.desk.lock().ledger.release_key(id),
-            }
-        }
-        expired
+    /// Takes the next job that is over its time limit at `now`: tell it, so that its error callback runs.
+    pub fn take_expired(&mut self, now: RealTime) -> Option<FailedJob<S>> {
+        let (id, how) = self.desk.take_expired(now)?;
+        Some(self.failed(id, how, JobError::TimedOut))
     }
 
     /// Runs the next job on this thread, if one may start, and answers whether. Its result is posted as ever.
@@ -190,21 +181,21 @@ impl<S: 'static> Jobs<S> {
         self.desk.work_one(clock)
     }
 
-    /// Accepts no more jobs, and deals with those waiting as `waiting` says.
+    /// Accepts no more jobs, and answers those that `waiting` drops: tell them.
     ///
     /// Go on running posts until [`Self::in_flight`] is zero or your patience ends, then [`Self::stop_workers`].
-    pub fn close(&mut self, waiting: WaitingJobs, state: &mut S, faults: &mut Faults) {
-        self.desk.lock().ledger.close();
-        if waiting == WaitingJobs::Run {
-            return;
-        }
-        loop {
-            let Some(id) = self.desk.lock().ledger.take_dropped() else {
-                return;
-            };
-            self.tell_error(id, JobError::Dropped, state, faults);
-            self.desk.retire(id);
-        }
+    pub fn close(&mut self, waiting: WaitingJobs) -> Vec<FailedJob<S>> {
+        let mut drawers = self.desk.lock();
+        drawers.ledger.close();
+        let dropped: Vec<_> = match waiting {
+            WaitingJobs::Run => Vec::new(),
+            WaitingJobs::Drop => std::iter::from_fn(|| drawers.ledger.take_dropped()).collect(),
+        };
+        drop(drawers);
+        dropped
+            .into_iter()
+            .map(|id| self.failed(id, Cancelled::Forgotten, JobError::Dropped))
+            .collect()
     }
 
     /// Jobs accepted whose end has not reached the loop.
@@ -250,17 +241,62 @@ impl<S: 'static> Jobs<S> {
             .map_or(RealSpan::ZERO, |since| now.since(since))
     }
 
-    fn tell_error(&self, id: JobId, error: JobError, state: &mut S, faults: &mut Faults) {
+    fn failed(&self, id: JobId, how: Cancelled, error: JobError) -> FailedJob<S> {
         let name = self.desk.lock().ledger.name(id).unwrap_or("job");
-        match self.desk.take_on_error(id) {
-            Some(on_error) => {
-                faults.guard(name, || {
-                    on_error(state, error);
-                    Ok::<_, String>(())
-                });
-            }
-            None => faults.note(name, error.to_string()),
+        FailedJob {
+            desk: Arc::clone(&self.desk),
+            id,
+            how,
+            name,
+            error,
         }
+    }
+}
+
+/// A job that will bring no result, and whose owner has not been told. Its key is free when this is dropped.
+pub struct FailedJob<S: 'static> {
+    desk: Arc<Desk<S>>,
+    id: JobId,
+    how: Cancelled,
+    name: &'static str,
+    error: JobError,
+}
+
+impl<S> FailedJob<S> {
+    /// The name it was submitted under.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Runs its error callback on the loop's state.
+    ///
+    /// # Errors
+    /// With the reason as a message, if it has no error callback: then the loop counts it among its faults (R-003-37).
+    pub fn tell(self, state: &mut S) -> Result<(), String> {
+        let on_error = self
+            .desk
+            .take_on_error(self.id)
+            .ok_or_else(|| self.error.to_string())?;
+        on_error(state, self.error.clone());
+        Ok(())
+    }
+}
+
+impl<S> Drop for FailedJob<S> {
+    fn drop(&mut self) {
+        match self.how {
+            Cancelled::Forgotten => self.desk.retire(self.id),
+            Cancelled::InFlight => self.desk.lock().ledger.release_key(self.id),
+        }
+    }
+}
+
+impl<S> fmt::Debug for FailedJob<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FailedJob")
+            .field("name", &self.name)
+            .field("error", &self.error)
+            .finish_non_exhaustive()
     }
 }
 

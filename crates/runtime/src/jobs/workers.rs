@@ -5,13 +5,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Wake};
 
 use trantor_time::{Clock, RealTime};
 
-use crate::fault::panic_message;
+use crate::fault::caught;
 use crate::inbox::AbortMark;
 use crate::posts::Poster;
 
@@ -169,14 +168,14 @@ impl<S: 'static> Desk<S> {
             )
         };
         let completion = match work {
-            Work::Call(call) => catch(|| call(&context)),
+            Work::Call(call) => caught(|| call(&context)),
             Work::Future(mut future) => {
                 let waker = Arc::new(WakeJob {
                     desk: Arc::downgrade(self),
                     id,
                 })
                 .into();
-                let poll = catch(|| Ok(future.as_mut().poll(&mut Context::from_waker(&waker))));
+                let poll = caught(|| Ok::<_, String>(future.as_mut().poll(&mut Context::from_waker(&waker))));
                 match poll {
                     Ok(Poll::Ready(completion)) => completion,
                     Ok(Poll::Pending) => match self.suspend(id, Work::Future(future)) {
@@ -289,9 +288,4 @@ impl<S: 'static> Wake for WakeJob<S> {
             desk.work_ready.notify_one();
         }
     }
-}
-
-/// Turns a panic of work into its failure.
-fn catch<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(panic_message(&*panic)))
 }

@@ -3,12 +3,11 @@
 //! A failing source is counted and left out; it never spoils the others. [`Collector`] is the work as a value;
 //! [`Collector::start`] puts it on a thread of its own, so that no loop is woken for the sake of being measured.
 
-use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use trantor_time::{Clock, RealSpan, RealTime};
 
-use crate::fault::panic_message;
+use crate::fault::caught;
 use crate::life::{LoopThread, StartError, StopRequest, StopSignal};
 use crate::wait::{Parker, Wait};
 
@@ -102,8 +101,7 @@ impl Collector {
         let mut samples = Vec::new();
         for (name, source) in &mut self.sources {
             let before = samples.len();
-            let outcome = panic::catch_unwind(AssertUnwindSafe(|| source.collect(now, &mut samples)))
-                .unwrap_or_else(|panic| Err(panic_message(&*panic)));
+            let outcome = caught(|| source.collect(now, &mut samples));
             if let Err(message) = outcome {
                 samples.truncate(before);
                 self.failures += 1;

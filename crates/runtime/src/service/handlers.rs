@@ -1,0 +1,102 @@
+//! Inbound messages of a service loop, given to handlers by kind (R-003-2).
+
+use std::collections::BTreeMap;
+
+use crate::inbox::Inbox;
+
+use super::{Service, Stage, StageTurn};
+
+/// What comes in, told apart by kind.
+pub trait Message {
+    /// The kind, by which handlers are found and which logs show.
+    fn kind(&self) -> &'static str;
+}
+
+/// The handlers of one loop, by kind of message.
+pub struct Handlers<S: 'static, M> {
+    by_kind: BTreeMap<&'static str, Vec<Named<S, M>>>,
+    /// Kinds that came without a handler, and how often.
+    unhandled: BTreeMap<&'static str, u64>,
+}
+
+type Named<S, M> = (&'static str, Handler<S, M>);
+type Handler<S, M> = Box<dyn FnMut(&mut Service<S>, &M) -> Result<(), String>>;
+
+impl<S: 'static, M: Message> Handlers<S, M> {
+    /// No handlers yet.
+    pub fn new() -> Self {
+        Self {
+            by_kind: BTreeMap::new(),
+            unhandled: BTreeMap::new(),
+        }
+    }
+
+    /// Adds a handler called `name` for messages of `kind`; several of one kind run in the order added.
+    pub fn on(
+        mut self,
+        kind: &'static str,
+        name: &'static str,
+        handler: impl FnMut(&mut Service<S>, &M) -> Result<(), String> + 'static,
+    ) -> Self {
+        self.by_kind
+            .entry(kind)
+            .or_default()
+            .push((name, Box::new(handler)));
+        self
+    }
+
+    /// Messages that came without a handler for their kind, by kind.
+    pub fn unhandled(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        self.unhandled.iter().map(|(&kind, &count)| (kind, count))
+    }
+
+    /// Gives `message` to each handler of its kind. One that fails does not keep the others from running.
+    pub(super) fn dispatch(&mut self, service: &mut Service<S>, message: &M, turn: &mut StageTurn<'_>) {
+        let kind = message.kind();
+        let Some(handlers) = self.by_kind.get_mut(kind) else {
+            let count = self.unhandled.entry(kind).or_insert(0);
+            *count += 1;
+            // Once per kind: whoever sends it will send it again.
+            if *count == 1 {
+                log::warn!("messages of kind {kind:?} have no handler");
+            }
+            return;
+        };
+        for (name, handler) in handlers {
+            turn.name_item(name);
+            service.guard(name, |service| handler(service, message));
+        }
+    }
+}
+
+impl<S: 'static, M: Message> Default for Handlers<S, M> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The stage that takes messages from an inbox and dispatches them in the order they arrived.
+pub(super) struct Inbound<S: 'static, M> {
+    pub(super) inbox: Inbox<M>,
+    pub(super) handlers: Handlers<S, M>,
+}
+
+impl<S, M: Message> Stage<S> for Inbound<S, M> {
+    fn run(&mut self, service: &mut Service<S>, turn: &mut StageTurn<'_>) {
+        while !self.inbox.is_empty() && turn.admits() {
+            let Some(message) = self.inbox.take() else { return };
+            self.handlers.dispatch(service, &message, turn);
+            if service.has_failed() {
+                return;
+            }
+        }
+    }
+
+    fn close(&mut self, _service: &mut Service<S>) {
+        self.inbox.close();
+    }
+
+    fn waiting(&self) -> usize {
+        self.inbox.len()
+    }
+}
