@@ -428,3 +428,38 @@ fn with_places_given_back_a_team_never_runs_out() {
         );
     }
 }
+
+#[test]
+fn who_starves_at_an_instant_starts_nothing_at_it() {
+    let mut arena = hungry();
+    let agent = arena.agent_at(4, 4, Direction::North);
+    arena.give(agent, Resource::Food, 0);
+    arena.run_to(units(119));
+    arena.command(agent, Command::Forward);
+    arena.command(agent, Command::ConnectNbr);
+    arena.run_to(units(126));
+    assert_eq!(
+        arena.replies(agent),
+        [(126, Reply::Ok)],
+        "what ends comes before hunger, what starts after"
+    );
+    assert!(!arena.is_alive(agent));
+}
+
+#[test]
+fn a_refill_sees_what_was_taken_at_its_instant_and_a_start_sees_the_refill() {
+    let mut arena = Arena::new(config(1, 1));
+    let agent = arena.join(0);
+    arena.run_to(units(13));
+    arena.command(agent, Command::Take(Resource::Thystame));
+    arena.command(agent, Command::Look);
+    arena.run_to(units(20));
+    assert_eq!(arena.replies(agent), [(20, Reply::Ok)]);
+    assert_eq!(arena.lies(0, 0), counts([1; 7]));
+    let told = arena.take();
+    let refilled = told.iter().position(|event| *event == GameEvent::Refilled);
+    let started = told
+        .iter()
+        .rposition(|event| matches!(event, GameEvent::ActionStarted { .. }));
+    assert!(refilled.is_some() && refilled < started);
+}
