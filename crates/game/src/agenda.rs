@@ -4,6 +4,7 @@
 //! as it would starve has eaten in time; then hunger; then the refill, which sees what was taken; starts come
 //! last, so that whoever starts at an instant sees all that happened at it, however passes were cut.
 
+use serde::{Deserialize, Serialize};
 use trantor_model::{AgentId, EggId};
 use trantor_time::{DeadlineHeap, GameTime};
 
@@ -31,7 +32,7 @@ pub(crate) enum Rank {
 }
 
 /// What is due.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Due {
     /// An agent's action is over.
     Action(AgentId),

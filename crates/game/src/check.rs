@@ -3,13 +3,13 @@
 //! Run after every input and every deadline where debug assertions are on, so that tests and simulation have
 //! them and a release build pays nothing. A broken one is our mistake, never a peer's, and stops the program.
 
-use trantor_model::{AgentId, EggId, TeamId};
+use trantor_model::{AgentId, Command, EggId, TeamId};
 use trantor_time::TimerId;
 
 use crate::agenda::{Agenda, Due};
 use crate::desk::OUTSTANDING_MAX;
 use crate::game::Game;
-use crate::rules::World;
+use crate::rules::{Agent, World, spawning};
 
 /// World size up to which every call is checked; larger worlds are checked at every 1,024th step, since a
 /// check goes through all of it.
@@ -134,12 +134,17 @@ impl Game {
     /// If the game is inconsistent.
     pub fn check(&self) {
         self.world().check();
-        let agenda = self.agenda();
+        let agenda = &self.agenda;
         assert!(
             agenda.next_deadline().is_none_or(|next| next.at >= self.now()),
             "nothing due lies in the past"
         );
-        let mut expected = usize::from(self.refill_timer().is_some());
+        let is_refilled = self.world.refill_enabled && self.winner().is_none();
+        assert!(
+            !is_refilled || self.refill_timer.is_some() || !spawning::is_short(&self.world),
+            "what is short will be topped up"
+        );
+        let mut expected = usize::from(self.refill_timer.is_some());
         for agent in self.world().agents() {
             expected += self.check_agent(agenda, agent);
         }
@@ -161,7 +166,7 @@ impl Game {
     }
 
     /// Checks one agent's deadlines and answers how many it has.
-    fn check_agent(&self, agenda: &Agenda, agent: &crate::rules::Agent) -> usize {
+    fn check_agent(&self, agenda: &Agenda, agent: &Agent) -> usize {
         let desk = &agent.desk;
         assert!(
             desk.outstanding() <= OUTSTANDING_MAX,
@@ -172,7 +177,7 @@ impl Game {
             |timer: Option<TimerId>| timer.map(|timer| *agenda.get(timer).expect("a noted timer is pending"));
         let at_desk = due(desk.timer);
         match &desk.running {
-            Some(running) if running.command == trantor_model::Command::Incantation => {
+            Some(running) if running.command == Command::Incantation => {
                 assert!(
                     agent.ritual.is_some() && at_desk.is_none(),
                     "the ritual's deadline ends it"

@@ -58,9 +58,6 @@ pub enum ConfigError {
         /// Teams asked for.
         teams: usize,
     },
-    /// A map that [`MapSize::new`] refuses; only damaged bytes can hold one.
-    #[error(transparent)]
-    Size(#[from] trantor_model::grid::MapSizeError),
 }
 
 impl GameConfig {
@@ -76,8 +73,6 @@ impl GameConfig {
 
     /// Checks all bounds. [`crate::Game::new`] relies on it.
     pub fn check(&self) -> Result<(), ConfigError> {
-        // A size is checked when it is made, but not when it is read from bytes.
-        MapSize::new(u32::from(self.size.width()), u32::from(self.size.height()))?;
         let teams = self.teams.len();
         if !(1..=Self::TEAMS_MAX).contains(&teams) {
             return Err(ConfigError::Teams(teams));

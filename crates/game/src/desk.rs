@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
 use trantor_model::Command;
 use trantor_time::{GameTime, TimerId};
 
@@ -24,7 +25,7 @@ pub(crate) struct Desk {
 }
 
 /// An action under way.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Running {
     pub(crate) command: Command,
     pub(crate) start: GameTime,

@@ -27,18 +27,18 @@ use crate::rules::{World, hatching, hunger, spawning, victory};
 /// A game from its first egg to its winner.
 #[derive(Clone, Debug)]
 pub struct Game {
-    config: GameConfig,
-    world: World,
-    agenda: Agenda,
-    now: GameTime,
-    steps: u64,
-    events: VecDeque<GameEvent>,
+    pub(crate) config: GameConfig,
+    pub(crate) world: World,
+    pub(crate) agenda: Agenda,
+    pub(crate) now: GameTime,
+    pub(crate) steps: u64,
+    pub(crate) events: VecDeque<GameEvent>,
     /// The deadlines of the eggs that cannot be hatched yet.
-    hatch_timers: BTreeMap<EggId, TimerId>,
+    pub(crate) hatch_timers: BTreeMap<EggId, TimerId>,
     /// The deadline of the refill; it exists only while a refill would change something.
-    refill_timer: Option<TimerId>,
+    pub(crate) refill_timer: Option<TimerId>,
     /// The last round of the refill's grid that was used.
-    refilled_at: Option<GameTime>,
+    pub(crate) refilled_at: Option<GameTime>,
 }
 
 impl Game {
@@ -293,7 +293,7 @@ impl Game {
         }
     }
 
-    fn schedule(&mut self, at: GameTime, due: Due) -> TimerId {
+    pub(crate) fn schedule(&mut self, at: GameTime, due: Due) -> TimerId {
         let tie = if self.world.rules.lock_step {
             self.tie(due)
         } else {
@@ -313,20 +313,9 @@ impl Game {
     fn tie(&self, due: Due) -> u32 {
         match due {
             Due::Action(agent) | Due::Hunger(agent) | Due::Start(agent) => agent.0,
-            Due::Ritual(ritual) => self
-                .world
-                .ritual(ritual)
-                .map_or(0, |ritual| ritual.participants[0].0),
+            Due::Ritual(ritual) => self.world.ritual(ritual).map_or(0, |ritual| ritual.asker.0),
             Due::Hatch(_) | Due::Refill => 0,
         }
-    }
-
-    pub(crate) fn agenda(&self) -> &Agenda {
-        &self.agenda
-    }
-
-    pub(crate) fn refill_timer(&self) -> Option<TimerId> {
-        self.refill_timer
     }
 
     /// Whether something else is due at this very instant.

@@ -8,7 +8,7 @@
 //! is the same, and the common case does without a deadline. In lock-step every start goes over the agenda,
 //! since there two starts of one instant go by the agents' numbers and not by arrival.
 
-use trantor_model::{AgentId, Command, CommandKind, Level};
+use trantor_model::{AgentId, Command, Level};
 use trantor_time::{GameSpan, GameTime};
 
 use super::Game;
@@ -144,16 +144,9 @@ impl Game {
     /// due, and then whoever has a command waiting starts it.
     pub(super) fn finish_ritual(&mut self, id: RitualId) {
         let ritual = incantation::end(&mut self.world, id, &mut self.events);
-        for &participant in &ritual.participants {
-            let desk = &mut self.world.agents[participant].desk;
-            // The asker's command was the elevation itself. Anybody else's is a command of its own.
-            if desk
-                .running
-                .as_ref()
-                .is_some_and(|running| running.command == Command::Incantation)
-            {
-                desk.running = None;
-            }
+        // The asker's command was the elevation itself; whatever another one runs is a command of its own.
+        if let Some(asker) = self.world.agents.get_mut(ritual.asker) {
+            asker.desk.running = None;
         }
         if ritual.level.next() == Some(Level::LAST) {
             self.check_victory();
@@ -170,9 +163,3 @@ impl Game {
         }
     }
 }
-
-/// The one command whose deadline is a ritual's.
-const _: () = assert!(
-    CommandKind::Incantation.duration_units() > 0,
-    "an elevation takes time"
-);

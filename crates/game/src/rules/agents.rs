@@ -119,14 +119,6 @@ pub(crate) struct Agents {
 }
 
 impl Agents {
-    /// Nobody yet; the first is numbered `next_number`.
-    pub(crate) fn numbered_from(next_number: u32) -> Self {
-        Self {
-            in_order: Vec::new(),
-            next_number,
-        }
-    }
-
     /// The number that the next agent gets; `None` when all are used up, after four billion births.
     pub(crate) fn next_id(&self) -> Option<AgentId> {
         (self.next_number < u32::MAX).then_some(AgentId(self.next_number))
@@ -137,11 +129,17 @@ impl Agents {
         self.next_number
     }
 
-    /// Adds a newborn, numbered [`Self::next_id`].
+    /// Adds an agent whose number is [`Self::next_id`] or, as a world is restored, a later one.
     pub(crate) fn insert(&mut self, agent: Agent) {
-        assert_eq!(Some(agent.id), self.next_id(), "numbers are given in turn");
-        self.next_number += 1;
+        assert!(agent.id.0 >= self.next_number, "numbers only grow");
+        self.skip_to(agent.id.0 + 1);
         self.in_order.push((agent.id, Box::new(agent)));
+    }
+
+    /// The next agent gets `next_number`, the numbers before it having been given out.
+    pub(crate) fn skip_to(&mut self, next_number: u32) {
+        assert!(next_number >= self.next_number, "numbers only grow");
+        self.next_number = next_number;
     }
 
     pub(crate) fn remove(&mut self, id: AgentId) -> Option<Agent> {

@@ -2,6 +2,7 @@
 //!
 //! An agent joins by hatching an egg of its team. Eggs never die by themselves; only an eject breaks them.
 
+use serde::{Deserialize, Serialize};
 use trantor_model::{AgentId, AgentView, Counts, Direction, EggId, Level, Resource, TeamId, Tile};
 use trantor_time::GameTime;
 
@@ -14,7 +15,7 @@ use crate::rules::hunger::{self, Digestion};
 use crate::rules::world::{World, insert_sorted, remove_sorted};
 
 /// A place of a team that nobody has taken yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Egg {
     /// Its number.
     pub id: EggId,

@@ -20,11 +20,12 @@ use crate::rules::{Events, reply, reply_done};
 pub struct RitualId(pub u64);
 
 /// An elevation under way.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ritual {
     pub(crate) id: RitualId,
     pub(crate) tile: Tile,
     pub(crate) level: Level,
+    pub(crate) asker: AgentId,
     pub(crate) participants: Vec<AgentId>,
     pub(crate) end: GameTime,
     /// Participants whose action ended meanwhile, in the order the ends fell due.
@@ -47,6 +48,11 @@ impl Ritual {
         self.level
     }
 
+    /// Who began it, alive or not.
+    pub fn asker(&self) -> AgentId {
+        self.asker
+    }
+
     /// Whom it holds: the one who asked first, the others by number. The dead are taken off.
     pub fn participants(&self) -> &[AgentId] {
         &self.participants
@@ -66,6 +72,17 @@ pub(crate) struct Rituals {
 }
 
 impl Rituals {
+    /// Puts a ritual back under way, as a world is restored, and continues the numbers from `next_id`.
+    pub(crate) fn restore(&mut self, rituals: Vec<Ritual>, next_id: u64) {
+        self.by_id = rituals.into_iter().map(|ritual| (ritual.id, ritual)).collect();
+        self.next_id = next_id;
+    }
+
+    /// The number that comes next.
+    pub(crate) fn next_id(&self) -> u64 {
+        self.next_id
+    }
+
     pub(crate) fn get(&self, id: RitualId) -> Option<&Ritual> {
         self.by_id.get(&id)
     }
@@ -126,6 +143,7 @@ pub(crate) fn begin(
         id,
         tile,
         level,
+        asker,
         participants,
         end,
         withheld: Vec::new(),

@@ -67,27 +67,57 @@ pub(crate) fn next_round(now: GameTime, last: Option<GameTime>) -> GameTime {
 /// A shuffled list of all tiles, dealt one by one.
 ///
 /// It is shuffled while it is dealt: shuffling a million tiles at once would hold the loop for milliseconds.
+/// Each round begins with the list in order, so that a round is known by the state of its generator at its
+/// beginning and by how far it has come, and a snapshot needs no list.
 #[derive(Clone, Debug)]
 pub(crate) struct Dealer {
     order: Vec<u32>,
     dealt: u32,
+    /// What the generator had drawn when the round began.
+    drawn_before_round: u64,
     chance: Chance,
 }
 
 impl Dealer {
+    /// A dealer at the beginning of a round.
     pub(crate) fn new(size: MapSize, chance: Chance) -> Self {
         let tiles = u32::try_from(size.area()).expect("a map has at most a million tiles");
         Self {
             order: (0..tiles).collect(),
             dealt: 0,
+            drawn_before_round: chance.drawn(),
             chance,
         }
+    }
+
+    /// The dealer that has dealt so many in the round that began with `chance`. `None` if a round has not so
+    /// many tiles.
+    pub(crate) fn resume(size: MapSize, chance: Chance, dealt: u32) -> Option<Self> {
+        let mut dealer = Self::new(size, chance);
+        if dealt as usize > dealer.order.len() {
+            return None;
+        }
+        for _ in 0..dealt {
+            dealer.deal();
+        }
+        Some(dealer)
+    }
+
+    /// What the generator had drawn when the round began, and how many tiles were dealt since; see
+    /// [`Self::resume`].
+    pub(crate) fn round(&self) -> (u64, u32) {
+        (self.drawn_before_round, self.dealt)
     }
 
     /// The place of the next tile in the list of all tiles.
     pub(crate) fn deal(&mut self) -> u32 {
         let tiles = self.order.len() as u32;
-        self.dealt %= tiles;
+        if self.dealt == tiles {
+            self.order.clear();
+            self.order.extend(0..tiles);
+            self.dealt = 0;
+            self.drawn_before_round = self.chance.drawn();
+        }
         let chosen = self.dealt + self.chance.below(tiles - self.dealt);
         self.order.swap(self.dealt as usize, chosen as usize);
         self.dealt += 1;
@@ -131,6 +161,18 @@ mod tests {
             assert_eq!(sorted, (0..35).collect::<Vec<u32>>());
             assert!(!rounds[..index].contains(round));
         }
+    }
+
+    #[test]
+    fn a_resumed_dealer_goes_on() {
+        let size = MapSize::new(5, 3).unwrap();
+        let mut dealer = Dealer::new(size, Chance::new(3, Purpose::Refill));
+        for _ in 0..100 {
+            let (drawn, dealt) = dealer.round();
+            let resumed = Dealer::resume(size, Chance::resume(3, Purpose::Refill, drawn), dealt);
+            assert_eq!(resumed.unwrap().deal(), dealer.deal());
+        }
+        assert!(Dealer::resume(size, Chance::new(3, Purpose::Refill), 16).is_none());
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl World {
             tiles: vec![TileState::default(); config.size.area()],
             ground_totals: [0; Resource::COUNT],
             ground_targets: Resource::ALL.map(|resource| spawning::target(config.size, resource)),
-            agents: Agents::numbered_from(0),
+            agents: Agents::default(),
             eggs: BTreeMap::new(),
             next_egg: 0,
             teams: config.teams.iter().map(|name| Team::new(name.clone())).collect(),

@@ -1,0 +1,149 @@
+//! One number for a whole state, the same on every machine.
+//!
+//! Equal states have equal digests; that two different ones do is as likely as to guess 64 bits. The number
+//! is made from the bytes of a snapshot, so that it covers exactly what is needed to go on. The time of the
+//! last call is left out: how far a driver let time pass without anything happening is not part of a state.
+
+use serde::{Deserialize, Serialize};
+
+use crate::game::Game;
+use crate::save::Snapshot;
+
+/// The digest of a state, and one of each of its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Digest {
+    /// Of everything.
+    pub whole: u64,
+    /// Of each part, in the order of [`Part::ALL`]. They only say where to look, so half the bits do.
+    pub parts: [u32; Part::ALL.len()],
+}
+
+/// A part of a state that has a digest of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Part {
+    /// What the game was made from.
+    Config,
+    /// Steps, next numbers, switches, and the winner.
+    Course,
+    /// What lies on the tiles.
+    Ground,
+    /// Place, level, inventory and hunger of the agents.
+    Agents,
+    /// What the agents do and have asked for.
+    Commands,
+    /// The eggs.
+    Eggs,
+    /// The elevations under way.
+    Rituals,
+    /// What is due, in its order.
+    Agenda,
+    /// How often the generators were drawn from.
+    Chance,
+}
+
+impl Part {
+    /// All parts, in order of declaration.
+    pub const ALL: [Self; 9] = [
+        Self::Config,
+        Self::Course,
+        Self::Ground,
+        Self::Agents,
+        Self::Commands,
+        Self::Eggs,
+        Self::Rituals,
+        Self::Agenda,
+        Self::Chance,
+    ];
+}
+
+impl Digest {
+    /// The parts in which two states differ.
+    pub fn differing(&self, other: &Self) -> Vec<Part> {
+        let pairs = Part::ALL.into_iter().zip(self.parts.iter().zip(&other.parts));
+        pairs
+            .filter(|(_, (ours, theirs))| ours != theirs)
+            .map(|(part, _)| part)
+            .collect()
+    }
+}
+
+impl Game {
+    /// One number for the whole state; see [`Digest`]. Costs time in proportion to the world.
+    pub fn digest(&self) -> u64 {
+        self.snapshot().digest().whole
+    }
+}
+
+impl Snapshot {
+    /// The digest of the state, and of each part of it.
+    pub fn digest(&self) -> Digest {
+        let mut scratch = Vec::new();
+        let parts = [
+            hash_of(&self.config, &mut scratch),
+            hash_of(&self.course, &mut scratch),
+            hash_of(&self.ground, &mut scratch),
+            hash_of(&self.bodies, &mut scratch),
+            hash_of(&self.orders, &mut scratch),
+            hash_of(&self.eggs, &mut scratch),
+            hash_of(&self.rituals, &mut scratch),
+            hash_of(&self.agenda, &mut scratch),
+            hash_of(&self.chance, &mut scratch),
+        ];
+        Digest {
+            whole: hash_of(&parts, &mut scratch),
+            parts: parts.map(|part| part as u32),
+        }
+    }
+}
+
+/// The hash of a value as it is saved. `scratch` only saves allocations.
+fn hash_of<T: Serialize>(value: &T, scratch: &mut Vec<u8>) -> u64 {
+    scratch.clear();
+    let bytes = postcard::to_extend(value, std::mem::take(scratch));
+    *scratch = bytes.expect("plain data in memory can be written");
+    hash(scratch)
+}
+
+/// A 64-bit hash of bytes: eight at a time, each mixed in by a multiplication and a fold.
+///
+/// It guards against mistakes, not against forgers. It is written out here because it must never change.
+fn hash(bytes: &[u8]) -> u64 {
+    const FACTOR: u64 = 0x9fb2_1c65_1e98_df25;
+    // The length goes in spread out, or it could be made up for by the first byte.
+    let mut state = (bytes.len() as u64 + 1).wrapping_mul(FACTOR);
+    for chunk in bytes.chunks(8) {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        state = (state ^ u64::from_le_bytes(word)).wrapping_mul(FACTOR);
+        state ^= state >> 29;
+    }
+    state = state.wrapping_mul(FACTOR);
+    state ^ (state >> 32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_bit_and_every_length_counts() {
+        let text = b"the quick brown fox jumps over the lazy dog";
+        let mut seen = std::collections::BTreeSet::new();
+        for length in 0..text.len() {
+            assert!(seen.insert(hash(&text[..length])));
+            for bit in 0..length * 8 {
+                let mut changed = text[..length].to_vec();
+                changed[bit / 8] ^= 1 << (bit % 8);
+                assert!(seen.insert(hash(&changed)));
+            }
+        }
+        assert_ne!(hash(&[0; 8]), hash(&[0; 16]));
+    }
+
+    /// Journals hold such numbers: if this fails, the hash changed and must change back.
+    #[test]
+    fn r_001_42_the_hash_is_fixed_for_ever() {
+        assert_eq!(hash(b""), 16_036_292_191_235_940_753);
+        assert_eq!(hash(b"trantor"), 7_370_047_616_466_823_400);
+    }
+}

@@ -1,0 +1,256 @@
+//! Snapshots: a whole game as plain data, and that data as bytes.
+//!
+//! A snapshot is taken on the loop and encoded wherever there is time: it owns all it needs. What is restored
+//! from it goes on exactly as the original would have (the order of equal deadlines and the state of every
+//! generator included), which is why the digest of a game is that of its snapshot ([`crate::digest`]).
+//!
+//! Bytes come from outside. They are believed only as far as [`Game::restore`] can check them.
+
+mod restore;
+
+use serde::{Deserialize, Serialize};
+use trantor_model::{AgentId, Command, Counts, Direction, Level, TeamId, Tile};
+use trantor_time::GameTime;
+
+use crate::agenda::Due;
+use crate::config::{ConfigError, GameConfig};
+use crate::desk::Running;
+use crate::game::Game;
+use crate::rules::hatching::Egg;
+use crate::rules::hunger::Digestion;
+use crate::rules::incantation::{Ritual, RitualId};
+
+/// What every snapshot begins with.
+const MAGIC: [u8; 8] = *b"TRANTORS";
+
+/// The version of the format. It rises with every change of what is saved or how; see `docs/replay-format.md`.
+pub const SNAPSHOT_VERSION: u16 = 1;
+
+/// Magic, version and checksum.
+const HEADER_BYTES: usize = MAGIC.len() + size_of::<u16>() + size_of::<u32>();
+
+/// A game at one moment.
+///
+/// The parts are those that a digest tells apart. Whatever follows from others is left out: totals, lists per
+/// tile, and the moments of deadlines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Snapshot {
+    pub(crate) config: GameConfig,
+    pub(crate) now: GameTime,
+    pub(crate) course: Course,
+    pub(crate) ground: Vec<Counts>,
+    pub(crate) bodies: Vec<Body>,
+    pub(crate) orders: Vec<Orders>,
+    pub(crate) eggs: Vec<Egg>,
+    pub(crate) rituals: Vec<Ritual>,
+    /// Everything pending in the order it will come.
+    pub(crate) agenda: Vec<Due>,
+    pub(crate) chance: Drawn,
+}
+
+/// How far the game has come, and its switches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Course {
+    pub(crate) steps: u64,
+    pub(crate) next_agent: u32,
+    pub(crate) next_egg: u32,
+    pub(crate) next_ritual: u64,
+    pub(crate) refill_at: Option<GameTime>,
+    pub(crate) refilled_at: Option<GameTime>,
+    pub(crate) hunger_enabled: bool,
+    pub(crate) refill_enabled: bool,
+    pub(crate) winner: Option<TeamId>,
+}
+
+/// What an agent is and has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Body {
+    pub(crate) id: AgentId,
+    pub(crate) team: TeamId,
+    pub(crate) tile: Tile,
+    pub(crate) facing: Direction,
+    pub(crate) level: Level,
+    pub(crate) inventory: Counts,
+    pub(crate) digestion: Digestion,
+    pub(crate) ritual: Option<RitualId>,
+}
+
+/// What an agent does and will do; in the order of the bodies.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Orders {
+    pub(crate) running: Option<Running>,
+    pub(crate) waiting: Vec<Command>,
+}
+
+/// How often each generator was drawn from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Drawn {
+    pub(crate) birth: u64,
+    pub(crate) egg: u64,
+    /// Before the present round of dealing, and how many tiles were dealt in it.
+    pub(crate) dealer: (u64, u32),
+}
+
+/// Why bytes are not a game that can go on. Whoever loads them tells the reason and tries an older snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SaveError {
+    /// They do not begin as a snapshot does.
+    #[error("this is not a snapshot of a game")]
+    NotASnapshot,
+    /// They are of a version that this program does not know.
+    #[error("the snapshot has format {found}, this program reads format {SNAPSHOT_VERSION}")]
+    Version {
+        /// The version found.
+        found: u16,
+    },
+    /// The checksum does not fit: cut off, or changed since.
+    #[error("the snapshot is damaged")]
+    Damaged,
+    /// The checksum fits, but the content has no such shape.
+    #[error("the snapshot cannot be read")]
+    Unreadable,
+    /// It describes something that cannot be.
+    #[error("the snapshot contradicts itself: {0}")]
+    Inconsistent(&'static str),
+    /// It has a configuration that no game can have.
+    #[error("the snapshot's game cannot be: {0}")]
+    Config(#[from] ConfigError),
+}
+
+impl Game {
+    /// Everything about this game, as it is now. Costs time in proportion to the world.
+    pub fn snapshot(&self) -> Snapshot {
+        let world = &self.world;
+        Snapshot {
+            config: self.config.clone(),
+            now: self.now,
+            course: Course {
+                steps: self.steps,
+                next_agent: world.agents.next_number(),
+                next_egg: world.next_egg,
+                next_ritual: world.rituals.next_id(),
+                refill_at: self
+                    .refill_timer
+                    .and_then(|timer| self.agenda.deadline_of(timer))
+                    .map(|moment| moment.at),
+                refilled_at: self.refilled_at,
+                hunger_enabled: world.hunger_enabled,
+                refill_enabled: world.refill_enabled,
+                winner: world.winner,
+            },
+            ground: world.tiles.iter().map(|tile| tile.ground).collect(),
+            bodies: world
+                .agents()
+                .map(|agent| Body {
+                    id: agent.id,
+                    team: agent.team,
+                    tile: agent.tile,
+                    facing: agent.facing,
+                    level: agent.level,
+                    inventory: agent.inventory,
+                    digestion: agent.digestion,
+                    ritual: agent.ritual,
+                })
+                .collect(),
+            orders: world
+                .agents()
+                .map(|agent| Orders {
+                    running: agent.desk.running.clone(),
+                    waiting: agent.desk.waiting().cloned().collect(),
+                })
+                .collect(),
+            eggs: world.eggs().copied().collect(),
+            rituals: world.rituals().cloned().collect(),
+            agenda: self.agenda.in_order().into_iter().map(|(_, due)| *due).collect(),
+            chance: Drawn {
+                birth: world.birth_chance.drawn(),
+                egg: world.egg_chance.drawn(),
+                dealer: world.dealer.round(),
+            },
+        }
+    }
+}
+
+impl Snapshot {
+    /// The moment it was taken at.
+    pub fn now(&self) -> GameTime {
+        self.now
+    }
+
+    /// Deadlines carried out before it was taken.
+    pub fn steps(&self) -> u64 {
+        self.course.steps
+    }
+
+    /// What the game was made from.
+    pub fn config(&self) -> &GameConfig {
+        &self.config
+    }
+
+    /// The snapshot as bytes, with magic, version and checksum.
+    pub fn encode(&self) -> Vec<u8> {
+        let header = vec![0; HEADER_BYTES];
+        let mut bytes = postcard::to_extend(self, header).expect("plain data in memory can be written");
+        let checksum = crc32fast::hash(&bytes[HEADER_BYTES..]);
+        let (magic, rest) = bytes.split_at_mut(MAGIC.len());
+        magic.copy_from_slice(&MAGIC);
+        rest[..2].copy_from_slice(&SNAPSHOT_VERSION.to_le_bytes());
+        rest[2..6].copy_from_slice(&checksum.to_le_bytes());
+        bytes
+    }
+
+    /// Reads what [`Self::encode`] wrote. Whether it can go on is for [`Game::restore`] to say.
+    pub fn decode(bytes: &[u8]) -> Result<Self, SaveError> {
+        let rest = bytes.strip_prefix(&MAGIC).ok_or(SaveError::NotASnapshot)?;
+        let (version, rest) = rest.split_first_chunk::<2>().ok_or(SaveError::Damaged)?;
+        let found = u16::from_le_bytes(*version);
+        if found != SNAPSHOT_VERSION {
+            return Err(SaveError::Version { found });
+        }
+        let (checksum, content) = rest.split_first_chunk::<4>().ok_or(SaveError::Damaged)?;
+        if crc32fast::hash(content) != u32::from_le_bytes(*checksum) {
+            return Err(SaveError::Damaged);
+        }
+        match postcard::take_from_bytes(content) {
+            Ok((snapshot, [])) => Ok(snapshot),
+            _ => Err(SaveError::Unreadable),
+        }
+    }
+
+    /// What is not the same in another snapshot, in words, part by part; at most `most` lines.
+    pub fn differences(&self, other: &Self, most: usize) -> Vec<String> {
+        let mut lines = Vec::new();
+        compare("configuration", [&self.config], [&other.config], most, &mut lines);
+        compare("course", [&self.course], [&other.course], most, &mut lines);
+        compare("tile", &self.ground, &other.ground, most, &mut lines);
+        compare("agent", &self.bodies, &other.bodies, most, &mut lines);
+        compare("commands of agent", &self.orders, &other.orders, most, &mut lines);
+        compare("egg", &self.eggs, &other.eggs, most, &mut lines);
+        compare("ritual", &self.rituals, &other.rituals, most, &mut lines);
+        compare("deadline", &self.agenda, &other.agenda, most, &mut lines);
+        compare("chance", [&self.chance], [&other.chance], most, &mut lines);
+        lines
+    }
+}
+
+/// Adds a line for each place at which two lists differ.
+fn compare<'a, T: std::fmt::Debug + PartialEq + 'a>(
+    what: &str,
+    ours: impl IntoIterator<Item = &'a T>,
+    theirs: impl IntoIterator<Item = &'a T>,
+    most: usize,
+    lines: &mut Vec<String>,
+) {
+    let (mut ours, mut theirs) = (ours.into_iter(), theirs.into_iter());
+    for place in 0.. {
+        let (one, other) = (ours.next(), theirs.next());
+        if (one.is_none() && other.is_none()) || lines.len() >= most {
+            return;
+        }
+        if one != other {
+            let show =
+                |side: Option<&T>| side.map_or_else(|| "nothing".to_owned(), |side| format!("{side:?}"));
+            lines.push(format!("{what} {place}: {} against {}", show(one), show(other)));
+        }
+    }
+}

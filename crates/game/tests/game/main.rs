@@ -1,0 +1,10 @@
+//! The game as others use it: the rules played, random games, and games kept and continued.
+
+mod arena;
+mod commands;
+mod living;
+mod mirror;
+mod random;
+mod rituals;
+mod saving;
+mod spatial;
