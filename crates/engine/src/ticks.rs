@@ -25,9 +25,12 @@ impl Ticks {
 
     /// Somebody watches from `now` on, and nobody did. Answers when the next tick is due.
     pub(crate) fn resume(&mut self, now: RealTime) -> RealTime {
-        let clock = self
-            .clock
-            .get_or_insert_with(|| TickClock::new(now + TICK_PERIOD, TICK_PERIOD));
+        // A grid on which no tick ever ran binds nobody, and is laid anew: a viewer that joins is told the first
+        // tick's instant, and takes skipped instants before that tick for ones after it joined.
+        let clock = match &mut self.clock {
+            Some(clock) if self.last.is_some() => clock,
+            unused => unused.insert(TickClock::new(now + TICK_PERIOD, TICK_PERIOD)),
+        };
         let next = clock.next_instant();
         let missed = next.periods_to_reach(now, TICK_PERIOD);
         self.unwatched_since_tick = missed;
@@ -110,6 +113,18 @@ mod tests {
         assert_eq!(ticks.end(ms(1_140)), ms(1_180));
         assert_eq!(ticks.counts(), (2, 2));
         assert_eq!(ticks.last(), Some((1, ms(1_030))));
+    }
+
+    #[test]
+    fn a_viewer_that_left_before_the_first_tick_leaves_no_skips_behind() {
+        let mut ticks = Ticks::default();
+        ticks.resume(ms(0));
+        assert_eq!(ticks.resume(ms(1_010)), ms(1_060));
+        let first = ticks.start(ms(1_060));
+        assert_eq!(
+            (first.number, first.instant, first.skipped_before),
+            (0, ms(1_060), 0)
+        );
     }
 
     #[test]
