@@ -14,6 +14,7 @@ pub mod publish;
 pub mod real_clock;
 pub mod service;
 pub mod stages;
+pub mod systems;
 pub mod threads;
 pub mod wait;
 

@@ -261,35 +261,46 @@ impl<L> TimerManager<L> {
     ///
     /// `tell` is given the number and the listener. Answers how many were fired.
     pub fn fire_due(&mut self, now: RealTime, mut tell: impl FnMut(TimerNumber, L)) -> usize {
-        for server in &self.servers {
-            server.begin_pass();
+        let before = self.fired;
+        if self.may_fire(now) {
+            while let Some((number, listener)) = self.take_due(now) {
+                tell(number, listener);
+            }
         }
-        let is_due = self.next_deadline().is_some_and(|deadline| deadline <= now);
-        if !is_due || self.pacer.call(now).is_none() {
-            return 0;
-        }
-        let mut fired = 0;
-        while let Some((number, listener)) = self.take_due(now) {
-            fired += 1;
-            tell(number, listener);
-        }
-        self.fired += fired as u64;
-        fired
+        (self.fired - before) as usize
     }
 
-    /// Timers fired so far.
-    pub fn fired(&self) -> u64 {
-        self.fired
+    /// Begins a pass at `now`: answers whether something is due and the rate allows firing it. Then
+    /// [`Self::take_due`], one by one.
+    pub fn may_fire(&mut self, now: RealTime) -> bool {
+        self.servers.iter().for_each(TimerServer::begin_pass);
+        self.is_due(now) && self.pacer.call(now).is_some()
     }
 
-    fn take_due(&self, now: RealTime) -> Option<(TimerNumber, L)> {
+    /// Whether there is something to take at `now`.
+    pub fn is_due(&self, now: RealTime) -> bool {
+        self.servers
+            .iter()
+            .filter_map(TimerServer::next_ready)
+            .any(|ready| ready <= now)
+    }
+
+    /// Takes the next timer that is due at `now`, to tell its listener.
+    pub fn take_due(&mut self, now: RealTime) -> Option<(TimerNumber, L)> {
         let deadlines = self
             .servers
             .iter()
             .filter_map(|server| Some((server.next_ready()?, server)));
         // `min_by_key` takes the first of equals, which is the server registered first.
         let (_, server) = deadlines.min_by_key(|&(deadline, _)| deadline)?;
-        server.take_due(now)
+        let taken = server.take_due(now)?;
+        self.fired += 1;
+        Some(taken)
+    }
+
+    /// Timers fired so far.
+    pub fn fired(&self) -> u64 {
+        self.fired
     }
 }
 

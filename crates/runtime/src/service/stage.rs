@@ -82,6 +82,11 @@ impl<'a> StageTurn<'a> {
             .map_or(RealSpan::ZERO, |start| self.clock.now().since(start))
     }
 
+    /// The clock as it shows now: for measuring, never for deciding what is due (R-X-7).
+    pub fn measured_now(&self) -> RealTime {
+        self.clock.now()
+    }
+
     /// Items admitted so far.
     pub fn items(&self) -> u32 {
         self.turn.items()

@@ -1,0 +1,265 @@
+//! Systems at rates of their own: input, network, world, graphics and whatever else a simulation has (R-001-1 to R-001-19).
+//!
+//! [`Systems`] is the declared list as a value: [`Systems::run_due`] calls those that are due, in order, and
+//! [`Systems::next_due`] says when to come again. A program whose platform owns the event loop uses it as it is;
+//! [`SystemLoop`] is the loop for those that own theirs. When a system is due is the arithmetic of
+//! [`trantor_time::Pacer`]; which rates there are, and what may be changed while running, is [`SystemControl`].
+
+mod control;
+mod own_thread;
+mod system_loop;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use trantor_time::pacing::Phase;
+use trantor_time::{Pace, Pacing, RateError, RealSpan, RealTime};
+
+use crate::fault::{Faults, caught};
+
+pub use self::control::{SystemControl, SystemStats};
+pub use self::own_thread::{Note, OwnThread};
+pub use self::system_loop::SystemLoop;
+
+/// The usual systems with their usual rates in calls per second, in the order in which a pass calls them.
+///
+/// Negative is uncapped (R-001-2, R-001-6). Sound has the rate at which people notice that it follows what they see.
+pub const STANDARD: [(&str, f64); 7] = [
+    ("input", -1.0),
+    ("network", 15.0),
+    ("ai", 5.0),
+    ("world", 30.0),
+    ("sound", 30.0),
+    ("graphics", -1.0),
+    ("statistics", 1.0),
+];
+
+/// Systems that are started before all others, in this order: without a window there is nowhere to report a failure
+/// of the rest (R-001-19).
+pub const STARTED_FIRST: [&str; 2] = ["graphics", "input"];
+
+/// How a system is to be called.
+#[derive(Clone, Debug)]
+pub struct SystemSpec {
+    name: &'static str,
+    pace: Pace,
+    pacing: Pacing,
+    first_elapsed: RealSpan,
+    budget: Option<RealSpan>,
+}
+
+impl SystemSpec {
+    /// A system called `name`, at `pace`, spaced, told zero elapsed time at its first call.
+    pub const fn new(name: &'static str, pace: Pace) -> Self {
+        Self {
+            name,
+            pace,
+            pacing: Pacing::Spacing,
+            first_elapsed: RealSpan::ZERO,
+            budget: None,
+        }
+    }
+
+    /// A system called `name` at `calls_per_second`; negative means uncapped.
+    ///
+    /// # Errors
+    /// If that is zero or no rate.
+    pub fn at(name: &'static str, calls_per_second: f64) -> Result<Self, RateError> {
+        Ok(Self::new(name, Pace::from_setting(calls_per_second)?))
+    }
+
+    /// One of the [`STANDARD`] systems at its usual rate.
+    ///
+    /// # Panics
+    /// If there is none of that name.
+    pub fn standard(name: &str) -> Self {
+        let found = STANDARD.iter().find(|(standard, _)| *standard == name);
+        let &(name, rate) = found.expect("the name of a standard system");
+        Self::at(name, rate).expect("the standard rates are rates")
+    }
+
+    /// Lets its interval count from multiples of the interval instead of from the last call (R-001-11).
+    pub const fn on_grid(mut self) -> Self {
+        self.pacing = Pacing::Grid;
+        self
+    }
+
+    /// What the first call is told as elapsed time instead of zero (R-001-8).
+    pub const fn first_elapsed(mut self, first_elapsed: RealSpan) -> Self {
+        self.first_elapsed = first_elapsed;
+        self
+    }
+
+    /// The longest that a call should take, if that is not its interval (R-001-16).
+    pub const fn budget(mut self, budget: RealSpan) -> Self {
+        self.budget = Some(budget);
+        self
+    }
+}
+
+/// What a system is given when it is called, besides the program's state.
+pub struct SystemCall<'a> {
+    /// The instant of the pass, the same for all systems in it.
+    pub now: RealTime,
+    /// Time since its last call; over all calls it adds up to the time passed.
+    pub elapsed: RealSpan,
+    /// The same in simulated time: times the speed, nothing while paused. What world, AI and graphics go by (R-001-15).
+    pub simulated: RealSpan,
+    /// Instants of its grid that were skipped before this call.
+    pub missed: u64,
+    /// What can be changed from here: rates, speed, the end of the loop.
+    pub control: &'a mut SystemControl,
+}
+
+impl SystemCall<'_> {
+    /// How far the system called `name` is between two calls; what graphics needs to draw between world updates.
+    ///
+    /// `None` if there is no such system.
+    pub fn phase_of(&self, name: &str) -> Option<Phase> {
+        self.control.phase_of(name, self.now)
+    }
+}
+
+/// The declared list of systems over a state `S`.
+pub struct Systems<S> {
+    systems: Vec<System<S>>,
+    control: SystemControl,
+}
+
+struct System<S> {
+    start: Option<StartFn<S>>,
+    run: RunFn<S>,
+}
+
+type StartFn<S> = Box<dyn FnOnce(&mut S) -> Result<(), String>>;
+type RunFn<S> = Box<dyn FnMut(&mut S, &mut SystemCall<'_>) -> Result<(), String>>;
+
+/// A system that could not be started; the loop then does not start either (R-001-19).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{system} could not be started: {message}")]
+pub struct SystemNotStarted {
+    /// Its name.
+    pub system: &'static str,
+    /// What it said.
+    pub message: String,
+}
+
+impl<S> Systems<S> {
+    /// No systems yet; simulated time begins at zero, now, at the speed of real time.
+    pub fn new(now: RealTime) -> Self {
+        Self {
+            systems: Vec::new(),
+            control: SystemControl::new(now),
+        }
+    }
+
+    /// Adds a system after those added so far.
+    ///
+    /// # Panics
+    /// If there is one of that name already.
+    pub fn add(
+        self,
+        spec: SystemSpec,
+        run: impl FnMut(&mut S, &mut SystemCall<'_>) -> Result<(), String> + 'static,
+    ) -> Self {
+        self.insert(spec, None, Box::new(run))
+    }
+
+    /// Adds a system that must be started before the first pass, and whose failure to start ends the program.
+    ///
+    /// # Panics
+    /// If there is one of that name already.
+    pub fn add_started(
+        self,
+        spec: SystemSpec,
+        start: impl FnOnce(&mut S) -> Result<(), String> + 'static,
+        run: impl FnMut(&mut S, &mut SystemCall<'_>) -> Result<(), String> + 'static,
+    ) -> Self {
+        self.insert(spec, Some(Box::new(start)), Box::new(run))
+    }
+
+    /// Starts all systems: first graphics and input, then the others in their order.
+    ///
+    /// # Errors
+    /// With the first that failed; those after it are not started.
+    pub fn start(&mut self, state: &mut S) -> Result<(), SystemNotStarted> {
+        log::info!("systems: {}", self.control.declared());
+        let rank = |name| {
+            STARTED_FIRST
+                .iter()
+                .position(|first| *first == name)
+                .unwrap_or(STARTED_FIRST.len())
+        };
+        let mut order: Vec<usize> = (0..self.systems.len()).collect();
+        order.sort_by_key(|&index| rank(self.control.name(index)));
+        for index in order {
+            if let Some(start) = self.systems[index].start.take() {
+                let system = self.control.name(index);
+                caught(|| start(state)).map_err(|message| SystemNotStarted { system, message })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls, in order, each system that is due at `now`, the instant of the pass; answers how many were.
+    ///
+    /// `measure` reads the clock, to see how long each took. A failing system is noted in `faults` and goes on.
+    pub fn run_due(
+        &mut self,
+        state: &mut S,
+        now: RealTime,
+        measure: &mut dyn FnMut() -> RealTime,
+        faults: &mut Faults,
+    ) -> usize {
+        let mut called = 0;
+        let mut before = None;
+        for (index, system) in self.systems.iter_mut().enumerate() {
+            let Some((elapsed, simulated, missed)) = self.control.begin_call(index, now) else {
+                continue;
+            };
+            called += 1;
+            let started = before.unwrap_or_else(&mut *measure);
+            let mut call = SystemCall {
+                now,
+                elapsed,
+                simulated,
+                missed,
+                control: &mut self.control,
+            };
+            let outcome = caught(|| (system.run)(state, &mut call));
+            let ended = measure();
+            before = Some(ended);
+            self.control.end_call(index, ended.since(started));
+            if let Err(message) = outcome {
+                faults.note(self.control.name(index), message);
+            }
+        }
+        self.control.count_pass(now, called);
+        called
+    }
+
+    /// When to come next: `now` if a system is uncapped or due, `None` if all are disabled.
+    pub fn next_due(&self, now: RealTime) -> Option<RealTime> {
+        self.control.next_due(now)
+    }
+
+    /// What can be changed and seen.
+    pub fn control(&mut self) -> &mut SystemControl {
+        &mut self.control
+    }
+
+    fn insert(mut self, spec: SystemSpec, start: Option<StartFn<S>>, run: RunFn<S>) -> Self {
+        self.control.add(&spec);
+        self.systems.push(System { start, run });
+        self
+    }
+}
+
+impl<S> fmt::Debug for Systems<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Systems")
+            .field("control", &self.control)
+            .finish_non_exhaustive()
+    }
+}

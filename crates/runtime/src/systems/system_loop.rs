@@ -1,0 +1,160 @@
+//! The loop of a simulation: posts, then the systems that are due, then requested timers (R-001-2).
+//!
+//! It is a service loop with these stages. It sleeps until the next system is due, and not at all while one is
+//! uncapped (R-001-14).
+
+use trantor_time::{Clock, RealTime};
+
+use crate::life::StopSignal;
+use crate::listeners::{TimerManager, TimerNumber};
+use crate::metrics::loop_meter::LoopReader;
+use crate::posts::Poster;
+use crate::service::{
+    Ended, POSTED, Service, ServiceBuilder, ServiceLoop, ServiceSettings, Stage, StageTurn, TIMERS,
+};
+use crate::stages::Budget;
+use crate::wait::Wait;
+
+use super::{SystemControl, SystemNotStarted, Systems};
+
+/// A simulation loop. Only running it, and asking it to stop, are open to its users (R-001-18).
+pub struct SystemLoop<S: 'static, C, W> {
+    pub(super) inner: ServiceLoop<Simulation<S>, C, W>,
+}
+
+/// The state of a simulation loop: the program's, and its systems.
+pub struct Simulation<S: 'static> {
+    /// The program's state.
+    pub state: S,
+    systems: Systems<S>,
+}
+
+impl<S> Simulation<S> {
+    /// What posted actions may change and see of the systems.
+    pub fn control(&mut self) -> &mut SystemControl {
+        self.systems.control()
+    }
+}
+
+impl<S: 'static, C: Clock, W: Wait> SystemLoop<S, C, W> {
+    /// A loop over `state`; `requested` fires its timers after the systems, each told to `tell`.
+    pub fn new<L: 'static>(
+        name: &'static str,
+        state: S,
+        systems: Systems<S>,
+        requested: TimerManager<L>,
+        tell: impl FnMut(&mut S, TimerNumber, L) + 'static,
+        clock: C,
+        wait: W,
+    ) -> Self {
+        let simulation = Simulation { state, systems };
+        let inner = ServiceBuilder::new(name, ServiceSettings::default(), simulation, clock, wait)
+            .posts(POSTED)
+            .stage("systems", Budget::UNLIMITED, DueSystems)
+            .stage(
+                "requested timers",
+                TIMERS,
+                RequestedTimers {
+                    manager: requested,
+                    tell,
+                },
+            )
+            .timers(TIMERS)
+            .build();
+        Self { inner }
+    }
+
+    /// Starts the systems, runs until shutdown is requested, and gives the state back.
+    ///
+    /// # Errors
+    /// If a system cannot be started; none has run then (R-001-19).
+    pub fn run(mut self) -> Result<Ended<S>, SystemNotStarted> {
+        self.start()?;
+        let ended = self.inner.run();
+        Ok(Ended {
+            state: ended.state.state,
+            why: ended.why,
+        })
+    }
+
+    /// A handle with which any thread asks the loop to stop, after its present pass (R-001-1).
+    pub fn stop_signal(&self) -> StopSignal {
+        self.inner.stop_signal()
+    }
+
+    /// A handle with which any thread posts actions to the loop: they may change rates, speed and state.
+    pub fn poster(&mut self) -> Poster<Service<Simulation<S>>> {
+        self.inner.service().poster()
+    }
+
+    /// A source of the loop's metrics.
+    pub fn metrics(&self) -> LoopReader {
+        self.inner.metrics()
+    }
+
+    pub(super) fn start(&mut self) -> Result<(), SystemNotStarted> {
+        let simulation = &mut self.inner.service().state;
+        simulation.systems.start(&mut simulation.state)
+    }
+
+    #[cfg(test)]
+    pub(super) fn pass(&mut self) -> Option<crate::service::EndReason> {
+        self.inner.pass()
+    }
+}
+
+/// Calls the systems that are due.
+struct DueSystems;
+
+impl<S: 'static> Stage<Simulation<S>> for DueSystems {
+    fn run(&mut self, service: &mut Service<Simulation<S>>, turn: &mut StageTurn<'_>) {
+        let now = service.now();
+        if self.next_wake(service).is_some_and(|due| due <= now) {
+            // One item, whatever it costs: that a pass is long is what uncapped systems ask for.
+            turn.admits();
+        }
+        let (simulation, faults) = service.state_and_faults();
+        simulation
+            .systems
+            .run_due(&mut simulation.state, now, &mut || turn.measured_now(), faults);
+        if simulation.control().is_shutdown_requested() {
+            service.stop_signal().request();
+        }
+    }
+
+    fn next_wake(&self, service: &Service<Simulation<S>>) -> Option<RealTime> {
+        service.state.systems.next_due(service.now())
+    }
+}
+
+/// Fires the timers that were requested.
+struct RequestedTimers<L, F> {
+    manager: TimerManager<L>,
+    tell: F,
+}
+
+impl<S, L, F> Stage<Simulation<S>> for RequestedTimers<L, F>
+where
+    S: 'static,
+    F: FnMut(&mut S, TimerNumber, L),
+{
+    fn run(&mut self, service: &mut Service<Simulation<S>>, turn: &mut StageTurn<'_>) {
+        let now = service.now();
+        if !self.manager.may_fire(now) {
+            return;
+        }
+        while self.manager.is_due(now) && turn.admits() {
+            let Some((number, listener)) = self.manager.take_due(now) else {
+                return;
+            };
+            service.guard("requested timer", |service| {
+                (self.tell)(&mut service.state.state, number, listener);
+                Ok(())
+            });
+        }
+    }
+
+    fn next_wake(&self, _service: &Service<Simulation<S>>) -> Option<RealTime> {
+        self.manager.next_deadline()
+    }
+}
