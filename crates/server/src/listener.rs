@@ -11,6 +11,10 @@ use trantor_time::{RealSpan, RealTime};
 /// connections close, and those are not waited for: another program may hold them.
 const BACK_OFF_SPAN: RealSpan = RealSpan::from_secs(1);
 
+/// Connections that may wait to be accepted. The usual 128 overflow when a class starts its bots all at once, and
+/// the system then lets those who came too late wait a second before they try again. The system may allow fewer.
+const BACKLOG_MAX: i32 = 4_096;
+
 /// Accepts connections.
 #[derive(Debug)]
 pub struct Listener {
@@ -41,6 +45,8 @@ impl Listener {
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
         // mio sets SO_REUSEADDR before it binds.
         let socket = TcpListener::bind(address)?;
+        // Listening again only changes how many may wait; mio has no way to say it.
+        rustix::net::listen(&socket, BACKLOG_MAX)?;
         let address = socket.local_addr()?;
         Ok(Self {
             socket,

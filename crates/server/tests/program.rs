@@ -1,0 +1,193 @@
+//! The program from outside: what it prints, how it ends, and that it rests when there is nothing to do.
+
+#[path = "support/mod.rs"]
+#[expect(dead_code, reason = "every test program uses a part of it")]
+mod support;
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use trantor_time::RealSpan;
+
+use support::{Peer, Program, now};
+
+fn run(arguments: &[&str]) -> (i32, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_trantor-server"))
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (
+        output.status.code().unwrap(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+#[test]
+fn mistakes_are_one_line_and_status_84() {
+    let (status, out, err) = run(&["-f", "0"]);
+    assert_eq!((status, out.as_str()), (84, ""));
+    assert_eq!(
+        err,
+        "trantor-server: -f 0: frequency must be a whole number from 1 to 10000\n"
+    );
+}
+
+#[test]
+fn help_and_version_are_status_0() {
+    for word in ["--help", "-help", "help", "--version"] {
+        let (status, out, err) = run(&[word]);
+        assert_eq!((status, err.as_str()), (0, ""), "{word}");
+        assert!(out.contains("trantor-server"), "{word}");
+    }
+}
+
+#[test]
+fn a_port_in_use_and_a_foreign_address_are_one_clear_line() {
+    let taken = Program::start(&[], Stdio::null());
+    let port = taken.address.port().to_string();
+    let (status, _, err) = run(&["-p", &port, "--log", "error"]);
+    assert_eq!(status, 84);
+    assert_eq!(
+        err,
+        format!(
+            "trantor-server: 127.0.0.1:{port} is in use: another server is running there, or choose another port \
+             with -p (0 for any)\n"
+        )
+    );
+
+    // An address that documentation owns, so that no machine has it.
+    let (status, _, err) = run(&["-p", "0", "--bind", "192.0.2.1", "--log", "error"]);
+    assert_eq!(status, 84);
+    assert_eq!(
+        err,
+        "trantor-server: 192.0.2.1 is no address of this machine; see --bind\n"
+    );
+}
+
+#[test]
+fn the_first_line_tells_what_was_started() {
+    let program = Program::start(
+        &["-x", "10", "-y", "12", "-n", "a", "b", "-c", "3", "--seed", "123"],
+        Stdio::null(),
+    );
+    let port = program.address.port();
+    assert_ne!(port, 0);
+    assert_eq!(
+        program.first_line,
+        format!(
+            "trantor-server: listening on 127.0.0.1:{port} (10x12, teams a b, 3 places each, 100 units/s, seed 123)\n"
+        )
+    );
+}
+
+#[test]
+fn r_000_26_a_signal_ends_it_in_order_within_a_second() {
+    for signal in ["-TERM", "-INT"] {
+        let mut program = Program::start(&[], Stdio::null());
+        let mut peer = Peer::connect(program.address);
+        assert_eq!(peer.line(), "WELCOME");
+        peer.send("red\nForward\n");
+        let rest_of_handshake = [peer.line(), peer.line()];
+        assert_eq!(rest_of_handshake, ["5", "20 20"]);
+        // A peer that never reads must not hold it up.
+        let mut deaf = Peer::connect(program.address);
+        deaf.send("GRAPHIC\n");
+        deaf.send(&"mct\n".repeat(1_000));
+
+        let asked = now();
+        program.kill(signal);
+        let status = program.child.wait().unwrap();
+        let took = now() - asked;
+        assert_eq!(status.code(), Some(0), "{signal}");
+        assert!(took < RealSpan::from_secs(1), "{signal}: it took {took:?}");
+        peer.rest().expect("an end in order, no reset");
+    }
+}
+
+#[test]
+fn the_end_of_standard_input_ends_nothing() {
+    for arguments in [&[][..], &["--auto-start", "off"]] {
+        let mut program = Program::start(arguments, Stdio::piped());
+        drop(program.child.stdin.take());
+        let mut peer = Peer::connect(program.address);
+        peer.send("red\n");
+        if arguments.is_empty() {
+            assert_eq!(peer.line(), "WELCOME");
+        }
+        assert_eq!(program.child.try_wait().unwrap(), None);
+    }
+}
+
+#[test]
+fn a_game_told_to_wait_is_started_from_standard_input() {
+    let mut program = Program::start(&["--auto-start", "off"], Stdio::piped());
+    let mut peer = Peer::connect(program.address);
+    let mut stdin = program.child.stdin.take().unwrap();
+    stdin.write_all(b"\n/nonsense\n/start\n").unwrap();
+    assert_eq!(peer.line(), "WELCOME");
+    // Its input stays open, and it ends all the same.
+    program.kill("-TERM");
+    assert_eq!(program.child.wait().unwrap().code(), Some(0));
+}
+
+/// Voluntary context switches are the times a thread went to sleep: at rest there are none (R-000-20).
+#[cfg(target_os = "linux")]
+#[test]
+fn r_000_20_an_idle_server_makes_no_wake_ups() {
+    let program = Program::start(&[], Stdio::null());
+    assert_eq!(
+        wake_ups_in(&program, RealSpan::from_secs(1)),
+        0,
+        "nobody is connected"
+    );
+
+    let viewers: Vec<Peer> = (0..50)
+        .map(|_| {
+            let mut viewer = Peer::connect(program.address);
+            viewer.send("GRAPHIC\nsgt\n");
+            viewer.lines_until("sgt ");
+            viewer.lines_until("sgt ");
+            viewer
+        })
+        .collect();
+    assert_eq!(
+        wake_ups_in(&program, RealSpan::from_secs(2)),
+        0,
+        "50 viewers are silent"
+    );
+    drop(viewers);
+}
+
+/// How often any thread of `program` went to sleep within `span`.
+#[cfg(target_os = "linux")]
+fn wake_ups_in(program: &Program, span: RealSpan) -> u64 {
+    use trantor_runtime::{Parker, Wait};
+
+    let count = || -> u64 {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", program.child.id())).unwrap();
+        tasks
+            .map(|task| {
+                let status = std::fs::read_to_string(task.unwrap().path().join("status")).unwrap();
+                let line = status
+                    .lines()
+                    .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+                line.unwrap().trim().parse::<u64>().unwrap()
+            })
+            .sum()
+    };
+    // It may still be settling down after the last answer: it goes to sleep once more.
+    let mut before = count();
+    loop {
+        Parker::new().wait(Some(now() + RealSpan::from_millis(50)));
+        let settled = count();
+        if settled == before {
+            break;
+        }
+        before = settled;
+    }
+    Parker::new().wait(Some(now() + span));
+    count() - before
+}

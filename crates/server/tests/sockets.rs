@@ -1,0 +1,238 @@
+//! What only real sockets can show: how bytes are cut, who is served when, and how connections end.
+//!
+//! What the lines say is tested in the engine, by transcripts.
+
+#[path = "support/mod.rs"]
+#[expect(dead_code, reason = "every test program uses a part of it")]
+mod support;
+
+use std::io::{Read, Write};
+use std::net::Shutdown;
+
+use trantor_server::options::Options;
+use trantor_time::{Frequency, RealSpan};
+
+use support::{Peer, Server, now};
+
+/// On a map that is too large for builds with assertions to check it whole at every step: what is tested here is
+/// who is served when, and the checks would be all that is measured.
+fn options(teams: &[&str], places_per_team: u32, frequency: u64) -> Options {
+    Options {
+        teams: teams.iter().map(ToString::to_string).collect(),
+        places_per_team,
+        frequency: Frequency::new(frequency).unwrap(),
+        width: 40,
+        height: 40,
+        ..Options::default()
+    }
+}
+
+/// One read that takes whatever has come.
+fn one_read(peer: &mut Peer) -> String {
+    let mut bytes = [0; 4096];
+    let count = peer.socket.read(&mut bytes).unwrap();
+    String::from_utf8_lossy(&bytes[..count]).into_owned()
+}
+
+#[test]
+fn the_number_of_places_and_the_map_come_in_one_piece() {
+    let server = Server::start(options(&["red"], 3, 100));
+    for left in ["2", "1", "0"] {
+        let mut peer = Peer::connect(server.address);
+        assert_eq!(one_read(&mut peer), "WELCOME\n");
+        peer.send("red\n");
+        assert_eq!(one_read(&mut peer), format!("{left}\n40 40\n"));
+    }
+}
+
+/// Many agents take one read for one message, so no two may leave in one write, even if both are due at once.
+#[test]
+fn each_reply_to_an_agent_leaves_in_a_write_of_its_own() {
+    let server = Server::start(options(&["red"], 3, 10_000));
+    let mut peer = server.join("red");
+    let before = server.conn_stats();
+    peer.send("Connect_nbr\nnonsense\nConnect_nbr\nInventory\nConnect_nbr\nRight\n");
+    let lines = peer.lines_until("ok");
+    let after = server.conn_stats();
+    assert_eq!(lines.len(), 6);
+    assert_eq!(after.writes - before.writes, 6);
+    assert_eq!(after.reads - before.reads, 1);
+}
+
+/// Viewers read streams, and what they are told at one time leaves in one write (R-003-50).
+#[test]
+fn r_003_50_what_a_viewer_is_told_at_once_leaves_in_one_write() {
+    let server = Server::start(options(&["red"], 3, 10_000));
+    let mut viewer = server.watch();
+    let before = server.conn_stats();
+    viewer.send("msz\nsgt\ntna\nbct 0 0\nnonsense\n");
+    assert_eq!(viewer.lines_until("suc").len(), 5);
+    assert_eq!(server.conn_stats().writes - before.writes, 1);
+}
+
+#[test]
+fn r_000_27_lines_may_come_in_any_pieces() {
+    let server = Server::start(options(&["red"], 1, 10_000));
+    let mut peer = server.connect();
+    for piece in ["r", "ed\nFor", "ward\r\nConn", "ect_nbr\nConnect_", "nbr", "\n"] {
+        peer.send(piece);
+    }
+    let lines: Vec<_> = (0..5).map(|_| peer.line()).collect();
+    assert_eq!(lines, ["0", "40 40", "ok", "0", "0"]);
+}
+
+/// Closing a connection with unread input makes the system reset it, and a reset takes the last line with it.
+#[test]
+fn dead_is_delivered_though_input_was_pending() {
+    let server = Server::start(options(&["red"], 1, 10_000));
+    let mut peer = server.join("red");
+    // It starves after 1,260 units, 0.126 s; until then it sends without ever reading.
+    let started = now();
+    while now() - started < RealSpan::from_millis(300) {
+        // The server hangs up in the middle of this; then there is nobody to send to.
+        if peer.socket.write_all(b"Broadcast nothing but noise\n").is_err() {
+            break;
+        }
+    }
+    let rest = peer.rest().expect("an end in order, no reset");
+    assert!(
+        rest.ends_with("\ndead\n"),
+        "…{:?}",
+        &rest[rest.len().saturating_sub(40)..]
+    );
+}
+
+#[test]
+fn a_half_closed_connection_counts_as_gone() {
+    let server = Server::start(options(&["red"], 1, 100));
+    let mut viewer = server.watch();
+    let mut peer = server.join("red");
+    peer.socket.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(viewer.lines_until("pdi").last().unwrap(), "pdi #0");
+    assert_eq!(peer.rest().unwrap(), "", "and is closed from our side too");
+}
+
+#[test]
+fn a_peer_that_resets_its_connection_harms_nobody() {
+    let server = Server::start(options(&["red"], 50, 10_000));
+    for _ in 0..20 {
+        let mut rude = server.join("red");
+        rude.send("Look\nLook\nLook\nLook\nLook\nLook\nLook\nLook\nLook\nLook\n");
+        // Unread input at the time of closing makes our own system send the reset.
+        rude.socket.shutdown(Shutdown::Read).unwrap();
+        drop(rude);
+    }
+    let mut viewer = server.connect();
+    viewer.send("GRAPHIC\n");
+    drop(viewer);
+    let mut peer = server.join("red");
+    peer.send("Forward\n");
+    assert_eq!(peer.line(), "ok");
+}
+
+#[test]
+fn a_thousand_connections_are_served() {
+    let descriptors = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let wanted = rustix::process::Rlimit {
+        current: descriptors.maximum,
+        maximum: descriptors.maximum,
+    };
+    rustix::process::setrlimit(rustix::process::Resource::Nofile, wanted).unwrap();
+
+    let server = Server::start(options(&["red"], 1_000, 1_000));
+    // Both ends are in this process, and Peer holds a second descriptor of its own.
+    let mut peers: Vec<Peer> = (0..1_000).map(|_| Peer::connect(server.address)).collect();
+    for peer in &mut peers {
+        peer.send("red\nConnect_nbr\n");
+    }
+    for peer in &mut peers {
+        assert_eq!(peer.line(), "WELCOME");
+        peer.lines_until("40 40");
+        peer.line().parse::<u32>().unwrap();
+    }
+    let last = peers.last_mut().unwrap();
+    last.send("Connect_nbr\n");
+    assert_eq!(last.line(), "0");
+}
+
+/// Flooders send as fast as they can; one honest agent must still be answered in time.
+#[test]
+fn r_000_29_a_flood_does_not_starve_others() {
+    let server = Server::start(options(&["red"], 20, 100));
+    let is_over = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let flooders: Vec<_> = (0..4)
+        .map(|index| {
+            let mut peer = server.join("red");
+            let is_over = std::sync::Arc::clone(&is_over);
+            let flood = move || {
+                let noise = "Nonsense\n".repeat(5_000);
+                peer.socket.set_nonblocking(true).unwrap();
+                let mut drain = [0; 65_536];
+                while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                    let written = peer.socket.write(noise.as_bytes());
+                    let read = peer.socket.read(&mut drain);
+                    if matches!(read, Ok(0)) {
+                        return;
+                    }
+                    if written.is_err() && read.is_err() {
+                        std::thread::yield_now();
+                    }
+                }
+            };
+            trantor_runtime::threads::spawn(&format!("flooder {index}"), flood).unwrap()
+        })
+        .collect();
+
+    let mut honest = server.join("red");
+    let mut longest = RealSpan::ZERO;
+    for _ in 0..20 {
+        let asked = now();
+        honest.send("Connect_nbr\n");
+        assert_eq!(honest.line(), "15");
+        longest = longest.max(now() - asked);
+    }
+    is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+    drop(flooders);
+    // Ordinarily about a millisecond; the limit allows for a machine with other work.
+    assert!(
+        longest < RealSpan::from_millis(500),
+        "the slowest answer took {longest:?}"
+    );
+}
+
+/// A viewer that asks for the whole map and never reads it is let go, and nobody else notices (R-003-48).
+#[test]
+fn r_003_48_a_viewer_that_never_reads_is_let_go() {
+    let server = Server::start(options(&["red"], 2, 100));
+    let mut deaf = server.watch();
+    let mut honest = server.join("red");
+    let asks = "mct\n".repeat(2_000);
+    deaf.socket.set_nonblocking(true).unwrap();
+    let started = now();
+    let mut is_gone = false;
+    while !is_gone && now() - started < RealSpan::from_secs(10) {
+        match deaf.socket.write(asks.as_bytes()) {
+            Ok(_) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+            Err(_) => is_gone = true,
+        }
+        let asked = now();
+        honest.send("Connect_nbr\n");
+        assert_eq!(honest.line(), "1");
+        let took = now() - asked;
+        assert!(
+            took < RealSpan::from_millis(500),
+            "an honest answer took {took:?}"
+        );
+    }
+    assert!(is_gone, "it asked for gigabytes and was never let go");
+}
+
+#[test]
+fn silent_peers_take_no_place() {
+    let server = Server::start(options(&["red"], 1, 100));
+    let _half_open: Vec<_> = (0..50).map(|_| Peer::connect(server.address)).collect();
+    let mut peer = server.join("red");
+    peer.send("Connect_nbr\n");
+    assert_eq!(peer.line(), "0");
+}

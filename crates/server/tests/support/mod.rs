@@ -1,0 +1,188 @@
+//! A server to talk to over loopback, and a peer that talks: what every test with sockets needs.
+//!
+//! Servers choose their ports themselves. Reads have a time limit, so that a test that would hang fails instead.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use trantor_runtime::fault::Fault;
+use trantor_runtime::life::LoopThread;
+use trantor_runtime::{Poster, RealClock};
+use trantor_server::conn::ConnStats;
+use trantor_server::event_loop::EventLoop;
+use trantor_server::options::Options;
+use trantor_server::shell::Shell;
+use trantor_time::{Clock, RealTime};
+
+/// Longer than any answer takes on a busy machine, short enough to wait for in a failing test.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Now, for measuring.
+pub fn now() -> RealTime {
+    RealClock::new().now()
+}
+
+/// A server on a thread of this process, ended in order when it is dropped.
+pub struct Server {
+    pub address: SocketAddr,
+    poster: Poster<Shell>,
+    _thread: LoopThread<Result<(), Fault>>,
+}
+
+impl Server {
+    /// A server with `options`, on a port of its choice and with a fixed seed.
+    pub fn start(options: Options) -> Self {
+        let (told, made) = std::sync::mpsc::sync_channel(1);
+        let make = move || {
+            let listen = SocketAddr::new(options.bind, 0);
+            let event_loop = EventLoop::new(listen, options.engine_config(7))?;
+            told.send((event_loop.address(), event_loop.poster()))
+                .expect("the test waits for it");
+            let signal = event_loop.stop_signal();
+            Ok::<_, std::io::Error>((event_loop, signal))
+        };
+        let thread = LoopThread::start("server", make, |mut event_loop| event_loop.run()).unwrap();
+        let (address, poster) = made.recv().unwrap();
+        Self {
+            address,
+            poster,
+            _thread: thread,
+        }
+    }
+
+    /// What happened on its connections, as of the end of a pass.
+    pub fn conn_stats(&self) -> ConnStats {
+        let (told, stats) = std::sync::mpsc::sync_channel(1);
+        let tell = move |shell: &mut Shell| told.send(shell.conns().stats()).expect("the test waits for it");
+        self.poster.post("conn_stats", tell).unwrap();
+        stats.recv_timeout(PATIENCE).unwrap()
+    }
+
+    /// A peer that has been greeted.
+    pub fn connect(&self) -> Peer {
+        let mut peer = Peer::connect(self.address);
+        assert_eq!(peer.line(), "WELCOME");
+        peer
+    }
+
+    /// An agent of `team`.
+    pub fn join(&self, team: &str) -> Peer {
+        let mut peer = self.connect();
+        peer.send(&format!("{team}\n"));
+        peer.line().parse::<u32>().expect("the number of places left");
+        peer.line();
+        peer
+    }
+
+    /// A text viewer that has read its first burst.
+    pub fn watch(&self) -> Peer {
+        let mut peer = self.connect();
+        peer.send("GRAPHIC\nsgt\n");
+        // The burst tells the frequency second, and again at the end because it was asked for.
+        peer.lines_until("sgt ");
+        peer.lines_until("sgt ");
+        peer
+    }
+}
+
+/// One end of a connection.
+pub struct Peer {
+    pub socket: TcpStream,
+    reader: BufReader<TcpStream>,
+}
+
+impl Peer {
+    /// Connects, and reads nothing yet.
+    pub fn connect(address: SocketAddr) -> Self {
+        let socket = TcpStream::connect(address).unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        socket.set_nodelay(true).unwrap();
+        let reader = BufReader::new(socket.try_clone().unwrap());
+        Self { socket, reader }
+    }
+
+    pub fn send(&mut self, text: &str) {
+        self.socket.write_all(text.as_bytes()).unwrap();
+    }
+
+    /// The next line, without its end.
+    pub fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.reader.read_line(&mut line).unwrap();
+        assert!(line.ends_with('\n'), "the connection ended with {line:?}");
+        line.trim_end().to_owned()
+    }
+
+    /// Lines up to the first that starts with `start`, that one last.
+    pub fn lines_until(&mut self, start: &str) -> Vec<String> {
+        let mut lines = Vec::new();
+        loop {
+            lines.push(self.line());
+            if lines.last().is_some_and(|line| line.starts_with(start)) {
+                return lines;
+            }
+        }
+    }
+
+    /// Everything up to the end of the connection; an error where it was not ended in order.
+    pub fn rest(&mut self) -> std::io::Result<String> {
+        let mut rest = String::new();
+        self.reader.read_to_string(&mut rest)?;
+        Ok(rest)
+    }
+}
+
+/// The program itself, as a user starts it; killed when it is dropped.
+pub struct Program {
+    pub child: Child,
+    pub address: SocketAddr,
+    /// What it printed when it was ready.
+    pub first_line: String,
+}
+
+impl Program {
+    /// Starts it with `arguments`, on a port of its choice, and waits until it listens.
+    pub fn start(arguments: &[&str], stdin: Stdio) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_trantor-server"))
+            .args(["-p", "0"])
+            .args(arguments)
+            .stdin(stdin)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut first_line = String::new();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut first_line)
+            .unwrap();
+        let address = first_line
+            .split_whitespace()
+            .nth(3)
+            .and_then(|word| word.parse().ok());
+        let address = address.unwrap_or_else(|| panic!("{first_line:?} names no address"));
+        Self {
+            child,
+            address,
+            first_line,
+        }
+    }
+
+    /// Sends a signal as an operator would.
+    pub fn kill(&self, signal: &str) {
+        let sent = Command::new("kill")
+            .arg(signal)
+            .arg(self.child.id().to_string())
+            .status()
+            .unwrap();
+        assert!(sent.success());
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // It has ended already in most tests.
+        let _ended = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
