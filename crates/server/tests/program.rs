@@ -1,5 +1,7 @@
 //! The program from outside: what it prints, how it ends, and that it rests when there is nothing to do.
 
+#![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
+
 #[path = "support/mod.rs"]
 #[expect(dead_code, reason = "every test program uses a part of it")]
 mod support;

@@ -2,6 +2,8 @@
 //!
 //! What the lines say is tested in the engine, by transcripts.
 
+#![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
+
 #[path = "support/mod.rs"]
 #[expect(dead_code, reason = "every test program uses a part of it")]
 mod support;
