@@ -11,9 +11,9 @@ use crate::desk::OUTSTANDING_MAX;
 use crate::game::Game;
 use crate::rules::{Agent, World, spawning};
 
-/// World size up to which every call is checked; larger worlds are checked at every 1,024th step, since a
-/// check goes through all of it.
-const CHECKED_ALWAYS_TILES_MAX: usize = 1_024;
+/// World size up to which every call is checked. A check goes through all of the world, so larger ones are
+/// checked at every 1,024th step, or a development build could not keep up with a game at full speed.
+const CHECKED_ALWAYS_TILES_MAX: usize = 128;
 
 impl Game {
     /// [`Self::check`] where debug assertions are on.

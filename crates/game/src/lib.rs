@@ -12,6 +12,8 @@ pub mod digest;
 pub mod event;
 pub mod game;
 pub mod input;
+pub mod journal;
+pub mod replay;
 pub mod rules;
 pub mod save;
 
@@ -22,5 +24,7 @@ pub use digest::{Digest, Part};
 pub use event::{Carry, GameEvent, GroundChange, MoveKind, Reply};
 pub use game::Game;
 pub use input::{AdminAction, GameInput, Handled, LeaveCause, OPERATOR_COUNT_MAX, PaceChange, Refusal};
+pub use journal::{JOURNAL_VERSION, JournalError, PieceWriter, Stamp};
+pub use replay::{Divergence, Replay};
 pub use rules::{Agent, Egg, Ritual, RitualId, RunningAction, Team, World};
 pub use save::{SNAPSHOT_VERSION, SaveError, Snapshot};

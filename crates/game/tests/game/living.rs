@@ -347,7 +347,7 @@ fn births_are_spread_over_eggs_and_directions() {
     let mut facings = [0; 5];
     let mut first_egg = 0;
     for seed in 0..200 {
-        let mut config = config(10, 10);
+        let mut config = config(2, 2);
         config.places_per_team = 4;
         config.seed = seed;
         let mut arena = Arena::bare(config);

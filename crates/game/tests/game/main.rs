@@ -2,9 +2,11 @@
 
 mod arena;
 mod commands;
+mod journals;
 mod living;
 mod mirror;
 mod random;
 mod rituals;
 mod saving;
 mod spatial;
+mod speed;

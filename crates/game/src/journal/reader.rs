@@ -1,0 +1,211 @@
+//! Reading a piece, whole or cut off, honest or not.
+//!
+//! The reader holds no more than one entry and never panics: what cannot be read ends the piece, and it says
+//! where and why.
+
+use trantor_time::{GameSpan, GameTime};
+
+use super::{
+    AT_MAX, Entry, FRAME_HEADER_BYTES, Head, JOURNAL_VERSION, JournalError, MAGIC, Record, Stamp, Written,
+    frame_checksum,
+};
+use crate::save::{SaveError, Snapshot};
+
+/// A piece whose head is whole.
+#[derive(Clone, Debug)]
+pub struct Piece<'a> {
+    head: Head,
+    snapshot: &'a [u8],
+    frames: Frames<'a>,
+}
+
+/// The entries of a piece, in order.
+#[derive(Clone, Debug)]
+pub struct Entries<'a> {
+    frames: Frames<'a>,
+    /// What is left of the frame at hand.
+    frame: &'a [u8],
+    last: Stamp,
+    ending: Option<Ending>,
+}
+
+/// How a piece ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// In order.
+    Closed,
+    /// After the last whole frame, at this byte. A journal that is still being written ends so, and one whose
+    /// writer was killed.
+    CutOff {
+        /// Bytes of the piece that were whole.
+        whole_bytes: usize,
+        /// What comes there instead of a frame.
+        why: CutShort,
+    },
+}
+
+/// What is wrong with a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CutShort {
+    /// There is none.
+    #[error("nothing follows")]
+    Nothing,
+    /// The bytes end in the middle of it.
+    #[error("the last record was not written whole")]
+    Torn,
+    /// Its checksum does not fit.
+    #[error("a record is damaged")]
+    Checksum,
+    /// Its checksum fits, but its content has no such shape.
+    #[error("a record cannot be read")]
+    Unreadable,
+}
+
+impl<'a> Piece<'a> {
+    /// Reads the head.
+    pub fn open(bytes: &'a [u8]) -> Result<Self, JournalError> {
+        let rest = bytes.strip_prefix(&MAGIC).ok_or(JournalError::NotAJournal)?;
+        let Some((version, _)) = rest.split_first_chunk::<2>() else {
+            return Err(JournalError::Head(CutShort::Torn));
+        };
+        let found = u16::from_le_bytes(*version);
+        if found != JOURNAL_VERSION {
+            return Err(JournalError::Version { found });
+        }
+        let mut frames = Frames {
+            bytes,
+            at: MAGIC.len() + version.len(),
+            checksum: 0,
+        };
+        let head = frames.next_frame().map_err(JournalError::Head)?;
+        let head = match postcard::take_from_bytes::<Head>(head) {
+            Ok((head, [])) if (GameTime::ZERO..=AT_MAX).contains(&head.begin.at) => head,
+            _ => return Err(JournalError::Head(CutShort::Unreadable)),
+        };
+        let snapshot = frames.next_frame().map_err(JournalError::Head)?;
+        Ok(Self {
+            head,
+            snapshot,
+            frames,
+        })
+    }
+
+    /// What the piece says of itself.
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// The game as the piece begins.
+    pub fn snapshot(&self) -> Result<Snapshot, SaveError> {
+        Snapshot::decode(self.snapshot)
+    }
+
+    /// The entries, from the first on.
+    pub fn entries(&self) -> Entries<'a> {
+        Entries {
+            frames: self.frames,
+            frame: &[],
+            last: self.head.begin,
+            ending: None,
+        }
+    }
+}
+
+impl Entries<'_> {
+    /// How the piece ends, once there is no further entry.
+    pub fn ending(&self) -> Option<Ending> {
+        self.ending
+    }
+
+    /// Reads the next entry of the frame at hand.
+    fn read(&mut self) -> Option<Entry> {
+        let (written, rest) = postcard::take_from_bytes::<Written<Record>>(self.frame).ok()?;
+        let steps = self.last.steps.checked_add(written.steps_since)?;
+        let nanounits_since = i128::try_from(written.nanounits_since).ok()?;
+        let room = (AT_MAX - self.last.at).as_nanounits();
+        if nanounits_since > room {
+            return None;
+        }
+        let at = self.last.at + GameSpan::from_nanounits(nanounits_since);
+        self.frame = rest;
+        self.last = Stamp { steps, at };
+        Some(Entry {
+            stamp: self.last,
+            record: written.record,
+        })
+    }
+
+    fn end(&mut self, ending: Ending) {
+        self.frame = &[];
+        self.ending = Some(ending);
+    }
+}
+
+impl Iterator for Entries<'_> {
+    type Item = Entry;
+
+    fn next(&mut self) -> Option<Entry> {
+        if self.ending.is_some() {
+            return None;
+        }
+        let mut frame_at = self.frames.at;
+        while self.frame.is_empty() {
+            frame_at = self.frames.at;
+            match self.frames.next_frame() {
+                Ok(frame) => self.frame = frame,
+                Err(why) => {
+                    let whole_bytes = frame_at;
+                    self.end(Ending::CutOff { whole_bytes, why });
+                    return None;
+                }
+            }
+        }
+        let Some(entry) = self.read() else {
+            let why = CutShort::Unreadable;
+            self.end(Ending::CutOff {
+                whole_bytes: frame_at,
+                why,
+            });
+            return None;
+        };
+        if matches!(entry.record, Record::End(_)) {
+            self.end(Ending::Closed);
+        }
+        Some(entry)
+    }
+}
+
+/// Cuts frames off bytes.
+#[derive(Clone, Copy, Debug)]
+struct Frames<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    /// Of the frame before.
+    checksum: u32,
+}
+
+impl<'a> Frames<'a> {
+    fn next_frame(&mut self) -> Result<&'a [u8], CutShort> {
+        let rest = &self.bytes[self.at..];
+        if rest.is_empty() {
+            return Err(CutShort::Nothing);
+        }
+        let (header, rest) = rest.split_at_checked(FRAME_HEADER_BYTES).ok_or(CutShort::Torn)?;
+        let number = |bytes: &[u8]| {
+            bytes
+                .iter()
+                .rev()
+                .fold(0u32, |number, &byte| number << 8 | u32::from(byte))
+        };
+        let (length, written) = header.split_at(size_of::<u32>());
+        let length = usize::try_from(number(length)).map_err(|_too_long| CutShort::Torn)?;
+        let content = rest.get(..length).ok_or(CutShort::Torn)?;
+        let checksum = frame_checksum(self.checksum, content);
+        if checksum != number(written) {
+            return Err(CutShort::Checksum);
+        }
+        self.checksum = checksum;
+        self.at += FRAME_HEADER_BYTES + length;
+        Ok(content)
+    }
+}

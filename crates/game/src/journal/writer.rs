@@ -1,0 +1,150 @@
+//! Writing a piece while the game goes on.
+
+use serde::Serialize;
+use trantor_time::GameTime;
+
+use super::{FRAME_HEADER_BYTES, Head, JOURNAL_VERSION, MAGIC, Stamp, Written, frame_checksum};
+use crate::digest::Digest;
+use crate::game::Game;
+use crate::input::GameInput;
+
+/// Steps between two digests, at least. A digest costs time in proportion to the world, so larger worlds have
+/// them further apart; see [`digest_steps`].
+const DIGEST_STEPS_MIN: u64 = 1_000;
+
+/// Writes one piece of a journal.
+///
+/// Whoever drives the game tells it each input before the game is told, and each deadline after. The bytes
+/// are taken from it as they come, at the latest once a pass; what is taken ends with a whole frame, so that
+/// whatever was written before a crash can be read.
+#[derive(Debug)]
+pub struct PieceWriter {
+    /// Whole frames, then the room for the header of the open one and its content so far.
+    bytes: Vec<u8>,
+    open_frame: usize,
+    /// Of the frame before, from which that of the next goes on.
+    checksum: u32,
+    last: Stamp,
+    digest_due_steps: u64,
+    written_bytes: u64,
+}
+
+impl PieceWriter {
+    /// Begins a piece with the game as it is now. `program` is for people who look at it.
+    pub fn new(game: &Game, program: &str, number: u32) -> Self {
+        let begin = stamp(game, game.now());
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(JOURNAL_VERSION.to_le_bytes());
+        let mut writer = Self {
+            open_frame: bytes.len(),
+            bytes,
+            checksum: 0,
+            last: begin,
+            digest_due_steps: game.steps() + digest_steps(game),
+            written_bytes: 0,
+        };
+        let head = Head {
+            program: program.to_owned(),
+            number,
+            begin,
+        };
+        writer.open();
+        writer.append(&head);
+        writer.seal();
+        writer.bytes.extend(game.snapshot().encode());
+        writer.seal();
+        writer
+    }
+
+    /// Notes an input that the game is about to be told at `at`.
+    pub fn input(&mut self, game: &Game, input: &GameInput, at: GameTime) {
+        self.entry(stamp(game, at), Borrowed::Input(input));
+    }
+
+    /// Notes that the game has carried out a deadline; at intervals, what its state is.
+    pub fn stepped(&mut self, game: &Game) {
+        if game.steps() >= self.digest_due_steps {
+            self.digest_due_steps = game.steps() + digest_steps(game);
+            self.entry(
+                stamp(game, game.now()),
+                Borrowed::Digest(game.snapshot().digest()),
+            );
+        }
+    }
+
+    /// The bytes written since the last call, ending with a whole frame; empty if there are none.
+    pub fn take(&mut self) -> Vec<u8> {
+        if self.bytes.len() > self.open_frame + FRAME_HEADER_BYTES {
+            self.seal();
+        }
+        let open = self.bytes.split_off(self.open_frame);
+        self.open_frame = 0;
+        let whole = std::mem::replace(&mut self.bytes, open);
+        self.written_bytes += whole.len() as u64;
+        whole
+    }
+
+    /// Bytes taken so far; by it, a recorder decides when to begin the next piece.
+    pub fn written_bytes(&self) -> u64 {
+        self.written_bytes
+    }
+
+    /// Ends the piece in order, with the game as it is now, and gives its last bytes.
+    pub fn close(mut self, game: &Game) -> Vec<u8> {
+        self.entry(stamp(game, game.now()), Borrowed::End(game.snapshot().digest()));
+        self.take()
+    }
+
+    fn entry(&mut self, stamp: Stamp, record: Borrowed<'_>) {
+        let nanounits_since = (stamp.at - self.last.at).as_nanounits();
+        self.append(&Written {
+            steps_since: stamp.steps - self.last.steps,
+            nanounits_since: u128::try_from(nanounits_since).expect("game time never goes back"),
+            record,
+        });
+        self.last = stamp;
+    }
+
+    fn append<T: Serialize>(&mut self, content: &T) {
+        let bytes = postcard::to_extend(content, std::mem::take(&mut self.bytes));
+        self.bytes = bytes.expect("plain data in memory can be written");
+    }
+
+    /// Leaves room for the header of a frame.
+    fn open(&mut self) {
+        self.open_frame = self.bytes.len();
+        self.bytes.extend([0; FRAME_HEADER_BYTES]);
+    }
+
+    /// Ends the open frame and opens the next.
+    fn seal(&mut self) {
+        let (header, content) = self.bytes[self.open_frame..].split_at_mut(FRAME_HEADER_BYTES);
+        let length = u32::try_from(content.len()).expect("frames are taken long before four gigabytes");
+        let (length_bytes, checksum) = header.split_at_mut(size_of::<u32>());
+        length_bytes.copy_from_slice(&length.to_le_bytes());
+        self.checksum = frame_checksum(self.checksum, content);
+        checksum.copy_from_slice(&self.checksum.to_le_bytes());
+        self.open();
+    }
+}
+
+/// [`super::Record`] with its input borrowed; both are written alike.
+#[derive(Serialize)]
+enum Borrowed<'a> {
+    Input(&'a GameInput),
+    Digest(Digest),
+    End(Digest),
+}
+
+fn stamp(game: &Game, at: GameTime) -> Stamp {
+    Stamp {
+        steps: game.steps(),
+        at,
+    }
+}
+
+/// Steps until the next digest: so many that it costs a step a few nanoseconds, whatever the size of the world.
+fn digest_steps(game: &Game) -> u64 {
+    let world = game.world();
+    (world.size().area() as u64 + 16 * world.agents().len() as u64).max(DIGEST_STEPS_MIN)
+}

@@ -1,0 +1,446 @@
+//! Journals: what was recorded is had again, whatever a crash or a liar does to the bytes.
+
+use proptest::prelude::*;
+use trantor_game::journal::{CutShort, Ending, Entry, Piece, Record};
+use trantor_game::replay::{DivergenceKind, Replayed, Verified};
+use trantor_game::{Game, GameConfig, GameInput, Handled, JournalError, Part, PieceWriter, Replay, Snapshot};
+use trantor_model::{Command, TeamId, Turn};
+use trantor_time::{GameSpan, GameTime};
+
+use crate::arena::{config, units};
+use crate::random::{Step, any_config, any_steps, input_of};
+
+/// A game and the journal kept of it.
+struct Recorded {
+    game: Game,
+    writer: PieceWriter,
+    /// The piece being written, as far as it was taken.
+    bytes: Vec<u8>,
+}
+
+impl Recorded {
+    fn new(config: GameConfig) -> Self {
+        let game = Game::new(config);
+        let writer = PieceWriter::new(&game, "test 0.0", 0);
+        Self {
+            game,
+            writer,
+            bytes: Vec::new(),
+        }
+    }
+
+    fn input(&mut self, input: GameInput) -> Handled {
+        let now = self.game.now();
+        self.writer.input(&self.game, &input, now);
+        self.game.handle(input, now)
+    }
+
+    fn run_to(&mut self, until: GameTime) {
+        while self.game.fire_next(until).is_some() {
+            self.writer.stepped(&self.game);
+        }
+        self.game.advance_to(until);
+    }
+
+    fn play(&mut self, step: &Step) {
+        match *step {
+            Step::Wait(nanounits) => {
+                self.run_to(self.game.now() + GameSpan::from_nanounits(nanounits.into()))
+            }
+            Step::Fire(count) => {
+                for _ in 0..count {
+                    let Some(next) = self.game.next_deadline() else {
+                        return;
+                    };
+                    self.game.fire_next(next);
+                    self.writer.stepped(&self.game);
+                }
+            }
+            _ => {
+                if let Some(input) = input_of(step, &self.game) {
+                    let _ = self.input(input);
+                }
+            }
+        }
+    }
+
+    fn take(&mut self) {
+        self.bytes.extend(self.writer.take());
+    }
+
+    fn close(mut self) -> (Vec<u8>, Game) {
+        self.bytes.extend(self.writer.close(&self.game));
+        (self.bytes, self.game)
+    }
+}
+
+fn verify(bytes: &[u8]) -> Verified {
+    Replay::open(bytes)
+        .expect("it is a journal")
+        .verify()
+        .expect("it is what was")
+}
+
+fn entries(bytes: &[u8]) -> (Vec<Entry>, Option<Ending>) {
+    let Ok(piece) = Piece::open(bytes) else {
+        return (Vec::new(), None);
+    };
+    let mut entries = piece.entries();
+    let read = entries.by_ref().collect();
+    (read, entries.ending())
+}
+
+/// Where each frame of a piece begins, the first after magic and version, and where the last ends.
+fn frames(bytes: &[u8]) -> Vec<usize> {
+    let mut begins = vec![10];
+    let mut at = 10;
+    while at < bytes.len() {
+        let length = bytes[at..at + 4]
+            .iter()
+            .rev()
+            .fold(0, |length, &byte| length << 8 | usize::from(byte));
+        at += 8 + length;
+        begins.push(at);
+    }
+    begins
+}
+
+/// Makes every checksum fit again, as a liar would.
+fn forge(bytes: &mut [u8]) {
+    let begins = frames(bytes);
+    // The snapshot, in the second frame, has one of its own.
+    let snapshot = begins[1] + 8;
+    let checksum = crc32fast::hash(&bytes[snapshot + 14..begins[2]]);
+    bytes[snapshot + 10..snapshot + 14].copy_from_slice(&checksum.to_le_bytes());
+    let mut before = 0;
+    for frame in begins.windows(2) {
+        let mut hasher = crc32fast::Hasher::new_with_initial(before);
+        hasher.update(&bytes[frame[0] + 8..frame[1]]);
+        before = hasher.finalize();
+        bytes[frame[0] + 4..frame[0] + 8].copy_from_slice(&before.to_le_bytes());
+    }
+}
+
+/// Two agents that turn for ever, so long that several digests are due.
+fn long_game() -> Recorded {
+    let mut recorded = Recorded::new(config(3, 3));
+    let mut agents = Vec::new();
+    for team in 0..2 {
+        let Handled::Joined(agent) = recorded.input(GameInput::Join { team: TeamId(team) }) else {
+            panic!()
+        };
+        agents.push(agent);
+    }
+    for round in 1..=160 {
+        for &agent in &agents {
+            for _ in 0..10 {
+                let command = Command::Turn(Turn::Left);
+                let _ = recorded.input(GameInput::Command { agent, command });
+            }
+        }
+        recorded.run_to(units(round * 70));
+        if round % 16 == 0 {
+            for &agent in &agents {
+                let action = trantor_game::AdminAction::SetInventory {
+                    agent,
+                    resource: trantor_model::Resource::Food,
+                    count: 10,
+                };
+                let _ = recorded.input(GameInput::Admin(action));
+            }
+        }
+        recorded.take();
+    }
+    recorded
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn r_001_42_a_replay_is_the_game(config in any_config(), steps in any_steps(100), takes in any::<u64>()) {
+        let mut recorded = Recorded::new(config);
+        for (index, step) in steps.iter().enumerate() {
+            recorded.play(step);
+            if takes >> (index % 64) & 1 == 1 {
+                recorded.take();
+            }
+        }
+        let (bytes, game) = recorded.close();
+        let verified = verify(&bytes);
+        prop_assert_eq!(verified.ending, Ending::Closed);
+        prop_assert_eq!(verified.game.snapshot(), game.snapshot());
+    }
+
+    /// A journal in pieces: each can be played alone, and each begins where the one before ends.
+    #[test]
+    fn r_001_46_any_piece_can_be_played_alone(config in any_config(), parts in prop::collection::vec(any_steps(30), 1..5)) {
+        let mut recorded = Recorded::new(config);
+        let mut pieces = Vec::new();
+        for (number, steps) in (1..).zip(&parts) {
+            for step in steps {
+                recorded.play(step);
+            }
+            let next = PieceWriter::new(&recorded.game, "test 0.0", number);
+            let last = std::mem::replace(&mut recorded.writer, next);
+            recorded.bytes.extend(last.close(&recorded.game));
+            pieces.push(std::mem::take(&mut recorded.bytes));
+        }
+        pieces.push(recorded.close().0);
+        for pair in pieces.windows(2) {
+            let next = Piece::open(&pair[1]).unwrap().snapshot().unwrap();
+            prop_assert_eq!(verify(&pair[0]).check_seam(&next), Ok(()));
+        }
+        for (number, piece) in (0..).zip(&pieces) {
+            prop_assert_eq!(verify(piece).ending, Ending::Closed);
+            prop_assert_eq!(Piece::open(piece).unwrap().head().number, number);
+        }
+    }
+
+    /// Cut anywhere: what was written whole is played, and the end is told to the byte.
+    #[test]
+    fn r_001_44_a_torn_journal_plays_to_its_last_whole_record(
+        config in any_config(),
+        steps in any_steps(60),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let mut recorded = Recorded::new(config);
+        for step in &steps {
+            recorded.play(step);
+            recorded.take();
+        }
+        let (bytes, _) = recorded.close();
+        let (all, _) = entries(&bytes);
+        let cut = cut.index(bytes.len());
+        let begins = frames(&bytes);
+        let whole_bytes = *begins.iter().rfind(|&&begin| begin <= cut).unwrap_or(&0);
+        match Replay::open(&bytes[..cut]) {
+            Err(error) => {
+                prop_assert!(cut < begins[2], "the head was whole: {}", error);
+            }
+            Ok(replay) => {
+                let verified = replay.verify().expect("nothing is different");
+                let why = if whole_bytes == cut { CutShort::Nothing } else { CutShort::Torn };
+                prop_assert_eq!(verified.ending, Ending::CutOff { whole_bytes, why });
+                let (read, _) = entries(&bytes[..cut]);
+                prop_assert_eq!(verified.played.records, read.len() as u64);
+                prop_assert!(all.starts_with(&read));
+            }
+        }
+    }
+
+    /// Damage is noticed: what is read is what was written, up to where it is not.
+    #[test]
+    fn r_001_44_a_damaged_journal_plays_to_the_damage(
+        config in any_config(),
+        steps in any_steps(60),
+        place in any::<prop::sample::Index>(),
+        flip in 1..=255u8,
+    ) {
+        let mut recorded = Recorded::new(config);
+        for step in &steps {
+            recorded.play(step);
+            recorded.take();
+        }
+        let (mut bytes, _) = recorded.close();
+        let (all, _) = entries(&bytes);
+        let begins = frames(&bytes);
+        let place = place.index(bytes.len());
+        bytes[place] ^= flip;
+        match Replay::open(&bytes) {
+            Err(_) => prop_assert!(place < begins[2]),
+            Ok(replay) => {
+                prop_assert!(replay.verify().is_ok());
+                let (read, ending) = entries(&bytes);
+                prop_assert!(all.starts_with(&read) && read.len() < all.len());
+                let Some(Ending::CutOff { whole_bytes, .. }) = ending else { panic!("{ending:?}") };
+                prop_assert_eq!(whole_bytes, *begins.iter().rfind(|&&begin| begin <= place).unwrap());
+            }
+        }
+    }
+
+    /// Whatever a liar writes, with checksums that fit: it is refused, or diverges, or plays.
+    #[test]
+    fn a_forged_journal_does_no_harm(
+        config in any_config(),
+        steps in any_steps(60),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+    ) {
+        let mut recorded = Recorded::new(config);
+        for step in &steps {
+            recorded.play(step);
+        }
+        let (mut bytes, _) = recorded.close();
+        let begins = frames(&bytes);
+        for (place, value) in damage {
+            let place = 10 + place.index(bytes.len() - 10);
+            let is_header = begins.iter().any(|begin| (*begin..begin + 8).contains(&place));
+            if !is_header {
+                bytes[place] = value;
+            }
+        }
+        forge(&mut bytes);
+        if let Ok(replay) = Replay::open(&bytes) {
+            let _ = replay.verify();
+        }
+    }
+
+    /// No bytes at all make the reader panic.
+    #[test]
+    fn any_bytes_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), with_magic: bool) {
+        let magic = if with_magic { b"TRANTORJ\x01\x00".as_slice() } else { b"" };
+        let bytes = [magic, &bytes].concat();
+        prop_assert!(Replay::open(&bytes).is_err());
+        prop_assert!(Snapshot::decode(&bytes).is_err());
+    }
+}
+
+/// The same on every machine. If this fails, old journals no longer replay: raise `JOURNAL_VERSION`, and say in
+/// `docs/replay-format.md` what became of them.
+#[test]
+fn r_001_42_a_known_game_has_its_known_journal() {
+    let (bytes, game) = long_game().close();
+    assert_eq!(
+        (bytes.len(), crc32fast::hash(&bytes), game.digest()),
+        (25_466, 3_411_997_197, 11_909_211_706_153_372_494)
+    );
+}
+
+#[test]
+fn r_001_45_the_first_record_that_differs_is_named_with_what_differs() {
+    let (bytes, game) = long_game().close();
+    let verified = verify(&bytes);
+    assert!(verified.played.digests >= 3, "{:?}", verified.played);
+    assert_eq!(verified.end.steps, game.steps());
+
+    // A turn to the left becomes one to the right, early in the game.
+    let (all, _) = entries(&bytes);
+    let digests = (0..)
+        .zip(&all)
+        .filter(|(_, entry)| matches!(entry.record, Record::Digest(_)));
+    let first_digest: u64 = digests.map(|(index, _)| index).next().expect("there are some");
+    let mut forged = bytes.clone();
+    let begins = frames(&forged);
+    let frame = begins[3];
+    // steps since, nanounits since, Input, Command, agent, Turn, Left
+    let turn = forged[frame..]
+        .windows(5)
+        .position(|bytes| bytes == [0, 2, 0, 1, 1]);
+    forged[frame + turn.expect("the agent turns") + 4] = 0;
+    forge(&mut forged);
+    let divergence = Replay::open(&forged).unwrap().verify().unwrap_err();
+    assert_eq!(
+        (divergence.record, divergence.stamp),
+        (first_digest, all[first_digest as usize].stamp)
+    );
+    let DivergenceKind::Digest {
+        recorded,
+        replayed,
+        parts,
+    } = &divergence.kind
+    else {
+        panic!("{divergence}")
+    };
+    assert_ne!(recorded, replayed);
+    assert_eq!(parts, &[Part::Agents], "it faces elsewhere, and that is all");
+    assert!(
+        divergence.to_string().contains(&format!("{recorded:016x}")),
+        "{divergence}"
+    );
+}
+
+#[test]
+fn records_out_of_order_are_noticed() {
+    let (bytes, _) = long_game().close();
+    let begins = frames(&bytes);
+    let with_order = |order: &[usize]| {
+        let frames = order
+            .iter()
+            .map(|&index| &bytes[begins[index]..begins[index + 1]]);
+        [&bytes[..10], &frames.collect::<Vec<_>>().concat()].concat()
+    };
+    let order: Vec<usize> = (0..begins.len() - 1).collect();
+    let mut exchanged = order.clone();
+    exchanged.swap(5, 9);
+    let mut one_missing = order.clone();
+    one_missing.remove(7);
+    let mut one_twice = order.clone();
+    one_twice.insert(8, 7);
+    for (changed, at) in [(exchanged, 5), (one_missing, 7), (one_twice, 8)] {
+        let damaged = with_order(&changed);
+        let ending = Ending::CutOff {
+            whole_bytes: begins[at],
+            why: CutShort::Checksum,
+        };
+        assert_eq!(entries(&damaged).1, Some(ending));
+        // Even with checksums made to fit, the game is another one, except where equal records were exchanged.
+        let mut forged = damaged;
+        forge(&mut forged);
+        let is_same = entries(&forged).0 == entries(&bytes).0;
+        assert_eq!(
+            Replay::open(&forged).map(|replay| replay.verify().is_ok()),
+            Ok(is_same)
+        );
+    }
+}
+
+#[test]
+fn r_001_43_a_replay_goes_step_by_step_and_jumps() {
+    let (bytes, game) = long_game().close();
+    let mut replay = Replay::open(&bytes).unwrap();
+    let mut fired = 0;
+    while let Some(next) = replay.next_time() {
+        let before = GameTime::from_nanounits(next.as_nanounits() - 1);
+        assert_eq!(
+            replay.step(before).unwrap(),
+            None,
+            "nothing comes before its time"
+        );
+        let replayed = replay.step(next).unwrap().expect("something is due");
+        fired += u64::from(matches!(replayed, Replayed::Fired(_)));
+    }
+    assert_eq!(fired, game.steps());
+
+    let mut jumped = Replay::open(&bytes).unwrap();
+    let halfway = GameTime::from_nanounits(4_321_987_654_321);
+    jumped.run_to(halfway).unwrap();
+    assert_eq!(jumped.game().now(), halfway);
+    assert!(jumped.next_time() > Some(halfway));
+    jumped.run_to(units(1_000_000)).unwrap();
+    assert_eq!(jumped.game().digest(), game.digest());
+}
+
+#[test]
+fn r_001_44_what_does_not_fit_is_refused_with_a_reason() {
+    let (bytes, _) = Recorded::new(config(3, 3)).close();
+    let refused = |bytes: &[u8]| Replay::open(bytes).expect_err("it does not fit");
+    assert_eq!(refused(b"{}"), JournalError::NotAJournal);
+    let mut other = bytes.clone();
+    other[8] = 9;
+    assert_eq!(refused(&other), JournalError::Version { found: 9 });
+    assert_eq!(refused(&bytes[..25]), JournalError::Head(CutShort::Torn));
+    assert_eq!(
+        refused(&bytes[..frames(&bytes)[1]]),
+        JournalError::Head(CutShort::Nothing)
+    );
+    let head = Piece::open(&bytes).unwrap().head().clone();
+    assert_eq!(
+        (head.program.as_str(), head.number, head.begin.steps),
+        ("test 0.0", 0, 0)
+    );
+}
+
+#[test]
+fn a_seam_that_does_not_fit_is_described() {
+    let (bytes, _) = long_game().close();
+    let verified = verify(&bytes);
+    let other = Game::new(config(3, 3)).snapshot();
+    let divergence = verified.check_seam(&other).unwrap_err();
+    let DivergenceKind::Seam { differences } = divergence.kind else {
+        panic!()
+    };
+    assert!(
+        differences.iter().any(|line| line.starts_with("agent 0")),
+        "{differences:#?}"
+    );
+}
