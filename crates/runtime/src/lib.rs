@@ -19,7 +19,7 @@ pub mod threads;
 pub mod wait;
 
 pub use fault::{Fault, FaultPolicy, Faults};
-pub use frames::FramePacer;
+pub use frames::{FrameLoop, FramePacer};
 pub use inbox::{Inbox, Priority};
 pub use jobs::{Job, JobSpec, Jobs};
 pub use posts::{Poster, Posts};

@@ -1,13 +1,18 @@
 //! Frames and events in one loop: update, render, and events in the time left (R-002-15 to R-002-29).
 //!
 //! [`FramePacer`] is the rule as a value, for programs whose platform owns the event loop: tell it what happens,
-//! ask it what is due. The arithmetic of the rule is [`trantor_time::FrameBudget`].
+//! ask it what is due. The arithmetic of the rule is [`trantor_time::FrameBudget`]. [`FrameLoop`] is the loop for
+//! programs that own theirs, headless ones among them; [`stress`] puts it under the four kinds of load that tell
+//! whether the rule is kept.
 
-use hdrhistogram::Histogram;
+mod frame_loop;
+mod stats;
+pub mod stress;
+
 use trantor_time::{FrameBudget, Rate, RealSpan, RealTime};
 
-use crate::publish::SlidingRate;
-
+pub use self::frame_loop::{FrameLoop, Screen};
+pub use self::stats::FrameStats;
 pub use trantor_time::Turn;
 pub use trantor_time::frame_budget::target_rate;
 
@@ -154,80 +159,6 @@ impl FramePacer {
     /// What was measured so far.
     pub fn stats(&mut self) -> &mut FrameStats {
         &mut self.stats
-    }
-}
-
-/// Rates and times of frames and events (R-002-28).
-#[derive(Debug)]
-pub struct FrameStats {
-    rate: SlidingRate,
-    frame_times_us: Histogram<u64>,
-    frame_time: RealSpan,
-    event_time: RealSpan,
-    events: u64,
-}
-
-/// A frame longer than this counts as this long: ten seconds, beyond which a figure says no more.
-const FRAME_TIME_US_MAX: u64 = 10_000_000;
-
-impl FrameStats {
-    fn new(now: RealTime) -> Self {
-        Self {
-            rate: SlidingRate::new(now),
-            frame_times_us: Histogram::new_with_bounds(1, FRAME_TIME_US_MAX, 2)
-                .expect("the bounds are constants that hdrhistogram accepts"),
-            frame_time: RealSpan::ZERO,
-            event_time: RealSpan::ZERO,
-            events: 0,
-        }
-    }
-
-    fn count_frame(&mut self, start: RealTime, end: RealTime) {
-        self.rate.add(end, 1);
-        let took = end.since(start);
-        self.frame_time += took;
-        self.frame_times_us
-            .saturating_record((took.as_nanos() as u64 / 1_000).max(1));
-    }
-
-    fn count_event(&mut self, took: RealSpan) {
-        self.events += 1;
-        self.event_time += took;
-    }
-
-    /// Frames drawn in the last second; `None` until that can be told.
-    pub fn frames_per_second(&mut self, now: RealTime) -> Option<f64> {
-        self.rate.per_second(now)
-    }
-
-    /// The frame time below which `quantile` (0 to 1) of the frames stayed, to two digits.
-    pub fn frame_time(&self, quantile: f64) -> RealSpan {
-        RealSpan::from_micros(self.frame_times_us.value_at_quantile(quantile) as i64)
-    }
-
-    /// The longest frame since the last reset.
-    pub fn frame_time_max(&self) -> RealSpan {
-        self.frame_time(1.0)
-    }
-
-    /// Forgets the distribution of frame times, the maximum with it.
-    pub fn reset_frame_times(&mut self) {
-        self.frame_times_us.reset();
-    }
-
-    /// Time spent in frames since the start.
-    pub fn time_in_frames(&self) -> RealSpan {
-        self.frame_time
-    }
-
-    /// Time spent in events since the start.
-    pub fn time_in_events(&self) -> RealSpan {
-        self.event_time
-    }
-
-    /// Events handled since the start.
-    pub fn events(&self) -> u64 {
-        self.events
     }
 }
 
