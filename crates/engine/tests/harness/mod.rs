@@ -9,13 +9,19 @@
 pub mod operator;
 pub mod options;
 pub mod script;
+pub mod viewer;
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use trantor_engine::{AdminRefusal, AdminRequest, CloseCause, ConnId, Engine, EngineConfig, Input, Output};
+use trantor_engine::{
+    AdminRefusal, AdminRequest, CloseCause, ConnId, Engine, EngineConfig, FiredKind, Input, Output,
+};
 use trantor_game::{AdminAction, GameConfig, Rules};
 use trantor_model::{AgentId, Counts, MapSize, Tile};
+use trantor_protocol::wire::ToServer;
 use trantor_time::{GameTime, RealSpan, RealTime};
+
+use viewer::Viewer;
 
 /// An engine and its peers.
 pub struct Bench {
@@ -24,6 +30,8 @@ pub struct Bench {
     pub peers: Vec<Peer>,
     /// What was heard since it was last taken.
     pub heard: Vec<Heard>,
+    /// How often a viewer's copy was compared with the world.
+    pub copies_compared: u64,
     slots_freed: Vec<u32>,
     slots_used: u32,
     generations: Vec<u32>,
@@ -44,8 +52,8 @@ pub struct Peer {
     pub is_reading: bool,
     /// Whether it hangs up when the server has nothing more to say.
     pub hangs_up: bool,
-    /// All bytes it heard, when wanted.
-    pub raw: Option<Vec<u8>>,
+    /// What it is, if it is a viewer of ours.
+    pub viewer: Option<Box<Viewer>>,
 }
 
 /// One thing that a peer heard, in one write or, for streams, one line.
@@ -83,6 +91,7 @@ impl Bench {
             now,
             peers: Vec::new(),
             heard: Vec::new(),
+            copies_compared: 0,
             slots_freed: Vec::new(),
             slots_used: 0,
             generations: Vec::new(),
@@ -121,7 +130,7 @@ impl Bench {
             is_open: true,
             is_reading: true,
             hangs_up: true,
-            raw: None,
+            viewer: None,
         });
         self.pass(|engine, now| engine.handle(Input::Opened { conn, peer: from }, now));
         self.peers.len() - 1
@@ -143,6 +152,36 @@ impl Bench {
         let peer = self.open(name);
         self.send(peer, format!("{word}\n").as_bytes());
         peer
+    }
+
+    /// Connects a viewer of ours.
+    pub fn watch(&mut self, name: &str) -> usize {
+        let peer = self.open(name);
+        self.take_heard();
+        // The greeting was heard as by everybody; the viewer begins with it.
+        let mut viewer = Viewer::new();
+        viewer.hear(b"WELCOME\n");
+        self.peers[peer].viewer = Some(Box::new(viewer));
+        self.speak(peer);
+        peer
+    }
+
+    /// A viewer of ours.
+    pub fn viewer(&mut self, peer: usize) -> &mut Viewer {
+        self.peers[peer].viewer.as_mut().expect("a viewer of ours")
+    }
+
+    /// Sends what a viewer of ours wants to say.
+    pub fn speak(&mut self, peer: usize) {
+        let bytes = std::mem::take(&mut self.viewer(peer).to_send);
+        self.send(peer, &bytes);
+    }
+
+    /// Lets a viewer of ours say one thing; answers its number.
+    pub fn say(&mut self, peer: usize, message: &ToServer) -> u64 {
+        let number = self.viewer(peer).say(message);
+        self.speak(peer);
+        number
     }
 
     pub fn close(&mut self, peer: usize) {
@@ -215,8 +254,44 @@ impl Bench {
     pub fn pass(&mut self, input: impl FnOnce(&mut Engine, RealTime)) {
         self.engine.begin_pass(self.now);
         input(&mut self.engine, self.now);
-        while self.engine.fire_next(self.now).is_some() {}
+        while let Some(fired) = self.engine.fire_next(self.now) {
+            if fired.kind == FiredKind::Tick {
+                self.compare_copies();
+            }
+        }
         self.after_pass();
+        self.let_viewers_speak();
+    }
+
+    /// Right after a tick, viewers that read have the world as it is.
+    fn compare_copies(&mut self) {
+        for peer in 0..self.peers.len() {
+            if self.peers[peer].viewer.is_none() || !self.peers[peer].is_reading {
+                continue;
+            }
+            self.take_writes(peer);
+            let viewer = self.peers[peer].viewer.as_ref().expect("checked above");
+            if let Some(copy) = viewer.copy.as_ref().filter(|_| viewer.is_complete()) {
+                copy.assert_same(self.engine.game().world(), self.engine.game().now());
+                self.copies_compared += 1;
+            }
+        }
+    }
+
+    /// Viewers return credit in a pass of its own, as over a wire.
+    fn let_viewers_speak(&mut self) {
+        for peer in 0..self.peers.len() {
+            let wants = |peer: &Peer| {
+                peer.is_open
+                    && peer
+                        .viewer
+                        .as_ref()
+                        .is_some_and(|viewer| !viewer.to_send.is_empty())
+            };
+            if wants(&self.peers[peer]) {
+                self.speak(peer);
+            }
+        }
     }
 
     /// Carries out outputs and takes what waits to be written.
@@ -264,8 +339,8 @@ impl Bench {
 
     fn hear_bytes(&mut self, index: usize, bytes: Vec<u8>) {
         let peer = &mut self.peers[index];
-        if let Some(raw) = &mut peer.raw {
-            raw.extend_from_slice(&bytes);
+        if let Some(viewer) = &mut peer.viewer {
+            viewer.hear(&bytes);
             return;
         }
         if !peer.is_stream {
