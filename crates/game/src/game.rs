@@ -22,7 +22,7 @@ use crate::input::{GameInput, Handled, LeaveCause, Refusal};
 use crate::rules::action::Effect;
 use crate::rules::hunger::{Digestion, Fate};
 use crate::rules::spawning::next_round;
-use crate::rules::{World, hatching, hunger, spawning, victory};
+use crate::rules::{World, hatching, hunger, incantation, spawning, victory};
 
 /// A game from its first egg to its winner.
 #[derive(Clone, Debug)]
@@ -286,7 +286,7 @@ impl Game {
         self.agenda.clear();
         self.hatch_timers.clear();
         self.refill_timer = None;
-        self.world.rituals.clear();
+        incantation::break_off_all(&mut self.world, &mut self.events);
         for agent in self.world.agents.iter_mut() {
             agent.ritual = None;
             agent.desk.clear();

@@ -91,10 +91,6 @@ impl Rituals {
         self.by_id.values()
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.by_id.clear();
-    }
-
     /// Notes that an action of `agent` is over but has no effect before the ritual ends.
     pub(crate) fn withhold(&mut self, id: RitualId, agent: AgentId) {
         let ritual = self
@@ -224,4 +220,17 @@ pub(crate) fn end(world: &mut World, id: RitualId, events: &mut Events) -> Ritua
         });
     }
     ritual
+}
+
+/// Breaks off every elevation: the game is over. Viewers are told, so that none shows one for ever; agents are
+/// told nothing more.
+pub(crate) fn break_off_all(world: &mut World, events: &mut Events) {
+    for ritual in std::mem::take(&mut world.rituals.by_id).into_values() {
+        events.push_back(GameEvent::RitualEnded {
+            tile: ritual.tile,
+            level: ritual.level,
+            success: false,
+            participants: ritual.participants.into(),
+        });
+    }
 }
