@@ -47,8 +47,12 @@ impl Engine {
                 self.dismiss_agent(agent, CloseReason::Kicked);
             }
             AdminRequest::Act(action) => {
+                let is_about_hunger = matches!(action, AdminAction::SetHunger { .. });
                 if let Handled::Refused(refusal) = self.apply(GameInput::Admin(action)) {
                     return Err(AdminRefusal::Game(refusal));
+                }
+                if is_about_hunger && self.watch.is_some() && self.news.note_hunger(&self.game).is_err() {
+                    self.drop_news();
                 }
             }
         }

@@ -30,14 +30,35 @@ impl News {
     /// # Errors
     /// If there are too many. All are forgotten then.
     pub(crate) fn note(&mut self, game: &Game, event: &GameEvent) -> Result<(), TooManyChanges> {
-        let Some(change) = change_of(game, event) else {
-            return Ok(());
-        };
+        match change_of(game, event) {
+            Some(change) => self.push(game.now(), change),
+            None => Ok(()),
+        }
+    }
+
+    /// Notes what every agent carries and when its food is used up: hunger was stopped or let go on.
+    ///
+    /// # Errors
+    /// As [`Self::note`].
+    pub(crate) fn note_hunger(&mut self, game: &Game) -> Result<(), TooManyChanges> {
+        for agent in game.world().agents() {
+            let (inventory, food_ends) = (*agent.inventory(), agent.food_ends());
+            let change = Change::Inventory {
+                agent: agent.id(),
+                inventory,
+                food_ends,
+            };
+            self.push(game.now(), change)?;
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, at: GameTime, change: Change) -> Result<(), TooManyChanges> {
         if self.changes.len() == limits::CHANGES_PER_TICK_MAX {
             self.clear();
             return Err(TooManyChanges);
         }
-        self.changes.push((game.now(), change));
+        self.changes.push((at, change));
         Ok(())
     }
 

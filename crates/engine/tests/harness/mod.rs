@@ -157,10 +157,15 @@ impl Bench {
     /// Connects a viewer of ours.
     pub fn watch(&mut self, name: &str) -> usize {
         let peer = self.open(name);
-        self.take_heard();
-        // The greeting was heard as by everybody; the viewer begins with it.
         let mut viewer = Viewer::new();
-        viewer.hear(b"WELCOME\n");
+        // The greeting, if the game was started, was heard as by everybody; the viewer begins with it.
+        self.heard.retain(|heard| match &heard.what {
+            Sound::Bytes(bytes) if heard.peer == peer => {
+                viewer.hear(bytes);
+                false
+            }
+            _ => true,
+        });
         self.peers[peer].viewer = Some(Box::new(viewer));
         self.speak(peer);
         peer
@@ -266,7 +271,7 @@ impl Bench {
     /// Right after a tick, viewers that read have the world as it is.
     fn compare_copies(&mut self) {
         for peer in 0..self.peers.len() {
-            if self.peers[peer].viewer.is_none() || !self.peers[peer].is_reading {
+            if !self.peers[peer].is_watching() {
                 continue;
             }
             self.take_writes(peer);
@@ -413,6 +418,13 @@ impl Bench {
         self.peers
             .iter()
             .position(|peer| peer.conn == conn && peer.is_open)
+    }
+}
+
+impl Peer {
+    /// Whether it is a viewer of ours that is there and reads.
+    fn is_watching(&self) -> bool {
+        self.is_open && self.is_reading && self.viewer.is_some()
     }
 }
 

@@ -1,0 +1,370 @@
+//! Hostile, slow and many peers; and random ones, under the engine's own checks.
+//!
+//! In builds with assertions the engine compares its parts after every verb, so a random run that ends has
+//! shown that every bound of `limits.rs` held throughout.
+
+mod harness;
+
+use harness::{Bench, Sound, game_config};
+use proptest::prelude::*;
+use trantor_engine::{AdminRequest, CloseReason, EngineConfig, Input, RefillNews, limits};
+use trantor_game::AdminAction;
+use trantor_model::{AgentId, Counts, Level, Resource, Tile};
+use trantor_protocol::wire::{StepKind, ToServer};
+use trantor_time::{Frequency, RealSpan};
+
+fn ms(millis: i64) -> RealSpan {
+    RealSpan::from_millis(millis)
+}
+
+fn bench(width: u32, height: u32, places: u32) -> Bench {
+    Bench::new(EngineConfig::new(game_config(width, height, places)))
+}
+
+fn closed(bench: &mut Bench, reason: CloseReason) -> u64 {
+    let now = bench.now;
+    bench.engine.stats(now).counters.closed[reason.index()]
+}
+
+/// An agent that sends and does not read is let go when its share of memory is full; nobody else notices.
+#[test]
+fn r_002_57_an_agent_that_does_not_read_is_let_go() {
+    let mut bench = bench(5, 5, 3);
+    let deaf = bench.join("A", "a");
+    let other = bench.join("B", "b");
+    bench.act(AdminAction::SetHunger { enabled: false });
+    bench.peers[deaf].is_reading = false;
+    let word = "x".repeat(16_000);
+    let mut sent = 0;
+    while bench.peers[deaf].is_open {
+        sent += 1;
+        assert!(sent < 40, "its outbox is bounded");
+        bench.send(other, format!("Broadcast {word}\n").as_bytes());
+        bench.run_for(ms(70));
+    }
+    assert!(sent > 10, "a quarter of a megabyte is kept for it");
+    assert_eq!(closed(&mut bench, CloseReason::OutboxFull), 1);
+    assert_eq!(bench.lines(other).last().unwrap(), "ok");
+    assert!(
+        bench.engine.game().world().agent(AgentId(0)).is_none(),
+        "its agent is gone with it"
+    );
+}
+
+#[test]
+fn r_002_57_a_text_viewer_that_does_not_read_is_let_go() {
+    let mut bench = bench(30, 30, 3);
+    let deaf = bench.join("G", "GRAPHIC");
+    let other = bench.join("H", "GRAPHIC");
+    bench.peers[deaf].is_reading = false;
+    let max = limits::text_viewer_outbox_bytes_max(bench.engine.config().game.size);
+    for _ in 0..400 {
+        bench.send(deaf, b"mct\n");
+        let now = bench.now;
+        assert!(bench.engine.stats(now).outbox_bytes <= max);
+    }
+    assert!(!bench.peers[deaf].is_open);
+    assert_eq!(closed(&mut bench, CloseReason::OutboxFull), 1);
+    bench.lines(other);
+    bench.send(other, b"sgt\n");
+    assert_eq!(bench.lines(other), ["sgt 100"]);
+}
+
+#[test]
+fn r_000_27_what_is_said_before_the_start_is_bounded() {
+    let mut config = EngineConfig::new(game_config(5, 5, 3));
+    config.auto_start = false;
+    let mut bench = Bench::new(config);
+    let flooder = bench.open("A");
+    let other = bench.open("B");
+    bench.send(other, b"b\n");
+    for _ in 0..64 {
+        bench.send(flooder, &[b'x'; 1024]);
+    }
+    assert!(bench.peers[flooder].is_open);
+    bench.send(flooder, b"x");
+    assert!(!bench.peers[flooder].is_open);
+    assert_eq!(closed(&mut bench, CloseReason::InboxFull), 1);
+    bench.admin(AdminRequest::Start).unwrap();
+    assert_eq!(bench.lines(other), ["WELCOME", "2\\n5 5"]);
+}
+
+/// Whoever is owed something and does not take it is not waited for longer than the limit.
+#[test]
+fn a_dead_agent_that_does_not_read_is_closed_after_a_while() {
+    let mut bench = bench(5, 5, 3);
+    let deaf = bench.join("A", "a");
+    bench.peers[deaf].is_reading = false;
+    bench.take_heard();
+    bench.act(AdminAction::Kill { agent: AgentId(0) });
+    bench.run_for(ms(4_999));
+    assert_eq!(bench.lines(deaf), Vec::<String>::new());
+    bench.run_for(ms(1));
+    assert_eq!(bench.lines(deaf), ["[closed: died]"]);
+    assert_eq!(bench.engine.poll_timeout(), None);
+}
+
+/// More agents than fit the sets of old system calls: places in a table, not bits in a set.
+#[test]
+fn corner_23_many_connections() {
+    let mut bench = bench(10, 10, 550);
+    let agents: Vec<_> = (0..1_100)
+        .map(|number| bench.join(&number.to_string(), ["a", "b"][number % 2]))
+        .collect();
+    bench.take_heard();
+    assert_eq!(bench.engine.game().world().agents().len(), 1_100);
+    let late = bench.join("late", "a");
+    assert_eq!(bench.lines(late), ["WELCOME", "ko"]);
+    for agent in [agents[0], agents[1_099]] {
+        bench.send(agent, b"Inventory\n");
+    }
+    bench.run_for(ms(10));
+    let now = bench.now;
+    let stats = bench.engine.stats(now);
+    assert_eq!((stats.connections, stats.agents), (1_101, 1_100));
+    for agent in [agents[0], agents[1_099]] {
+        assert_eq!(bench.lines(agent).len(), 1);
+    }
+}
+
+/// One flood a pass from an agent costs what it sends, and nobody else's answers are late.
+#[test]
+fn r_000_29_a_flood_of_commands_is_dropped_and_counted() {
+    let mut bench = bench(5, 5, 3);
+    let flooder = bench.join("A", "a");
+    let other = bench.join("B", "b");
+    let flood = b"Forward\n".repeat(5_000);
+    bench.take_heard();
+    bench.send(flooder, &flood);
+    bench.send(other, b"Left\n");
+    bench.run_for(ms(70));
+    assert_eq!(bench.lines(other), ["ok"]);
+    let now = bench.now;
+    assert_eq!(bench.engine.stats(now).counters.commands_dropped, 4_990);
+    bench.run_for(ms(630));
+    assert_eq!(bench.lines(flooder).len(), 10);
+}
+
+/// What two peers say, cut anywhere.
+fn conversation() -> impl Strategy<Value = Vec<(bool, Vec<u8>, u16)>> {
+    let word = prop_oneof![
+        4 => prop::sample::select(vec![
+            "Forward", "Left", "Right", "Look", "Inventory", "Fork", "Eject", "Take food", "Set food", "Connect_nbr",
+            "Broadcast hello there", "Incantation", "Take linemate", "Forward x", "", "foo", "Broadcast",
+        ]).prop_map(|line| line.as_bytes().to_vec()),
+        1 => prop::collection::vec(any::<u8>(), 0..30),
+    ];
+    let line = (word, prop_oneof![5 => Just("\n"), 1 => Just("\r\n")])
+        .prop_map(|(word, end)| [&word[..], end.as_bytes()].concat());
+    let lines = prop::collection::vec(line, 1..6).prop_map(|lines| lines.concat());
+    prop::collection::vec((any::<bool>(), lines, 0u16..120), 1..25)
+}
+
+/// Plays a conversation with bytes in pieces of these sizes; answers all that was heard.
+fn play(conversation: &[(bool, Vec<u8>, u16)], sizes: &[usize]) -> Vec<(usize, Sound)> {
+    let mut bench = bench(4, 3, 3);
+    let peers = [bench.join("A", "a"), bench.join("B", "b")];
+    bench.join("G", "GRAPHIC");
+    let mut sizes = sizes.iter().cycle();
+    for (is_second, bytes, wait) in conversation {
+        let peer = peers[usize::from(*is_second)];
+        let mut rest = &bytes[..];
+        let conn = bench.peers[peer].conn;
+        bench.pass(|engine, now| {
+            while !rest.is_empty() {
+                let (piece, after) = rest.split_at((*sizes.next().expect("there are sizes")).min(rest.len()));
+                engine.handle(Input::Bytes { conn, bytes: piece }, now);
+                rest = after;
+            }
+        });
+        bench.run_for(ms(i64::from(*wait)));
+    }
+    bench.run_for(ms(15_000));
+    bench
+        .take_heard()
+        .into_iter()
+        .map(|heard| (heard.peer, heard.what))
+        .collect()
+}
+
+/// One thing that may happen in a random run.
+#[derive(Clone, Debug)]
+enum Step {
+    Open,
+    Join(u8),
+    WatchText,
+    WatchFrames,
+    Say(u8, Vec<u8>),
+    Viewer(u8, ToServer),
+    Close(u8),
+    Reading(u8, bool),
+    Admin(AdminRequest),
+    Wait(u32),
+    /// A pass with a budget: the rest of the work is left for the next one.
+    CutPass(u32, u8),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let line = prop_oneof![
+        6 => prop::sample::select(vec![
+            "Forward\n", "Left\nLeft\nLeft\n", "Look\n", "Fork\n", "Eject\n", "Take food\n", "Incantation\n",
+            "Broadcast hi\n", "Connect_nbr\nConnect_nbr\n", "mct\n", "ppo 0\n", "sst 1000\n", "sst 3\n", "a\n", "b\n",
+            "GRAPHIC\n", "TRANTOR\n", "nope\n", "Inventory\nSet food\nInventory\n",
+        ]).prop_map(|line| line.as_bytes().to_vec()),
+        1 => prop::collection::vec(any::<u8>(), 0..60),
+        1 => Just(vec![b'x'; 20_000]),
+    ];
+    let message = prop_oneof![
+        (0u32..20_000).prop_map(|frequency| ToServer::SetFrequency { frequency }),
+        Just(ToServer::Pause),
+        Just(ToServer::Resume),
+        Just(ToServer::Step(StepKind::Unit)),
+        Just(ToServer::Step(StepKind::Event)),
+        Just(ToServer::Probe { token: 1 }),
+        Just(ToServer::Goodbye),
+    ];
+    let agent = (0u32..8).prop_map(AgentId);
+    let tile = (0u16..4, 0u16..3).prop_map(|(x, y)| Tile { x, y });
+    let action = prop_oneof![
+        (agent.clone(), tile.clone()).prop_map(|(agent, tile)| AdminAction::Teleport {
+            agent,
+            tile,
+            facing: None
+        }),
+        (agent.clone(), 1u8..=8).prop_map(|(agent, level)| {
+            AdminAction::SetLevel {
+                agent,
+                level: Level::new(level).expect("1 to 8"),
+            }
+        }),
+        (agent.clone(), 0u32..20).prop_map(|(agent, count)| {
+            AdminAction::SetInventory {
+                agent,
+                resource: Resource::Food,
+                count,
+            }
+        }),
+        tile.prop_map(|tile| AdminAction::SetGround {
+            tile,
+            ground: Counts([3; 7])
+        }),
+        agent.clone().prop_map(|agent| AdminAction::Kill { agent }),
+        any::<bool>().prop_map(|enabled| AdminAction::SetHunger { enabled }),
+        any::<bool>().prop_map(|enabled| AdminAction::SetRefill { enabled }),
+    ];
+    let admin = prop_oneof![
+        8 => action.prop_map(AdminRequest::Act),
+        2 => agent.prop_map(AdminRequest::Kick),
+        1 => Just(AdminRequest::Start),
+        1 => Just(AdminRequest::Say(b"hello".to_vec())),
+        1 => Just(AdminRequest::Resume),
+    ];
+    prop_oneof![
+        2 => Just(Step::Open),
+        3 => any::<u8>().prop_map(Step::Join),
+        1 => Just(Step::WatchText),
+        1 => Just(Step::WatchFrames),
+        12 => (any::<u8>(), line).prop_map(|(peer, line)| Step::Say(peer, line)),
+        3 => (any::<u8>(), message).prop_map(|(peer, message)| Step::Viewer(peer, message)),
+        1 => any::<u8>().prop_map(Step::Close),
+        1 => (any::<u8>(), any::<bool>()).prop_map(|(peer, reads)| Step::Reading(peer, reads)),
+        3 => admin.prop_map(Step::Admin),
+        6 => (0u32..3_000).prop_map(Step::Wait),
+        3 => (0u32..600, 0u8..5).prop_map(|(wait, budget)| Step::CutPass(wait, budget)),
+    ]
+}
+
+/// A random run; answers all that was heard, and what became of the peers.
+fn run(steps: &[Step], config: EngineConfig) -> Vec<(usize, Sound)> {
+    let mut bench = Bench::new(config);
+    for step in steps {
+        let pick = |bench: &Bench, number: u8| {
+            (!bench.peers.is_empty()).then(|| usize::from(number) % bench.peers.len())
+        };
+        let is_viewer = |bench: &Bench, peer: usize| bench.peers[peer].viewer.is_some();
+        match step {
+            Step::Open => drop(bench.open("P")),
+            Step::Join(team) => drop(bench.join("A", ["a", "b"][usize::from(*team) % 2])),
+            Step::WatchText => drop(bench.join("G", "GRAPHIC")),
+            Step::WatchFrames => drop(bench.watch("V")),
+            Step::Say(number, bytes) => {
+                if let Some(peer) = pick(&bench, *number).filter(|peer| !is_viewer(&bench, *peer)) {
+                    bench.send(peer, bytes);
+                }
+            }
+            Step::Viewer(number, message) => {
+                let viewer = pick(&bench, *number).filter(|peer| is_viewer(&bench, *peer));
+                if let Some(peer) = viewer.filter(|peer| bench.peers[*peer].is_open) {
+                    bench.say(peer, message);
+                }
+            }
+            Step::Close(number) => {
+                if let Some(peer) = pick(&bench, *number) {
+                    bench.close(peer);
+                }
+            }
+            Step::Reading(number, reads) => {
+                if let Some(peer) = pick(&bench, *number) {
+                    bench.peers[peer].is_reading = *reads;
+                    bench.take_writes(peer);
+                }
+            }
+            // Refusals are part of the run.
+            Step::Admin(request) => drop(bench.admin(request.clone())),
+            Step::Wait(millis) => {
+                bench.pass(|_, _| {});
+                bench.run_for(ms(i64::from(*millis)));
+            }
+            Step::CutPass(millis, budget) => {
+                bench.now += ms(i64::from(*millis));
+                bench.engine.begin_pass(bench.now);
+                for _ in 0..*budget {
+                    bench.engine.fire_next(bench.now);
+                }
+                bench.after_pass();
+            }
+        }
+    }
+    // Then everything that is due is done, and the engine finds rest or goes on in order.
+    bench.pass(|_, _| {});
+    bench.run_for(ms(20_000));
+    bench
+        .take_heard()
+        .into_iter()
+        .map(|heard| (heard.peer, heard.what))
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// However bytes are cut, the same is heard by the same peers in the same order.
+    #[test]
+    fn corner_01_the_cut_of_bytes_makes_no_difference(
+        conversation in conversation(),
+        sizes in prop::collection::vec(1usize..12, 1..20),
+    ) {
+        prop_assert_eq!(play(&conversation, &[usize::MAX]), play(&conversation, &sizes));
+    }
+
+    /// Anything from anybody at any time: no panic, no bound passed, no part that disagrees with another
+    /// (the engine checks itself after each verb, viewers of ours check every message and compare worlds);
+    /// and a second run of the same is the same (R-000-50).
+    #[test]
+    fn r_000_50_random_runs_hold_together_and_repeat(
+        steps in prop::collection::vec(step(), 1..120),
+        variant in 0usize..6,
+    ) {
+        let config = || {
+            let mut config = EngineConfig::new(game_config(4, 3, 3));
+            config.game.rules.respawn_places = variant == 1;
+            config.game.rules.egg_hatch_units = if variant == 2 { 600 } else { 0 };
+            config.auto_start = variant != 3;
+            config.refill_news = if variant == 4 { RefillNews::All } else { RefillNews::Changed };
+            config.match_duration = (variant == 5).then(|| RealSpan::from_secs(10));
+            config.frequency = Frequency::new(if variant == 4 { 10_000 } else { 100 }).unwrap();
+            config
+        };
+        prop_assert_eq!(run(&steps, config()), run(&steps, config()));
+    }
+}
