@@ -279,7 +279,7 @@ fn elevate(level: u8, players: u32, ground: Counts) -> Vec<String> {
         bench.put_agent(agent, 5, 5, Direction::North);
         bench.act(AdminAction::SetLevel {
             agent: AgentId(agent),
-            level: Level::new(level).unwrap(),
+            level: Level::new(level).expect("1 to 8"),
         });
     }
     bench.act(AdminAction::SetGround {
