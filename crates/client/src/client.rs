@@ -22,9 +22,11 @@ use trantor_time::RealTime;
 use crate::control::{ControlError, ControlRequest};
 use crate::error::ProtocolError;
 use crate::feed::FeedEntry;
+use crate::gui_text::GuiSession;
 use crate::mirror::Mirror;
 use crate::scene::{LinkState, Scene};
 use crate::session::WireSession;
+use crate::show::Show;
 use crate::stats::ClientStats;
 
 /// Events kept for a shell that does not read them. A session has few; refusals are the only ones that repeat.
@@ -33,10 +35,22 @@ pub const EVENTS_MAX: usize = 256;
 /// What a connection should be like.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
+    /// What to speak with the server.
+    pub language: Language,
     /// Name and version of the program, for the server's log.
     pub program: String,
     /// Whether the server reads the very clock that is handed in here, as in one process (R-002-41).
     pub shares_clock: bool,
+}
+
+/// What is spoken with a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Language {
+    /// Our frames: everything, exactly timed.
+    #[default]
+    Frames,
+    /// The text that every Zappy server speaks with its viewers.
+    Text,
 }
 
 /// What a shell should know.
@@ -55,6 +69,11 @@ pub enum ClientEvent {
     },
     /// The world is there. Comes again if the server sends the world anew.
     Live,
+    /// A word from the server's operator.
+    Message {
+        /// What a person should read.
+        text: String,
+    },
     /// The server refused a request.
     Refused {
         /// What a person should read.
@@ -87,17 +106,38 @@ pub struct Events {
 /// A viewer's connection.
 #[derive(Debug)]
 pub struct Client {
-    session: WireSession,
+    session: Session,
     events: Events,
     /// Once it is over: why, and when the last moment was shown.
     ended: Option<(Arc<str>, RealTime)>,
 }
 
+/// A session in one of the two languages.
+#[derive(Debug)]
+enum Session {
+    Frames(Box<WireSession>),
+    Text(Box<GuiSession>),
+}
+
+/// Calls the same method of either session.
+macro_rules! either {
+    ($session:expr, $it:ident => $call:expr) => {
+        match $session {
+            Session::Frames($it) => $call,
+            Session::Text($it) => $call,
+        }
+    };
+}
+
 impl Client {
     /// A connection that was opened at `now`.
     pub fn new(config: ClientConfig, now: RealTime) -> Self {
+        let session = match config.language {
+            Language::Frames => Session::Frames(Box::new(WireSession::new(config, now))),
+            Language::Text => Session::Text(Box::new(GuiSession::new(now))),
+        };
         Self {
-            session: WireSession::new(Arc::new(config), now),
+            session,
             events: Events::default(),
             ended: None,
         }
@@ -106,7 +146,7 @@ impl Client {
     /// Takes bytes from the server. After the end they are ignored.
     pub fn handle(&mut self, bytes: &[u8], now: RealTime) {
         if self.ended.is_none()
-            && let Err(ending) = self.session.handle(bytes, now, &mut self.events)
+            && let Err(ending) = either!(&mut self.session, it => it.handle(bytes, now, &mut self.events))
         {
             self.end(ending, now);
         }
@@ -115,7 +155,7 @@ impl Client {
     /// Does what is due at `now`: probes, and an end to waiting for a server that says nothing.
     pub fn handle_timeout(&mut self, now: RealTime) {
         if self.ended.is_none()
-            && let Err(ending) = self.session.handle_timeout(now)
+            && let Err(ending) = either!(&mut self.session, it => it.handle_timeout(now, &mut self.events))
         {
             self.end(ending, now);
         }
@@ -130,13 +170,15 @@ impl Client {
 
     /// When [`Self::handle_timeout`] has something to do; `None` after the end.
     pub fn next_timeout(&self) -> Option<RealTime> {
-        self.ended.is_none().then(|| self.session.next_timeout())
+        self.ended
+            .is_none()
+            .then(|| either!(&self.session, it => it.next_timeout()))
     }
 
     /// What to send next; empty if nothing is.
     pub fn unsent(&mut self) -> &[u8] {
         match self.ended {
-            None => self.session.outbox().unsent(),
+            None => either!(&mut self.session, it => it.outbox()).unsent(),
             Some(_) => &[],
         }
     }
@@ -146,7 +188,7 @@ impl Client {
     /// # Panics
     /// If there were not so many.
     pub fn sent(&mut self, count: usize) {
-        self.session.outbox().sent(count);
+        either!(&mut self.session, it => it.outbox()).sent(count);
     }
 
     /// The oldest event not yet read.
@@ -156,7 +198,7 @@ impl Client {
 
     /// The oldest thing shown and not yet read.
     pub fn poll_feed(&mut self) -> Option<FeedEntry> {
-        self.session.show_mut()?.poll_feed()
+        either!(&mut self.session, it => it.show_mut())?.poll_feed()
     }
 
     /// Asks the server for another speed, a pause or a step; the scene shows it at once.
@@ -165,15 +207,15 @@ impl Client {
     /// If it makes no sense to ask; the text is for the user.
     pub fn request(&mut self, request: ControlRequest) -> Result<(), ControlError> {
         match self.ended {
-            None => self.session.request(request),
+            None => either!(&mut self.session, it => it.request(request)),
             Some(_) => Err(ControlError::NotConnected),
         }
     }
 
     /// Says goodbye. The shell sends what is unsent, and closes.
     pub fn leave(&mut self) {
-        if self.ended.is_none() {
-            self.session.leave();
+        if let (None, Session::Frames(session)) = (&self.ended, &mut self.session) {
+            session.leave();
         }
     }
 
@@ -181,10 +223,10 @@ impl Client {
     /// used again; after the end the last moment stays.
     pub fn scene(&mut self, now: RealTime, scene: &mut Scene) {
         match &self.ended {
-            None => self.session.scene(now, scene),
+            None => either!(&mut self.session, it => it.scene(now, scene)),
             Some((reason, at)) => {
                 let reason = reason.clone();
-                self.session.scene(*at, scene);
+                either!(&mut self.session, it => it.scene(*at, scene));
                 scene.link = LinkState::Ended { reason };
             }
         }
@@ -193,7 +235,7 @@ impl Client {
     /// How the connection stands.
     pub fn link(&self, now: RealTime) -> LinkState {
         match &self.ended {
-            None => self.session.link(now),
+            None => either!(&self.session, it => it.link(now)),
             Some((reason, _)) => LinkState::Ended {
                 reason: reason.clone(),
             },
@@ -202,12 +244,12 @@ impl Client {
 
     /// The newest world known, a little ahead of what is shown; `None` until it is complete.
     pub fn mirror(&self) -> Option<&Mirror> {
-        self.session.show().map(|show| show.mirror())
+        either!(&self.session, it => it.show()).map(Show::mirror)
     }
 
     /// Figures for the HUD.
     pub fn stats(&self, now: RealTime) -> ClientStats {
-        self.session.stats(now)
+        either!(&self.session, it => it.stats(now))
     }
 
     fn end(&mut self, ending: Ending, now: RealTime) {

@@ -19,6 +19,9 @@ pub enum ProtocolError {
     /// The greeting came, and the server then went on in text.
     #[error("this server does not speak our frames; use the text protocol (--dialect gui) instead")]
     SpeaksText,
+    /// A text server that does not know text viewers.
+    #[error("this server does not let text viewers watch")]
+    NoTextViewers,
     /// Bytes that are no frame, or no message.
     #[error(transparent)]
     Frame(#[from] FrameError),

@@ -17,6 +17,9 @@ pub mod client;
 pub mod session;
 pub mod show;
 
+pub mod gui_text;
+pub mod gui_world;
+
 pub mod link;
 pub mod outbox;
 
@@ -41,7 +44,7 @@ pub mod timeline;
 pub mod error;
 pub mod stats;
 
-pub use client::{Client, ClientConfig, ClientEvent};
+pub use client::{Client, ClientConfig, ClientEvent, Language};
 pub use control::{ControlError, ControlRequest};
 pub use error::ProtocolError;
 pub use feed::{FeedEntry, FeedKind, Who};

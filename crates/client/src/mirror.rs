@@ -30,6 +30,20 @@ impl Mirror {
         }
     }
 
+    /// A world of which a server of another kind tells, with bare ground: see [`World::lenient`].
+    pub fn lenient(size: MapSize, at: GameTime) -> Self {
+        Self {
+            world: World::lenient(size),
+            ground: vec![Counts::ZERO; size.area()],
+            at,
+        }
+    }
+
+    /// There is one more team.
+    pub fn add_team(&mut self) {
+        self.world.add_team();
+    }
+
     /// Agents, eggs and elevations.
     pub fn world(&self) -> &World<()> {
         &self.world
@@ -97,7 +111,7 @@ impl Mirror {
     /// Applies one change of the moment that was told last. Only for a world that is complete.
     ///
     /// # Errors
-    /// If anything in it cannot be. The connection ends then, so a half changed world does no harm.
+    /// If anything in it cannot be. Nothing has changed then.
     pub fn apply(&mut self, change: &Change) -> Result<(), WorldError> {
         if let Some((place, counts)) = self.world.apply(self.at, change)? {
             self.ground[place] = counts;

@@ -96,12 +96,16 @@ pub struct SceneAction {
     pub remaining_units: f32,
 }
 
+/// The team of an egg whose server does not tell whose it is: text servers do not of those laid at the start. It
+/// is no place in [`Scene::teams`].
+pub const TEAM_UNKNOWN: TeamId = TeamId(u16::MAX);
+
 /// One egg.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SceneEgg {
     /// Its number.
     pub id: EggId,
-    /// Whose place it is.
+    /// Whose place it is; [`TEAM_UNKNOWN`] where that was not told.
     pub team: TeamId,
     /// Where it lies.
     pub tile: Tile,

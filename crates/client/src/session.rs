@@ -4,8 +4,6 @@
 //! ([`crate::client`] does that); nothing here is retried. Text sessions with other servers are in
 //! [`crate::gui_text`].
 
-use std::sync::Arc;
-
 use trantor_protocol::wire::{
     Change, ClientHello, ClockAnchor, FrameCutter, ServerHello, ServerStats, SnapshotPart, ToClient,
     ToServer, WIRE_VERSION, WIRE_WORD, read_frame, write_frame,
@@ -45,7 +43,7 @@ const GAME_TIME_NU_MAX: i128 = 1 << 96;
 /// A connection to a server of ours.
 #[derive(Debug)]
 pub struct WireSession {
-    config: Arc<ClientConfig>,
+    config: ClientConfig,
     phase: Phase,
     cutter: FrameCutter,
     clock: ClockSync,
@@ -86,7 +84,7 @@ struct Joined {
 
 impl WireSession {
     /// A connection that was opened at `now`. Nothing is sent before the greeting.
-    pub fn new(config: Arc<ClientConfig>, now: RealTime) -> Self {
+    pub fn new(config: ClientConfig, now: RealTime) -> Self {
         Self {
             config,
             phase: Phase::Greeting(Greeting::default()),
@@ -142,7 +140,7 @@ impl WireSession {
     ///
     /// # Errors
     /// If the server took too long.
-    pub fn handle_timeout(&mut self, now: RealTime) -> Result<(), Ending> {
+    pub fn handle_timeout(&mut self, now: RealTime, _: &mut Events) -> Result<(), Ending> {
         if self.silence_ends_at() <= now {
             let secs = now.since(self.heard).as_nanos() / trantor_time::units::NANOS;
             return Err(ProtocolError::Silent { secs }.into());

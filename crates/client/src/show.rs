@@ -47,6 +47,11 @@ impl Show {
     }
 
     /// Which moment is shown.
+    pub fn clock(&self) -> &DisplayClock {
+        &self.timeline.clock
+    }
+
+    /// Which moment is shown.
     pub fn clock_mut(&mut self) -> &mut DisplayClock {
         &mut self.timeline.clock
     }
@@ -67,6 +72,24 @@ impl Show {
         self.mirror.apply(&change)?;
         self.timeline.push(at, change);
         Ok(())
+    }
+
+    /// Takes the start of an action that began at `at`, before what was told last: servers of another kind tell
+    /// of actions when they are over. The agent must have been there then. It is shown, and not mirrored.
+    pub fn apply_late_start(&mut self, at: GameTime, change: Change) {
+        self.timeline.push(at, change);
+    }
+
+    /// There is one more team.
+    pub fn add_team(&mut self, name: Arc<str>) {
+        self.mirror.add_team();
+        self.timeline.add_team();
+        self.teams.push(name);
+    }
+
+    /// The names of the teams in the order of their ids.
+    pub fn teams(&self) -> &[Arc<str>] {
+        &self.teams
     }
 
     /// What was shown and not yet read.

@@ -54,6 +54,11 @@ impl Stage {
         &self.world
     }
 
+    /// There is one more team.
+    pub fn add_team(&mut self) {
+        self.world.add_team();
+    }
+
     /// Applies a change that the mirror accepted, of game time `at`, and answers what lies on which tile now.
     pub fn apply(&mut self, at: GameTime, change: Change, moment: &Moment) -> Option<(usize, Counts)> {
         // A change that is on time is looked at when it happens: a step that ends and one that begins there

@@ -31,6 +31,10 @@ pub struct ClientStats {
     pub late: u64,
     /// Changes shown early because too many waited.
     pub hurried: u64,
+    /// What a text server said that contradicts the world, and was left out.
+    pub ignored: u64,
+    /// Lines of a text server that are none of the protocol we know.
+    pub ignored_lines: u64,
     /// Instants that were out of range.
     pub saturated: u64,
     /// Messages sent that the server has not acknowledged.

@@ -87,9 +87,14 @@ impl Timeline {
         self.ground.version
     }
 
+    /// There is one more team.
+    pub fn add_team(&mut self) {
+        self.stage.add_team();
+    }
+
     /// Takes a change of game time `at` that the mirror accepted.
     ///
-    /// Changes of one agent come in the order of their moments; others may be a little out of order.
+    /// The start of an action may be told after later changes, if nothing that it depends on is later.
     pub fn push(&mut self, at: GameTime, change: Change) {
         self.late = self.late.saturating_add(u64::from(at < self.seen));
         if self.pending.len() == PENDING_MAX {

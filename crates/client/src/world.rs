@@ -11,6 +11,7 @@ use trantor_protocol::wire::{AgentState, Change, EggState, RitualState, Snapshot
 use trantor_time::GameTime;
 
 use crate::error::WorldError;
+use crate::scene::TEAM_UNKNOWN;
 
 /// Agents held: ten times as many as in the largest worlds we are built for.
 pub const AGENTS_MAX: usize = 100_000;
@@ -26,6 +27,8 @@ pub const RITUALS_MAX: usize = AGENTS_MAX;
 pub struct World<X> {
     size: MapSize,
     teams: usize,
+    /// Whether the server may leave out which egg hatched and whose an egg is.
+    is_lenient: bool,
     agents: BTreeMap<AgentId, Agent<X>>,
     eggs: BTreeMap<EggId, EggState>,
     rituals: Vec<Ritual>,
@@ -74,12 +77,27 @@ impl<X: Default> World<X> {
         Self {
             size,
             teams,
+            is_lenient: false,
             agents: BTreeMap::new(),
             eggs: BTreeMap::new(),
             rituals: Vec::new(),
             rituals_begun: 0,
             winner: None,
         }
+    }
+
+    /// Nobody there yet, in a world of which a server of another kind tells: eggs of [`TEAM_UNKNOWN`] may lie
+    /// there, and agents may hatch from eggs that were never told.
+    pub fn lenient(size: MapSize) -> Self {
+        Self {
+            is_lenient: true,
+            ..Self::new(size, 0)
+        }
+    }
+
+    /// There is one more team.
+    pub fn add_team(&mut self) {
+        self.teams += 1;
     }
 
     /// The same world with nothing kept beside agents yet.
@@ -94,6 +112,7 @@ impl<X: Default> World<X> {
         World {
             size: self.size,
             teams: self.teams,
+            is_lenient: self.is_lenient,
             agents: self
                 .agents
                 .iter()
@@ -180,7 +199,7 @@ impl<X: Default> World<X> {
     /// Applies one change, and answers the tile whose ground it tells, by its place, with what now lies there.
     ///
     /// # Errors
-    /// If anything in it cannot be. The world may then be half changed and is of no further use.
+    /// If anything in it cannot be. Nothing has changed then.
     pub fn apply(&mut self, at: GameTime, change: &Change) -> Result<Option<(usize, Counts)>, WorldError> {
         match *change {
             Change::Joined {
@@ -188,12 +207,16 @@ impl<X: Default> World<X> {
                 egg,
                 food_ends,
             } => {
-                self.take_egg(egg)?;
-                self.add_agent(AgentState {
+                let agent = self.checked_agent(AgentState {
                     view: agent,
                     action: None,
                     food_ends,
                 })?;
+                match self.take_egg(egg) {
+                    Err(WorldError::UnknownEgg(_)) if self.is_lenient => {}
+                    taken => taken?,
+                }
+                self.agents.insert(agent.view.id, agent);
             }
             Change::Died { agent } | Change::Left { agent } => self.remove_agent(agent)?,
             Change::ActionStarted {
@@ -286,26 +309,30 @@ impl<X: Default> World<X> {
     }
 
     fn add_agent(&mut self, agent: AgentState) -> Result<(), WorldError> {
+        let agent = self.checked_agent(agent)?;
+        self.agents.insert(agent.view.id, agent);
+        Ok(())
+    }
+
+    /// A new agent as it may be added.
+    fn checked_agent(&self, agent: AgentState) -> Result<Agent<X>, WorldError> {
         self.check_tile(agent.view.tile)?;
         self.check_team(agent.view.team)?;
         let action = agent
             .action
             .map(|(kind, start, end)| checked_action(kind, start, end))
             .transpose()?;
-        let id = agent.view.id;
-        if self.agents.contains_key(&id) {
-            return Err(WorldError::AgentTwice(id));
+        if self.agents.contains_key(&agent.view.id) {
+            return Err(WorldError::AgentTwice(agent.view.id));
         }
         check_room(self.agents.len(), AGENTS_MAX, "agents")?;
-        let agent = Agent {
+        Ok(Agent {
             view: agent.view,
             action,
             food_ends: agent.food_ends,
             held_by: None,
             extra: X::default(),
-        };
-        self.agents.insert(id, agent);
-        Ok(())
+        })
     }
 
     fn remove_agent(&mut self, id: AgentId) -> Result<(), WorldError> {
@@ -321,7 +348,9 @@ impl<X: Default> World<X> {
 
     fn add_egg(&mut self, egg: EggState) -> Result<(), WorldError> {
         self.check_tile(egg.tile)?;
-        self.check_team(egg.team)?;
+        if egg.team != TEAM_UNKNOWN || !self.is_lenient {
+            self.check_team(egg.team)?;
+        }
         if self.eggs.contains_key(&egg.egg) {
             return Err(WorldError::EggTwice(egg.egg));
         }
@@ -344,11 +373,19 @@ impl<X: Default> World<X> {
         }
         check_room(self.rituals.len(), RITUALS_MAX, "elevations")?;
         let serial = self.rituals_begun;
-        for &participant in &ritual.participants {
+        let held = ritual.participants.iter().try_for_each(|&participant| {
             let agent = self.known(participant)?;
-            if agent.held_by.replace(serial).is_some() {
-                return Err(WorldError::HeldTwice(participant));
+            match agent.held_by {
+                Some(_) => Err(WorldError::HeldTwice(participant)),
+                None => {
+                    agent.held_by = Some(serial);
+                    Ok(())
+                }
             }
+        });
+        if held.is_err() {
+            self.release(&ritual.participants, serial);
+            return held;
         }
         self.rituals_begun += 1;
         self.rituals.push(Ritual {
@@ -373,12 +410,17 @@ impl<X: Default> World<X> {
             is_it && ritual.state.tile == tile && ritual.state.level == level
         });
         let ritual = self.rituals.remove(place.ok_or(WorldError::UnknownRitual(tile))?);
-        for participant in &ritual.state.participants {
+        self.release(&ritual.state.participants, ritual.serial);
+        Ok(())
+    }
+
+    /// Those of `participants` that this elevation holds are free.
+    fn release(&mut self, participants: &[AgentId], serial: u64) {
+        for participant in participants {
             if let Some(agent) = self.agents.get_mut(participant) {
-                agent.held_by = None;
+                agent.held_by.take_if(|held_by| *held_by == serial);
             }
         }
-        Ok(())
     }
 }
 

@@ -4,7 +4,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that is wrong should stop")]
 
 use proptest::prelude::*;
-use trantor_client::{Client, ClientConfig, ClientEvent, ControlRequest, LinkState, ProtocolError, Scene};
+use trantor_client::{
+    Client, ClientConfig, ClientEvent, ControlRequest, Language, LinkState, ProtocolError, Scene,
+};
 use trantor_model::{
     AgentId, AgentView, CommandKind, Counts, Direction, EggId, Level, MapSize, Resource, TeamId, Tile,
 };
@@ -16,6 +18,7 @@ use trantor_time::{Frequency, GameTime, RealTime};
 
 fn client() -> Client {
     let config = ClientConfig {
+        language: Language::Frames,
         program: "test".to_owned(),
         shares_clock: false,
     };

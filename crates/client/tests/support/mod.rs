@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use trantor_client::{Client, ClientConfig, ClientEvent, Scene};
+use trantor_client::{Client, ClientConfig, ClientEvent, Language, Scene};
 use trantor_model::{AgentId, AgentView, CommandKind, Counts, Direction, Level, MapSize, TeamId, Tile};
 use trantor_protocol::wire::{
     AgentState, Change, ClockAnchor, FrameCutter, ServerHello, SnapshotPart, StepKind, ToClient, ToServer,
@@ -416,6 +416,7 @@ impl Universe {
     /// A link with these delays each way: the least, and how much more at most.
     pub fn new(server: Server, least: i64, more: i64) -> Self {
         let config = ClientConfig {
+            language: Language::Frames,
             program: "test".to_owned(),
             shares_clock: false,
         };

@@ -1,0 +1,464 @@
+//! A session with any Zappy server, as one of its text viewers.
+//!
+//! The server is asked for what it does not tell by itself, and told nothing that a text viewer may not say.
+//! Its clock is unknown; game time counts from when we joined, at the speed it tells. What lines mean for the
+//! world is [`crate::gui_world`]'s.
+
+use trantor_protocol::text::client::{parse_gui_event, write_gui_request};
+use trantor_protocol::text::{Cut, GRAPHIC_WORD, GuiEvent, GuiRequest, LineCutter};
+use trantor_protocol::wire::{ClockAnchor, ToServer};
+use trantor_time::{Frequency, GameClock, GameSpan, GameTime, RealSpan, RealTime};
+
+use crate::acks::Acks;
+use crate::client::{ClientEvent, Ending, Events};
+use crate::clock_sync::{ClockEstimate, ServerTime};
+use crate::control::{Control, ControlError, ControlRequest};
+use crate::display_clock::{Anchor, DisplayClock};
+use crate::error::ProtocolError;
+use crate::gui_world::{GuiWorld, Present};
+use crate::link::{Greeting, readable};
+use crate::outbox::Outbox;
+use crate::scene::{LinkState, Scene};
+use crate::session::{HANDSHAKE_MAX, SILENT_MAX};
+use crate::show::Show;
+use crate::stats::ClientStats;
+
+/// How long actions are shown to take at most. At one unit a second a step takes seven seconds, and nobody
+/// wants to see the game seven seconds late.
+const ACTION_MAX: RealSpan = RealSpan::from_secs(1);
+
+/// How much later than at once a line may come without being shown late.
+const JITTER: RealSpan = RealSpan::from_millis(30);
+
+/// How often the server is asked for something, to know that it is there. It is silent while nothing happens.
+const KEEP_ALIVE: RealSpan = RealSpan::from_secs(5);
+
+/// Quiet after which the first telling is held to be over, once all tiles were told.
+const TOLD_AFTER: RealSpan = RealSpan::from_millis(100);
+
+/// How long the size of the map may take before it is asked for.
+const ASK_AFTER: RealSpan = RealSpan::from_secs(2);
+
+/// How long the first telling may take. Then the world is shown, and what is missing is asked for.
+const TELLING_MAX: RealSpan = RealSpan::from_secs(5);
+
+/// Most servers do not tell when resources grow: they are asked for the map this often, and for each tile of
+/// it half a millisecond longer, so that a large map is not asked for all the time.
+const MAP_POLL: RealSpan = RealSpan::from_secs(2);
+const MAP_POLL_PER_TILE: RealSpan = RealSpan::from_micros(500);
+
+/// A connection to any Zappy server.
+#[derive(Debug)]
+pub struct GuiSession {
+    phase: Phase,
+    cutter: LineCutter,
+    control: Control,
+    /// Numbers of requests for a speed; each is answered by one line.
+    acks: Acks,
+    answers: u64,
+    outbox: Outbox,
+    opened: RealTime,
+    heard: RealTime,
+    /// Game time since we joined, by our own clock.
+    game: GameClock,
+    keep_alive_at: RealTime,
+    /// When the request that waits for its answer was sent.
+    asked: Option<RealTime>,
+    rtt: RealSpan,
+    stats: ClientStats,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Greeting(Greeting),
+    /// We asked to watch; the size of the map is awaited.
+    Asked,
+    /// The world is being told since this instant.
+    Telling(Box<GuiWorld>, RealTime),
+    /// The world is shown; the map is asked for at this instant.
+    Live(Box<GuiWorld>, RealTime),
+}
+
+impl GuiSession {
+    /// A connection that was opened at `now`.
+    pub fn new(now: RealTime) -> Self {
+        let frequency = Frequency::new(100).expect("100 is a frequency");
+        Self {
+            phase: Phase::Greeting(Greeting::default()),
+            cutter: LineCutter::new(),
+            control: Control::new(true),
+            acks: Acks::new(),
+            answers: 0,
+            outbox: Outbox::default(),
+            opened: now,
+            heard: now,
+            game: GameClock::new(now, GameTime::ZERO, frequency),
+            keep_alive_at: RealTime::MAX,
+            asked: None,
+            rtt: RealSpan::ZERO,
+            stats: ClientStats::default(),
+        }
+    }
+
+    /// Takes bytes from the server.
+    ///
+    /// # Errors
+    /// How and why the connection ends, if it does.
+    pub fn handle(&mut self, mut bytes: &[u8], now: RealTime, events: &mut Events) -> Result<(), Ending> {
+        self.heard = self.heard.max(now);
+        self.stats.bytes_in = self.stats.bytes_in.saturating_add(bytes.len() as u64);
+        if let Phase::Greeting(greeting) = &mut self.phase {
+            if !greeting.take(&mut bytes)? {
+                return Ok(());
+            }
+            self.outbox.write(|out| {
+                out.extend_from_slice(GRAPHIC_WORD.as_bytes());
+                out.push(b'\n');
+            });
+            self.phase = Phase::Asked;
+            self.keep_alive_at = now.saturating_add(ASK_AFTER);
+        }
+        let mut cutter = std::mem::take(&mut self.cutter);
+        let mut result = Ok(());
+        while result.is_ok()
+            && let Some(cut) = cutter.next(&mut bytes)
+        {
+            self.stats.messages_in = self.stats.messages_in.saturating_add(1);
+            result = match cut {
+                Cut::Line(line) => self.line(line, now, events),
+                Cut::TooLong => Ok(()),
+            };
+        }
+        self.cutter = cutter;
+        let present = self.present(now);
+        if let Some(world) = self.world_mut() {
+            world.settle(&present);
+        }
+        result
+    }
+
+    /// Does what is due at `now`.
+    ///
+    /// # Errors
+    /// If the server took too long.
+    pub fn handle_timeout(&mut self, now: RealTime, events: &mut Events) -> Result<(), Ending> {
+        if self.silence_ends_at() <= now {
+            let secs = now.since(self.heard).as_nanos() / trantor_time::units::NANOS;
+            return Err(ProtocolError::Silent { secs }.into());
+        }
+        if self.outbox.is_full() {
+            return Err(ProtocolError::NotReading.into());
+        }
+        if self.keep_alive_at <= now {
+            self.keep_alive_at = now.saturating_add(KEEP_ALIVE);
+            self.asked.get_or_insert(now);
+            self.ask(GuiRequest::MapSize);
+            // A server that tells nothing by itself is asked for everything.
+            if matches!(self.phase, Phase::Asked) {
+                self.ask(GuiRequest::Frequency);
+                self.ask(GuiRequest::Teams);
+            }
+        }
+        if self.telling_ends_at() <= now {
+            self.open(now, events);
+        }
+        if let Phase::Live(world, poll_at) = &mut self.phase
+            && *poll_at <= now
+        {
+            let tiles = world.mirror().ground().len() as i64;
+            *poll_at = now.saturating_add(MAP_POLL + MAP_POLL_PER_TILE * tiles);
+            self.ask(GuiRequest::Map);
+        }
+        Ok(())
+    }
+
+    /// When [`Self::handle_timeout`] has something to do.
+    pub fn next_timeout(&self) -> RealTime {
+        let poll_at = match &self.phase {
+            Phase::Live(_, poll_at) => *poll_at,
+            _ => RealTime::MAX,
+        };
+        self.silence_ends_at()
+            .min(self.keep_alive_at)
+            .min(self.telling_ends_at())
+            .min(poll_at)
+    }
+
+    /// What is to be sent.
+    pub fn outbox(&mut self) -> &mut Outbox {
+        &mut self.outbox
+    }
+
+    /// Asks the server for another speed.
+    ///
+    /// # Errors
+    /// If it makes no sense to ask, or the text protocol has no word for it.
+    pub fn request(&mut self, request: ControlRequest) -> Result<(), ControlError> {
+        match (&self.phase, request) {
+            (Phase::Telling(..) | Phase::Live(..), ControlRequest::SetFrequency(_)) => {}
+            (Phase::Telling(..) | Phase::Live(..), _) => return Err(ControlError::NotInText),
+            _ => return Err(ControlError::NotConnected),
+        }
+        let message = self.control.request(request, &mut self.acks)?;
+        self.say(message);
+        Ok(())
+    }
+
+    /// What is shown, with its feed.
+    pub fn show_mut(&mut self) -> Option<&mut Show> {
+        self.world_mut()?.show_mut()
+    }
+
+    /// What is shown.
+    pub fn show(&self) -> Option<&Show> {
+        self.world()?.show()
+    }
+
+    /// Writes the scene of `now`.
+    pub fn scene(&mut self, now: RealTime, scene: &mut Scene) {
+        scene.link = self.link(now);
+        let speed = self.control.shown();
+        let server_now = ServerTime::from_nanos(now.as_nanos());
+        if let Some(show) = self.show_mut() {
+            show.scene(server_now, scene);
+        }
+        scene.clock.frequency = speed.frequency.map_or(0, Frequency::get);
+        scene.clock.paused = speed.paused;
+        scene.clock.unconfirmed = self.control.is_unconfirmed();
+    }
+
+    /// How the connection stands.
+    pub fn link(&self, now: RealTime) -> LinkState {
+        let silent = now.since(self.heard);
+        match &self.phase {
+            Phase::Greeting(_) => LinkState::Connecting,
+            Phase::Asked => LinkState::Greeting,
+            Phase::Telling(world, _) => {
+                let of = world.mirror().ground().len();
+                LinkState::Loading {
+                    tiles: (of - world.tiles_missing()) as u32,
+                    of: of as u32,
+                }
+            }
+            Phase::Live(..) if silent > KEEP_ALIVE + KEEP_ALIVE => LinkState::Silent {
+                for_ms: silent.as_nanos().unsigned_abs() / 1_000_000,
+            },
+            Phase::Live(..) => LinkState::Live,
+        }
+    }
+
+    /// Figures for the HUD. The server's clock is not known, only how long an answer takes.
+    pub fn stats(&self, now: RealTime) -> ClientStats {
+        let mut stats = self.stats.clone();
+        stats.network_age_ns = now.since(self.heard).as_nanos();
+        stats.unacknowledged = self.acks.in_flight();
+        stats.clock = ClockEstimate {
+            rtt_best_ns: self.rtt.as_nanos(),
+            rtt_last_ns: self.rtt.as_nanos(),
+            ..ClockEstimate::default()
+        };
+        if let Some(world) = self.world() {
+            stats.ignored = world.ignored();
+        }
+        if let Some(show) = self.show() {
+            show.count(&mut stats);
+        }
+        stats
+    }
+
+    fn line(&mut self, line: &[u8], now: RealTime, events: &mut Events) -> Result<(), Ending> {
+        if matches!(self.phase, Phase::Asked) && line.trim_ascii() == b"ko" {
+            return Err(ProtocolError::NoTextViewers.into());
+        }
+        let Some(event) = parse_gui_event(line) else {
+            // The lines that other servers add to the protocol are no errors.
+            self.stats.ignored_lines = self.stats.ignored_lines.saturating_add(1);
+            return Ok(());
+        };
+        match event {
+            GuiEvent::MapSize(size) => {
+                if let Some(asked) = self.asked.take() {
+                    self.rtt = now.since(asked);
+                }
+                if matches!(self.phase, Phase::Asked) {
+                    let world = GuiWorld::new(size, self.game.now(now));
+                    self.phase = Phase::Telling(Box::new(world), now);
+                    self.keep_alive_at = now.saturating_add(KEEP_ALIVE);
+                }
+            }
+            GuiEvent::Frequency(frequency) => self.frequency(frequency, now),
+            GuiEvent::BadParameter => {
+                if self.acks.in_flight() > 0 {
+                    self.answered();
+                    events.push(ClientEvent::Refused {
+                        reason: "the server refused that speed".to_owned(),
+                    });
+                }
+            }
+            GuiEvent::Message(text) => events.push(ClientEvent::Message {
+                text: readable(&String::from_utf8_lossy(text)),
+            }),
+            event => {
+                // News: what there is was told.
+                if is_news(&event)
+                    && matches!(&self.phase, Phase::Telling(world, _) if world.tiles_missing() == 0)
+                {
+                    self.open(now, events);
+                }
+                self.stats.changes_in = self.stats.changes_in.saturating_add(1);
+                let present = self.present(now);
+                if let Some(world) = self.world_mut() {
+                    world.take(event, &present);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The server told its speed, perhaps as an answer.
+    fn frequency(&mut self, frequency: Frequency, now: RealTime) {
+        self.game.set_frequency(now, frequency);
+        let anchor = self.anchor(now);
+        let told = self.control.told(&ClockAnchor {
+            real_us: 0,
+            game: anchor.game,
+            frequency,
+            paused: false,
+        });
+        if told.is_err() {
+            // It never answered what it was asked, and says much: then nothing is predicted any more.
+            self.answers = self.acks.in_flight();
+            self.control.ack(u64::MAX);
+        }
+        if self.acks.in_flight() > 0 {
+            self.answered();
+        }
+        let delay_ns = delay_ns(frequency);
+        if let Some(show) = self.show_mut() {
+            show.clock_mut().anchor(anchor);
+            show.clock_mut().aim(delay_ns);
+        }
+    }
+
+    /// The oldest request for a speed was answered.
+    fn answered(&mut self) {
+        self.answers += 1;
+        if self.acks.ack(self.answers).is_ok() {
+            self.control.ack(self.answers);
+        }
+        let wanted = self.control.poll_wanted(&mut self.acks);
+        self.say(wanted);
+    }
+
+    /// What there is was told: it is shown from now on.
+    fn open(&mut self, now: RealTime, events: &mut Events) {
+        let Phase::Telling(world, _) = std::mem::replace(&mut self.phase, Phase::Asked) else {
+            return;
+        };
+        let mut world = world;
+        let mut clock = DisplayClock::new(delay_ns(self.game.frequency()));
+        clock.anchor(self.anchor(now));
+        world.open(clock);
+        events.push(ClientEvent::Welcome {
+            program: String::new(),
+            teams: world.teams().iter().map(|name| name.to_string()).collect(),
+            size: world.mirror().world().size(),
+            may_control: true,
+        });
+        events.push(ClientEvent::Live);
+        // What is missing is asked for at once.
+        let poll_at = if world.tiles_missing() > 0 {
+            now
+        } else {
+            now.saturating_add(MAP_POLL)
+        };
+        self.phase = Phase::Live(world, poll_at);
+    }
+
+    fn anchor(&self, now: RealTime) -> Anchor {
+        Anchor {
+            at: ServerTime::from_nanos(now.as_nanos()),
+            game: self.game.now(now),
+            frequency: self.game.frequency(),
+            paused: false,
+        }
+    }
+
+    fn present(&self, now: RealTime) -> Present {
+        Present {
+            at: self.game.now(now),
+            action: action_span(self.game.frequency()),
+        }
+    }
+
+    fn telling_ends_at(&self) -> RealTime {
+        match &self.phase {
+            Phase::Telling(world, _) if world.tiles_missing() == 0 => self.heard.saturating_add(TOLD_AFTER),
+            Phase::Telling(_, since) => since
+                .max(&self.heard.saturating_add(TOLD_AFTER))
+                .saturating_add(TELLING_MAX),
+            _ => RealTime::MAX,
+        }
+    }
+
+    fn silence_ends_at(&self) -> RealTime {
+        match self.phase {
+            Phase::Greeting(_) | Phase::Asked => self.opened.saturating_add(HANDSHAKE_MAX),
+            _ => self.heard.saturating_add(SILENT_MAX),
+        }
+    }
+
+    fn say(&mut self, message: Option<ToServer>) {
+        if let Some(ToServer::SetFrequency { frequency }) = message
+            && let Ok(frequency) = Frequency::new(u64::from(frequency))
+        {
+            self.ask(GuiRequest::SetFrequency(frequency));
+        }
+    }
+
+    fn ask(&mut self, request: GuiRequest) {
+        self.outbox.write(|out| write_gui_request(out, request));
+    }
+
+    fn world(&self) -> Option<&GuiWorld> {
+        match &self.phase {
+            Phase::Telling(world, _) | Phase::Live(world, _) => Some(world),
+            _ => None,
+        }
+    }
+
+    fn world_mut(&mut self) -> Option<&mut GuiWorld> {
+        match &mut self.phase {
+            Phase::Telling(world, _) | Phase::Live(world, _) => Some(world),
+            _ => None,
+        }
+    }
+}
+
+/// Whether an event is none of those with which a server first tells what there is.
+fn is_news(event: &GuiEvent<'_>) -> bool {
+    !matches!(
+        event,
+        GuiEvent::Tile { .. }
+            | GuiEvent::Team(_)
+            | GuiEvent::Joined { .. }
+            | GuiEvent::Inventory { .. }
+            | GuiEvent::Level { .. }
+            | GuiEvent::EggLaid { .. }
+            | GuiEvent::RitualStarted { .. }
+    )
+}
+
+/// How long an action of seven units is shown to take.
+fn action_span(frequency: Frequency) -> GameSpan {
+    let longest = i128::from(ACTION_MAX.as_nanos()) * i128::from(frequency.get());
+    GameSpan::from_units(7).min(GameSpan::from_nanounits(longest))
+}
+
+/// How far the display is behind, in nanoseconds: such an action, and a little.
+fn delay_ns(frequency: Frequency) -> i64 {
+    let action_ns = action_span(frequency).as_nanounits() / i128::from(frequency.get());
+    i64::try_from(action_ns)
+        .unwrap_or(i64::MAX)
+        .saturating_add(JITTER.as_nanos())
+}

@@ -1,0 +1,498 @@
+//! What a text server tells its viewers, turned into changes of a world.
+//!
+//! Zappy's text viewers are told results: an agent *is* somewhere, has picked something up, has spoken. When
+//! it began is known all the same, since every command takes a known time. So each result is shown as the end
+//! of an action that began that much earlier, and the display is kept as far behind.
+//!
+//! Servers differ, and leave things out. What contradicts the world is left out too, and counted; it never
+//! ends the connection.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use trantor_model::{
+    AgentId, AgentView, CommandKind, Counts, Direction, EggId, Level, Resource, TeamId, Tile, Turn,
+};
+use trantor_protocol::text::GuiEvent;
+use trantor_protocol::wire::{Change, EggState, RitualState};
+use trantor_time::{GameSpan, GameTime};
+
+use crate::link::readable;
+use crate::mirror::Mirror;
+use crate::scene::TEAM_UNKNOWN;
+use crate::session::TEAMS_MAX;
+use crate::show::Show;
+
+/// Bytes of a broadcast that are kept, as from servers of ours.
+const SAID_BYTES_MAX: usize = 256;
+
+/// No egg has this number; an agent may hatch from it where the server does not tell the egg.
+const NO_EGG: EggId = EggId(u32::MAX);
+
+/// A world as a text server tells it.
+#[derive(Debug)]
+pub struct GuiWorld {
+    state: State,
+    teams: Vec<Arc<str>>,
+    /// When each agent last moved or was born: an action of it cannot have begun earlier.
+    since: BTreeMap<AgentId, GameTime>,
+    /// An agent that was told and not yet added, since the egg it hatched from may be told next.
+    born: Option<AgentView>,
+    /// An egg that hatched, as some servers tell before the agent.
+    hatched: Option<EggId>,
+    /// Which tiles were told, until all were.
+    tiles_told: Vec<bool>,
+    tiles_missing: usize,
+    /// Lines that contradict the world.
+    ignored: u64,
+}
+
+/// Where the changes go.
+#[derive(Debug)]
+enum State {
+    /// The server is still telling what there is; nothing of that is news.
+    Loading(Mirror),
+    /// The world is shown.
+    Shown(Box<Show>),
+}
+
+/// The present, for what is told now.
+#[derive(Clone, Copy, Debug)]
+pub struct Present {
+    /// The game time.
+    pub at: GameTime,
+    /// How long an action of seven units is shown to take: less at low speeds, where it would be long.
+    pub action: GameSpan,
+}
+
+impl GuiWorld {
+    /// A bare world.
+    pub fn new(size: trantor_model::MapSize, at: GameTime) -> Self {
+        Self {
+            state: State::Loading(Mirror::lenient(size, at)),
+            teams: Vec::new(),
+            since: BTreeMap::new(),
+            born: None,
+            hatched: None,
+            tiles_told: vec![false; size.area()],
+            tiles_missing: size.area(),
+            ignored: 0,
+        }
+    }
+
+    /// The newest world known.
+    pub fn mirror(&self) -> &Mirror {
+        match &self.state {
+            State::Loading(mirror) => mirror,
+            State::Shown(show) => show.mirror(),
+        }
+    }
+
+    /// What is shown, once it is.
+    pub fn show(&self) -> Option<&Show> {
+        match &self.state {
+            State::Loading(_) => None,
+            State::Shown(show) => Some(show),
+        }
+    }
+
+    /// What is shown, once it is.
+    pub fn show_mut(&mut self) -> Option<&mut Show> {
+        match &mut self.state {
+            State::Loading(_) => None,
+            State::Shown(show) => Some(show),
+        }
+    }
+
+    /// Tiles that were never told.
+    pub fn tiles_missing(&self) -> usize {
+        self.tiles_missing
+    }
+
+    /// Names of the teams.
+    pub fn teams(&self) -> &[Arc<str>] {
+        &self.teams
+    }
+
+    /// Lines that were left out, so far.
+    pub fn ignored(&self) -> u64 {
+        self.ignored
+    }
+
+    /// What there is was told: from here on it is shown, and changes are news.
+    pub fn open(&mut self, clock: crate::display_clock::DisplayClock) {
+        if let State::Loading(mirror) = &self.state {
+            let show = Show::new(mirror.clone(), self.teams.clone(), clock, 0);
+            self.state = State::Shown(Box::new(show));
+        }
+    }
+
+    /// Takes what one line said.
+    pub fn take(&mut self, event: GuiEvent<'_>, present: &Present) {
+        let at = present.at;
+        self.settle_birth(&event, present);
+        match event {
+            GuiEvent::Tile { tile, ground } => self.ground(tile, ground, at),
+            GuiEvent::Team(name) => {
+                self.team(name);
+            }
+            GuiEvent::Joined {
+                agent,
+                tile,
+                facing,
+                level,
+                team,
+            } => {
+                let team = self.team(team);
+                self.joined(agent, tile, facing, level, team, present);
+            }
+            GuiEvent::Position { agent, tile, facing } => self.position(agent, tile, facing, present),
+            GuiEvent::Level { agent, level } => self.level(agent, level, at),
+            GuiEvent::Inventory { agent, inventory, .. } => self.inventory(agent, inventory, at),
+            GuiEvent::Ejected { agent } => {
+                self.late_start(agent, CommandKind::Eject, present);
+                self.apply(at, Change::Ejected { agent });
+            }
+            GuiEvent::Said { agent, text } => {
+                self.late_start(agent, CommandKind::Broadcast, present);
+                let text = text[..text.len().min(SAID_BYTES_MAX)].to_vec();
+                self.apply(at, Change::Said { agent, text });
+            }
+            GuiEvent::RitualStarted {
+                tile,
+                level,
+                participants,
+            } => self.ritual_started(tile, level, &participants, at),
+            GuiEvent::RitualEnded { tile, success } => self.ritual_ended(tile, success, at),
+            GuiEvent::ForkStarted { agent } => self.started(agent, CommandKind::Fork, at),
+            GuiEvent::Put { agent, resource } => self.carried(agent, resource, false, present),
+            GuiEvent::Took { agent, resource } => self.carried(agent, resource, true, present),
+            GuiEvent::Died { agent } => {
+                self.since.remove(&agent);
+                self.apply(at, Change::Died { agent });
+            }
+            GuiEvent::EggLaid { egg, layer, tile } => {
+                let layer = layer.filter(|layer| self.view(*layer).is_some());
+                let team = layer
+                    .and_then(|layer| self.view(layer))
+                    .map_or(TEAM_UNKNOWN, |view| view.team);
+                let egg = EggState { egg, team, tile };
+                self.apply(at, Change::EggLaid { egg, layer });
+            }
+            // With an agent that was born or is being born; an egg that hatches for nobody is gone as well.
+            GuiEvent::EggHatched { egg } => {
+                if let Some(egg) = self.hatched.replace(egg) {
+                    self.apply(at, Change::EggDestroyed { egg });
+                }
+            }
+            GuiEvent::EggDestroyed { egg } => self.apply(at, Change::EggDestroyed { egg }),
+            GuiEvent::Won { team } => {
+                let team = self.team(team);
+                self.apply(at, Change::Won { team });
+            }
+            // These are the session's.
+            GuiEvent::MapSize(_)
+            | GuiEvent::Frequency(_)
+            | GuiEvent::Message(_)
+            | GuiEvent::UnknownRequest
+            | GuiEvent::BadParameter
+            | GuiEvent::EggMatured { .. } => {}
+        }
+    }
+
+    /// Nothing more follows for now: who was being born is.
+    pub fn settle(&mut self, present: &Present) {
+        if let Some(view) = self.born.take() {
+            self.add(view, self.hatched, present);
+            self.hatched = None;
+        }
+        if let Some(egg) = self.hatched.take() {
+            self.apply(present.at, Change::EggDestroyed { egg });
+        }
+    }
+
+    /// An agent's first lines belong to its birth; any other line means that it is complete.
+    fn settle_birth(&mut self, event: &GuiEvent<'_>, present: &Present) {
+        let Some(born) = &mut self.born else { return };
+        match event {
+            GuiEvent::Inventory { agent, inventory, .. } if *agent == born.id => born.inventory = *inventory,
+            GuiEvent::Level { agent, level } if *agent == born.id => born.level = *level,
+            GuiEvent::EggHatched { .. } => {}
+            _ => {
+                let view = *born;
+                self.born = None;
+                let egg = self.hatched.take();
+                self.add(view, egg, present);
+            }
+        }
+    }
+
+    fn joined(
+        &mut self,
+        id: AgentId,
+        tile: Tile,
+        facing: Direction,
+        level: Level,
+        team: TeamId,
+        present: &Present,
+    ) {
+        // A server that tells an agent again tells how it is now.
+        if self.view(id).is_some() {
+            self.position(id, tile, facing, present);
+            self.level(id, level, present.at);
+            return;
+        }
+        self.born = Some(AgentView {
+            id,
+            team,
+            tile,
+            facing,
+            level,
+            inventory: Counts::ZERO,
+        });
+    }
+
+    fn add(&mut self, agent: AgentView, egg: Option<EggId>, present: &Present) {
+        self.since.insert(agent.id, present.at);
+        self.apply(
+            present.at,
+            Change::Joined {
+                agent,
+                egg: egg.unwrap_or(NO_EGG),
+                food_ends: None,
+            },
+        );
+    }
+
+    fn position(&mut self, agent: AgentId, tile: Tile, facing: Direction, present: &Present) {
+        let Some(&view) = self.view(agent) else {
+            self.ignored += 1;
+            return;
+        };
+        if (view.tile, view.facing) == (tile, facing) {
+            return;
+        }
+        let size = self.mirror().world().size();
+        let kind = if facing == view.facing && tile == size.step(view.tile, facing) {
+            Some(CommandKind::Forward)
+        } else if tile != view.tile {
+            None
+        } else if facing == view.facing.turned(Turn::Right) {
+            Some(CommandKind::Right)
+        } else if facing == view.facing.turned(Turn::Left) {
+            Some(CommandKind::Left)
+        } else {
+            None
+        };
+        if let Some(kind) = kind {
+            self.late_start(agent, kind, present);
+        }
+        self.since.insert(agent, present.at);
+        self.apply(
+            present.at,
+            Change::Moved {
+                agent,
+                tile,
+                facing,
+                forced: kind.is_none(),
+            },
+        );
+    }
+
+    fn ground(&mut self, tile: Tile, ground: Counts, at: GameTime) {
+        let size = self.mirror().world().size();
+        if !size.contains(tile) {
+            self.ignored += 1;
+            return;
+        }
+        let place = size.index_of(tile);
+        if let Some(told) = self.tiles_told.get_mut(place)
+            && !std::mem::replace(told, true)
+        {
+            self.tiles_missing -= 1;
+            if self.tiles_missing == 0 {
+                self.tiles_told = Vec::new();
+            }
+        }
+        if self.mirror().ground()[place] != ground {
+            self.apply(at, Change::Ground { tile, ground });
+        }
+    }
+
+    fn level(&mut self, agent: AgentId, level: Level, at: GameTime) {
+        if !self.is_being_born(agent) && self.view(agent).is_none_or(|view| view.level != level) {
+            self.apply(at, Change::LevelChanged { agent, level });
+        }
+    }
+
+    fn is_being_born(&self, agent: AgentId) -> bool {
+        self.born.is_some_and(|born| born.id == agent)
+    }
+
+    fn inventory(&mut self, agent: AgentId, inventory: Counts, at: GameTime) {
+        if !self.is_being_born(agent) && self.view(agent).is_none_or(|view| view.inventory != inventory) {
+            self.apply(
+                at,
+                Change::Inventory {
+                    agent,
+                    inventory,
+                    food_ends: None,
+                },
+            );
+        }
+    }
+
+    /// The counts are told again right after; here they are what they must have become.
+    fn carried(&mut self, agent: AgentId, resource: Resource, taken: bool, present: &Present) {
+        let Some(&view) = self.view(agent) else {
+            self.ignored += 1;
+            return;
+        };
+        let kind = if taken {
+            CommandKind::Take
+        } else {
+            CommandKind::Set
+        };
+        self.late_start(agent, kind, present);
+        let mirror = self.mirror();
+        let mut ground = mirror.ground()[mirror.world().size().index_of(view.tile)];
+        let mut inventory = view.inventory;
+        let (from, to) = match taken {
+            true => (&mut ground, &mut inventory),
+            false => (&mut inventory, &mut ground),
+        };
+        from[resource] = from[resource].saturating_sub(1);
+        to[resource] = to[resource].saturating_add(1);
+        self.apply(
+            present.at,
+            Change::Carried {
+                agent,
+                resource,
+                taken,
+                inventory,
+                ground,
+            },
+        );
+    }
+
+    fn ritual_started(&mut self, tile: Tile, level: Level, participants: &[AgentId], at: GameTime) {
+        let mut free: Vec<AgentId> = Vec::new();
+        for &participant in participants {
+            let agent = self.mirror().world().agent(participant);
+            if agent.is_some_and(|agent| agent.held_by.is_none()) && !free.contains(&participant) {
+                free.push(participant);
+            }
+        }
+        if let Some(&first) = free.first() {
+            self.started(first, CommandKind::Incantation, at);
+        }
+        let end = at + units(CommandKind::Incantation);
+        self.apply(
+            at,
+            Change::RitualStarted(RitualState {
+                tile,
+                level,
+                participants: free,
+                start: at,
+                end,
+            }),
+        );
+    }
+
+    /// The line says neither who took part nor from which level: the oldest elevation there is meant.
+    fn ritual_ended(&mut self, tile: Tile, success: bool, at: GameTime) {
+        let mut rituals = self.mirror().world().rituals().iter();
+        let Some(ritual) = rituals.find(|ritual| ritual.state.tile == tile) else {
+            self.ignored += 1;
+            return;
+        };
+        let (level, participants) = (ritual.state.level, ritual.state.participants.clone());
+        self.apply(
+            at,
+            Change::RitualEnded {
+                tile,
+                level,
+                success,
+                participants,
+            },
+        );
+    }
+
+    /// An agent begins something now.
+    fn started(&mut self, agent: AgentId, kind: CommandKind, at: GameTime) {
+        let (start, end) = (at, at + units(kind));
+        self.apply(
+            at,
+            Change::ActionStarted {
+                agent,
+                kind,
+                start,
+                end,
+            },
+        );
+    }
+
+    /// An agent ends something now, which it must have begun before.
+    fn late_start(&mut self, agent: AgentId, kind: CommandKind, present: &Present) {
+        let State::Shown(show) = &mut self.state else {
+            return;
+        };
+        if show.mirror().world().agent(agent).is_none() {
+            return;
+        }
+        let end = present.at;
+        let earliest = self.since.get(&agent).copied().unwrap_or(end);
+        let start = (end - present.action).max(earliest);
+        show.apply_late_start(
+            start,
+            Change::ActionStarted {
+                agent,
+                kind,
+                start,
+                end,
+            },
+        );
+    }
+
+    /// The number of the team with that name, which is new if it was not told before.
+    fn team(&mut self, name: &[u8]) -> TeamId {
+        let name = readable(&String::from_utf8_lossy(name));
+        let known = self.teams.iter().position(|team| **team == *name);
+        let place = known.unwrap_or_else(|| {
+            if self.teams.len() == TEAMS_MAX {
+                // Whatever belongs to it will not fit the world, and be left out.
+                return TEAMS_MAX;
+            }
+            let name: Arc<str> = name.into();
+            match &mut self.state {
+                State::Loading(mirror) => mirror.add_team(),
+                State::Shown(show) => show.add_team(name.clone()),
+            }
+            self.teams.push(name);
+            self.teams.len() - 1
+        });
+        TeamId(place as u16)
+    }
+
+    fn view(&self, id: AgentId) -> Option<&AgentView> {
+        self.mirror().world().agent(id).map(|agent| &agent.view)
+    }
+
+    fn apply(&mut self, at: GameTime, change: Change) {
+        let applied = match &mut self.state {
+            State::Loading(mirror) => mirror.apply(&change),
+            State::Shown(show) => match show.advance(at) {
+                Ok(()) => show.apply(at, change),
+                Err(_) => unreachable!("the present of a text session never goes back"),
+            },
+        };
+        if let Err(error) = applied {
+            log::debug!("left out what the server said: {error}");
+            self.ignored += 1;
+        }
+    }
+}
+
+fn units(kind: CommandKind) -> GameSpan {
+    GameSpan::from_units(i64::from(kind.duration_units()))
+}
