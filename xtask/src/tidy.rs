@@ -22,6 +22,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "trantor-game",
             "trantor-protocol",
+            "trantor-strategy",
             "trantor-model",
             "trantor-time",
         ],
@@ -51,9 +52,11 @@ const ARROWS: &[(&str, &[&str])] = &[
             "trantor-time",
         ],
     ),
+    ("trantor-strategy", &["trantor-model"]),
     (
         "trantor-bot",
         &[
+            "trantor-strategy",
             "trantor-protocol",
             "trantor-model",
             "trantor-runtime",

@@ -1,0 +1,83 @@
+//! What an agent knows of itself: level, load, food, and how much time has passed.
+//!
+//! There is no clock. Time is counted by the length of what was carried out, which is all the game time that
+//! passes for an agent that is never idle; it is used for patience only, never for exactness.
+
+use trantor_model::{Command, Counts, Level, Resource};
+
+/// Units of life in one piece of food.
+pub(crate) const FOOD_UNITS: u64 = 126;
+
+/// Units for which an elevation holds its participants.
+pub(crate) const RITUAL_UNITS: u64 = 300;
+
+/// An agent's own state, as far as it was told.
+#[derive(Clone, Debug)]
+pub(crate) struct Body {
+    pub(crate) level: Level,
+    /// As last told, and kept up to date by what was taken and put down since.
+    carried: Counts,
+    /// When `carried` was last told.
+    told_at: u64,
+    /// Units passed since the agent was born, about.
+    pub(crate) clock: u64,
+    /// Whether an elevation is under way, with this agent in it.
+    pub(crate) is_held: bool,
+}
+
+impl Body {
+    pub(crate) fn newborn() -> Self {
+        let mut carried = Counts::ZERO;
+        carried[Resource::Food] = 9;
+        Self {
+            level: Level::FIRST,
+            carried,
+            told_at: 0,
+            clock: 0,
+            is_held: false,
+        }
+    }
+
+    /// Food left, in pieces; what was eaten since it was last told is taken off.
+    pub(crate) fn food(&self) -> u32 {
+        let eaten = (self.clock - self.told_at) / FOOD_UNITS;
+        self.carried[Resource::Food].saturating_sub(u32::try_from(eaten).unwrap_or(u32::MAX))
+    }
+
+    /// Units since it was last told what is carried.
+    pub(crate) fn told_ago(&self) -> u64 {
+        self.clock - self.told_at
+    }
+
+    /// Stones carried; the place of food is 0.
+    pub(crate) fn stones(&self) -> Counts {
+        let mut stones = self.carried;
+        stones[Resource::Food] = 0;
+        stones
+    }
+
+    /// The server says what is carried.
+    pub(crate) fn told_inventory(&mut self, carried: &Counts) {
+        self.carried = *carried;
+        self.told_at = self.clock;
+    }
+
+    /// A command was carried out; `succeeded` says how.
+    pub(crate) fn carried_out(&mut self, command: &Command, succeeded: bool) {
+        self.clock += u64::from(command.duration_units());
+        match (command, succeeded) {
+            (Command::Take(resource), true) => self.carried.add_one(*resource),
+            (Command::Set(resource), true) => {
+                self.carried.take_one(*resource);
+            }
+            (Command::Set(resource), false) => self.carried[*resource] = 0,
+            _ => {}
+        }
+    }
+
+    /// An elevation ended, well or not.
+    pub(crate) fn ritual_ended(&mut self) {
+        self.is_held = false;
+        self.clock += RITUAL_UNITS;
+    }
+}

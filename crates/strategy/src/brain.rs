@@ -1,0 +1,469 @@
+//! The brain of one agent: routes what is perceived, and decides when nothing else is planned.
+//!
+//! What is planned is carried out to its end, up to ten commands ahead; then the brain thinks again. A call
+//! of its team drops the rest of a plan.
+
+use std::collections::VecDeque;
+
+use rand_core::Rng;
+use rand_pcg::Pcg32;
+use trantor_model::{Command, Counts, Level, Resource, Sight};
+
+use crate::body::Body;
+use crate::flight::{AnswerKind, Flight};
+use crate::forage::{self, Wish};
+use crate::meeting::{Calling, Following, Gathered, Meeting, Step, put_all_down};
+use crate::percept::Percept;
+use crate::signal::{Code, Signal, Status, Verb};
+use crate::steering::{direction_after, towards_sound};
+use crate::team::{Climb, Team, food_for, second_level};
+
+/// How often an agent tells the others what it has, in units.
+const STATUS_UNITS: u64 = 100;
+
+/// How old what is known of one's food may be in a meeting. Where answers are slow to come more time passes
+/// than is counted, so this is asked for and not computed.
+const INVENTORY_UNITS: u64 = 30;
+
+/// How often it asks how many places are left.
+const PLACES_UNITS: u64 = 150;
+
+/// How long a team must seem too small before an egg is laid: all must have had time to be heard.
+const TOO_SMALL_UNITS: u64 = 600;
+
+/// How long to wait after an egg for somebody to hatch from it.
+const AFTER_FORK_UNITS: u64 = 700;
+
+/// How much later each agent calls than the one with the next lower number, so that few call at once.
+const CALL_TURN_UNITS: u64 = 60;
+
+/// How long not to call after a meeting that came to nothing.
+const AFTER_MEETING_UNITS: u64 = 150;
+
+/// How long to hope for provisions for the whole climb; then for three levels, then for one.
+const HOPE_UNITS: [u64; 2] = [3_000, 6_000];
+
+/// Food without which nobody follows a call, rises alone or lays an egg.
+const FOOD_TO_SPARE: u32 = 4;
+
+/// Decides for one agent. See the crate's first page for how teams play.
+#[derive(Clone, Debug)]
+pub struct Brain {
+    me: u32,
+    code: Code,
+    rng: Pcg32,
+    body: Body,
+    team: Team,
+    flight: Flight,
+    plan: VecDeque<Command>,
+    /// What was seen last, until something is decided on it.
+    sights: Option<Vec<Sight>>,
+    meeting: Option<Meeting>,
+    /// Messages said so far.
+    said: u32,
+    status_at: Option<u64>,
+    places: Option<u32>,
+    places_at: Option<u64>,
+    /// Since when the team has seemed too small.
+    too_small_since: Option<u64>,
+    /// Since when a climb has seemed possible.
+    provided_since: Option<u64>,
+    next_call_at: u64,
+    next_fork_at: u64,
+    /// When the level last changed.
+    risen_at: u64,
+    has_free_place: bool,
+}
+
+impl Brain {
+    /// The brain of a newborn agent of the team with that name.
+    ///
+    /// All that is left to chance grows from `seed`. It must differ between the agents of a team, since an
+    /// agent's name among the others is drawn from it.
+    pub fn new(team: &[u8], seed: u64) -> Self {
+        let mut rng = Pcg32::new(seed, 0x7a70_7079);
+        Self {
+            me: rng.next_u32(),
+            code: Code::new(team),
+            rng,
+            body: Body::newborn(),
+            team: Team::default(),
+            flight: Flight::default(),
+            plan: VecDeque::new(),
+            sights: None,
+            meeting: None,
+            said: 0,
+            status_at: None,
+            places: None,
+            places_at: None,
+            too_small_since: Some(0),
+            provided_since: None,
+            next_call_at: 0,
+            next_fork_at: 0,
+            risen_at: 0,
+            has_free_place: false,
+        }
+    }
+
+    /// Takes in what the agent was told.
+    pub fn perceive(&mut self, percept: Percept<'_>) {
+        match percept {
+            Percept::Ok => self.answered(AnswerKind::Done),
+            Percept::Ko if self.body.is_held => self.ritual_ended(false),
+            Percept::Ko => self.answered(AnswerKind::Refused),
+            Percept::Look(sights) => {
+                self.answered(AnswerKind::Sight);
+                self.sights = Some(sights.to_vec());
+            }
+            Percept::Inventory(carried) => {
+                self.answered(AnswerKind::Carried);
+                self.body.told_inventory(carried);
+            }
+            Percept::Places(places) => {
+                self.answered(AnswerKind::Places);
+                self.places = Some(places);
+            }
+            Percept::Message { direction, text } => {
+                if let Some(signal) = self.code.read(text)
+                    && signal.sender != self.me
+                    && self.team.hear(&signal, self.body.clock)
+                {
+                    self.heard(signal, direction);
+                }
+            }
+            Percept::Pushed { direction } => self.pushed(direction),
+            Percept::ElevationUnderway => self.body.is_held = true,
+            Percept::Level(level) => {
+                self.body.level = level;
+                self.ritual_ended(true);
+                self.risen_at = self.body.clock;
+            }
+        }
+    }
+
+    /// The next command to send, if one should be sent now. It counts as sent.
+    ///
+    /// Call it until it answers `None`, then again after something was perceived. At most ten commands are
+    /// open at a time.
+    pub fn next_command(&mut self) -> Option<Command> {
+        if !self.flight.has_room() {
+            return None;
+        }
+        if self.plan.is_empty() && self.flight.is_empty() && !self.body.is_held {
+            self.think();
+            debug_assert!(
+                !self.plan.is_empty(),
+                "an agent that does nothing has no sense of time"
+            );
+        }
+        let command = self.plan.pop_front()?;
+        self.flight.sent(command.clone());
+        Some(command)
+    }
+
+    /// The agent's level, as it was last told.
+    pub fn level(&self) -> Level {
+        self.body.level
+    }
+
+    /// Whether the team has a place for another agent that nobody seems to take; asking clears it.
+    pub fn take_free_place(&mut self) -> bool {
+        std::mem::take(&mut self.has_free_place)
+    }
+
+    fn answered(&mut self, answer: AnswerKind) {
+        let Some(command) = self.flight.answered(answer) else {
+            return;
+        };
+        self.body.carried_out(&command, answer != AnswerKind::Refused);
+        if command == Command::Fork && answer == AnswerKind::Done {
+            self.has_free_place = true;
+        }
+        if let (Command::Incantation, Some(Meeting::Leading(leading))) = (&command, &mut self.meeting) {
+            leading.ritual_ended(false, self.body.clock);
+        }
+    }
+
+    fn ritual_ended(&mut self, success: bool) {
+        self.flight.ritual_ended();
+        if self.body.is_held {
+            self.body.ritual_ended();
+        }
+        match &mut self.meeting {
+            Some(Meeting::Leading(leading)) => leading.ritual_ended(success, self.body.clock),
+            Some(Meeting::Gathered(gathered)) => gathered.ritual_ended(self.body.clock),
+            _ => {}
+        }
+        self.team.believe_again(self.body.clock);
+    }
+
+    /// Somebody of the team spoke.
+    fn heard(&mut self, signal: Signal, direction: u8) {
+        match signal.verb {
+            Verb::Status(_) => {}
+            Verb::Call { level } => self.called(signal.sender, level, direction),
+            Verb::Here { caller, food } => {
+                if let Some(Meeting::Calling(calling)) = &mut self.meeting
+                    && caller == self.me
+                    && direction == 0
+                {
+                    calling.arrived(signal.sender, food);
+                }
+            }
+            Verb::Go => {
+                if let Some(Meeting::Following(following)) = &self.meeting
+                    && following.caller == signal.sender
+                {
+                    if direction == 0 && following.has_arrived() {
+                        self.plan = put_all_down(&self.body).into();
+                        self.meeting = Some(Meeting::Gathered(Gathered::new(signal.sender, self.body.clock)));
+                    } else {
+                        self.leave_meeting();
+                    }
+                }
+            }
+            Verb::End => {
+                let caller = match &self.meeting {
+                    Some(Meeting::Following(following)) => Some(following.caller),
+                    Some(Meeting::Gathered(gathered)) => Some(gathered.caller),
+                    _ => None,
+                };
+                if caller == Some(signal.sender) {
+                    self.leave_meeting();
+                }
+            }
+        }
+    }
+
+    /// Somebody calls those of a level.
+    fn called(&mut self, caller: u32, level: Level, direction: u8) {
+        if level != self.body.level || level < second_level() || self.body.food() < FOOD_TO_SPARE {
+            return;
+        }
+        // Of two who call, the one with the lower number is followed, also by the other.
+        let follows = match &self.meeting {
+            None => true,
+            Some(Meeting::Calling(calling)) => caller < self.me && calling.level() == level,
+            Some(Meeting::Following(following)) => caller < following.caller,
+            Some(Meeting::Leading(_) | Meeting::Gathered(_)) => false,
+        };
+        if follows {
+            self.plan.clear();
+            self.meeting = Some(Meeting::Following(Following::new(caller, self.body.clock)));
+        }
+        if let Some(Meeting::Following(following)) = &mut self.meeting
+            && following.caller == caller
+        {
+            let open = self.flight.iter().chain(&self.plan);
+            following.heard(direction_after(direction, open), self.body.clock);
+        }
+    }
+
+    /// Pushed off its tile: what was seen is no longer so. From a meeting it goes back at once.
+    fn pushed(&mut self, direction: u8) {
+        self.sights = None;
+        let stays = matches!(self.meeting, Some(Meeting::Leading(_) | Meeting::Gathered(_)));
+        if stays && let Some(back) = direction_after(direction, self.flight.iter()) {
+            let rest = std::mem::take(&mut self.plan);
+            self.plan.extend(towards_sound(back, 1));
+            self.plan.extend(rest);
+        }
+    }
+
+    fn leave_meeting(&mut self) {
+        if let Some(Meeting::Calling(calling)) = &self.meeting {
+            for missing in calling.missing() {
+                self.team.doubt(missing);
+            }
+        }
+        self.meeting = None;
+        self.plan.clear();
+        self.status_at = None;
+        self.provided_since = None;
+        self.next_call_at = self.body.clock + AFTER_MEETING_UNITS;
+        self.team.believe_again(self.body.clock);
+    }
+
+    /// Decides what to do next. Nothing is planned and nothing is open.
+    fn think(&mut self) {
+        if self.meeting.is_some() && self.body.told_ago() > INVENTORY_UNITS {
+            self.plan.push_back(Command::Inventory);
+            return;
+        }
+        let step = match &mut self.meeting {
+            None => return self.think_alone(),
+            Some(Meeting::Calling(calling)) => calling.next(&self.body),
+            Some(Meeting::Leading(leading)) => leading.next(&self.body, self.sights.take()),
+            Some(Meeting::Following(following)) => following.next(&self.body),
+            Some(Meeting::Gathered(gathered)) => gathered.next(&self.body),
+        };
+        match step {
+            Step::Do(commands) => self.plan.extend(commands),
+            Step::Say(verb) => self.say(verb),
+            Step::Begin(leading) => {
+                self.say(Verb::Go);
+                self.plan.extend(put_all_down(&self.body));
+                self.sights = None;
+                self.meeting = Some(Meeting::Leading(leading));
+            }
+            Step::Leave { tell } => {
+                self.leave_meeting();
+                if tell {
+                    self.say(Verb::End);
+                }
+                self.think_alone();
+            }
+        }
+    }
+
+    /// Feeds, gathers, speaks, and watches for when to call.
+    fn think_alone(&mut self) {
+        let Some(sights) = self.sights.take() else {
+            self.plan.extend([Command::Inventory, Command::Look]);
+            return;
+        };
+        self.speak_if_due();
+        self.watch_team();
+        if let Some(climb) = self.climb_to_call() {
+            self.meeting = Some(Meeting::Calling(Calling::new(climb, self.me, self.body.clock)));
+            self.say(Verb::Call {
+                level: self.body.level,
+            });
+            return;
+        }
+        if self.should_fork() {
+            self.next_fork_at = self.body.clock + AFTER_FORK_UNITS;
+            self.plan.push_back(Command::Fork);
+        } else if !self.rise_alone(&sights) {
+            let tour = forage::tour(&sights, &self.wish(), &mut self.rng);
+            self.plan.extend(tour);
+        }
+        self.plan.extend([Command::Inventory, Command::Look]);
+    }
+
+    /// The first elevation needs nobody else; answers whether it was planned.
+    fn rise_alone(&mut self, sights: &[Sight]) -> bool {
+        let lies_here = sights
+            .first()
+            .is_some_and(|here| here.ground[Resource::Linemate] > 0);
+        let is_carried = self.body.stones()[Resource::Linemate] > 0;
+        let can =
+            self.body.level == Level::FIRST && self.body.food() >= FOOD_TO_SPARE && (lies_here || is_carried);
+        if can {
+            if !lies_here {
+                self.plan.push_back(Command::Set(Resource::Linemate));
+            }
+            self.plan.push_back(Command::Incantation);
+        }
+        can
+    }
+
+    /// What would be good to have now, and how good.
+    fn wish(&self) -> Wish {
+        let food = self.body.food();
+        let goal = food_for(self.body.level.max(second_level()), Level::LAST) + 4;
+        let mut wanted = self
+            .team
+            .stones_lacking(self.body.level, &self.body.stones(), self.body.clock);
+        let mut worth = Counts([0, 5, 5, 5, 5, 5, 8]);
+        if self.body.level == Level::FIRST {
+            worth[Resource::Linemate] = 20;
+            wanted[Resource::Linemate] = wanted[Resource::Linemate].max(1);
+        }
+        (wanted[Resource::Food], worth[Resource::Food]) = match food {
+            0..6 => (10, 30),
+            _ if food < goal => (goal - food, 4),
+            // Others still gather: there is time to eat ahead.
+            _ if food < goal + 6 => (goal + 6 - food, 1),
+            _ => (0, 0),
+        };
+        Wish { wanted, worth }
+    }
+
+    /// Says what it has, and asks for places, each now and then.
+    fn speak_if_due(&mut self) {
+        let is_due = |at: Option<u64>, every| at.is_none_or(|at| self.body.clock >= at + every);
+        let (status, places) = (
+            is_due(self.status_at, STATUS_UNITS),
+            is_due(self.places_at, PLACES_UNITS),
+        );
+        if status {
+            self.status_at = Some(self.body.clock);
+            self.say(Verb::Status(self.status()));
+        }
+        if places {
+            self.places_at = Some(self.body.clock);
+            self.plan.push_back(Command::ConnectNbr);
+        }
+    }
+
+    /// Keeps track of whether the team is too small for any climb that helps, and of places that nobody takes.
+    fn watch_team(&mut self) {
+        let can_climb = self
+            .team
+            .climb(self.me, self.body.level, self.body.clock)
+            .is_some();
+        if can_climb || self.team.has_beginners(self.body.level, self.body.clock) {
+            self.too_small_since = None;
+            return;
+        }
+        let since = *self.too_small_since.get_or_insert(self.body.clock);
+        if self.body.clock >= since + TOO_SMALL_UNITS && self.places.is_some_and(|places| places > 0) {
+            self.has_free_place = true;
+        }
+    }
+
+    fn should_fork(&self) -> bool {
+        let now = self.body.clock;
+        let is_first = self.team.alive(now).all(|(number, _)| number > self.me);
+        is_first
+            && self
+                .too_small_since
+                .is_some_and(|since| now >= since + TOO_SMALL_UNITS)
+            && self.places == Some(0)
+            && now >= self.next_fork_at
+            && self.body.food() > FOOD_TO_SPARE
+    }
+
+    /// The climb to call for now, if it is this agent's turn to call.
+    fn climb_to_call(&mut self) -> Option<Climb> {
+        let now = self.body.clock;
+        let mut climb = self.team.climb(self.me, self.body.level, now)?;
+        if climb.from != self.body.level {
+            self.provided_since = None;
+            return None;
+        }
+        let hoped = now - self.risen_at;
+        let levels = match HOPE_UNITS.iter().filter(|&&units| hoped > units).count() {
+            0 => 7,
+            1 => 3,
+            _ => 1,
+        };
+        climb.to = Level::new(climb.from.get() + levels).map_or(climb.to, |level| level.min(climb.to));
+        if !self.team.is_provided(&climb, self.me, &self.status()) {
+            self.provided_since = None;
+            return None;
+        }
+        let since = *self.provided_since.get_or_insert(now);
+        let turn = climb.cohort.iter().filter(|&&number| number < self.me).count() as u64;
+        (now >= self.next_call_at && now >= since + turn * CALL_TURN_UNITS).then_some(climb)
+    }
+
+    fn status(&self) -> Status {
+        Status {
+            level: self.body.level,
+            food: self.body.food(),
+            stones: self.body.stones(),
+        }
+    }
+
+    fn say(&mut self, verb: Verb) {
+        self.said += 1;
+        let text = self.code.write(&Signal {
+            sender: self.me,
+            number: self.said,
+            verb,
+        });
+        self.plan.push_back(Command::Broadcast(text));
+    }
+}

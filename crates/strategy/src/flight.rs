@@ -1,0 +1,154 @@
+//! Commands that were sent and are not answered yet, and which of them an answer belongs to.
+//!
+//! Answers come in the order of the commands, but not every line is an answer: an agent that takes part in an
+//! elevation begun by another hears `ko` unasked when it fails, and some servers say `ko` twice. So answers are
+//! also matched by kind, and one that fits no open command is left alone.
+
+use std::collections::VecDeque;
+
+use trantor_model::{Command, CommandKind};
+
+/// Commands a server keeps for an agent, the one it is carrying out included; what is above is lost.
+pub(crate) const IN_FLIGHT_MAX: usize = 10;
+
+/// The open commands, oldest first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Flight {
+    open: VecDeque<Command>,
+}
+
+/// What kind of answer came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AnswerKind {
+    /// `ok`.
+    Done,
+    /// `ko`.
+    Refused,
+    /// What is in sight.
+    Sight,
+    /// What is carried.
+    Carried,
+    /// A number of places.
+    Places,
+}
+
+impl Flight {
+    /// Whether another command may be sent.
+    pub(crate) fn has_room(&self) -> bool {
+        self.open.len() < IN_FLIGHT_MAX
+    }
+
+    /// Whether nothing is open.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// A command was sent.
+    pub(crate) fn sent(&mut self, command: Command) {
+        assert!(self.has_room(), "the caller asks for room first");
+        self.open.push_back(command);
+    }
+
+    /// The open commands, oldest first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Command> {
+        self.open.iter()
+    }
+
+    /// Takes the command that an answer belongs to; `None` if it belongs to none.
+    ///
+    /// If the oldest command cannot be answered so but a later one can, the ones before it were lost, and are
+    /// forgotten.
+    pub(crate) fn answered(&mut self, answer: AnswerKind) -> Option<Command> {
+        let at = match answer {
+            // Refusals come unasked, too: only the oldest command may be meant.
+            AnswerKind::Refused => (!self.open.is_empty() && may_answer(answer, &self.open[0])).then_some(0),
+            _ => self.open.iter().position(|command| may_answer(answer, command)),
+        }?;
+        self.open.drain(..at);
+        self.open.pop_front()
+    }
+
+    /// An elevation in which this agent takes part has ended; if it had asked for it, that is the answer.
+    pub(crate) fn ritual_ended(&mut self) {
+        if self.open.front() == Some(&Command::Incantation) {
+            self.open.pop_front();
+        }
+    }
+}
+
+/// Whether `command`, well formed, is ever answered in this way.
+fn may_answer(answer: AnswerKind, command: &Command) -> bool {
+    let Some(kind) = command.kind() else {
+        return answer == AnswerKind::Refused;
+    };
+    match kind {
+        CommandKind::Look => answer == AnswerKind::Sight,
+        CommandKind::Inventory => answer == AnswerKind::Carried,
+        CommandKind::ConnectNbr => answer == AnswerKind::Places,
+        CommandKind::Forward | CommandKind::Right | CommandKind::Left => answer == AnswerKind::Done,
+        CommandKind::Incantation => answer == AnswerKind::Refused,
+        CommandKind::Broadcast
+        | CommandKind::Eject
+        | CommandKind::Fork
+        | CommandKind::Take
+        | CommandKind::Set => matches!(answer, AnswerKind::Done | AnswerKind::Refused),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trantor_model::Resource;
+
+    use super::*;
+
+    fn flight(commands: &[Command]) -> Flight {
+        let mut flight = Flight::default();
+        for command in commands {
+            flight.sent(command.clone());
+        }
+        flight
+    }
+
+    #[test]
+    fn answers_go_to_commands_in_order() {
+        let mut flight = flight(&[Command::Forward, Command::Take(Resource::Food), Command::Look]);
+        assert_eq!(flight.answered(AnswerKind::Done), Some(Command::Forward));
+        assert_eq!(
+            flight.answered(AnswerKind::Refused),
+            Some(Command::Take(Resource::Food))
+        );
+        assert_eq!(flight.answered(AnswerKind::Sight), Some(Command::Look));
+        assert!(flight.is_empty());
+        assert_eq!(flight.answered(AnswerKind::Done), None);
+    }
+
+    #[test]
+    fn a_refusal_nobody_asked_for_is_left_alone() {
+        let mut flight = flight(&[Command::Look]);
+        assert_eq!(flight.answered(AnswerKind::Refused), None);
+        assert_eq!(flight.answered(AnswerKind::Sight), Some(Command::Look));
+    }
+
+    #[test]
+    fn a_lost_answer_does_not_shift_the_others() {
+        let mut flight = flight(&[Command::Forward, Command::Inventory, Command::Look]);
+        assert_eq!(flight.answered(AnswerKind::Sight), Some(Command::Look));
+        assert!(flight.is_empty());
+    }
+
+    #[test]
+    fn the_end_of_a_ritual_answers_only_who_asked_for_it() {
+        let mut asked = flight(&[Command::Incantation, Command::Look]);
+        asked.ritual_ended();
+        assert_eq!(asked.iter().collect::<Vec<_>>(), [&Command::Look]);
+        let mut joined = flight(&[Command::Look]);
+        joined.ritual_ended();
+        assert!(!joined.is_empty());
+    }
+
+    #[test]
+    fn ten_may_be_open() {
+        let flight = flight(&vec![Command::Look; IN_FLIGHT_MAX]);
+        assert!(!flight.has_room());
+    }
+}

@@ -1,0 +1,193 @@
+//! What to pick up, and the way there: a short tour over the tiles in sight.
+
+use rand_core::Rng;
+use trantor_model::{Command, Counts, Resource, Sight, Turn};
+
+use crate::steering::Pose;
+
+/// Commands of one tour, so that an agent that is called can come soon.
+const TOUR_COMMANDS_MAX: usize = 10;
+
+/// What an agent would like to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wish {
+    /// How many more of each are worth picking up.
+    pub(crate) wanted: Counts,
+    /// How much one of each is worth, compared with the others.
+    pub(crate) worth: Counts,
+}
+
+/// A tour over what is in sight, best things first; or, where nothing is worth a step, a way to elsewhere.
+pub(crate) fn tour(sights: &[Sight], wish: &Wish, rng: &mut impl Rng) -> Vec<Command> {
+    let mut tiles: Vec<(i32, i32, Counts)> = sights
+        .iter()
+        .enumerate()
+        .map(|(index, sight)| {
+            let (ahead, right) = place_in_sight(index);
+            (ahead, right, sight.ground)
+        })
+        .collect();
+    let mut wanted = wish.wanted;
+    let mut pose = Pose::default();
+    let mut commands = Vec::new();
+    while commands.len() < TOUR_COMMANDS_MAX {
+        let best = (0..tiles.len())
+            .filter_map(|at| stop(&tiles[at], pose, &wanted, wish).map(|stop| (at, stop)))
+            .max_by(|(_, a), (_, b)| a.compare(b));
+        let Some((at, stop)) = best else { break };
+        commands.extend(stop.route);
+        pose = stop.pose;
+        for resource in Resource::ALL {
+            for _ in 0..stop.take[resource] {
+                commands.push(Command::Take(resource));
+                wanted[resource] -= 1;
+                tiles[at].2[resource] -= 1;
+            }
+        }
+    }
+    if commands.is_empty() {
+        wander(sights.len(), rng)
+    } else {
+        commands
+    }
+}
+
+/// Where the tile at `index` of a look lies: tiles ahead, and tiles to the right.
+fn place_in_sight(index: usize) -> (i32, i32) {
+    let row = index.isqrt();
+    (row as i32, index as i32 - (row * row + row) as i32)
+}
+
+/// One tile of a tour: the way there, what to take, and what it is worth.
+struct Stop {
+    route: Vec<Command>,
+    pose: Pose,
+    take: Counts,
+    worth: u64,
+    commands: u64,
+}
+
+impl Stop {
+    /// More worth per command first; without fractions.
+    fn compare(&self, other: &Self) -> std::cmp::Ordering {
+        let mine = self.worth * other.commands;
+        let theirs = other.worth * self.commands;
+        mine.cmp(&theirs).then(other.commands.cmp(&self.commands))
+    }
+}
+
+/// What a visit to a tile would be; `None` if there is nothing to take.
+fn stop(tile: &(i32, i32, Counts), from: Pose, wanted: &Counts, wish: &Wish) -> Option<Stop> {
+    let &(ahead, right, ground) = tile;
+    let mut take = Counts::ZERO;
+    let mut worth = 0;
+    for resource in Resource::ALL {
+        take[resource] = ground[resource].min(wanted[resource]);
+        worth += u64::from(take[resource]) * u64::from(wish.worth[resource]);
+    }
+    if worth == 0 {
+        return None;
+    }
+    let (route, pose) = from.route_to(ahead, right);
+    let commands = route.len() as u64 + take.total();
+    Some(Stop {
+        route,
+        pose,
+        take,
+        worth,
+        commands,
+    })
+}
+
+/// A way out of what is in sight: straight on, with a turn now and then.
+fn wander(tiles_in_sight: usize, rng: &mut impl Rng) -> Vec<Command> {
+    let rows = tiles_in_sight
+        .isqrt()
+        .saturating_sub(1)
+        .clamp(1, TOUR_COMMANDS_MAX);
+    let mut commands = vec![Command::Forward; rows];
+    match rng.next_u32() % 6 {
+        0 => commands.push(Command::Turn(Turn::Left)),
+        1 => commands.push(Command::Turn(Turn::Right)),
+        _ => {}
+    }
+    commands
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_pcg::Pcg32;
+
+    use super::*;
+
+    fn wish(wanted: [u32; 7], worth: [u32; 7]) -> Wish {
+        Wish {
+            wanted: Counts(wanted),
+            worth: Counts(worth),
+        }
+    }
+
+    fn plan(ground: &[(usize, [u32; 7])], wish: &Wish) -> Vec<Command> {
+        let mut sights = vec![Sight::default(); 9];
+        for &(at, counts) in ground {
+            sights[at].ground = Counts(counts);
+        }
+        tour(&sights, wish, &mut Pcg32::new(1, 1))
+    }
+
+    #[test]
+    fn tiles_of_a_look_lie_in_a_cone() {
+        let places: Vec<_> = (0..9).map(place_in_sight).collect();
+        assert_eq!(
+            places,
+            [
+                (0, 0),
+                (1, -1),
+                (1, 0),
+                (1, 1),
+                (2, -2),
+                (2, -1),
+                (2, 0),
+                (2, 1),
+                (2, 2)
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_wanted_is_taken_and_no_more() {
+        let wish = wish([2, 1, 0, 0, 0, 0, 0], [1; 7]);
+        assert_eq!(
+            plan(&[(0, [5, 0, 3, 0, 0, 0, 0]), (2, [0, 2, 0, 0, 0, 0, 0])], &wish),
+            [
+                Command::Take(Resource::Food),
+                Command::Take(Resource::Food),
+                Command::Forward,
+                Command::Take(Resource::Linemate),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_worth_more_comes_first() {
+        let wish = wish([1, 1, 0, 0, 0, 0, 0], [1, 20, 0, 0, 0, 0, 0]);
+        let commands = plan(&[(1, [1, 0, 0, 0, 0, 0, 0]), (3, [0, 1, 0, 0, 0, 0, 0])], &wish);
+        let takes: Vec<_> = commands
+            .iter()
+            .filter(|command| matches!(command, Command::Take(_)))
+            .collect();
+        assert_eq!(
+            takes,
+            [&Command::Take(Resource::Linemate), &Command::Take(Resource::Food)]
+        );
+    }
+
+    #[test]
+    fn where_there_is_nothing_it_walks_on() {
+        let commands = plan(
+            &[(4, [0, 0, 0, 9, 0, 0, 0])],
+            &wish([1; 7], [1, 1, 1, 0, 1, 1, 1]),
+        );
+        assert_eq!(commands[..2], [Command::Forward, Command::Forward]);
+    }
+}

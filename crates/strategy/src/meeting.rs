@@ -1,0 +1,291 @@
+//! Coming together on one tile and rising there: the part of whoever calls, and of those who come.
+//!
+//! ```text
+//! caller    Call Call Call …   Go   stones down   look  Incantation  look  Incantation …   End
+//! follower    … towards the sound …  Here   stones down  look look …                      forage
+//! ```
+//!
+//! That somebody stands on one's own tile is heard: its voice then comes from direction 0. Every part has a
+//! limit to its patience, counted in units passed, after which the agent goes back to its own business; so a
+//! death, a push or a lost message delays a team and never stops it.
+
+use std::collections::BTreeMap;
+
+use trantor_model::{Command, Level, Resource, Sight};
+
+use crate::body::{Body, FOOD_UNITS};
+use crate::signal::Verb;
+use crate::steering::{is_ahead, towards_sound};
+use crate::team::Climb;
+
+/// How long a caller waits for all before it makes do with enough.
+const ALL_UNITS: u64 = 500;
+
+/// How long a caller waits for enough.
+const ENOUGH_UNITS: u64 = 800;
+
+/// How long one walks on, or stands and waits, without hearing from the caller.
+const SILENCE_UNITS: u64 = 150;
+
+/// How long all wait for stones to be put down and for an elevation to begin.
+const GATHERED_UNITS: u64 = 250;
+
+/// How often a follower says that it has come.
+const HERE_UNITS: u64 = 60;
+
+/// Food below which nobody stays for another elevation: it takes two, and the way to the next meal more.
+const FOOD_TO_STAY: u32 = 4;
+
+/// Elevations that may fail in a row before the caller gives up.
+const FAILURES_MAX: u32 = 3;
+
+/// A part in a meeting.
+#[derive(Clone, Debug)]
+pub(crate) enum Meeting {
+    /// Calls the others.
+    Calling(Calling),
+    /// All are here; asks for one elevation after another.
+    Leading(Leading),
+    /// On its way to the caller, or there.
+    Following(Following),
+    /// Has put its stones down, and waits for elevations.
+    Gathered(Gathered),
+}
+
+/// What to do next in a meeting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Carry these out.
+    Do(Vec<Command>),
+    /// Say this.
+    Say(Verb),
+    /// Say that all are here, put the stones down, and go on as the leader.
+    Begin(Leading),
+    /// The meeting is over for this agent; say so to the others if they depend on it.
+    Leave { tell: bool },
+}
+
+/// See [`Meeting::Calling`].
+#[derive(Clone, Debug)]
+pub(crate) struct Calling {
+    climb: Climb,
+    me: u32,
+    since: u64,
+    /// Who has come, and with how much food.
+    here: BTreeMap<u32, u32>,
+}
+
+/// See [`Meeting::Leading`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Leading {
+    to: Level,
+    /// How many must stand on the tile, the leader included.
+    agents: u32,
+    /// The least food anybody came with.
+    food_min: u32,
+    /// The leader's own food at that time, and the time: from either it is told how much was eaten since.
+    own_food: u32,
+    begun_at: u64,
+    /// When stones were last put down, or an elevation ended.
+    progress_at: u64,
+    failures: u32,
+}
+
+/// See [`Meeting::Following`].
+#[derive(Clone, Debug)]
+pub(crate) struct Following {
+    pub(crate) caller: u32,
+    heard_at: u64,
+    /// Where the caller was last heard, if that was not acted on yet.
+    direction: Option<u8>,
+    /// Whether the caller was ahead when that was last acted on.
+    was_ahead: bool,
+    /// When it last said that it has come; `None` while on its way.
+    arrived_said_at: Option<u64>,
+}
+
+/// See [`Meeting::Gathered`].
+#[derive(Clone, Debug)]
+pub(crate) struct Gathered {
+    pub(crate) caller: u32,
+    progress_at: u64,
+}
+
+impl Calling {
+    pub(crate) fn new(climb: Climb, me: u32, clock: u64) -> Self {
+        Self {
+            climb,
+            me,
+            since: clock,
+            here: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn level(&self) -> Level {
+        self.climb.from
+    }
+
+    /// Somebody says it has come, from the caller's own tile.
+    pub(crate) fn arrived(&mut self, who: u32, food: u32) {
+        self.here.insert(who, food);
+    }
+
+    /// Those who were called and have not come.
+    pub(crate) fn missing(&self) -> impl Iterator<Item = u32> {
+        let others = self.climb.cohort.iter().filter(|&&number| number != self.me);
+        others.copied().filter(|number| !self.here.contains_key(number))
+    }
+
+    pub(crate) fn next(&self, body: &Body) -> Step {
+        let waited = body.clock - self.since;
+        let here = self.here.len() + 1;
+        let all = self.missing().next().is_none();
+        let enough = here >= self.agents_needed();
+        if all || (enough && waited > ALL_UNITS) {
+            let food_min = self.here.values().copied().chain([body.food()]).min();
+            return Step::Begin(Leading {
+                to: self.climb.to,
+                agents: here as u32,
+                food_min: food_min.unwrap_or(0),
+                own_food: body.food(),
+                begun_at: body.clock,
+                progress_at: body.clock,
+                failures: 0,
+            });
+        }
+        if waited > ENOUGH_UNITS || body.food() < FOOD_TO_STAY {
+            return Step::Leave { tell: true };
+        }
+        Step::Say(Verb::Call {
+            level: self.climb.from,
+        })
+    }
+
+    /// Agents without whom the climb cannot be made.
+    fn agents_needed(&self) -> usize {
+        let levels = (self.climb.from.get()..self.climb.to.get()).filter_map(|level| Level::new(level).ok());
+        let needed = levels.filter_map(Level::requirement).map(|needed| needed.agents);
+        needed.max().unwrap_or(0) as usize
+    }
+}
+
+impl Leading {
+    /// An elevation ended.
+    pub(crate) fn ritual_ended(&mut self, success: bool, clock: u64) {
+        self.progress_at = clock;
+        self.failures = if success { 0 } else { self.failures + 1 };
+    }
+
+    pub(crate) fn next(&self, body: &Body, sights: Option<Vec<Sight>>) -> Step {
+        let food_left = self.least_food_left(body);
+        let Some(needed) = body.level.requirement() else {
+            return Step::Leave { tell: true };
+        };
+        if body.level >= self.to || food_left < FOOD_TO_STAY || self.failures >= FAILURES_MAX {
+            return Step::Leave { tell: true };
+        }
+        let Some(here) = sights.and_then(|sights| sights.first().copied()) else {
+            return Step::Do(vec![Command::Look]);
+        };
+        if here.agents >= self.agents.max(needed.agents) && here.ground.covers(&needed.stones) {
+            return Step::Do(vec![Command::Incantation]);
+        }
+        if body.clock - self.progress_at > GATHERED_UNITS {
+            return Step::Leave { tell: true };
+        }
+        Step::Do(vec![Command::Look])
+    }
+
+    /// What whoever came with the least food should still have.
+    ///
+    /// More time passes than is counted where answers are slow to come; the leader's own stomach tells.
+    fn least_food_left(&self, body: &Body) -> u32 {
+        let by_clock = (body.clock - self.begun_at) / FOOD_UNITS;
+        let by_stomach = self.own_food.saturating_sub(body.food());
+        let eaten = by_stomach.max(u32::try_from(by_clock).unwrap_or(u32::MAX));
+        self.food_min.saturating_sub(eaten)
+    }
+}
+
+impl Following {
+    pub(crate) fn new(caller: u32, clock: u64) -> Self {
+        Self {
+            caller,
+            heard_at: clock,
+            direction: None,
+            was_ahead: false,
+            arrived_said_at: None,
+        }
+    }
+
+    /// The caller was heard; `direction` is where from once all open commands are carried out.
+    pub(crate) fn heard(&mut self, direction: Option<u8>, clock: u64) {
+        self.heard_at = clock;
+        if let Some(direction) = direction {
+            self.direction = Some(direction);
+            if direction != 0 {
+                self.arrived_said_at = None;
+            }
+        }
+    }
+
+    /// Whether the caller stood on the same tile when last heard.
+    pub(crate) fn has_arrived(&self) -> bool {
+        self.arrived_said_at.is_some()
+    }
+
+    pub(crate) fn next(&mut self, body: &Body) -> Step {
+        if body.clock - self.heard_at > SILENCE_UNITS || body.food() < FOOD_TO_STAY {
+            return Step::Leave { tell: false };
+        }
+        match self.direction.take() {
+            Some(0) => {
+                let is_news = self.arrived_said_at.is_none_or(|at| body.clock - at > HERE_UNITS);
+                if !is_news {
+                    return Step::Do(vec![Command::Look]);
+                }
+                self.arrived_said_at = Some(body.clock);
+                Step::Say(Verb::Here {
+                    caller: self.caller,
+                    food: body.food(),
+                })
+            }
+            Some(direction) => {
+                let stride = if self.was_ahead { 2 } else { 1 };
+                self.was_ahead = is_ahead(direction);
+                Step::Do(towards_sound(direction, stride))
+            }
+            // A look passes the time until the caller is heard again.
+            None => Step::Do(vec![Command::Look]),
+        }
+    }
+}
+
+impl Gathered {
+    pub(crate) fn new(caller: u32, clock: u64) -> Self {
+        Self {
+            caller,
+            progress_at: clock,
+        }
+    }
+
+    /// An elevation ended, well or not.
+    pub(crate) fn ritual_ended(&mut self, clock: u64) {
+        self.progress_at = clock;
+    }
+
+    pub(crate) fn next(&self, body: &Body) -> Step {
+        if body.clock - self.progress_at > GATHERED_UNITS || body.food() < FOOD_TO_STAY {
+            return Step::Leave { tell: false };
+        }
+        Step::Do(vec![Command::Look])
+    }
+}
+
+/// Puts every stone down.
+pub(crate) fn put_all_down(body: &Body) -> Vec<Command> {
+    let stones = body.stones();
+    let each = stones.iter().filter(|(resource, _)| *resource != Resource::Food);
+    each.flat_map(|(resource, count)| (0..count).map(move |_| Command::Set(resource)))
+        .collect()
+}

@@ -1,0 +1,190 @@
+//! What agents of a team say to each other, as one word of ASCII.
+//!
+//! ```text
+//! t1.SENDER.NUMBER.VERB[.FIELD…].CHECK      t1.48271.12.s.2.19.1.0.0.2.0.0.2877912345
+//! ```
+//!
+//! One word without commas or quotes passes every server and does not break other teams' agents. The check is
+//! a hash of the team's name and the rest: it keeps foreign and damaged messages out, and another team of the
+//! same program. It is no secret; numbers that must rise keep a message that is merely repeated from working.
+
+use std::fmt::Write;
+
+use trantor_model::{Counts, Level, Resource};
+
+/// The first word of every message; raised with the layout.
+const VERSION: &str = "t1";
+
+/// A message understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Signal {
+    /// Who says it: a number that an agent draws at birth.
+    pub(crate) sender: u32,
+    /// Greater than that of any message it said before.
+    pub(crate) number: u32,
+    pub(crate) verb: Verb,
+}
+
+/// What is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verb {
+    /// What the sender is and has.
+    Status(Status),
+    /// "You of my level, come here."
+    Call { level: Level },
+    /// "I stand where the caller does", with the food left.
+    Here { caller: u32, food: u32 },
+    /// "All are here: put your stones down and stay."
+    Go,
+    /// "It is over: go your ways."
+    End,
+}
+
+/// What an agent is and has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Status {
+    pub(crate) level: Level,
+    pub(crate) food: u32,
+    /// Stones carried; the place of food is 0.
+    pub(crate) stones: Counts,
+}
+
+/// Writes and reads the messages of one team.
+#[derive(Clone, Debug)]
+pub(crate) struct Code {
+    team: Vec<u8>,
+}
+
+impl Code {
+    pub(crate) fn new(team: &[u8]) -> Self {
+        Self { team: team.to_vec() }
+    }
+
+    /// A message as it is said.
+    pub(crate) fn write(&self, signal: &Signal) -> Box<[u8]> {
+        let mut text = format!("{VERSION}.{}.{}.", signal.sender, signal.number);
+        match &signal.verb {
+            Verb::Status(status) => {
+                push(
+                    &mut text,
+                    format_args!("s.{}.{}", status.level.get(), status.food),
+                );
+                for (resource, count) in status.stones.iter().skip(1) {
+                    debug_assert_ne!(resource, Resource::Food);
+                    push(&mut text, format_args!(".{count}"));
+                }
+            }
+            Verb::Call { level } => push(&mut text, format_args!("c.{}", level.get())),
+            Verb::Here { caller, food } => push(&mut text, format_args!("h.{caller}.{food}")),
+            Verb::Go => text.push('g'),
+            Verb::End => text.push('e'),
+        }
+        let check = self.check(text.as_bytes());
+        push(&mut text, format_args!(".{check}"));
+        text.into_bytes().into()
+    }
+
+    /// A message of this team, or `None`: whatever else is said on the map.
+    pub(crate) fn read(&self, text: &[u8]) -> Option<Signal> {
+        // Some servers hand quotes and blanks on, some of them add their own.
+        let text = std::str::from_utf8(text).ok()?.trim_matches([' ', '"']);
+        let (body, check) = text.rsplit_once('.')?;
+        if check.parse() != Ok(self.check(body.as_bytes())) {
+            return None;
+        }
+        let mut fields = body.split('.');
+        if fields.next()? != VERSION {
+            return None;
+        }
+        let (sender, number) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+        let verb = match fields.next()? {
+            "s" => {
+                let level = read_level(fields.next()?)?;
+                let food = fields.next()?.parse().ok()?;
+                let mut stones = Counts::ZERO;
+                for count in &mut stones.0[1..] {
+                    *count = fields.next()?.parse().ok()?;
+                }
+                Verb::Status(Status { level, food, stones })
+            }
+            "c" => Verb::Call {
+                level: read_level(fields.next()?)?,
+            },
+            "h" => Verb::Here {
+                caller: fields.next()?.parse().ok()?,
+                food: fields.next()?.parse().ok()?,
+            },
+            "g" => Verb::Go,
+            "e" => Verb::End,
+            _ => return None,
+        };
+        fields.next().is_none().then_some(Signal { sender, number, verb })
+    }
+
+    /// FNV-1a over the team's name and the message.
+    fn check(&self, body: &[u8]) -> u32 {
+        let bytes = self.team.iter().chain(body);
+        bytes.fold(0x811c_9dc5, |hash, &byte| {
+            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+        })
+    }
+}
+
+fn read_level(field: &str) -> Option<Level> {
+    Level::new(field.parse().ok()?).ok()
+}
+
+fn push(text: &mut String, arguments: std::fmt::Arguments<'_>) {
+    text.write_fmt(arguments).expect("a string takes anything");
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn verb() -> impl Strategy<Value = Verb> {
+        let level = || (1u8..=8).prop_map(|level| Level::new(level).unwrap());
+        prop_oneof![
+            (level(), any::<u32>(), any::<[u32; 6]>()).prop_map(|(level, food, six)| {
+                let mut stones = Counts::ZERO;
+                stones.0[1..].copy_from_slice(&six);
+                Verb::Status(Status { level, food, stones })
+            }),
+            level().prop_map(|level| Verb::Call { level }),
+            any::<(u32, u32)>().prop_map(|(caller, food)| Verb::Here { caller, food }),
+            Just(Verb::Go),
+            Just(Verb::End),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn messages_come_back_to_their_team_alone(sender: u32, number: u32, verb in verb()) {
+            let signal = Signal { sender, number, verb };
+            let text = Code::new(b"red").write(&signal);
+            prop_assert_eq!(Code::new(b"red").read(&text), Some(signal));
+            prop_assert_eq!(Code::new(b"blue").read(&text), None);
+            let quoted = [b"\"", &text[..], b"\" "].concat();
+            prop_assert_eq!(Code::new(b"red").read(&quoted), Some(signal));
+            prop_assert!(text.iter().all(|byte| byte.is_ascii_graphic() && *byte != b','));
+        }
+
+        #[test]
+        fn one_wrong_byte_and_it_is_noise(sender: u32, verb in verb(), at: prop::sample::Index, byte: u8) {
+            let code = Code::new(b"red");
+            let text = code.write(&Signal { sender, number: 1, verb });
+            let mut damaged = text.to_vec();
+            damaged[at.index(text.len())] = byte;
+            let trimmed = damaged.trim_ascii();
+            prop_assume!(trimmed != &text[..] && !damaged.contains(&b'"'));
+            prop_assert_eq!(code.read(&damaged), None);
+        }
+
+        #[test]
+        fn noise_is_noise(text in prop::collection::vec(any::<u8>(), 0..60)) {
+            prop_assert_eq!(Code::new(b"red").read(&text), None);
+        }
+    }
+}

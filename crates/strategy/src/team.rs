@@ -1,0 +1,382 @@
+//! What an agent knows of its team from what it heard, and what the team should do next.
+//!
+//! Six agents of the last level win, so what counts is the sixth best: its level is the one that must rise.
+//! If those who share that level are enough for the next elevation, they climb, up to the level of the next
+//! better ones. If not, spare agents below climb towards them; if there are none, the team must grow.
+
+use std::collections::BTreeMap;
+
+use trantor_model::{Counts, Level};
+
+use crate::body::{FOOD_UNITS, RITUAL_UNITS};
+use crate::signal::{Signal, Status, Verb};
+
+/// Agents of the last level that win, and agents that the highest elevations need.
+const QUORUM: usize = 6;
+
+/// Members remembered at most: a bound against somebody who forges new names without end.
+const MEMBERS_MAX: usize = 64;
+
+/// How long a member is believed to live after it was last heard. Members speak every hundred units or so, but
+/// not while an elevation holds them.
+const FRESH_UNITS: u64 = 500;
+
+/// Food that must be left when a climb is over, and for the way to it.
+const FOOD_RESERVE: u32 = 5;
+
+/// The others, by their numbers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Team {
+    members: BTreeMap<u32, Member>,
+}
+
+#[derive(Clone, Debug)]
+struct Member {
+    status: Status,
+    heard_at: u64,
+    last_number: u32,
+}
+
+/// A climb that would help the team.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Climb {
+    /// The level of those who climb.
+    pub(crate) from: Level,
+    /// The level they should reach.
+    pub(crate) to: Level,
+    /// Their numbers, in ascending order.
+    pub(crate) cohort: Vec<u32>,
+}
+
+impl Team {
+    /// Takes note of a message, and answers whether it is news rather than something repeated.
+    pub(crate) fn hear(&mut self, signal: &Signal, clock: u64) -> bool {
+        if let Some(member) = self.members.get_mut(&signal.sender) {
+            if signal.number <= member.last_number {
+                return false;
+            }
+            member.last_number = signal.number;
+            member.heard_at = clock;
+            match signal.verb {
+                Verb::Status(status) => member.status = status,
+                Verb::Call { level } => member.status.level = level,
+                Verb::Here { food, .. } => member.status.food = food,
+                Verb::Go | Verb::End => {}
+            }
+        } else if let Verb::Status(status) = signal.verb {
+            self.make_room(clock);
+            let member = Member {
+                status,
+                heard_at: clock,
+                last_number: signal.number,
+            };
+            self.members.insert(signal.sender, member);
+        }
+        true
+    }
+
+    /// Members could not speak or be heard for a while; those remembered get some time to be heard again.
+    pub(crate) fn believe_again(&mut self, clock: u64) {
+        for member in self.members.values_mut() {
+            member.heard_at = member.heard_at.max(clock.saturating_sub(FRESH_UNITS / 2));
+        }
+    }
+
+    /// A member did not come when it was called: it may be dead.
+    pub(crate) fn doubt(&mut self, number: u32) {
+        if let Some(member) = self.members.get_mut(&number) {
+            member.heard_at = 0;
+        }
+    }
+
+    /// Members believed to live, in ascending order of their numbers; whoever asks is not among them.
+    pub(crate) fn alive(&self, clock: u64) -> impl Iterator<Item = (u32, &Status)> {
+        let is_fresh = move |member: &Member| member.heard_at + FRESH_UNITS >= clock && member.heard_at > 0;
+        let fresh = self.members.iter().filter(move |(_, member)| is_fresh(member));
+        fresh.map(|(&number, member)| (number, &member.status))
+    }
+
+    /// The climb that would help most, if one can be made by those who live; `me` is one of them.
+    pub(crate) fn climb(&self, me: u32, my_level: Level, clock: u64) -> Option<Climb> {
+        let mut levels: Vec<(Level, u32)> = self
+            .alive(clock)
+            .map(|(number, status)| (status.level, number))
+            .chain([(my_level, me)])
+            .collect();
+        levels.sort_by_key(|&(level, _)| std::cmp::Reverse(level));
+        let (sixth, _) = *levels.get(QUORUM - 1)?;
+        let of_level = |wanted: Level| -> Vec<u32> {
+            let same = levels.iter().filter(|(level, _)| *level == wanted);
+            let mut numbers: Vec<u32> = same.map(|&(_, number)| number).collect();
+            numbers.sort_unstable();
+            numbers
+        };
+        let candidates = (2..=sixth.get()).rev().filter_map(|level| Level::new(level).ok());
+        for from in candidates {
+            let cohort = of_level(from);
+            let next_better = levels
+                .iter()
+                .map(|&(level, _)| level)
+                .filter(|&level| level > from)
+                .min();
+            let goal = next_better.unwrap_or(Level::LAST);
+            let to = highest_reachable(from, goal, cohort.len());
+            if to > from {
+                return Some(Climb { from, to, cohort });
+            }
+        }
+        None
+    }
+
+    /// Whether there are six, and some of them will soon rise from the first level on their own.
+    pub(crate) fn has_beginners(&self, my_level: Level, clock: u64) -> bool {
+        let levels = || {
+            self.alive(clock)
+                .map(|(_, status)| status.level)
+                .chain([my_level])
+        };
+        levels().count() >= QUORUM && levels().any(|level| level == Level::FIRST)
+    }
+
+    /// Stones that the team still lacks for the whole climb of those who share a level with `me`.
+    pub(crate) fn stones_lacking(&self, my_level: Level, mine: &Counts, clock: u64) -> Counts {
+        let from = my_level.max(second_level());
+        let mut lacking = stones_for(from, Level::LAST);
+        let others = self
+            .alive(clock)
+            .filter(|(_, status)| status.level.max(second_level()) == from)
+            .map(|(_, status)| &status.stones);
+        for stones in others.chain([mine]) {
+            for (lack, have) in lacking.0.iter_mut().zip(stones.0) {
+                *lack = lack.saturating_sub(have);
+            }
+        }
+        lacking
+    }
+
+    /// Whether a cohort has the food and stones for a climb. `me` and `mine` stand for whoever asks.
+    pub(crate) fn is_provided(&self, climb: &Climb, me: u32, mine: &Status) -> bool {
+        let food_needed = food_for(climb.from, climb.to);
+        let mut lacking = stones_for(climb.from, climb.to);
+        for number in &climb.cohort {
+            let status = if *number == me {
+                mine
+            } else {
+                &self.members[number].status
+            };
+            if status.food < food_needed {
+                return false;
+            }
+            for (lack, have) in lacking.0.iter_mut().zip(status.stones.0) {
+                *lack = lack.saturating_sub(have);
+            }
+        }
+        lacking == Counts::ZERO
+    }
+
+    /// Forgets the member heard longest ago if there is no room for another.
+    fn make_room(&mut self, clock: u64) {
+        if self.members.len() < MEMBERS_MAX {
+            return;
+        }
+        let oldest = self
+            .members
+            .iter()
+            .min_by_key(|(_, member)| member.heard_at.min(clock))
+            .map(|(&number, _)| number);
+        if let Some(number) = oldest {
+            self.members.remove(&number);
+        }
+    }
+}
+
+/// The level at which agents first need each other.
+pub(crate) fn second_level() -> Level {
+    Level::FIRST.next().expect("the first level is not the last")
+}
+
+/// Stones used up by all elevations from one level to another.
+pub(crate) fn stones_for(from: Level, to: Level) -> Counts {
+    let mut total = Counts::ZERO;
+    for level in levels_between(from, to) {
+        let needed = level.requirement().map_or(Counts::ZERO, |needed| needed.stones);
+        for (sum, stones) in total.0.iter_mut().zip(needed.0) {
+            *sum += stones;
+        }
+    }
+    total
+}
+
+/// Food with which all elevations from one level to another can be gone through, and the way to them.
+pub(crate) fn food_for(from: Level, to: Level) -> u32 {
+    // Ten units pass between two elevations, for a look.
+    let units = u64::from(to.get().saturating_sub(from.get())) * (RITUAL_UNITS + 10);
+    units.div_ceil(FOOD_UNITS) as u32 + FOOD_RESERVE
+}
+
+/// The highest level that so many agents can reach together, no higher than `goal`.
+fn highest_reachable(from: Level, goal: Level, agents: usize) -> Level {
+    levels_between(from, goal)
+        .take_while(|level| {
+            let needed = level.requirement().map_or(0, |needed| needed.agents);
+            needed as usize <= agents
+        })
+        .last()
+        .and_then(Level::next)
+        .unwrap_or(from)
+}
+
+fn levels_between(from: Level, to: Level) -> impl Iterator<Item = Level> {
+    (from.get()..to.get()).filter_map(|level| Level::new(level).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn level(number: u8) -> Level {
+        Level::new(number).unwrap()
+    }
+
+    fn status(of_level: u8) -> Status {
+        Status {
+            level: level(of_level),
+            food: 30,
+            stones: Counts::ZERO,
+        }
+    }
+
+    /// A team of which the others have these levels; their numbers are 10, 11, and so on.
+    fn team(levels: &[u8]) -> Team {
+        let mut team = Team::default();
+        for (sender, &of_level) in (10..).zip(levels) {
+            let verb = Verb::Status(status(of_level));
+            assert!(team.hear(
+                &Signal {
+                    sender,
+                    number: 1,
+                    verb
+                },
+                1
+            ));
+        }
+        team
+    }
+
+    fn climb(others: &[u8], mine: u8) -> Option<(u8, u8, Vec<u32>)> {
+        let climb = team(others).climb(1, level(mine), 2)?;
+        Some((climb.from.get(), climb.to.get(), climb.cohort))
+    }
+
+    #[test]
+    fn six_of_one_level_climb_to_the_top() {
+        assert_eq!(climb(&[2; 5], 2), Some((2, 8, vec![1, 10, 11, 12, 13, 14])));
+        assert_eq!(climb(&[6; 6], 6).map(|climb| climb.2.len()), Some(7));
+    }
+
+    #[test]
+    fn fewer_than_six_do_not_climb_and_neither_do_beginners() {
+        assert_eq!(climb(&[2; 4], 2), None);
+        assert_eq!(climb(&[1, 2, 2, 2, 2], 2), None, "the sixth is still at level 1");
+    }
+
+    #[test]
+    fn stragglers_are_fetched_by_spares() {
+        // Five ahead and one behind: nobody can help it yet.
+        assert_eq!(climb(&[4, 4, 4, 4, 4], 3), None);
+        // Two more come to level 2; together they can reach the straggler's level.
+        assert_eq!(climb(&[4, 4, 4, 4, 4, 2, 2], 3), Some((2, 3, vec![15, 16])));
+        // And then all three of them the others'.
+        assert_eq!(climb(&[4, 4, 4, 4, 4, 3, 3], 3), Some((3, 4, vec![1, 15, 16])));
+        // Four of the sixth best level go no higher than so many can.
+        assert_eq!(climb(&[8, 8, 4, 4, 4], 4), Some((4, 6, vec![1, 12, 13, 14])));
+    }
+
+    #[test]
+    fn what_the_climb_needs() {
+        assert_eq!(stones_for(level(2), level(8)), Counts([0, 8, 8, 10, 5, 6, 1]));
+        assert_eq!(stones_for(level(2), level(3)), Counts([0, 1, 1, 1, 0, 0, 0]));
+        assert_eq!(food_for(level(2), level(8)), 15 + FOOD_RESERVE);
+        assert_eq!(food_for(level(7), level(8)), 3 + FOOD_RESERVE);
+    }
+
+    #[test]
+    fn each_stone_is_needed_once_by_the_whole_team() {
+        let mut team = team(&[2]);
+        let mut theirs = status(2);
+        theirs.stones = Counts([0, 5, 8, 99, 0, 0, 0]);
+        team.hear(
+            &Signal {
+                sender: 10,
+                number: 2,
+                verb: Verb::Status(theirs),
+            },
+            2,
+        );
+        let mine = Counts([0, 1, 0, 0, 5, 0, 0]);
+        assert_eq!(
+            team.stones_lacking(level(1), &mine, 3),
+            Counts([0, 2, 0, 0, 0, 6, 1])
+        );
+        assert_eq!(
+            team.stones_lacking(level(3), &mine, 3),
+            Counts([0, 6, 7, 9, 0, 6, 1]),
+            "those of another level do not count"
+        );
+    }
+
+    #[test]
+    fn a_cohort_is_provided_when_all_are_fed_and_the_stones_are_there() {
+        let mut team = team(&[2; 5]);
+        let climb = team.climb(1, level(2), 2).unwrap();
+        let mut mine = status(2);
+        assert!(!team.is_provided(&climb, 1, &mine));
+        mine.stones = stones_for(level(2), level(8));
+        assert!(team.is_provided(&climb, 1, &mine));
+        let mut hungry = status(2);
+        hungry.food = food_for(level(2), level(8)) - 1;
+        team.hear(
+            &Signal {
+                sender: 10,
+                number: 2,
+                verb: Verb::Status(hungry),
+            },
+            2,
+        );
+        assert!(!team.is_provided(&climb, 1, &mine));
+    }
+
+    #[test]
+    fn what_is_repeated_is_no_news_and_silence_is_doubted() {
+        let mut team = team(&[2]);
+        let again = Signal {
+            sender: 10,
+            number: 1,
+            verb: Verb::End,
+        };
+        assert!(!team.hear(&again, 5));
+        assert_eq!(team.alive(1 + FRESH_UNITS).count(), 1);
+        assert_eq!(team.alive(2 + FRESH_UNITS).count(), 0);
+        team.believe_again(2 + FRESH_UNITS);
+        assert_eq!(team.alive(2 + FRESH_UNITS).count(), 1);
+        team.doubt(10);
+        assert_eq!(team.alive(10).count(), 0);
+    }
+
+    #[test]
+    fn forged_names_do_not_fill_the_memory() {
+        let mut team = Team::default();
+        for sender in 0..10 * MEMBERS_MAX as u32 {
+            let verb = Verb::Status(status(1));
+            team.hear(
+                &Signal {
+                    sender,
+                    number: 1,
+                    verb,
+                },
+                u64::from(sender) + 1,
+            );
+        }
+        assert_eq!(team.members.len(), MEMBERS_MAX);
+    }
+}
