@@ -24,6 +24,10 @@ pub struct Options {
 enum What {
     /// Deadline stores, frequency changes, memory per timer
     Time,
+    /// Queues into a loop, posts, metrics: what a loop's machinery costs
+    Loop,
+    /// The frame rule under the four kinds of stress, on this machine's clock
+    Frames,
     /// Ways of waiting: lateness, processor time and wake-ups per deadline
     Wake,
     /// An idle server: wake-ups in ten seconds
@@ -38,6 +42,8 @@ enum What {
 pub fn run(options: &Options) -> Result<ExitCode> {
     match options.what {
         What::Time => cargo_bench("trantor-time", "stores", &options.passed_on),
+        What::Loop => cargo_bench("trantor-runtime", "loop_costs", &options.passed_on),
+        What::Frames => cargo_example("trantor-runtime", "frame_rule_under_stress", &options.passed_on),
         What::Wake => measuring_program("wake", &options.passed_on),
         What::Idle => measuring_program("idle", &options.passed_on),
         What::Accuracy => measuring_program("accuracy", &options.passed_on),
@@ -51,6 +57,15 @@ fn cargo_bench(package: &str, name: &str, passed_on: &[String]) -> Result<ExitCo
         .args(["bench", "--package", package, "--bench", name, "--"])
         .args(passed_on);
     process::check(&mut bench)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn cargo_example(package: &str, name: &str, passed_on: &[String]) -> Result<ExitCode> {
+    let mut example = process::cargo();
+    example
+        .args(["run", "--release", "--package", package, "--example", name, "--"])
+        .args(passed_on);
+    process::check(&mut example)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,0 +1,199 @@
+//! What a loop's machinery costs on this machine: measured beside required.
+//!
+//! `cargo bench --bench loop_costs` takes about ten seconds; `-- full` sends the 10⁸ events of R-002-35, which takes
+//! minutes. The latencies stand for an idle machine, the throughputs for one with nothing else to do.
+//!
+//! - *inbox*: producers put as fast as they can, the loop sleeps whenever it finds nothing. Good: all arrive, none
+//!   later than 10 ms (R-002-35).
+//! - *post*: from posting an action to its run by an idle loop. Good: p99 under 0.2 ms (R-003-34).
+//! - *metrics*: what counting and publishing cost a pass. Good: at most 1 % of a loaded pass (R-003-66).
+
+#![allow(clippy::unwrap_used, reason = "a measurement that cannot go on should stop")]
+
+use std::hint::black_box;
+use std::sync::mpsc::sync_channel;
+
+use hdrhistogram::Histogram;
+use trantor_runtime::inbox::{Inbox, Priority};
+use trantor_runtime::life::LoopThread;
+use trantor_runtime::metrics::{LoopMeter, MeterBuilder};
+use trantor_runtime::service::{POSTED, Service, ServiceBuilder, ServiceLoop, ServiceSettings, TIMERS};
+use trantor_runtime::stages::{Budget, LONG_PASS, StageSpec, Stages};
+use trantor_runtime::{Parker, RealClock, Wait, threads};
+use trantor_time::{Clock, RealSpan, RealTime};
+
+fn main() {
+    let is_full = std::env::args().any(|argument| argument == "full");
+    let events: u64 = if is_full { 100_000_000 } else { 4_000_000 };
+    for producers in [1, 8] {
+        inbox(producers, events);
+    }
+    post();
+    metrics();
+}
+
+fn inbox(producers: u64, events: u64) {
+    let clock = RealClock::new();
+    let mut parker = Parker::new();
+    let mut inbox = Inbox::new(4_096, parker.waker());
+    let each = events / producers;
+    let start = clock.now();
+    let threads: Vec<_> = (0..producers)
+        .map(|_| {
+            let sender = inbox.sender();
+            let produce = move || {
+                for number in 0..each {
+                    // Every 64th carries its instant; reading the clock for each would be most of the work.
+                    let put_at = (number % 64 == 0).then(|| clock.now());
+                    sender
+                        .put_waiting(Priority::Network, put_at, RealSpan::from_secs(60))
+                        .unwrap();
+                }
+            };
+            threads::spawn("producer", produce).unwrap()
+        })
+        .collect();
+    let (mut latest, mut sleeps) = (RealSpan::ZERO, 0_u64);
+    for _ in 0..each * producers {
+        let put_at = loop {
+            match inbox.take() {
+                Some(event) => break event,
+                None => {
+                    sleeps += 1;
+                    parker.wait(None);
+                }
+            }
+        };
+        if let Some(put_at) = put_at {
+            latest = latest.max(clock.now() - put_at);
+        }
+    }
+    let seconds = (clock.now() - start).as_secs_f64();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    println!(
+        "inbox    {producers} producers: {:5.1} million events/s, {sleeps} sleeps, latest {:.2} ms [10 ms]",
+        events as f64 / seconds / 1e6,
+        latest.as_millis_f64(),
+    );
+}
+
+fn post() {
+    const POSTS: usize = 3_000;
+    let clock = RealClock::new();
+    let a_loop = LoopThread::start(
+        "idle loop",
+        move || {
+            let builder =
+                ServiceBuilder::new("idle loop", ServiceSettings::default(), (), clock, Parker::new());
+            let mut a_loop = builder.posts(POSTED).timers(TIMERS).build();
+            let poster = a_loop.service().poster();
+            let signal = a_loop.stop_signal();
+            Ok::<_, String>(((a_loop, poster), signal))
+        },
+        |(a_loop, poster)| {
+            let pinger = threads::spawn("poster", move || ping(&poster, POSTS)).unwrap();
+            let signal = a_loop.stop_signal();
+            let stopper = threads::spawn("stopper", move || {
+                let delays = pinger.join().unwrap();
+                signal.request();
+                delays
+            });
+            ServiceLoop::run(a_loop);
+            stopper.unwrap().join().unwrap()
+        },
+    )
+    .unwrap();
+    let delays = a_loop.join().unwrap();
+    let us = |quantile| delays.value_at_quantile(quantile) as f64 / 1e3;
+    println!(
+        "post     to an idle loop: p50 {:.1} us, p99 {:.1} us [200], p99.9 {:.1} us",
+        us(0.5),
+        us(0.99),
+        us(0.999)
+    );
+}
+
+/// Posts one action after another, each to a loop that has gone to sleep again; answers their delays in nanoseconds.
+fn ping(poster: &trantor_runtime::Poster<Service<()>>, posts: usize) -> Histogram<u64> {
+    let clock = RealClock::new();
+    let mut parker = Parker::new();
+    let mut delays = Histogram::new(3).unwrap();
+    let (ran, has_run) = sync_channel::<RealTime>(1);
+    for _ in 0..posts {
+        parker.wait(Some(clock.now() + RealSpan::from_micros(500)));
+        let ran = ran.clone();
+        let put_at = clock.now();
+        poster
+            .post("ping", move |_| ran.send(clock.now()).unwrap())
+            .unwrap();
+        let delay = has_run.recv().unwrap() - put_at;
+        delays.record(delay.as_nanos() as u64).unwrap();
+    }
+    delays
+}
+
+fn metrics() {
+    const PASSES: u32 = 200_000;
+    /// A loaded pass: 64 items of a microsecond each, a quarter of what a command costs in the system's sockets.
+    const LOADED_PASS: RealSpan = RealSpan::from_micros(64);
+    let clock = RealClock::new();
+    let spec = StageSpec::new("work", Budget::UNLIMITED);
+    let specs = [
+        spec,
+        StageSpec::new("more work", Budget::UNLIMITED),
+        StageSpec::new("flush", Budget::UNLIMITED),
+    ];
+    let mut declare = MeterBuilder::new();
+    let own: Vec<_> = (0..16)
+        .map(|number| declare.counter(format!("own.{number}_count")))
+        .collect();
+    let lateness = declare.distribution("own.lateness_ns");
+    let (mut meter, reader) = LoopMeter::build(declare, "loop", specs, clock.now());
+    let mut stages = Stages::declare("bench", specs, LONG_PASS);
+
+    let mut pass = |meter: Option<&mut LoopMeter>| {
+        stages.begin_pass(clock.now());
+        for stage in 0..specs.len() {
+            let turn = stages.enter(stage, clock.now());
+            stages.leave(turn, clock.now());
+        }
+        let report = stages.end_pass(clock.now());
+        if let Some(meter) = meter {
+            for &counter in &own {
+                meter.meter().add(counter, 1);
+            }
+            meter.meter().record(lateness, black_box(57_000));
+            meter.count_pass(&report);
+        }
+    };
+    let mut timed = |mut meter: Option<&mut LoopMeter>| {
+        let start = clock.now();
+        for _ in 0..PASSES {
+            pass(meter.as_deref_mut());
+        }
+        (clock.now() - start).as_nanos() as f64 / f64::from(PASSES)
+    };
+    // The better of several runs of each: what disturbs a run only ever makes it longer.
+    let least = |timed: &mut dyn FnMut() -> f64| (0..5).map(|_| timed()).fold(f64::INFINITY, f64::min);
+    let without = least(&mut || timed(None));
+    let with = least(&mut || timed(Some(&mut meter)));
+    let cost_ns = with - without;
+    println!(
+        "metrics  {cost_ns:.0} ns a pass (16 counters and 2 distributions of the program's own and the loop's): {:.2} % of a pass of {} us [1 %]",
+        cost_ns / LOADED_PASS.as_nanos() as f64 * 100.0,
+        LOADED_PASS.as_nanos() / 1_000,
+    );
+    let start = clock.now();
+    let snapshot = reader_snapshot(&reader, clock.now());
+    println!(
+        "         a snapshot of {snapshot} samples takes its reader {:.0} us",
+        (clock.now() - start).as_nanos() as f64 / 1e3
+    );
+}
+
+fn reader_snapshot(reader: &trantor_runtime::metrics::loop_meter::LoopReader, now: RealTime) -> usize {
+    use trantor_runtime::metrics::collector::Source;
+    let mut samples = Vec::new();
+    reader.clone().collect(now, &mut samples).unwrap();
+    samples.len()
+}

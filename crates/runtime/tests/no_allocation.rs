@@ -1,0 +1,120 @@
+//! What runs in every pass allocates nothing, once it has run (R-003-66).
+
+#![allow(
+    unsafe_code,
+    reason = "counting allocations takes an allocator, whose trait is unsafe to implement"
+)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use trantor_runtime::metrics::{LoopMeter, MeterBuilder};
+use trantor_runtime::service::{POSTED, Service, ServiceBuilder, ServiceSettings, TIMERS};
+use trantor_runtime::stages::{Budget, LONG_PASS, StageSpec, Stages};
+use trantor_runtime::systems::{SystemSpec, Systems};
+use trantor_runtime::{Faults, ManualWait};
+use trantor_time::{Clock, ManualClock, RealSpan};
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The system's allocator, counting for each thread.
+struct Counting;
+
+// SAFETY: every call is passed on to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller keeps to the contract of `GlobalAlloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Allocations of this thread while `work` runs.
+fn allocations_of(work: impl FnOnce()) -> u64 {
+    let before = ALLOCATIONS.with(Cell::get);
+    work();
+    ALLOCATIONS.with(Cell::get) - before
+}
+
+#[test]
+fn the_counter_counts() {
+    assert_eq!(allocations_of(|| drop(std::hint::black_box(Box::new(1)))), 1);
+}
+
+#[test]
+fn r_003_66_counting_and_publishing_a_pass_allocates_nothing() {
+    let clock = ManualClock::default();
+    let specs = [StageSpec::new("work", Budget::new(64, RealSpan::from_millis(5)))];
+    let mut stages = Stages::declare("test", specs, LONG_PASS);
+    let (mut meter, _reader) = LoopMeter::build(MeterBuilder::new(), "loop", specs, clock.now());
+    let mut passes = |count: u32| {
+        for _ in 0..count {
+            stages.begin_pass(clock.now());
+            let mut turn = stages.enter(0, clock.now());
+            while turn.admits(clock.now()) {
+                clock.advance(RealSpan::from_micros(1));
+            }
+            stages.leave(turn, clock.now());
+            meter.count_pass(&stages.end_pass(clock.now()));
+            meter.record_lateness(RealSpan::from_micros(60));
+            meter.count_sleep();
+        }
+    };
+    passes(2);
+    assert_eq!(allocations_of(|| passes(1_000)), 0);
+}
+
+#[test]
+fn r_000_18_a_repeating_timer_of_a_service_loop_allocates_nothing() {
+    let clock = ManualClock::default();
+    let settings = ServiceSettings::default();
+    let mut builder = ServiceBuilder::new("test", settings, 0_u64, clock.clone(), ManualWait::new(&clock));
+    for _ in 0..100 {
+        let count = |service: &mut Service<u64>| {
+            service.state += 1;
+            Ok(())
+        };
+        builder
+            .service()
+            .every("count", RealSpan::from_millis(10), count)
+            .expect("a fine timer");
+    }
+    let mut a_loop = builder.posts(POSTED).timers(TIMERS).build();
+    let mut passes = |count: u32| (0..count).for_each(|_| assert_eq!(a_loop.pass(), None));
+    passes(3);
+    assert_eq!(allocations_of(|| passes(1_000)), 0);
+    assert!(a_loop.service().state >= 100_000);
+}
+
+#[test]
+fn r_003_66_calling_systems_allocates_nothing() {
+    let clock = ManualClock::default();
+    let mut systems = Systems::new(clock.now())
+        .add(SystemSpec::standard("world"), |calls: &mut u64, _| {
+            *calls += 1;
+            Ok(())
+        })
+        .add(SystemSpec::standard("graphics"), |calls, call| {
+            *calls += u64::from(call.phase_of("world").is_some());
+            Ok(())
+        });
+    let (mut calls, mut faults) = (0, Faults::default());
+    let mut passes = |count: u32| {
+        for _ in 0..count {
+            clock.advance(RealSpan::from_millis(5));
+            systems.run_due(&mut calls, clock.now(), &mut || clock.now(), &mut faults);
+        }
+    };
+    passes(2);
+    assert_eq!(allocations_of(|| passes(1_000)), 0);
+}
