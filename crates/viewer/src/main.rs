@@ -1,2 +1,24 @@
-//! Placeholder of the first commit.
-fn main() {}
+//! The viewer's program: reads options, runs, ends with a status that scripts can use.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use trantor_viewer::options::{self, Asked, EXIT_STATUS_REFUSED};
+
+fn main() -> ExitCode {
+    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("error,wgpu_hal=off")).init();
+    let said = match options::parse(std::env::args_os()) {
+        Ok(Asked::Run(cli)) => match trantor_viewer::run(&cli) {
+            Ok(()) => return ExitCode::SUCCESS,
+            Err(error) => format!("{error:#}"),
+        },
+        Ok(Asked::Print(text)) => {
+            // Nobody is left to be told that the reader of the help is gone.
+            let _ = write!(std::io::stdout(), "{text}");
+            return ExitCode::SUCCESS;
+        }
+        Err(mistake) => mistake,
+    };
+    let _ = writeln!(std::io::stderr(), "trantor-viewer: {said}");
+    ExitCode::from(EXIT_STATUS_REFUSED)
+}

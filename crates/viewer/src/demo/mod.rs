@@ -1,0 +1,192 @@
+//! Synthetic scenes: small worlds that need no server and are the same each time.
+//!
+//! Pictures for the gallery and for tests are made of them, and `--demo-scene` shows them in the window. They
+//! follow no rules: agents walk along paths drawn beforehand, and a moment of a demo is a function of game time
+//! alone, so that any frame can be made again.
+
+mod path;
+mod staging;
+
+use clap::ValueEnum;
+use glam::Vec2;
+use trantor_client::{LinkState, Scene, SceneClock, SceneGround};
+use trantor_model::{MapSize, Resource};
+use trantor_time::GameTime;
+
+use crate::picture::CameraPose;
+use path::Path;
+
+/// Which synthetic scene.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DemoScene {
+    /// A whole map of ordinary size, with a bit of everything.
+    Overview,
+    /// The same from near.
+    Close,
+    /// An elevation to the highest level, almost done.
+    Ritual,
+    /// Somebody speaks in the middle of a map.
+    Broadcast,
+    /// A million tiles and ten thousand agents.
+    BigWorld,
+}
+
+/// A synthetic scene that can be shown at any moment.
+#[derive(Debug)]
+pub struct Demo {
+    which: DemoScene,
+    ground: SceneGround,
+    paths: Vec<Path>,
+}
+
+/// Units a second in demos: the default of servers.
+pub const FREQUENCY: u32 = 100;
+
+/// Teams of the demos.
+const TEAMS: [&str; 4] = ["Terminus", "Anacreon", "Siwenna", "Korell"];
+
+impl Demo {
+    /// Sets a scene up.
+    pub fn new(which: DemoScene) -> Self {
+        let (side, agents) = match which {
+            DemoScene::Overview | DemoScene::Close => (20, 36),
+            DemoScene::Ritual => (12, 10),
+            DemoScene::Broadcast => (20, 24),
+            DemoScene::BigWorld => (1_000, 10_000),
+        };
+        let size = MapSize::new(side, side).expect("the sides above are sides that maps may have");
+        let mut lots = Lots(0x7261_6e74_6f72 + u64::from(side));
+        Self {
+            which,
+            ground: scattered(size, &mut lots),
+            paths: (0..agents).map(|_| Path::draw(size, &mut lots)).collect(),
+        }
+    }
+
+    /// Fills `scene` with the moment `units` after the demo's beginning.
+    pub fn scene(&self, units: f64, scene: &mut Scene) {
+        let before = scene.clock.game;
+        if scene
+            .ground
+            .as_ref()
+            .is_none_or(|ground| ground.size != self.ground.size)
+        {
+            scene.ground = Some(self.ground.clone());
+        }
+        scene.agents.clear();
+        scene.eggs.clear();
+        scene.rituals.clear();
+        scene.ritual_participants.clear();
+        scene.effects.clear();
+        scene.texts.clear();
+        let now = GameTime::from_nanounits((units * 1e9) as i128);
+        scene.clock = SceneClock {
+            game: now,
+            frequency: FREQUENCY,
+            paused: false,
+            unconfirmed: false,
+            elapsed_units: ((now - before).as_units_f64() as f32).clamp(0.0, 100.0),
+        };
+        scene.link = LinkState::Live;
+        staging::fill(self.which, &self.paths, self.ground.size, units, scene);
+        staging::count_teams(&TEAMS, scene);
+    }
+
+    /// From where it is best seen in a picture of this shape (width by height).
+    pub fn camera(&self, aspect: f32) -> CameraPose {
+        let sides = Vec2::new(
+            f32::from(self.ground.size.width()),
+            f32::from(self.ground.size.height()),
+        );
+        let near = |target: Vec2, distance: f32, yaw: f32, pitch: f32| CameraPose {
+            target,
+            distance,
+            yaw,
+            pitch,
+        };
+        match self.which {
+            DemoScene::Overview | DemoScene::Broadcast => {
+                CameraPose::overview(sides, aspect, (Vec2::new(0.02, 0.03), Vec2::new(0.98, 0.97)))
+            }
+            DemoScene::Close => near(Vec2::new(9.6, 9.4), 9.5, 0.45, 0.62),
+            DemoScene::Ritual => near(staging::RITUAL + Vec2::new(0.0, -0.9), 9.0, -0.5, 0.5),
+            DemoScene::BigWorld => near(sides / 2.0, 62.0, 0.35, 0.56),
+        }
+    }
+}
+
+/// Resources as a server would scatter them: the usual densities, a little clustered.
+fn scattered(size: MapSize, lots: &mut Lots) -> SceneGround {
+    const PER_THOUSAND_TILES: [u32; Resource::COUNT] = [500, 300, 150, 100, 100, 80, 50];
+    let mut ground = SceneGround {
+        size,
+        tiles: vec![trantor_model::Counts::ZERO; size.area()],
+        version: 1,
+        changed_since: 0,
+        changed: Vec::new(),
+    };
+    for resource in Resource::ALL {
+        let count = size.area() * PER_THOUSAND_TILES[resource.index()] as usize / 1_000;
+        for _ in 0..count.max(1) {
+            let place = lots.below(size.area() as u32) as usize;
+            ground.tiles[place].add_one(resource);
+        }
+    }
+    ground
+}
+
+/// Numbers that look drawn by lot and are the same each time.
+#[derive(Debug)]
+struct Lots(u64);
+
+impl Lots {
+    fn below(&mut self, bound: u32) -> u32 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((u64::from((mixed >> 32) as u32) * u64::from(bound)) >> 32) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_of_a_demo_is_the_same_each_time() {
+        let demo = Demo::new(DemoScene::Overview);
+        let [mut one, mut other] = [Scene::default(), Scene::default()];
+        demo.scene(100.0, &mut one);
+        demo.scene(437.25, &mut one);
+        Demo::new(DemoScene::Overview).scene(437.25, &mut other);
+        assert_eq!(one.agents, other.agents);
+        assert_eq!(one.effects, other.effects);
+        assert!(!one.effects.is_empty() && !one.rituals.is_empty() && !one.eggs.is_empty());
+    }
+
+    #[test]
+    fn agents_walk_without_a_jump() {
+        let demo = Demo::new(DemoScene::Overview);
+        let mut scene = Scene::default();
+        demo.scene(0.0, &mut scene);
+        let mut before: Vec<Vec2> = Vec::new();
+        for step in 0..2_000u16 {
+            demo.scene(f64::from(step) * 0.25, &mut scene);
+            let now: Vec<Vec2> = scene
+                .agents
+                .iter()
+                .map(|agent| Vec2::new(agent.x, agent.y))
+                .collect();
+            for (was, is) in before.iter().zip(&now) {
+                let window = crate::picture::TorusWindow::whole(demo.ground.size);
+                let moved = window.shortest(*was, *is).length();
+                assert!(
+                    moved < 0.05,
+                    "{moved} tiles in a quarter of a unit, at step {step}"
+                );
+            }
+            before = now;
+        }
+    }
+}

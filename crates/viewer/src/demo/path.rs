@@ -1,0 +1,176 @@
+//! The path of one agent of a demo: what it does, one action after the other, for ever.
+
+use trantor_client::SceneAction;
+use trantor_model::{CommandKind, Direction, MapSize, Resource, Tile, Turn};
+
+use super::Lots;
+
+/// Actions of a path before it ends where it began and is walked again.
+const ACTIONS: usize = 192;
+/// Units an action takes; all that a demo's agents do takes as long.
+pub(super) const ACTION_UNITS: f64 = 7.0;
+
+/// What an agent does, when, and where.
+#[derive(Clone, Debug)]
+pub(super) struct Path {
+    actions: Vec<Step>,
+    /// How far ahead of the demo's time this path is, in actions: agents do not act in step.
+    ahead: f64,
+}
+
+/// One action and where it begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    pub(super) kind: CommandKind,
+    pub(super) tile: Tile,
+    pub(super) facing: Direction,
+    /// What is taken or put, where something is.
+    pub(super) resource: Resource,
+}
+
+/// A moment on a path.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    pub(super) tile: Tile,
+    pub(super) x: f32,
+    pub(super) y: f32,
+    pub(super) heading: f32,
+    pub(super) action: SceneAction,
+}
+
+impl Path {
+    pub(super) fn draw(size: MapSize, lots: &mut Lots) -> Self {
+        let mut tile = size.tile_at(lots.below(size.area() as u32) as usize);
+        let mut facing = Direction::ALL[lots.below(4) as usize];
+        let first = tile;
+        let mut actions = Vec::with_capacity(ACTIONS);
+        while actions.len() < ACTIONS {
+            let kind = match lots.below(100) {
+                0..58 => CommandKind::Forward,
+                58..66 => CommandKind::Left,
+                66..74 => CommandKind::Right,
+                74..86 => CommandKind::Take,
+                86..90 => CommandKind::Set,
+                90..95 => CommandKind::Look,
+                95..99 => CommandKind::Inventory,
+                _ => CommandKind::Broadcast,
+            };
+            let resource = Resource::ALL[lots.below(7) as usize];
+            push(&mut actions, size, &mut tile, &mut facing, kind, resource);
+        }
+        // Home, so that the path can begin again without a jump.
+        let (dx, dy) = size.shortest(tile, first);
+        for (wanted, count) in [
+            (if dx > 0 { Direction::East } else { Direction::West }, dx.abs()),
+            (
+                if dy > 0 {
+                    Direction::South
+                } else {
+                    Direction::North
+                },
+                dy.abs(),
+            ),
+        ] {
+            for _ in 0..count {
+                while facing != wanted {
+                    push(
+                        &mut actions,
+                        size,
+                        &mut tile,
+                        &mut facing,
+                        CommandKind::Right,
+                        Resource::Food,
+                    );
+                }
+                push(
+                    &mut actions,
+                    size,
+                    &mut tile,
+                    &mut facing,
+                    CommandKind::Forward,
+                    Resource::Food,
+                );
+            }
+        }
+        let start = actions[0].facing;
+        while facing != start {
+            push(
+                &mut actions,
+                size,
+                &mut tile,
+                &mut facing,
+                CommandKind::Right,
+                Resource::Food,
+            );
+        }
+        let ahead = f64::from(lots.below(1_000)) / 10.0;
+        Self { actions, ahead }
+    }
+
+    /// The action under way at `units`, counted from the demo's beginning, and how much of it is done.
+    pub(super) fn at(&self, units: f64) -> Moment {
+        let along = units / ACTION_UNITS + self.ahead;
+        let step = self.step(along.floor() as i64);
+        let progress = along.fract() as f32;
+        let (dx, dy) = if step.kind == CommandKind::Forward {
+            step.facing.vector()
+        } else {
+            (0, 0)
+        };
+        let turned = match step.kind {
+            CommandKind::Right => progress,
+            CommandKind::Left => -progress,
+            _ => 0.0,
+        };
+        let quarter = std::f32::consts::FRAC_PI_2;
+        Moment {
+            tile: step.tile,
+            x: f32::from(step.tile.x) + dx as f32 * progress,
+            y: f32::from(step.tile.y) + dy as f32 * progress,
+            heading: ((f32::from(step.facing.number() - 1) + turned) * quarter)
+                .rem_euclid(std::f32::consts::TAU),
+            action: SceneAction {
+                kind: step.kind,
+                progress,
+                remaining_units: (1.0 - progress) * ACTION_UNITS as f32,
+            },
+        }
+    }
+
+    /// Actions that ended within the last `units`, latest first, each with the units since.
+    pub(super) fn ended(&self, now: f64, units: f64) -> impl Iterator<Item = (Step, f64)> {
+        let along = now / ACTION_UNITS + self.ahead;
+        let last = along.floor();
+        let age_of_last = (along - last) * ACTION_UNITS;
+        (0..)
+            .map(move |back| (back, age_of_last + f64::from(back) * ACTION_UNITS))
+            .take_while(move |&(_, age)| age < units)
+            .map(move |(back, age)| (self.step(last as i64 - 1 - i64::from(back)), age))
+    }
+
+    fn step(&self, number: i64) -> Step {
+        self.actions[number.rem_euclid(self.actions.len() as i64) as usize]
+    }
+}
+
+fn push(
+    actions: &mut Vec<Step>,
+    size: MapSize,
+    tile: &mut Tile,
+    facing: &mut Direction,
+    kind: CommandKind,
+    resource: Resource,
+) {
+    actions.push(Step {
+        kind,
+        tile: *tile,
+        facing: *facing,
+        resource,
+    });
+    match kind {
+        CommandKind::Forward => *tile = size.step(*tile, *facing),
+        CommandKind::Right => *facing = facing.turned(Turn::Right),
+        CommandKind::Left => *facing = facing.turned(Turn::Left),
+        _ => {}
+    }
+}

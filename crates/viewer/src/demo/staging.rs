@@ -1,0 +1,293 @@
+//! Who is on stage in which demo: agents on their paths, rituals, words, births and deaths.
+
+use glam::Vec2;
+use std::sync::Arc;
+use trantor_client::{
+    EffectKind, Scene, SceneAction, SceneAgent, SceneEffect, SceneEgg, SceneRitual, SceneTeam, Span,
+};
+use trantor_model::{AgentId, CommandKind, Counts, EggId, Level, MapSize, Resource, TeamId, Tile};
+
+use super::DemoScene;
+use super::path::Path;
+
+/// Where the elevation of its demo is held, as a tile position.
+pub(super) const RITUAL: Vec2 = Vec2::new(6.0, 6.0);
+/// How long an elevation takes, in units.
+const RITUAL_UNITS: f64 = 300.0;
+/// What is said.
+const WORDS: &[u8] = b"level 4, need two more at my tile";
+
+pub(super) fn fill(which: DemoScene, paths: &[Path], size: MapSize, units: f64, scene: &mut Scene) {
+    let teams = match which {
+        DemoScene::Ritual => 2,
+        DemoScene::Broadcast => 3,
+        _ => 4,
+    };
+    for (number, path) in paths.iter().enumerate() {
+        scene.agents.push(walker(number as u32, path, units, teams));
+    }
+    match which {
+        DemoScene::Overview | DemoScene::Close => {
+            ritual(scene, Tile { x: 6, y: 7 }, Level::new(4), units + 170.0, 4);
+            ritual(scene, Tile { x: 15, y: 4 }, Level::new(1), units + 40.0, 1);
+            eggs(scene, 7, size);
+            what_walkers_did(scene, paths, units, teams);
+            life_and_death(scene, units);
+        }
+        DemoScene::Ritual => {
+            ritual(
+                scene,
+                Tile {
+                    x: RITUAL.x as u16,
+                    y: RITUAL.y as u16,
+                },
+                Level::new(7),
+                units + 235.0,
+                6,
+            );
+            eggs(scene, 2, size);
+        }
+        DemoScene::Broadcast => {
+            eggs(scene, 4, size);
+            for (agent, since) in [(3, 27.0), (7, 44.0), (11, 12.0)] {
+                speak(scene, agent, (units + since).rem_euclid(90.0));
+            }
+        }
+        DemoScene::BigWorld => {
+            for number in 0..60u16 {
+                let tile = Tile {
+                    x: 460 + (number * 37) % 90,
+                    y: 470 + (number * 23) % 60,
+                };
+                ritual(
+                    scene,
+                    tile,
+                    Level::new(1 + (number % 7) as u8),
+                    units + f64::from(number) * 41.0,
+                    0,
+                );
+            }
+        }
+    }
+    scene
+        .rituals
+        .sort_unstable_by_key(|ritual| size.index_of(ritual.tile));
+}
+
+/// Counts each team's agents and eggs, as a client does from what is shown.
+pub(super) fn count_teams(names: &[&str], scene: &mut Scene) {
+    scene.teams.resize_with(names.len(), SceneTeam::default);
+    for (team, name) in scene.teams.iter_mut().zip(names) {
+        if *team.name != **name {
+            team.name = Arc::from(*name);
+        }
+        team.agents = 0;
+        team.by_level = [0; 8];
+        team.eggs = 0;
+        team.carried = [0; 7];
+    }
+    for agent in &scene.agents {
+        if let Some(team) = scene.teams.get_mut(usize::from(agent.team.0)) {
+            team.agents += 1;
+            team.by_level[usize::from(agent.level.get()) - 1] += 1;
+            for (sum, (_, count)) in team.carried.iter_mut().zip(agent.inventory.iter()) {
+                *sum += u64::from(count);
+            }
+        }
+    }
+    for egg in &scene.eggs {
+        if let Some(team) = scene.teams.get_mut(usize::from(egg.team.0)) {
+            team.eggs += 1;
+        }
+    }
+}
+
+fn team_of(number: u32, teams: u16) -> TeamId {
+    TeamId((number % u32::from(teams)) as u16)
+}
+
+/// Mostly low levels, as in the first half of a match; number 5 leads.
+fn level_of(number: u32) -> Level {
+    const LEVELS: [u8; 12] = [2, 1, 3, 4, 1, 8, 2, 5, 3, 1, 6, 4];
+    Level::new(LEVELS[number as usize % LEVELS.len()]).expect("the levels above are levels")
+}
+
+fn walker(number: u32, path: &Path, units: f64, teams: u16) -> SceneAgent {
+    let moment = path.at(units);
+    let mut inventory = Counts::ZERO;
+    for resource in Resource::ALL {
+        inventory[resource] = (number * 7 + resource.index() as u32 * 5) % 6;
+    }
+    inventory[Resource::Food] += 4;
+    SceneAgent {
+        id: AgentId(number),
+        team: team_of(number, teams),
+        level: level_of(number),
+        tile: moment.tile,
+        x: moment.x,
+        y: moment.y,
+        heading: moment.heading,
+        inventory,
+        action: Some(moment.action),
+        held: false,
+        food_left_units: Some(126.0 * (inventory[Resource::Food] as f32 + 0.4)),
+    }
+}
+
+/// An elevation of which `since` units have passed; the next one begins when it is done.
+fn ritual(
+    scene: &mut Scene,
+    tile: Tile,
+    level: Result<Level, trantor_model::level::LevelError>,
+    since: f64,
+    held: u32,
+) {
+    let level = level.unwrap_or(Level::FIRST);
+    let progress = (since.rem_euclid(RITUAL_UNITS) / RITUAL_UNITS) as f32;
+    let first = scene.ritual_participants.len() as u32;
+    // The first agents that nobody holds yet come to the ritual.
+    let free = scene.agents.iter_mut().filter(|agent| !agent.held);
+    for (place, agent) in free.take(held as usize).enumerate() {
+        agent.tile = tile;
+        (agent.x, agent.y) = (f32::from(tile.x), f32::from(tile.y));
+        agent.heading = (place % 4) as f32 * std::f32::consts::FRAC_PI_2;
+        agent.level = level;
+        agent.held = true;
+        agent.action = Some(SceneAction {
+            kind: CommandKind::Incantation,
+            progress,
+            remaining_units: (1.0 - progress) * RITUAL_UNITS as f32,
+        })
+        .filter(|_| place == 0);
+        scene.ritual_participants.push(agent.id);
+    }
+    scene.rituals.push(SceneRitual {
+        tile,
+        level,
+        progress,
+        remaining_units: (1.0 - progress) * RITUAL_UNITS as f32,
+        participants: Span {
+            first,
+            len: scene.ritual_participants.len() as u32 - first,
+        },
+    });
+}
+
+fn eggs(scene: &mut Scene, count: u32, size: MapSize) {
+    for number in 0..count {
+        scene.eggs.push(SceneEgg {
+            id: EggId(number),
+            team: TeamId((number % 4) as u16),
+            tile: size.tile_at((number as usize * 97 + 31) % size.area()),
+        });
+    }
+}
+
+/// Effects of what agents on paths just did.
+fn what_walkers_did(scene: &mut Scene, paths: &[Path], units: f64, teams: u16) {
+    for (number, path) in paths.iter().enumerate() {
+        let number = number as u32;
+        if scene.agents[number as usize].held {
+            continue;
+        }
+        for (step, age) in path.ended(units, 60.0) {
+            let kind = match step.kind {
+                CommandKind::Take => EffectKind::Took {
+                    resource: step.resource,
+                },
+                CommandKind::Set => EffectKind::Put {
+                    resource: step.resource,
+                },
+                CommandKind::Broadcast => EffectKind::Broadcast { text: say(scene) },
+                _ => continue,
+            };
+            let place = Vec2::new(f32::from(step.tile.x), f32::from(step.tile.y));
+            effect(
+                scene,
+                kind,
+                place,
+                Some((AgentId(number), team_of(number, teams))),
+                age,
+            );
+        }
+    }
+}
+
+/// A birth, a death and a push that come round again and again.
+fn life_and_death(scene: &mut Scene, units: f64) {
+    let born = scene.agents[20];
+    effect(
+        scene,
+        EffectKind::Birth,
+        Vec2::new(born.x, born.y),
+        Some((born.id, born.team)),
+        (units + 14.0).rem_euclid(260.0),
+    );
+    let death = EffectKind::Death {
+        level: Level::FIRST,
+        heading: 0.8,
+    };
+    effect(
+        scene,
+        death,
+        Vec2::new(11.0, 10.0),
+        Some((AgentId(90), TeamId(1))),
+        (units + 45.0).rem_euclid(310.0),
+    );
+    let push = EffectKind::Push {
+        heading: std::f32::consts::FRAC_PI_2,
+    };
+    effect(
+        scene,
+        push,
+        Vec2::new(9.0, 12.0),
+        Some((AgentId(91), TeamId(2))),
+        (units + 9.0).rem_euclid(140.0),
+    );
+    let rose = EffectKind::Rose { level: Level::LAST };
+    effect(
+        scene,
+        rose,
+        Vec2::new(12.0, 7.0),
+        Some((AgentId(92), TeamId(0))),
+        (units + 30.0).rem_euclid(240.0),
+    );
+}
+
+fn speak(scene: &mut Scene, agent: usize, age: f64) {
+    let Some(speaker) = scene.agents.get(agent).copied() else {
+        return;
+    };
+    let text = say(scene);
+    let place = Vec2::new(f32::from(speaker.tile.x), f32::from(speaker.tile.y));
+    effect(
+        scene,
+        EffectKind::Broadcast { text },
+        place,
+        Some((speaker.id, speaker.team)),
+        age,
+    );
+}
+
+fn say(scene: &mut Scene) -> Span {
+    let first = scene.texts.len() as u32;
+    scene.texts.extend_from_slice(WORDS);
+    Span {
+        first,
+        len: WORDS.len() as u32,
+    }
+}
+
+fn effect(scene: &mut Scene, kind: EffectKind, place: Vec2, agent: Option<(AgentId, TeamId)>, age: f64) {
+    let shown = f64::from(kind.shown_units());
+    if age < shown {
+        scene.effects.push(SceneEffect {
+            kind,
+            x: place.x,
+            y: place.y,
+            agent,
+            age_units: age as f32,
+            progress: (age / shown) as f32,
+        });
+    }
+}

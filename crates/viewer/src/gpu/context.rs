@@ -1,0 +1,94 @@
+//! Finding a graphics device, and saying clearly when there is none.
+
+use wgpu::{Adapter, Device, Instance, Queue, Surface};
+
+/// A device to draw with.
+#[derive(Debug)]
+pub struct Context {
+    /// Where surfaces come from.
+    pub instance: Instance,
+    /// What draws.
+    pub adapter: Adapter,
+    /// The connection to it.
+    pub device: Device,
+    /// Where work for it goes.
+    pub queue: Queue,
+}
+
+/// Why there is nothing to draw with. The text says what a person can do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum ContextError {
+    /// No adapter fits.
+    #[error(
+        "no graphics adapter was found ({reason}). On Debian or Ubuntu install one that draws in software: \
+         apt-get install libvulkan1 mesa-vulkan-drivers. In a terminal, --text shows the game without one."
+    )]
+    NoAdapter {
+        /// What was tried.
+        reason: String,
+    },
+    /// The adapter gave no device.
+    #[error(
+        "the graphics adapter {adapter:?} refused to work: {reason}. WGPU_BACKEND=gl tries the other way to it."
+    )]
+    NoDevice {
+        /// Its name.
+        adapter: String,
+        /// What it said.
+        reason: String,
+    },
+}
+
+impl Context {
+    /// A device for pictures without a window.
+    ///
+    /// # Errors
+    /// If there is no adapter or it gives no device.
+    pub fn without_window() -> Result<Self, ContextError> {
+        let instance = Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
+        Self::with(instance, None)
+    }
+
+    /// A device that can draw on `surface`, or on none.
+    ///
+    /// # Errors
+    /// If there is no such adapter or it gives no device.
+    pub fn with(instance: Instance, surface: Option<&Surface<'_>>) -> Result<Self, ContextError> {
+        let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions {
+            power_preference: wgpu::PowerPreference::HighPerformance,
+            compatible_surface: surface,
+            ..Default::default()
+        }))
+        .map_err(|error| ContextError::NoAdapter {
+            reason: error.to_string(),
+        })?;
+        let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor {
+            label: Some("trantor"),
+            // The least that every adapter has, except for the size of pictures, which is the adapter's own.
+            required_limits: wgpu::Limits::downlevel_defaults().using_resolution(adapter.limits()),
+            ..Default::default()
+        }))
+        .map_err(|error| ContextError::NoDevice {
+            adapter: adapter.get_info().name,
+            reason: error.to_string(),
+        })?;
+        let info = adapter.get_info();
+        log::info!(
+            "drawing with {} ({:?}, {})",
+            info.name,
+            info.backend,
+            info.driver_info
+        );
+        Ok(Self {
+            instance,
+            adapter,
+            device,
+            queue,
+        })
+    }
+
+    /// Whether the processor does the drawing, so that beauty has to be paid for in frames.
+    pub fn is_software(&self) -> bool {
+        self.adapter.get_info().device_type == wgpu::DeviceType::Cpu
+    }
+}

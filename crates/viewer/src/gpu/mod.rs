@@ -1,0 +1,25 @@
+//! How a frame is made.
+//!
+//! ```text
+//! DrawList ── upload ──> instance buffers          GroundPaint ── changed rows ──> one texel a tile
+//!   1  shadow    bodies near the target, as the sun sees them, depth only
+//!   2  picture   sky, ground, marks, bodies, waves, lights; four samples a pixel, light without upper bound
+//!   3  glow      what is brighter than white, halved in size a few times and spread back
+//!   4  screen    both together, bent into what a screen can show; the HUD is drawn over that by its own painter
+//! ```
+//!
+//! [`context`] finds a device, [`renderer`] draws, [`offscreen`] draws into memory. Nothing here knows what a
+//! scene means: it draws the lists of [`crate::picture`].
+
+pub mod buffers;
+pub mod context;
+pub mod offscreen;
+mod pipelines;
+mod post;
+pub mod renderer;
+mod targets;
+mod uniforms;
+
+pub use context::{Context, ContextError};
+pub use offscreen::{Offscreen, Pixels};
+pub use renderer::{Quality, Renderer};

@@ -1,0 +1,267 @@
+//! The pipelines of the picture: which shader reads which lists, what covers what.
+
+use wgpu::{
+    BindGroupLayout, BlendComponent, BlendFactor, BlendOperation, BlendState, ColorTargetState, ColorWrites,
+    CompareFunction, DepthStencilState, Device, FragmentState, MultisampleState, PipelineLayout,
+    PrimitiveState, PrimitiveTopology, RenderPipeline, ShaderModule, VertexBufferLayout, VertexState,
+    VertexStepMode, vertex_attr_array,
+};
+
+use super::targets::{DEPTH_FORMAT, LIGHT_FORMAT};
+use crate::picture::draw_list::{Decal, Glow, Instance, Wave};
+use crate::picture::mesh::Vertex;
+
+/// The sources, each with what it builds on.
+pub(super) mod sources {
+    macro_rules! source {
+        ($($file:literal),+) => { concat!($(include_str!(concat!("shaders/", $file))),+) };
+    }
+    pub(in crate::gpu) const SKY: &str = source!("frame.wgsl", "sky.wgsl");
+    pub(in crate::gpu) const GROUND: &str = source!("frame.wgsl", "light.wgsl", "ground.wgsl");
+    pub(in crate::gpu) const BODY: &str = source!("frame.wgsl", "light.wgsl", "body.wgsl");
+    pub(in crate::gpu) const DECAL: &str = source!("frame.wgsl", "decal.wgsl");
+    pub(in crate::gpu) const WAVE: &str = source!("frame.wgsl", "wave.wgsl");
+    pub(in crate::gpu) const GLOW: &str = source!("frame.wgsl", "glow.wgsl");
+    pub(in crate::gpu) const POST: &str = source!("post.wgsl");
+}
+
+/// Steps of a wave's band; the same number is in `wave.wgsl`.
+const WAVE_STEPS: u32 = 96;
+/// Corners drawn for a wave: two a step, and the first two again.
+pub(super) const WAVE_VERTICES: u32 = (WAVE_STEPS + 1) * 2;
+
+#[derive(Debug)]
+pub(super) struct Pipelines {
+    pub(super) sky: RenderPipeline,
+    pub(super) ground: RenderPipeline,
+    pub(super) body: RenderPipeline,
+    pub(super) shadow: RenderPipeline,
+    pub(super) decal: RenderPipeline,
+    pub(super) wave: RenderPipeline,
+    pub(super) glow: RenderPipeline,
+}
+
+/// Colour times its own opacity is laid over what is there; beyond its opacity it adds.
+const OVER: BlendState = BlendState {
+    color: BlendComponent {
+        src_factor: BlendFactor::One,
+        dst_factor: BlendFactor::OneMinusSrcAlpha,
+        operation: BlendOperation::Add,
+    },
+    alpha: BlendComponent::OVER,
+};
+
+/// Light is added to light.
+const ADD: BlendState = BlendState {
+    color: BlendComponent {
+        src_factor: BlendFactor::One,
+        dst_factor: BlendFactor::One,
+        operation: BlendOperation::Add,
+    },
+    alpha: BlendComponent::OVER,
+};
+
+/// What one pipeline of the picture differs in from the others.
+struct Kind<'a> {
+    label: &'a str,
+    source: &'a str,
+    layout: &'a PipelineLayout,
+    buffers: &'a [Option<VertexBufferLayout<'a>>],
+    topology: PrimitiveTopology,
+    blend: Option<BlendState>,
+    depth: CompareFunction,
+    writes_depth: bool,
+}
+
+impl Pipelines {
+    pub(super) fn new(
+        device: &Device,
+        frame: &BindGroupLayout,
+        light: &BindGroupLayout,
+        samples: u32,
+    ) -> Self {
+        let plain = layout(device, &[Some(frame)]);
+        let lit = layout(device, &[Some(frame), Some(light)]);
+        let vertex = VertexBufferLayout {
+            array_stride: size_of::<Vertex>() as u64,
+            step_mode: VertexStepMode::Vertex,
+            attributes: &vertex_attr_array![0 => Float32x3, 1 => Float32x3, 2 => Unorm8x4, 3 => Uint8x4],
+        };
+        let body_attributes =
+            vertex_attr_array![4 => Float32x4, 5 => Float32x4, 6 => Float32x4, 7 => Unorm8x4, 8 => Unorm8x4];
+        let body = [Some(vertex), Some(instances::<Instance>(&body_attributes))];
+        let decal_attributes =
+            vertex_attr_array![0 => Float32x2, 1 => Float32x2, 2 => Float32x2, 3 => Uint32, 4 => Unorm8x4];
+        let wave_attributes = vertex_attr_array![0 => Float32x2, 1 => Float32x2, 2 => Unorm8x4];
+        let glow_attributes =
+            vertex_attr_array![0 => Float32x3, 1 => Float32x2, 2 => Float32x2, 3 => Uint32, 4 => Unorm8x4];
+        let make = |kind: &Kind<'_>| pipeline(device, kind, samples);
+        Self {
+            sky: make(&Kind {
+                label: "sky",
+                source: sources::SKY,
+                layout: &plain,
+                buffers: &[],
+                topology: PrimitiveTopology::TriangleList,
+                blend: None,
+                depth: CompareFunction::Always,
+                writes_depth: false,
+            }),
+            ground: make(&Kind {
+                label: "ground",
+                source: sources::GROUND,
+                layout: &lit,
+                buffers: &[],
+                topology: PrimitiveTopology::TriangleStrip,
+                blend: None,
+                depth: CompareFunction::Less,
+                writes_depth: true,
+            }),
+            body: make(&Kind {
+                label: "bodies",
+                source: sources::BODY,
+                layout: &lit,
+                buffers: &body,
+                topology: PrimitiveTopology::TriangleList,
+                blend: None,
+                depth: CompareFunction::Less,
+                writes_depth: true,
+            }),
+            shadow: shadow_pipeline(device, &plain, &body),
+            decal: make(&Kind {
+                label: "marks",
+                source: sources::DECAL,
+                layout: &plain,
+                buffers: &[Some(instances::<Decal>(&decal_attributes))],
+                topology: PrimitiveTopology::TriangleStrip,
+                blend: Some(OVER),
+                // Drawn right after the ground and before all that stands on it: nothing can be in front.
+                depth: CompareFunction::Always,
+                writes_depth: false,
+            }),
+            wave: make(&Kind {
+                label: "waves",
+                source: sources::WAVE,
+                layout: &plain,
+                buffers: &[Some(instances::<Wave>(&wave_attributes))],
+                topology: PrimitiveTopology::TriangleStrip,
+                blend: Some(OVER),
+                depth: CompareFunction::Always,
+                writes_depth: false,
+            }),
+            glow: make(&Kind {
+                label: "lights",
+                source: sources::GLOW,
+                layout: &plain,
+                buffers: &[Some(instances::<Glow>(&glow_attributes))],
+                topology: PrimitiveTopology::TriangleStrip,
+                blend: Some(ADD),
+                depth: CompareFunction::Less,
+                writes_depth: false,
+            }),
+        }
+    }
+}
+
+fn instances<'a, T>(attributes: &'a [wgpu::VertexAttribute]) -> VertexBufferLayout<'a> {
+    VertexBufferLayout {
+        array_stride: size_of::<T>() as u64,
+        step_mode: VertexStepMode::Instance,
+        attributes,
+    }
+}
+
+fn layout(device: &Device, groups: &[Option<&BindGroupLayout>]) -> PipelineLayout {
+    device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+        label: Some("picture"),
+        bind_group_layouts: groups,
+        immediate_size: 0,
+    })
+}
+
+pub(super) fn shader(device: &Device, label: &str, source: &'static str) -> ShaderModule {
+    device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: Some(label),
+        source: wgpu::ShaderSource::Wgsl(source.into()),
+    })
+}
+
+fn pipeline(device: &Device, kind: &Kind<'_>, samples: u32) -> RenderPipeline {
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: Some(kind.label),
+        source: wgpu::ShaderSource::Wgsl(kind.source.into()),
+    });
+    device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+        label: Some(kind.label),
+        layout: Some(kind.layout),
+        vertex: VertexState {
+            module: &module,
+            entry_point: Some("vertex"),
+            compilation_options: Default::default(),
+            buffers: kind.buffers,
+        },
+        primitive: PrimitiveState {
+            topology: kind.topology,
+            // Leaves and grass are drawn from both sides; nothing else is large enough to gain by culling.
+            cull_mode: None,
+            ..Default::default()
+        },
+        depth_stencil: Some(DepthStencilState {
+            format: DEPTH_FORMAT,
+            depth_write_enabled: Some(kind.writes_depth),
+            depth_compare: Some(kind.depth),
+            stencil: Default::default(),
+            bias: Default::default(),
+        }),
+        multisample: MultisampleState {
+            count: samples,
+            ..Default::default()
+        },
+        fragment: Some(FragmentState {
+            module: &module,
+            entry_point: Some("fragment"),
+            compilation_options: Default::default(),
+            targets: &[Some(ColorTargetState {
+                format: LIGHT_FORMAT,
+                blend: kind.blend,
+                write_mask: ColorWrites::ALL,
+            })],
+        }),
+        multiview_mask: None,
+        cache: None,
+    })
+}
+
+fn shadow_pipeline(
+    device: &Device,
+    layout: &PipelineLayout,
+    buffers: &[Option<VertexBufferLayout<'_>>],
+) -> RenderPipeline {
+    let module = shader(device, "shadows", sources::BODY);
+    device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+        label: Some("shadows"),
+        layout: Some(layout),
+        vertex: VertexState {
+            module: &module,
+            entry_point: Some("shadow_vertex"),
+            compilation_options: Default::default(),
+            buffers,
+        },
+        primitive: PrimitiveState::default(),
+        depth_stencil: Some(DepthStencilState {
+            format: DEPTH_FORMAT,
+            depth_write_enabled: Some(true),
+            depth_compare: Some(CompareFunction::Less),
+            stencil: Default::default(),
+            bias: wgpu::DepthBiasState {
+                constant: 1,
+                slope_scale: 1.5,
+                clamp: 0.0,
+            },
+        }),
+        multisample: MultisampleState::default(),
+        fragment: None,
+        multiview_mask: None,
+        cache: None,
+    })
+}

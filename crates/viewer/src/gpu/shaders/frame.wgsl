@@ -1,0 +1,64 @@
+// What holds for the whole frame, and the light that everything is seen in.
+// Prepended to every shader of the picture; the layout is FrameUniform's.
+
+struct Frame {
+    clip_from_world: mat4x4f,
+    shadow_from_world: mat4x4f,
+    eye: vec4f,            // xyz; w: game time in units
+    right: vec4f,          // xyz; w: how much of the paint shows at any distance
+    up: vec4f,             // xyz; w: distance at which fog is complete
+    window: vec4f,         // middle x, middle z, half width, half depth
+    map: vec4f,            // columns, rows, margin, unused
+    detail: vec4f,         // distances: detail fades from, until; then shadow texel size, 1 if shadows are on
+    sun_direction: vec4f,
+    sun: vec4f,
+    ambient_above: vec4f,
+    ambient_below: vec4f,
+    sky_top: vec4f,
+    sky_bottom: vec4f,
+    sky_glow: vec4f,
+    ground_a: vec4f,
+    ground_b: vec4f,
+    ground_patch: vec4f,
+    seam: vec4f,
+    rim: vec4f,
+    viewport: vec4f,       // width, height, 1 / width, 1 / height
+}
+
+@group(0) @binding(0) var<uniform> frame: Frame;
+
+fn linear(screen: vec3f) -> vec3f {
+    return select(pow((screen + 0.055) / 1.055, vec3f(2.4)), screen / 12.92, screen <= vec3f(0.04045));
+}
+
+// The background behind a pixel.
+fn sky(pixel: vec2f) -> vec3f {
+    let at = pixel * frame.viewport.zw;
+    let height = smoothstep(0.0, 1.0, 1.0 - at.y);
+    let off = (at - vec2f(0.5, 0.56)) * vec2f(frame.viewport.x * frame.viewport.w, 1.25) / 1.1;
+    return mix(frame.sky_bottom.rgb, frame.sky_top.rgb, height) + frame.sky_glow.rgb * 0.55 * exp(-dot(off, off) * 4.0);
+}
+
+// How much of a thing on the ground at `at` is shown: all within the map, less and less in the margin.
+fn presence(at: vec2f) -> f32 {
+    let beyond = max(abs(at - frame.window.xy) - frame.window.zw, vec2f(0.0));
+    let share = clamp(length(beyond) / frame.map.z, 0.0, 1.0);
+    let ghost = 1.0 - share;
+    return select(0.78 * ghost * sqrt(ghost), 1.0, share <= 0.0);
+}
+
+// How much of a thing at `position` is hidden by distance.
+fn fog(position: vec3f) -> f32 {
+    let share = clamp(distance(position, frame.eye.xyz) / frame.up.w, 0.0, 1.0);
+    return share * share * share * 0.55;
+}
+
+// Fades a lit colour into the background.
+fn behind_air(color: vec3f, position: vec3f, pixel: vec2f) -> vec3f {
+    let shown = presence(position.xz) * (1.0 - fog(position));
+    return mix(sky(pixel), color, shown);
+}
+
+fn ambient(normal: vec3f) -> vec3f {
+    return mix(frame.ambient_below.rgb, frame.ambient_above.rgb, normal.y * 0.5 + 0.5);
+}

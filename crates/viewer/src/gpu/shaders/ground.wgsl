@@ -1,0 +1,90 @@
+// The ground: one large rectangle, on which tiles, their slight slopes and their seams are found by arithmetic.
+
+struct GroundOut {
+    @builtin(position) clip: vec4f,
+    @location(0) at: vec2f,
+}
+
+@vertex
+fn vertex(@builtin(vertex_index) index: u32) -> GroundOut {
+    let corner = vec2f(f32(index & 1u), f32(index >> 1u)) * 2.0 - 1.0;
+    let at = frame.window.xy + corner * (frame.window.zw + frame.map.z);
+    return GroundOut(frame.clip_from_world * vec4f(at.x, 0.0, at.y, 1.0), at);
+}
+
+fn scramble(value: u32) -> u32 {
+    var mixed = value + 0x7F4A7C15u;
+    mixed = (mixed ^ (mixed >> 16u)) * 0x85EBCA6Bu;
+    mixed = (mixed ^ (mixed >> 13u)) * 0xC2B2AE35u;
+    return mixed ^ (mixed >> 16u);
+}
+
+fn wrapped(cell: vec2i) -> vec2i {
+    let sides = vec2i(frame.map.xy);
+    return ((cell % sides) + sides) % sides;
+}
+
+// Broad patches that repeat with the map.
+fn patches(at: vec2f) -> f32 {
+    let turns = 6.2831853 * at / frame.map.xy;
+    let waves = max(round(frame.map.xy / 8.0), vec2f(1.0));
+    let a = sin(turns.x * waves.x + 1.3 * sin(turns.y * waves.y + 0.7));
+    let b = sin(turns.y * (waves.y + 1.0) + 1.1 * sin(turns.x * waves.x * 2.0) + 2.1);
+    let c = sin(turns.x * waves.x * 3.0 + turns.y * waves.y * 2.0);
+    return a * 0.45 + b * 0.4 + c * 0.15;
+}
+
+@fragment
+fn fragment(in: GroundOut) -> @location(0) vec4f {
+    let p = in.at + 0.5;
+    let cell = vec2i(floor(p));
+    let inside = fract(p);
+    let home = wrapped(cell);
+    let world = vec3f(in.at.x, 0.0, in.at.y);
+    // Tiles per pixel: where tiles are small, what is within a tile fades into its mean.
+    let step = max(fwidth(p.x), fwidth(p.y));
+    let fine = 1.0 - smoothstep(0.06, 0.3, step);
+
+    let lots = scramble(u32(home.x) * 0x10001u ^ u32(home.y) * 0x9E3779B9u);
+    let checker = f32((home.x + home.y) & 1);
+    let lot = f32(lots & 255u) / 255.0;
+    var albedo = mix(frame.ground_a.rgb, frame.ground_b.rgb, checker * mix(0.5, 1.0, fine));
+    albedo = mix(albedo, frame.ground_patch.rgb, clamp(patches(in.at) * 0.5 + 0.35, 0.0, 1.0) * 0.7);
+    albedo *= 1.0 + (lot - 0.5) * 0.16 * fine;
+
+    // Each tile is two triangles, each leaning a little its own way.
+    let across = select(inside.x + inside.y > 1.0, inside.x > inside.y, (lots & 256u) != 0u);
+    let side = scramble(lots + u32(across));
+    var tilt = (vec2f(f32(side & 255u), f32((side >> 8u) & 255u)) / 255.0 - 0.5) * 0.2;
+    // Edges are bevelled towards the seam.
+    let from_middle = inside - 0.5;
+    let to_edge = 0.5 - abs(from_middle);
+    let bevel = 0.05;
+    tilt += sign(from_middle) * (1.0 - smoothstep(vec2f(bevel * 0.4), vec2f(bevel), to_edge)) * 0.42;
+    let normal = normalize(vec3f(tilt.x * fine, 1.0, tilt.y * fine));
+    let edge = min(to_edge.x, to_edge.y);
+    albedo = mix(albedo, frame.seam.rgb, (1.0 - smoothstep(0.008, 0.03, edge)) * 0.75 * fine);
+
+    // What lies here, as a colour: far away, or everywhere for a heat map.
+    let texel = textureLoad(paint, home, 0);
+    let away = distance(world, frame.eye.xyz);
+    let shown = texel.a * max(frame.right.w * mix(1.0, smoothstep(0.02, 0.05, edge), fine), smoothstep(frame.detail.x * 0.7, frame.detail.y, away) * 0.5);
+    albedo = mix(albedo, linear(texel.rgb), shown);
+
+    let sun = max(dot(normal, frame.sun_direction.xyz), 0.0) * sunlit(world, vec3f(0.0, 1.0, 0.0));
+    var color = albedo * (frame.sun.rgb * sun + ambient(normal));
+    color += albedo * frame.right.w * texel.a * 0.35;
+
+    // Where the map ends and begins again: a dashed line of light.
+    let from_start = (in.at + 0.5) / frame.map.xy;
+    let to_seam = abs(from_start - round(from_start)) * frame.map.xy;
+    let wide = max(step * 1.2, 0.022);
+    let on_line = 1.0 - smoothstep(vec2f(wide * 0.5), vec2f(wide * 1.3), to_seam);
+    let dashes = vec2f(smoothstep(0.28, 0.32, abs(fract(p.y) - 0.5)), smoothstep(0.28, 0.32, abs(fract(p.x) - 0.5)));
+    let line = max(on_line.x * mix(1.0, dashes.x, fine), on_line.y * mix(1.0, dashes.y, fine));
+    color = mix(color, frame.rim.rgb, line * 0.65);
+    let haze = exp(-min(to_seam.x, to_seam.y) * 3.5);
+    color += frame.rim.rgb * haze * 0.035;
+
+    return vec4f(behind_air(color, world, in.clip.xy), 1.0);
+}

@@ -1,0 +1,29 @@
+// Rings that travel over the ground: a band of triangles each, so that a ring around the whole map costs no more
+// pixels than it shows.
+
+const STEPS = 96u;
+
+struct WaveOut {
+    @builtin(position) clip: vec4f,
+    @location(0) world: vec3f,
+    @location(1) crest: f32,                            // 1 at the crest, 0 where it ends inward
+    @location(2) @interpolate(flat) color: vec4f,
+}
+
+@vertex
+fn vertex(@builtin(vertex_index) index: u32, @location(0) position: vec2f, @location(1) radius_depth: vec2f, @location(2) color: vec4f) -> WaveOut {
+    let angle = 6.2831853 * f32(index / 2u) / f32(STEPS);
+    let crest = f32(1u - (index & 1u));
+    let radius = max(radius_depth.x - radius_depth.y * (1.0 - crest), 0.0);
+    let place = position + vec2f(sin(angle), cos(angle)) * radius;
+    let world = vec3f(place.x, 0.02, place.y);
+    return WaveOut(frame.clip_from_world * vec4f(world, 1.0), world, crest, vec4f(linear(color.rgb), color.a));
+}
+
+@fragment
+fn fragment(in: WaveOut) -> @location(0) vec4f {
+    let slope = in.crest * in.crest * in.crest;
+    let line = smoothstep(0.90, 0.97, in.crest) * smoothstep(1.0, 0.985, in.crest);
+    let alpha = in.color.a * (slope * 0.42 + line * 0.8) * presence(in.world.xz) * (1.0 - fog(in.world));
+    return vec4f(in.color.rgb * alpha * 1.25, alpha * 0.55);
+}

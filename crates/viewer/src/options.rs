@@ -1,0 +1,176 @@
+//! The command line: what to show, where to, and for how long.
+//!
+//! `-h` is the host and `-p` the port, as everywhere around Zappy, so help is `--help` alone. A mistake is
+//! answered by one line, and [`EXIT_STATUS_REFUSED`].
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::error::{ContextKind, ErrorKind};
+use clap::{ArgAction, Parser, ValueEnum};
+
+use crate::demo::DemoScene;
+
+/// Exit status for a mistake in the options and a failure to start: the convention of Epitech's tools.
+pub const EXIT_STATUS_REFUSED: u8 = 84;
+
+/// What to do.
+#[derive(Clone, Debug, Parser)]
+#[command(
+    name = "trantor-viewer",
+    version,
+    about = "A window on the arena: picture, figures and speed control.",
+    disable_help_flag = true
+)]
+pub struct Cli {
+    /// The server's port
+    #[arg(short = 'p', long, value_name = "PORT", default_value_t = 4242, value_parser = clap::value_parser!(u16).range(1..))]
+    pub port: u16,
+    /// The server's host
+    #[arg(short = 'h', long, value_name = "HOST", default_value = "localhost")]
+    pub host: String,
+    /// Draw one picture without a window into FILE (PNG), and end
+    #[arg(long, value_name = "FILE")]
+    pub screenshot: Option<PathBuf>,
+    /// How long to watch before the screenshot
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds)]
+    pub after: f64,
+    /// Width and height of the window or the screenshot, in pixels
+    #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = size)]
+    pub size: (u32, u32),
+    /// Show a synthetic scene instead of a server's game
+    #[arg(long, value_name = "NAME")]
+    pub demo_scene: Option<DemoScene>,
+    /// The light of the picture and the colours of the panels
+    #[arg(long, value_name = "NAME")]
+    pub theme: Option<Theme>,
+    /// How much beauty to pay for; without it, as much as the graphics adapter affords
+    #[arg(long, value_name = "NAME")]
+    pub quality: Option<QualityChoice>,
+    /// Leave out all panels
+    #[arg(long)]
+    pub no_hud: bool,
+    /// Print this help
+    #[arg(long, action = ArgAction::HelpLong)]
+    help: Option<bool>,
+}
+
+/// Light or dark.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Theme {
+    /// An evening.
+    #[default]
+    Dark,
+    /// A clear morning.
+    Light,
+}
+
+/// See [`crate::gpu::Quality`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum QualityChoice {
+    /// For drawing by the processor.
+    Swift,
+    /// For graphics cards.
+    Fine,
+}
+
+/// What the command line asks for.
+#[derive(Debug)]
+pub enum Asked {
+    /// Run with these options.
+    Run(Box<Cli>),
+    /// Print this and end with status 0.
+    Print(String),
+}
+
+/// Reads the command line `arguments`, the program's name first.
+///
+/// # Errors
+/// One line about the first mistake.
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, String> {
+    match Cli::try_parse_from(arguments) {
+        Ok(cli) => Ok(Asked::Run(Box::new(cli))),
+        Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
+            Ok(Asked::Print(error.to_string()))
+        }
+        Err(error) => Err(explain(&error)),
+    }
+}
+
+/// One line about a mistake: the first paragraph of clap's, with what would be accepted.
+fn explain(error: &clap::Error) -> String {
+    let rendered = error.to_string();
+    let first = rendered.lines().next().unwrap_or_default();
+    let said = first.trim_start_matches("error: ").to_owned();
+    match error.get(ContextKind::ValidValue) {
+        Some(valid) => format!("{said}: one of {valid}"),
+        None => said,
+    }
+}
+
+/// Longest time to watch before a screenshot, in seconds: a day.
+const AFTER_SECONDS_MAX: f64 = 86_400.0;
+
+fn seconds(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|seconds| (0.0..=AFTER_SECONDS_MAX).contains(seconds))
+        .ok_or_else(|| format!("a number of seconds from 0 to {AFTER_SECONDS_MAX} is accepted"))
+}
+
+/// Longest side of a picture in pixels: what every graphics adapter can draw on.
+const SIDE_PIXELS_MAX: u32 = 8_192;
+
+fn size(text: &str) -> Result<(u32, u32), String> {
+    let side = |text: &str| {
+        text.parse()
+            .ok()
+            .filter(|side| (16..=SIDE_PIXELS_MAX).contains(side))
+    };
+    text.split_once('x')
+        .and_then(|(width, height)| Some((side(width)?, side(height)?)))
+        .ok_or_else(|| format!("a size as 1280x720 is accepted, sides from 16 to {SIDE_PIXELS_MAX}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(line: &str) -> Result<Asked, String> {
+        parse(line.split(' ').map(OsString::from))
+    }
+
+    fn run(line: &str) -> Cli {
+        match asked(line) {
+            Ok(Asked::Run(cli)) => *cli,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn h_is_the_host() {
+        let cli = run("trantor-viewer -h arena.example -p 4321");
+        assert_eq!((cli.host.as_str(), cli.port), ("arena.example", 4321));
+        let cli = run("trantor-viewer");
+        assert_eq!((cli.host.as_str(), cli.port), ("localhost", 4242));
+        assert!(
+            matches!(asked("trantor-viewer --help"), Ok(Asked::Print(text)) if text.contains("--screenshot"))
+        );
+    }
+
+    #[test]
+    fn a_mistake_is_answered_by_one_line_that_says_what_is_accepted() {
+        for (line, names) in [
+            ("trantor-viewer -p 0", "1..=65535"),
+            ("trantor-viewer -p x", "invalid digit"),
+            ("trantor-viewer --size 12", "1280x720"),
+            ("trantor-viewer --after -1", "--after"),
+            ("trantor-viewer --demo-scene nowhere", "overview"),
+            ("trantor-viewer --frobnicate", "--frobnicate"),
+        ] {
+            let said = asked(line).unwrap_err();
+            assert!(said.contains(names), "{line}: {said}");
+            assert_eq!(said.lines().count(), 1, "{line}: {said}");
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Agents and eggs: where they stand, what their bodies do, how their level shows.
+
+use glam::{Vec2, Vec3};
+use trantor_client::{SceneAction, SceneAgent};
+use trantor_model::{AgentId, CommandKind, Level};
+
+use super::super::draw_list::{Decal, DecalKind, DrawList, Instance};
+use super::super::palette;
+use super::super::shapes::Shape;
+use super::{CHARACTER_PIXELS, Frame, grounded, middle_of, scramble, signed, smoothstep};
+
+/// From a tile's middle to where an agent stands, at most: those who share a tile stand beside each other.
+const ASIDE: f32 = 0.17;
+/// Height of a character's head above its feet, before its scale.
+const HEAD_HEIGHT: f32 = 0.56;
+
+/// From a tile's middle to where those held by an elevation stand: around the circle of signs.
+const CIRCLE: f32 = 0.4;
+/// Part of an elevation that passes until they have taken their places.
+const GATHERING: f32 = 0.04;
+
+pub(super) fn compose(
+    frame: &Frame<'_>,
+    births: &[(AgentId, f32)],
+    held: &[(AgentId, Vec2)],
+    list: &mut DrawList,
+) {
+    for agent in &frame.scene.agents {
+        let mut aside = aside(agent.id);
+        if agent.held
+            && let Ok(place) = held.binary_search_by_key(&agent.id, |&(id, _)| id)
+        {
+            aside = held[place].1;
+        }
+        for position in frame.window.copies(Vec2::new(agent.x, agent.y)) {
+            let position = position + aside;
+            if frame.view.sees(grounded(position), 0.9) {
+                draw(frame, agent, births, position, list);
+            }
+        }
+    }
+    for egg in &frame.scene.eggs {
+        let lots = scramble(egg.id.0 ^ 0x0e66);
+        let home = middle_of(egg.tile) + Vec2::new(signed(lots, 0), signed(lots, 8)) * 0.2;
+        for position in frame.window.copies(home) {
+            let middle = grounded(position);
+            let detail = frame.detail_at(middle);
+            if detail <= 0.0 || !frame.view.sees(middle, 0.5) {
+                continue;
+            }
+            // An egg rocks a little now and then, so that it is seen to be alive.
+            let rock = (frame.units * 0.11 + signed(lots, 16) * 9.0).sin().powi(9) * 0.12 * frame.lively();
+            list.decals.push(contact(position, 0.2, 120.0 * detail));
+            list.body(
+                Shape::Egg,
+                Instance {
+                    yaw: signed(lots, 24) * std::f32::consts::PI,
+                    pose: [0.0, rock, 0.0, 0.0],
+                    ..Instance::at(position, 0.95 * detail, palette::team(egg.team).with(1.0))
+                },
+            );
+        }
+    }
+}
+
+/// Where those held by elevations stand, beside the middle of their tiles; by number, into `held`.
+pub(super) fn gather(frame: &Frame<'_>, held: &mut Vec<(AgentId, Vec2)>) {
+    held.clear();
+    for ritual in &frame.scene.rituals {
+        let participants = frame.scene.participants(ritual);
+        let gathered = smoothstep(0.0, GATHERING, ritual.progress);
+        for (place, &id) in participants.iter().enumerate() {
+            let angle = std::f32::consts::TAU * place as f32 / participants.len() as f32;
+            let circle =
+                Vec2::new(angle.sin(), angle.cos()) * if participants.len() > 1 { CIRCLE } else { 0.0 };
+            held.push((id, aside(id).lerp(circle, gathered)));
+        }
+    }
+    held.sort_unstable_by_key(|&(id, _)| id);
+}
+
+/// Where beside its tile's middle an agent stands: its own place for life, so that nobody jumps when others come.
+pub(super) fn aside(id: AgentId) -> Vec2 {
+    let lots = scramble(id.0);
+    // The golden angle keeps neighbours in number well apart.
+    let angle = id.0 as f32 * 2.399_963;
+    Vec2::new(angle.sin(), angle.cos()) * ASIDE * (0.72 + 0.28 * signed(lots, 0))
+}
+
+/// How large an agent of a level is: seen at once, yet never so large that it hides its tile.
+pub(super) fn scale_of(level: Level) -> f32 {
+    1.08 + 0.045 * f32::from(level.get() - Level::FIRST.get())
+}
+
+fn contact(position: Vec2, reach: f32, opacity: f32) -> Decal {
+    Decal {
+        position: position.to_array(),
+        reach,
+        yaw: 0.0,
+        params: [0.0; 2],
+        kind: DecalKind::Contact as u32,
+        color: [0, 0, 0, opacity as u8],
+    }
+}
+
+fn draw(
+    frame: &Frame<'_>,
+    agent: &SceneAgent,
+    births: &[(AgentId, f32)],
+    position: Vec2,
+    list: &mut DrawList,
+) {
+    let birth = births
+        .iter()
+        .find(|(id, _)| *id == agent.id)
+        .map_or(1.0, |&(_, progress)| grown(progress));
+    let scale = scale_of(agent.level) * birth;
+    let color = palette::team(agent.team);
+    let near = frame.view.pixels_per_tile(grounded(position)) > CHARACTER_PIXELS;
+    let stance = Stance::of(agent, frame);
+
+    list.decals.push(contact(position, 0.3 * scale, 150.0));
+    list.decals.push(Decal {
+        position: position.to_array(),
+        reach: 0.43 * scale.max(0.8),
+        yaw: agent.heading,
+        params: [f32::from(agent.level.get()), stance.flash],
+        kind: DecalKind::Standing as u32,
+        color: color.with(1.0),
+    });
+    let body = Instance {
+        position: [position.x, stance.lift, position.y],
+        yaw: agent.heading,
+        stretch: stance.stretch,
+        pose: stance.pose,
+        accent: palette::GOLD.with(1.0),
+        ..Instance::at(position, scale, color.with(1.0))
+    };
+    list.body(if near { Shape::Character } else { Shape::Figurine }, body);
+    if agent.level == Level::LAST {
+        let head = Vec3::new(
+            position.x,
+            stance.lift + HEAD_HEIGHT * scale * stance.stretch,
+            position.y,
+        );
+        list.body(
+            Shape::Crown,
+            Instance {
+                position: head.to_array(),
+                yaw: agent.heading,
+                ..Instance::at(position, scale, palette::GOLD.with(1.0))
+            },
+        );
+    }
+}
+
+/// A newborn grows past its size and settles.
+fn grown(progress: f32) -> f32 {
+    let spring = (progress * 9.0).min(std::f32::consts::PI * 1.5);
+    (1.0 - (-progress * 14.0).exp() * spring.cos()).clamp(0.02, 1.2)
+}
+
+/// What a body does at a moment.
+struct Stance {
+    /// As [`Instance::pose`].
+    pose: [f32; 4],
+    /// Above the ground.
+    lift: f32,
+    stretch: f32,
+    /// How much its mark on the ground flashes.
+    flash: f32,
+}
+
+impl Stance {
+    fn of(agent: &SceneAgent, frame: &Frame<'_>) -> Self {
+        let own_rhythm = agent.id.0 as f32 * 1.7;
+        let breath = (frame.units * 0.09 + own_rhythm).sin();
+        let mut stance = Self {
+            pose: [
+                0.0,
+                0.0,
+                0.05 + 0.03 * breath,
+                0.12 * (frame.units * 0.031 + own_rhythm).sin(),
+            ],
+            lift: 0.0,
+            stretch: 1.0 + 0.012 * breath,
+            flash: 0.0,
+        };
+        if agent.held {
+            stance.pose[2] = 1.9 + 0.12 * breath;
+            stance.lift = 0.05 + 0.03 * breath;
+            stance.flash = 0.5 + 0.3 * breath;
+        }
+        if let Some(action) = &agent.action {
+            stance.act(action);
+        }
+        // Where time rushes, bodies stand still: their places alone can be followed.
+        let lively = frame.lively();
+        stance.pose = stance.pose.map(|angle| angle * lively);
+        stance.lift *= lively;
+        stance.stretch = 1.0 + (stance.stretch - 1.0) * lively;
+        stance
+    }
+
+    fn act(&mut self, action: &SceneAction) {
+        let progress = action.progress;
+        let turn = progress * std::f32::consts::TAU;
+        // Rises and falls once during the action.
+        let arc = (progress * std::f32::consts::PI).sin();
+        match action.kind {
+            CommandKind::Forward => {
+                // Two strides a tile, with a small bounce for each foot.
+                self.pose[0] = (turn * 2.0).sin() * 0.75;
+                self.pose[1] = 0.14;
+                self.lift += (turn * 2.0).cos().abs() * 0.028;
+            }
+            CommandKind::Right | CommandKind::Left => {
+                self.lift += arc * 0.05;
+                self.stretch += 0.05 * arc;
+            }
+            CommandKind::Look => self.pose[3] = turn.sin() * 0.85,
+            CommandKind::Inventory => self.pose[3] = arc * -0.5,
+            CommandKind::Broadcast => {
+                self.pose[2] = 2.3 * smoothstep(0.0, 0.4, progress);
+                self.stretch += 0.06 * (turn * 2.0).sin();
+            }
+            CommandKind::Take | CommandKind::Set => {
+                self.pose[1] = arc * 0.75;
+                self.pose[2] = arc * 1.1;
+                self.stretch -= 0.06 * arc;
+            }
+            CommandKind::Eject => {
+                // Draws back, then lunges.
+                let lunge = smoothstep(0.55, 0.9, progress);
+                self.pose[1] = -0.35 * smoothstep(0.0, 0.5, progress) * (1.0 - lunge) + 0.5 * lunge;
+                self.pose[2] = 1.4 * lunge;
+            }
+            CommandKind::Fork => {
+                self.stretch -= 0.14 * arc - 0.02 * (turn * 6.0).sin();
+                self.pose[2] = 0.5 * arc;
+            }
+            CommandKind::Incantation => {
+                self.pose[2] = 1.9;
+                self.lift += 0.1 * smoothstep(0.0, 0.3, progress);
+                self.flash = 0.6;
+            }
+            CommandKind::ConnectNbr => {}
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What the person at the screen points at: the selected tile or agent, what an agent sees, trails.
+
+use glam::Vec2;
+use trantor_model::{AgentId, Level, Tile};
+
+use super::super::draw_list::{Decal, DecalKind, DrawList};
+use super::super::palette::{self, Rgb};
+use super::agents::aside;
+use super::{Frame, grounded, middle_of};
+
+/// What is to be marked on the map.
+#[derive(Clone, Debug, Default)]
+pub struct Marks {
+    /// The tile under the pointer.
+    pub hovered: Option<Tile>,
+    /// The selected tile.
+    pub tile: Option<Tile>,
+    /// The selected agent; what it sees is shown too.
+    pub agent: Option<AgentId>,
+    /// Where agents were lately, as tile positions, each with its team's colour and how old it is (0 new, 1 old).
+    pub trail: Vec<TrailPoint>,
+}
+
+/// A place where an agent was.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrailPoint {
+    /// As a tile position.
+    pub position: Vec2,
+    /// Which way it went on, as a heading.
+    pub heading: f32,
+    /// Of its team.
+    pub color: Rgb,
+    /// 0 new, 1 about to be forgotten.
+    pub age: f32,
+}
+
+pub(super) fn compose(frame: &Frame<'_>, marks: &Marks, list: &mut DrawList) {
+    for point in &marks.trail {
+        mark(
+            frame,
+            point.position,
+            0.2,
+            point.heading,
+            [0.0; 2],
+            DecalKind::Dash,
+            point.color.with(0.75 * (1.0 - point.age)),
+            list,
+        );
+    }
+    if let Some(tile) = marks.hovered {
+        mark(
+            frame,
+            middle_of(tile),
+            0.5,
+            0.0,
+            [0.0; 2],
+            DecalKind::TileFill,
+            Rgb::hex(0xFF_FF_FF).with(0.10),
+            list,
+        );
+    }
+    if let Some(tile) = marks.tile {
+        mark(
+            frame,
+            middle_of(tile),
+            0.56,
+            0.0,
+            [frame.units * 0.004; 2],
+            DecalKind::TileFrame,
+            Rgb::hex(0xFF_FF_FF).with(0.95),
+            list,
+        );
+    }
+    let Some(agent) = marks.agent.and_then(|id| frame.scene.agent(id)) else {
+        return;
+    };
+    let color = palette::team(agent.team);
+    for (ahead, across) in sight(agent.level) {
+        let (dx, dy) = facing(agent.heading);
+        let tile = frame
+            .size
+            .offset(agent.tile, dx * ahead - dy * across, dy * ahead + dx * across);
+        mark(
+            frame,
+            middle_of(tile),
+            0.47,
+            0.0,
+            [0.0; 2],
+            DecalKind::TileFill,
+            color.with(0.26),
+            list,
+        );
+    }
+    let position = Vec2::new(agent.x, agent.y) + aside(agent.id);
+    mark(
+        frame,
+        position,
+        0.62,
+        0.0,
+        [frame.units * 0.01, 0.0],
+        DecalKind::Selection,
+        Rgb::hex(0xFF_FF_FF).with(1.0),
+        list,
+    );
+}
+
+#[expect(
+    clippy::too_many_arguments,
+    reason = "one line of numbers for each mark reads better than a struct around it"
+)]
+fn mark(
+    frame: &Frame<'_>,
+    at: Vec2,
+    reach: f32,
+    yaw: f32,
+    params: [f32; 2],
+    kind: DecalKind,
+    color: [u8; 4],
+    list: &mut DrawList,
+) {
+    for position in frame.window.copies(at) {
+        if frame.view.sees(grounded(position), reach + 0.5) {
+            list.decals.push(Decal {
+                position: position.to_array(),
+                reach,
+                yaw,
+                params,
+                kind: kind as u32,
+                color,
+            });
+        }
+    }
+}
+
+/// The tiles in sight at a level as steps ahead and to the right: `2n + 1` in row `n`, up to row `level`.
+fn sight(level: Level) -> impl Iterator<Item = (i32, i32)> {
+    (0..=i32::from(level.get())).flat_map(|ahead| (-ahead..=ahead).map(move |across| (ahead, across)))
+}
+
+/// The step nearest to a heading.
+fn facing(heading: f32) -> (i32, i32) {
+    match (heading / std::f32::consts::FRAC_PI_2).round() as i32 & 3 {
+        0 => (0, -1),
+        1 => (1, 0),
+        2 => (0, 1),
+        _ => (-1, 0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_of_level_n_sees_n_plus_one_squared_tiles() {
+        for level in 1..=8u8 {
+            let tiles = sight(Level::new(level).unwrap()).count();
+            assert_eq!(tiles, usize::from(level + 1).pow(2));
+        }
+        assert_eq!(facing(std::f32::consts::TAU - 0.01), (0, -1));
+        assert_eq!(facing(std::f32::consts::FRAC_PI_2), (1, 0));
+    }
+}

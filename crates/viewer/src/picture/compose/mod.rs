@@ -1,0 +1,176 @@
+//! A scene becomes a draw list: what is worth drawing, where, how it stands and what shines.
+//!
+//! Everything that moves by itself does so in game time, so that a pause freezes it and speed scales it. Above
+//! [`CALM_FROM_UNITS`] a frame single steps cannot be seen any more; motion then gives way to plain positions
+//! instead of turning into noise.
+
+mod agents;
+mod effects;
+mod marks;
+mod resources;
+mod rituals;
+
+use glam::{Vec2, Vec3};
+use trantor_client::Scene;
+use trantor_model::{AgentId, MapSize, Tile};
+
+use super::camera::{CameraPose, View};
+use super::draw_list::{DrawList, FrameLook};
+use super::palette::Mood;
+use super::torus::TorusWindow;
+
+pub use marks::Marks;
+
+/// Units a frame from where on motion is simplified, and where all of it is.
+const CALM_FROM_UNITS: [f32; 2] = [2.5, 8.0];
+/// A tile is shown in detail while it is at least this many pixels high ...
+const DETAIL_PIXELS: f32 = 11.0;
+/// ... and an agent as a character rather than a figurine while its tile is at least this high.
+const CHARACTER_PIXELS: f32 = 22.0;
+/// Units after which looks that repeat begin again, small enough that `f32` stays smooth far beyond a unit.
+const UNITS_WRAP: i128 = 1 << 16;
+
+/// What the picture should show, besides the scene.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The picture's width and height in pixels.
+    pub pixels: (u32, u32),
+    /// The light.
+    pub mood: Mood,
+    /// Whether the ground's paint shows at any distance (heat maps).
+    pub paint_everywhere: bool,
+    /// The middle of the map that is shown; `None` for the map as it is numbered.
+    pub middle: Option<Vec2>,
+}
+
+/// Turns scenes into draw lists. Keeps what it needs from one frame to the next.
+#[derive(Debug, Default)]
+pub struct Compose {
+    /// How much of all motion is left out: 0 none, 1 all; follows the speed with some inertia.
+    calm: f32,
+    /// Agents being born, with how far along they are.
+    births: Vec<(AgentId, f32)>,
+    /// Agents held by elevations, by number, with where beside the middle of their tiles they stand.
+    held: Vec<(AgentId, Vec2)>,
+}
+
+/// What the parts of a composition share for one frame.
+struct Frame<'a> {
+    scene: &'a Scene,
+    size: MapSize,
+    view: View,
+    window: TorusWindow,
+    /// Game time in units, wrapped; see [`UNITS_WRAP`].
+    units: f32,
+    /// Distance from the eye up to which tiles are shown in detail, fading from the first to the second.
+    detail_until: [f32; 2],
+    /// How much of all motion is left out.
+    calm: f32,
+}
+
+impl Compose {
+    /// Fills `list` with what `scene` looks like from `pose`. Nothing but the background if there is no map.
+    pub fn compose(
+        &mut self,
+        scene: &Scene,
+        pose: &CameraPose,
+        options: &Options,
+        marks: &Marks,
+        list: &mut DrawList,
+    ) {
+        list.clear();
+        let Some(ground) = &scene.ground else { return };
+        let (width, height) = options.pixels;
+        let whole = TorusWindow::whole(ground.size);
+        let window = options.middle.map_or(whole, |middle| whole.around(middle));
+        let view = pose.view(width, height);
+        self.follow_speed(scene);
+
+        let detail = view.pixels_per_tile_at_one / DETAIL_PIXELS;
+        let frame = Frame {
+            scene,
+            size: ground.size,
+            view,
+            window,
+            units: (scene.clock.game.whole_units().rem_euclid(UNITS_WRAP)) as f32
+                + scene.clock.game.unit_fraction_nu() as f32 / 1e9,
+            detail_until: [detail * 0.8, detail],
+            calm: self.calm,
+        };
+        list.frame = Some(FrameLook {
+            view,
+            window,
+            mood: options.mood,
+            units: frame.units,
+            detail_until: frame.detail_until,
+            paint_everywhere: if options.paint_everywhere { 1.0 } else { 0.0 },
+            shadow_reach: (pose.distance * 0.75)
+                .clamp(4.0, detail)
+                .min(whole.half.length() + whole.margin),
+        });
+        marks::compose(&frame, marks, list);
+        resources::compose(&frame, ground, list);
+        self.births.clear();
+        effects::compose(&frame, &mut self.births, list);
+        agents::gather(&frame, &mut self.held);
+        agents::compose(&frame, &self.births, &self.held, list);
+        rituals::compose(&frame, list);
+    }
+
+    fn follow_speed(&mut self, scene: &Scene) {
+        let [from, to] = CALM_FROM_UNITS;
+        let wanted = ((scene.clock.elapsed_units - from) / (to - from)).clamp(0.0, 1.0);
+        // One slow frame is not a fast game.
+        self.calm += (wanted - self.calm) * 0.1;
+    }
+}
+
+impl Frame<'_> {
+    /// How much detail a thing at a world position deserves: 1 all, 0 none.
+    fn detail_at(&self, position: Vec3) -> f32 {
+        let [begin, end] = self.detail_until;
+        1.0 - smoothstep(begin, end, self.view.eye.distance(position))
+    }
+
+    /// How much of all motion is left.
+    fn lively(&self) -> f32 {
+        1.0 - self.calm
+    }
+}
+
+/// From 0 at `from` to 1 at `to`, without a corner at either end.
+fn smoothstep(from: f32, to: f32, at: f32) -> f32 {
+    let share = ((at - from) / (to - from)).clamp(0.0, 1.0);
+    share * share * (3.0 - 2.0 * share)
+}
+
+/// A number that looks drawn by lot but belongs to `(tile, salt)` for ever, so that things lie where they lay.
+fn lot(tile: Tile, salt: u32) -> u32 {
+    scramble((u32::from(tile.x) << 16 | u32::from(tile.y)) ^ salt.wrapping_mul(0x9E37_79B9))
+}
+
+/// Mixes all bits of `value` into each of the answer's.
+fn scramble(value: u32) -> u32 {
+    let mut mixed = value.wrapping_add(0x7F4A_7C15);
+    mixed = (mixed ^ (mixed >> 16)).wrapping_mul(0x85EB_CA6B);
+    mixed = (mixed ^ (mixed >> 13)).wrapping_mul(0xC2B2_AE35);
+    mixed ^ (mixed >> 16)
+}
+
+/// The part of a lot's bits from `bit` on as `-1.0..1.0`.
+fn signed(lot: u32, bit: u32) -> f32 {
+    ((lot >> bit) & 0xff) as f32 / 127.5 - 1.0
+}
+
+/// A tile's middle as a tile position.
+fn middle_of(tile: Tile) -> Vec2 {
+    Vec2::new(f32::from(tile.x), f32::from(tile.y))
+}
+
+/// On the ground of the world.
+fn grounded(position: Vec2) -> Vec3 {
+    Vec3::new(position.x, 0.0, position.y)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+//! What lies on the ground, and the grass between.
+//!
+//! Each resource has its own place on the tile, so that a tile of many things is a pattern one learns to read. A
+//! heap shows at most [`PIECES_MAX`] pieces and then grows.
+
+use glam::Vec2;
+use trantor_client::SceneGround;
+use trantor_model::{Counts, Resource, Tile};
+
+use super::super::draw_list::{Decal, DecalKind, DrawList, Instance};
+use super::super::palette::{self, Rgb};
+use super::super::shapes::Shape;
+use super::{Frame, grounded, lot, signed};
+
+/// Pieces of one resource drawn on a tile; more of it makes them larger instead.
+const PIECES_MAX: u32 = 3;
+/// From a tile's middle to where resources lie: outside of where agents walk.
+const SLOT_RADIUS: f32 = 0.31;
+/// A piece is drawn in full while its tile is at least this many pixels high, else as a speck.
+const PIECE_PIXELS: f32 = 26.0;
+/// A tile with grass has this many pixels at least.
+const GRASS_PIXELS: f32 = 34.0;
+
+pub(super) fn compose(frame: &Frame<'_>, ground: &SceneGround, list: &mut DrawList) {
+    let Some((least, most)) = frame.view.seen_ground(frame.window.bounds()) else {
+        return;
+    };
+    for row in least.y.round() as i32..=most.y.round() as i32 {
+        for column in least.x.round() as i32..=most.x.round() as i32 {
+            let position = Vec2::new(column as f32, row as f32);
+            let middle = grounded(position);
+            if !frame.view.sees(middle, 0.9) {
+                continue;
+            }
+            let detail = frame.detail_at(middle);
+            if detail <= 0.0 {
+                continue;
+            }
+            let tile = frame.size.offset(Tile { x: 0, y: 0 }, column, row);
+            if let Some(counts) = ground.at(tile) {
+                tile_things(frame, tile, position, counts, detail, list);
+            }
+        }
+    }
+}
+
+fn tile_things(
+    frame: &Frame<'_>,
+    tile: Tile,
+    position: Vec2,
+    counts: &Counts,
+    detail: f32,
+    list: &mut DrawList,
+) {
+    let pixels = frame.view.pixels_per_tile(grounded(position));
+    if pixels > GRASS_PIXELS {
+        grass(tile, position, list);
+    }
+    for (resource, count) in counts.iter().filter(|&(_, count)| count > 0) {
+        let lots = lot(tile, resource as u32 + 1);
+        let angle = std::f32::consts::TAU * (resource.index() as f32 / Resource::COUNT as f32) + 0.4;
+        let slot = position
+            + Vec2::new(angle.sin(), -angle.cos()) * SLOT_RADIUS
+            + Vec2::new(signed(lots, 0), signed(lots, 8)) * 0.045;
+        let pieces = count.min(PIECES_MAX);
+        let heap = 1.0 + 0.13 * (count as f32 / PIECES_MAX as f32).max(1.0).log2().min(4.0);
+        let color = palette::resource(resource).with(1.0);
+        list.decals.push(Decal {
+            position: slot.to_array(),
+            reach: if pieces > 1 { 0.23 } else { 0.17 } * heap,
+            yaw: 0.0,
+            params: [0.0; 2],
+            kind: DecalKind::Contact as u32,
+            color: [0, 0, 0, (105.0 * detail) as u8],
+        });
+        for piece in 0..pieces {
+            let lots = lot(tile, resource as u32 + 8 * (piece + 1));
+            // Pieces of a heap stand around its middle; a single one stands on it.
+            let around = signed(lots, 16) * 0.5 + piece as f32 * std::f32::consts::TAU / 3.0;
+            let apart = if pieces > 1 { 0.105 * heap } else { 0.0 };
+            let place = slot + Vec2::new(around.sin(), around.cos()) * apart;
+            let size = (1.18 + 0.1 * signed(lots, 24)) * heap * if pieces > 1 { 0.8 } else { 1.0 };
+            let shape = if pixels > PIECE_PIXELS {
+                Shape::of(resource)
+            } else {
+                Shape::Speck
+            };
+            list.body(
+                shape,
+                Instance {
+                    yaw: signed(lots, 8) * std::f32::consts::PI,
+                    glow: 0.06,
+                    ..Instance::at(place, size * detail, color)
+                },
+            );
+        }
+    }
+}
+
+fn grass(tile: Tile, position: Vec2, list: &mut DrawList) {
+    let lots = lot(tile, 99);
+    // About every other tile has some; its colour is the ground's own, a little brighter.
+    let tufts = (lots & 7).saturating_sub(4);
+    for tuft in 0..tufts {
+        let lots = lot(tile, 100 + tuft);
+        let place = position + Vec2::new(signed(lots, 0), signed(lots, 8)) * 0.44;
+        list.body(
+            Shape::Tuft,
+            Instance {
+                yaw: signed(lots, 16) * std::f32::consts::PI,
+                ..Instance::at(place, 0.8 + 0.25 * signed(lots, 24), TUFT.with(1.0))
+            },
+        );
+    }
+    if lots >> 28 == 3 {
+        let place = position + Vec2::new(signed(lots, 8), signed(lots, 16)) * 0.42;
+        list.body(
+            Shape::Pebble,
+            Instance {
+                yaw: signed(lots, 4) * std::f32::consts::PI,
+                ..Instance::at(place, 0.9 + 0.3 * signed(lots, 12), PEBBLE.with(1.0))
+            },
+        );
+    }
+}
+
+const TUFT: Rgb = Rgb::hex(0x6F_9C_7C);
+const PEBBLE: Rgb = Rgb::hex(0x7C_8A_8F);

@@ -1,0 +1,165 @@
+//! Compositions are looked at as lists: who is drawn, how often, in how much detail.
+
+use trantor_client::{SceneAgent, SceneGround};
+use trantor_model::{Counts, Level, Resource, TeamId};
+
+use super::*;
+use crate::picture::Shape;
+
+fn scene(width: u32, height: u32) -> Scene {
+    let size = MapSize::new(width, height).unwrap();
+    Scene {
+        ground: Some(SceneGround {
+            size,
+            tiles: vec![Counts::ZERO; size.area()],
+            version: 1,
+            changed_since: 0,
+            changed: Vec::new(),
+        }),
+        ..Scene::default()
+    }
+}
+
+fn agent(id: u32, x: f32, y: f32) -> SceneAgent {
+    SceneAgent {
+        id: AgentId(id),
+        team: TeamId(0),
+        level: Level::FIRST,
+        tile: Tile {
+            x: x as u16,
+            y: y as u16,
+        },
+        x,
+        y,
+        heading: 0.0,
+        inventory: Counts::ZERO,
+        action: None,
+        held: false,
+        food_left_units: None,
+    }
+}
+
+fn compose(scene: &Scene, pose: &CameraPose) -> DrawList {
+    let mut list = DrawList::default();
+    let options = Options {
+        pixels: (1280, 720),
+        mood: Mood::dusk(),
+        paint_everywhere: false,
+        middle: None,
+    };
+    Compose::default().compose(scene, pose, &options, &Marks::default(), &mut list);
+    list
+}
+
+fn overview(scene: &Scene) -> CameraPose {
+    let size = scene.ground.as_ref().unwrap().size;
+    CameraPose::overview(
+        Vec2::new(f32::from(size.width()), f32::from(size.height())),
+        16.0 / 9.0,
+        (Vec2::ZERO, Vec2::ONE),
+    )
+}
+
+#[test]
+fn without_a_map_nothing_is_drawn() {
+    let list = compose(&Scene::default(), &overview(&scene(3, 3)));
+    assert!(list.frame.is_none());
+    assert_eq!(list.instances(), 0);
+}
+
+#[test]
+fn an_agent_at_the_edge_is_seen_on_both_sides() {
+    let mut world = scene(20, 20);
+    world.agents = vec![agent(0, 10.0, 10.0), agent(1, 19.6, 10.0)];
+    let list = compose(&world, &overview(&world));
+    let bodies = &list.bodies[Shape::Character as usize];
+    assert_eq!(
+        bodies.len(),
+        3,
+        "the one in the middle once, the one at the edge twice"
+    );
+}
+
+#[test]
+fn a_heap_shows_few_pieces_and_then_grows() {
+    let mut world = scene(9, 9);
+    let tiles = &mut world.ground.as_mut().unwrap().tiles;
+    let middle = 4 * 9 + 4;
+    tiles[middle][Resource::Sibur] = 2;
+    tiles[middle][Resource::Food] = 500;
+    let list = compose(&world, &overview(&world));
+    assert_eq!(list.bodies[Shape::Sibur as usize].len(), 2);
+    let food = &list.bodies[Shape::Food as usize];
+    assert_eq!(food.len(), 3);
+    assert!(food.iter().all(|piece| piece.scale > 1.0 && piece.scale < 2.0));
+}
+
+#[test]
+fn far_tiles_cost_nothing() {
+    let mut world = scene(1_000, 1_000);
+    for counts in &mut world.ground.as_mut().unwrap().tiles {
+        counts[Resource::Food] = 1;
+    }
+    let far = compose(&world, &overview(&world));
+    assert_eq!(
+        far.instances(),
+        0,
+        "a million things, none large enough to be seen"
+    );
+    let near = CameraPose {
+        distance: 12.0,
+        ..overview(&world)
+    };
+    let list = compose(&world, &near);
+    assert!((50..20_000).contains(&list.instances()), "{}", list.instances());
+}
+
+#[test]
+fn a_second_frame_of_the_same_needs_no_memory() {
+    let mut world = scene(20, 20);
+    world.agents = (0..30u8)
+        .map(|id| agent(u32::from(id), f32::from(id % 20), f32::from(id / 2)))
+        .collect();
+    let mut composer = Compose::default();
+    let mut list = DrawList::default();
+    let options = Options {
+        pixels: (800, 600),
+        mood: Mood::day(),
+        paint_everywhere: false,
+        middle: None,
+    };
+    let pose = overview(&world);
+    composer.compose(&world, &pose, &options, &Marks::default(), &mut list);
+    let memory = |list: &DrawList| (list.decals.capacity(), list.bodies.each_ref().map(Vec::capacity));
+    let before = memory(&list);
+    composer.compose(&world, &pose, &options, &Marks::default(), &mut list);
+    assert_eq!(memory(&list), before);
+}
+
+#[test]
+fn where_time_rushes_bodies_stand_still() {
+    let mut world = scene(5, 5);
+    let mut walker = agent(0, 2.0, 2.0);
+    walker.action = Some(trantor_client::SceneAction {
+        kind: trantor_model::CommandKind::Forward,
+        progress: 0.12,
+        remaining_units: 6.0,
+    });
+    world.agents = vec![walker];
+    let mut composer = Compose::default();
+    let mut list = DrawList::default();
+    let options = Options {
+        pixels: (800, 600),
+        mood: Mood::day(),
+        paint_everywhere: false,
+        middle: None,
+    };
+    let swing = |list: &DrawList| list.bodies[Shape::Character as usize][0].pose[0].abs();
+    composer.compose(&world, &overview(&world), &options, &Marks::default(), &mut list);
+    assert!(swing(&list) > 0.3);
+    world.clock.elapsed_units = 50.0;
+    for _ in 0..100 {
+        composer.compose(&world, &overview(&world), &options, &Marks::default(), &mut list);
+    }
+    assert!(swing(&list) < 0.01);
+}

@@ -1,0 +1,211 @@
+//! What to draw in one frame, as lists of plain instances.
+//!
+//! The lists keep their memory from frame to frame, so that a frame allocates nothing once they have grown. The
+//! layouts are those that the shaders read; nothing here knows a device.
+
+use bytemuck::{Pod, Zeroable};
+use glam::Vec2;
+
+use super::camera::View;
+use super::palette::Mood;
+use super::shapes::Shape;
+use super::torus::TorusWindow;
+
+/// One copy of a mesh.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub struct Instance {
+    /// Where its feet are, in world space.
+    pub position: [f32; 3],
+    /// Times the mesh's own size.
+    pub scale: f32,
+    /// Which way it faces, in radians: 0 to the north, growing clockwise.
+    pub yaw: f32,
+    /// How much of it is there: 1 all, 0 nothing.
+    pub presence: f32,
+    /// Height against width: 1 as the mesh is.
+    pub stretch: f32,
+    /// How much it shines by itself.
+    pub glow: f32,
+    /// For characters: swing of the left foot forward, lean forward, raise of the arms, turn of the head; radians.
+    pub pose: [f32; 4],
+    /// Its colour, as on a screen.
+    pub color: [u8; 4],
+    /// Its second colour.
+    pub accent: [u8; 4],
+}
+
+impl Instance {
+    /// Stands upright at a tile position, facing north, in one colour.
+    pub fn at(position: Vec2, scale: f32, color: [u8; 4]) -> Self {
+        Self {
+            position: [position.x, 0.0, position.y],
+            scale,
+            yaw: 0.0,
+            presence: 1.0,
+            stretch: 1.0,
+            glow: 0.0,
+            pose: [0.0; 4],
+            color,
+            accent: color,
+        }
+    }
+}
+
+/// A flat mark on the ground.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub struct Decal {
+    /// Its middle, as a tile position.
+    pub position: [f32; 2],
+    /// From its middle to its edge, in tiles.
+    pub reach: f32,
+    /// Which way it points, as for [`Instance::yaw`].
+    pub yaw: f32,
+    /// Two numbers whose meaning depends on the kind.
+    pub params: [f32; 2],
+    /// Which mark: the number of a [`DecalKind`].
+    pub kind: u32,
+    /// Its colour as on a screen, and its opacity.
+    pub color: [u8; 4],
+}
+
+/// Which mark a [`Decal`] is. Numbers are those of the shader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum DecalKind {
+    /// The soft dark spot under a thing.
+    Contact = 0,
+    /// Under an agent: eight segments, as many lit as its level, and a point that shows where it faces.
+    /// Params: level; how much it flashes.
+    Standing = 1,
+    /// A circle of signs under a ritual. Params: progress; turn in radians.
+    Rune = 2,
+    /// A ring that grows. Params: progress; width as a part of the reach.
+    Ring = 3,
+    /// The outline of a tile. Params: turn of the dashes; unused.
+    TileFrame = 4,
+    /// The ring around what is selected. Params: turn; unused.
+    Selection = 5,
+    /// A filled tile, as seen by an agent. Params: unused.
+    TileFill = 6,
+    /// A step of a trail: a soft dash. Params: unused.
+    Dash = 7,
+}
+
+/// A ring that travels over the ground, drawn as a band of triangles, since it may cover the whole map.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub struct Wave {
+    /// Its middle, as a tile position.
+    pub position: [f32; 2],
+    /// From the middle to its crest, in tiles.
+    pub radius: f32,
+    /// From the crest to where it ends inward, in tiles.
+    pub depth: f32,
+    /// Its colour as on a screen, and its opacity.
+    pub color: [u8; 4],
+}
+
+/// Light without a body, facing the eye.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub struct Glow {
+    /// Its middle, or its foot for a column; in world space.
+    pub position: [f32; 3],
+    /// Half of its width, in tiles.
+    pub width: f32,
+    /// Half of its height, or all of it for a column; in tiles.
+    pub height: f32,
+    /// How bright; 1 as bright as a sunlit white.
+    pub strength: f32,
+    /// A number whose meaning depends on the kind.
+    pub param: f32,
+    /// Which form: the number of a [`GlowKind`].
+    pub kind: u32,
+    /// Its colour, as on a screen.
+    pub color: [u8; 4],
+}
+
+/// Which form a [`Glow`] has. Numbers are those of the shader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum GlowKind {
+    /// A round spark.
+    Spark = 0,
+    /// A column of light that stands on the ground. Param: phase of what rises in it.
+    Column = 1,
+    /// A soft halo.
+    Halo = 2,
+}
+
+/// All that one frame shows, except the HUD.
+#[derive(Debug)]
+pub struct DrawList {
+    /// Copies of each mesh, by [`Shape`].
+    pub bodies: [Vec<Instance>; Shape::COUNT],
+    /// Marks on the ground, in the order in which they cover each other.
+    pub decals: Vec<Decal>,
+    /// Rings over the ground.
+    pub waves: Vec<Wave>,
+    /// Lights.
+    pub glows: Vec<Glow>,
+    /// What holds for the whole frame; `None` while there is no map.
+    pub frame: Option<FrameLook>,
+}
+
+/// What holds for a whole frame.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameLook {
+    /// The eye.
+    pub view: View,
+    /// Which part of the endless plane is shown.
+    pub window: TorusWindow,
+    /// The light.
+    pub mood: Mood,
+    /// Game time in units, for what moves by itself; wraps far from zero, so only for looks.
+    pub units: f32,
+    /// From where on tiles are shown as patches of colour only: distance from the eye in tiles, begin and end of
+    /// the change.
+    pub detail_until: [f32; 2],
+    /// How strongly the ground's paint covers it: 0 only far away, 1 everywhere (heat maps).
+    pub paint_everywhere: f32,
+    /// Radius around the target within which things cast shadows, in tiles.
+    pub shadow_reach: f32,
+}
+
+impl Default for DrawList {
+    fn default() -> Self {
+        Self {
+            bodies: std::array::from_fn(|_| Vec::new()),
+            decals: Vec::new(),
+            waves: Vec::new(),
+            glows: Vec::new(),
+            frame: None,
+        }
+    }
+}
+
+impl DrawList {
+    /// Empties all lists and keeps their memory.
+    pub fn clear(&mut self) {
+        self.bodies.iter_mut().for_each(Vec::clear);
+        self.decals.clear();
+        self.waves.clear();
+        self.glows.clear();
+        self.frame = None;
+    }
+
+    /// Adds a copy of `shape`.
+    pub fn body(&mut self, shape: Shape, instance: Instance) {
+        self.bodies[shape as usize].push(instance);
+    }
+
+    /// How many instances of all kinds there are.
+    pub fn instances(&self) -> usize {
+        self.bodies.iter().map(Vec::len).sum::<usize>()
+            + self.decals.len()
+            + self.waves.len()
+            + self.glows.len()
+    }
+}

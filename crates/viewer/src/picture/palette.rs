@@ -1,0 +1,197 @@
+//! Every colour of the picture, in one place.
+//!
+//! Team colours follow the palette of Okabe and Ito, which people with the common kinds of colour blindness can
+//! tell apart; stones are told apart by shape first. See `docs/decisions/0020-art-direction.md`.
+
+use glam::Vec3;
+use trantor_model::{Resource, TeamId};
+
+/// A colour as on a screen: red, green, blue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rgb(pub [u8; 3]);
+
+impl Rgb {
+    /// From `0xRRGGBB`.
+    pub const fn hex(rgb: u32) -> Self {
+        let [_, red, green, blue] = rgb.to_be_bytes();
+        Self([red, green, blue])
+    }
+
+    /// With an opacity or other fourth number, `0.0..=1.0`.
+    pub fn with(self, fourth: f32) -> [u8; 4] {
+        let [red, green, blue] = self.0;
+        [red, green, blue, (fourth.clamp(0.0, 1.0) * 255.0).round() as u8]
+    }
+
+    /// In linear light, `0.0..=1.0` each.
+    pub fn linear(self) -> Vec3 {
+        Vec3::from(self.0.map(|channel| {
+            let channel = f32::from(channel) / 255.0;
+            if channel <= 0.04045 {
+                channel / 12.92
+            } else {
+                ((channel + 0.055) / 1.055).powf(2.4)
+            }
+        }))
+    }
+
+    /// The colour `share` of the way to `other`, mixed as on a screen.
+    pub fn mix(self, other: Self, share: f32) -> Self {
+        let mut mixed = [0; 3];
+        for (mixed, (own, other)) in mixed.iter_mut().zip(self.0.into_iter().zip(other.0)) {
+            *mixed = (f32::from(own) + (f32::from(other) - f32::from(own)) * share).round() as u8;
+        }
+        Self(mixed)
+    }
+}
+
+/// Colours of the first teams, in the order of their ids; see [`team`].
+const TEAMS: [Rgb; 8] = [
+    Rgb::hex(0xE6_5A_00), // vermillion
+    Rgb::hex(0x1E_7F_D6), // blue
+    Rgb::hex(0xF5_D0_3A), // yellow
+    Rgb::hex(0xCC_79_A7), // reddish purple
+    Rgb::hex(0x00_B0_88), // bluish green
+    Rgb::hex(0x8E_D0_F5), // sky blue
+    Rgb::hex(0xF4_F1_E8), // white, where the palette has black: agents must stand out from their shadow
+    Rgb::hex(0x5B_4B_8A), // indigo
+];
+
+/// A team's colour. From the ninth team on the colours return, lighter each time round.
+pub fn team(team: TeamId) -> Rgb {
+    let place = usize::from(team.0);
+    let lap = place / TEAMS.len();
+    let lighter = (0.35 * lap as f32).min(0.7);
+    TEAMS[place % TEAMS.len()].mix(Rgb::hex(0xFF_FF_FF), lighter)
+}
+
+/// A resource's colour on the map and in the HUD.
+pub fn resource(resource: Resource) -> Rgb {
+    match resource {
+        Resource::Food => Rgb::hex(0xE8_4A_5F),
+        Resource::Linemate => Rgb::hex(0xB4_C0_CE),
+        Resource::Deraumere => Rgb::hex(0x4F_8C_FF),
+        Resource::Sibur => Rgb::hex(0xA8_6B_FF),
+        Resource::Mendiane => Rgb::hex(0xFF_B0_2E),
+        Resource::Phiras => Rgb::hex(0x2F_D6_B5),
+        Resource::Thystame => Rgb::hex(0xFF_5C_C8),
+    }
+}
+
+/// Gold, for crowns, levels and victory.
+pub const GOLD: Rgb = Rgb::hex(0xFF_D2_6B);
+
+/// The light in which the board is seen. All in linear light unless the name says otherwise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mood {
+    /// The background at the top of the picture.
+    pub sky_top: Vec3,
+    /// The background at the bottom.
+    pub sky_bottom: Vec3,
+    /// A soft light in the background behind the board.
+    pub sky_glow: Vec3,
+    /// Colour and strength of the sun.
+    pub sun: Vec3,
+    /// Where the sun stands, towards it; length 1.
+    pub sun_direction: Vec3,
+    /// Light from above.
+    pub ambient_above: Vec3,
+    /// Light thrown back by the ground.
+    pub ambient_below: Vec3,
+    /// The two tones of the ground.
+    pub ground: [Vec3; 2],
+    /// What the ground's broad patches tend to.
+    pub ground_patch: Vec3,
+    /// Lines between tiles.
+    pub seam: Vec3,
+    /// The line where the map ends and begins again.
+    pub rim: Vec3,
+    /// How much of each glow is added round bright things.
+    pub bloom: f32,
+}
+
+impl Mood {
+    /// An evening: a dark background, warm low sun, cool shadows. Light shows best here.
+    pub fn dusk() -> Self {
+        Self {
+            sky_top: Rgb::hex(0x10_16_2B).linear(),
+            sky_bottom: Rgb::hex(0x26_33_55).linear(),
+            sky_glow: Rgb::hex(0x4A_5E_92).linear(),
+            sun: Rgb::hex(0xFF_DC_A8).linear() * 2.0,
+            sun_direction: Vec3::new(-0.55, 0.78, 0.42).normalize(),
+            ambient_above: Rgb::hex(0x8F_A8_DC).linear() * 0.85,
+            ambient_below: Rgb::hex(0x3A_3F_4E).linear() * 0.6,
+            ground: [Rgb::hex(0x55_8A_7C).linear(), Rgb::hex(0x49_7C_74).linear()],
+            ground_patch: Rgb::hex(0x7C_94_62).linear(),
+            seam: Rgb::hex(0x31_55_58).linear(),
+            rim: Rgb::hex(0xBF_E4_F5).linear(),
+            bloom: 0.9,
+        }
+    }
+
+    /// A clear morning: a light background and green ground.
+    pub fn day() -> Self {
+        Self {
+            sky_top: Rgb::hex(0x8F_BC_E2).linear(),
+            sky_bottom: Rgb::hex(0xDF_EA_F1).linear(),
+            sky_glow: Rgb::hex(0xFF_FB_EE).linear() * 0.12,
+            sun: Rgb::hex(0xFF_EE_CF).linear() * 1.25,
+            sun_direction: Vec3::new(-0.5, 0.85, 0.4).normalize(),
+            ambient_above: Rgb::hex(0xB9_D3_F2).linear() * 0.62,
+            ambient_below: Rgb::hex(0x8E_94_78).linear() * 0.5,
+            ground: [Rgb::hex(0x84_B5_6A).linear(), Rgb::hex(0x76_A8_62).linear()],
+            ground_patch: Rgb::hex(0xAC_BA_66).linear(),
+            seam: Rgb::hex(0x55_82_4C).linear(),
+            rim: Rgb::hex(0xFF_FF_FF).linear(),
+            bloom: 0.5,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How far apart two colours look, roughly: distance in linear light weighted by what the eye sees.
+    fn apart(a: Rgb, b: Rgb) -> f32 {
+        let difference = (a.linear() - b.linear()).abs();
+        difference.dot(Vec3::new(0.3, 0.5, 0.2))
+    }
+
+    #[test]
+    fn the_first_sixteen_teams_differ() {
+        for one in 0..16u16 {
+            for other in 0..one {
+                assert_ne!(team(TeamId(one)), team(TeamId(other)), "{one} and {other}");
+            }
+        }
+        for one in 0..8u16 {
+            for other in 0..one {
+                assert!(
+                    apart(team(TeamId(one)), team(TeamId(other))) > 0.05,
+                    "{one} and {other}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn resources_differ() {
+        for one in Resource::ALL {
+            for other in Resource::ALL {
+                assert!(
+                    one == other || apart(resource(one), resource(other)) > 0.05,
+                    "{one:?} {other:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn mixing_ends_at_the_ends() {
+        let [black, white] = [Rgb::hex(0), Rgb::hex(0xFF_FF_FF)];
+        assert_eq!(black.mix(white, 0.0), black);
+        assert_eq!(black.mix(white, 1.0), white);
+        assert_eq!(white.linear(), Vec3::ONE);
+    }
+}

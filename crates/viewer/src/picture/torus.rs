@@ -1,0 +1,148 @@
+//! Which copies of a world without edges are shown.
+//!
+//! The map wraps, so a picture of it has to begin and end somewhere. The window is one whole map around a
+//! middle, plus a margin in which the neighbouring copies fade out: what leaves on one side is seen to come back
+//! on the other, and nothing looks like a wall.
+
+use glam::Vec2;
+use trantor_model::MapSize;
+
+/// The part of the endless, repeating plane that is drawn; in tile positions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TorusWindow {
+    /// The middle of the whole map that is shown.
+    pub middle: Vec2,
+    /// Half of the map's sides.
+    pub half: Vec2,
+    /// How far beyond that copies are drawn, fading from full to nothing.
+    pub margin: f32,
+}
+
+impl TorusWindow {
+    /// The least and the most of the margin, in tiles.
+    const MARGIN_TILES: [f32; 2] = [2.0, 12.0];
+    /// What part of the shorter side the margin is otherwise.
+    const MARGIN_SHARE: f32 = 0.14;
+
+    /// The window that shows the map from `(0, 0)` on.
+    pub fn whole(size: MapSize) -> Self {
+        let sides = Vec2::new(f32::from(size.width()), f32::from(size.height()));
+        let [least, most] = Self::MARGIN_TILES;
+        // At most half a side, so that no thing is drawn more than twice in a row or column.
+        let shorter = sides.min_element();
+        let margin = (shorter * Self::MARGIN_SHARE)
+            .clamp(least, most)
+            .min(shorter / 2.0);
+        Self {
+            middle: sides / 2.0 - 0.5,
+            half: sides / 2.0,
+            margin,
+        }
+    }
+
+    /// The same window around another middle.
+    pub fn around(self, middle: Vec2) -> Self {
+        Self { middle, ..self }
+    }
+
+    /// The sides of the map.
+    pub fn sides(&self) -> Vec2 {
+        self.half * 2.0
+    }
+
+    /// Where things at `position`, or a whole number of maps from it, are drawn: at most four places.
+    pub fn copies(&self, position: Vec2) -> impl Iterator<Item = Vec2> {
+        let sides = self.sides();
+        let home = self.home(position);
+        let along = |axis: usize| {
+            let reach = self.half[axis] + self.margin;
+            let offset = home[axis] - self.middle[axis];
+            let other = offset - sides[axis] * if offset < 0.0 { -1.0 } else { 1.0 };
+            [Some(0.0), (other.abs() < reach).then_some(other - offset)]
+        };
+        let (xs, ys) = (along(0), along(1));
+        ys.into_iter()
+            .flatten()
+            .flat_map(move |y| xs.into_iter().flatten().map(move |x| home + Vec2::new(x, y)))
+    }
+
+    /// The copy of `position` that lies in the middle map.
+    pub fn home(&self, position: Vec2) -> Vec2 {
+        let start = self.middle - self.half;
+        start + (position - start).rem_euclid(self.sides())
+    }
+
+    /// How far from `from` the nearest copy of `to` lies.
+    pub fn shortest(&self, from: Vec2, to: Vec2) -> Vec2 {
+        let sides = self.sides();
+        let ahead = to - from;
+        ahead - (ahead / sides).round() * sides
+    }
+
+    /// The corners of all that is drawn: least and most tile position.
+    pub fn bounds(&self) -> (Vec2, Vec2) {
+        let reach = self.half + self.margin;
+        (self.middle - reach, self.middle + reach)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(width: u32, height: u32) -> TorusWindow {
+        TorusWindow::whole(MapSize::new(width, height).unwrap())
+    }
+
+    #[test]
+    fn every_tile_is_at_home_in_the_whole_map() {
+        let window = window(10, 6);
+        for y in 0..6u8 {
+            for x in 0..10u8 {
+                let tile = Vec2::new(f32::from(x), f32::from(y));
+                assert_eq!(window.home(tile), tile);
+                assert_eq!(window.home(tile + Vec2::new(-20.0, 12.0)), tile);
+            }
+        }
+    }
+
+    /// Against a dull model: all copies within nine maps, kept if they lie in the bounds.
+    #[test]
+    fn copies_are_those_within_the_bounds() {
+        for (width, height) in [(1, 1), (2, 3), (10, 6), (40, 25)] {
+            let window = window(width, height);
+            let sides = window.sides();
+            let (least, most) = window.bounds();
+            for step in 0..200u8 {
+                let position = Vec2::new(f32::from(step) * 0.31, f32::from(step) * 0.17 - 3.0);
+                let mut expected = Vec::new();
+                for down in -30i8..=30 {
+                    for right in -30i8..=30 {
+                        let copy = position + Vec2::new(f32::from(right), f32::from(down)) * sides;
+                        if copy.cmpgt(least).all() && copy.cmplt(most).all() {
+                            expected.push(copy);
+                        }
+                    }
+                }
+                let copies: Vec<Vec2> = window.copies(position).collect();
+                for copy in &expected {
+                    assert!(
+                        copies.iter().any(|found| found.distance(*copy) < 1e-3),
+                        "{width} x {height}: {position} misses {copy}, has {copies:?}"
+                    );
+                }
+                assert!(
+                    copies.len() <= expected.len() + 3,
+                    "{copies:?} against {expected:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_nearest_copy_may_lie_across_the_seam() {
+        let window = window(10, 10);
+        let across = window.shortest(Vec2::new(9.0, 1.0), Vec2::new(1.0, 9.0));
+        assert_eq!(across, Vec2::new(2.0, -2.0));
+    }
+}
