@@ -8,6 +8,7 @@ use std::io::{self, BufRead};
 use trantor_engine::AdminRequest;
 use trantor_runtime::Poster;
 use trantor_runtime::posts::PostError;
+use trantor_runtime::service::Service;
 use trantor_runtime::threads::{self, Thread};
 
 use crate::shell::Shell;
@@ -16,11 +17,11 @@ use crate::shell::Shell;
 ///
 /// # Errors
 /// If the system refuses a thread.
-pub fn watch(poster: Poster<Shell>) -> io::Result<Thread<()>> {
+pub fn watch(poster: Poster<Service<Shell>>) -> io::Result<Thread<()>> {
     threads::spawn("console", move || read_lines(io::stdin().lock(), &poster))
 }
 
-fn read_lines(input: impl BufRead, poster: &Poster<Shell>) {
+fn read_lines(input: impl BufRead, poster: &Poster<Service<Shell>>) {
     for line in input.lines() {
         let Ok(line) = line else { return };
         match line.trim() {
@@ -37,9 +38,9 @@ fn read_lines(input: impl BufRead, poster: &Poster<Shell>) {
     }
 }
 
-fn start(shell: &mut Shell) {
-    let now = shell.now();
-    match shell.engine.admin(AdminRequest::Start, now) {
+fn start(service: &mut Service<Shell>) {
+    let now = service.now();
+    match service.state.engine.admin(AdminRequest::Start, now) {
         Ok(()) => log::info!("the game is started"),
         Err(refusal) => log::warn!("not started: {refusal}"),
     }

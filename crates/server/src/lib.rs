@@ -6,13 +6,15 @@
 //!
 //! Read [`options`] for what can be chosen at start.
 
+mod alarm;
 pub mod conn;
 pub mod console;
 pub mod event_loop;
 pub mod listener;
-pub mod loop_stats;
+pub mod meters;
 pub mod mio_wait;
 pub mod options;
 pub mod shell;
 pub mod signals;
+mod stages;
 pub mod start;

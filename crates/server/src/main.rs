@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use trantor_runtime::service::EndReason;
 use trantor_server::options::Options;
 use trantor_server::options::cli::{self, Asked, EXIT_STATUS_REFUSED, PROGRAM};
 use trantor_server::{console, start};
@@ -45,11 +46,11 @@ fn run(options: &Options) -> ExitCode {
         console.abandon();
     }
     match ended {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(fault) => {
+        EndReason::Failed(fault) => {
             eprintln!("{PROGRAM}: {fault}");
             ExitCode::FAILURE
         }
+        EndReason::Stopped | EndReason::StopLimit | EndReason::Forced => ExitCode::SUCCESS,
     }
 }
 

@@ -6,7 +6,9 @@
 //!
 //! What readiness means is the caller's to know: [`MioWait::ready`] tells the tokens.
 
+use std::cell::{Cell, RefCell};
 use std::io;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +16,8 @@ use mio::event::Event;
 use mio::{Events, Poll, Registry, Token};
 use trantor_runtime::{RealClock, Wait, WakeGate, Waker, Woken};
 use trantor_time::{Clock, RealTime};
+
+use crate::alarm::Alarm;
 
 /// Readiness taken from the system in one wait. What does not fit is reported by the next, so this bounds only
 /// memory and the longest row of accepted bytes; it is large enough for one wait to see every player of a big match.
@@ -28,10 +32,11 @@ const TOKEN_ALARM: Token = Token(usize::MAX - 2);
 pub struct MioWait {
     poll: Poll,
     events: Events,
+    ready: ReadyList,
     alarm: Alarm,
     gate: WakeGate,
     clock: RealClock,
-    stats: WaitStats,
+    counts: WaitCounts,
 }
 
 /// What a [`MioWait`] did so far; all from zero.
@@ -45,6 +50,37 @@ pub struct WaitStats {
     pub wake_ups: u64,
     /// Times the alarm was set.
     pub alarms_set: u64,
+}
+
+/// The counts of a [`MioWait`], for the loop that owns it; clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct WaitCounts(Rc<Cell<WaitStats>>);
+
+impl WaitCounts {
+    /// What was counted so far.
+    pub fn get(&self) -> WaitStats {
+        self.0.get()
+    }
+
+    fn change(&self, change: impl FnOnce(&mut WaitStats)) {
+        let mut stats = self.0.get();
+        change(&mut stats);
+        self.0.set(stats);
+    }
+}
+
+/// What became ready in the latest wait, for the loop that owns the wait without seeing through it.
+///
+/// Clones share the list. It is emptied by whoever takes from it, and at the latest by the next wait: readiness
+/// is reported anew for what was not dealt with, but only if it changed.
+#[derive(Clone, Debug, Default)]
+pub struct ReadyList(Rc<RefCell<Vec<Ready>>>);
+
+impl ReadyList {
+    /// The next thing that became ready.
+    pub fn pop(&self) -> Option<Ready> {
+        self.0.borrow_mut().pop()
+    }
 }
 
 /// Something that became ready.
@@ -67,7 +103,7 @@ impl MioWait {
     /// If the system gives no descriptors for it.
     pub fn new() -> io::Result<Self> {
         let poll = Poll::new()?;
-        let alarm = Alarm::new(poll.registry())?;
+        let alarm = Alarm::new(poll.registry(), TOKEN_ALARM)?;
         // mio allows one of its wakers per poll; all of ours share it.
         let rouser = Arc::new(mio::Waker::new(poll.registry(), TOKEN_WAKER)?);
         let gate = WakeGate::new(move || {
@@ -78,10 +114,11 @@ impl MioWait {
         Ok(Self {
             poll,
             events: Events::with_capacity(EVENTS_CAPACITY),
+            ready: ReadyList::default(),
             alarm,
             gate,
             clock: RealClock::new(),
-            stats: WaitStats::default(),
+            counts: WaitCounts::default(),
         })
     }
 
@@ -91,22 +128,13 @@ impl MioWait {
     }
 
     /// What became ready in the latest wait.
-    pub fn ready(&self) -> impl Iterator<Item = Ready> + '_ {
-        self.events
-            .iter()
-            .filter(|event| !is_own(event.token()))
-            .map(|event| Ready {
-                token: event.token(),
-                // An end or an error is found by reading, whichever of them the system reported.
-                readable: event.is_readable() || is_end(event),
-                writable: event.is_writable(),
-                hung_up: is_end(event),
-            })
+    pub fn ready(&self) -> ReadyList {
+        self.ready.clone()
     }
 
     /// What it did so far.
-    pub fn stats(&self) -> WaitStats {
-        self.stats
+    pub fn counts(&self) -> WaitCounts {
+        self.counts.clone()
     }
 
     /// Asks the system once; an interruption by a signal counts as nothing having happened.
@@ -122,6 +150,21 @@ impl MioWait {
         }
     }
 
+    /// Passes on what became ready. Answers whether anything did.
+    fn hand_over(&mut self) -> bool {
+        let mut ready = self.ready.0.borrow_mut();
+        ready.clear();
+        // Those reported first are taken first: the list is taken from its end.
+        ready.extend(
+            self.events
+                .iter()
+                .filter(|event| !is_own(event.token()))
+                .map(Ready::new),
+        );
+        ready.reverse();
+        !ready.is_empty()
+    }
+
     fn has_io(&self) -> bool {
         self.events.iter().any(|event| !is_own(event.token()))
     }
@@ -129,14 +172,14 @@ impl MioWait {
 
 impl Wait for MioWait {
     fn wait(&mut self, until: Option<RealTime>) -> Woken {
-        self.stats.waits += 1;
+        self.counts.change(|stats| stats.waits += 1);
         let is_reached = |clock: &RealClock| until.is_some_and(|until| until <= clock.now());
         if self.gate.lie_down() && !is_reached(&self.clock) {
-            self.stats.sleeps += 1;
+            self.counts.change(|stats| stats.sleeps += 1);
             loop {
                 let limit = self.alarm.set(until, self.clock.now());
                 self.poll_once(limit);
-                self.stats.wake_ups += 1;
+                self.counts.change(|stats| stats.wake_ups += 1);
                 // An interruption, or a belated ring for an older deadline: the deadline is absolute, go round.
                 if self.has_io() || self.gate.is_woken() || is_reached(&self.clock) {
                     break;
@@ -147,8 +190,9 @@ impl Wait for MioWait {
             self.poll_once(Some(Duration::ZERO));
         }
         let posted = self.gate.rise();
-        self.stats.alarms_set = self.alarm.times_set();
-        match (self.has_io(), posted) {
+        self.counts
+            .change(|stats| stats.alarms_set = self.alarm.times_set());
+        match (self.hand_over(), posted) {
             (true, _) => Woken::Io,
             (false, true) => Woken::Posted,
             (false, false) => Woken::Deadline,
@@ -160,125 +204,24 @@ impl Wait for MioWait {
     }
 }
 
+impl Ready {
+    fn new(event: &Event) -> Self {
+        Self {
+            token: event.token(),
+            // An end or an error is found by reading, whichever of them the system reported.
+            readable: event.is_readable() || is_end(event),
+            writable: event.is_writable(),
+            hung_up: is_end(event),
+        }
+    }
+}
+
 fn is_end(event: &Event) -> bool {
     event.is_read_closed() || event.is_write_closed() || event.is_error()
 }
 
 fn is_own(token: Token) -> bool {
     token == TOKEN_WAKER || token == TOKEN_ALARM
-}
-
-#[cfg(target_os = "linux")]
-use self::timerfd::Alarm;
-
-#[cfg(not(target_os = "linux"))]
-use self::time_limit::Alarm;
-
-/// The alarm as a descriptor that becomes readable at an instant of the monotonic clock.
-#[cfg(target_os = "linux")]
-mod timerfd {
-    use std::io;
-    use std::os::fd::{AsRawFd, OwnedFd};
-    use std::time::Duration;
-
-    use mio::unix::SourceFd;
-    use mio::{Interest, Registry};
-    use rustix::time::{
-        Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-        timerfd_settime,
-    };
-    use trantor_runtime::real_clock::system_monotonic_at;
-    use trantor_time::{NANOS, RealSpan, RealTime};
-
-    #[derive(Debug)]
-    pub(super) struct Alarm {
-        timer: OwnedFd,
-        armed: Option<RealTime>,
-        times_set: u64,
-    }
-
-    impl Alarm {
-        pub(super) fn new(registry: &Registry) -> io::Result<Self> {
-            let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
-            let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-            registry.register(
-                &mut SourceFd(&timer.as_raw_fd()),
-                super::TOKEN_ALARM,
-                Interest::READABLE,
-            )?;
-            Ok(Self {
-                timer,
-                armed: None,
-                times_set: 0,
-            })
-        }
-
-        /// Lets the poll that follows end at `until`. Answers the limit to give to that poll: none is needed.
-        pub(super) fn set(&mut self, until: Option<RealTime>, _now: RealTime) -> Option<Duration> {
-            if until != self.armed {
-                // Zero would disarm, and an instant in the past rings at once: both as wanted.
-                let rings = until.map_or(RealSpan::ZERO, |until| {
-                    system_monotonic_at(until).max(RealSpan::from_nanos(1))
-                });
-                let nanos = rings.as_nanos();
-                let setting = Itimerspec {
-                    it_interval: Timespec {
-                        tv_sec: 0,
-                        tv_nsec: 0,
-                    },
-                    it_value: Timespec {
-                        tv_sec: nanos / NANOS,
-                        tv_nsec: nanos % NANOS,
-                    },
-                };
-                timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &setting)
-                    .expect("the timer is open, and its time is in range");
-                self.armed = until;
-                self.times_set += 1;
-            }
-            None
-        }
-
-        /// The poll reported the timer. It need not be read: readiness is edge-triggered, and setting the timer
-        /// anew clears what is unread.
-        pub(super) fn has_rung(&mut self) {
-            self.armed = None;
-        }
-
-        pub(super) fn times_set(&self) -> u64 {
-            self.times_set
-        }
-    }
-}
-
-/// The alarm as mio's own time limit, which mio rounds up to what the system's poll can do.
-#[cfg(not(target_os = "linux"))]
-mod time_limit {
-    use std::io;
-    use std::time::Duration;
-
-    use mio::Registry;
-    use trantor_time::RealTime;
-
-    #[derive(Debug)]
-    pub(super) struct Alarm;
-
-    impl Alarm {
-        pub(super) fn new(_registry: &Registry) -> io::Result<Self> {
-            Ok(Self)
-        }
-
-        /// The limit for the poll that follows. Late rather than early, and never zero with time left.
-        pub(super) fn set(&mut self, until: Option<RealTime>, now: RealTime) -> Option<Duration> {
-            until.map(|until| until.since(now).to_std())
-        }
-
-        pub(super) fn has_rung(&mut self) {}
-
-        pub(super) fn times_set(&self) -> u64 {
-            0
-        }
-    }
 }
 
 #[cfg(test)]
@@ -310,7 +253,7 @@ mod tests {
         for _ in 0..200 {
             wait.wait(Some(in_micros(200)));
         }
-        let stats = wait.stats();
+        let stats = wait.counts().get();
         assert!(stats.wake_ups <= 200, "{stats:?}");
         assert!(stats.alarms_set <= 200, "{stats:?}");
     }
@@ -326,7 +269,7 @@ mod tests {
             wait.wait(Some(until));
         }
         assert_eq!(
-            wait.stats().alarms_set,
+            wait.counts().get().alarms_set,
             0,
             "a pending wake means no sleep, and no sleep needs no alarm"
         );
@@ -341,14 +284,14 @@ mod tests {
             assert_eq!(wait.wait(Some(until)), Woken::Io);
             listener.accept().unwrap();
         }
-        assert_eq!(wait.stats().alarms_set, 1);
+        assert_eq!(wait.counts().get().alarms_set, 1);
 
         assert_eq!(
             wait.wait(Some(in_micros(100))),
             Woken::Deadline,
             "an earlier deadline replaces it"
         );
-        assert_eq!(wait.stats().alarms_set, 2);
+        assert_eq!(wait.counts().get().alarms_set, 2);
     }
 
     #[test]
@@ -372,10 +315,8 @@ mod tests {
             .unwrap();
         let _peer = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         assert_eq!(wait.wait(Some(RealTime::ZERO)), Woken::Io);
-        assert_eq!(
-            wait.ready().map(|ready| ready.token).collect::<Vec<_>>(),
-            [Token(7)]
-        );
-        assert_eq!(wait.stats().sleeps, 0);
+        assert_eq!(wait.ready().pop().map(|ready| ready.token), Some(Token(7)));
+        assert_eq!(wait.ready().pop(), None);
+        assert_eq!(wait.counts().get().sleeps, 0);
     }
 }

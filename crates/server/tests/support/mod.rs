@@ -7,8 +7,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use trantor_runtime::fault::Fault;
 use trantor_runtime::life::LoopThread;
+use trantor_runtime::service::{EndReason, Service};
 use trantor_runtime::{Poster, RealClock};
 use trantor_server::conn::ConnStats;
 use trantor_server::event_loop::EventLoop;
@@ -27,8 +27,8 @@ pub fn now() -> RealTime {
 /// A server on a thread of this process, ended in order when it is dropped.
 pub struct Server {
     pub address: SocketAddr,
-    poster: Poster<Shell>,
-    _thread: LoopThread<Result<(), Fault>>,
+    poster: Poster<Service<Shell>>,
+    _thread: LoopThread<EndReason>,
 }
 
 impl Server {
@@ -37,13 +37,13 @@ impl Server {
         let (told, made) = std::sync::mpsc::sync_channel(1);
         let make = move || {
             let listen = SocketAddr::new(options.bind, 0);
-            let event_loop = EventLoop::new(listen, options.engine_config(7))?;
+            let mut event_loop = EventLoop::new(listen, options.engine_config(7))?;
             told.send((event_loop.address(), event_loop.poster()))
                 .expect("the test waits for it");
             let signal = event_loop.stop_signal();
             Ok::<_, std::io::Error>((event_loop, signal))
         };
-        let thread = LoopThread::start("server", make, |mut event_loop| event_loop.run()).unwrap();
+        let thread = LoopThread::start("server", make, EventLoop::run).unwrap();
         let (address, poster) = made.recv().unwrap();
         Self {
             address,
@@ -55,7 +55,10 @@ impl Server {
     /// What happened on its connections, as of the end of a pass.
     pub fn conn_stats(&self) -> ConnStats {
         let (told, stats) = std::sync::mpsc::sync_channel(1);
-        let tell = move |shell: &mut Shell| told.send(shell.conns().stats()).expect("the test waits for it");
+        let tell = move |service: &mut Service<Shell>| {
+            told.send(service.state.conns().stats())
+                .expect("the test waits for it")
+        };
         self.poster.post("conn_stats", tell).unwrap();
         stats.recv_timeout(PATIENCE).unwrap()
     }

@@ -1,0 +1,112 @@
+//! What ends a poll of mio's at a deadline.
+//!
+//! On Linux a timer of the system, watched beside the sockets: to the nanosecond, and a system call only when the
+//! deadline has changed. Elsewhere mio's own time limit, rounded up to what the system's poll can do.
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) use self::time_limit::Alarm;
+#[cfg(target_os = "linux")]
+pub(crate) use self::timerfd::Alarm;
+
+/// The alarm as a descriptor that becomes readable at an instant of the monotonic clock.
+#[cfg(target_os = "linux")]
+mod timerfd {
+    use std::io;
+    use std::os::fd::{AsRawFd, OwnedFd};
+    use std::time::Duration;
+
+    use mio::unix::SourceFd;
+    use mio::{Interest, Registry, Token};
+    use rustix::time::{
+        Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+        timerfd_settime,
+    };
+    use trantor_runtime::real_clock::system_monotonic_at;
+    use trantor_time::{NANOS, RealSpan, RealTime};
+
+    #[derive(Debug)]
+    pub(crate) struct Alarm {
+        timer: OwnedFd,
+        armed: Option<RealTime>,
+        times_set: u64,
+    }
+
+    impl Alarm {
+        pub(crate) fn new(registry: &Registry, token: Token) -> io::Result<Self> {
+            let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+            let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+            registry.register(&mut SourceFd(&timer.as_raw_fd()), token, Interest::READABLE)?;
+            Ok(Self {
+                timer,
+                armed: None,
+                times_set: 0,
+            })
+        }
+
+        /// Lets the poll that follows end at `until`. Answers the limit to give to that poll: none is needed.
+        pub(crate) fn set(&mut self, until: Option<RealTime>, _now: RealTime) -> Option<Duration> {
+            if until != self.armed {
+                // Zero would disarm, and an instant in the past rings at once: both as wanted.
+                let rings = until.map_or(RealSpan::ZERO, |until| {
+                    system_monotonic_at(until).max(RealSpan::from_nanos(1))
+                });
+                let nanos = rings.as_nanos();
+                let setting = Itimerspec {
+                    it_interval: Timespec {
+                        tv_sec: 0,
+                        tv_nsec: 0,
+                    },
+                    it_value: Timespec {
+                        tv_sec: nanos / NANOS,
+                        tv_nsec: nanos % NANOS,
+                    },
+                };
+                timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &setting)
+                    .expect("the timer is open, and its time is in range");
+                self.armed = until;
+                self.times_set += 1;
+            }
+            None
+        }
+
+        /// The poll reported the timer. It need not be read: readiness is edge-triggered, and setting the timer
+        /// anew clears what is unread.
+        pub(crate) fn has_rung(&mut self) {
+            self.armed = None;
+        }
+
+        pub(crate) fn times_set(&self) -> u64 {
+            self.times_set
+        }
+    }
+}
+
+/// The alarm as mio's own time limit, which mio rounds up to what the system's poll can do.
+#[cfg(not(target_os = "linux"))]
+mod time_limit {
+    use std::io;
+    use std::time::Duration;
+
+    use mio::{Registry, Token};
+    use trantor_time::RealTime;
+
+    #[derive(Debug)]
+    pub(crate) struct Alarm;
+
+    impl Alarm {
+        pub(crate) fn new(_registry: &Registry, _token: Token) -> io::Result<Self> {
+            Ok(Self)
+        }
+
+        /// The limit for the poll that follows. Late rather than early, and never zero with time left.
+        pub(crate) fn set(&mut self, until: Option<RealTime>, now: RealTime) -> Option<Duration> {
+            until.map(|until| until.since(now).to_std())
+        }
+
+        pub(crate) fn has_rung(&mut self) {}
+
+        pub(crate) fn times_set(&self) -> u64 {
+            0
+        }
+    }
+}
