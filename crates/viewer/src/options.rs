@@ -33,7 +33,7 @@ pub struct Cli {
     #[arg(long, value_name = "FILE")]
     pub screenshot: Option<PathBuf>,
     /// How long to watch before the screenshot
-    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds, allow_negative_numbers = true)]
     pub after: f64,
     /// Width and height of the window or the screenshot, in pixels
     #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = size)]

@@ -141,9 +141,8 @@ fn heat(count: u32) -> [u8; 4] {
         0 => return Rgb::hex(0x16_0C_2B).with(0.86),
         count => (count as f32).log2().min(5.0),
     };
-    let below = SCALE[(step as usize).min(4)];
-    let above = SCALE[(step as usize + 1).min(5)];
-    below.mix(above, step.fract()).with(0.92)
+    let below = (step as usize).min(SCALE.len() - 2);
+    SCALE[below].mix(SCALE[below + 1], step - below as f32).with(0.92)
 }
 
 #[cfg(test)]
