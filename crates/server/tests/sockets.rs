@@ -10,6 +10,8 @@ mod support;
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use trantor_server::options::Options;
 use trantor_time::{Frequency, RealSpan};
@@ -161,24 +163,22 @@ fn a_thousand_connections_are_served() {
 #[test]
 fn r_000_29_a_flood_does_not_starve_others() {
     let server = Server::start(options(&["red"], 20, 100));
-    let is_over = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let is_over = Arc::new(AtomicBool::new(false));
     let flooders: Vec<_> = (0..4)
         .map(|index| {
             let mut peer = server.join("red");
-            let is_over = std::sync::Arc::clone(&is_over);
+            let is_over = Arc::clone(&is_over);
             let flood = move || {
                 let noise = "Nonsense\n".repeat(5_000);
-                peer.socket.set_nonblocking(true).unwrap();
                 let mut drain = [0; 65_536];
-                while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
-                    let written = peer.socket.write(noise.as_bytes());
-                    let read = peer.socket.read(&mut drain);
-                    if matches!(read, Ok(0)) {
+                while !is_over.load(Ordering::Relaxed) {
+                    // This waits until the server has read, so that the flood is as fast as the server and no faster.
+                    peer.socket.set_nonblocking(false).unwrap();
+                    if peer.socket.write_all(noise.as_bytes()).is_err() {
                         return;
                     }
-                    if written.is_err() && read.is_err() {
-                        std::thread::yield_now();
-                    }
+                    peer.socket.set_nonblocking(true).unwrap();
+                    while matches!(peer.socket.read(&mut drain), Ok(count) if count > 0) {}
                 }
             };
             trantor_runtime::threads::spawn(&format!("flooder {index}"), flood).unwrap()
@@ -186,19 +186,22 @@ fn r_000_29_a_flood_does_not_starve_others() {
         .collect();
 
     let mut honest = server.join("red");
-    let mut longest = RealSpan::ZERO;
-    for _ in 0..20 {
-        let asked = now();
-        honest.send("Connect_nbr\n");
-        assert_eq!(honest.line(), "15");
-        longest = longest.max(now() - asked);
-    }
-    is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+    let mut waits: Vec<_> = (0..21)
+        .map(|_| {
+            let asked = now();
+            honest.send("Connect_nbr\n");
+            assert_eq!(honest.line(), "15");
+            now() - asked
+        })
+        .collect();
+    is_over.store(true, Ordering::Relaxed);
     drop(flooders);
-    // Ordinarily about a millisecond; the limit allows for a machine with other work.
+    // A millisecond or so where the machine is free. The median, since one answer may be late for want of a core.
+    waits.sort();
+    let median = waits[waits.len() / 2];
     assert!(
-        longest < RealSpan::from_millis(500),
-        "the slowest answer took {longest:?}"
+        median < RealSpan::from_millis(200),
+        "half of the answers took {median:?} or more"
     );
 }
 
