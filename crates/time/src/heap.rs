@@ -1,12 +1,13 @@
-//! The exact store: a min-heap of small entries over a slab of items.
+//! The exact store: a queue of small entries over a slab of items.
 //!
-//! The heap has four children to a node and holds (deadline, order of registration, place in the slab).
-//! Cancelling only empties the place; the entry that is left over is dropped when it reaches the top, or
-//! with all others of its kind once they outnumber the living. An indexed heap, which would remove it at
-//! once, pays for that with a random write to the slab at every step of every sift.
+//! An entry holds a deadline, the number of its registration, and a place in the slab; [`crate::queue`] keeps
+//! entries in order. Cancelling only empties the place; the entry that is left over is dropped when it comes
+//! first, or by a sweep once the dead outnumber the living. Taking it out at once would mean to
+//! look for it, and most work that is cancelled is far from being due.
 //!
-//! The top entry is kept alive at all times, so that the next deadline is a plain read.
+//! The first entry is kept alive at all times, so that the next deadline is a plain read.
 
+use crate::queue::{Entry, Order, Queue};
 use crate::slots::Slots;
 use crate::store::{DeadlineStore, Taken, TimerId};
 
@@ -18,29 +19,21 @@ use crate::store::{DeadlineStore, Taken, TimerId};
 pub struct DeadlineHeap<K, T> {
     slots: Slots<Pending<K, T>>,
     /// Entries that may be taken.
-    ready: Vec<Entry<K>>,
+    ready: Queue<K>,
     /// Entries that wait for the next pass.
-    deferred: Vec<Entry<K>>,
-    /// Given to the next registration. 64 bits last for centuries at any rate that can be reached.
-    next_order: u64,
+    deferred: Queue<K>,
+    next_order: Order,
 }
 
 #[derive(Clone, Debug)]
 struct Pending<K, T> {
     at: K,
     /// Tells the entry that speaks for this item from those left over by moves and earlier tenants.
-    order: u64,
+    order: Order,
     item: T,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Entry<K> {
-    at: K,
-    order: u64,
-    slot: u32,
-}
-
-/// Dead entries that are always borne: sweeping tiny heaps costs more than it frees.
+/// Dead entries that are always borne: sweeping a tiny store costs more than it frees.
 const DEAD_MIN: usize = 64;
 
 impl<K: Copy + Ord, T> DeadlineHeap<K, T> {
@@ -48,24 +41,21 @@ impl<K: Copy + Ord, T> DeadlineHeap<K, T> {
     pub const fn new() -> Self {
         Self {
             slots: Slots::new(),
-            ready: Vec::new(),
-            deferred: Vec::new(),
-            next_order: 0,
+            ready: Queue::new(),
+            deferred: Queue::new(),
+            next_order: Order::MIN,
         }
     }
 
-    /// Adds `item`, due from `at` on; a moment already passed is due at once. O(1) on average, O(log n) at worst.
+    /// Adds `item`, due from `at` on; a moment already passed is due at once. O(log n).
     pub fn schedule(&mut self, at: K, item: T) -> TimerId {
         let order = self.take_order();
         let id = self.slots.insert(Pending { at, order, item });
-        push(
-            &mut self.ready,
-            Entry {
-                at,
-                order,
-                slot: id.slot(),
-            },
-        );
+        self.ready.push(Entry {
+            at,
+            order,
+            slot: id.slot(),
+        });
         id
     }
 
@@ -73,27 +63,24 @@ impl<K: Copy + Ord, T> DeadlineHeap<K, T> {
     pub fn schedule_next_pass(&mut self, at: K, item: T) -> TimerId {
         let order = self.take_order();
         let id = self.slots.insert(Pending { at, order, item });
-        push(
-            &mut self.deferred,
-            Entry {
-                at,
-                order,
-                slot: id.slot(),
-            },
-        );
+        self.deferred.push(Entry {
+            at,
+            order,
+            slot: id.slot(),
+        });
         id
     }
 
     /// Lets go of what waited for the next pass. It keeps its place in the order of registration.
     pub fn begin_pass(&mut self) {
-        for entry in self.deferred.drain(..) {
+        while let Some(entry) = self.deferred.pop() {
             if speaks(&self.slots, &entry) {
-                push(&mut self.ready, entry);
+                self.ready.push(entry);
             }
         }
     }
 
-    /// Takes a pending item back; `None` if `id` is stale (R-000-9). O(1) on average, amortised.
+    /// Takes a pending item back; `None` if `id` is stale (R-000-9). O(1), amortised.
     pub fn cancel(&mut self, id: TimerId) -> Option<T> {
         let pending = self.slots.remove(id)?;
         self.forget(pending.order);
@@ -105,21 +92,17 @@ impl<K: Copy + Ord, T> DeadlineHeap<K, T> {
     /// Answers whether there was such an item. It may be taken in this pass if `at` is reached, even
     /// if it waited for the next one.
     pub fn reschedule(&mut self, id: TimerId, at: K) -> bool {
-        let order = self.next_order;
+        let order = self.take_order();
         let Some(pending) = self.slots.get_mut(id) else {
             return false;
         };
-        let order_before = std::mem::replace(&mut pending.order, order);
         pending.at = at;
-        self.next_order += 1;
-        push(
-            &mut self.ready,
-            Entry {
-                at,
-                order,
-                slot: id.slot(),
-            },
-        );
+        let order_before = std::mem::replace(&mut pending.order, order);
+        self.ready.push(Entry {
+            at,
+            order,
+            slot: id.slot(),
+        });
         self.forget(order_before);
         true
     }
@@ -136,13 +119,12 @@ impl<K: Copy + Ord, T> DeadlineHeap<K, T> {
 
     /// Gives out the earliest item with a deadline of at most `now`; equal deadlines in order of registration.
     pub fn take_due(&mut self, now: K) -> Option<Taken<K, T>> {
-        let first = *self.ready.first()?;
-        if first.at > now {
+        if self.ready.first()?.at > now {
             return None;
         }
-        pop(&mut self.ready);
+        let first = self.ready.pop()?;
         let (id, pending) = self.slots.vacate(first.slot);
-        self.drop_dead_tops();
+        self.drop_dead_firsts();
         Some(Taken {
             id,
             at: first.at,
@@ -192,20 +174,23 @@ impl<K: Copy + Ord, T> DeadlineHeap<K, T> {
             .collect()
     }
 
-    fn take_order(&mut self) -> u64 {
+    fn take_order(&mut self) -> Order {
         let order = self.next_order;
-        self.next_order += 1;
+        self.next_order = order.checked_add(1).expect("64 bits outlast every process");
         order
     }
 
     /// Called when the entry numbered `order` no longer speaks for anything.
-    fn forget(&mut self, order: u64) {
-        let is_top = |heap: &[Entry<K>]| heap.first().is_some_and(|top| top.order == order);
-        if is_top(&self.ready) || is_top(&self.deferred) {
-            self.drop_dead_tops();
+    fn forget(&mut self, order: Order) {
+        let is_first = |queue: &Queue<K>| queue.first().is_some_and(|first| first.order == order);
+        if is_first(&self.ready) || is_first(&self.deferred) {
+            self.drop_dead_firsts();
         }
         if self.dead() > self.slots.len().max(DEAD_MIN) {
-            self.sweep();
+            // A part only, so that no call goes through everything; it is asked for again as long as need be.
+            for queue in [&mut self.ready, &mut self.deferred] {
+                queue.sweep_next(|entry| speaks(&self.slots, entry));
+            }
         }
     }
 
@@ -213,22 +198,14 @@ impl<K: Copy + Ord, T> DeadlineHeap<K, T> {
         self.ready.len() + self.deferred.len() - self.slots.len()
     }
 
-    fn drop_dead_tops(&mut self) {
+    fn drop_dead_firsts(&mut self) {
         if self.dead() == 0 {
             return;
         }
-        for heap in [&mut self.ready, &mut self.deferred] {
-            while heap.first().is_some_and(|top| !speaks(&self.slots, top)) {
-                pop(heap);
+        for queue in [&mut self.ready, &mut self.deferred] {
+            while queue.first().is_some_and(|first| !speaks(&self.slots, first)) {
+                queue.pop();
             }
-        }
-    }
-
-    /// Removes all dead entries. As many cancels or moves paid for it beforehand.
-    fn sweep(&mut self) {
-        for heap in [&mut self.ready, &mut self.deferred] {
-            heap.retain(|entry| speaks(&self.slots, entry));
-            heapify(heap);
         }
     }
 }
@@ -298,82 +275,5 @@ impl<K: Copy + Ord, T> DeadlineStore<T> for DeadlineHeap<K, T> {
 
     fn in_order(&self) -> Vec<(K, &T)> {
         self.in_order()
-    }
-}
-
-/// Children of a node: four entries lie in two neighbouring cache lines, and the tree is half as high as
-/// a binary one.
-const ARITY: usize = 4;
-
-impl<K: Copy + Ord> Entry<K> {
-    fn is_before(&self, other: &Self) -> bool {
-        (self.at, self.order) < (other.at, other.order)
-    }
-}
-
-fn push<K: Copy + Ord>(heap: &mut Vec<Entry<K>>, entry: Entry<K>) {
-    let hole = heap.len();
-    heap.push(entry);
-    sift_up(heap, hole, entry);
-}
-
-/// Removes the top, if there is one.
-fn pop<K: Copy + Ord>(heap: &mut Vec<Entry<K>>) {
-    if let Some(last) = heap.pop()
-        && !heap.is_empty()
-    {
-        let leaf = sink_hole(heap, 0);
-        sift_up(heap, leaf, last);
-    }
-}
-
-/// Puts `entry` into the hole or as far above it as it belongs.
-fn sift_up<K: Copy + Ord>(heap: &mut [Entry<K>], mut hole: usize, entry: Entry<K>) {
-    while hole > 0 {
-        let parent = (hole - 1) / ARITY;
-        if !entry.is_before(&heap[parent]) {
-            break;
-        }
-        heap[hole] = heap[parent];
-        hole = parent;
-    }
-    heap[hole] = entry;
-}
-
-/// Moves the hole down to a leaf, drawing the earliest child up each time.
-///
-/// The entry that will fill it came from the end of the heap and nearly always belongs near the leaves;
-/// going all the way down spares comparing with it at each level.
-fn sink_hole<K: Copy + Ord>(heap: &mut [Entry<K>], mut hole: usize) -> usize {
-    while let Some(child) = earliest_child(heap, hole) {
-        heap[hole] = heap[child];
-        hole = child;
-    }
-    hole
-}
-
-fn earliest_child<K: Copy + Ord>(heap: &[Entry<K>], parent: usize) -> Option<usize> {
-    let first = parent * ARITY + 1;
-    let children = heap.get(first..heap.len().min(first + ARITY))?;
-    let mut earliest = 0;
-    for candidate in 1..children.len() {
-        if children[candidate].is_before(&children[earliest]) {
-            earliest = candidate;
-        }
-    }
-    (!children.is_empty()).then_some(first + earliest)
-}
-
-fn heapify<K: Copy + Ord>(heap: &mut [Entry<K>]) {
-    for start in (0..heap.len().div_ceil(ARITY)).rev() {
-        let entry = heap[start];
-        let mut hole = start;
-        while let Some(child) = earliest_child(heap, hole)
-            && heap[child].is_before(&entry)
-        {
-            heap[hole] = heap[child];
-            hole = child;
-        }
-        heap[hole] = entry;
     }
 }

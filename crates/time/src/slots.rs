@@ -50,13 +50,9 @@ pub(crate) struct Slots<E> {
 struct Slot<E> {
     /// Of the item here, or of the next one to come.
     generation: NonZeroU32,
-    content: Content<E>,
-}
-
-#[derive(Clone, Debug)]
-enum Content<E> {
-    Taken(E),
-    Free { next_free: u32 },
+    /// The free place after this one, if this one is free.
+    next_free: u32,
+    entry: Option<E>,
 }
 
 const NO_SLOT: u32 = u32::MAX;
@@ -84,33 +80,35 @@ impl<E> Slots<E> {
     /// If 2³² − 1 places are taken: whoever admits work bounds it far below.
     pub(crate) fn insert_with(&mut self, make: impl FnOnce(TimerId) -> E) -> TimerId {
         self.len += 1;
-        if self.first_free == NO_SLOT {
-            let slot = u32::try_from(self.slots.len())
-                .ok()
-                .filter(|&slot| slot != NO_SLOT);
-            let slot = slot.expect("admission keeps pending work far below 2^32");
-            let id = TimerId {
-                slot,
-                generation: NonZeroU32::MIN,
-            };
-            let content = Content::Taken(make(id));
-            self.slots.push(Slot {
-                generation: id.generation,
-                content,
-            });
-            return id;
-        }
         let slot = self.first_free;
-        let place = &mut self.slots[slot as usize];
-        let Content::Free { next_free } = place.content else {
-            unreachable!("the free list holds free places only")
+        let Some(place) = self.slots.get_mut(slot as usize) else {
+            return self.append(make);
         };
         let id = TimerId {
             slot,
             generation: place.generation,
         };
-        self.first_free = next_free;
-        place.content = Content::Taken(make(id));
+        self.first_free = place.next_free;
+        place.entry = Some(make(id));
+        id
+    }
+
+    /// Opens a new place, as none is free.
+    fn append(&mut self, make: impl FnOnce(TimerId) -> E) -> TimerId {
+        let slot = u32::try_from(self.slots.len())
+            .ok()
+            .filter(|&slot| slot != NO_SLOT);
+        let slot = slot.expect("admission keeps pending work far below 2^32");
+        let id = TimerId {
+            slot,
+            generation: NonZeroU32::MIN,
+        };
+        let entry = Some(make(id));
+        self.slots.push(Slot {
+            generation: id.generation,
+            next_free: NO_SLOT,
+            entry,
+        });
         id
     }
 
@@ -129,57 +127,40 @@ impl<E> Slots<E> {
             slot,
             generation: place.generation,
         };
-        let content = std::mem::replace(
-            &mut place.content,
-            Content::Free {
-                next_free: self.first_free,
-            },
-        );
-        let Content::Taken(entry) = content else {
-            unreachable!("only taken places are vacated")
-        };
+        let entry = place.entry.take().expect("only taken places are vacated");
         self.len -= 1;
         // A place whose generations are used up stays off the free list for ever: it costs a few bytes
         // every four billion timers, and in return ids are unique without being wide.
         if let Some(generation) = place.generation.checked_add(1) {
             place.generation = generation;
-            self.first_free = slot;
+            place.next_free = std::mem::replace(&mut self.first_free, slot);
         }
         (id, entry)
     }
 
     pub(crate) fn get(&self, id: TimerId) -> Option<&E> {
-        match self.slots.get(id.slot as usize) {
-            Some(Slot {
-                generation,
-                content: Content::Taken(entry),
-            }) if *generation == id.generation => Some(entry),
-            _ => None,
-        }
+        let place = self.slots.get(id.slot as usize)?;
+        place.entry.as_ref().filter(|_| place.generation == id.generation)
     }
 
     pub(crate) fn get_mut(&mut self, id: TimerId) -> Option<&mut E> {
-        match self.slots.get_mut(id.slot as usize) {
-            Some(Slot {
-                generation,
-                content: Content::Taken(entry),
-            }) if *generation == id.generation => Some(entry),
-            _ => None,
-        }
+        let place = self.slots.get_mut(id.slot as usize)?;
+        place.entry.as_mut().filter(|_| place.generation == id.generation)
     }
 
     /// What lies in `slot` now, whatever its generation.
     pub(crate) fn at(&self, slot: u32) -> Option<&E> {
-        match &self.slots.get(slot as usize)?.content {
-            Content::Taken(entry) => Some(entry),
-            Content::Free { .. } => None,
-        }
+        self.slots.get(slot as usize)?.entry.as_ref()
+    }
+
+    pub(crate) fn at_mut(&mut self, slot: u32) -> Option<&mut E> {
+        self.slots.get_mut(slot as usize)?.entry.as_mut()
     }
 
     /// The first id in use whose place is `slot` or after it.
     pub(crate) fn first_from(&self, slot: u32) -> Option<TimerId> {
         let places = self.slots.iter().zip(0_u32..).skip(slot as usize);
-        let mut taken = places.filter(|(place, _)| matches!(place.content, Content::Taken(_)));
+        let mut taken = places.filter(|(place, _)| place.entry.is_some());
         taken.next().map(|(place, slot)| TimerId {
             slot,
             generation: place.generation,
@@ -197,10 +178,7 @@ impl<E> Slots<E> {
 
     /// Everything held, in no meaningful order.
     pub(crate) fn iter_unsorted(&self) -> impl Iterator<Item = &E> {
-        self.slots.iter().filter_map(|slot| match &slot.content {
-            Content::Taken(entry) => Some(entry),
-            Content::Free { .. } => None,
-        })
+        self.slots.iter().filter_map(|place| place.entry.as_ref())
     }
 }
 

@@ -95,4 +95,9 @@ pub trait DeadlineStore<T> {
 
     /// Everything pending by deadline, then registration; for snapshots and digests, O(n log n).
     fn in_order(&self) -> Vec<(Self::Moment, &T)>;
+
+    /// Steps of its resolution that a coarse store went through; 0 for an exact one (R-003-59).
+    fn steps(&self) -> u64 {
+        0
+    }
 }

@@ -2,8 +2,12 @@
 //!
 //! The list is too dull to be wrong; a store agrees with it after every call, or it is (R-003-28, T12).
 
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
-use trantor_time::{DeadlineHeap, DeadlineStore, RealSpan, RealTime, Taken, TimerId};
+use rand_core::Rng;
+use rand_pcg::Pcg32;
+use trantor_time::{DeadlineHeap, DeadlineStore, RealSpan, RealTime, Taken, TimerId, TimerWheel};
 
 /// What the suite needs to know of a store besides the contract.
 trait Candidate: DeadlineStore<u32, Moment = RealTime> {
@@ -19,6 +23,24 @@ impl Candidate for DeadlineHeap<RealTime, u32> {
 
     fn ready_at(at: RealTime) -> RealTime {
         at
+    }
+}
+
+impl Candidate for TimerWheel<u32> {
+    fn fresh() -> Self {
+        Self::new()
+    }
+
+    fn ready_at(at: RealTime) -> RealTime {
+        const STEP: i64 = 8_000_000;
+        RealTime::from_nanos(
+            at.as_nanos().div_euclid(STEP) * STEP
+                + if at.as_nanos().rem_euclid(STEP) == 0 {
+                    0
+                } else {
+                    STEP
+                },
+        )
     }
 }
 
@@ -217,16 +239,104 @@ proptest! {
     fn r_003_28_t12_the_heap_agrees_with_a_list(calls in calls(), start in 0..1_i64 << 50) {
         agree::<DeadlineHeap<RealTime, u32>>(&calls, start);
     }
+
+    #[test]
+    fn r_003_28_t12_the_wheel_agrees_with_a_list(calls in calls(), start in 0..1_i64 << 50) {
+        agree::<TimerWheel<u32>>(&calls, start);
+    }
+}
+
+/// Histories of thousands of items, beyond what a list that is searched can follow; the model is a tree.
+fn agree_at_large<S: Candidate>(seed: u64, spread_ns: u64) {
+    let mut luck = Pcg32::new(seed, 1);
+    let mut below = move |bound: u64| luck.next_u64() % bound;
+    let mut store = S::fresh();
+    let mut model: BTreeMap<(RealTime, u64), (TimerId, u32)> = BTreeMap::new();
+    let mut places: Vec<Option<(RealTime, u64)>> = Vec::new();
+    let mut ids = Vec::new();
+    let mut now = RealTime::from_nanos(1_000_000_000);
+    let mut most = 0;
+    for step in 0..60_000_u32 {
+        most = most.max(store.len());
+        let order = u64::from(step);
+        let at = now + RealSpan::from_nanos(below(spread_ns) as i64);
+        // It grows for a while, then shrinks, and so on.
+        let grows = step / 15_000 % 2 == 0;
+        match below(if grows { 10 } else { 12 }) {
+            0..6 => {
+                let item = ids.len() as u32;
+                ids.push(store.schedule(at, item));
+                places.push(Some((at, order)));
+                model.insert((at, order), (ids[item as usize], item));
+            }
+            choice @ (6 | 7) if !ids.is_empty() => {
+                let chosen = below(ids.len() as u64) as usize;
+                let (id, place) = (ids[chosen], places[chosen].take());
+                let known = place.and_then(|place| model.remove(&place));
+                if choice == 6 {
+                    assert_eq!(store.cancel(id), known.map(|(_, item)| item));
+                } else {
+                    assert_eq!(store.reschedule(id, at), known.is_some());
+                    if let Some(known) = known {
+                        places[chosen] = Some((at, order));
+                        model.insert((at, order), known);
+                    }
+                }
+            }
+            _ => {
+                now += RealSpan::from_nanos(below(spread_ns / 5_000 + 1) as i64);
+                for _ in 0..below(if grows { 3 } else { 20 }) {
+                    let taken = store.take_due(now);
+                    let first = model
+                        .first_entry()
+                        .filter(|first| S::ready_at(first.key().0) <= now);
+                    let expected = first.map(|first| {
+                        let ((at, _), (id, item)) = first.remove_entry();
+                        places[item as usize] = None;
+                        Taken { id, at, item }
+                    });
+                    assert_eq!(taken, expected);
+                }
+            }
+        }
+        assert_eq!(store.len(), model.len());
+        assert_eq!(
+            store.next_deadline(),
+            model.keys().next().map(|&(at, _)| S::ready_at(at))
+        );
+    }
+    let expected: Vec<_> = model.iter().map(|(&(at, _), &(_, item))| (at, item)).collect();
+    let in_order: Vec<_> = store
+        .in_order()
+        .into_iter()
+        .map(|(at, &item)| (at, item))
+        .collect();
+    assert_eq!(in_order, expected);
+    assert!(most > 3_000, "{most} pending is not large");
+}
+
+#[test]
+fn r_003_28_t12_both_stores_agree_with_a_tree_at_large() {
+    for (seed, spread_ns) in [
+        (1, 3),
+        (2, 50_000_000),
+        (3, 4_000_000_000),
+        (4, 600_000_000_000),
+        (5, 1 << 50),
+    ] {
+        agree_at_large::<DeadlineHeap<RealTime, u32>>(seed, spread_ns);
+        agree_at_large::<TimerWheel<u32>>(seed, spread_ns);
+    }
 }
 
 /// Cases by name, for each store.
 macro_rules! cases {
-    ($store:ident, $module:ident) => {
+    ($store:ty, $module:ident) => {
         mod $module {
             use super::*;
 
-            fn fresh() -> $store<RealTime, u32> {
-                <$store<RealTime, u32> as Candidate>::fresh()
+            fn fresh() -> $store {
+                <$store as Candidate>::fresh()
             }
 
             fn ms(millis: i64) -> RealTime {
@@ -328,6 +438,117 @@ macro_rules! cases {
                 assert_eq!(store.next_deadline(), Some(ms(3_600_000)));
             }
 
+            /// Steps and a revolution of the usual wheel: where wheels go wrong. The heap has no such places.
+            const STEP: i64 = 8;
+            const REVOLUTION: i64 = 512 * STEP;
+
+            /// A store whose hands stand at `now`, having been asked there.
+            fn standing_at(now: RealTime) -> $store {
+                let mut store = fresh();
+                assert_eq!(store.take_due(now), None);
+                store
+            }
+
+            #[test]
+            fn wheel_bug_1_a_later_timer_does_not_hide_an_earlier_deadline() {
+                for start in (0..2 * REVOLUTION).step_by(120) {
+                    let now = ms(start);
+                    for (later, earlier) in [
+                        (REVOLUTION + 3 * STEP, 40 * STEP),
+                        (REVOLUTION - STEP, 2 * STEP),
+                        (5 * REVOLUTION + STEP, REVOLUTION + 2 * STEP),
+                        (3 * REVOLUTION, 3 * REVOLUTION - STEP),
+                    ] {
+                        let mut store = standing_at(now);
+                        let [later, earlier] = [later, earlier].map(|span| now + RealSpan::from_millis(span));
+                        store.schedule(later, 2);
+                        store.schedule(earlier, 1);
+                        for (at, item) in [(earlier, 1), (later, 2)] {
+                            assert_eq!(
+                                store.next_deadline(),
+                                Some(<$store as Candidate>::ready_at(at)),
+                                "at {start} ms"
+                            );
+                            assert_eq!(
+                                store
+                                    .take_due(<$store as Candidate>::ready_at(at))
+                                    .map(|taken| taken.item),
+                                Some(item)
+                            );
+                        }
+                    }
+                }
+            }
+
+            #[test]
+            fn wheel_bug_2_the_cursors_slot_is_not_reported_a_revolution_late() {
+                for start_ns in (0..600 * STEP * 1_000_000).step_by(5_234_567) {
+                    let now = RealTime::from_nanos(start_ns);
+                    let mut store = standing_at(now);
+                    for span_ns in [0, 1, 999_999, 7_999_999, 8_000_000] {
+                        let at = now + RealSpan::from_nanos(span_ns);
+                        let id = store.schedule(at, 0);
+                        let next = store.next_deadline().expect("something is pending");
+                        assert_eq!(
+                            next,
+                            <$store as Candidate>::ready_at(at),
+                            "{span_ns} ns from {start_ns} ns"
+                        );
+                        assert!(
+                            next - at < RealSpan::from_millis(STEP),
+                            "late by less than the resolution"
+                        );
+                        assert!(store.cancel(id).is_some());
+                    }
+                }
+            }
+
+            #[test]
+            fn wheel_bug_3_a_fractional_deadline_at_a_cascade_edge_is_neither_early_nor_lost() {
+                for turns in 1..5 {
+                    for off_ns in [-1, 0, 1, 3_999_999, 7_999_999, 8_000_000, 8_000_001] {
+                        for start_ns in [0, 1, 4_000_000, 7_999_999] {
+                            let now = RealTime::from_nanos(start_ns);
+                            let mut store = standing_at(now);
+                            let at = ms(turns * REVOLUTION) + RealSpan::from_nanos(off_ns);
+                            store.schedule(at, 9);
+                            let ready = <$store as Candidate>::ready_at(at);
+                            assert_eq!(store.next_deadline(), Some(ready));
+                            // Looked at all the way, so that it crosses every edge there is.
+                            for step in 1..turns * 512 {
+                                let looked = ms(step * STEP).min(ready - RealSpan::from_nanos(1));
+                                assert_eq!(store.take_due(looked), None, "early");
+                            }
+                            assert_eq!(
+                                store.take_due(ready).map(|taken| (taken.at, taken.item)),
+                                Some((at, 9))
+                            );
+                        }
+                    }
+                }
+            }
+
+            #[test]
+            fn r_003_21_after_a_pause_what_is_due_runs_in_order_of_deadline_not_of_slot() {
+                let mut store = fresh();
+                // In slot order these would come out as 3, 4, 1, 5, 2: some are a revolution or more ahead.
+                for (at, item) in [
+                    (4_000, 1),
+                    (5_000, 2),
+                    (30, 0),
+                    (8_200, 4),
+                    (6_000, 3),
+                    (20_000, 5),
+                ] {
+                    store.schedule(ms(at), item);
+                }
+                let hour = ms(3_600_000);
+                let order: Vec<_> = std::iter::from_fn(|| store.take_due(hour))
+                    .map(|taken| taken.item)
+                    .collect();
+                assert_eq!(order, [0, 1, 2, 3, 4, 5]);
+            }
+
             #[test]
             fn r_x_8_deadlines_30_days_60_days_and_50_years_ahead() {
                 let day = 86_400_000;
@@ -349,4 +570,5 @@ macro_rules! cases {
     };
 }
 
-cases!(DeadlineHeap, heap);
+cases!(DeadlineHeap<RealTime, u32>, heap);
+cases!(TimerWheel<u32>, wheel);
