@@ -8,7 +8,7 @@ mod viewers;
 use std::collections::VecDeque;
 
 use trantor_game::{DueKind, Game, GameEvent, GameInput, Handled};
-use trantor_time::{GameClock, GameTime, RealTime, TimerId};
+use trantor_time::{GameClock, GameTime, RealSpan, RealTime, TimerId};
 
 use crate::config::EngineConfig;
 use crate::housekeeping::{Chore, Housekeeping};
@@ -17,7 +17,7 @@ use crate::output::Output;
 use crate::pace::Pace;
 use crate::replicate::{News, TextNews, tell_agent};
 use crate::session::{Session, Sessions};
-use crate::stats::{Counters, EngineStats, LatenessRecorder, Speedometer};
+use crate::stats::{Counters, EngineStats, SpanRecorder, Speedometer};
 use crate::ticks::Ticks;
 
 /// The whole server but sockets, files, threads and the clock.
@@ -37,11 +37,10 @@ pub struct Engine {
     pub(crate) watch: Option<Watch>,
     outputs: VecDeque<Output>,
     counters: Counters,
-    lateness: LatenessRecorder,
+    lateness: SpanRecorder,
+    outbox_waits: SpanRecorder,
     speedometer: Speedometer,
     began: RealTime,
-    /// The latest instant that was handed in.
-    now: RealTime,
     /// A team has won, and the agents are yet to be let go.
     is_over_for_agents: bool,
 }
@@ -108,10 +107,10 @@ impl Engine {
             watch: None,
             outputs: VecDeque::new(),
             counters: Counters::default(),
-            lateness: LatenessRecorder::new(now),
+            lateness: SpanRecorder::new(now),
+            outbox_waits: SpanRecorder::new(now),
             speedometer: Speedometer::new(now),
             began: now,
-            now,
             is_over_for_agents: false,
             config,
         };
@@ -127,7 +126,7 @@ impl Engine {
     /// cannot keep up (R-X-9).
     pub fn begin_pass(&mut self, now: RealTime) {
         self.counters.passes += 1;
-        self.now = self.now.max(now);
+        self.sessions.set_now(now);
         if self.pace.begin_pass(now, self.game.next_deadline()) {
             self.tell_clock(now);
         }
@@ -138,7 +137,7 @@ impl Engine {
     /// # Panics
     /// If a connection is opened in a place that is taken.
     pub fn handle(&mut self, input: Input<'_>, now: RealTime) {
-        self.now = self.now.max(now);
+        self.sessions.set_now(now);
         match input {
             Input::Opened { conn, peer } => {
                 self.counters.opened += 1;
@@ -156,7 +155,7 @@ impl Engine {
     /// Carries out the earliest deadline that is due, of the game or in real time; on a tie the game goes
     /// first. One a call, so that a shell can time it and stop when its budget is spent.
     pub fn fire_next(&mut self, now: RealTime) -> Option<Fired> {
-        self.now = self.now.max(now);
+        self.sessions.set_now(now);
         let game_due = self.game.next_deadline().filter(|at| *at <= self.pace.game_now());
         let chore_due = self.housekeeping.next_deadline().filter(|at| *at <= now);
         let is_game_first = match (game_due.and_then(|at| self.pace.clock().real_at(at)), chore_due) {
@@ -210,11 +209,14 @@ impl Engine {
     /// # Panics
     /// If that is more than there were.
     pub fn sent(&mut self, conn: ConnId, count: usize) {
+        let now = self.sessions.now();
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
         };
-        session.outbox.sent(count);
+        let waited = session.outbox.sent(now, count);
         self.counters.bytes_out += count as u64;
+        self.outbox_waits
+            .note(now, u64::try_from(waited.as_nanos()).unwrap_or(0));
         self.finish_writing(conn);
     }
 
@@ -244,11 +246,19 @@ impl Engine {
         let (ticks_run, ticks_skipped) = self.ticks.counts();
         let mut counters = self.counters.clone();
         counters.encode_failures = self.news.encode_failures;
+        counters.undeliverable = self.sessions.undeliverable();
         EngineStats {
             uptime_ms: u64::try_from(now.since(self.began).as_nanos() / 1_000_000).unwrap_or(0),
             counters,
             lateness: self.lateness.all(),
             lateness_last_second: self.lateness.last_second(now),
+            outbox_waits: self.outbox_waits.all(),
+            outbox_age: self
+                .sessions
+                .iter()
+                .map(|session| session.outbox.age(now))
+                .max()
+                .unwrap_or(RealSpan::ZERO),
             slips,
             slipped,
             ticks_run,

@@ -38,4 +38,4 @@ pub use engine::{Engine, Fired, FiredKind};
 pub use input::{CloseCause, ConnId, Input};
 pub use output::{CloseReason, Output};
 pub use pace::PaceRefusal;
-pub use stats::{Counters, EngineStats, Lateness};
+pub use stats::{Counters, EngineStats, Spans};

@@ -17,9 +17,13 @@ pub struct EngineStats {
     /// What was counted.
     pub counters: Counters,
     /// How late deadlines fired since the engine was made.
-    pub lateness: Lateness,
+    pub lateness: Spans,
     /// How late deadlines of the last whole second fired in which any did.
-    pub lateness_last_second: Lateness,
+    pub lateness_last_second: Spans,
+    /// How long bytes waited before they were written, by the oldest of each write (R-003-52).
+    pub outbox_waits: Spans,
+    /// How long the oldest byte of all has been waiting.
+    pub outbox_age: RealSpan,
     /// Passes in which the game clock slipped, and the game time given up.
     pub slips: u64,
     /// See `slips`.
@@ -89,38 +93,40 @@ pub struct Counters {
     pub snapshots: u64,
     /// How often a viewer of ours was too slow for the news and got a snapshot instead.
     pub viewers_thinned: u64,
-    /// Messages that fitted no frame and were not sent.
+    /// Messages that fitted no frame and were not sent (R-003-51).
     pub encode_failures: u64,
+    /// Messages for sessions that were gone (R-003-46).
+    pub undeliverable: u64,
     /// Requests of operators.
     pub admin_requests: u64,
 }
 
-/// The shape of a distribution of lateness, in nanoseconds.
+/// The shape of a distribution of spans of real time, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Lateness {
-    /// How many deadlines.
+pub struct Spans {
+    /// How many there were.
     pub count: u64,
-    /// Half of them were no later than this.
+    /// Half of them were no greater than this.
     pub p50_ns: u64,
-    /// 99 in 100 were no later than this.
+    /// 99 in 100 were no greater than this.
     pub p99_ns: u64,
-    /// 999 in 1,000 were no later than this.
+    /// 999 in 1,000 were no greater than this.
     pub p999_ns: u64,
-    /// The latest.
+    /// The greatest.
     pub max_ns: u64,
 }
 
-/// Lateness as it is collected: for ever, and by seconds.
+/// Spans as they are collected: for ever, and by seconds.
 #[derive(Debug)]
-pub(crate) struct LatenessRecorder {
+pub(crate) struct SpanRecorder {
     all: Histogram<u64>,
     second: Histogram<u64>,
     second_began: RealTime,
-    last_second: Lateness,
+    last_second: Spans,
 }
 
-/// The greatest lateness told apart: a minute. Whatever is later counts as that.
-const LATENESS_NS_MAX: u64 = 60_000_000_000;
+/// The greatest span told apart: a minute. Whatever is longer counts as that.
+const SPAN_NS_MAX: u64 = 60_000_000_000;
 
 /// A second, over which the present is summed up.
 const SECOND: RealSpan = RealSpan::from_secs(1);
@@ -132,33 +138,32 @@ impl Counters {
     }
 }
 
-impl LatenessRecorder {
+impl SpanRecorder {
     pub(crate) fn new(now: RealTime) -> Self {
-        // Two digits: 1 % of a lateness is below what the clock itself can tell.
-        let histogram =
-            || Histogram::new_with_bounds(1, LATENESS_NS_MAX, 2).expect("the bounds are in order");
+        // Two digits: 1 % of a span is below what the clock itself can tell.
+        let histogram = || Histogram::new_with_bounds(1, SPAN_NS_MAX, 2).expect("the bounds are in order");
         Self {
             all: histogram(),
             second: histogram(),
             second_began: now,
-            last_second: Lateness::default(),
+            last_second: Spans::default(),
         }
     }
 
-    /// Notes that a deadline fired `lateness_ns` late, at `now`.
-    pub(crate) fn note(&mut self, now: RealTime, lateness_ns: u64) {
+    /// Notes a span that was seen at `now`.
+    pub(crate) fn note(&mut self, now: RealTime, span_ns: u64) {
         self.turn_second(now);
-        self.all.saturating_record(lateness_ns);
-        self.second.saturating_record(lateness_ns);
+        self.all.saturating_record(span_ns);
+        self.second.saturating_record(span_ns);
     }
 
     /// All of it.
-    pub(crate) fn all(&self) -> Lateness {
+    pub(crate) fn all(&self) -> Spans {
         summary(&self.all)
     }
 
-    /// The last whole second; nothing if nothing fired in it.
-    pub(crate) fn last_second(&mut self, now: RealTime) -> Lateness {
+    /// The last whole second; nothing if nothing was seen in it.
+    pub(crate) fn last_second(&mut self, now: RealTime) -> Spans {
         self.turn_second(now);
         self.last_second
     }
@@ -173,15 +178,15 @@ impl LatenessRecorder {
         self.last_second = if is_recent {
             summary(&self.second)
         } else {
-            Lateness::default()
+            Spans::default()
         };
         self.second.reset();
         self.second_began = now;
     }
 }
 
-fn summary(histogram: &Histogram<u64>) -> Lateness {
-    Lateness {
+fn summary(histogram: &Histogram<u64>) -> Spans {
+    Spans {
         count: histogram.len(),
         p50_ns: histogram.value_at_quantile(0.5),
         p99_ns: histogram.value_at_quantile(0.99),
@@ -229,20 +234,20 @@ mod tests {
         let counters = Counters::default();
         assert_eq!(counters.deadlines_fired(), 0);
         assert_eq!(counters.closed.iter().sum::<u64>(), 0);
-        let mut recorder = LatenessRecorder::new(ms(0));
-        assert_eq!(recorder.all(), Lateness::default());
-        assert_eq!(recorder.last_second(ms(5_000)), Lateness::default());
+        let mut recorder = SpanRecorder::new(ms(0));
+        assert_eq!(recorder.all(), Spans::default());
+        assert_eq!(recorder.last_second(ms(5_000)), Spans::default());
     }
 
     #[test]
     fn lateness_of_the_last_second_is_that_of_the_last_second() {
-        let mut recorder = LatenessRecorder::new(ms(0));
+        let mut recorder = SpanRecorder::new(ms(0));
         for late in 1..=100 {
             recorder.note(ms(late * 5), late as u64 * 1_000);
         }
         assert_eq!(
             recorder.last_second(ms(900)),
-            Lateness::default(),
+            Spans::default(),
             "the second is not over"
         );
         let lateness = recorder.last_second(ms(1_000));

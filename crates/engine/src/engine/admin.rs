@@ -14,7 +14,7 @@ impl Engine {
     /// # Errors
     /// If it does not fit; nothing has changed then.
     pub fn admin(&mut self, request: AdminRequest, now: RealTime) -> Result<(), AdminRefusal> {
-        self.now = self.now.max(now);
+        self.sessions.set_now(now);
         self.counters.admin_requests += 1;
         let done = self.carry_out_admin(request, now);
         self.settle();

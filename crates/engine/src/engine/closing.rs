@@ -109,6 +109,7 @@ impl Engine {
 
     /// Gives a session another limit on its time, or none.
     pub(super) fn set_limit(&mut self, conn: ConnId, span: Option<RealSpan>) {
+        let now = self.sessions.now();
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
         };
@@ -117,7 +118,7 @@ impl Engine {
         }
         session.limit = span.map(|span| {
             self.housekeeping
-                .schedule(self.now.saturating_add(span), Chore::SessionLimit(conn))
+                .schedule(now.saturating_add(span), Chore::SessionLimit(conn))
         });
     }
 

@@ -55,10 +55,10 @@ impl Engine {
 
     fn read_on(&mut self, conn: ConnId, mut bytes: &[u8], now: RealTime) {
         while let Some(session) = self.sessions.get_mut(conn) {
-            let Some(request) = session.next_request(&mut bytes, &self.config.game, self.config.dialect)
-            else {
-                return;
-            };
+            let violations_before = session.violations;
+            let request = session.next_request(&mut bytes, &self.config.game, self.config.dialect);
+            self.counters.violations += u64::from(session.violations - violations_before);
+            let Some(request) = request else { return };
             self.carry_out(conn, request, now);
         }
     }

@@ -6,6 +6,8 @@
 
 use std::collections::VecDeque;
 
+use trantor_time::{RealSpan, RealTime};
+
 /// Bytes that wait to be written, oldest first.
 ///
 /// Many agents take one read for one message, so what is meant for them leaves piece by piece, each in a
@@ -16,6 +18,8 @@ pub(crate) struct Outbox {
     bytes: Vec<u8>,
     written: usize,
     cut: Cut,
+    /// When what waits was put in, oldest first (R-003-52): how many bytes at each instant.
+    queued: VecDeque<(RealTime, usize)>,
 }
 
 #[derive(Clone, Debug)]
@@ -32,6 +36,9 @@ impl Default for Cut {
     }
 }
 
+/// Room kept while nothing waits: beyond it, memory grown for one large answer is given back.
+const ROOM_KEPT_BYTES: usize = 16 * 1024;
+
 /// The piece did not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OutboxFull;
@@ -41,6 +48,7 @@ impl Outbox {
     /// then wait. A piece that does not fit leaves no trace. An empty piece is none.
     pub(crate) fn push(
         &mut self,
+        now: RealTime,
         bytes_max: usize,
         write: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), OutboxFull> {
@@ -52,10 +60,15 @@ impl Outbox {
             return Err(OutboxFull);
         }
         let piece = self.bytes.len() - before;
-        if let Cut::Pieces(pieces) = &mut self.cut
-            && piece > 0
-        {
+        if piece == 0 {
+            return Ok(());
+        }
+        if let Cut::Pieces(pieces) = &mut self.cut {
             pieces.push_back(piece);
+        }
+        match self.queued.back_mut() {
+            Some((at, bytes)) if *at == now => *bytes += piece,
+            _ => self.queued.push_back((now, piece)),
         }
         Ok(())
     }
@@ -69,11 +82,12 @@ impl Outbox {
         }
     }
 
-    /// Notes that the first `count` bytes of [`Self::unsent`] were written.
+    /// Notes that the first `count` bytes of [`Self::unsent`] were written at `now`; answers how long the oldest
+    /// of them had waited.
     ///
     /// # Panics
     /// If that is more than there was to write.
-    pub(crate) fn sent(&mut self, count: usize) {
+    pub(crate) fn sent(&mut self, now: RealTime, count: usize) -> RealSpan {
         assert!(
             count <= self.unsent().len(),
             "no more is written than was handed out"
@@ -87,8 +101,14 @@ impl Outbox {
                 pieces.pop_front();
             }
         }
+        let waited = self
+            .queued
+            .front()
+            .map_or(RealSpan::ZERO, |(at, _)| now.since(*at));
+        self.forget_queued(count);
         if self.written == self.bytes.len() {
             self.bytes.clear();
+            self.bytes.shrink_to(ROOM_KEPT_BYTES);
             self.written = 0;
         } else if self.written > self.bytes.len() / 2 {
             // Each byte is moved at most once for every byte written, so a slow reader costs no more than a
@@ -96,6 +116,7 @@ impl Outbox {
             self.bytes.drain(..self.written);
             self.written = 0;
         }
+        waited
     }
 
     /// From now on bytes leave as a stream; those that wait join it.
@@ -113,8 +134,30 @@ impl Outbox {
         self.len() == 0
     }
 
-    /// Pieces and bytes agree.
+    /// How long the oldest byte has waited at `now`; no time if none waits.
+    pub(crate) fn age(&self, now: RealTime) -> RealSpan {
+        self.queued
+            .front()
+            .map_or(RealSpan::ZERO, |(at, _)| now.since(*at))
+    }
+
+    fn forget_queued(&mut self, mut count: usize) {
+        while count > 0
+            && let Some((_, bytes)) = self.queued.front_mut()
+        {
+            let gone = count.min(*bytes);
+            *bytes -= gone;
+            count -= gone;
+            if *bytes == 0 {
+                self.queued.pop_front();
+            }
+        }
+    }
+
+    /// Pieces, instants and bytes agree.
     pub(crate) fn check(&self) {
+        let queued: usize = self.queued.iter().map(|(_, bytes)| bytes).sum();
+        assert_eq!(queued, self.len(), "each byte was put in at some instant");
         if let Cut::Pieces(pieces) = &self.cut {
             assert_eq!(pieces.iter().sum::<usize>(), self.len(), "pieces cover the bytes");
             assert!(pieces.iter().all(|&piece| piece > 0), "no piece is empty");
@@ -127,9 +170,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn ms(millis: i64) -> RealTime {
+        RealTime::ZERO + RealSpan::from_millis(millis)
+    }
+
     fn push(outbox: &mut Outbox, piece: &[u8]) {
         outbox
-            .push(usize::MAX, |buffer| buffer.extend_from_slice(piece))
+            .push(ms(0), usize::MAX, |buffer| buffer.extend_from_slice(piece))
             .unwrap();
     }
 
@@ -139,9 +186,9 @@ mod tests {
         push(&mut outbox, b"2\n10 10\n");
         push(&mut outbox, b"ok\n");
         assert_eq!(outbox.unsent(), b"2\n10 10\n");
-        outbox.sent(3);
+        outbox.sent(ms(0), 3);
         assert_eq!(outbox.unsent(), b"0 10\n");
-        outbox.sent(5);
+        outbox.sent(ms(0), 5);
         assert_eq!(outbox.unsent(), b"ok\n");
         push(&mut outbox, b"ko\n");
         outbox.make_stream();
@@ -151,15 +198,40 @@ mod tests {
     #[test]
     fn r_002_57_a_piece_that_does_not_fit_leaves_no_trace() {
         let mut outbox = Outbox::default();
-        assert_eq!(outbox.push(4, |buffer| buffer.extend_from_slice(b"ok\n")), Ok(()));
         assert_eq!(
-            outbox.push(4, |buffer| buffer.extend_from_slice(b"ko\n")),
+            outbox.push(ms(0), 4, |buffer| buffer.extend_from_slice(b"ok\n")),
+            Ok(())
+        );
+        assert_eq!(
+            outbox.push(ms(0), 4, |buffer| buffer.extend_from_slice(b"ko\n")),
             Err(OutboxFull)
         );
         outbox.check();
         assert_eq!(outbox.unsent(), b"ok\n");
-        outbox.sent(3);
+        outbox.sent(ms(0), 3);
         assert!(outbox.is_empty());
+    }
+
+    #[test]
+    fn r_003_52_each_byte_knows_how_long_it_waits() {
+        let mut outbox = Outbox::default();
+        outbox.make_stream();
+        for at in [10, 10, 30] {
+            outbox
+                .push(ms(at), usize::MAX, |buffer| buffer.extend_from_slice(b"12345"))
+                .unwrap();
+        }
+        assert_eq!(outbox.age(ms(35)), RealSpan::from_millis(25));
+        assert_eq!(outbox.sent(ms(40), 9), RealSpan::from_millis(30));
+        assert_eq!(outbox.sent(ms(50), 2), RealSpan::from_millis(40));
+        assert_eq!(
+            outbox.age(ms(50)),
+            RealSpan::from_millis(20),
+            "what is left came later"
+        );
+        assert_eq!(outbox.sent(ms(50), 4), RealSpan::from_millis(20));
+        assert_eq!(outbox.age(ms(99)), RealSpan::ZERO);
+        outbox.check();
     }
 
     #[derive(Clone, Debug)]
@@ -195,7 +267,7 @@ mod tests {
                     }
                     Step::Sent(count) => {
                         let count = count.min(outbox.unsent().len());
-                        outbox.sent(count);
+                        outbox.sent(ms(0), count);
                         for _ in 0..count {
                             let first = model.front_mut().unwrap();
                             first.remove(0);

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use trantor_model::AgentId;
+use trantor_time::RealTime;
 
 use super::{OutboxFull, Role, Session};
 use crate::input::ConnId;
@@ -25,6 +26,10 @@ pub(crate) struct Sessions {
     announced: VecDeque<ConnId>,
     /// To be let go before the engine returns; each stands here once at most.
     doomed: VecDeque<(ConnId, CloseReason)>,
+    /// The latest instant that was handed in: when what is queued now is queued.
+    now: RealTime,
+    /// What was meant for sessions that are gone.
+    undeliverable: u64,
 }
 
 impl Sessions {
@@ -91,13 +96,30 @@ impl Sessions {
         }
     }
 
+    /// Takes note of the time.
+    pub(crate) fn set_now(&mut self, now: RealTime) {
+        self.now = self.now.max(now);
+    }
+
+    /// The latest instant that was handed in.
+    pub(crate) fn now(&self) -> RealTime {
+        self.now
+    }
+
+    /// Messages that were meant for sessions that are gone, or on their way out without another word
+    /// (R-003-46).
+    pub(crate) fn undeliverable(&self) -> u64 {
+        self.undeliverable
+    }
+
     /// Adds to what a session is owed. One that has no room left is doomed.
     pub(crate) fn push(&mut self, conn: ConnId, write: impl FnOnce(&mut Vec<u8>)) {
-        let Some(session) = self.get_mut(conn) else { return };
-        if session.is_doomed {
+        let now = self.now;
+        let Some(session) = self.get_mut(conn).filter(|session| !session.is_doomed) else {
+            self.undeliverable += 1;
             return;
-        }
-        match session.outbox.push(session.outbox_bytes_max, write) {
+        };
+        match session.outbox.push(now, session.outbox_bytes_max, write) {
             Ok(()) => self.announce(conn),
             Err(OutboxFull) => self.doom(conn, CloseReason::OutboxFull),
         }
@@ -243,7 +265,11 @@ mod tests {
         }
         assert_eq!(sessions.take_announced(), Some(conn(1, 0)));
         sessions.push(conn(1, 0), |outbox| outbox.push(b'x'));
-        sessions.get_mut(conn(0, 0)).unwrap().outbox.sent(1);
+        sessions
+            .get_mut(conn(0, 0))
+            .unwrap()
+            .outbox
+            .sent(RealTime::ZERO, 1);
         assert_eq!(
             sessions.take_announced(),
             Some(conn(1, 0)),
