@@ -554,17 +554,26 @@ mod tests {
     }
 
     #[test]
-    fn r_003_12_a_producer_may_wait_for_room_but_not_on_the_loop_thread() {
+    fn r_002_30_putting_never_blocks_the_loop_thread() {
+        let (mut inbox, sender) = inbox_of(1);
+        assert_eq!(inbox.take(), None); // this thread is now known to be the loop's
+        sender.put(Priority::Other, 0).unwrap();
+        let hour = RealSpan::from_secs(3_600);
+        assert!(matches!(sender.put(Priority::Other, 1), Err(PutError::Full(_))));
+        assert!(matches!(
+            sender.put_waiting(Priority::Other, 1, hour),
+            Err(PutError::Full(_))
+        ));
+        assert_eq!(inbox.stats().refused, 2);
+    }
+
+    #[test]
+    fn r_003_12_a_producer_may_wait_for_room() {
         let mut parker = Parker::new();
         let mut inbox = Inbox::new(1, parker.waker());
         let sender = inbox.sender();
         let minute = RealSpan::from_secs(60);
-        assert_eq!(inbox.take(), None); // this thread is now known to be the loop's
         sender.put(Priority::Other, 0).unwrap();
-        assert!(matches!(
-            sender.put_waiting(Priority::Other, 0, minute),
-            Err(PutError::Full(_))
-        ));
         let producer = crate::threads::spawn("producer", move || {
             (1..100)
                 .try_for_each(|n| sender.put_waiting(Priority::Other, n, minute))

@@ -314,6 +314,67 @@ fn r_003_38_a_result_for_a_loop_that_is_gone_is_counted() {
 }
 
 #[test]
+fn r_003_43_data_is_handed_over_and_back_not_shared() {
+    let mut a_loop = Loop::new();
+    // Neither copied nor locked: a buffer of a type that threads cannot share arrives where it was.
+    let buffer = vec![std::cell::Cell::new(1_u8); 1_000];
+    let place = buffer.as_ptr() as usize;
+    let fill = move |_: &_| {
+        buffer.iter().for_each(|cell| cell.set(2));
+        Ok::<_, String>(buffer)
+    };
+    let attach = move |state: &mut Vec<String>, buffer: Vec<std::cell::Cell<u8>>| {
+        assert_eq!((buffer.as_ptr() as usize, buffer[999].get()), (place, 2));
+        state.push("attached".to_owned());
+    };
+    a_loop
+        .submit(JobSpec::new("fill"), Job::new(fill, attach))
+        .unwrap();
+    a_loop.settle();
+    assert_eq!(a_loop.state, ["attached"]);
+}
+
+#[test]
+fn r_003_44_a_navigation_chunk_is_built_off_the_loop_and_attached_on_it() {
+    /// Steps from the middle of a square chunk with walls, by breadth-first search; `None` where no way leads.
+    fn distances(walls: &[[bool; 9]; 9]) -> [[Option<u32>; 9]; 9] {
+        let mut steps = [[None; 9]; 9];
+        let mut queue = std::collections::VecDeque::from([(4_usize, 4_usize, 0)]);
+        while let Some((row, column, step)) = queue.pop_front() {
+            if row > 8 || column > 8 || walls[row][column] || steps[row][column].is_some() {
+                continue;
+            }
+            steps[row][column] = Some(step);
+            let around = [
+                (row + 1, column),
+                (row.wrapping_sub(1), column),
+                (row, column + 1),
+                (row, column.wrapping_sub(1)),
+            ];
+            queue.extend(around.map(|(row, column)| (row, column, step + 1)));
+        }
+        steps
+    }
+    type Chunk = [[Option<u32>; 9]; 9];
+    let clock = ManualClock::default();
+    let mut posts = Posts::<Vec<Chunk>>::new(8, ManualWait::new(&clock).waker());
+    let mut jobs = Jobs::new(posts.poster(), 1, 8);
+    let mut walls = [[false; 9]; 9];
+    walls[3] = [true; 9];
+    let job = Job::new(
+        move |_| Ok::<_, String>(distances(&walls)),
+        |world: &mut Vec<Chunk>, chunk| world.push(chunk),
+    );
+    jobs.submit(JobSpec::new("navigation chunk").keyed(0), job, clock.now())
+        .unwrap();
+    let mut world = Vec::new();
+    assert!(jobs.work_here(&clock));
+    assert!(world.is_empty(), "the worker did not touch it");
+    posts.run(&mut world, &mut Faults::default(), 8);
+    assert_eq!((world[0][8][8], world[0][2][4]), (Some(8), None));
+}
+
+#[test]
 fn r_003_33_results_and_posts_keep_their_common_order() {
     let mut a_loop = Loop::new();
     let poster = a_loop.posts.poster();

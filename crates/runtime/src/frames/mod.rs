@@ -206,6 +206,20 @@ mod tests {
     }
 
     #[test]
+    fn r_002_19_events_have_until_the_later_of_the_interval_and_half_the_frame() {
+        let mut pacer = FramePacer::new(hertz(100.0), ms(0));
+        pacer.begin_frame(ms(0));
+        pacer.end_frame(ms(2));
+        assert_eq!(pacer.turn(ms(2), true), Turn::Events { until: ms(10) });
+        assert_eq!(pacer.turn(ms(2), false), Turn::Sleep { until: ms(10) });
+        pacer.begin_frame(ms(10));
+        pacer.end_frame(ms(40));
+        assert_eq!(pacer.turn(ms(40), true), Turn::Events { until: ms(55) });
+        assert_eq!(pacer.turn(ms(40), false), Turn::Frame);
+        assert_eq!(pacer.turn(ms(55), true), Turn::Frame);
+    }
+
+    #[test]
     fn r_002_25_events_delay_a_frame_no_longer_than_the_rule_says() {
         let mut pacer = FramePacer::new(hertz(100.0), ms(0));
         pacer.begin_frame(ms(0));

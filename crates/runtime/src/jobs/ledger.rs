@@ -139,6 +139,7 @@ pub(super) struct Ledger {
     /// Fresh jobs in the queues, those resumed not counted: they were admitted once already.
     fresh: usize,
     running: usize,
+    suspended: usize,
     keys: BTreeMap<(&'static str, u64), JobId>,
     limits: DeadlineHeap<RealTime, JobId>,
     next_id: u64,
@@ -182,6 +183,7 @@ impl Ledger {
             queues: Default::default(),
             fresh: 0,
             running: 0,
+            suspended: 0,
             keys: BTreeMap::new(),
             limits: DeadlineHeap::new(),
             next_id: 0,
@@ -259,6 +261,7 @@ impl Ledger {
             unreachable!("only a running job is suspended")
         };
         job.state = if woken { State::Ready } else { State::Suspended };
+        self.suspended += usize::from(!woken);
         if woken {
             self.queues[job.spec.priority as usize].push_back(id);
         }
@@ -273,6 +276,7 @@ impl Ledger {
         match job.state {
             State::Suspended => {
                 job.state = State::Ready;
+                self.suspended -= 1;
                 self.queues[job.spec.priority as usize].push_back(id);
                 true
             }
@@ -375,6 +379,7 @@ impl Ledger {
             return Some((id, Cancelled::InFlight));
         }
         let queued = job.state != State::Suspended;
+        self.suspended -= usize::from(!queued);
         self.fresh -= usize::from(job.state == State::Fresh);
         job.state = State::Ended;
         if queued {
@@ -434,20 +439,21 @@ impl Ledger {
 
     /// Since when the oldest waiting job has been waiting.
     pub(super) fn oldest_waiting(&self) -> Option<RealTime> {
-        let fresh = self.jobs.values().filter(|job| job.state == State::Fresh);
-        fresh.map(|job| job.submitted).min()
+        // Jobs queue in the order submitted, so the first fresh one of each queue is its oldest.
+        let is_fresh = |job: &&Job| job.state == State::Fresh;
+        let oldest = |queue: &VecDeque<JobId>| queue.iter().map(|id| &self.jobs[id]).find(is_fresh);
+        self.queues
+            .iter()
+            .filter_map(oldest)
+            .map(|job| job.submitted)
+            .min()
     }
 
     pub(super) fn stats(&self) -> JobStats {
-        let suspended = self
-            .jobs
-            .values()
-            .filter(|job| job.state == State::Suspended)
-            .count();
         JobStats {
             waiting: self.fresh as u64,
             running: self.running as u64,
-            suspended: suspended as u64,
+            suspended: self.suspended as u64,
             ..self.counts
         }
     }
@@ -465,7 +471,9 @@ impl Ledger {
     fn forget_unstarted(&mut self, id: JobId) {
         let state = self.jobs[&id].state;
         self.fresh -= usize::from(state == State::Fresh);
-        if state != State::Suspended {
+        if state == State::Suspended {
+            self.suspended -= 1;
+        } else {
             self.unqueue(id);
         }
         self.retire(id);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::inbox::Inbox;
+use crate::metrics::{Counter, Gauge, Meter, MeterBuilder};
 
 use super::{Service, Stage, StageTurn};
 
@@ -77,8 +78,27 @@ impl<S: 'static, M: Message> Default for Handlers<S, M> {
 
 /// The stage that takes messages from an inbox and dispatches them in the order they arrived.
 pub(super) struct Inbound<S: 'static, M> {
-    pub(super) inbox: Inbox<M>,
-    pub(super) handlers: Handlers<S, M>,
+    inbox: Inbox<M>,
+    handlers: Handlers<S, M>,
+    metrics: Option<InboundMetrics>,
+}
+
+struct InboundMetrics {
+    depth: Gauge,
+    messages: Counter,
+    aborted: Counter,
+    refused: Counter,
+    unhandled: Counter,
+}
+
+impl<S: 'static, M: Message> Inbound<S, M> {
+    pub(super) fn new(inbox: Inbox<M>, handlers: Handlers<S, M>) -> Self {
+        Self {
+            inbox,
+            handlers,
+            metrics: None,
+        }
+    }
 }
 
 impl<S, M: Message> Stage<S> for Inbound<S, M> {
@@ -94,6 +114,26 @@ impl<S, M: Message> Stage<S> for Inbound<S, M> {
 
     fn close(&mut self, _service: &mut Service<S>) {
         self.inbox.close();
+    }
+
+    fn declare(&mut self, metrics: &mut MeterBuilder) {
+        self.metrics = Some(InboundMetrics {
+            depth: metrics.gauge("inbound.depth_count"),
+            messages: metrics.counter("inbound.messages_count"),
+            aborted: metrics.counter("inbound.aborted_count"),
+            refused: metrics.counter("inbound.refused_count"),
+            unhandled: metrics.counter("inbound.unhandled_count"),
+        });
+    }
+
+    fn measure(&self, _service: &Service<S>, meter: &mut Meter) {
+        let Some(metrics) = &self.metrics else { return };
+        let stats = self.inbox.stats();
+        meter.set(metrics.depth, stats.depth as f64);
+        meter.set_total(metrics.messages, stats.taken);
+        meter.set_total(metrics.aborted, stats.aborted);
+        meter.set_total(metrics.refused, stats.refused);
+        meter.set_total(metrics.unhandled, self.handlers.unhandled.values().sum());
     }
 
     fn waiting(&self) -> usize {

@@ -27,8 +27,8 @@ use crate::jobs::{
     JOBS_WAITING_MAX, Job, JobId, JobRefused, JobSpec, Jobs, OwnerId, WaitingJobs, workers_default,
 };
 use crate::life::{LoopHome, StopRequest, StopSignal};
-use crate::metrics::MeterBuilder;
 use crate::metrics::loop_meter::{LoopMeter, LoopReader};
+use crate::metrics::{Counter, MeterBuilder};
 use crate::posts::{POSTS_MAX, Poster, Posts};
 use crate::stages::{Budget, LONG_PASS, StageSpec, Stages};
 use crate::wait::{Wait, Waker, Woken};
@@ -289,7 +289,9 @@ impl<S: 'static, C: Clock, W: Wait> ServiceBuilder<S, C, W> {
     /// Declares a stage of the program's own, after those declared so far.
     pub fn stage(mut self, name: &'static str, budget: Budget, stage: impl Stage<S> + 'static) -> Self {
         self.specs.push(StageSpec::new(name, budget));
-        self.stages.push(Box::new(stage));
+        let mut stage = Box::new(stage);
+        stage.declare(&mut self.declare);
+        self.stages.push(stage);
         self
     }
 
@@ -312,7 +314,7 @@ impl<S: 'static, C: Clock, W: Wait> ServiceBuilder<S, C, W> {
         inbox: Inbox<M>,
         handlers: Handlers<S, M>,
     ) -> Self {
-        self.stage("inbound", budget, Inbound { inbox, handlers })
+        self.stage("inbound", budget, Inbound::new(inbox, handlers))
     }
 
     /// Declares the stage that runs posted actions, results of jobs among them.
@@ -321,23 +323,24 @@ impl<S: 'static, C: Clock, W: Wait> ServiceBuilder<S, C, W> {
     /// If it was declared before.
     pub fn posts(mut self, budget: Budget) -> Self {
         let posts = self.posts.take().expect("posts have one stage");
-        self.stage("posts", budget, PostedActions(posts))
+        self.stage("posts", budget, PostedActions::new(posts))
     }
 
     /// Declares the stage that runs timers that are due, and fails jobs over their time limit.
     pub fn timers(mut self, budget: Budget) -> Self {
         self.has_timers = true;
-        self.stage("timers", budget, DueTimers)
+        self.stage("timers", budget, DueTimers::default())
     }
 
     /// The loop, ready to run; its stages are printed in their order (R-X-25).
     ///
     /// # Panics
     /// If there is no stage for posts or none for timers: what callbacks ask for would never come.
-    pub fn build(self) -> ServiceLoop<S, C, W> {
+    pub fn build(mut self) -> ServiceLoop<S, C, W> {
         assert!(self.posts.is_none(), "a service loop needs a stage for posts");
         assert!(self.has_timers, "a service loop needs a stage for timers");
         let started = self.clock.now();
+        let faults = self.declare.counter("loop.faults_count");
         let (meter, reader) = LoopMeter::build(self.declare, "loop", self.specs.iter().copied(), started);
         ServiceLoop {
             stages: Stages::declare(self.name, self.specs, self.settings.long_pass),
@@ -346,6 +349,7 @@ impl<S: 'static, C: Clock, W: Wait> ServiceBuilder<S, C, W> {
             service: self.service,
             meter,
             reader,
+            faults,
             clock: self.clock,
             wait: self.wait,
             last_wake: None,
@@ -363,6 +367,7 @@ pub struct ServiceLoop<S: 'static, C, W> {
     work: Vec<Box<dyn Stage<S>>>,
     meter: LoopMeter,
     reader: LoopReader,
+    faults: Counter,
     clock: C,
     wait: W,
     /// `None` before the first pass, which does not wait: it sets the baseline (R-003-4).
@@ -434,6 +439,12 @@ impl<S: 'static, C: Clock, W: Wait> ServiceLoop<S, C, W> {
             }
         }
         let report = self.stages.end_pass(self.clock.now());
+        for work in &self.work {
+            work.measure(&self.service, self.meter.meter());
+        }
+        self.meter
+            .meter()
+            .set_total(self.faults, self.service.faults.count());
         self.meter.count_pass(&report);
         if report.is_long() {
             let names = report.uses().map(|(spec, _)| spec.name);

@@ -2,6 +2,7 @@
 
 use trantor_time::{Clock, RealSpan, RealTime};
 
+use crate::metrics::{Counter, Gauge, Meter, MeterBuilder};
 use crate::posts::Posts;
 use crate::stages::{SLOW_ITEM, Stages, Turn};
 
@@ -23,6 +24,16 @@ pub trait Stage<S: 'static> {
     /// The loop is asked to stop: accept nothing new.
     fn close(&mut self, service: &mut Service<S>) {
         let _ = service;
+    }
+
+    /// Declares what this stage tells readers of the loop's metrics.
+    fn declare(&mut self, metrics: &mut MeterBuilder) {
+        let _ = metrics;
+    }
+
+    /// Sets what was declared; called at the end of each pass, so it must cost next to nothing.
+    fn measure(&self, service: &Service<S>, meter: &mut Meter) {
+        let _ = (service, meter);
     }
 
     /// Items accepted and not yet done, as far as the stage knows; an orderly stop waits until there are none.
@@ -128,12 +139,27 @@ where
 }
 
 /// Runs what other threads posted, and the ends of jobs.
-pub(super) struct PostedActions<S: 'static>(pub(super) Posts<Service<S>>);
+pub(super) struct PostedActions<S: 'static> {
+    posts: Posts<Service<S>>,
+    metrics: Option<PostMetrics>,
+}
+
+struct PostMetrics {
+    waiting: Gauge,
+    run: Counter,
+    refused: Counter,
+}
+
+impl<S> PostedActions<S> {
+    pub(super) fn new(posts: Posts<Service<S>>) -> Self {
+        Self { posts, metrics: None }
+    }
+}
 
 impl<S> Stage<S> for PostedActions<S> {
     fn run(&mut self, service: &mut Service<S>, turn: &mut StageTurn<'_>) {
-        while !self.0.is_empty() && turn.admits() {
-            let Some(post) = self.0.take() else { return };
+        while !self.posts.is_empty() && turn.admits() {
+            let Some(post) = self.posts.take() else { return };
             turn.name_item(post.name);
             if !service.guard(post.name, |service| post.run(service)) && service.has_failed() {
                 return;
@@ -142,16 +168,59 @@ impl<S> Stage<S> for PostedActions<S> {
     }
 
     fn close(&mut self, _service: &mut Service<S>) {
-        self.0.close();
+        self.posts.close();
+    }
+
+    fn declare(&mut self, metrics: &mut MeterBuilder) {
+        self.metrics = Some(PostMetrics {
+            waiting: metrics.gauge("posts.waiting_count"),
+            run: metrics.counter("posts.run_count"),
+            refused: metrics.counter("posts.refused_count"),
+        });
+    }
+
+    fn measure(&self, _service: &Service<S>, meter: &mut Meter) {
+        let Some(metrics) = &self.metrics else { return };
+        let stats = self.posts.stats();
+        meter.set(metrics.waiting, (stats.posted - stats.run) as f64);
+        meter.set_total(metrics.run, stats.run);
+        meter.set_total(metrics.refused, stats.refused);
     }
 
     fn waiting(&self) -> usize {
-        self.0.len()
+        self.posts.len()
     }
 }
 
 /// Runs timers that are due, and fails jobs that are over their time limit.
-pub(super) struct DueTimers;
+#[derive(Default)]
+pub(super) struct DueTimers {
+    metrics: Option<TimerMetrics>,
+}
+
+struct TimerMetrics {
+    active: Gauge,
+    registered: Counter,
+    executed: Counter,
+    failed: Counter,
+    coalesced: Counter,
+    duration_average: Gauge,
+    duration_max: Gauge,
+    lateness_max: Gauge,
+    jobs: JobMetrics,
+}
+
+struct JobMetrics {
+    waiting: Gauge,
+    running: Gauge,
+    oldest_age: Gauge,
+    waited_max: Gauge,
+    done: Counter,
+    failed: Counter,
+    dropped: Counter,
+    late: Counter,
+    refused: Counter,
+}
 
 impl<S: 'static> Stage<S> for DueTimers {
     fn run(&mut self, service: &mut Service<S>, turn: &mut StageTurn<'_>) {
@@ -197,5 +266,56 @@ impl<S: 'static> Stage<S> for DueTimers {
             .into_iter()
             .chain(service.jobs.next_deadline())
             .min()
+    }
+
+    fn declare(&mut self, metrics: &mut MeterBuilder) {
+        self.metrics = Some(TimerMetrics {
+            active: metrics.gauge("timers.active_count"),
+            registered: metrics.counter("timers.registered_count"),
+            executed: metrics.counter("timers.executed_count"),
+            failed: metrics.counter("timers.failed_count"),
+            coalesced: metrics.counter("timers.coalesced_count"),
+            duration_average: metrics.gauge("timers.duration_average_ns"),
+            duration_max: metrics.gauge("timers.duration_max_ns"),
+            lateness_max: metrics.gauge("timers.lateness_max_ns"),
+            jobs: JobMetrics {
+                waiting: metrics.gauge("jobs.waiting_count"),
+                running: metrics.gauge("jobs.running_count"),
+                oldest_age: metrics.gauge("jobs.oldest_age_ns"),
+                waited_max: metrics.gauge("jobs.waited_max_ns"),
+                done: metrics.counter("jobs.done_count"),
+                failed: metrics.counter("jobs.failed_count"),
+                dropped: metrics.counter("jobs.dropped_count"),
+                late: metrics.counter("jobs.late_count"),
+                refused: metrics.counter("jobs.refused_count"),
+            },
+        });
+    }
+
+    fn measure(&self, service: &Service<S>, meter: &mut Meter) {
+        let Some(metrics) = &self.metrics else { return };
+        let stats = service.timers.stats();
+        meter.set(metrics.active, stats.active as f64);
+        meter.set_total(metrics.registered, stats.registered);
+        meter.set_total(metrics.executed, stats.executed);
+        meter.set_total(metrics.failed, stats.failed);
+        meter.set_total(metrics.coalesced, stats.coalesced);
+        meter.set(metrics.duration_average, stats.duration_ns_recent);
+        meter.set(metrics.duration_max, stats.duration_ns_max as f64);
+        meter.set(metrics.lateness_max, stats.lateness_nanos_max as f64);
+
+        let (jobs, stats) = (&metrics.jobs, service.jobs.stats());
+        meter.set(jobs.waiting, stats.waiting as f64);
+        meter.set(jobs.running, stats.running as f64);
+        meter.set(
+            jobs.oldest_age,
+            service.jobs.age_of_oldest(service.now).as_nanos() as f64,
+        );
+        meter.set(jobs.waited_max, stats.waited_ns_max as f64);
+        meter.set_total(jobs.done, stats.done);
+        meter.set_total(jobs.failed, stats.failed);
+        meter.set_total(jobs.dropped, stats.dropped);
+        meter.set_total(jobs.late, stats.late);
+        meter.set_total(jobs.refused, stats.refused);
     }
 }

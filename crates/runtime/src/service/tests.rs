@@ -634,6 +634,324 @@ fn r_003_58_work_is_counted_and_a_pass_without_any_is_not_work() {
 }
 
 #[test]
+fn r_000_1_with_nothing_scheduled_nothing_is_periodic() {
+    let mut rig = rig();
+    rig.passes(1);
+    assert_eq!(rig.a_loop.next_wake(), None);
+}
+
+#[test]
+fn r_x_3_a_year_of_a_service_loop_passes_on_a_manual_clock() {
+    const HOURS: u64 = 365 * 24;
+    let mut rig = rig();
+    rig.passes(1);
+    let hourly = |service: &mut Service<Log>| {
+        service.state.borrow_mut().clear();
+        Ok(())
+    };
+    rig.a_loop
+        .service()
+        .every("hourly", RealSpan::from_secs(3_600), hourly)
+        .unwrap();
+    while rig.a_loop.service().timers().stats().executed < HOURS {
+        rig.passes(1);
+    }
+    assert_eq!(
+        rig.clock.now(),
+        RealTime::ZERO + RealSpan::from_secs(3_600) * HOURS as i64
+    );
+}
+
+#[test]
+fn r_x_7_logical_time_stands_still_while_a_stage_measures() {
+    let clock = ManualClock::default();
+    let hand = clock.clone();
+    let builder = ServiceBuilder::new(
+        "test",
+        ServiceSettings::default(),
+        (),
+        clock.clone(),
+        ManualWait::new(&clock),
+    );
+    let mut a_loop = builder
+        .stage_fn("measured", INBOUND, move |service, turn| {
+            let before = (service.now(), turn.measured_now());
+            hand.advance(ms(3));
+            assert_eq!(service.now(), before.0);
+            assert_eq!(turn.measured_now() - before.1, ms(3));
+        })
+        .posts(POSTED)
+        .timers(TIMERS)
+        .build();
+    a_loop.pass();
+    assert_eq!(a_loop.service().faults().first(), None);
+}
+
+#[test]
+fn r_x_23_only_a_stage_that_always_has_work_keeps_the_loop_from_sleeping() {
+    struct Uncapped;
+    impl Stage<()> for Uncapped {
+        fn run(&mut self, _service: &mut Service<()>, turn: &mut StageTurn<'_>) {
+            turn.admits();
+        }
+        fn next_wake(&self, service: &Service<()>) -> Option<RealTime> {
+            Some(service.now())
+        }
+    }
+    let clock = ManualClock::default();
+    let wait = ManualWait::new(&clock);
+    let builder = ServiceBuilder::new(
+        "test",
+        ServiceSettings::default(),
+        (),
+        clock.clone(),
+        wait.clone(),
+    );
+    let mut a_loop = builder
+        .stage("uncapped", INBOUND, Uncapped)
+        .posts(POSTED)
+        .timers(TIMERS)
+        .build();
+    (0..100).for_each(|_| assert_eq!(a_loop.pass(), None));
+    assert_eq!((wait.counts().slept, wait.counts().passed), (0, 100));
+}
+
+#[test]
+fn r_003_3_timers_go_by_the_time_that_passed_and_not_by_sleeps() {
+    let mut rig = rig();
+    rig.passes(1);
+    rig.wait.set_oversleep(ms(7));
+    let noted = |service: &mut Service<Log>| {
+        note(service, "ran");
+        Ok(())
+    };
+    rig.a_loop.service().every("t", ms(10), noted).unwrap();
+    rig.passes(100);
+    // Sleeps end 7 ms late every time; the runs are those of the time that passed, on their grid.
+    assert_eq!(rig.noted().len(), 100);
+    assert_eq!(rig.clock.now(), at(1_007));
+}
+
+#[test]
+fn r_003_5_a_loop_without_work_rests() {
+    let settings = ServiceSettings {
+        idle_spacing: ms(1),
+        ..ServiceSettings::default()
+    };
+    let mut rig = rig_with(settings, Handlers::new());
+    rig.passes(1);
+    rig.a_loop.service().once("t", ms(30), |_| Ok(())).unwrap();
+    rig.passes(1);
+    assert_eq!(
+        (rig.clock.now(), rig.wait.counts().slept),
+        (at(30), 1),
+        "it slept through, and did not poll"
+    );
+}
+
+#[test]
+fn r_003_7_waking_without_anything_to_do_is_not_work() {
+    let mut rig = rig();
+    rig.passes(1);
+    let id = rig.a_loop.service().once("t", ms(10), |_| Ok(())).unwrap();
+    let waker = rig.wait.waker();
+    rig.wait.at(at(5), move |_| {
+        waker.wake();
+        None
+    });
+    rig.passes(1);
+    rig.a_loop.service().timers().cancel(id);
+    rig.clock.advance(ms(100));
+    rig.wait.waker().wake();
+    rig.passes(1);
+    assert_eq!(
+        (rig.count("loop.passes_count"), rig.count("loop.work_count")),
+        (3, 0)
+    );
+}
+
+#[test]
+fn r_003_9_a_handler_that_holds_the_loop_is_reported_by_name() {
+    let clock = ManualClock::default();
+    let mut stages = Stages::declare("t", [StageSpec::new("inbound", INBOUND)], ms(50));
+    stages.begin_pass(clock.now());
+    let mut name = String::new();
+    let mut turn = StageTurn::enter(&mut stages, 0, &clock, &mut name);
+    for (handler, took) in [("quick", 1), ("greedy", 60)] {
+        assert!(turn.admits());
+        turn.name_item(handler);
+        clock.advance(ms(took));
+    }
+    turn.leave();
+    let report = stages.end_pass(clock.now());
+    assert!(report.is_long());
+    assert!(
+        report
+            .to_string()
+            .ends_with("inbound 61.0 ms (2); slowest greedy 60.0 ms"),
+        "{report}"
+    );
+}
+
+#[test]
+fn r_003_13_a_handler_cannot_wait_for_the_loop_it_runs_on() {
+    let clock = ManualClock::default();
+    let builder = ServiceBuilder::new(
+        "test",
+        ServiceSettings::default(),
+        (),
+        clock.clone(),
+        ManualWait::new(&clock),
+    );
+    let inbox = Inbox::new(1, builder.waker());
+    let sender = inbox.sender();
+    let of_handler = sender.clone();
+    let handlers = Handlers::new().on("text", "waits for itself", move |_, _: &Text| {
+        of_handler
+            .put(Priority::Network, Text("ignored", ""))
+            .map_err(|error| error.to_string())?;
+        // Only the loop could make room, and the loop is here: an hour is not waited.
+        let refused =
+            of_handler.put_waiting(Priority::Network, Text("ignored", ""), RealSpan::from_secs(3_600));
+        assert!(refused.is_err());
+        Ok(())
+    });
+    let mut a_loop = builder
+        .inbound(INBOUND, inbox, handlers)
+        .posts(POSTED)
+        .timers(TIMERS)
+        .build();
+    sender.put(Priority::Network, Text("text", "")).unwrap();
+    a_loop.pass();
+    assert_eq!(a_loop.service().faults().first(), None);
+}
+
+#[test]
+fn r_003_35_the_same_order_of_posts_gives_the_same_state() {
+    let run = |work_order: [bool; 2]| {
+        let mut rig = rig();
+        rig.passes(1);
+        let clock = rig.clock.clone();
+        let poster = rig.a_loop.service().poster();
+        for (name, works_early) in ["a", "b"].into_iter().zip(work_order) {
+            let job = Job::new(
+                |_| Ok::<_, String>(()),
+                move |service: &mut Service<Log>, ()| note(service, name),
+            );
+            rig.a_loop.service().submit(JobSpec::new(name), job).unwrap();
+            if works_early {
+                rig.a_loop.service().jobs().work_here(&clock);
+            }
+        }
+        while rig.a_loop.service().jobs().work_here(&clock) {}
+        poster.post("c", |service| note(service, "c")).unwrap();
+        rig.passes(1);
+        rig.noted()
+    };
+    assert_eq!(
+        run([true, true]),
+        run([false, false]),
+        "when work was done matters not, only when it was posted"
+    );
+}
+
+#[test]
+fn r_003_57_what_a_removed_session_owns_goes_with_it() {
+    let mut rig = rig();
+    rig.passes(1);
+    let gone = OwnerId(1);
+    let stays = OwnerId(2);
+    for owner in [gone, stays] {
+        let callback: TimerCallback<Log> = Box::new(|service| {
+            note(service, "timer");
+            Ok(())
+        });
+        rig.a_loop
+            .service()
+            .register(NewTimer::once("t", ms(5), callback).owned_by(owner))
+            .unwrap();
+        let job = Job::new(
+            |_| Ok::<_, String>("job"),
+            |service: &mut Service<Log>, what| note(service, what),
+        );
+        rig.a_loop
+            .service()
+            .submit(JobSpec::new("j").owned_by(owner), job)
+            .unwrap();
+    }
+    assert_eq!(rig.a_loop.service().cancel_owned(gone), 2);
+    let clock = rig.clock.clone();
+    while rig.a_loop.service().jobs().work_here(&clock) {}
+    rig.clock.advance(ms(5));
+    rig.passes(1);
+    assert_eq!(rig.noted(), ["job", "timer"]);
+}
+
+#[test]
+fn r_003_59_timers_tell_of_themselves() {
+    let mut rig = rig();
+    rig.passes(1);
+    let clock = rig.clock.clone();
+    let slow = move |_: &mut Service<Log>| {
+        clock.advance(ms(4));
+        Ok(())
+    };
+    rig.a_loop.service().every("slow", ms(10), slow).unwrap();
+    rig.a_loop
+        .service()
+        .once("broken", ms(10), |_| Err("no".to_owned()))
+        .unwrap();
+    rig.clock.advance(ms(35));
+    rig.passes(1);
+    let mut samples = Vec::new();
+    rig.a_loop
+        .metrics()
+        .collect(rig.clock.now(), &mut samples)
+        .unwrap();
+    let told = |name: &str| {
+        samples
+            .iter()
+            .find(|sample| sample.name == name)
+            .map(|sample| sample.value)
+    };
+    assert_eq!(told("timers.active_count"), Some(Value::Gauge(1.0)));
+    assert_eq!(told("timers.registered_count"), Some(Value::Counter(2)));
+    assert_eq!(told("timers.executed_count"), Some(Value::Counter(2)));
+    assert_eq!(told("timers.failed_count"), Some(Value::Counter(1)));
+    assert_eq!(told("timers.coalesced_count"), Some(Value::Counter(2)));
+    assert_eq!(told("timers.duration_max_ns"), Some(Value::Gauge(4e6)));
+    assert_eq!(told("timers.lateness_max_ns"), Some(Value::Gauge(25e6)));
+}
+
+#[test]
+fn r_003_63_inbound_posts_and_jobs_are_sources_too() {
+    let mut rig = rig();
+    rig.passes(1);
+    (0..10).for_each(|_| drop(rig.sender.put(Priority::Network, Text("text", "hello"))));
+    rig.sender.put(Priority::Other, Text("unknown", "")).unwrap();
+    rig.a_loop.service().poster().post("p", |_| ()).unwrap();
+    let job = Job::new(|_| Err::<(), _>("disk full"), |_: &mut Service<Log>, ()| ());
+    rig.a_loop.service().submit(JobSpec::new("save"), job).unwrap();
+    let clock = rig.clock.clone();
+    rig.a_loop.service().jobs().work_here(&clock);
+    rig.passes(1);
+    assert_eq!(
+        (
+            rig.count("inbound.messages_count"),
+            rig.count("inbound.refused_count")
+        ),
+        (9, 2)
+    );
+    assert_eq!(rig.count("inbound.unhandled_count"), 1);
+    assert_eq!(rig.count("posts.run_count"), 2);
+    assert_eq!(
+        (rig.count("jobs.failed_count"), rig.count("jobs.done_count")),
+        (1, 0)
+    );
+    assert_eq!(rig.count("loop.faults_count"), 1);
+}
+
+#[test]
 fn r_000_30_a_loop_has_a_thread_of_its_own_and_several_run_in_one_process() {
     use crate::life::LoopThread;
     use crate::real_clock::RealClock;
@@ -765,6 +1083,73 @@ mod outbound {
         // R-003-50: one write for each session.
         assert_eq!(written(&mut a_loop), [(1, "bd".to_owned()), (2, "ac".to_owned())]);
         assert_eq!(a_loop.service().faults().count(), 0);
+    }
+
+    #[test]
+    fn r_003_46_a_message_for_a_session_that_is_gone_is_dropped_and_counted() {
+        let (mut a_loop, _) = program_loop(OUTBOUND);
+        queue(&mut a_loop, 99, "lost");
+        a_loop.pass();
+        assert!(a_loop.service().state.sessions.encoded.is_empty());
+        assert_eq!(a_loop.service().state.outbound.stats().gone, 1);
+    }
+
+    #[test]
+    fn r_003_51_a_message_that_cannot_be_encoded_costs_no_other_its_way() {
+        let (mut a_loop, _) = program_loop(OUTBOUND);
+        for message in ["a", "bad", "b"] {
+            queue(&mut a_loop, 1, message);
+        }
+        a_loop.pass();
+        assert_eq!(written(&mut a_loop), [(1, "ab".to_owned())]);
+        assert_eq!(a_loop.service().state.outbound.stats().failed, 1);
+    }
+
+    #[test]
+    fn r_003_49_another_thread_may_move_the_bytes_and_not_their_order() {
+        use std::sync::mpsc::{SyncSender, sync_channel};
+        /// Hands each session's bytes to a thread that writes them; the channel keeps what the loop decided.
+        struct ByThread(Vec<u8>, SyncSender<(u32, Vec<u8>)>);
+        impl Peers<u32, u8> for ByThread {
+            fn encode(&mut self, _session: u32, message: u8) -> Result<(), SendError> {
+                self.0.push(message);
+                Ok(())
+            }
+            fn write(&mut self, session: u32) {
+                self.1.send((session, std::mem::take(&mut self.0))).unwrap();
+            }
+        }
+        let (bytes, to_write) = sync_channel(64);
+        let writer = crate::threads::spawn("writer", move || to_write.iter().collect::<Vec<_>>()).unwrap();
+        let clock = ManualClock::default();
+        let mut stages = Stages::declare("t", [StageSpec::new("flush", OUTBOUND)], LONG_PASS);
+        let (mut outbound, mut peers) = (Outbound::new(64), ByThread(Vec::new(), bytes));
+        for pass in 0..10_u8 {
+            for session in [2, 1] {
+                outbound.queue(session, pass, clock.now()).unwrap();
+                outbound.queue(session, pass + 100, clock.now()).unwrap();
+            }
+            stages.begin_pass(clock.now());
+            let mut name = String::new();
+            let mut turn = StageTurn::enter(&mut stages, 0, &clock, &mut name);
+            outbound.flush(&mut peers, &mut turn, clock.now());
+            turn.leave();
+        }
+        drop(peers);
+        // R-X-28: the order was fixed in the loop.
+        let expected = (0..10_u8).flat_map(|pass| [1, 2].map(|session| (session, vec![pass, pass + 100])));
+        assert_eq!(writer.join().unwrap(), expected.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn r_x_28_outbound_order_is_that_of_the_loop() {
+        let (mut a_loop, _) = program_loop(Budget::new(3, STAGE_TIME));
+        for message in ["a", "b", "c", "d"] {
+            queue(&mut a_loop, 1, message);
+        }
+        // A flush cut short by its budget goes on where it stopped.
+        (0..2).for_each(|_| assert_eq!(a_loop.pass(), None));
+        assert_eq!(written(&mut a_loop), [(1, "abc".to_owned()), (1, "d".to_owned())]);
     }
 
     #[test]

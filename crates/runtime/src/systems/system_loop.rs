@@ -8,6 +8,7 @@ use trantor_time::{Clock, RealTime};
 use crate::life::StopSignal;
 use crate::listeners::{TimerManager, TimerNumber};
 use crate::metrics::loop_meter::LoopReader;
+use crate::metrics::{Counter, Gauge, Meter, MeterBuilder};
 use crate::posts::Poster;
 use crate::service::{
     Ended, POSTED, Service, ServiceBuilder, ServiceLoop, ServiceSettings, Stage, StageTurn, TIMERS,
@@ -47,10 +48,13 @@ impl<S: 'static, C: Clock, W: Wait> SystemLoop<S, C, W> {
         clock: C,
         wait: W,
     ) -> Self {
+        let names: Vec<_> = systems.control.names().collect();
         let simulation = Simulation { state, systems };
-        let inner = ServiceBuilder::new(name, ServiceSettings::default(), simulation, clock, wait)
+        let mut builder = ServiceBuilder::new(name, ServiceSettings::default(), simulation, clock, wait);
+        let metrics = SystemMetrics::declare_all(&names, builder.metrics());
+        let inner = builder
             .posts(POSTED)
-            .stage("systems", Budget::UNLIMITED, DueSystems)
+            .stage("systems", Budget::UNLIMITED, DueSystems { metrics })
             .stage(
                 "requested timers",
                 TIMERS,
@@ -104,7 +108,33 @@ impl<S: 'static, C: Clock, W: Wait> SystemLoop<S, C, W> {
 }
 
 /// Calls the systems that are due.
-struct DueSystems;
+struct DueSystems {
+    metrics: Vec<SystemMetrics>,
+}
+
+/// What is told of one system (R-003-63).
+struct SystemMetrics {
+    name: &'static str,
+    calls: Counter,
+    time: Counter,
+    time_max: Gauge,
+    overruns: Counter,
+    missed: Counter,
+}
+
+impl SystemMetrics {
+    fn declare_all(names: &[&'static str], metrics: &mut MeterBuilder) -> Vec<Self> {
+        let one = |&name: &&'static str| Self {
+            name,
+            calls: metrics.counter(format!("system.{name}.calls_count")),
+            time: metrics.counter(format!("system.{name}.time_ns")),
+            time_max: metrics.gauge(format!("system.{name}.time_max_ns")),
+            overruns: metrics.counter(format!("system.{name}.overruns_count")),
+            missed: metrics.counter(format!("system.{name}.missed_count")),
+        };
+        names.iter().map(one).collect()
+    }
+}
 
 impl<S: 'static> Stage<Simulation<S>> for DueSystems {
     fn run(&mut self, service: &mut Service<Simulation<S>>, turn: &mut StageTurn<'_>) {
@@ -124,6 +154,19 @@ impl<S: 'static> Stage<Simulation<S>> for DueSystems {
 
     fn next_wake(&self, service: &Service<Simulation<S>>) -> Option<RealTime> {
         service.state.systems.next_due(service.now())
+    }
+
+    fn measure(&self, service: &Service<Simulation<S>>, meter: &mut Meter) {
+        for metrics in &self.metrics {
+            let Some(stats) = service.state.systems.control.stats_of(metrics.name) else {
+                continue;
+            };
+            meter.set_total(metrics.calls, stats.calls);
+            meter.set_total(metrics.time, stats.time_ns.unsigned_abs());
+            meter.set(metrics.time_max, stats.time_ns_max as f64);
+            meter.set_total(metrics.overruns, stats.overruns);
+            meter.set_total(metrics.missed, stats.missed);
+        }
     }
 }
 
