@@ -9,12 +9,12 @@ use std::net::SocketAddr;
 use trantor_engine::EngineConfig;
 use trantor_runtime::life::StopSignal;
 use trantor_runtime::metrics::Reader;
-use trantor_runtime::metrics::loop_meter::LoopReader;
 use trantor_runtime::service::{self, EndReason, Service, ServiceBuilder, ServiceLoop, ServiceSettings};
 use trantor_runtime::stages::Budget;
 use trantor_runtime::{FaultPolicy, Poster, RealClock};
 use trantor_time::{Clock, RealSpan};
 
+use crate::export::Sources;
 use crate::listener::Listener;
 use crate::meters::Meters;
 use crate::mio_wait::MioWait;
@@ -98,9 +98,13 @@ impl EventLoop {
         self.service.service().poster()
     }
 
-    /// What the loop counts of itself, and what the server counts, to be read from any thread.
-    pub fn metrics(&self) -> (LoopReader, Reader) {
-        (self.service.metrics(), self.meters.clone())
+    /// What an exporter needs to tell how this loop does.
+    pub fn sources(&mut self) -> Sources {
+        Sources {
+            passes: self.service.metrics(),
+            server: self.meters.clone(),
+            poster: self.poster(),
+        }
     }
 
     /// Runs until a signal or [`Self::stop_signal`] ends it; everybody connected is then let go.

@@ -10,6 +10,7 @@ mod alarm;
 pub mod conn;
 pub mod console;
 pub mod event_loop;
+pub mod export;
 pub mod listener;
 pub mod meters;
 pub mod mio_wait;

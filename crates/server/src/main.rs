@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use trantor_runtime::service::EndReason;
+use trantor_server::export::Exporter;
 use trantor_server::options::Options;
 use trantor_server::options::cli::{self, Asked, EXIT_STATUS_REFUSED, PROGRAM};
 use trantor_server::{console, start};
@@ -39,6 +40,16 @@ fn run(options: &Options) -> ExitCode {
         },
     };
     tell(&format!("{PROGRAM}: {line}"));
+    let exporter = match options.metrics.are_wanted() {
+        false => None,
+        true => match Exporter::start(&options.metrics, event_loop.sources()) {
+            Ok(exporter) => Some(exporter),
+            Err(error) => return refuse(&error),
+        },
+    };
+    if let Some(address) = exporter.as_ref().and_then(Exporter::address) {
+        tell(&format!("{PROGRAM}: metrics on http://{address}/metrics"));
+    }
 
     let ended = event_loop.run();
     if let Some(console) = console.filter(|thread| !thread.has_ended()) {

@@ -120,6 +120,16 @@ fn accepted_lines_set_what_they_say() {
         ("--bind ::1", |o| o.bind = "::1".parse::<IpAddr>().unwrap()),
         ("--control everyone", |o| o.control = Control::Everyone),
         ("--control off", |o| o.control = Control::Nobody),
+        ("--metrics 9100", |o| {
+            o.metrics.address = Some("127.0.0.1:9100".parse().unwrap())
+        }),
+        ("--metrics [::]:9100", |o| {
+            o.metrics.address = Some("[::]:9100".parse().unwrap())
+        }),
+        ("--metrics-log debug --metrics-every 5", |o| {
+            o.metrics.log = log::LevelFilter::Debug;
+            o.metrics.every = RealSpan::from_secs(5);
+        }),
         ("--lag-limit 100", |o| {
             o.lag_limit = Some(RealSpan::from_millis(100))
         }),
@@ -325,7 +335,8 @@ fn help_and_version_are_printed_not_refused() {
 fn unlike_defaults() -> Options {
     options(
         "-p 1 --bind ::1 -x 1 -y 1 -n z -c 1 -f 1 --auto-start off --display-eggs true --eject-eggs off \
-         --egg-hatch 1 --respawn-slots on --refill-news none --gui-ids pnw --dialect 42 --control off --lag-limit 0 --log off",
+         --egg-hatch 1 --respawn-slots on --refill-news none --gui-ids pnw --dialect 42 --control off --lag-limit 0 --metrics-log info \
+         --metrics-every 1 --log off",
     )
 }
 
@@ -359,6 +370,7 @@ fn the_sample_file_names_every_option_and_its_examples_hold() {
     let mut all = Options::default();
     layers::apply_text(&mut all, "server.toml", &uncommented).unwrap();
     assert_eq!(all.seed, Some(1));
+    assert_eq!(all.metrics.address, Some("127.0.0.1:9100".parse().unwrap()));
     assert_eq!(all.match_duration, Some(RealSpan::from_secs(1200)));
 }
 

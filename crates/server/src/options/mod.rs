@@ -62,8 +62,38 @@ pub struct Options {
     pub control: Control,
     /// How far the game may fall behind before it slows down instead; `None`: as far as it likes.
     pub lag_limit: Option<RealSpan>,
+    /// How the server's counts are told.
+    pub metrics: MetricsOptions,
     /// What is logged on standard error.
     pub log: LogFilter,
+}
+
+/// How what the server counts is told to others. Off unless asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MetricsOptions {
+    /// Where `/metrics` and `/health` can be had over HTTP.
+    pub address: Option<SocketAddr>,
+    /// At which level a line with the most important figures is logged.
+    pub log: LevelFilter,
+    /// How often that line is logged.
+    pub every: RealSpan,
+}
+
+impl Default for MetricsOptions {
+    fn default() -> Self {
+        Self {
+            address: None,
+            log: LevelFilter::Off,
+            every: RealSpan::from_secs(60),
+        }
+    }
+}
+
+impl MetricsOptions {
+    /// Whether anything is asked for.
+    pub fn are_wanted(&self) -> bool {
+        self.address.is_some() || self.log != LevelFilter::Off
+    }
 }
 
 impl Default for Options {
@@ -88,6 +118,7 @@ impl Default for Options {
             seed: None,
             control: Control::default(),
             lag_limit: Some(RealSpan::from_millis(250)),
+            metrics: MetricsOptions::default(),
             log: LogFilter::everything(LevelFilter::Info),
         }
     }

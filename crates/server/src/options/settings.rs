@@ -3,6 +3,9 @@
 //! A setting's name is its long flag, its key in the file, and (in capitals, `_` for `-`, after
 //! [`super::layers::ENVIRONMENT_PREFIX`]) its environment variable.
 
+use std::net::{Ipv4Addr, SocketAddr};
+
+use log::LevelFilter;
 use trantor_engine::{Control, RefillNews};
 use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::{Frequency, RealSpan};
@@ -38,6 +41,8 @@ const ON_OFF: [&str; 2] = ["on", "off"];
 const TRUE_FALSE: [&str; 2] = ["true", "false"];
 /// Longest match: a year. Nobody waits longer, and no arithmetic on it can overflow.
 const MATCH_SECONDS_MAX: u64 = 365 * 24 * 60 * 60;
+/// Longest time between two lines with figures: a day.
+const METRICS_SECONDS_MAX: u64 = 24 * 60 * 60;
 /// Longest lag: an hour. Whoever wants more wants no limit.
 const LAG_LIMIT_MS_MAX: u64 = 60 * 60 * 1000;
 /// Highest frequency to start with: a unit is then 100 µs, still well above the lateness of a wake-up.
@@ -270,6 +275,51 @@ pub const SETTINGS: &[Setting] = &[
                 options.lag_limit =
                     Some(RealSpan::from_millis(fits(n))).filter(|span| *span > RealSpan::ZERO);
             },
+        },
+    },
+    Setting {
+        name: "metrics",
+        short: None,
+        aliases: &[],
+        placeholder: "ADDRESS",
+        help: "Serve /metrics and /health over HTTP on this port of this machine, or on ADDRESS:PORT",
+        kind: Kind::Text {
+            accepts: "a port, or an address and a port such as 127.0.0.1:9100 or [::1]:9100",
+            store: |options, address| {
+                let port = address
+                    .parse()
+                    .map(|port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+                port.or_else(|_| address.parse())
+                    .map(|address| options.metrics.address = Some(address))
+                    .is_ok()
+            },
+        },
+    },
+    Setting {
+        name: "metrics-log",
+        short: None,
+        aliases: &[],
+        placeholder: "LEVEL",
+        help: "Log a line with the most important figures at this level, again and again",
+        kind: Kind::Choice {
+            words: &["off", "error", "warn", "info", "debug", "trace"],
+            store: |options, place| {
+                options.metrics.log = LevelFilter::iter()
+                    .nth(place)
+                    .expect("the words are those of the levels, in their order");
+            },
+        },
+    },
+    Setting {
+        name: "metrics-every",
+        short: None,
+        aliases: &[],
+        placeholder: "SECONDS",
+        help: "How often that line is logged",
+        kind: Kind::Whole {
+            from: 1,
+            to: METRICS_SECONDS_MAX,
+            store: |options, n| options.metrics.every = RealSpan::from_secs(fits(n)),
         },
     },
     Setting {

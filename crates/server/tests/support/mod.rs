@@ -12,6 +12,7 @@ use trantor_runtime::service::{EndReason, Service};
 use trantor_runtime::{Poster, RealClock};
 use trantor_server::conn::ConnStats;
 use trantor_server::event_loop::EventLoop;
+use trantor_server::export::Exporter;
 use trantor_server::options::Options;
 use trantor_server::shell::Shell;
 use trantor_time::{Clock, RealTime};
@@ -27,7 +28,10 @@ pub fn now() -> RealTime {
 /// A server on a thread of this process, ended in order when it is dropped.
 pub struct Server {
     pub address: SocketAddr,
-    poster: Poster<Service<Shell>>,
+    pub poster: Poster<Service<Shell>>,
+    /// Where it tells what it counts, if its options ask for that.
+    pub metrics: Option<SocketAddr>,
+    _exporter: Option<Exporter>,
     _thread: LoopThread<EndReason>,
 }
 
@@ -35,19 +39,25 @@ impl Server {
     /// A server with `options`, on a port of its choice and with a fixed seed.
     pub fn start(options: Options) -> Self {
         let (told, made) = std::sync::mpsc::sync_channel(1);
+        let metrics = options.metrics.clone();
         let make = move || {
             let listen = SocketAddr::new(options.bind, 0);
             let mut event_loop = EventLoop::new(listen, options.engine_config(7))?;
-            told.send((event_loop.address(), event_loop.poster()))
+            told.send((event_loop.address(), event_loop.poster(), event_loop.sources()))
                 .expect("the test waits for it");
             let signal = event_loop.stop_signal();
             Ok::<_, std::io::Error>((event_loop, signal))
         };
         let thread = LoopThread::start("server", make, EventLoop::run).unwrap();
-        let (address, poster) = made.recv().unwrap();
+        let (address, poster, sources) = made.recv().unwrap();
+        let exporter = metrics
+            .are_wanted()
+            .then(|| Exporter::start(&metrics, sources).unwrap());
         Self {
             address,
             poster,
+            metrics: exporter.as_ref().and_then(Exporter::address),
+            _exporter: exporter,
             _thread: thread,
         }
     }

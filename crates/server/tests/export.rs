@@ -1,0 +1,146 @@
+//! `/metrics` and `/health`, asked as a scraper asks.
+
+#![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
+
+#[path = "support/mod.rs"]
+#[expect(dead_code, reason = "every test program uses a part of it")]
+mod support;
+
+use std::net::SocketAddr;
+
+use trantor_server::options::{MetricsOptions, Options};
+use trantor_time::RealSpan;
+
+use support::{Peer, Server, now};
+
+fn server() -> (Server, SocketAddr) {
+    let address = Some("127.0.0.1:0".parse().unwrap());
+    let server = Server::start(Options {
+        metrics: MetricsOptions {
+            address,
+            ..MetricsOptions::default()
+        },
+        ..Options::default()
+    });
+    let metrics = server.metrics.unwrap();
+    (server, metrics)
+}
+
+/// The status line and the body of an answer to `GET path`.
+fn get(address: SocketAddr, path: &str) -> (String, String) {
+    let mut peer = Peer::connect(address);
+    peer.send(&format!("GET {path} HTTP/1.1\r\nHost: trantor\r\n\r\n"));
+    let answer = peer.rest().unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.lines().next().unwrap().to_owned(), body.to_owned())
+}
+
+/// The value that the scraper reads for `name`.
+fn value(body: &str, name: &str) -> f64 {
+    let line = body.lines().find(|line| line.split(' ').next() == Some(name));
+    line.unwrap_or_else(|| panic!("no {name} in:\n{body}"))
+        .split(' ')
+        .nth(1)
+        .unwrap()
+        .parse()
+        .unwrap()
+}
+
+#[test]
+fn r_003_65_metrics_can_be_scraped() {
+    let (server, metrics) = server();
+    let mut viewer = server.watch();
+    let mut agent = server.join("red");
+    agent.send("Forward\nnonsense\n");
+    assert_eq!([agent.line(), agent.line()], ["ok", "ko"]);
+    viewer.lines_until("ppo");
+    // An answer leaves before its pass has ended; that another pass has begun tells that it has.
+    server.conn_stats();
+
+    let (status, body) = get(metrics, "/metrics");
+    assert_eq!(status, "HTTP/1.1 200 OK");
+    assert_eq!(value(&body, "trantor_connections_open_count"), 2.0);
+    assert_eq!(value(&body, "trantor_due_action_run_count"), 1.0);
+    assert_eq!(value(&body, "trantor_game_frequency_per_second"), 100.0);
+    assert!(value(&body, "trantor_loop_passes_count") > 3.0);
+    assert_eq!(
+        value(&body, "trantor_loop_passes_count"),
+        value(&body, "trantor_loop_tick_count")
+    );
+    assert!(value(&body, "trantor_loop_uptime_ns") >= value(&body, "trantor_loop_busy_ns"));
+    assert!(
+        value(&body, "trantor_io_written_bytes") > 9_000.0,
+        "the viewer's first burst alone"
+    );
+    for line in body.lines() {
+        let is_type = line.starts_with("# TYPE trantor_");
+        assert!(is_type || line.starts_with("trantor_"), "{line:?}");
+    }
+}
+
+/// A resting server shows all that happened, though no pass comes any more.
+#[test]
+fn r_003_64_what_is_told_of_a_resting_server_is_complete() {
+    let (server, metrics) = server();
+    let mut agent = server.join("red");
+    agent.send("Connect_nbr\n");
+    assert_eq!(agent.line(), "5");
+    drop(agent);
+    let asked = now();
+    loop {
+        let (_, body) = get(metrics, "/metrics");
+        if value(&body, "trantor_sessions_closed_by_peer_count") == 1.0 {
+            assert_eq!(value(&body, "trantor_game_joined_count"), 1.0);
+            assert_eq!(value(&body, "trantor_commands_taken_count"), 1.0);
+            assert_eq!(value(&body, "trantor_sessions_agents_count"), 0.0);
+            break;
+        }
+        assert!(
+            now() - asked < RealSpan::from_secs(5),
+            "the end of the agent is never told:\n{body}"
+        );
+    }
+}
+
+#[test]
+fn r_003_65_health_asks_the_loop_itself() {
+    let (server, metrics) = server();
+    assert_eq!(
+        get(metrics, "/health"),
+        ("HTTP/1.1 200 OK".to_owned(), "ok\n".to_owned())
+    );
+
+    // The loop hangs in an action until this test lets it go on.
+    let (go_on, is_over) = std::sync::mpsc::sync_channel::<()>(0);
+    server.poster.post("hang", move |_| drop(is_over.recv())).unwrap();
+    let (status, body) = get(metrics, "/health");
+    assert_eq!(status, "HTTP/1.1 503 Service Unavailable", "{body}");
+    assert_eq!(
+        get(metrics, "/metrics").0,
+        "HTTP/1.1 200 OK",
+        "the counts can still be had"
+    );
+    drop(go_on);
+    assert_eq!(get(metrics, "/health").0, "HTTP/1.1 200 OK");
+}
+
+#[test]
+fn other_requests_are_refused_in_words() {
+    let (_server, metrics) = server();
+    let (status, body) = get(metrics, "/");
+    assert_eq!(status, "HTTP/1.1 404 Not Found");
+    assert!(body.contains("GET /metrics"));
+
+    let mut stranger = Peer::connect(metrics);
+    stranger.send("red\nForward\n\n");
+    assert!(stranger.rest().unwrap().starts_with("HTTP/1.1 400 "));
+}
+
+/// More silent peers than may be connected: the oldest give way, and a scraper is served all the same.
+#[test]
+fn silent_peers_do_not_keep_a_scraper_out() {
+    let (_server, metrics) = server();
+    let mut silent: Vec<_> = (0..40).map(|_| Peer::connect(metrics)).collect();
+    assert_eq!(get(metrics, "/metrics").0, "HTTP/1.1 200 OK");
+    assert_eq!(silent[0].rest().unwrap(), "", "the oldest was let go");
+}
