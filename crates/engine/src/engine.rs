@@ -4,6 +4,7 @@ mod admin;
 mod closing;
 mod requests;
 mod viewers;
+mod watching;
 
 use std::collections::VecDeque;
 
@@ -17,7 +18,7 @@ use crate::output::Output;
 use crate::pace::Pace;
 use crate::replicate::{News, TextNews, tell_agent};
 use crate::session::{Session, Sessions};
-use crate::stats::{Counters, EngineStats, SpanRecorder, Speedometer};
+use crate::stats::{Counters, EngineStats, Logged, SpanRecorder, Speedometer};
 use crate::ticks::Ticks;
 
 /// The whole server but sockets, files, threads and the clock.
@@ -40,6 +41,8 @@ pub struct Engine {
     lateness: SpanRecorder,
     outbox_waits: SpanRecorder,
     speedometer: Speedometer,
+    slips_logged: Logged,
+    skips_logged: Logged,
     began: RealTime,
     /// A team has won, and the agents are yet to be let go.
     is_over_for_agents: bool,
@@ -50,6 +53,8 @@ pub struct Engine {
 pub(crate) struct Watch {
     tick: TimerId,
     stats: TimerId,
+    /// The game clock slipped since the last tick, and the viewers are yet to be told.
+    has_slipped: bool,
 }
 
 /// A deadline that was carried out.
@@ -110,6 +115,8 @@ impl Engine {
             lateness: SpanRecorder::new(now),
             outbox_waits: SpanRecorder::new(now),
             speedometer: Speedometer::new(now),
+            slips_logged: Logged::default(),
+            skips_logged: Logged::default(),
             began: now,
             is_over_for_agents: false,
             config,
@@ -128,7 +135,13 @@ impl Engine {
         self.counters.passes += 1;
         self.sessions.set_now(now);
         if self.pace.begin_pass(now, self.game.next_deadline()) {
-            self.tell_clock(now);
+            // Under overload that is every pass; viewers are told with the next tick.
+            if let Some(watch) = &mut self.watch {
+                watch.has_slipped = true;
+            }
+            if let Some(slips) = self.slips_logged.note(now, self.pace.slips().0) {
+                log::warn!("the machine cannot keep up: the game slipped in {slips} passes");
+            }
         }
     }
 

@@ -5,6 +5,7 @@
 
 use hdrhistogram::Histogram;
 use trantor_game::DueKind;
+use trantor_time::tick_clock::SkipReport;
 use trantor_time::{GameSpan, GameTime, RealSpan, RealTime};
 
 use crate::output::CloseReason;
@@ -221,6 +222,21 @@ impl Speedometer {
     }
 }
 
+/// A counter that is logged when it has grown, but at most once a second (R-002-11).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Logged {
+    seen: u64,
+    report: SkipReport,
+}
+
+impl Logged {
+    /// Takes note of the counter; answers by how much it has grown since the last line, if it is time for one.
+    pub(crate) fn note(&mut self, now: RealTime, counter: u64) -> Option<u64> {
+        let grown = counter.saturating_sub(std::mem::replace(&mut self.seen, counter));
+        self.report.note(now, grown)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -257,6 +273,16 @@ mod tests {
         assert_eq!(recorder.last_second(ms(1_999)).count, 100);
         assert_eq!(recorder.last_second(ms(2_000)).count, 0);
         assert_eq!(recorder.all().count, 100);
+    }
+
+    #[test]
+    fn r_002_11_growth_is_logged_at_most_once_a_second() {
+        let mut logged = Logged::default();
+        assert_eq!(logged.note(ms(0), 0), None);
+        assert_eq!(logged.note(ms(10), 5), Some(5));
+        assert_eq!(logged.note(ms(20), 6), None);
+        assert_eq!(logged.note(ms(1_010), 9), Some(4));
+        assert_eq!(logged.note(ms(9_000), 9), None);
     }
 
     #[test]

@@ -13,8 +13,10 @@ use crate::session::{Observer, Sessions};
 #[derive(Debug, Default)]
 pub(crate) struct News {
     changes: Vec<(GameTime, Change)>,
-    /// Encoded changes, and the room in which messages are put together.
+    /// Encoded changes: those from this number on, as many as there were. All viewers of a tick share them.
+    encoded: Option<(usize, usize)>,
     frames: Vec<u8>,
+    /// The room in which messages are put together.
     message: Vec<Change>,
     /// Messages that no frame could hold.
     pub(crate) encode_failures: u64,
@@ -70,10 +72,16 @@ impl News {
     /// Forgets them: the tick is over.
     pub(crate) fn clear(&mut self) {
         self.changes.clear();
+        self.encoded = None;
     }
 
     /// The changes from number `from` on, as frames: one message for each moment of the game, or several.
     pub(crate) fn encode(&mut self, from: usize) -> &[u8] {
+        let wanted = (from, self.changes.len());
+        if self.encoded == Some(wanted) {
+            return &self.frames;
+        }
+        self.encoded = Some(wanted);
         self.frames.clear();
         let same_moment = |a: &(GameTime, Change), b: &(GameTime, Change)| a.0 == b.0;
         for moment in self.changes[from.min(self.changes.len())..].chunk_by(same_moment) {

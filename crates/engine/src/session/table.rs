@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use trantor_model::AgentId;
 use trantor_time::RealTime;
 
-use super::{OutboxFull, Role, Session};
+use super::{Observer, OutboxFull, Role, Session};
 use crate::input::ConnId;
 use crate::output::CloseReason;
 
@@ -69,6 +69,16 @@ impl Sessions {
     pub(crate) fn get_mut(&mut self, conn: ConnId) -> Option<&mut Session> {
         let session = self.slots.get_mut(conn.slot as usize)?.as_mut()?;
         (session.conn == conn).then_some(session)
+    }
+
+    /// The state of a viewer of ours, unless it is gone or something else.
+    pub(crate) fn observer(&self, conn: ConnId) -> Option<&Observer> {
+        self.get(conn)?.observer()
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn observer_mut(&mut self, conn: ConnId) -> Option<&mut Observer> {
+        self.get_mut(conn)?.observer_mut()
     }
 
     /// The connection of an agent.
