@@ -1,0 +1,154 @@
+//! What the engine costs per command, from bytes in to bytes out, without sockets.
+//!
+//! `cargo bench -p trantor-engine --bench loaded_pass` takes some seconds. 1,000 agents have their queues full at all
+//! times, as R-X-42 has it; the map is 100 × 100, and the clock a manual one, so that nothing is waited for. Good
+//! is a small part of what a command costs in the kernel's sockets (some microseconds): no matter how many
+//! watch, the engine must not be what limits a server.
+
+#![allow(clippy::disallowed_methods, reason = "a measurement reads the clock")]
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Instant;
+
+use trantor_engine::{AdminRequest, ConnId, Engine, EngineConfig, Input};
+use trantor_game::{AdminAction, GameConfig, Rules};
+use trantor_model::MapSize;
+use trantor_protocol::wire::{ClientHello, ToServer, WIRE_VERSION, write_frame};
+use trantor_time::{Frequency, RealSpan, RealTime};
+
+const AGENTS: u32 = 1_000;
+
+/// What agents send, over and over: what a forager does, with a word to the team now and then.
+const LINES: [&[u8]; 7] = [
+    b"Forward\n",
+    b"Take food\n",
+    b"Look\n",
+    b"Left\n",
+    b"Inventory\n",
+    b"Take linemate\n",
+    b"Forward\n",
+];
+
+fn main() {
+    println!("| viewers of text | viewers of ours | commands | ns per command | MB out per second of game |");
+    println!("|---|---|---|---|---|");
+    for (text_viewers, viewers) in [(0, 0), (1, 0), (0, 1), (10, 0), (0, 10), (10, 10)] {
+        let (commands, took_ns, bytes) = run(text_viewers, viewers);
+        println!(
+            "| {text_viewers} | {viewers} | {commands} | {} | {:.1} |",
+            took_ns / commands,
+            bytes as f64 / 1e6 / SECONDS as f64
+        );
+    }
+}
+
+/// Seconds of real time played, at 1,000 units a second.
+const SECONDS: i64 = 2;
+
+fn run(text_viewers: u32, viewers: u32) -> (u64, u64, u64) {
+    let mut config = EngineConfig::new(GameConfig {
+        size: MapSize::new(100, 100).expect("a size of a map"),
+        teams: vec!["a".to_owned()],
+        places_per_team: AGENTS,
+        seed: 1,
+        rules: Rules::default(),
+    });
+    config.frequency = Frequency::new(1_000).expect("a frequency");
+    let mut now = RealTime::ZERO;
+    let mut engine = Engine::new(config, now);
+    let mut hello = b"TRANTOR\n".to_vec();
+    let message = ToServer::Hello(ClientHello {
+        version: WIRE_VERSION,
+        program: "bench".to_owned(),
+    });
+    write_frame(&mut hello, &message).expect("a short message");
+    let conn = |slot| ConnId { slot, generation: 0 };
+    engine.begin_pass(now);
+    for slot in 0..AGENTS + text_viewers + viewers {
+        engine.handle(
+            Input::Opened {
+                conn: conn(slot),
+                peer: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            },
+            now,
+        );
+        let bytes = match slot {
+            slot if slot < AGENTS => &b"a\n"[..],
+            slot if slot < AGENTS + text_viewers => b"GRAPHIC\n",
+            _ => &hello,
+        };
+        engine.handle(
+            Input::Bytes {
+                conn: conn(slot),
+                bytes,
+            },
+            now,
+        );
+    }
+    let fed = AdminRequest::Act(AdminAction::SetHunger { enabled: false });
+    engine.admin(fed, now).expect("the game allows it");
+    for slot in 0..AGENTS {
+        for turn in 0..10 {
+            let line = LINES[(slot as usize + turn) % LINES.len()];
+            engine.handle(
+                Input::Bytes {
+                    conn: conn(slot),
+                    bytes: line,
+                },
+                now,
+            );
+        }
+    }
+    flush(&mut engine, |_| {});
+
+    let began = Instant::now();
+    let until = now + RealSpan::from_secs(SECONDS);
+    let commands_before = engine.stats(now).counters.commands;
+    let bytes_before = engine.stats(now).counters.bytes_out;
+    let mut answered = Vec::new();
+    while let Some(wake) = engine.poll_timeout().filter(|wake| *wake <= until) {
+        now = now.max(wake);
+        engine.begin_pass(now);
+        for (turn, slot) in answered.drain(..).enumerate() {
+            let line = LINES[(slot as usize + turn) % LINES.len()];
+            engine.handle(
+                Input::Bytes {
+                    conn: conn(slot),
+                    bytes: line,
+                },
+                now,
+            );
+        }
+        // As the server does: at most 64 deadlines between two flushes.
+        for _ in 0..64 {
+            if engine.fire_next(now).is_none() {
+                break;
+            }
+        }
+        while engine.poll_output().is_some() {}
+        flush(&mut engine, |slot| {
+            answered.extend((slot < AGENTS).then_some(slot))
+        });
+    }
+    let took_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    let counters = engine.stats(now).counters;
+    (
+        counters.commands - commands_before,
+        took_ns,
+        counters.bytes_out - bytes_before,
+    )
+}
+
+/// Takes every piece that waits, and says to whom it went.
+fn flush(engine: &mut Engine, mut written: impl FnMut(u32)) {
+    while let Some(conn) = engine.next_dirty() {
+        loop {
+            let count = engine.unsent(conn).len();
+            if count == 0 {
+                break;
+            }
+            engine.sent(conn, count);
+            written(conn.slot);
+        }
+    }
+}
