@@ -162,6 +162,12 @@ pub enum WorldError {
     /// Somebody has this number already.
     #[error("there already is an agent {0:?}")]
     AgentTwice(AgentId),
+    /// Numbers are given in ascending order and never again, and told in that order.
+    #[error("agent {0:?} came after others with higher numbers")]
+    AgentOutOfOrder(AgentId),
+    /// As for agents.
+    #[error("egg {0:?} came after others with higher numbers")]
+    EggOutOfOrder(EggId),
     /// No egg has this number.
     #[error("there is no egg {0:?}")]
     UnknownEgg(EggId),

@@ -32,6 +32,7 @@ pub mod control;
 pub mod prediction;
 
 pub mod mirror;
+pub mod table;
 pub mod world;
 
 pub mod effects;

@@ -9,7 +9,7 @@ use trantor_protocol::wire::Change;
 use trantor_time::{Frequency, GameSpan, GameTime};
 
 use crate::effects::{Effect, Effects};
-use crate::motion::{Blend, Pose, progress};
+use crate::motion::{Blend, Pose, nanounits, progress};
 use crate::scene::{EffectKind, Scene, SceneAction, SceneAgent, SceneEgg, SceneRitual, Span};
 use crate::world::{Action, Agent, World};
 
@@ -20,7 +20,7 @@ const PUSH_SLIDE: GameSpan = GameSpan::from_units(4);
 const LATE_BLEND_MS: i64 = 100;
 
 /// Units one food keeps an agent alive.
-const FOOD_UNITS: f64 = 126.0;
+const FOOD_UNITS: f32 = 126.0;
 
 /// The world on the screen.
 #[derive(Debug)]
@@ -316,7 +316,7 @@ fn pose_of(agent: &Agent<Blend>, now: GameTime) -> Pose {
 fn scene_agent(agent: &Agent<Blend>, now: GameTime) -> SceneAgent {
     let pose = pose_of(agent, now);
     let action = agent.action.filter(|action| now < action.end);
-    let stock = f64::from(agent.view.inventory[trantor_model::Resource::Food]) * FOOD_UNITS;
+    let stock = agent.view.inventory[trantor_model::Resource::Food] as f32 * FOOD_UNITS;
     SceneAgent {
         id: agent.view.id,
         team: agent.view.team,
@@ -332,14 +332,12 @@ fn scene_agent(agent: &Agent<Blend>, now: GameTime) -> SceneAgent {
             remaining_units: remaining_units(action.end, now),
         }),
         held: agent.held_by.is_some(),
-        food_left_units: agent
-            .food_ends
-            .map(|ends| ((ends - now).as_units_f64().max(0.0) + stock) as f32),
+        food_left_units: agent.food_ends.map(|ends| remaining_units(ends, now) + stock),
     }
 }
 
 fn remaining_units(end: GameTime, now: GameTime) -> f32 {
-    (end - now).as_units_f64().max(0.0) as f32
+    (nanounits(end - now) / 1e9).max(0.0) as f32
 }
 
 /// How long news that came late are blended in, in game time at the present speed.

@@ -104,8 +104,14 @@ impl Timeline {
                 self.show(at, change, &moment);
             }
         }
-        let place = self.pending.partition_point(|(other, _)| *other <= at);
-        self.pending.insert(place, (at, change));
+        // Nearly all come in order.
+        match self.pending.back() {
+            Some((last, _)) if *last > at => {
+                let place = self.pending.partition_point(|(other, _)| *other <= at);
+                self.pending.insert(place, (at, change));
+            }
+            _ => self.pending.push_back((at, change)),
+        }
     }
 
     /// What was shown and not yet read, oldest first.

@@ -4,20 +4,26 @@
 //! spans, and how much there may be of each. Nothing here knows what a change looks like; that is
 //! [`crate::stage`]'s. What lies on the ground is kept by the caller, since it is by far the largest part.
 
-use std::collections::BTreeMap;
-
 use trantor_model::{AgentId, AgentView, CommandKind, Counts, EggId, Level, MapSize, TeamId, Tile};
 use trantor_protocol::wire::{AgentState, Change, EggState, RitualState, SnapshotPart};
 use trantor_time::GameTime;
 
 use crate::error::WorldError;
 use crate::scene::TEAM_UNKNOWN;
+use crate::table::Table;
 
 /// Agents held: ten times as many as in the largest worlds we are built for.
 pub const AGENTS_MAX: usize = 100_000;
 
 /// Eggs held: several for each agent.
 pub const EGGS_MAX: usize = 400_000;
+
+/// The same for worlds of which text servers tell: numbers may come in any order there, which takes time in
+/// proportion to what is held, and those worlds are small.
+const LENIENT_AGENTS_MAX: usize = 10_000;
+
+/// See [`LENIENT_AGENTS_MAX`].
+const LENIENT_EGGS_MAX: usize = 40_000;
 
 /// Elevations held: each needs an agent of its own.
 pub const RITUALS_MAX: usize = AGENTS_MAX;
@@ -29,8 +35,8 @@ pub struct World<X> {
     teams: usize,
     /// Whether the server may leave out which egg hatched and whose an egg is.
     is_lenient: bool,
-    agents: BTreeMap<AgentId, Agent<X>>,
-    eggs: BTreeMap<EggId, EggState>,
+    agents: Table<Agent<X>>,
+    eggs: Table<EggState>,
     rituals: Vec<Ritual>,
     rituals_begun: u64,
     winner: Option<TeamId>,
@@ -78,8 +84,8 @@ impl<X: Default> World<X> {
             size,
             teams,
             is_lenient: false,
-            agents: BTreeMap::new(),
-            eggs: BTreeMap::new(),
+            agents: Table::new(),
+            eggs: Table::new(),
             rituals: Vec::new(),
             rituals_begun: 0,
             winner: None,
@@ -113,11 +119,7 @@ impl<X: Default> World<X> {
             size: self.size,
             teams: self.teams,
             is_lenient: self.is_lenient,
-            agents: self
-                .agents
-                .iter()
-                .map(|(&id, agent)| (id, with_extra(agent)))
-                .collect(),
+            agents: self.agents.map(with_extra),
             eggs: self.eggs.clone(),
             rituals: self.rituals.clone(),
             rituals_begun: self.rituals_begun,
@@ -131,33 +133,33 @@ impl<X: Default> World<X> {
     }
 
     /// All agents by ascending number.
-    pub fn agents(&self) -> impl ExactSizeIterator<Item = &Agent<X>> {
-        self.agents.values()
+    pub fn agents(&self) -> impl Iterator<Item = &Agent<X>> {
+        self.agents.iter()
     }
 
     /// All agents by ascending number, to keep something beside them.
-    pub(crate) fn agents_mut(&mut self) -> impl ExactSizeIterator<Item = &mut Agent<X>> {
-        self.agents.values_mut()
+    pub(crate) fn agents_mut(&mut self) -> impl Iterator<Item = &mut Agent<X>> {
+        self.agents.iter_mut()
     }
 
     /// The agent with that number.
     pub fn agent(&self, id: AgentId) -> Option<&Agent<X>> {
-        self.agents.get(&id)
+        self.agents.get(id.0)
     }
 
     /// The agent with that number, to keep something beside it.
     pub(crate) fn agent_mut(&mut self, id: AgentId) -> Option<&mut Agent<X>> {
-        self.agents.get_mut(&id)
+        self.agents.get_mut(id.0)
     }
 
     /// All eggs by ascending number.
-    pub fn eggs(&self) -> impl ExactSizeIterator<Item = &EggState> {
-        self.eggs.values()
+    pub fn eggs(&self) -> impl Iterator<Item = &EggState> {
+        self.eggs.iter()
     }
 
     /// The egg with that number.
     pub fn egg(&self, id: EggId) -> Option<&EggState> {
-        self.eggs.get(&id)
+        self.eggs.get(id.0)
     }
 
     /// Elevations in the order they began.
@@ -216,7 +218,7 @@ impl<X: Default> World<X> {
                     Err(WorldError::UnknownEgg(_)) if self.is_lenient => {}
                     taken => taken?,
                 }
-                self.agents.insert(agent.view.id, agent);
+                self.agents.insert(agent.view.id.0, agent);
             }
             Change::Died { agent } | Change::Left { agent } => self.remove_agent(agent)?,
             Change::ActionStarted {
@@ -291,7 +293,7 @@ impl<X: Default> World<X> {
     }
 
     fn known(&mut self, id: AgentId) -> Result<&mut Agent<X>, WorldError> {
-        self.agents.get_mut(&id).ok_or(WorldError::UnknownAgent(id))
+        self.agents.get_mut(id.0).ok_or(WorldError::UnknownAgent(id))
     }
 
     fn check_tile(&self, tile: Tile) -> Result<(), WorldError> {
@@ -310,7 +312,7 @@ impl<X: Default> World<X> {
 
     fn add_agent(&mut self, agent: AgentState) -> Result<(), WorldError> {
         let agent = self.checked_agent(agent)?;
-        self.agents.insert(agent.view.id, agent);
+        self.agents.insert(agent.view.id.0, agent);
         Ok(())
     }
 
@@ -322,10 +324,19 @@ impl<X: Default> World<X> {
             .action
             .map(|(kind, start, end)| checked_action(kind, start, end))
             .transpose()?;
-        if self.agents.contains_key(&agent.view.id) {
-            return Err(WorldError::AgentTwice(agent.view.id));
+        let id = agent.view.id;
+        if self.agents.get(id.0).is_some() {
+            return Err(WorldError::AgentTwice(id));
         }
-        check_room(self.agents.len(), AGENTS_MAX, "agents")?;
+        if !self.is_lenient && !self.agents.is_next(id.0) {
+            return Err(WorldError::AgentOutOfOrder(id));
+        }
+        let max = if self.is_lenient {
+            LENIENT_AGENTS_MAX
+        } else {
+            AGENTS_MAX
+        };
+        check_room(self.agents.len(), max, "agents")?;
         Ok(Agent {
             view: agent.view,
             action,
@@ -336,7 +347,7 @@ impl<X: Default> World<X> {
     }
 
     fn remove_agent(&mut self, id: AgentId) -> Result<(), WorldError> {
-        let agent = self.agents.remove(&id).ok_or(WorldError::UnknownAgent(id))?;
+        let agent = self.agents.remove(id.0).ok_or(WorldError::UnknownAgent(id))?;
         let ritual = agent
             .held_by
             .and_then(|serial| self.rituals.iter_mut().find(|ritual| ritual.serial == serial));
@@ -351,16 +362,24 @@ impl<X: Default> World<X> {
         if egg.team != TEAM_UNKNOWN || !self.is_lenient {
             self.check_team(egg.team)?;
         }
-        if self.eggs.contains_key(&egg.egg) {
+        if self.eggs.get(egg.egg.0).is_some() {
             return Err(WorldError::EggTwice(egg.egg));
         }
-        check_room(self.eggs.len(), EGGS_MAX, "eggs")?;
-        self.eggs.insert(egg.egg, egg);
+        if !self.is_lenient && !self.eggs.is_next(egg.egg.0) {
+            return Err(WorldError::EggOutOfOrder(egg.egg));
+        }
+        let max = if self.is_lenient {
+            LENIENT_EGGS_MAX
+        } else {
+            EGGS_MAX
+        };
+        check_room(self.eggs.len(), max, "eggs")?;
+        self.eggs.insert(egg.egg.0, egg);
         Ok(())
     }
 
     fn take_egg(&mut self, id: EggId) -> Result<(), WorldError> {
-        match self.eggs.remove(&id) {
+        match self.eggs.remove(id.0) {
             Some(_) => Ok(()),
             None => Err(WorldError::UnknownEgg(id)),
         }
@@ -417,7 +436,7 @@ impl<X: Default> World<X> {
     /// Those of `participants` that this elevation holds are free.
     fn release(&mut self, participants: &[AgentId], serial: u64) {
         for participant in participants {
-            if let Some(agent) = self.agents.get_mut(participant) {
+            if let Some(agent) = self.agents.get_mut(participant.0) {
                 agent.held_by.take_if(|held_by| *held_by == serial);
             }
         }
