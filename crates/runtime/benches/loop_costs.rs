@@ -6,6 +6,7 @@
 //! - *inbox*: producers put as fast as they can, the loop sleeps whenever it finds nothing. Good: all arrive, none
 //!   later than 10 ms (R-002-35).
 //! - *post*: from posting an action to its run by an idle loop. Good: p99 under 0.2 ms (R-003-34).
+//! - *pass*: what a pass costs that has one posted action to run. Good: well below the system call that ends a sleep.
 //! - *metrics*: what counting and publishing cost a pass. Good: at most 1 % of a loaded pass (R-003-66).
 
 #![allow(clippy::unwrap_used, reason = "a measurement that cannot go on should stop")]
@@ -29,6 +30,7 @@ fn main() {
         inbox(producers, events);
     }
     post();
+    pass();
     metrics();
 }
 
@@ -130,6 +132,30 @@ fn ping(poster: &trantor_runtime::Poster<Service<()>>, posts: usize) -> Histogra
         delays.record(delay.as_nanos() as u64).unwrap();
     }
     delays
+}
+
+/// A loop that never sleeps, with nothing to do: what a pass costs by itself.
+fn pass() {
+    const PASSES: u32 = 200_000;
+    let clock = RealClock::new();
+    let builder = ServiceBuilder::new("bench", ServiceSettings::default(), (), clock, Parker::new());
+    let mut a_loop = builder
+        .stage_fn("inbound", POSTED, |_, _| ())
+        .posts(POSTED)
+        .timers(TIMERS)
+        .stage_fn("outbound", POSTED, |_, _| ())
+        .build();
+    let poster = a_loop.service().poster();
+    let run = |a_loop: &mut ServiceLoop<(), RealClock, Parker>| {
+        let start = clock.now();
+        for _ in 0..PASSES {
+            poster.post("wake", |_| ()).unwrap();
+            assert!(a_loop.pass().is_none());
+        }
+        (clock.now() - start).as_nanos() as f64 / f64::from(PASSES)
+    };
+    let least = (0..5).map(|_| run(&mut a_loop)).fold(f64::INFINITY, f64::min);
+    println!("pass     {least:.0} ns with four stages and one posted action, metrics included");
 }
 
 fn metrics() {

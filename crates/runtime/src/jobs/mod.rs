@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Work owns what it needs and hands its result over; it never sees the loop's state, so the state needs no lock
-//! and changes only in the order of posts (R-003-35, R-003-43). [`ledger`] decides who may start and what becomes
-//! of a result, without threads; [`workers`] runs what it allows. A job that waits for something asynchronously
+//! and changes only in the order of posts (R-003-35, R-003-43). `ledger` decides who may start and what becomes
+//! of a result, without threads; `workers` runs what it allows. A job that waits for something asynchronously
 //! holds no worker meanwhile (R-003-36).
 //!
 //! A program without threads, and every test, calls [`Jobs::work_here`] instead of starting workers.
@@ -165,7 +165,7 @@ impl<S: 'static> Jobs<S> {
         ids.into_iter().filter(|&id| self.desk.cancel(id)).count()
     }
 
-    /// When a job next goes over its time limit; wake then for [`Self::expire`].
+    /// When a job next goes over its time limit; wake then for [`Self::take_expired`].
     pub fn next_deadline(&self) -> Option<RealTime> {
         self.desk.lock().ledger.next_deadline()
     }

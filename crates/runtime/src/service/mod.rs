@@ -423,35 +423,8 @@ impl<S: 'static, C: Clock, W: Wait> ServiceLoop<S, C, W> {
     pub fn pass(&mut self) -> Option<EndReason> {
         self.sleep();
         self.look_for_stop();
-        let now = self.service.now;
-        self.stages.begin_pass(now);
-        for (index, work) in self.work.iter_mut().enumerate() {
-            let name = self.stages.name(index);
-            let mut turn = StageTurn::enter(&mut self.stages, index, &self.clock, &mut self.item_name);
-            self.service.guard(name, |service| {
-                work.run(service, &mut turn);
-                Ok(())
-            });
-            turn.leave();
-            self.service.now = now;
-            if self.service.has_failed() {
-                break;
-            }
-        }
-        let report = self.stages.end_pass(self.clock.now());
-        for work in &self.work {
-            work.measure(&self.service, self.meter.meter());
-        }
-        self.meter
-            .meter()
-            .set_total(self.faults, self.service.faults.count());
-        self.meter.count_pass(&report);
-        if report.is_long() {
-            let names = report.uses().map(|(spec, _)| spec.name);
-            let mut depths: Vec<_> = names.zip(self.work.iter().map(|work| work.waiting())).collect();
-            depths.push(("jobs", self.service.jobs.in_flight()));
-            report.log_if_long(&depths);
-        }
+        let ended_at = self.run_stages();
+        self.report(ended_at);
         self.ended()
     }
 
@@ -500,6 +473,46 @@ impl<S: 'static, C: Clock, W: Wait> ServiceLoop<S, C, W> {
         let of_stages = self.work.iter().filter_map(|work| work.next_wake(&self.service));
         let earliest = of_stages.chain(self.stopping_until).min()?;
         Some(earliest.max(last_wake.saturating_add(self.settings.idle_spacing)))
+    }
+
+    /// Runs the stages in their order, all at the instant of the pass; answers when the last one ended.
+    fn run_stages(&mut self) -> RealTime {
+        let now = self.service.now;
+        self.stages.begin_pass(now);
+        let mut reading = now;
+        for (index, work) in self.work.iter_mut().enumerate() {
+            let name = self.stages.name(index);
+            let mut turn =
+                StageTurn::enter(&mut self.stages, index, &self.clock, reading, &mut self.item_name);
+            self.service.guard(name, |service| {
+                work.run(service, &mut turn);
+                Ok(())
+            });
+            reading = turn.leave();
+            self.service.now = now;
+            if self.service.has_failed() {
+                break;
+            }
+        }
+        reading
+    }
+
+    /// Counts the pass, and logs it if it was long.
+    fn report(&mut self, ended_at: RealTime) {
+        for work in &self.work {
+            work.measure(&self.service, self.meter.meter());
+        }
+        self.meter
+            .meter()
+            .set_total(self.faults, self.service.faults.count());
+        let report = self.stages.end_pass(ended_at);
+        self.meter.count_pass(&report);
+        if report.is_long() {
+            let names = report.uses().map(|(spec, _)| spec.name);
+            let mut depths: Vec<_> = names.zip(self.work.iter().map(|work| work.waiting())).collect();
+            depths.push(("jobs", self.service.jobs.in_flight()));
+            report.log_if_long(&depths);
+        }
     }
 
     fn sleep(&mut self) {

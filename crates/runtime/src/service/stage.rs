@@ -56,9 +56,10 @@ impl<'a> StageTurn<'a> {
         stages: &'a mut Stages,
         stage: usize,
         clock: &'a dyn Clock,
+        now: RealTime,
         item_name: &'a mut String,
     ) -> Self {
-        let turn = stages.enter(stage, clock.now());
+        let turn = stages.enter(stage, now);
         Self {
             stages,
             turn,
@@ -103,10 +104,12 @@ impl<'a> StageTurn<'a> {
         self.turn.items()
     }
 
-    pub(super) fn leave(mut self) {
+    /// Ends the turn, and answers when: the next one begins at that instant, without another reading.
+    pub(super) fn leave(mut self) -> RealTime {
         let now = self.clock.now();
         self.end_item(now);
         self.stages.leave(self.turn, now);
+        now
     }
 
     fn end_item(&mut self, now: RealTime) {

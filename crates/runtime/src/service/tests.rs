@@ -170,7 +170,7 @@ fn r_003_2_a_kind_without_handler_is_counted_by_name() {
     let mut stages = Stages::declare("t", [StageSpec::new("inbound", INBOUND)], LONG_PASS);
     stages.begin_pass(at(0));
     let mut name = String::new();
-    let mut turn = StageTurn::enter(&mut stages, 0, &rig.clock, &mut name);
+    let mut turn = StageTurn::enter(&mut stages, 0, &rig.clock, at(0), &mut name);
     for _ in 0..3 {
         handlers.dispatch(rig.a_loop.service(), &Text("mystery", ""), &mut turn);
     }
@@ -776,7 +776,7 @@ fn r_003_9_a_handler_that_holds_the_loop_is_reported_by_name() {
     let mut stages = Stages::declare("t", [StageSpec::new("inbound", INBOUND)], ms(50));
     stages.begin_pass(clock.now());
     let mut name = String::new();
-    let mut turn = StageTurn::enter(&mut stages, 0, &clock, &mut name);
+    let mut turn = StageTurn::enter(&mut stages, 0, &clock, clock.now(), &mut name);
     for (handler, took) in [("quick", 1), ("greedy", 60)] {
         assert!(turn.admits());
         turn.name_item(handler);
@@ -1131,7 +1131,7 @@ mod outbound {
             }
             stages.begin_pass(clock.now());
             let mut name = String::new();
-            let mut turn = StageTurn::enter(&mut stages, 0, &clock, &mut name);
+            let mut turn = StageTurn::enter(&mut stages, 0, &clock, clock.now(), &mut name);
             outbound.flush(&mut peers, &mut turn, clock.now());
             turn.leave();
         }

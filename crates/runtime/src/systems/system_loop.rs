@@ -18,7 +18,17 @@ use crate::wait::Wait;
 
 use super::{SystemControl, SystemNotStarted, Systems};
 
-/// A simulation loop. Only running it, and asking it to stop, are open to its users (R-001-18).
+/// A simulation loop. Only running it, and asking it to stop, are open to its users (R-001-18): its stages cannot be
+/// called from outside.
+///
+/// ```compile_fail,E0624
+/// # use trantor_runtime::{Parker, RealClock, listeners::TimerManager, systems::{SystemLoop, Systems}};
+/// # use trantor_time::Clock;
+/// # let clock = RealClock::new();
+/// # let (systems, timers) = (Systems::<()>::new(clock.now()), TimerManager::<()>::new());
+/// let mut simulation = SystemLoop::new("mine", (), systems, timers, |_, _, _| (), clock, Parker::new());
+/// simulation.start();
+/// ```
 pub struct SystemLoop<S: 'static, C, W> {
     pub(super) inner: ServiceLoop<Simulation<S>, C, W>,
 }
