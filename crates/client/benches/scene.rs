@@ -60,7 +60,7 @@ impl Walkers {
         let mut mirror = Mirror::new(size, 4);
         let ground = |place: usize| {
             Counts(std::array::from_fn(|kind| {
-                u32::from((place * 13 + kind * 5) % 11 == 0)
+                u32::from((place * 13 + kind * 5).is_multiple_of(11))
             }))
         };
         let state = |agent: u32| AgentState {
