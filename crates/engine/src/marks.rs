@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r_002_47_48_stream_time_is_sent_once_and_only_if_it_changes() {
+    fn r_002_47_and_r_002_48_stream_time_is_sent_once_and_only_if_it_changes() {
         let mut stream = StreamTime::default();
         assert_eq!(stream.before_event(100, 50_000), Some(100));
         assert_eq!(stream.before_event(100, 50_000), None);

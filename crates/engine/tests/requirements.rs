@@ -39,6 +39,29 @@ fn instants(bench: &mut Bench, peer: usize, began: RealTime) -> Vec<i64> {
         .collect()
 }
 
+#[test]
+fn r_000_3_a_unit_lasts_one_second_divided_by_the_frequency() {
+    for (frequency, forward_ns) in [
+        (1, 7_000_000_000),
+        (100, 70_000_000),
+        (300, 23_333_334),
+        (1_000, 7_000_000),
+        (10_000, 700_000),
+    ] {
+        let mut bench = quiet(frequency);
+        let agent = bench.join("A", "a");
+        bench.take_heard();
+        let began = bench.now;
+        bench.send(agent, b"Forward\n");
+        bench.run_for(ms(8_000));
+        assert_eq!(
+            instants(&mut bench, agent, began),
+            [forward_ns],
+            "7 units at {frequency}, rounded up"
+        );
+    }
+}
+
 /// What is read comes before what is due, and is stamped no later than the earliest of it: reading late does
 /// not push a command behind work it did not wait for.
 #[test]
@@ -246,7 +269,7 @@ fn r_000_37_a_shortfall_shows_in_the_figures() {
 }
 
 #[test]
-fn r_000_38_39_one_command_at_a_time_in_order_and_at_once_if_idle() {
+fn r_000_38_and_r_000_39_one_command_at_a_time_in_order_and_at_once_if_idle() {
     let mut bench = quiet(100);
     let agent = bench.join("A", "a");
     bench.take_heard();
@@ -366,7 +389,7 @@ fn r_000_43_what_is_not_understood_is_answered_and_costs_nothing() {
 }
 
 #[test]
-fn r_000_44_45_hunger_and_refill_are_scheduled_work_at_the_exact_unit() {
+fn r_000_44_and_r_000_45_hunger_and_refill_are_scheduled_work_at_the_exact_unit() {
     let mut bench = Bench::new(EngineConfig::new(game_config(10, 10, 2)));
     let targets = [50_u64, 30, 15, 10, 10, 8, 5];
     assert_eq!(*bench.engine.game().world().ground_totals(), targets);
@@ -402,7 +425,7 @@ fn r_000_44_45_hunger_and_refill_are_scheduled_work_at_the_exact_unit() {
 }
 
 #[test]
-fn r_000_46_47_conditions_are_checked_when_they_count() {
+fn r_000_46_and_r_000_47_conditions_are_checked_when_they_count() {
     // An item that is there when it is asked for and gone when the delay ends; and the other way round.
     let mut bench = quiet(100);
     let agent = bench.join("A", "a");
@@ -536,9 +559,30 @@ fn r_000_49_nothing_of_a_dead_or_departed_agent_is_left() {
     assert_eq!(bench.engine.game().world().agents().len(), 0);
 }
 
+#[test]
+fn r_x_27_speed_and_pause_move_one_anchor_and_no_deadline() {
+    let mut bench = quiet(100);
+    bench.act(AdminAction::SetHunger { enabled: true });
+    let agent = bench.join("A", "a");
+    bench.send(agent, b"Fork\nForward\n");
+    bench.run_for(ms(33));
+    let deadline = bench.engine.game().next_deadline();
+    assert_eq!(deadline, Some(GameTime::from_units(42)));
+    for request in [
+        AdminRequest::SetFrequency(7),
+        AdminRequest::Pause,
+        AdminRequest::SetFrequency(9_999),
+        AdminRequest::Resume,
+    ] {
+        bench.run_for(ns(12_345));
+        bench.admin(request).expect("it fits");
+        assert_eq!(bench.engine.game().next_deadline(), deadline);
+    }
+}
+
 /// R-003-45, R-003-50: what is owed leaves in the order it came to be owed; a viewer's in one write.
 #[test]
-fn r_003_45_50_order_is_kept_and_a_viewers_messages_are_joined() {
+fn r_003_45_and_r_003_50_order_is_kept_and_a_viewers_messages_are_joined() {
     let mut bench = quiet(100);
     let agent = bench.join("A", "a");
     let viewer = bench.join("G", "GRAPHIC");
@@ -563,7 +607,7 @@ fn r_003_45_50_order_is_kept_and_a_viewers_messages_are_joined() {
 }
 
 #[test]
-fn r_003_46_what_is_meant_for_a_session_that_is_gone_is_dropped_and_counted() {
+fn r_003_46_and_r_003_47_what_is_meant_for_a_session_that_is_gone_is_dropped_and_counted() {
     let mut bench = quiet(100);
     let agent = bench.join("A", "a");
     let conn = bench.peers[agent].conn;
@@ -631,7 +675,7 @@ fn r_003_52_the_age_of_what_waits_is_a_figure() {
 }
 
 #[test]
-fn r_003_53_57_sessions_come_and_go_with_all_they_own() {
+fn r_003_53_and_r_003_57_sessions_come_and_go_with_all_they_own() {
     let mut bench = quiet(100);
     for round in 0..50 {
         let agent = bench.join("A", ["a", "b"][round % 2]);
@@ -667,6 +711,32 @@ fn r_003_53_57_sessions_come_and_go_with_all_they_own() {
             break;
         }
     }
+}
+
+/// A session's role in the game changes, and goes, without touching how its bytes travel.
+#[test]
+fn r_003_54_what_a_peer_is_and_how_its_bytes_travel_are_apart() {
+    let mut bench = quiet(100);
+    // Unread bytes outlive the change from a newcomer to a viewer.
+    let peer = bench.open("G");
+    bench.peers[peer].is_reading = false;
+    bench.send(peer, b"nope\nGRAPHIC\nsgt\n");
+    let conn = bench.peers[peer].conn;
+    let waiting = String::from_utf8(bench.engine.unsent(conn).to_vec()).expect("text");
+    assert!(
+        waiting.starts_with("ko\nmsz 10 10\n") && waiting.ends_with("sgt 100\n"),
+        "{waiting}"
+    );
+    // And the end of an agent: the game has forgotten it, its session still delivers.
+    let agent = bench.join("A", "a");
+    bench.peers[agent].is_reading = false;
+    bench.send(agent, b"Connect_nbr\n");
+    bench.act(AdminAction::Kill { agent: AgentId(0) });
+    assert!(bench.engine.game().world().agent(AgentId(0)).is_none());
+    bench.take_heard();
+    bench.peers[agent].is_reading = true;
+    bench.take_writes(agent);
+    assert_eq!(bench.lines(agent), ["19", "dead"]);
 }
 
 #[test]

@@ -256,7 +256,7 @@ fn viewers_that_may_not_control_are_told_so() {
 }
 
 #[test]
-fn r_002_50_51_each_message_is_acknowledged_after_its_effects() {
+fn r_002_50_and_r_002_51_each_message_is_acknowledged_after_its_effects() {
     let mut bench = bench(2, 2);
     let viewer = bench.watch("V");
     assert_eq!(
@@ -291,6 +291,66 @@ fn r_002_50_51_each_message_is_acknowledged_after_its_effects() {
         "ack 6",
         "clock",
         "ack 7",
+    ];
+    assert_eq!(kinds, expected);
+}
+
+/// Nothing of a pass is acknowledged after it, however many messages there were.
+#[test]
+fn r_002_52_acknowledgements_come_within_the_pass() {
+    let mut bench = bench(2, 2);
+    let viewer = bench.watch("V");
+    for token in 0..500 {
+        bench.viewer(viewer).say(&ToServer::Probe { token });
+    }
+    bench.speak(viewer);
+    assert!(bench.viewer(viewer).is_acked());
+    assert_eq!(bench.viewer(viewer).probes.len(), 500);
+}
+
+/// Begin mark, what happened, end mark; between ticks, stream time just before what it belongs to, and only if
+/// the viewer would otherwise take it for another moment.
+#[test]
+fn r_002_43_and_r_002_44_and_r_x_29_marks_and_stream_time_are_used_together() {
+    let mut bench = bench(5, 5);
+    bench.act(AdminAction::SetRefill { enabled: false });
+    let agent = bench.join("A", "a");
+    bench.act(AdminAction::SetHunger { enabled: false });
+    let viewer = bench.watch("V");
+    bench.run_for(ms(60));
+    bench.viewer(viewer).log = Some(Vec::new());
+    bench.send(agent, b"Right\n");
+    bench.run_for(ms(20));
+    bench.say(viewer, &ToServer::Pause);
+    bench.say(viewer, &ToServer::Resume);
+    bench.run_for(ms(80));
+    let log = bench.viewer(viewer).log.take().unwrap();
+    let kinds: Vec<_> = log
+        .iter()
+        .map(|message| match message {
+            ToClient::TickBegin { number, skipped: 0 } => format!("begin {number}"),
+            ToClient::TickEnd { number } => format!("end {number}"),
+            ToClient::StreamTime { instant_us } => format!("stream {instant_us}"),
+            ToClient::Changes { changes, .. } => format!("{} change", changes.len()),
+            ToClient::Clock(_) => "clock".to_owned(),
+            ToClient::Ack { number } => format!("ack {number}"),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let expected = [
+        // At 80 ms, between the ticks of 50 and of 100: both messages belong to one moment, told once.
+        "stream 80000",
+        "clock",
+        "ack 5",
+        "clock",
+        "ack 6",
+        // What began at 60 ms, then what ended at 130 ms.
+        "begin 1",
+        "1 change",
+        "end 1",
+        "begin 2",
+        "1 change",
+        "end 2",
     ];
     assert_eq!(kinds, expected);
 }

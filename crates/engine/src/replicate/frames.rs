@@ -189,3 +189,110 @@ fn change_of(game: &Game, event: &GameEvent) -> Option<Change> {
         GameEvent::Won { team } => Change::Won { team: *team },
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use trantor_game::GameConfig;
+    use trantor_model::{AgentId, Level, MapSize, Tile};
+    use trantor_protocol::wire::{FrameCutter, read_frame};
+
+    use super::*;
+
+    fn decoded(mut frames: &[u8]) -> Vec<(GameTime, usize)> {
+        let mut cutter = FrameCutter::new::<ToClient>();
+        let mut messages = Vec::new();
+        while let Some(frame) = cutter.next(&mut frames).unwrap() {
+            match read_frame(frame).unwrap() {
+                ToClient::Changes { at, changes } => messages.push((at, changes.len())),
+                other => panic!("{other:?}"),
+            }
+        }
+        messages
+    }
+
+    fn died(agent: u32) -> Change {
+        Change::Died {
+            agent: AgentId(agent),
+        }
+    }
+
+    #[test]
+    fn changes_of_one_moment_share_messages() {
+        let mut news = News::default();
+        let [first, second] = [GameTime::from_units(1), GameTime::from_units(2)];
+        for agent in 0..3 {
+            news.push(first, died(agent)).unwrap();
+        }
+        let many = limits::CHANGES_PER_MESSAGE as u32 + 1;
+        for agent in 0..many {
+            news.push(second, died(agent)).unwrap();
+        }
+        let all = [(first, 3), (second, limits::CHANGES_PER_MESSAGE), (second, 1)];
+        assert_eq!(decoded(news.encode(0)), all);
+        assert_eq!(
+            decoded(news.encode(0)),
+            all,
+            "and are the same for the next viewer"
+        );
+        assert_eq!(
+            decoded(news.encode(2))[0],
+            (first, 1),
+            "who joined later gets the rest"
+        );
+        assert_eq!(decoded(news.encode(news.len())), []);
+        news.clear();
+        assert_eq!(decoded(news.encode(0)), []);
+    }
+
+    #[test]
+    fn r_003_51_a_message_that_fits_no_frame_is_counted_and_the_others_go() {
+        let mut news = News::default();
+        let far_too_many = (0..400_000).map(AgentId).collect();
+        let [first, second, third] = [1, 2, 3].map(GameTime::from_units);
+        news.push(first, died(1)).unwrap();
+        let ended = Change::RitualEnded {
+            tile: Tile { x: 0, y: 0 },
+            level: Level::FIRST,
+            success: false,
+            participants: far_too_many,
+        };
+        news.push(second, ended).unwrap();
+        news.push(third, died(2)).unwrap();
+        assert_eq!(decoded(news.encode(0)), [(first, 1), (third, 1)]);
+        assert_eq!(news.encode_failures, 1);
+    }
+
+    #[test]
+    fn more_changes_than_a_tick_carries_are_forgotten() {
+        let mut news = News::default();
+        for _ in 0..limits::CHANGES_PER_TICK_MAX {
+            news.push(GameTime::ZERO, died(0)).unwrap();
+        }
+        assert_eq!(news.push(GameTime::ZERO, died(0)), Err(TooManyChanges));
+        assert_eq!(news.len(), 0);
+    }
+
+    /// What viewers are not told is what they can see otherwise.
+    #[test]
+    fn long_speeches_are_cut_and_answers_are_nobodys_business() {
+        let game = Game::new(GameConfig {
+            size: MapSize::new(1, 1).unwrap(),
+            teams: vec!["a".to_owned()],
+            places_per_team: 1,
+            seed: 0,
+            rules: trantor_game::Rules::default(),
+        });
+        let agent = AgentId(0);
+        let said = GameEvent::Said {
+            agent,
+            text: vec![b'x'; 5_000].into(),
+        };
+        let cut = Change::Said {
+            agent,
+            text: vec![b'x'; limits::SAID_BYTES_MAX],
+        };
+        assert_eq!(change_of(&game, &said), Some(cut));
+        assert_eq!(change_of(&game, &GameEvent::ForkStarted { agent }), None);
+        assert_eq!(change_of(&game, &GameEvent::Refilled), None);
+    }
+}
