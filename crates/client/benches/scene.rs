@@ -1,4 +1,4 @@
-//! What a frame costs before anything is drawn: everything due goes to the stage, and the scene is written.
+//! What a frame costs before anything is drawn: everything due goes to the display, and the scene is written.
 //!
 //! It stands for the viewer's own work in a busy game at 100 units a second and 60 frames a second: every agent
 //! walks without rest, so in a frame of the largest world some 2,400 agents arrive and set out again. The goals

@@ -1,7 +1,7 @@
 //! What happened lately and is still to be seen.
 //!
 //! Effects are kept by the moment they happened and turned into ages when a scene is made. They never change
-//! what is true; the world is [`crate::stage`]'s.
+//! what is true; the world is [`crate::display`]'s.
 
 use std::collections::VecDeque;
 

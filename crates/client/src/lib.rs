@@ -3,7 +3,7 @@
 //! Bytes from a server go in; what to draw comes out, as a [`scene::Scene`] for any instant of real time:
 //!
 //! ```text
-//! bytes ─> link, session ─> mirror (checked, newest) ─> timeline ─> stage ─> Scene
+//! bytes ─> link, session ─> mirror (checked, newest) ─> timeline ─> display ─> Scene
 //!              │                                           ^
 //!              ├─> clock_sync: the server's clock ─> display_clock: the moment shown
 //!              ├─> stream_time, acks: what the server held to be now, what it has processed
@@ -35,11 +35,11 @@ pub mod mirror;
 pub mod table;
 pub mod world;
 
+pub mod display;
 pub mod effects;
 pub mod feed;
 pub mod motion;
 pub mod scene;
-pub mod stage;
 pub mod timeline;
 
 pub mod error;

@@ -1,7 +1,7 @@
 //! What was told, kept until its moment is shown.
 //!
 //! Changes wait here in the order of game time. Each frame asks for a scene: the display clock says which
-//! moment to show, everything until then goes to the stage, and the stage and the ground are written into the
+//! moment to show, everything until then goes to the display, and the display and the ground are written into the
 //! scene. The queue is bounded: what does not fit is shown early.
 
 use std::collections::VecDeque;
@@ -11,11 +11,11 @@ use trantor_protocol::wire::Change;
 use trantor_time::GameTime;
 
 use crate::clock_sync::ServerTime;
+use crate::display::{Display, Moment};
 use crate::display_clock::DisplayClock;
 use crate::feed::{Feed, FeedEntry};
 use crate::mirror::Mirror;
 use crate::scene::{Scene, SceneGround};
-use crate::stage::{Moment, Stage};
 
 /// Changes kept until they are shown: about 20 megabytes. At 10,000 agents that all act it is several delays'
 /// worth; a server that tells the far future fills it and gains nothing.
@@ -32,7 +32,7 @@ const QUIET_NS: i64 = 1_000_000_000;
 pub struct Timeline {
     /// Which moment is shown.
     pub clock: DisplayClock,
-    stage: Stage,
+    display: Display,
     pending: VecDeque<(GameTime, Change)>,
     feed: Feed,
     /// Ground of the scene that is being kept up to date.
@@ -63,7 +63,7 @@ impl Timeline {
         clock.restart(mirror.at());
         Self {
             clock,
-            stage: Stage::new(mirror.world()),
+            display: Display::new(mirror.world()),
             pending: VecDeque::new(),
             feed: Feed::default(),
             ground: GroundVersion {
@@ -89,7 +89,7 @@ impl Timeline {
 
     /// There is one more team.
     pub fn add_team(&mut self) {
-        self.stage.add_team();
+        self.display.add_team();
     }
 
     /// Takes a change of game time `at` that the mirror accepted.
@@ -145,8 +145,8 @@ impl Timeline {
             self.show(at, change, &moment);
         }
         let complete = self.complete_until(server_now, mirror);
-        self.stage.settle(complete, &moment);
-        self.stage.fill(next, scene);
+        self.display.settle(complete, &moment);
+        self.display.fill(next, scene);
         self.fill_ground(mirror, scene);
         scene.clock.elapsed_units = (next - self.seen).as_units_f64().max(0.0) as f32;
         scene.clock.game = next;
@@ -162,9 +162,10 @@ impl Timeline {
     }
 
     fn show(&mut self, at: GameTime, change: Change, moment: &Moment) {
-        self.feed.note(at, &change, self.stage.world());
-        if let Some((place, counts)) = self.stage.apply(at, change, moment) {
-            self.ground.note(place, counts, self.stage.world().size().area());
+        self.feed.note(at, &change, self.display.world());
+        if let Some((place, counts)) = self.display.apply(at, change, moment) {
+            self.ground
+                .note(place, counts, self.display.world().size().area());
         }
     }
 
@@ -190,8 +191,10 @@ impl Timeline {
             ground.version += u64::from(!self.ground.changed.is_empty());
             self.ground.version = ground.version;
         } else {
+            // The scene may have shown another world, with versions of its own, and whoever draws it knows those.
             // The mirror is a little ahead; what differs is told again, with the same values, when it is due.
-            self.ground.version += 1;
+            let shown = scene.ground.as_ref().map_or(0, |ground| ground.version);
+            self.ground.version = self.ground.version.max(shown) + 1;
             let ground = scene.ground.get_or_insert_with(|| SceneGround {
                 size,
                 tiles: Vec::new(),

@@ -2,7 +2,7 @@
 //!
 //! Every value a server sends is checked here before it is used: numbers of agents, eggs and teams, tiles,
 //! spans, and how much there may be of each. Nothing here knows what a change looks like; that is
-//! [`crate::stage`]'s. What lies on the ground is kept by the caller, since it is by far the largest part.
+//! [`crate::display`]'s. What lies on the ground is kept by the caller, since it is by far the largest part.
 
 use trantor_model::{AgentId, AgentView, CommandKind, Counts, EggId, Level, MapSize, TeamId, Tile};
 use trantor_protocol::wire::{AgentState, Change, EggState, RitualState, SnapshotPart};

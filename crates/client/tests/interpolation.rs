@@ -260,3 +260,51 @@ fn r_002_39_the_moment_shown_never_goes_back_whatever_the_link_does() {
         assert!(behind >= -1.0, "nor ahead of the server: {behind}");
     }
 }
+
+#[test]
+fn a_scene_that_showed_another_world_shows_no_ground_of_it() {
+    let grown = |scene: &mut Scene, amount: u32| {
+        let mut server = server(100);
+        server.ground[3].0[0] = amount;
+        let mut universe = Universe::new(server, 0, 0);
+        universe.run_until(SECOND);
+        universe.client.scene(universe.real(), scene);
+        let ground = scene.ground.as_ref().unwrap();
+        assert_eq!(ground.tiles[3].0[0], amount);
+        ground.version
+    };
+    let mut scene = Scene::default();
+    let first = grown(&mut scene, 5);
+    let second = grown(&mut scene, 6);
+    assert!(second > first, "a drawer that keeps a copy must notice");
+    assert_eq!(scene.ground.as_ref().unwrap().changes_since(first), None);
+}
+
+#[test]
+fn changes_of_the_ground_are_told_one_by_one() {
+    let mut server = server(100);
+    let tile = trantor_model::Tile { x: 2, y: 1 };
+    let ground = trantor_model::Counts([7, 0, 0, 0, 0, 0, 0]);
+    server.schedule(
+        GameTime::from_units(150),
+        trantor_protocol::wire::Change::Ground { tile, ground },
+    );
+    let mut universe = Universe::new(server, 5 * MILLI, 0);
+    universe.run_until(SECOND);
+    let mut scene = Scene::default();
+    universe.client.scene(universe.real(), &mut scene);
+    let mut copy = scene.ground.as_ref().unwrap().tiles.clone();
+    let mut version = scene.ground.as_ref().unwrap().version;
+    let mut changed = 0;
+    universe.frames(60, 90, &mut scene, |_, scene| {
+        let ground = scene.ground.as_ref().unwrap();
+        for &place in ground.changes_since(version).expect("no frame was missed") {
+            copy[place as usize] = ground.tiles[place as usize];
+            changed += 1;
+        }
+        version = ground.version;
+        assert_eq!(copy, ground.tiles);
+    });
+    assert_eq!(changed, 1);
+    assert_eq!(copy[12].0[0], 7);
+}

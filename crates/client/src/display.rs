@@ -24,7 +24,7 @@ const FOOD_UNITS: f32 = 126.0;
 
 /// The world on the screen.
 #[derive(Debug)]
-pub struct Stage {
+pub struct Display {
     world: World<Blend>,
     effects: Effects,
 }
@@ -40,7 +40,7 @@ pub struct Moment {
     pub frequency: Option<Frequency>,
 }
 
-impl Stage {
+impl Display {
     /// Shows `world` as it is.
     pub fn new(world: &World<()>) -> Self {
         Self {
@@ -158,7 +158,7 @@ impl Stage {
         let size = self.world.size();
         scene
             .rituals
-            .sort_by_key(|ritual| (size.index_of(ritual.tile), ritual.participants.first));
+            .sort_unstable_by_key(|ritual| (size.index_of(ritual.tile), ritual.participants.first));
     }
 
     /// Where an agent is on the screen.
