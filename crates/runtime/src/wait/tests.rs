@@ -1,0 +1,81 @@
+//! Waits and wakes: early never, lost never.
+
+use trantor_time::{Clock, ManualClock, RealSpan};
+
+use super::*;
+use crate::real_clock::RealClock;
+
+fn ms(millis: i64) -> RealTime {
+    RealTime::from_nanos(millis * 1_000_000)
+}
+
+#[test]
+fn r_000_19_a_wait_ends_at_its_deadline_or_at_a_wake() {
+    let clock = ManualClock::default();
+    let mut wait = ManualWait::new(&clock);
+    assert_eq!(wait.wait(Some(ms(10))), Woken::Deadline);
+    assert_eq!(clock.now(), ms(10));
+
+    let waker = wait.waker();
+    wait.at(ms(15), move |_| {
+        waker.wake();
+        None
+    });
+    assert_eq!(wait.wait(None), Woken::Posted);
+    assert_eq!(clock.now(), ms(15));
+}
+
+#[test]
+fn r_002_35_a_wake_given_while_awake_ends_the_next_wait() {
+    let clock = ManualClock::default();
+    let mut wait = ManualWait::new(&clock);
+    wait.waker().wake();
+    wait.waker().wake();
+    assert_eq!(wait.wait(Some(ms(10))), Woken::Posted);
+    assert_eq!(clock.now(), ms(0), "it did not sleep");
+    assert_eq!(wait.wait(Some(ms(10))), Woken::Deadline, "two wakes were one");
+    assert_eq!(wait.counts(), WaitCounts { slept: 1, passed: 1 });
+}
+
+#[test]
+fn r_002_34_only_the_first_wake_of_a_sleep_rouses() {
+    let roused = Arc::new(std::sync::atomic::AtomicU32::new(0));
+    let counted = Arc::clone(&roused);
+    let mut gate = WakeGate::new(move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+    });
+    let waker = gate.waker();
+    waker.wake();
+    assert_eq!(
+        roused.load(Ordering::Relaxed),
+        0,
+        "an awake loop needs no rousing"
+    );
+    assert!(!gate.lie_down());
+    assert!(gate.rise());
+    assert!(gate.lie_down());
+    (0..1_000).for_each(|_| waker.wake());
+    assert_eq!(roused.load(Ordering::Relaxed), 1);
+    assert!(gate.rise());
+    assert!(!gate.rise(), "a wake counts once");
+}
+
+#[test]
+fn r_000_22_a_parker_is_never_early() {
+    let clock = RealClock::new();
+    let mut parker = Parker::new();
+    for micros in [0, 1, 50, 300, 1_700] {
+        let until = clock.now() + RealSpan::from_micros(micros);
+        assert_eq!(parker.wait(Some(until)), Woken::Deadline);
+        assert!(clock.now() >= until);
+    }
+}
+
+#[test]
+fn r_003_34_a_parker_is_woken_by_another_thread() {
+    let mut parker = Parker::new();
+    let waker = parker.waker();
+    let other = crate::threads::spawn("waker", move || waker.wake()).unwrap();
+    assert_eq!(parker.wait(None), Woken::Posted);
+    other.join().unwrap();
+}
