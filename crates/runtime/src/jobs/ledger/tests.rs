@@ -200,6 +200,7 @@ proptest! {
         steps in proptest::collection::vec(step(), 1..200),
     ) {
         const WORKERS: usize = 2;
+        /// Small, so that random steps reach it.
         const WAITING_MAX: usize = 5;
         let mut ledger = Ledger::new(WORKERS, WAITING_MAX);
         let mut now = ms(0);
