@@ -9,17 +9,17 @@ use std::collections::VecDeque;
 use trantor_model::{Command, CommandKind};
 
 /// Commands a server keeps for an agent, the one it is carrying out included; what is above is lost.
-pub(crate) const IN_FLIGHT_MAX: usize = 10;
+pub const IN_FLIGHT_MAX: usize = 10;
 
 /// The open commands, oldest first.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Flight {
+pub struct Flight {
     open: VecDeque<Command>,
 }
 
 /// What kind of answer came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AnswerKind {
+pub enum AnswerKind {
     /// `ok`.
     Done,
     /// `ko`.
@@ -34,23 +34,31 @@ pub(crate) enum AnswerKind {
 
 impl Flight {
     /// Whether another command may be sent.
-    pub(crate) fn has_room(&self) -> bool {
+    pub fn has_room(&self) -> bool {
         self.open.len() < IN_FLIGHT_MAX
     }
 
+    /// How many are open.
+    pub fn len(&self) -> usize {
+        self.open.len()
+    }
+
     /// Whether nothing is open.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.open.is_empty()
     }
 
     /// A command was sent.
-    pub(crate) fn sent(&mut self, command: Command) {
+    ///
+    /// # Panics
+    /// If there is no room for it.
+    pub fn sent(&mut self, command: Command) {
         assert!(self.has_room(), "the caller asks for room first");
         self.open.push_back(command);
     }
 
     /// The open commands, oldest first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Command> {
+    pub fn iter(&self) -> impl Iterator<Item = &Command> {
         self.open.iter()
     }
 
@@ -58,7 +66,7 @@ impl Flight {
     ///
     /// If the oldest command cannot be answered so but a later one can, the ones before it were lost, and are
     /// forgotten.
-    pub(crate) fn answered(&mut self, answer: AnswerKind) -> Option<Command> {
+    pub fn answered(&mut self, answer: AnswerKind) -> Option<Command> {
         let at = match answer {
             // Refusals come unasked, too: only the oldest command may be meant.
             AnswerKind::Refused => (!self.open.is_empty() && may_answer(answer, &self.open[0])).then_some(0),
@@ -68,11 +76,11 @@ impl Flight {
         self.open.pop_front()
     }
 
-    /// An elevation in which this agent takes part has ended; if it had asked for it, that is the answer.
-    pub(crate) fn ritual_ended(&mut self) {
-        if self.open.front() == Some(&Command::Incantation) {
-            self.open.pop_front();
-        }
+    /// An elevation in which this agent takes part has ended; if it had asked for it, that is the answer, and
+    /// the command comes back.
+    pub fn ritual_ended(&mut self) -> Option<Command> {
+        let asked_for_it = self.open.front() == Some(&Command::Incantation);
+        asked_for_it.then(|| self.open.pop_front()).flatten()
     }
 }
 
@@ -139,10 +147,10 @@ mod tests {
     #[test]
     fn the_end_of_a_ritual_answers_only_who_asked_for_it() {
         let mut asked = flight(&[Command::Incantation, Command::Look]);
-        asked.ritual_ended();
+        assert_eq!(asked.ritual_ended(), Some(Command::Incantation));
         assert_eq!(asked.iter().collect::<Vec<_>>(), [&Command::Look]);
         let mut joined = flight(&[Command::Look]);
-        joined.ritual_ended();
+        assert_eq!(joined.ritual_ended(), None);
         assert!(!joined.is_empty());
     }
 

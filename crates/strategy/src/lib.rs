@@ -16,7 +16,7 @@
 
 mod body;
 mod brain;
-mod flight;
+pub mod flight;
 mod forage;
 mod meeting;
 mod percept;

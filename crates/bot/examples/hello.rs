@@ -1,0 +1,34 @@
+//! A bot in thirty lines: it says hello, eats what it finds, and tells what it hears.
+//!
+//! `cargo run --example hello -p trantor-bot -- red` plays in team red of a server on this machine.
+
+use trantor_bot::{Answer, Command, News, Resource, Session, SessionError, Turn};
+
+fn main() -> Result<(), SessionError> {
+    let team = std::env::args().nth(1).unwrap_or_else(|| "red".to_owned());
+    let mut session = Session::join("localhost:4242", &team)?;
+    let (width, height) = session.map_size();
+    println!(
+        "a map of {width} by {height}, {} places left",
+        session.places_left()
+    );
+    session.ask(Command::Broadcast(b"hello".to_vec().into()))?;
+    for step in 1.. {
+        if let Answer::Look(sights) = session.ask(Command::Look)? {
+            for _ in 0..sights[0].ground[Resource::Food] {
+                session.ask(Command::Take(Resource::Food))?;
+            }
+        }
+        session.ask(Command::Forward)?;
+        if step % 10 == 0 {
+            session.ask(Command::Turn(Turn::Right))?;
+            println!("{:?}", session.ask(Command::Inventory)?);
+        }
+        while let Some(news) = session.take_news() {
+            if let News::Message { direction, text } = news {
+                println!("heard from {direction}: {}", text.escape_ascii());
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,190 @@
+//! The command line of `trantor-bot`: Zappy's three flags, and a few of our own.
+//!
+//! `-h` is the host, as everywhere in Zappy, so only `--help` helps. Every mistake is answered by one line.
+
+use std::ffi::OsString;
+use std::net::{SocketAddr, ToSocketAddrs};
+
+use clap::error::{ContextKind, ErrorKind};
+use clap::{ArgAction, Parser, ValueEnum};
+use trantor_protocol::text::Dialect;
+
+/// Exit status for every mistake in the options: the convention of Epitech's tools.
+pub const EXIT_STATUS_USAGE: u8 = 84;
+
+/// What the command line asks for.
+#[derive(Debug)]
+pub enum Asked {
+    /// Play with these options.
+    Play(Options),
+    /// Print this and end with status 0.
+    Print(String),
+}
+
+/// Plays in a Zappy game, to win: forages, meets its team by sound, and rises to the last level.
+#[derive(Clone, Debug, PartialEq, Eq, Parser)]
+#[command(name = "trantor-bot", version, disable_help_flag = true)]
+pub struct Options {
+    /// The server's port
+    #[arg(short, long, default_value_t = 4242)]
+    pub port: u16,
+
+    /// The team to play in
+    #[arg(short, long, value_name = "TEAM")]
+    pub name: String,
+
+    /// The server's name or address
+    #[arg(short = 'h', long, default_value = "localhost")]
+    pub host: String,
+
+    /// Agents to keep in the game, each with a connection of its own (at most 200)
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=200))]
+    pub team_size: u16,
+
+    /// Agents to have at most, where the team needs more to make good for losses [default: twice the team size]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=400))]
+    pub team_size_max: Option<u16>,
+
+    /// How long to go on asking for a place while no agent plays
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=86_400))]
+    pub patience: u32,
+
+    /// The words the server uses
+    #[arg(long, value_enum, default_value_t = DialectName::Epitech)]
+    pub dialect: DialectName,
+
+    /// What all chance grows from [default: different every time]
+    #[arg(long)]
+    pub seed: Option<u64>,
+
+    /// Say more: -v what becomes of each agent, -vv everything
+    #[arg(short, long, action = ArgAction::Count)]
+    pub verbose: u8,
+
+    /// Print this help
+    #[arg(long, action = ArgAction::HelpShort)]
+    help: Option<bool>,
+}
+
+/// The dialects by their names on the command line, which are those of the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DialectName {
+    /// Forward, Look, …
+    Epitech,
+    /// avance, voir, …
+    #[value(name = "42")]
+    French42,
+    /// advance, see, …
+    #[value(name = "42en")]
+    English42,
+}
+
+impl From<DialectName> for Dialect {
+    fn from(name: DialectName) -> Dialect {
+        match name {
+            DialectName::Epitech => Dialect::Epitech,
+            DialectName::French42 => Dialect::French42,
+            DialectName::English42 => Dialect::English42,
+        }
+    }
+}
+
+/// Reads a command line, the program's name first.
+///
+/// # Errors
+/// One line about the mistake.
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, String> {
+    match Options::try_parse_from(arguments) {
+        Ok(options) => Ok(Asked::Play(options)),
+        Err(error) => match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(Asked::Print(error.to_string())),
+            _ => Err(in_one_line(&error)),
+        },
+    }
+}
+
+/// The first address of a host.
+///
+/// # Errors
+/// One line about a name that leads nowhere.
+pub fn resolve(host: &str, port: u16) -> Result<SocketAddr, String> {
+    let found = (host, port).to_socket_addrs();
+    let mut addresses = found.map_err(|error| format!("host {host:?} is not known: {error}"))?;
+    // Servers of this game listen on IPv4; "localhost" may name both.
+    let first = addresses.next();
+    let address = addresses.chain(first).find(SocketAddr::is_ipv4).or(first);
+    address.ok_or_else(|| format!("host {host:?} has no address"))
+}
+
+/// What clap has to say, without its lines about usage.
+pub fn in_one_line(error: &clap::Error) -> String {
+    let context = |kind| error.get(kind).map(ToString::to_string);
+    match error.kind() {
+        ErrorKind::MissingRequiredArgument => {
+            let missing = context(ContextKind::InvalidArg).unwrap_or_default();
+            format!("{missing} is missing")
+        }
+        _ => {
+            let text = error.to_string();
+            let first = text.lines().next().unwrap_or_default();
+            first.strip_prefix("error: ").unwrap_or(first).to_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(line: &str) -> Result<Asked, String> {
+        parse(line.split_whitespace().map(OsString::from))
+    }
+
+    fn options(line: &str) -> Options {
+        match asked(line) {
+            Ok(Asked::Play(options)) => options,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn zappys_flags_and_ours() {
+        let given = options("bot -p 4000 -n red -h example.org --team-size 6 --seed 3 --dialect 42");
+        assert_eq!(
+            (given.port, given.name.as_str(), given.host.as_str()),
+            (4000, "red", "example.org")
+        );
+        assert_eq!(
+            (given.team_size, given.seed, given.dialect),
+            (6, Some(3), DialectName::French42)
+        );
+        let plain = options("bot -n red");
+        assert_eq!(
+            (plain.port, plain.host.as_str(), plain.team_size),
+            (4242, "localhost", 1)
+        );
+    }
+
+    #[test]
+    fn help_is_help_and_h_is_the_host() {
+        assert!(matches!(asked("bot --help"), Ok(Asked::Print(text)) if text.contains("--team-size")));
+        assert_eq!(options("bot -n red -h help").host, "help");
+    }
+
+    #[test]
+    fn every_mistake_is_one_line() {
+        for (line, part) in [
+            ("bot", "--name"),
+            ("bot -n", "--name"),
+            ("bot -n red -p 70000", "70000"),
+            ("bot -n red -p x", "'x'"),
+            ("bot -n red --team-size 0", "1..=200"),
+            ("bot -n red --dialect german", "german"),
+            ("bot -n red extra", "extra"),
+            ("bot -n red --tem-size 3", "--tem-size"),
+        ] {
+            let told = asked(line).unwrap_err();
+            assert!(told.contains(part) && !told.contains('\n'), "{line}: {told}");
+        }
+    }
+}

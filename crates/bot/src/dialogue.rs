@@ -1,0 +1,378 @@
+//! What is said on one connection, from the greeting on: bytes in, meaning out.
+//!
+//! No socket and no clock: whoever has one hands bytes in, and asks what was heard. Answers come with the
+//! command they belong to; all else is news.
+
+use std::collections::VecDeque;
+
+use trantor_model::{Command, Counts, Level, Resource, Sight};
+use trantor_protocol::text::client::{ServerLine, parse_server_line, write_command};
+use trantor_protocol::text::{Cut, Dialect, Layout, LineCutter};
+use trantor_strategy::flight::{AnswerKind, Flight};
+
+/// Units of life in one food: the 42 dialects tell food as life left.
+const FOOD_LIFE_UNITS: u32 = 126;
+
+/// One thing that was heard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// The agent has a place in its team, and commands may be sent.
+    Joined {
+        /// Places the team has left.
+        places: u32,
+        /// The map's width in tiles.
+        width: u32,
+        /// The map's height in tiles.
+        height: u32,
+    },
+    /// There is no such team, or no place in it. Some servers let one try again, some close.
+    Refused,
+    /// The answer to a command.
+    Answer {
+        /// The command.
+        command: Command,
+        /// Its answer.
+        answer: Answer,
+    },
+    /// Something that no command asked for.
+    News(News),
+}
+
+/// The answer to a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It was done.
+    Ok,
+    /// It was not.
+    Ko,
+    /// To a look: what is in sight, nearest row first, each from left to right, the looker included.
+    Look(Vec<Sight>),
+    /// To an inventory: what is carried.
+    Inventory(Counts),
+    /// To a question for places: how many the team has left.
+    Places(u32),
+    /// To an incantation: the level reached.
+    Level(Level),
+}
+
+/// What an agent is told unasked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// Somebody spoke.
+    Message {
+        /// From where: 0 here, 1 ahead, then counter-clockwise to 8.
+        direction: u8,
+        /// What was said, byte for byte.
+        text: Vec<u8>,
+    },
+    /// Another agent pushed this one off its tile.
+    Pushed {
+        /// Where it came from, as seen by itself: 1, 3, 5 or 7.
+        direction: u8,
+    },
+    /// An elevation began, with this agent in it. Until it ends nothing else is carried out.
+    ElevationUnderway,
+    /// An elevation that another agent asked for succeeded.
+    Level(Level),
+    /// An elevation that another agent asked for failed.
+    ElevationFailed,
+    /// The agent starved. The connection ends.
+    Dead,
+    /// A line of which nothing could be made.
+    Unknown(Vec<u8>),
+}
+
+/// One connection's side of the protocol.
+#[derive(Debug)]
+pub struct Dialogue {
+    dialect: Dialect,
+    team: Vec<u8>,
+    phase: Phase,
+    cutter: LineCutter,
+    flight: Flight,
+    is_held: bool,
+    heard: VecDeque<Heard>,
+    unsent: Vec<u8>,
+}
+
+/// How far the handshake is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Nobody has said anything.
+    Greeting,
+    /// The team's name was said.
+    Named,
+    /// The number of places was told.
+    Counted(u32),
+    /// In the game.
+    Playing,
+}
+
+impl Dialogue {
+    /// Will ask for a place in the team with that name.
+    pub fn new(team: &[u8], dialect: Dialect) -> Self {
+        Self {
+            dialect,
+            team: team.to_vec(),
+            phase: Phase::Greeting,
+            cutter: LineCutter::new(),
+            flight: Flight::default(),
+            is_held: false,
+            heard: VecDeque::new(),
+            unsent: Vec::new(),
+        }
+    }
+
+    /// Takes in bytes from the server, in any pieces.
+    pub fn take_in(&mut self, mut piece: &[u8]) {
+        // The cutter lends its lines, so it leaves for the time of the loop.
+        let mut cutter = std::mem::take(&mut self.cutter);
+        while let Some(cut) = cutter.next(&mut piece) {
+            match cut {
+                Cut::Line(line) => self.line(line),
+                Cut::TooLong => self.heard.push_back(Heard::News(News::Unknown(Vec::new()))),
+            }
+        }
+        self.cutter = cutter;
+    }
+
+    /// The next thing that was heard.
+    pub fn poll(&mut self) -> Option<Heard> {
+        self.heard.pop_front()
+    }
+
+    /// Whether another command may be sent: ten may be open, and none before a place was given.
+    pub fn may_send(&self) -> bool {
+        self.phase == Phase::Playing && self.flight.has_room()
+    }
+
+    /// Commands sent and not answered.
+    pub fn open(&self) -> usize {
+        self.flight.len()
+    }
+
+    /// Sends a command.
+    ///
+    /// # Panics
+    /// If [`Self::may_send`] is not so.
+    pub fn send(&mut self, command: Command) {
+        assert!(
+            self.may_send(),
+            "the caller asks first whether a command may be sent"
+        );
+        write_command(&mut self.unsent, self.dialect, &command);
+        self.flight.sent(command);
+    }
+
+    /// Bytes to be written to the server.
+    pub fn unsent(&self) -> &[u8] {
+        &self.unsent
+    }
+
+    /// So many of [`Self::unsent`] were written.
+    pub fn sent(&mut self, count: usize) {
+        self.unsent.drain(..count);
+    }
+
+    fn line(&mut self, line: &[u8]) {
+        let read = parse_server_line(self.dialect, line);
+        match self.phase {
+            // Whatever the server says first is its greeting; each has its own word.
+            Phase::Greeting => {
+                self.phase = Phase::Named;
+                self.unsent.extend_from_slice(&self.team);
+                self.unsent.push(b'\n');
+            }
+            Phase::Named => match read {
+                ServerLine::Number(places) => self.phase = Phase::Counted(places),
+                ServerLine::Ko => self.heard.push_back(Heard::Refused),
+                _ => {}
+            },
+            Phase::Counted(places) => {
+                if let ServerLine::Size(width, height) = read {
+                    self.phase = Phase::Playing;
+                    self.heard.push_back(Heard::Joined {
+                        places,
+                        width,
+                        height,
+                    });
+                }
+            }
+            Phase::Playing => {
+                let heard = self.in_game(read);
+                self.heard.push_back(heard);
+            }
+        }
+    }
+
+    fn in_game(&mut self, read: ServerLine<'_>) -> Heard {
+        match read {
+            ServerLine::Ok => self.answer(AnswerKind::Done, Answer::Ok, b"ok"),
+            ServerLine::Ko if self.is_held => self.elevation_ended(Answer::Ko, News::ElevationFailed),
+            ServerLine::Ko => self.answer(AnswerKind::Refused, Answer::Ko, b"ko"),
+            ServerLine::Look(sights) => {
+                let sights = self.with_looker(sights);
+                self.answer(AnswerKind::Sight, Answer::Look(sights), b"[ ]")
+            }
+            ServerLine::Inventory(carried) => {
+                let carried = self.in_whole_food(carried);
+                self.answer(AnswerKind::Carried, Answer::Inventory(carried), b"[ ]")
+            }
+            ServerLine::Number(places) => self.answer(AnswerKind::Places, Answer::Places(places), b""),
+            ServerLine::CurrentLevel(level) => self.elevation_ended(Answer::Level(level), News::Level(level)),
+            ServerLine::ElevationUnderway => {
+                self.is_held = true;
+                Heard::News(News::ElevationUnderway)
+            }
+            ServerLine::Message { direction, text } => Heard::News(News::Message {
+                direction,
+                text: text.to_vec(),
+            }),
+            ServerLine::Ejected { direction } => Heard::News(News::Pushed { direction }),
+            ServerLine::Dead => Heard::News(News::Dead),
+            ServerLine::Unknown(line) => Heard::News(News::Unknown(line.to_vec())),
+            ServerLine::Welcome | ServerLine::Size(..) => Heard::News(News::Unknown(Vec::new())),
+        }
+    }
+
+    /// An answer, with its command; a stray one, such as the second `ko` of some servers, is no answer.
+    fn answer(&mut self, kind: AnswerKind, answer: Answer, stray: &[u8]) -> Heard {
+        match self.flight.answered(kind) {
+            Some(command) => Heard::Answer { command, answer },
+            None => Heard::News(News::Unknown(stray.to_vec())),
+        }
+    }
+
+    fn elevation_ended(&mut self, answer: Answer, news: News) -> Heard {
+        self.is_held = false;
+        match self.flight.ritual_ended() {
+            Some(command) => Heard::Answer { command, answer },
+            None => Heard::News(news),
+        }
+    }
+
+    /// The 42 dialects leave the looker out of its own tile.
+    fn with_looker(&self, mut sights: Vec<Sight>) -> Vec<Sight> {
+        if let (Layout::Braces, Some(here)) = (self.dialect.words().layout, sights.first_mut()) {
+            here.agents = here.agents.saturating_add(1);
+        }
+        sights
+    }
+
+    /// The 42 dialects tell food as life left, that of the food being digested included.
+    fn in_whole_food(&self, mut carried: Counts) -> Counts {
+        if self.dialect.words().layout == Layout::Braces {
+            carried[Resource::Food] = carried[Resource::Food].saturating_sub(1) / FOOD_LIFE_UNITS;
+        }
+        carried
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn playing(dialect: Dialect) -> Dialogue {
+        let mut dialogue = Dialogue::new(b"red", dialect);
+        dialogue.take_in(b"WELCOME\n2\n10 12\n");
+        assert_eq!(
+            dialogue.poll(),
+            Some(Heard::Joined {
+                places: 2,
+                width: 10,
+                height: 12
+            })
+        );
+        dialogue.sent(dialogue.unsent().len());
+        dialogue
+    }
+
+    fn answered(dialogue: &mut Dialogue) -> (Command, Answer) {
+        match dialogue.poll() {
+            Some(Heard::Answer { command, answer }) => (command, answer),
+            other => panic!("not an answer: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_team_is_named_after_the_greeting_and_not_before() {
+        let mut dialogue = Dialogue::new(b"red", Dialect::French42);
+        assert_eq!(dialogue.unsent(), b"");
+        dialogue.take_in(b"BIENV");
+        assert_eq!(dialogue.unsent(), b"");
+        dialogue.take_in(b"ENUE\n");
+        assert_eq!(dialogue.unsent(), b"red\n");
+        dialogue.take_in(b"ko\n");
+        assert_eq!(dialogue.poll(), Some(Heard::Refused));
+        assert!(!dialogue.may_send());
+        dialogue.take_in(b"1\n5 5\n");
+        assert!(dialogue.may_send());
+    }
+
+    #[test]
+    fn answers_come_with_their_commands_and_news_in_between() {
+        let mut dialogue = playing(Dialect::Epitech);
+        dialogue.send(Command::Forward);
+        dialogue.send(Command::Take(Resource::Food));
+        dialogue.send(Command::ConnectNbr);
+        assert_eq!(dialogue.unsent(), b"Forward\nTake food\nConnect_nbr\n");
+        dialogue.take_in(b"ok\nmessage 3, hello\nko\neject: 5\n4\n");
+        assert_eq!(answered(&mut dialogue), (Command::Forward, Answer::Ok));
+        let message = News::Message {
+            direction: 3,
+            text: b"hello".to_vec(),
+        };
+        assert_eq!(dialogue.poll(), Some(Heard::News(message)));
+        assert_eq!(
+            answered(&mut dialogue),
+            (Command::Take(Resource::Food), Answer::Ko)
+        );
+        assert_eq!(dialogue.poll(), Some(Heard::News(News::Pushed { direction: 5 })));
+        assert_eq!(answered(&mut dialogue), (Command::ConnectNbr, Answer::Places(4)));
+        assert_eq!(dialogue.poll(), None);
+    }
+
+    #[test]
+    fn elevations_answer_who_asked_and_are_news_to_others() {
+        let level = Level::new(2).unwrap();
+        let mut asker = playing(Dialect::Epitech);
+        asker.send(Command::Incantation);
+        asker.take_in(b"Elevation underway\nCurrent level: 2\n");
+        assert_eq!(asker.poll(), Some(Heard::News(News::ElevationUnderway)));
+        assert_eq!(answered(&mut asker), (Command::Incantation, Answer::Level(level)));
+        asker.send(Command::Incantation);
+        asker.take_in(b"ko\n");
+        assert_eq!(answered(&mut asker), (Command::Incantation, Answer::Ko));
+
+        let mut other = playing(Dialect::Epitech);
+        other.send(Command::Look);
+        other.take_in(b"Elevation underway\nko\n[ player,,, ]\n");
+        assert_eq!(other.poll(), Some(Heard::News(News::ElevationUnderway)));
+        assert_eq!(other.poll(), Some(Heard::News(News::ElevationFailed)));
+        assert!(matches!(answered(&mut other), (Command::Look, Answer::Look(_))));
+    }
+
+    #[test]
+    fn both_layouts_mean_the_same() {
+        let mut epitech = playing(Dialect::Epitech);
+        let mut french = playing(Dialect::French42);
+        for dialogue in [&mut epitech, &mut french] {
+            dialogue.send(Command::Look);
+            dialogue.send(Command::Inventory);
+        }
+        epitech.take_in(b"[ player food,,, ]\n[ food 9, linemate 1 ]\n");
+        french.take_in(b"{nourriture, , , }\n{nourriture 1260, linemate 1}\n");
+        for _ in 0..2 {
+            assert_eq!(answered(&mut epitech), answered(&mut french));
+        }
+    }
+
+    #[test]
+    fn ten_may_be_open() {
+        let mut dialogue = playing(Dialect::Epitech);
+        for _ in 0..10 {
+            dialogue.send(Command::Look);
+        }
+        assert!(!dialogue.may_send());
+    }
+}

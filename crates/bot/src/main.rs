@@ -1,0 +1,75 @@
+//! `trantor-bot`: one agent, or a whole team in one process.
+//!
+//! Exit status: 0 at the end of a game and after an interrupt, 1 if there is no server or no place, 84 for a
+//! mistake in the options.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::Write;
+use std::process::ExitCode;
+
+use trantor_bot::cli::{self, Asked, EXIT_STATUS_USAGE, Options};
+use trantor_bot::team::{Ended, Team, TeamConfig};
+use trantor_time::RealSpan;
+
+fn main() -> ExitCode {
+    match cli::parse(std::env::args_os()) {
+        Ok(Asked::Print(text)) => {
+            tell(text.trim_end());
+            ExitCode::SUCCESS
+        }
+        Ok(Asked::Play(options)) => match play(&options) {
+            Ok(line) => {
+                tell(&format!("trantor-bot: {line}"));
+                ExitCode::SUCCESS
+            }
+            Err(line) => refuse(&line, 1),
+        },
+        Err(line) => refuse(&line, EXIT_STATUS_USAGE),
+    }
+}
+
+/// Plays to the end; answers with a line about how it was, or why it was not.
+fn play(options: &Options) -> Result<String, String> {
+    let level = match options.verbose {
+        0 => log::LevelFilter::Warn,
+        1 => log::LevelFilter::Info,
+        _ => log::LevelFilter::Debug,
+    };
+    env_logger::Builder::new().filter_level(level).init();
+    let size = usize::from(options.team_size);
+    let config = TeamConfig {
+        server: cli::resolve(&options.host, options.port)?,
+        team: options.name.clone(),
+        dialect: options.dialect.into(),
+        size,
+        size_max: options.team_size_max.map_or(2 * size, usize::from),
+        patience: RealSpan::from_secs(i64::from(options.patience)),
+        seed: options.seed.unwrap_or_else(any_number),
+    };
+    let mut team = Team::new(config).map_err(|error| error.to_string())?;
+    match team.play() {
+        Ok(Ended::GameOver) => Ok(format!("team {}: the game is over", options.name)),
+        Ok(Ended::Interrupted) => Ok(format!(
+            "team {}: interrupted; the agents' levels were {:?}",
+            options.name,
+            team.levels()
+        )),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// A number that differs every time: what the standard library seeds its hash tables with.
+fn any_number() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+/// Prints a line; a reader that has gone is no reason to fail.
+fn tell(line: &str) {
+    // Nobody reads it any more: then nobody misses it.
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+fn refuse(line: &str, status: u8) -> ExitCode {
+    eprintln!("trantor-bot: {line}");
+    ExitCode::from(status)
+}

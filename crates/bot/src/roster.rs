@@ -1,0 +1,262 @@
+//! How many agents a team should have connected, when to try again, and when to give up.
+//!
+//! Time is an argument; connections are somebody else's. Whoever owns them reports what became of each, asks
+//! [`Roster::next`] what to do, and does it.
+
+use trantor_time::{RealSpan, RealTime};
+
+/// Between two tries for a place where there was none. Servers close peers that try too often on one
+/// connection, so each try is a new one, and this keeps them few.
+const RETRY_AFTER: RealSpan = RealSpan::from_millis(500);
+
+/// The agents of one team in this process, counted.
+#[derive(Clone, Debug)]
+pub struct Roster {
+    /// Agents to keep in the game.
+    wanted: usize,
+    /// Agents to have at most, where the team itself asks for more.
+    most: usize,
+    /// How long to go on trying while nobody plays.
+    patience: RealSpan,
+    playing: usize,
+    joining: usize,
+    /// Places that the team is known to have, beyond those that are wanted anyway.
+    extra: usize,
+    next_try_at: RealTime,
+    /// Since when nobody has played.
+    nobody_since: RealTime,
+    has_played: bool,
+    /// The server closed on somebody who was alive: games end so.
+    was_closed: bool,
+}
+
+/// What to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Open one more connection, and report it by [`Roster::connecting`].
+    Connect,
+    /// Wait for the connections; until that moment at the latest, if there is one.
+    Wait(Option<RealTime>),
+    /// It is over.
+    Finish(Finish),
+}
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finish {
+    /// The server ended the game.
+    GameOver,
+    /// The server has no place for this team.
+    NoPlace,
+    /// All agents died, and there is no place for others.
+    AllDead,
+}
+
+impl Roster {
+    /// Nobody yet; the first connections are due at once.
+    pub fn new(wanted: usize, most: usize, patience: RealSpan, now: RealTime) -> Self {
+        Self {
+            wanted,
+            most: most.max(wanted),
+            patience,
+            playing: 0,
+            joining: 0,
+            extra: 0,
+            next_try_at: now,
+            nobody_since: now,
+            has_played: false,
+            was_closed: false,
+        }
+    }
+
+    /// What to do now.
+    pub fn next(&self, now: RealTime) -> Next {
+        let agents = self.playing + self.joining;
+        if self.was_closed && agents == 0 {
+            return Next::Finish(Finish::GameOver);
+        }
+        let lacks = agents < self.wanted || (self.extra > 0 && agents < self.most);
+        if lacks && now >= self.next_try_at {
+            return Next::Connect;
+        }
+        let gives_up_at = self.nobody_since.saturating_add(self.patience);
+        if self.playing > 0 {
+            return Next::Wait(lacks.then_some(self.next_try_at));
+        }
+        if now >= gives_up_at {
+            return Next::Finish(if self.has_played {
+                Finish::AllDead
+            } else {
+                Finish::NoPlace
+            });
+        }
+        Next::Wait(Some(if lacks {
+            gives_up_at.min(self.next_try_at)
+        } else {
+            gives_up_at
+        }))
+    }
+
+    /// A connection is being opened.
+    pub fn connecting(&mut self) {
+        self.joining += 1;
+        self.extra = self
+            .extra
+            .saturating_sub(usize::from(self.playing + self.joining > self.wanted));
+    }
+
+    /// One of those connecting was given a place.
+    pub fn joined(&mut self) {
+        self.joining -= 1;
+        self.playing += 1;
+        self.has_played = true;
+    }
+
+    /// One of those connecting was refused, or its connection failed.
+    pub fn refused(&mut self, now: RealTime) {
+        self.joining -= 1;
+        self.extra = 0;
+        self.next_try_at = now.saturating_add(RETRY_AFTER);
+    }
+
+    /// One that played has died. Its place may be free again: try at once.
+    pub fn died(&mut self, now: RealTime) {
+        self.next_try_at = now;
+        self.left(now);
+    }
+
+    /// The server closed the connection of one that played and lived.
+    pub fn closed(&mut self, now: RealTime) {
+        self.was_closed = true;
+        self.next_try_at = now.saturating_add(RETRY_AFTER);
+        self.left(now);
+    }
+
+    /// An agent says that its team has a place for another.
+    pub fn free_place(&mut self, now: RealTime) {
+        self.extra = 1;
+        self.next_try_at = self.next_try_at.min(now);
+    }
+
+    /// Whether anybody has ever been given a place.
+    pub fn has_played(&self) -> bool {
+        self.has_played
+    }
+
+    /// Agents in the game.
+    pub fn playing(&self) -> usize {
+        self.playing
+    }
+
+    fn left(&mut self, now: RealTime) {
+        self.playing -= 1;
+        if self.playing == 0 {
+            self.nobody_since = now;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at_ms(ms: i64) -> RealTime {
+        RealTime::ZERO.saturating_add(RealSpan::from_millis(ms))
+    }
+
+    /// Six wanted, twelve at most, ten seconds of patience.
+    fn roster() -> Roster {
+        Roster::new(6, 12, RealSpan::from_secs(10), at_ms(0))
+    }
+
+    fn fill(roster: &mut Roster) {
+        while roster.next(at_ms(0)) == Next::Connect {
+            roster.connecting();
+        }
+        for _ in 0..6 {
+            roster.joined();
+        }
+        assert_eq!(roster.next(at_ms(0)), Next::Wait(None));
+    }
+
+    #[test]
+    fn as_many_as_wanted_connect_at_once() {
+        let mut roster = roster();
+        for _ in 0..6 {
+            assert_eq!(roster.next(at_ms(0)), Next::Connect);
+            roster.connecting();
+        }
+        assert_eq!(roster.next(at_ms(0)), Next::Wait(Some(at_ms(10_000))));
+    }
+
+    #[test]
+    fn who_is_refused_tries_again_later_and_gives_up_in_the_end() {
+        let mut roster = Roster::new(1, 2, RealSpan::from_secs(1), at_ms(0));
+        roster.connecting();
+        roster.refused(at_ms(10));
+        assert_eq!(roster.next(at_ms(10)), Next::Wait(Some(at_ms(510))));
+        assert_eq!(roster.next(at_ms(510)), Next::Connect);
+        roster.connecting();
+        roster.refused(at_ms(520));
+        assert_eq!(roster.next(at_ms(520)), Next::Wait(Some(at_ms(1_000))));
+        assert_eq!(roster.next(at_ms(1_000)), Next::Finish(Finish::NoPlace));
+    }
+
+    #[test]
+    fn while_some_play_others_are_tried_for_without_end() {
+        let mut roster = roster();
+        fill(&mut roster);
+        roster.died(at_ms(5_000));
+        for round in 0..100 {
+            let now = 5_000 + 500 * round;
+            assert_eq!(roster.next(at_ms(now)), Next::Connect);
+            roster.connecting();
+            roster.refused(at_ms(now));
+            assert_eq!(roster.next(at_ms(now)), Next::Wait(Some(at_ms(now + 500))));
+        }
+    }
+
+    #[test]
+    fn a_place_the_team_knows_of_is_taken_up_to_the_most() {
+        let mut roster = roster();
+        fill(&mut roster);
+        for _ in 0..6 {
+            roster.free_place(at_ms(1_000));
+            assert_eq!(roster.next(at_ms(1_000)), Next::Connect);
+            roster.connecting();
+            assert_eq!(roster.next(at_ms(1_000)), Next::Wait(None));
+            roster.joined();
+        }
+        roster.free_place(at_ms(1_000));
+        assert_eq!(roster.next(at_ms(1_000)), Next::Wait(None), "twelve are enough");
+        assert_eq!(roster.playing(), 12);
+    }
+
+    #[test]
+    fn the_game_is_over_when_all_are_closed_alive() {
+        let mut roster = roster();
+        fill(&mut roster);
+        for _ in 0..6 {
+            assert!(matches!(roster.next(at_ms(9)), Next::Wait(_)));
+            roster.closed(at_ms(9));
+        }
+        assert_eq!(roster.next(at_ms(9)), Next::Finish(Finish::GameOver));
+    }
+
+    #[test]
+    fn all_dead_is_told_apart() {
+        let mut roster = roster();
+        fill(&mut roster);
+        for _ in 0..6 {
+            roster.died(at_ms(9));
+        }
+        while roster.next(at_ms(9)) == Next::Connect {
+            roster.connecting();
+            roster.refused(at_ms(9));
+        }
+        assert_eq!(roster.next(at_ms(10_009)), Next::Connect);
+        roster.connecting();
+        roster.refused(at_ms(10_010));
+        assert_eq!(roster.next(at_ms(10_010)), Next::Finish(Finish::AllDead));
+    }
+}

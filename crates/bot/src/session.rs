@@ -1,0 +1,193 @@
+//! A session for a bot that does one thing after the other: it blocks until the answer is there.
+//!
+//! Up to ten commands may be sent ahead. What is heard in between waits in a list of its own.
+
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+
+use trantor_model::Command;
+use trantor_protocol::text::Dialect;
+
+use crate::dialogue::{Answer, Dialogue, Heard, News};
+
+/// News kept for a bot that does not ask for them; the oldest go first. A team of talkers fills it in seconds.
+const NEWS_MAX: usize = 1_024;
+
+/// Bytes read at once: more than the longest look.
+const READ_BYTES: usize = 16 * 1024;
+
+/// An agent in a game.
+#[derive(Debug)]
+pub struct Session {
+    stream: TcpStream,
+    dialogue: Dialogue,
+    answers: VecDeque<(Command, Answer)>,
+    news: VecDeque<News>,
+    joined: Option<Joined>,
+    is_refused: bool,
+    is_dead: bool,
+}
+
+/// What was told with the place.
+#[derive(Clone, Copy, Debug)]
+struct Joined {
+    places: u32,
+    size: (u32, u32),
+}
+
+/// Why a session cannot go on. All but [`SessionError::Full`] end it.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// No connection, or it broke.
+    #[error("connection to the server: {0}")]
+    Io(#[from] io::Error),
+    /// No such team, or no place in it.
+    #[error("the server has no place for team {0:?}")]
+    Refused(String),
+    /// The agent starved.
+    #[error("the agent died")]
+    Dead,
+    /// The server closed the connection, as servers do at the end of a game.
+    #[error("the server closed the connection")]
+    Closed,
+    /// Ten commands are open; wait for an answer first.
+    #[error("ten commands are open already")]
+    Full,
+    /// There is nothing to wait for.
+    #[error("no command is open")]
+    NothingOpen,
+}
+
+impl Session {
+    /// Connects and takes a place in a team; the words are Epitech's.
+    pub fn join(server: impl ToSocketAddrs, team: &str) -> Result<Self, SessionError> {
+        Self::join_in(Dialect::Epitech, server, team)
+    }
+
+    /// Connects and takes a place in a team of a server that speaks that dialect.
+    pub fn join_in(dialect: Dialect, server: impl ToSocketAddrs, team: &str) -> Result<Self, SessionError> {
+        let stream = TcpStream::connect(server)?;
+        stream.set_nodelay(true)?;
+        let mut session = Self {
+            stream,
+            dialogue: Dialogue::new(team.as_bytes(), dialect),
+            answers: VecDeque::new(),
+            news: VecDeque::new(),
+            joined: None,
+            is_refused: false,
+            is_dead: false,
+        };
+        while session.joined.is_none() {
+            if session.is_refused {
+                return Err(SessionError::Refused(team.to_owned()));
+            }
+            session.receive()?;
+        }
+        Ok(session)
+    }
+
+    /// Places the team had left when this agent joined.
+    pub fn places_left(&self) -> u32 {
+        self.joined.map_or(0, |joined| joined.places)
+    }
+
+    /// The map's width and height, in tiles.
+    pub fn map_size(&self) -> (u32, u32) {
+        self.joined.map_or((0, 0), |joined| joined.size)
+    }
+
+    /// Sends one command and waits for its answer. Answers to commands sent before are dropped.
+    pub fn ask(&mut self, command: Command) -> Result<Answer, SessionError> {
+        self.send(command)?;
+        loop {
+            let (_, answer) = self.wait()?;
+            if self.dialogue.open() == 0 && self.answers.is_empty() {
+                return Ok(answer);
+            }
+        }
+    }
+
+    /// Sends a command without waiting. Ten may be open at a time.
+    pub fn send(&mut self, command: Command) -> Result<(), SessionError> {
+        if !self.dialogue.may_send() {
+            return Err(SessionError::Full);
+        }
+        self.dialogue.send(command);
+        self.flush()
+    }
+
+    /// Waits for the answer to the oldest open command.
+    pub fn wait(&mut self) -> Result<(Command, Answer), SessionError> {
+        loop {
+            if let Some(answered) = self.answers.pop_front() {
+                return Ok(answered);
+            }
+            if self.dialogue.open() == 0 {
+                return Err(SessionError::NothingOpen);
+            }
+            self.receive()?;
+        }
+    }
+
+    /// Waits for something that nobody asked for: a message, a push, an elevation.
+    pub fn wait_news(&mut self) -> Result<News, SessionError> {
+        loop {
+            if let Some(news) = self.news.pop_front() {
+                return Ok(news);
+            }
+            self.receive()?;
+        }
+    }
+
+    /// The oldest news that came while waiting for answers, if there are any. Does not wait.
+    pub fn take_news(&mut self) -> Option<News> {
+        self.news.pop_front()
+    }
+
+    /// Waits for bytes, and puts what they say where it belongs.
+    fn receive(&mut self) -> Result<(), SessionError> {
+        if self.is_dead {
+            return Err(SessionError::Dead);
+        }
+        let mut bytes = [0; READ_BYTES];
+        match self.stream.read(&mut bytes) {
+            Ok(0) => return Err(SessionError::Closed),
+            Ok(count) => self.dialogue.take_in(&bytes[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+        while let Some(heard) = self.dialogue.poll() {
+            self.sort(heard);
+        }
+        self.flush()
+    }
+
+    fn sort(&mut self, heard: Heard) {
+        match heard {
+            Heard::Joined {
+                places,
+                width,
+                height,
+            } => {
+                let size = (width, height);
+                self.joined = Some(Joined { places, size });
+            }
+            Heard::Refused => self.is_refused = true,
+            Heard::Answer { command, answer } => self.answers.push_back((command, answer)),
+            Heard::News(News::Dead) => self.is_dead = true,
+            Heard::News(news) => {
+                if self.news.len() == NEWS_MAX {
+                    self.news.pop_front();
+                }
+                self.news.push_back(news);
+            }
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), SessionError> {
+        self.stream.write_all(self.dialogue.unsent())?;
+        self.dialogue.sent(self.dialogue.unsent().len());
+        Ok(())
+    }
+}

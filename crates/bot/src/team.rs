@@ -1,0 +1,337 @@
+//! Several agents of one team in one thread: sockets around [`Player`]s, and a [`Roster`] that says how many.
+//!
+//! One poll for all connections; nothing blocks, and nothing turns while nobody speaks.
+
+use std::io::{self, Read, Write};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use mio::event::Event;
+use mio::net::TcpStream;
+use mio::{Events, Interest, Poll, Token};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook_mio::v1_0::Signals;
+use slab::Slab;
+use trantor_protocol::text::Dialect;
+use trantor_runtime::RealClock;
+use trantor_time::{Clock, RealSpan, RealTime};
+
+use crate::player::{Player, PlayerState};
+use crate::roster::{Finish, Next, Roster};
+
+/// Readiness taken from the system in one wait; more is reported by the next.
+const EVENTS_CAPACITY: usize = 256;
+
+/// Bytes read at once.
+const READ_BYTES: usize = 16 * 1024;
+
+/// Reads of one connection in a row, so that one that floods does not silence the others.
+const READS_MAX: usize = 8;
+
+/// The token of signals; connections count from zero.
+const TOKEN_SIGNALS: Token = Token(usize::MAX);
+
+/// What a team is and where it plays.
+#[derive(Clone, Debug)]
+pub struct TeamConfig {
+    /// The server.
+    pub server: SocketAddr,
+    /// The team's name.
+    pub team: String,
+    /// The words the server uses.
+    pub dialect: Dialect,
+    /// Agents to keep in the game.
+    pub size: usize,
+    /// Agents to have at most, where the team asks for more to make good for losses.
+    pub size_max: usize,
+    /// How long to go on trying while nobody plays.
+    pub patience: RealSpan,
+    /// All that is left to chance grows from this.
+    pub seed: u64,
+}
+
+/// A team under way.
+pub struct Team {
+    config: TeamConfig,
+    poll: Poll,
+    signals: Signals,
+    agents: Slab<Agent>,
+    roster: Roster,
+    clock: RealClock,
+    agents_made: u64,
+}
+
+/// One connection and the agent on it.
+#[derive(Debug)]
+struct Agent {
+    number: u64,
+    stream: TcpStream,
+    player: Player,
+    /// What was told to the roster.
+    is_playing: bool,
+    wants_write: bool,
+}
+
+/// Why a team ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The server ended the game.
+    GameOver,
+    /// A signal said so.
+    Interrupted,
+}
+
+/// Why a team could not play, or not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum TeamError {
+    /// There is nobody at that address.
+    #[error("cannot connect to {server}: {error}")]
+    Connect {
+        /// The address.
+        server: SocketAddr,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The server says `ko` to the team's name.
+    #[error("the server has no place for team {team:?}: no such team, or it is full")]
+    NoPlace {
+        /// The team.
+        team: String,
+    },
+    /// Everybody starved.
+    #[error("all agents of team {team:?} died, and the server has no place for others")]
+    AllDead {
+        /// The team.
+        team: String,
+    },
+    /// The system refuses what every program needs.
+    #[error("this machine: {0}")]
+    System(#[from] io::Error),
+}
+
+impl Team {
+    /// A team that has not connected yet. Takes over SIGINT and SIGTERM.
+    pub fn new(config: TeamConfig) -> Result<Self, TeamError> {
+        let clock = RealClock::new();
+        let poll = Poll::new()?;
+        let mut signals = Signals::new([SIGINT, SIGTERM])?;
+        poll.registry()
+            .register(&mut signals, TOKEN_SIGNALS, Interest::READABLE)?;
+        Ok(Self {
+            roster: Roster::new(config.size, config.size_max, config.patience, clock.now()),
+            config,
+            poll,
+            signals,
+            agents: Slab::new(),
+            clock,
+            agents_made: 0,
+        })
+    }
+
+    /// Plays until the game is over, a signal comes, or there is nothing left to try.
+    pub fn play(&mut self) -> Result<Ended, TeamError> {
+        let mut events = Events::with_capacity(EVENTS_CAPACITY);
+        loop {
+            let wake_at = match self.roster.next(self.clock.now()) {
+                Next::Connect => {
+                    self.connect()?;
+                    continue;
+                }
+                Next::Wait(until) => until,
+                Next::Finish(finish) => return self.finish(finish),
+            };
+            match self.poll.poll(&mut events, wake_at.map(|at| self.timeout(at))) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                other => other?,
+            }
+            for event in &events {
+                if event.token() == TOKEN_SIGNALS {
+                    if self.signals.pending().next().is_some() {
+                        return Ok(Ended::Interrupted);
+                    }
+                } else {
+                    self.ready(event)?;
+                }
+            }
+        }
+    }
+
+    /// The levels of all agents in the game, the highest first.
+    pub fn levels(&self) -> Vec<u8> {
+        let playing = self.agents.iter().filter(|(_, agent)| agent.is_playing);
+        let mut levels: Vec<u8> = playing.map(|(_, agent)| agent.player.level().get()).collect();
+        levels.sort_unstable_by_key(|&level| std::cmp::Reverse(level));
+        levels
+    }
+
+    fn finish(&self, finish: Finish) -> Result<Ended, TeamError> {
+        let team = self.config.team.clone();
+        match finish {
+            Finish::GameOver => Ok(Ended::GameOver),
+            Finish::NoPlace => Err(TeamError::NoPlace { team }),
+            Finish::AllDead => Err(TeamError::AllDead { team }),
+        }
+    }
+
+    fn connect(&mut self) -> Result<(), TeamError> {
+        self.roster.connecting();
+        let number = self.agents_made;
+        self.agents_made += 1;
+        let stream = match TcpStream::connect(self.config.server) {
+            Ok(stream) => stream,
+            Err(error) => return self.connection_failed(error),
+        };
+        // Seeds are spread, so that two processes with neighbouring seeds do not share agents.
+        let seed = self
+            .config
+            .seed
+            .wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let player = Player::new(self.config.team.as_bytes(), self.config.dialect, seed);
+        let entry = self.agents.vacant_entry();
+        let token = Token(entry.key());
+        let agent = entry.insert(Agent {
+            number,
+            stream,
+            player,
+            is_playing: false,
+            wants_write: true,
+        });
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        self.poll
+            .registry()
+            .register(&mut agent.stream, token, interest)?;
+        Ok(())
+    }
+
+    /// A connection did not come about. If it was the first, nothing better is to be hoped for.
+    fn connection_failed(&mut self, error: io::Error) -> Result<(), TeamError> {
+        self.roster.refused(self.clock.now());
+        if self.roster.has_played() {
+            log::warn!("a connection could not be made: {error}");
+            return Ok(());
+        }
+        Err(TeamError::Connect {
+            server: self.config.server,
+            error,
+        })
+    }
+
+    fn ready(&mut self, event: &Event) -> Result<(), TeamError> {
+        let key = event.token().0;
+        let Some(agent) = self.agents.get_mut(key) else {
+            return Ok(());
+        };
+        let alive = match agent.stream.take_error() {
+            Ok(None) => agent.exchange(),
+            Ok(Some(error)) | Err(error) => Err(error),
+        };
+        let now = self.clock.now();
+        let state = agent.player.state();
+        if !agent.is_playing && matches!(state, PlayerState::Playing | PlayerState::Dead) {
+            agent.is_playing = true;
+            self.roster.joined();
+            log::info!("agent {} joined team {}", agent.number, self.config.team);
+        }
+        match state {
+            PlayerState::Joining | PlayerState::Playing => {}
+            PlayerState::Dead => {
+                log::info!(
+                    "agent {} died at level {}",
+                    agent.number,
+                    agent.player.level().get()
+                );
+                self.roster.died(now);
+                return self.remove(key);
+            }
+            PlayerState::Refused => {
+                log::debug!("agent {} was refused", agent.number);
+                self.roster.refused(now);
+                return self.remove(key);
+            }
+        }
+        if agent.player.take_free_place() {
+            self.roster.free_place(now);
+        }
+        let agent = &mut self.agents[key];
+        match alive {
+            Ok(true) => {
+                agent.update_interest(self.poll.registry(), Token(key))?;
+                Ok(())
+            }
+            Ok(false) => self.lost(key, io::ErrorKind::UnexpectedEof.into()),
+            Err(error) => self.lost(key, error),
+        }
+    }
+
+    /// The connection is gone although nobody died on it.
+    fn lost(&mut self, key: usize, error: io::Error) -> Result<(), TeamError> {
+        if self.agents[key].is_playing {
+            log::debug!(
+                "agent {}: the server closed the connection",
+                self.agents[key].number
+            );
+            self.roster.closed(self.clock.now());
+            return self.remove(key);
+        }
+        self.remove(key)?;
+        self.connection_failed(error)
+    }
+
+    fn remove(&mut self, key: usize) -> Result<(), TeamError> {
+        let mut agent = self.agents.remove(key);
+        self.poll.registry().deregister(&mut agent.stream)?;
+        Ok(())
+    }
+
+    /// How long to wait for `at`; rounded up to the poll's milliseconds, never early.
+    fn timeout(&self, at: RealTime) -> Duration {
+        let now = self.clock.now();
+        if at <= now {
+            return Duration::ZERO;
+        }
+        at.since(now).to_std()
+    }
+}
+
+impl Agent {
+    /// Reads what there is and writes what follows from it; answers whether the peer is still there.
+    fn exchange(&mut self) -> io::Result<bool> {
+        let mut bytes = [0; READ_BYTES];
+        for _ in 0..READS_MAX {
+            match self.stream.read(&mut bytes) {
+                Ok(0) => return Ok(false),
+                Ok(count) => self.player.take_in(&bytes[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+            self.flush()?;
+        }
+        self.flush()?;
+        Ok(true)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        while !self.player.unsent().is_empty() {
+            match self.stream.write(self.player.unsent()) {
+                Ok(count) => self.player.sent(count),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks for write readiness only while bytes wait.
+    fn update_interest(&mut self, registry: &mio::Registry, token: Token) -> io::Result<()> {
+        let wants_write = !self.player.unsent().is_empty();
+        if wants_write != self.wants_write {
+            self.wants_write = wants_write;
+            let write = wants_write.then_some(Interest::WRITABLE);
+            let interest = write.map_or(Interest::READABLE, |write| write | Interest::READABLE);
+            registry.reregister(&mut self.stream, token, interest)?;
+        }
+        Ok(())
+    }
+}

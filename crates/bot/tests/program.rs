@@ -1,0 +1,115 @@
+//! The program as a user starts it: whole games against a server of ours, and everything that can be mistaken.
+
+mod support;
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use trantor_server::options::Options;
+use trantor_time::Frequency;
+
+use support::Server;
+
+fn bot(server: SocketAddr, flags: &str) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_trantor-bot"))
+        .args(["-h", &server.ip().to_string(), "-p", &server.port().to_string()])
+        .args(flags.split_whitespace())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program was built with the test")
+}
+
+fn told(output: &Output) -> (i32, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (
+        output.status.code().unwrap_or(-1),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
+}
+
+fn server_at(hertz: u64) -> Server {
+    Server::start(&Options {
+        frequency: Frequency::new(hertz).expect("a speed"),
+        ..Options::default()
+    })
+}
+
+/// The next line that a text viewer is told and that starts with `start`.
+fn watch_for(server: &Server, start: &str) -> String {
+    let stream = TcpStream::connect(server.address).expect("the server listens");
+    let patience = Duration::from_secs(60);
+    stream
+        .set_read_timeout(Some(patience))
+        .expect("a socket takes a time limit");
+    (&stream).write_all(b"GRAPHIC\n").expect("the server reads");
+    let lines = BufReader::new(stream).lines();
+    let mut told = lines.map(|line| line.expect("the server goes on talking"));
+    told.find(|line| line.starts_with(start))
+        .expect("it is told in time")
+}
+
+/// Twelve agents over TCP, from the first egg to the winner; a viewer is told who won.
+#[test]
+fn two_teams_play_to_the_end_of_a_game() {
+    let server = server_at(1_000);
+    let red = bot(server.address, "-n red --team-size 6 --seed 1");
+    let blue = bot(server.address, "-n blue --team-size 6 --seed 2");
+    let winner = watch_for(&server, "seg ");
+    assert!(["seg red", "seg blue"].contains(&winner.as_str()), "{winner}");
+    for (team, child) in [("red", red), ("blue", blue)] {
+        let (status, out, err) = told(&child.wait_with_output().unwrap());
+        assert_eq!(
+            out,
+            format!("trantor-bot: team {team}: the game is over\n"),
+            "{err}"
+        );
+        assert_eq!(status, 0);
+    }
+}
+
+#[test]
+fn a_server_that_refuses_is_told_in_one_line() {
+    let server = server_at(100);
+    let child = bot(server.address, "-n green --patience 0");
+    let (status, _, err) = told(&child.wait_with_output().unwrap());
+    assert_eq!(
+        err,
+        "trantor-bot: the server has no place for team \"green\": no such team, or it is full\n"
+    );
+    assert_eq!(status, 1);
+}
+
+#[test]
+fn nobody_at_that_address_is_told_in_one_line() {
+    let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = unused.local_addr().unwrap();
+    drop(unused);
+    let (status, _, err) = told(&bot(address, "-n red").wait_with_output().unwrap());
+    assert!(
+        err.starts_with("trantor-bot: cannot connect to 127.0.0.1:"),
+        "{err}"
+    );
+    assert_eq!((status, err.lines().count()), (1, 1));
+}
+
+#[test]
+fn mistakes_in_flags_end_with_status_84_and_help_with_0() {
+    let run = |flags: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_trantor-bot"))
+            .args(flags)
+            .output();
+        told(&output.unwrap())
+    };
+    let (status, _, err) = run(&["-p", "4242"]);
+    assert_eq!(
+        (status, err.as_str()),
+        (84, "trantor-bot: --name <TEAM> is missing\n")
+    );
+    let (status, out, _) = run(&["--help"]);
+    assert_eq!(status, 0);
+    assert!(out.contains("-h, --host"), "{out}");
+}
