@@ -14,6 +14,7 @@
 //! in. It believes nothing a server says before it is checked, and holds no more of it than it has limits for.
 
 pub mod client;
+mod joined;
 pub mod session;
 pub mod show;
 
@@ -40,6 +41,7 @@ pub mod effects;
 pub mod feed;
 pub mod motion;
 pub mod scene;
+pub mod text_scene;
 pub mod timeline;
 
 pub mod error;

@@ -1,0 +1,331 @@
+//! What every message of a server of ours does, once it has let us in.
+//!
+//! Values are checked where they come in: times here, numbers and tiles in [`crate::world`], marks in
+//! [`crate::stream_time`]. Bytes, and how a session begins and ends, are [`crate::session`]'s.
+
+use trantor_protocol::wire::{
+    Change, ClockAnchor, ServerHello, ServerStats, SnapshotPart, ToClient, ToServer, write_frame,
+};
+use trantor_time::{Frequency, GameTime, RealTime};
+
+use crate::acks::Acks;
+use crate::client::{ClientEvent, Events};
+use crate::clock_sync::{ClockSync, ServerTime};
+use crate::control::Control;
+use crate::display_clock::{Anchor, DisplayClock};
+use crate::error::{ProtocolError, StreamError};
+use crate::link::readable;
+use crate::mirror::Mirror;
+use crate::outbox::Outbox;
+use crate::scene::{LinkState, Scene};
+use crate::session::TEAMS_MAX;
+use crate::show::Show;
+use crate::stats::ClientStats;
+use crate::stream_time::StreamTime;
+
+/// The largest game time believed, in nanounits: more than the fastest clock shows in a million years. It
+/// leaves room for every sum and product in 128 bits.
+const GAME_TIME_NU_MAX: i128 = 1 << 96;
+
+/// All that begins with the server's hello.
+#[derive(Debug)]
+pub(crate) struct Joined {
+    hello: ServerHello,
+    stream: StreamTime,
+    control: Control,
+    /// A world that is being received.
+    loading: Option<Mirror>,
+    /// The world that is shown.
+    show: Option<Show>,
+    /// The clock of the world to come, until there is one.
+    display: Option<DisplayClock>,
+    anchor_us: Option<i64>,
+    /// The instant of the last tick that is complete.
+    complete_us: Option<i64>,
+    tick_age_ns: i64,
+}
+
+/// What a message may change besides the world.
+pub(crate) struct Context<'a> {
+    pub(crate) clock: &'a mut ClockSync,
+    pub(crate) acks: &'a mut Acks,
+    pub(crate) outbox: &'a mut Outbox,
+    pub(crate) stats: &'a mut ClientStats,
+    pub(crate) events: &'a mut Events,
+    pub(crate) now: RealTime,
+}
+
+impl Joined {
+    /// What follows from the server's hello, over a link with this round trip.
+    pub(crate) fn new(hello: ServerHello, rtt_ns: i64) -> Self {
+        // Until it is measured: a tick and a half, and the way here and back.
+        let delay_ns = i64::from(hello.tick_period_us)
+            .saturating_mul(1_500)
+            .saturating_add(rtt_ns);
+        Self {
+            stream: StreamTime::new(hello.tick_period_us, hello.last_tick, hello.next_tick_us),
+            control: Control::new(hello.may_control),
+            loading: Some(Mirror::new(hello.size, hello.teams.len())),
+            show: None,
+            display: Some(DisplayClock::new(delay_ns)),
+            anchor_us: None,
+            complete_us: None,
+            tick_age_ns: 0,
+            hello,
+        }
+    }
+
+    /// Speed and pause under the user's hand.
+    pub(crate) fn control_mut(&mut self) -> &mut Control {
+        &mut self.control
+    }
+
+    /// What is shown, once a world is complete.
+    pub(crate) fn show(&self) -> Option<&Show> {
+        self.show.as_ref()
+    }
+
+    /// What is shown, once a world is complete.
+    pub(crate) fn show_mut(&mut self) -> Option<&mut Show> {
+        self.show.as_mut()
+    }
+
+    /// Writes the scene of the instant at which the server's clock shows `server_now`, except for the link.
+    pub(crate) fn scene(&mut self, server_now: Option<ServerTime>, scene: &mut Scene) {
+        if let (Some(show), Some(server_now)) = (&mut self.show, server_now) {
+            show.scene(server_now, scene);
+        }
+        let speed = self.control.shown();
+        scene.clock.frequency = speed.frequency.map_or(0, Frequency::get);
+        scene.clock.paused = speed.paused;
+        scene.clock.unconfirmed = self.control.is_unconfirmed();
+    }
+
+    /// Whether the world is there, or how much of it.
+    pub(crate) fn link(&self) -> LinkState {
+        match (&self.show, &self.loading) {
+            (Some(_), None) => LinkState::Live,
+            (_, loading) => LinkState::Loading {
+                tiles: loading.as_ref().map_or(0, |mirror| mirror.ground().len()) as u32,
+                of: self.hello.size.area() as u32,
+            },
+        }
+    }
+
+    /// Adds what is known here to the figures for the HUD.
+    pub(crate) fn count(&self, stats: &mut ClientStats) {
+        stats.ticks_skipped = self.stream.skipped();
+        stats.tick_age_ns = self.tick_age_ns;
+        if let Some(show) = &self.show {
+            show.count(stats);
+        }
+    }
+
+    /// Takes a message.
+    ///
+    /// # Errors
+    /// If it cannot be right here and now.
+    pub(crate) fn take(&mut self, message: ToClient, context: &mut Context<'_>) -> Result<(), ProtocolError> {
+        match message {
+            ToClient::Refused { reason, .. } => {
+                context.events.push(ClientEvent::Refused {
+                    reason: readable(&reason),
+                });
+            }
+            ToClient::ProbeReply { token, server_us } => {
+                context.clock.answered(token, server_us, context.now)?;
+            }
+            ToClient::Snapshot(part) => self.load(part, context)?,
+            ToClient::SnapshotEnd { at } => self.finish(at, context)?,
+            ToClient::TickBegin { number, skipped } => self.stream.begin(number, skipped)?,
+            ToClient::TickEnd { number } => self.end_tick(number, context)?,
+            ToClient::StreamTime { instant_us } => self.stream.update(instant_us)?,
+            ToClient::Changes { at, changes } => self.change(at, changes, context)?,
+            ToClient::Ack { number } => {
+                context.acks.ack(number)?;
+                self.control.ack(number);
+                if let Some(message) = self.control.poll_wanted(context.acks) {
+                    context.write(&message);
+                }
+            }
+            ToClient::Clock(anchor) => self.anchor(&anchor, context)?,
+            ToClient::Stats(stats) => context.stats.server = Some(checked_stats(stats)?),
+            ToClient::Hello(_) | ToClient::Goodbye { .. } => {
+                unreachable!("these two are the session's own")
+            }
+        }
+        Ok(())
+    }
+
+    /// A piece of the world. The first piece after the last one begins a world anew, and what is shown stays
+    /// until that is complete.
+    fn load(&mut self, part: SnapshotPart, context: &mut Context<'_>) -> Result<(), ProtocolError> {
+        check_times_of_part(&part)?;
+        let (size, teams) = (self.hello.size, self.hello.teams.len());
+        let loading = self.loading.get_or_insert_with(|| Mirror::new(size, teams));
+        loading.load(part)?;
+        if let Some(items) = context.acks.processed() {
+            context.send(&ToServer::Credit { items });
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, at: GameTime, context: &mut Context<'_>) -> Result<(), ProtocolError> {
+        check_time(at)?;
+        let mut mirror = self.loading.take().ok_or(ProtocolError::OutOfPlace {
+            what: "the end of a world",
+            when: "without its pieces",
+        })?;
+        mirror.finish(at)?;
+        if let Some(items) = context.acks.settle() {
+            context.send(&ToServer::Credit { items });
+        }
+        let names = self.hello.teams.iter().map(|name| readable(name).into());
+        let (display, version) = match (self.show.take(), self.display.take()) {
+            (Some(show), _) => show.into_clock(),
+            (None, display) => (display.unwrap_or_else(|| DisplayClock::new(0)), 0),
+        };
+        self.show = Some(Show::new(mirror, names.collect(), display, version));
+        context.events.push(ClientEvent::Live);
+        Ok(())
+    }
+
+    fn end_tick(&mut self, number: u64, context: &mut Context<'_>) -> Result<(), ProtocolError> {
+        self.stream.end(number)?;
+        context.stats.ticks = context.stats.ticks.saturating_add(1);
+        let Some(tick_us) = self.stream.last_tick_us() else {
+            return Ok(());
+        };
+        // What this tick told may be as old as the tick before. When we joined there may have been none for long.
+        let complete_us = self
+            .complete_us
+            .replace(tick_us)
+            .unwrap_or(tick_us.saturating_sub(self.stream.period_us()));
+        let (complete, tick) = (
+            context.clock.server_time(complete_us),
+            context.clock.server_time(tick_us),
+        );
+        if let Some(server_now) = context.clock.server_at(context.now) {
+            self.tick_age_ns = server_now.since_ns(tick);
+            if let Some(display) = self.display() {
+                display.arrived(complete, server_now);
+            }
+        }
+        Ok(())
+    }
+
+    fn change(
+        &mut self,
+        at: GameTime,
+        changes: Vec<Change>,
+        context: &mut Context<'_>,
+    ) -> Result<(), ProtocolError> {
+        let show =
+            self.show
+                .as_mut()
+                .filter(|_| self.loading.is_none())
+                .ok_or(ProtocolError::OutOfPlace {
+                    what: "a change of the world",
+                    when: "before the world was complete",
+                })?;
+        check_time(at)?;
+        context.stats.changes_in = context.stats.changes_in.saturating_add(changes.len() as u64);
+        show.advance(at)?;
+        for change in changes {
+            check_times_of(&change)?;
+            show.apply(at, change)?;
+        }
+        Ok(())
+    }
+
+    fn anchor(&mut self, anchor: &ClockAnchor, context: &mut Context<'_>) -> Result<(), ProtocolError> {
+        check_time(anchor.game)?;
+        let to_us = anchor.real_us;
+        if let Some(from_us) = self.anchor_us
+            && to_us < from_us
+        {
+            return Err(StreamError::AnchorBack { from_us, to_us }.into());
+        }
+        self.anchor_us = Some(to_us);
+        self.control.told(anchor).map_err(|_| ProtocolError::TooMuch {
+            what: "changes of speed",
+            max: crate::prediction::WAITING_MAX,
+        })?;
+        let at: ServerTime = context.clock.server_time(anchor.real_us);
+        if let Some(display) = self.display() {
+            display.anchor(Anchor {
+                at,
+                game: anchor.game,
+                frequency: anchor.frequency,
+                paused: anchor.paused,
+            });
+        }
+        Ok(())
+    }
+
+    fn display(&mut self) -> Option<&mut DisplayClock> {
+        match &mut self.show {
+            Some(show) => Some(show.clock_mut()),
+            None => self.display.as_mut(),
+        }
+    }
+}
+
+impl Context<'_> {
+    fn send(&mut self, message: &ToServer) {
+        self.acks.send();
+        self.write(message);
+    }
+
+    fn write(&mut self, message: &ToServer) {
+        self.outbox
+            .write(|out| write_frame(out, message))
+            .expect("what a viewer says is far shorter than a frame");
+    }
+}
+
+fn checked_stats(stats: ServerStats) -> Result<ServerStats, ProtocolError> {
+    match stats.teams.len() <= TEAMS_MAX {
+        true => Ok(stats),
+        false => Err(ProtocolError::TooMuch {
+            what: "teams",
+            max: TEAMS_MAX,
+        }),
+    }
+}
+
+fn check_time(at: GameTime) -> Result<(), StreamError> {
+    match (0..=GAME_TIME_NU_MAX).contains(&at.as_nanounits()) {
+        true => Ok(()),
+        false => Err(StreamError::GameTimeRange { at }),
+    }
+}
+
+fn check_times(times: impl IntoIterator<Item = GameTime>) -> Result<(), StreamError> {
+    times.into_iter().try_for_each(check_time)
+}
+
+fn check_times_of(change: &Change) -> Result<(), StreamError> {
+    match change {
+        Change::Joined { food_ends, .. } | Change::Inventory { food_ends, .. } => check_times(*food_ends),
+        Change::ActionStarted { start, end, .. } => check_times([*start, *end]),
+        Change::RitualStarted(ritual) => check_times([ritual.start, ritual.end]),
+        _ => Ok(()),
+    }
+}
+
+fn check_times_of_part(part: &SnapshotPart) -> Result<(), StreamError> {
+    match part {
+        SnapshotPart::Ground { .. } | SnapshotPart::Eggs(_) => Ok(()),
+        SnapshotPart::Agents(agents) => agents.iter().try_for_each(|agent| {
+            check_times(agent.food_ends)?;
+            agent
+                .action
+                .iter()
+                .try_for_each(|(_, start, end)| check_times([*start, *end]))
+        }),
+        SnapshotPart::Rituals(rituals) => rituals
+            .iter()
+            .try_for_each(|ritual| check_times([ritual.start, ritual.end])),
+    }
+}

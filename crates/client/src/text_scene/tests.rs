@@ -1,0 +1,227 @@
+//! Pictures of small worlds, character by character; and any world on any screen.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use trantor_model::{AgentId, Counts, EggId, Level};
+
+use super::*;
+use crate::feed::{FeedEntry, FeedKind, Who};
+use crate::scene::{SceneAgent, SceneEgg, SceneGround, SceneRitual, SceneTeam};
+
+fn agent(id: u32, team: u16, x: f32, y: f32, heading: f32, level: u8) -> SceneAgent {
+    SceneAgent {
+        id: AgentId(id),
+        team: TeamId(team),
+        level: Level::new(level).unwrap(),
+        tile: Tile { x: 0, y: 0 },
+        x,
+        y,
+        heading,
+        inventory: Counts::ZERO,
+        action: None,
+        held: false,
+        food_left_units: None,
+    }
+}
+
+fn scene(width: u32, height: u32) -> Scene {
+    let size = MapSize::new(width, height).unwrap();
+    let team = |name: &str, agents| SceneTeam {
+        name: name.into(),
+        agents,
+        by_level: [agents, 0, 12, 0, 0, 0, 0, 1],
+        eggs: 2,
+        carried: [34, 0, 0, 0, 0, 0, 0],
+    };
+    let mut scene = Scene {
+        ground: Some(SceneGround {
+            size,
+            tiles: vec![Counts::ZERO; size.area()],
+            version: 1,
+            changed_since: 1,
+            changed: vec![],
+        }),
+        teams: vec![team("red", 3), team("blue", 0)],
+        link: LinkState::Live,
+        ..Scene::default()
+    };
+    scene.clock.game = trantor_time::GameTime::from_units(1_234);
+    scene.clock.frequency = 100;
+    scene.clock.paused = true;
+    scene
+}
+
+fn view(columns: u16, rows: u16) -> TextView<'static> {
+    TextView {
+        columns,
+        rows,
+        scale: TextScale::Close,
+        center: Tile { x: 0, y: 0 },
+        colored: false,
+        unicode: true,
+        line_end: "\n",
+        footer: "q quits",
+    }
+}
+
+fn drawn(scene: &Scene, view: &TextView<'_>) -> String {
+    let mut feed = FeedLines::default();
+    let who = Who {
+        agent: AgentId(7),
+        team: TeamId(0),
+    };
+    let kind = FeedKind::Said(who, b"food at \xff home".as_slice().into());
+    let at = scene.clock.game;
+    feed.add(&FeedEntry { at, kind }, &scene.teams);
+    let mut out = String::new();
+    TextScene::new().draw(scene, view, &feed, &mut out);
+    out
+}
+
+fn small() -> Scene {
+    let mut scene = scene(4, 3);
+    let ground = scene.ground.as_mut().unwrap();
+    ground.tiles[0] = Counts([2, 0, 0, 0, 0, 0, 0]);
+    ground.tiles[5] = Counts([1, 1, 0, 0, 0, 0, 1]);
+    scene.agents = vec![
+        agent(0, 0, 0.0, 0.0, 0.0, 3),
+        // Across the seam.
+        agent(1, 0, -0.8, 0.1, 4.71, 8),
+        agent(2, 1, 1.0, 2.0, 1.6, 1),
+        agent(3, 0, 1.0, 2.0, 1.6, 2),
+    ];
+    scene.eggs = vec![SceneEgg {
+        id: EggId(0),
+        team: TeamId(0),
+        tile: Tile { x: 2, y: 1 },
+    }];
+    scene.rituals = vec![SceneRitual {
+        tile: Tile { x: 0, y: 2 },
+        level: Level::FIRST,
+        progress: 0.72,
+        remaining_units: 80.0,
+        participants: crate::scene::Span::default(),
+    }];
+    scene
+}
+
+#[test]
+fn a_small_map_is_drawn_close_up() {
+    assert_eq!(
+        drawn(&small(), &view(80, 8)),
+        "trantor live | unit 1234.0 at 100/s, paused | 4x3, 4 agents\n\
+         f▲3·  ·  ·◄8                               red             3 3.+....1 o2   f34\n\
+         ·  t  ·o ·                                 blue            0 ..+....1 o2   f34\n\
+         ·*7·&2·  ·\n\
+         \u{20}                                             1234 red #7: food at ? home\n\
+         \n\
+         \n\
+         q quits\n"
+    );
+}
+
+#[test]
+fn plain_characters_are_enough() {
+    let ascii = TextView {
+        unicode: false,
+        ..view(80, 8)
+    };
+    let out = drawn(&small(), &ascii);
+    assert!(out.is_ascii(), "{out}");
+    assert!(out.contains("f^3.  .  .<8"));
+}
+
+#[test]
+fn a_large_map_scrolls_round_the_torus() {
+    let mut scene = scene(100, 100);
+    scene.agents = vec![agent(0, 0, 99.0, 50.0, 0.0, 5)];
+    let view = TextView {
+        center: Tile { x: 1, y: 50 },
+        ..view(30, 12)
+    };
+    let out = drawn(&scene, &view);
+    let row = out
+        .lines()
+        .position(|line| line.contains("▲5"))
+        .expect("it is in sight");
+    let column = out
+        .lines()
+        .nth(row)
+        .unwrap()
+        .chars()
+        .position(|char| char == '▲')
+        .unwrap();
+    assert_eq!(
+        (column / 3, row),
+        (3, 4),
+        "two tiles left of the middle, over the seam"
+    );
+}
+
+#[test]
+fn from_afar_the_whole_map_is_seen() {
+    let mut scene = scene(1_000, 500);
+    let scale = TextScale::whole(scene.ground.as_ref().unwrap().size, 80, 24);
+    assert_eq!(scale, TextScale::Blocks(24));
+    scene
+        .ground
+        .as_mut()
+        .unwrap()
+        .tiles
+        .fill(Counts([1, 1, 0, 0, 0, 0, 0]));
+    scene.agents = (0..12).map(|id| agent(id, 0, 999.0, 499.0, 0.0, 1)).collect();
+    let out = drawn(
+        &scene,
+        &TextView {
+            scale,
+            ..view(80, 24)
+        },
+    );
+    let rows: Vec<&str> = out.lines().skip(1).take(11).collect();
+    assert!(
+        rows[0].starts_with("=========================================="),
+        "{out}"
+    );
+    assert_eq!(rows[10].find('&'), Some(41), "{out}");
+    let small = MapSize::new(4, 3).unwrap();
+    assert_eq!(TextScale::whole(small, 80, 24), TextScale::Close);
+}
+
+proptest! {
+    /// Any scene on any screen: as many rows as there are, none too long, and no panic.
+    #[test]
+    fn the_picture_fits_the_screen(
+        (width, height) in (1u32..60, 1u32..60),
+        (columns, rows) in (0u16..120, 0u16..50),
+        (x, y) in (any::<u16>(), any::<u16>()),
+        blocks in 0u16..9,
+        colored in any::<bool>(),
+        agents in prop::collection::vec((0u16..5, -1f32..61.0, -1f32..61.0, 0f32..7.0, 1u8..=8), 0..20),
+        name in ".{0,30}",
+    ) {
+        let mut scene = scene(width, height);
+        scene.agents = (0u32..)
+            .zip(agents)
+            .map(|(id, (team, x, y, heading, level))| agent(id, team, x, y, heading, level))
+            .collect();
+        scene.teams[0].name = Arc::from(name.as_str());
+        let scale = if blocks == 0 { TextScale::Close } else { TextScale::Blocks(blocks) };
+        let view = TextView { scale, center: Tile { x, y }, colored, ..view(columns, rows) };
+        let out = drawn(&scene, &view);
+        prop_assert_eq!(out.lines().count(), if columns == 0 { 0 } else { usize::from(rows) });
+        for line in out.lines() {
+            let mut visible = 0;
+            let mut in_style = false;
+            for char in line.chars() {
+                match char {
+                    '\x1b' => in_style = true,
+                    'm' if in_style => in_style = false,
+                    _ if !in_style => visible += 1,
+                    _ => {}
+                }
+            }
+            prop_assert!(visible <= usize::from(columns), "{:?}", line);
+        }
+    }
+}
