@@ -112,7 +112,12 @@ fn r_003_65_health_asks_the_loop_itself() {
 
     // The loop hangs in an action until this test lets it go on.
     let (go_on, is_over) = std::sync::mpsc::sync_channel::<()>(0);
-    server.poster.post("hang", move |_| drop(is_over.recv())).unwrap();
+    server
+        .poster
+        .post("hang", move |_| {
+            let _dropped = is_over.recv();
+        })
+        .unwrap();
     let (status, body) = get(metrics, "/health");
     assert_eq!(status, "HTTP/1.1 503 Service Unavailable", "{body}");
     assert_eq!(
