@@ -65,7 +65,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "trantor-bench",
-        &["trantor-server", "trantor-runtime", "trantor-time"],
+        &[
+            "trantor-server",
+            "trantor-engine",
+            "trantor-game",
+            "trantor-runtime",
+            "trantor-time",
+        ],
     ),
     ("xtask", &[]),
 ];

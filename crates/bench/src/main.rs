@@ -3,6 +3,9 @@
 //! A tool for those who develop Trantor; nothing that ships depends on it. Each subcommand says in its module what
 //! its figures stand for and what good looks like.
 
+mod accuracy;
+mod child;
+mod idle;
 mod samples;
 mod table;
 mod wake;
@@ -24,12 +27,18 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum What {
+    /// Compares replies, chains and spans with the real clock
+    Accuracy(accuracy::Options),
+    /// Watches an idle server
+    Idle(idle::Options),
     /// Compares ways of waiting for a deadline
     Wake(wake::Options),
 }
 
 fn main() -> ExitCode {
     let measured = match Arguments::parse().what {
+        What::Accuracy(options) => accuracy::run(&options),
+        What::Idle(options) => idle::run(&options),
         What::Wake(options) => wake::run(&options),
     };
     match measured {

@@ -1,0 +1,275 @@
+//! Replies of many agents against their ideal instants.
+
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::SocketAddr;
+
+use anyhow::{Context, Result, bail};
+use mio::net::TcpStream;
+use mio::{Interest, Token};
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use trantor_runtime::{RealClock, Wait};
+use trantor_server::mio_wait::MioWait;
+use trantor_time::{Clock, Frequency, GameClock, GameTime, RealSpan, RealTime};
+
+use super::Options;
+use crate::samples::Samples;
+use crate::table::Table;
+
+/// A turn needs nothing from the world and always succeeds.
+const COMMAND: &str = "Right\n";
+const COMMAND_UNITS: i64 = 7;
+
+/// Commands of one agent before it is replaced by a fresh one: they starve after 1,260 units.
+const COMMANDS_OF_ONE: u32 = 100;
+
+/// The speed while agents join, which takes longer than their food lasts at the highest speeds.
+const SLOW: &str = "1";
+
+/// As many requests as an agent may have open.
+const OPEN: u32 = 10;
+
+/// Measures at every frequency asked for.
+pub(super) fn measure(options: &Options) -> Result<Table> {
+    let mut table = Table::new([
+        "frequency",
+        "completions",
+        "before ideal",
+        "reply late p50, µs",
+        "p99, µs",
+        "p99.9, µs",
+        "server: deadline late p50, µs",
+        "p99, µs",
+        "p99.9, µs",
+    ]);
+    for &frequency in &options.frequencies {
+        table.row(at_frequency(options, frequency)?);
+    }
+    Ok(table)
+}
+
+fn at_frequency(options: &Options, frequency: u32) -> Result<Vec<String>> {
+    let rounds = options.completions.div_ceil(options.agents * COMMANDS_OF_ONE);
+    let places = (rounds * options.agents).to_string();
+    let server = options
+        .program
+        .start(&["-f", SLOW, "-n", "red", "-c", &places, "--seed", "1"])?;
+    let mut pace = Pace::of(server.address)?;
+    let frequency = Frequency::new(u64::from(frequency))?;
+
+    let mut late = Samples::new();
+    let mut counts = Counts::default();
+    for round in 0..rounds {
+        let left = options.completions - counts.completions;
+        let commands = left.div_ceil(options.agents).min(COMMANDS_OF_ONE);
+        let mut crowd = Crowd::join(server.address, options.agents, commands, frequency)?;
+        pace.set(&frequency.to_string())?;
+        crowd.play(u64::from(round), &mut late, &mut counts)?;
+        pace.set(SLOW)?;
+    }
+
+    let quantile = |quantile| server.metric(&format!("trantor_due_lateness_ns{{quantile=\"{quantile}\"}}"));
+    let in_us = |nanos: f64| format!("{:.1}", nanos / 1_000.0);
+    Ok(vec![
+        frequency.to_string(),
+        counts.completions.to_string(),
+        counts.early.to_string(),
+        format!("{:.1}", late.quantile_us(0.5)),
+        format!("{:.1}", late.quantile_us(0.99)),
+        format!("{:.1}", late.quantile_us(0.999)),
+        in_us(quantile("0.5")?),
+        in_us(quantile("0.99")?),
+        in_us(quantile("0.999")?),
+    ])
+}
+
+#[derive(Default)]
+struct Counts {
+    completions: u32,
+    early: u32,
+}
+
+/// Agents that play at the same time, driven by one thread.
+struct Crowd {
+    wait: MioWait,
+    clock: RealClock,
+    agents: Vec<Agent>,
+    commands: u32,
+    frequency: Frequency,
+}
+
+struct Agent {
+    socket: TcpStream,
+    sent: u32,
+    replied: u32,
+    /// Counts game time from when its first command was sent.
+    ideal: Option<GameClock>,
+}
+
+impl Crowd {
+    /// Agents that have joined and will give `commands` each.
+    fn join(address: SocketAddr, count: u32, commands: u32, frequency: Frequency) -> Result<Self> {
+        let wait = MioWait::new()?;
+        let mut agents = Vec::new();
+        for index in 0..count {
+            let socket = joined(address)?;
+            let mut socket = TcpStream::from_std(socket);
+            wait.registry()
+                .register(&mut socket, Token(index as usize), Interest::READABLE)?;
+            agents.push(Agent {
+                socket,
+                sent: 0,
+                replied: 0,
+                ideal: None,
+            });
+        }
+        Ok(Self {
+            wait,
+            clock: RealClock::new(),
+            agents,
+            commands,
+            frequency,
+        })
+    }
+
+    /// Lets all of them play to the end.
+    fn play(&mut self, seed: u64, late: &mut Samples, counts: &mut Counts) -> Result<()> {
+        let mut starts = self.starts(seed);
+        let mut playing = self.agents.len();
+        while playing > 0 {
+            self.wait.wait(starts.front().map(|(at, _)| *at));
+            let now = self.clock.now();
+            while starts.front().is_some_and(|(at, _)| *at <= now) {
+                let (_, index) = starts.pop_front().expect("there is a first");
+                self.start(index)?;
+            }
+            while let Some(ready) = self.wait.ready().pop() {
+                let agent = &mut self.agents[ready.token.0];
+                playing -= usize::from(agent.read(self.commands, &self.clock, late, counts)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// When each agent starts: anywhere within the length of one command, so that they are not in step.
+    fn starts(&self, seed: u64) -> VecDeque<(RealTime, usize)> {
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
+        let first = self.clock.now() + RealSpan::from_millis(10);
+        let widest = GameClock::new(RealTime::ZERO, GameTime::ZERO, self.frequency)
+            .real_at(GameTime::from_units(COMMAND_UNITS))
+            .expect("a clock that goes gets there")
+            .as_nanos()
+            .unsigned_abs();
+        let mut starts: Vec<_> = (0..self.agents.len())
+            .map(|index| {
+                (
+                    first + RealSpan::from_nanos((random.next_u64() % widest) as i64),
+                    index,
+                )
+            })
+            .collect();
+        starts.sort();
+        starts.into()
+    }
+
+    fn start(&mut self, index: usize) -> Result<()> {
+        let agent = &mut self.agents[index];
+        let sent_at = self.clock.now();
+        agent.ideal = Some(GameClock::new(sent_at, GameTime::ZERO, self.frequency));
+        agent.send(OPEN.min(self.commands))
+    }
+}
+
+impl Agent {
+    fn send(&mut self, commands: u32) -> Result<()> {
+        let text = COMMAND.repeat(commands as usize);
+        // A handful of bytes always fits into an empty buffer.
+        self.socket
+            .write_all(text.as_bytes())
+            .context("a command cannot be sent")?;
+        self.sent += commands;
+        Ok(())
+    }
+
+    /// Takes in the replies that have come. Answers whether they were the last.
+    fn read(
+        &mut self,
+        commands: u32,
+        clock: &RealClock,
+        late: &mut Samples,
+        counts: &mut Counts,
+    ) -> Result<bool> {
+        let mut buffer = [0; 1024];
+        loop {
+            let count = match self.socket.read(&mut buffer) {
+                Ok(0) => bail!("the server hung up"),
+                Ok(count) => count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return Err(error.into()),
+            };
+            let now = clock.now();
+            // Replies are "ok\n", and each comes in a segment of its own unless this side was late.
+            let replies = buffer[..count].iter().filter(|byte| **byte == b'\n').count();
+            let ideal = self.ideal.context("a reply came before a command")?;
+            for _ in 0..replies {
+                self.replied += 1;
+                let due = GameTime::from_units(COMMAND_UNITS * i64::from(self.replied));
+                let due = ideal.real_at(due).context("a clock that goes gets there")?;
+                counts.completions += 1;
+                counts.early += u32::from(now < due);
+                late.record(now.since(due));
+            }
+            if self.replied == commands {
+                return Ok(true);
+            }
+            let more = (commands - self.sent).min(OPEN - (self.sent - self.replied));
+            if more > 0 {
+                self.send(more)?;
+            }
+        }
+    }
+}
+
+/// A viewer's connection that sets the speed.
+struct Pace(BufReader<std::net::TcpStream>);
+
+impl Pace {
+    fn of(address: SocketAddr) -> Result<Self> {
+        let mut stream = std::net::TcpStream::connect(address)?;
+        stream.write_all(b"GRAPHIC\n")?;
+        Ok(Self(BufReader::new(stream)))
+    }
+
+    fn set(&mut self, frequency: &str) -> Result<()> {
+        self.0
+            .get_mut()
+            .write_all(format!("sst {frequency}\n").as_bytes())?;
+        let answer = format!("sgt {frequency}\n");
+        let mut line = String::new();
+        while line != answer {
+            line.clear();
+            anyhow::ensure!(
+                self.0.read_line(&mut line)? > 0,
+                "the server hung up on the viewer"
+            );
+        }
+        Ok(())
+    }
+}
+
+/// A connection of an agent that has been told its place.
+fn joined(address: SocketAddr) -> Result<std::net::TcpStream> {
+    let mut stream = std::net::TcpStream::connect(address)?;
+    stream.set_nodelay(true)?;
+    stream.write_all(b"red\n")?;
+    // Nothing comes after these three lines until something is asked, so the reader keeps nothing back.
+    let mut reader = BufReader::new(stream.try_clone()?);
+    for _ in 0..3 {
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        anyhow::ensure!(line != "ko\n", "the team is full");
+    }
+    stream.set_nonblocking(true)?;
+    Ok(stream)
+}

@@ -1,0 +1,123 @@
+//! The server as a child: started like a user starts it, watched from outside.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use trantor_time::RealSpan;
+
+/// Where the server's program lies.
+#[derive(clap::Args)]
+pub(crate) struct ServerProgram {
+    /// The server's program; the one beside this program if not given
+    #[arg(long, value_name = "PATH")]
+    server: Option<PathBuf>,
+}
+
+/// A running server; killed when it is dropped.
+pub(crate) struct Server {
+    child: Child,
+    /// Where it listens.
+    pub(crate) address: SocketAddr,
+    /// Where it tells its counts.
+    metrics: SocketAddr,
+}
+
+impl ServerProgram {
+    /// Starts it on ports of its choice, and waits until it listens.
+    pub(crate) fn start(&self, arguments: &[&str]) -> Result<Server> {
+        let path = match &self.server {
+            Some(path) => path.clone(),
+            None => std::env::current_exe()?.with_file_name("trantor-server"),
+        };
+        let mut child = Command::new(&path)
+            .args(["-p", "0", "--metrics", "0", "--log", "warn"])
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| {
+                format!(
+                    "cannot start {}; build it or name it with --server",
+                    path.display()
+                )
+            })?;
+        let mut lines = BufReader::new(child.stdout.take().expect("it is a pipe")).lines();
+        let mut next_line = || -> Result<String> { Ok(lines.next().context("the server ended")??) };
+        // "trantor-server: listening on 127.0.0.1:4242 (…)"
+        let address = next_line()?
+            .split_whitespace()
+            .nth(3)
+            .and_then(|word| word.parse().ok());
+        // "trantor-server: metrics on http://127.0.0.1:9100/metrics"
+        let metrics = next_line()?;
+        let metrics = metrics
+            .split("http://")
+            .nth(1)
+            .and_then(|rest| rest.split('/').next()?.parse().ok());
+        match (address, metrics) {
+            (Some(address), Some(metrics)) => Ok(Server {
+                child,
+                address,
+                metrics,
+            }),
+            _ => {
+                child.kill()?;
+                bail!("{} does not tell where it listens", path.display())
+            }
+        }
+    }
+}
+
+impl Server {
+    /// The value that it tells under `name`, as a scraper sees it.
+    pub(crate) fn metric(&self, name: &str) -> Result<f64> {
+        use std::io::{Read, Write};
+
+        let mut stream = std::net::TcpStream::connect(self.metrics)?;
+        stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n")?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        let line = answer
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.with_context(|| format!("the server tells no {name}"))?
+            .parse()
+            .context("a metric is a number")
+    }
+
+    /// How often its threads went to sleep so far, and so how often they were woken.
+    pub(crate) fn sleeps(&self) -> Result<u64> {
+        self.sum_over_threads("status", |status| {
+            status
+                .lines()
+                .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:")?.trim().parse().ok())
+        })
+    }
+
+    /// Processor time that it has used so far.
+    pub(crate) fn processor_time(&self) -> Result<RealSpan> {
+        let nanos = self.sum_over_threads("schedstat", |status| status.split(' ').next()?.parse().ok())?;
+        Ok(RealSpan::from_nanos(i64::try_from(nanos)?))
+    }
+
+    fn sum_over_threads(&self, file: &str, number: impl Fn(&str) -> Option<u64>) -> Result<u64> {
+        let threads = format!("/proc/{}/task", self.child.id());
+        let mut sum = 0;
+        for thread in std::fs::read_dir(&threads).context("this measurement needs Linux")? {
+            let text = std::fs::read_to_string(thread?.path().join(file))?;
+            sum += number(&text).with_context(|| format!("{threads}/…/{file} is not as expected"))?;
+        }
+        Ok(sum)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself, which the measurement has told already.
+        let _ended = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
