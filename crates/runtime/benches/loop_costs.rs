@@ -3,8 +3,8 @@
 //! `cargo bench --bench loop_costs` takes about ten seconds; `-- full` sends the 10⁸ events of R-002-35, which takes
 //! minutes. The latencies stand for an idle machine, the throughputs for one with nothing else to do.
 //!
-//! - *inbox*: producers put as fast as they can, the loop sleeps whenever it finds nothing. Good: all arrive, none
-//!   later than 10 ms (R-002-35).
+//! - *inbox*: what it carries when flooded; and in batches, with a loop that sleeps whenever it finds nothing. Good: all
+//!   arrive, none later than 10 ms (R-002-35). With fewer cores than threads the system's turns for each show as well.
 //! - *post*: from posting an action to its run by an idle loop. Good: p99 under 0.2 ms (R-003-34).
 //! - *pass*: what a pass costs that has one posted action to run. Good: well below the system call that ends a sleep.
 //! - *metrics*: what counting and publishing cost a pass. Good: at most 1 % of a loaded pass (R-003-66).
@@ -25,16 +25,25 @@ use trantor_time::{Clock, RealSpan, RealTime};
 
 fn main() {
     let is_full = std::env::args().any(|argument| argument == "full");
-    let events: u64 = if is_full { 100_000_000 } else { 4_000_000 };
     for producers in [1, 8] {
-        inbox(producers, events);
+        inbox(Source::Flood, producers, 4_000_000);
     }
+    inbox(Source::Batches, 8, if is_full { 100_000_000 } else { 2_000_000 });
     post();
     pass();
     metrics();
 }
 
-fn inbox(producers: u64, events: u64) {
+/// How producers put.
+#[derive(Clone, Copy, PartialEq)]
+enum Source {
+    /// As fast as they can: what the queue carries.
+    Flood,
+    /// A hundred at a time, with a millisecond between: the loop goes to sleep, and must be woken for each batch.
+    Batches,
+}
+
+fn inbox(source: Source, producers: u64, events: u64) {
     let clock = RealClock::new();
     let mut parker = Parker::new();
     let mut inbox = Inbox::new(4_096, parker.waker());
@@ -44,9 +53,13 @@ fn inbox(producers: u64, events: u64) {
         .map(|_| {
             let sender = inbox.sender();
             let produce = move || {
+                let mut pause = Parker::new();
                 for number in 0..each {
-                    // Every 64th carries its instant; reading the clock for each would be most of the work.
-                    let put_at = (number % 64 == 0).then(|| clock.now());
+                    if source == Source::Batches && number % 100 == 0 {
+                        pause.wait(Some(clock.now() + RealSpan::from_millis(1)));
+                    }
+                    // Every 50th carries its instant; reading the clock for each would be most of the work.
+                    let put_at = (number % 50 == 0).then(|| clock.now());
                     sender
                         .put_waiting(Priority::Network, put_at, RealSpan::from_secs(60))
                         .unwrap();
@@ -72,11 +85,14 @@ fn inbox(producers: u64, events: u64) {
     }
     let seconds = (clock.now() - start).as_secs_f64();
     threads.into_iter().for_each(|thread| thread.join().unwrap());
-    println!(
-        "inbox    {producers} producers: {:5.1} million events/s, {sleeps} sleeps, latest {:.2} ms [10 ms]",
-        events as f64 / seconds / 1e6,
-        latest.as_millis_f64(),
-    );
+    let rate = events as f64 / seconds / 1e6;
+    match source {
+        Source::Flood => println!("inbox    {producers} producers flood it: {rate:.1} million events/s"),
+        Source::Batches => println!(
+            "inbox    {producers} producers in batches: {rate:.1} million events/s, all arrived, {sleeps} sleeps, latest {:.2} ms [10 ms]",
+            latest.as_millis_f64()
+        ),
+    }
 }
 
 fn post() {
@@ -177,33 +193,22 @@ fn metrics() {
     let (mut meter, reader) = LoopMeter::build(declare, "loop", specs, clock.now());
     let mut stages = Stages::declare("bench", specs, LONG_PASS);
 
-    let mut pass = |meter: Option<&mut LoopMeter>| {
-        stages.begin_pass(clock.now());
-        for stage in 0..specs.len() {
-            let turn = stages.enter(stage, clock.now());
-            stages.leave(turn, clock.now());
-        }
-        let report = stages.end_pass(clock.now());
-        if let Some(meter) = meter {
+    stages.begin_pass(clock.now());
+    let report = stages.end_pass(clock.now());
+    let mut run = || {
+        let start = clock.now();
+        for _ in 0..PASSES {
             for &counter in &own {
                 meter.meter().add(counter, 1);
             }
             meter.meter().record(lateness, black_box(57_000));
-            meter.count_pass(&report);
-        }
-    };
-    let mut timed = |mut meter: Option<&mut LoopMeter>| {
-        let start = clock.now();
-        for _ in 0..PASSES {
-            pass(meter.as_deref_mut());
+            meter.count_pass(black_box(&report));
+            meter.record_lateness(black_box(RealSpan::from_micros(57)));
         }
         (clock.now() - start).as_nanos() as f64 / f64::from(PASSES)
     };
-    // The better of several runs of each: what disturbs a run only ever makes it longer.
-    let least = |timed: &mut dyn FnMut() -> f64| (0..5).map(|_| timed()).fold(f64::INFINITY, f64::min);
-    let without = least(&mut || timed(None));
-    let with = least(&mut || timed(Some(&mut meter)));
-    let cost_ns = with - without;
+    // The least of several runs: what disturbs a run only ever makes it longer.
+    let cost_ns = (0..5).map(|_| run()).fold(f64::INFINITY, f64::min);
     println!(
         "metrics  {cost_ns:.0} ns a pass (16 counters and 2 distributions of the program's own and the loop's): {:.2} % of a pass of {} us [1 %]",
         cost_ns / LOADED_PASS.as_nanos() as f64 * 100.0,
