@@ -16,6 +16,7 @@ use crate::housekeeping::{Chore, Housekeeping};
 use crate::input::{ConnId, Input};
 use crate::output::Output;
 use crate::pace::Pace;
+use crate::recorder::{JournalBytes, JournalFull, Recorder};
 use crate::replicate::{News, TextNews, tell_agent};
 use crate::session::{Session, Sessions};
 use crate::stats::{Counters, EngineStats, Logged, SpanRecorder, Speedometer};
@@ -41,6 +42,8 @@ pub struct Engine {
     lateness: SpanRecorder,
     outbox_waits: SpanRecorder,
     speedometer: Speedometer,
+    /// Writes down what reaches the game, while somebody wants it.
+    recorder: Option<Recorder>,
     slips_logged: Logged,
     skips_logged: Logged,
     began: RealTime,
@@ -115,6 +118,7 @@ impl Engine {
             lateness: SpanRecorder::new(now),
             outbox_waits: SpanRecorder::new(now),
             speedometer: Speedometer::new(now),
+            recorder: None,
             slips_logged: Logged::default(),
             skips_logged: Logged::default(),
             began: now,
@@ -233,6 +237,37 @@ impl Engine {
         self.finish_writing(conn);
     }
 
+    /// Records from now on: the journal begins with the game as it is. Right after [`Self::new`] nothing is
+    /// missed. The bytes are to be taken once a pass by [`Self::poll_journal`].
+    pub fn start_recording(&mut self) {
+        self.recorder = Some(Recorder::new(&self.game, &self.config.program));
+    }
+
+    /// The bytes of the journal since the last call; `None` if there are none, or nothing is recorded. If
+    /// nobody asks for too long, recording ends.
+    pub fn poll_journal(&mut self) -> Option<JournalBytes> {
+        self.recorder.as_mut()?.take()
+    }
+
+    /// Ends the piece of the journal and begins another, so that a replay can begin here.
+    pub fn begin_journal_piece(&mut self) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.begin_piece(&self.game);
+        }
+    }
+
+    /// Ends the journal in order; answers its last bytes, none if nothing was recorded.
+    pub fn stop_recording(&mut self) -> Vec<JournalBytes> {
+        self.recorder
+            .take()
+            .map_or_else(Vec::new, |recorder| recorder.end(&self.game))
+    }
+
+    /// Whether what happens is being recorded.
+    pub fn is_recording(&self) -> bool {
+        self.recorder.is_some()
+    }
+
     /// The game, to be looked at.
     pub fn game(&self) -> &Game {
         &self.game
@@ -288,6 +323,9 @@ impl Engine {
     fn fire_game(&mut self, now: RealTime) -> Option<Fired> {
         let fired = self.game.fire_next(self.pace.game_now())?;
         let lateness_ns = self.pace.lateness_ns(now, fired.at);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.stepped(&self.game);
+        }
         self.counters.fired[fired.kind as usize] += 1;
         self.lateness.note(now, lateness_ns);
         self.publish_events();
@@ -338,6 +376,12 @@ impl Engine {
             .next_deadline()
             .map_or(at, |due| at.min(due))
             .max(self.game.now());
+        if let Some(recorder) = &mut self.recorder
+            && recorder.input(&self.game, &input, at) == Err(JournalFull)
+        {
+            log::error!("the journal is not taken and grows beyond its bound: recording ends");
+            self.recorder = None;
+        }
         self.game.handle(input, at)
     }
 

@@ -75,6 +75,14 @@ pub const CHANGES_PER_MESSAGE: usize = 512;
 /// Bytes of a broadcast that viewers of ours are told; nobody reads more in a picture.
 pub const SAID_BYTES_MAX: usize = 256;
 
+/// Bytes of a journal that may wait to be taken by the shell. It takes them every pass; if its disk stands
+/// still, recording ends rather than the memory.
+pub const JOURNAL_WAITING_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Bytes that an ordinary input is counted with: two stamps as differences, a kind, an agent and a command are
+/// less.
+pub const JOURNAL_ENTRY_BYTES: usize = 64;
+
 /// How long a session that is being closed may take to read what it is still owed.
 pub const FLUSH_SPAN: RealSpan = RealSpan::from_secs(5);
 

@@ -7,8 +7,10 @@ mod harness;
 
 use harness::{Bench, Sound, game_config};
 use proptest::prelude::*;
-use trantor_engine::{AdminRequest, CloseReason, EngineConfig, Input, RefillNews, limits};
+use trantor_engine::{AdminRequest, CloseReason, EngineConfig, Input, JournalBytes, RefillNews, limits};
 use trantor_game::AdminAction;
+use trantor_game::journal::Piece;
+use trantor_game::replay::Replay;
 use trantor_model::{AgentId, Counts, Level, Resource, Tile};
 use trantor_protocol::wire::{StepKind, ToServer};
 use trantor_time::{Frequency, RealSpan};
@@ -145,6 +147,26 @@ fn r_000_29_a_flood_of_commands_is_dropped_and_counted() {
     assert_eq!(bench.lines(flooder).len(), 10);
 }
 
+/// A shell that does not take the journal loses it, not the server its memory.
+#[test]
+fn a_journal_that_nobody_takes_ends_at_its_bound() {
+    let mut bench = bench(2, 2, 3);
+    let agent = bench.join("A", "a");
+    bench.engine.start_recording();
+    bench.run_for(ms(100));
+    assert!(bench.engine.poll_journal().is_some());
+    let speech = format!("Broadcast {}\n", "x".repeat(16_000));
+    let mut sent = 0;
+    while bench.engine.is_recording() {
+        bench.send(agent, speech.as_bytes());
+        sent += speech.len();
+        assert!(sent <= 2 * limits::JOURNAL_WAITING_BYTES_MAX);
+    }
+    assert!(sent > limits::JOURNAL_WAITING_BYTES_MAX / 2);
+    assert_eq!(bench.engine.poll_journal(), None);
+    assert_eq!(bench.engine.stop_recording(), []);
+}
+
 /// What two peers say, cut anywhere.
 fn conversation() -> impl Strategy<Value = Vec<(bool, Vec<u8>, u16)>> {
     let word = prop_oneof![
@@ -274,10 +296,47 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A random run; answers all that was heard, and what became of the peers.
+/// Takes what waits of a journal, and puts it behind the pieces before.
+fn keep(pieces: &mut Vec<Vec<u8>>, taken: impl IntoIterator<Item = JournalBytes>) {
+    for journal in taken {
+        pieces.resize(journal.piece as usize + 1, Vec::new());
+        pieces[journal.piece as usize].extend(journal.bytes);
+    }
+}
+
+/// Replays every piece: each digest on the way, the seam to the next piece, and the end.
+fn assert_replays(pieces: &[Vec<u8>], bench: &Bench) {
+    for (number, bytes) in pieces.iter().enumerate() {
+        let replay = Replay::open(bytes).expect("a whole piece");
+        assert_eq!(replay.head().number as usize, number);
+        let verified = replay
+            .verify()
+            .unwrap_or_else(|divergence| panic!("piece {number}: {divergence}"));
+        match pieces.get(number + 1) {
+            Some(next) => {
+                let next = Piece::open(next)
+                    .expect("a whole piece")
+                    .snapshot()
+                    .expect("a whole snapshot");
+                verified
+                    .check_seam(&next)
+                    .expect("the next piece begins where this one ends");
+            }
+            None => assert_eq!(verified.game.digest(), bench.engine.game().digest()),
+        }
+    }
+}
+
+/// A random run; answers all that was heard. What reached the game is recorded and replayed (R-001-42).
 fn run(steps: &[Step], config: EngineConfig) -> Vec<(usize, Sound)> {
     let mut bench = Bench::new(config);
-    for step in steps {
+    bench.engine.start_recording();
+    let mut pieces = Vec::new();
+    for (number, step) in steps.iter().enumerate() {
+        keep(&mut pieces, bench.engine.poll_journal());
+        if number % 40 == 39 {
+            bench.engine.begin_journal_piece();
+        }
         let pick = |bench: &Bench, number: u8| {
             (!bench.peers.is_empty()).then(|| usize::from(number) % bench.peers.len())
         };
@@ -328,6 +387,11 @@ fn run(steps: &[Step], config: EngineConfig) -> Vec<(usize, Sound)> {
     // Then everything that is due is done, and the engine finds rest or goes on in order.
     bench.pass(|_, _| {});
     bench.run_for(ms(20_000));
+    while let Some(taken) = bench.engine.poll_journal() {
+        keep(&mut pieces, [taken]);
+    }
+    keep(&mut pieces, bench.engine.stop_recording());
+    assert_replays(&pieces, &bench);
     bench
         .take_heard()
         .into_iter()
@@ -349,9 +413,9 @@ proptest! {
 
     /// Anything from anybody at any time: no panic, no bound passed, no part that disagrees with another
     /// (the engine checks itself after each verb, viewers of ours check every message and compare worlds);
-    /// and a second run of the same is the same (R-000-50).
+    /// a second run of the same is the same (R-000-50), and so is its replay from the journal (R-001-41).
     #[test]
-    fn r_000_50_random_runs_hold_together_and_repeat(
+    fn r_000_50_and_r_001_41_random_runs_hold_together_repeat_and_replay(
         steps in prop::collection::vec(step(), 1..120),
         variant in 0usize..6,
     ) {

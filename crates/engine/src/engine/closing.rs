@@ -18,8 +18,14 @@ use crate::session::{Role, Session};
 impl Engine {
     /// The peer is gone.
     pub(super) fn closed_by_peer(&mut self, conn: ConnId) {
-        if self.forget(conn, LeaveCause::Disconnected).is_some() {
-            self.counters.closed_by_peer += 1;
+        match self
+            .forget(conn, LeaveCause::Disconnected)
+            .map(|session| session.role)
+        {
+            // It was on its way out anyway, and hung up as it should.
+            Some(Role::Leaving { reason, .. }) => self.counters.closed[reason.index()] += 1,
+            Some(_) => self.counters.closed_by_peer += 1,
+            None => {}
         }
     }
 

@@ -1,0 +1,120 @@
+//! The journal of a run, as bytes for the shell to keep (R-001-41).
+//!
+//! Everything that reaches the game goes through here first, with its stamp; nothing else can change a game, so
+//! the journal alone replays it. Where the bytes are kept, and how large a piece gets, is the shell's to say.
+
+use trantor_game::journal::PieceWriter;
+use trantor_game::{Game, GameInput};
+use trantor_time::GameTime;
+
+use crate::limits;
+
+/// A run of bytes of a journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JournalBytes {
+    /// Which piece they belong to, from 0 on. Each piece stands alone and begins with a snapshot.
+    pub piece: u32,
+    /// To be appended to those before. Whole frames, so that what a crash leaves can be read.
+    pub bytes: Vec<u8>,
+    /// Whether the piece ends with them.
+    pub is_last: bool,
+}
+
+/// Writes the journal while the game goes on.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    writer: PieceWriter,
+    piece: u32,
+    program: String,
+    /// The end of a piece before, not yet taken.
+    ended: Option<JournalBytes>,
+    bytes_waiting: usize,
+}
+
+/// The shell did not take the journal in time, and it has grown beyond its bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct JournalFull;
+
+impl Recorder {
+    /// Begins with the game as it is now.
+    pub(crate) fn new(game: &Game, program: &str) -> Self {
+        Self {
+            writer: PieceWriter::new(game, program, 0),
+            piece: 0,
+            program: program.to_owned(),
+            ended: None,
+            bytes_waiting: 0,
+        }
+    }
+
+    /// Notes an input that the game is about to be told at `at`.
+    ///
+    /// # Errors
+    /// If nobody takes the journal.
+    pub(crate) fn input(&mut self, game: &Game, input: &GameInput, at: GameTime) -> Result<(), JournalFull> {
+        self.writer.input(game, input, at);
+        // The writer does not say how much waits; inputs are small but for speeches, whose length is known.
+        self.bytes_waiting += limits::JOURNAL_ENTRY_BYTES + spoken_bytes(input);
+        if self.bytes_waiting > limits::JOURNAL_WAITING_BYTES_MAX {
+            return Err(JournalFull);
+        }
+        Ok(())
+    }
+
+    /// Notes that the game has carried out a deadline.
+    pub(crate) fn stepped(&mut self, game: &Game) {
+        self.writer.stepped(game);
+    }
+
+    /// The bytes written since the last call; `None` if there are none.
+    pub(crate) fn take(&mut self) -> Option<JournalBytes> {
+        if let Some(ended) = self.ended.take() {
+            return Some(ended);
+        }
+        self.bytes_waiting = 0;
+        let bytes = self.writer.take();
+        (!bytes.is_empty()).then_some(JournalBytes {
+            piece: self.piece,
+            bytes,
+            is_last: false,
+        })
+    }
+
+    /// Ends the piece and begins the next one, with the game as it is now. The end of the one before must have
+    /// been taken.
+    pub(crate) fn begin_piece(&mut self, game: &Game) {
+        debug_assert!(
+            self.ended.is_none(),
+            "a shell takes what it asked for before it asks again"
+        );
+        let next = PieceWriter::new(game, &self.program, self.piece + 1);
+        let ended = std::mem::replace(&mut self.writer, next);
+        self.ended = Some(JournalBytes {
+            piece: self.piece,
+            bytes: ended.close(game),
+            is_last: true,
+        });
+        self.piece += 1;
+    }
+
+    /// Ends the journal; its last bytes, those of an untaken piece before them.
+    pub(crate) fn end(mut self, game: &Game) -> Vec<JournalBytes> {
+        let last = JournalBytes {
+            piece: self.piece,
+            bytes: self.writer.close(game),
+            is_last: true,
+        };
+        self.ended.take().into_iter().chain([last]).collect()
+    }
+}
+
+/// Bytes of an input beyond the ordinary.
+fn spoken_bytes(input: &GameInput) -> usize {
+    match input {
+        GameInput::Command {
+            command: trantor_model::Command::Broadcast(text),
+            ..
+        } => text.len(),
+        _ => 0,
+    }
+}
