@@ -46,19 +46,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 ""
             );
             call.control.count_frame(call.now);
-            std::io::stdout().flush().map_err(|error| error.to_string())
+            Ok(std::io::stdout().flush()?)
         })
         .add(SystemSpec::standard("statistics"), move |game, call| {
             call.control.publish(&mut game.published, call.now);
             if game.is_fast {
                 // Rates and speed can be changed from inside any system.
-                call.control
-                    .set_speed(call.now, 2_000)
-                    .map_err(|error| error.to_string())?;
-                call.control.set_pace(
-                    "graphics",
-                    Pace::from_setting(30.0).map_err(|error| error.to_string())?,
-                );
+                call.control.set_speed(call.now, 2_000)?;
+                call.control.set_pace("graphics", Pace::from_setting(30.0)?);
             }
             if call.now.since(start) >= RealSpan::from_secs(5) {
                 call.control.request_shutdown();
@@ -69,17 +64,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (timers, mut manager) = (TimerServer::new(1), TimerManager::new());
     manager.register(&timers);
     timers.request("halfway", RealSpan::from_millis(2_500), start)?;
-    let tell = |game: &mut Game, _number, _listener| game.is_fast = true;
-    let ended = SystemLoop::new(
-        "ball",
-        Game::default(),
-        systems,
-        manager,
-        tell,
-        clock,
-        Parker::new(),
-    )
-    .run()?;
+    let systems = systems.fire_requested(manager, |game, _number, _listener| {
+        game.is_fast = true;
+        Ok(())
+    });
+    let ended = SystemLoop::new("ball", Game::default(), systems, clock, Parker::new()).run()?;
     println!("\nended: {:?}", ended.why);
     Ok(())
 }

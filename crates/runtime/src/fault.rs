@@ -4,8 +4,12 @@
 //! ever beside the count, so that a later one never hides it. Nothing is swallowed: each is logged.
 
 use std::any::Any;
+use std::error::Error;
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
+
+/// What a callback answers. Any error will do, also a plain text: it becomes a message in the log at once.
+pub type CallbackResult = Result<(), Box<dyn Error>>;
 
 /// What a loop does about a failing callback.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

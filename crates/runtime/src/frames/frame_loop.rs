@@ -2,7 +2,7 @@
 
 use trantor_time::{Clock, Rate, RealTime};
 
-use crate::fault::{Faults, caught};
+use crate::fault::{CallbackResult, Faults, caught};
 use crate::inbox::{Inbox, Sender};
 use crate::life::{StopRequest, StopSignal};
 use crate::wait::Wait;
@@ -18,7 +18,7 @@ pub trait Screen {
     ///
     /// # Errors
     /// With a message; the screen is then closed by [`Self::close`], not the program (R-002-27).
-    fn update(&mut self, step: UpdateStep) -> Result<(), String>;
+    fn update(&mut self, step: UpdateStep) -> CallbackResult;
 
     /// Draws, and hands the picture over.
     fn render(&mut self, frame: &Frame);
@@ -178,11 +178,11 @@ mod tests {
     impl Screen for Noting {
         type Event = &'static str;
 
-        fn update(&mut self, step: UpdateStep) -> Result<(), String> {
+        fn update(&mut self, step: UpdateStep) -> CallbackResult {
             self.log
                 .push(format!("update {} ms", step.elapsed.as_millis_f64()));
             if self.is_broken {
-                Err("no scene".to_owned())
+                Err("no scene".into())
             } else {
                 Ok(())
             }

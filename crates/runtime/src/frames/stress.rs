@@ -6,6 +6,7 @@
 use hdrhistogram::Histogram;
 use trantor_time::{Clock, ManualClock, Rate, RealSpan, RealTime};
 
+use crate::fault::CallbackResult;
 use crate::inbox::{Priority, PutError, Sender};
 use crate::real_clock::{RealClock, processor_time_for_measurement};
 use crate::threads;
@@ -238,7 +239,7 @@ impl Screen for Pretend {
     /// When it was put.
     type Event = RealTime;
 
-    fn update(&mut self, _step: UpdateStep) -> Result<(), String> {
+    fn update(&mut self, _step: UpdateStep) -> CallbackResult {
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use trantor_time::{Clock, RealSpan, RealTime};
 
-use crate::fault::caught;
+use crate::fault::{CallbackResult, caught};
 use crate::life::{LoopThread, StartError, StopRequest, StopSignal};
 use crate::wait::{Parker, Wait};
 
@@ -25,7 +25,7 @@ pub trait Source: Send {
     ///
     /// # Errors
     /// With a message, if it cannot tell; what it appended is dropped.
-    fn collect(&mut self, now: RealTime, samples: &mut Vec<Sample>) -> Result<(), String>;
+    fn collect(&mut self, now: RealTime, samples: &mut Vec<Sample>) -> CallbackResult;
 }
 
 /// Gathers from its sources.
@@ -143,7 +143,7 @@ impl Collector {
 }
 
 impl Source for Reader {
-    fn collect(&mut self, _now: RealTime, samples: &mut Vec<Sample>) -> Result<(), String> {
+    fn collect(&mut self, _now: RealTime, samples: &mut Vec<Sample>) -> CallbackResult {
         self.read(samples);
         Ok(())
     }
@@ -151,9 +151,9 @@ impl Source for Reader {
 
 impl<F> Source for F
 where
-    F: FnMut(RealTime, &mut Vec<Sample>) -> Result<(), String> + Send,
+    F: FnMut(RealTime, &mut Vec<Sample>) -> CallbackResult + Send,
 {
-    fn collect(&mut self, now: RealTime, samples: &mut Vec<Sample>) -> Result<(), String> {
+    fn collect(&mut self, now: RealTime, samples: &mut Vec<Sample>) -> CallbackResult {
         self(now, samples)
     }
 }
@@ -189,7 +189,7 @@ mod tests {
         });
         collector.add("failing", |_, samples: &mut Vec<Sample>| {
             samples.push(sample("failing.x_count"));
-            Err("no idea".to_owned())
+            Err("no idea".into())
         });
         collector.add("panicking", |_, _: &mut Vec<Sample>| panic!("oh"));
         collector.add("last", |_, samples: &mut Vec<Sample>| {

@@ -2,6 +2,7 @@
 
 use trantor_time::{RealSpan, RealTime};
 
+use crate::fault::CallbackResult;
 use crate::stages::{PassReport, StageSpec};
 
 use super::collector::Source;
@@ -126,7 +127,7 @@ impl LoopReader {
 }
 
 impl Source for LoopReader {
-    fn collect(&mut self, now: RealTime, samples: &mut Vec<Sample>) -> Result<(), String> {
+    fn collect(&mut self, now: RealTime, samples: &mut Vec<Sample>) -> CallbackResult {
         let first = samples.len();
         self.reader.read(samples);
         let uptime_ns = now.since(self.started).as_nanos();
@@ -137,7 +138,7 @@ impl Source for LoopReader {
             .map(|sample| sample.value);
         let busy_ns = match busy {
             Some(Value::Counter(busy_ns)) => busy_ns as f64,
-            _ => return Err(format!("{busy_name} is not among the loop's own counters")),
+            _ => return Err(format!("{busy_name} is not among the loop's own counters").into()),
         };
         let mut tell = |rest: &str, value| {
             samples.push(Sample {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::fault::CallbackResult;
 use crate::inbox::Inbox;
 use crate::metrics::{Counter, Gauge, Meter, MeterBuilder};
 
@@ -21,7 +22,7 @@ pub struct Handlers<S: 'static, M> {
 }
 
 type Named<S, M> = (&'static str, Handler<S, M>);
-type Handler<S, M> = Box<dyn FnMut(&mut Service<S>, &M) -> Result<(), String>>;
+type Handler<S, M> = Box<dyn FnMut(&mut Service<S>, &M) -> CallbackResult>;
 
 impl<S: 'static, M: Message> Handlers<S, M> {
     /// No handlers yet.
@@ -37,7 +38,7 @@ impl<S: 'static, M: Message> Handlers<S, M> {
         mut self,
         kind: &'static str,
         name: &'static str,
-        handler: impl FnMut(&mut Service<S>, &M) -> Result<(), String> + 'static,
+        handler: impl FnMut(&mut Service<S>, &M) -> CallbackResult + 'static,
     ) -> Self {
         self.by_kind
             .entry(kind)

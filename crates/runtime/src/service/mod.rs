@@ -23,7 +23,7 @@ use std::fmt;
 use trantor_time::timers::{NewTimer, RegisterError, Timers};
 use trantor_time::{DeadlineHeap, RealSpan, RealTime, TimerId};
 
-use crate::fault::{Faults, caught};
+use crate::fault::{CallbackResult, Faults, caught};
 use crate::jobs::{Job, JobId, JobRefused, JobSpec, Jobs, OwnerId};
 use crate::life::{LoopHome, StopSignal};
 use crate::posts::Poster;
@@ -35,7 +35,7 @@ pub use self::service_loop::{EndReason, Ended, ServiceLoop};
 pub use self::stage::{Stage, StageTurn};
 
 /// What a callback of a timer is given, and answers.
-pub type TimerCallback<S> = Box<dyn FnMut(&mut Service<S>) -> Result<(), String>>;
+pub type TimerCallback<S> = Box<dyn FnMut(&mut Service<S>) -> CallbackResult>;
 
 /// The store of a service loop's timers. Any other would do: they obey one contract (R-003-28).
 type TimerStore = DeadlineHeap<RealTime, TimerId>;
@@ -67,7 +67,7 @@ impl<S> Service<S> {
         &mut self,
         name: &str,
         delay: RealSpan,
-        callback: impl FnMut(&mut Service<S>) -> Result<(), String> + 'static,
+        callback: impl FnMut(&mut Service<S>) -> CallbackResult + 'static,
     ) -> Result<TimerId, RegisterError> {
         self.register(NewTimer::once(name, delay, Box::new(callback)))
     }
@@ -80,7 +80,7 @@ impl<S> Service<S> {
         &mut self,
         name: &str,
         period: RealSpan,
-        callback: impl FnMut(&mut Service<S>) -> Result<(), String> + 'static,
+        callback: impl FnMut(&mut Service<S>) -> CallbackResult + 'static,
     ) -> Result<TimerId, RegisterError> {
         self.register(NewTimer::every(name, period, Box::new(callback)))
     }
@@ -145,7 +145,11 @@ impl<S> Service<S> {
     }
 
     /// Runs `callback` under `name`; a failure or panic goes to the faults. Answers whether it went well.
-    pub fn guard(&mut self, name: &str, callback: impl FnOnce(&mut Self) -> Result<(), String>) -> bool {
+    pub fn guard<E: fmt::Display>(
+        &mut self,
+        name: &str,
+        callback: impl FnOnce(&mut Self) -> Result<(), E>,
+    ) -> bool {
         // The faults are not borrowed meanwhile: the callback may use the whole service.
         caught(|| callback(self))
             .map_err(|message| self.faults.note(name, message))

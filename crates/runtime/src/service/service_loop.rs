@@ -179,7 +179,7 @@ impl<S: 'static, C: Clock, W: Wait> ServiceLoop<S, C, W> {
                 StageTurn::enter(&mut self.stages, index, &self.clock, reading, &mut self.item_name);
             self.service.guard(name, |service| {
                 work.run(service, &mut turn);
-                Ok(())
+                Ok::<_, String>(())
             });
             reading = turn.leave();
             self.service.now = now;

@@ -16,7 +16,8 @@ use std::fmt;
 use trantor_time::pacing::Phase;
 use trantor_time::{Pace, Pacing, RateError, RealSpan, RealTime};
 
-use crate::fault::{Faults, caught};
+use crate::fault::{CallbackResult, Faults, caught};
+use crate::listeners::{TimerManager, TimerNumber};
 
 pub use self::control::{SystemControl, SystemStats};
 pub use self::own_thread::{Note, OwnThread};
@@ -124,6 +125,7 @@ impl SystemCall<'_> {
 /// The declared list of systems over a state `S`.
 pub struct Systems<S> {
     systems: Vec<System<S>>,
+    requested: Vec<Box<dyn Requested<S>>>,
     control: SystemControl,
 }
 
@@ -132,8 +134,8 @@ struct System<S> {
     run: RunFn<S>,
 }
 
-type StartFn<S> = Box<dyn FnOnce(&mut S) -> Result<(), String>>;
-type RunFn<S> = Box<dyn FnMut(&mut S, &mut SystemCall<'_>) -> Result<(), String>>;
+type StartFn<S> = Box<dyn FnOnce(&mut S) -> CallbackResult>;
+type RunFn<S> = Box<dyn FnMut(&mut S, &mut SystemCall<'_>) -> CallbackResult>;
 
 /// A system that could not be started; the loop then does not start either (R-001-19).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -150,6 +152,7 @@ impl<S> Systems<S> {
     pub fn new(now: RealTime) -> Self {
         Self {
             systems: Vec::new(),
+            requested: Vec::new(),
             control: SystemControl::new(now),
         }
     }
@@ -161,7 +164,7 @@ impl<S> Systems<S> {
     pub fn add(
         self,
         spec: SystemSpec,
-        run: impl FnMut(&mut S, &mut SystemCall<'_>) -> Result<(), String> + 'static,
+        run: impl FnMut(&mut S, &mut SystemCall<'_>) -> CallbackResult + 'static,
     ) -> Self {
         self.insert(spec, None, Box::new(run))
     }
@@ -173,10 +176,20 @@ impl<S> Systems<S> {
     pub fn add_started(
         self,
         spec: SystemSpec,
-        start: impl FnOnce(&mut S) -> Result<(), String> + 'static,
-        run: impl FnMut(&mut S, &mut SystemCall<'_>) -> Result<(), String> + 'static,
+        start: impl FnOnce(&mut S) -> CallbackResult + 'static,
+        run: impl FnMut(&mut S, &mut SystemCall<'_>) -> CallbackResult + 'static,
     ) -> Self {
         self.insert(spec, Some(Box::new(start)), Box::new(run))
+    }
+
+    /// Fires, after the systems of each pass, the timers requested of `manager`; each goes to `tell` (R-001-2).
+    pub fn fire_requested<L: 'static>(
+        mut self,
+        manager: TimerManager<L>,
+        tell: impl FnMut(&mut S, TimerNumber, L) -> CallbackResult + 'static,
+    ) -> Self {
+        self.requested.push(Box::new(RequestedTimers { manager, tell }));
+        self
     }
 
     /// Starts all systems: first graphics and input, then the others in their order.
@@ -236,12 +249,23 @@ impl<S> Systems<S> {
             }
         }
         self.control.count_pass(now, called);
+        for requested in &mut self.requested {
+            requested.fire(state, now, faults);
+        }
         called
     }
 
-    /// When to come next: `now` if a system is uncapped or due, `None` if all are disabled.
+    /// When to come next: `now` if a system is uncapped or anything is due, `None` if all are disabled and no timer
+    /// is requested.
     pub fn next_due(&self, now: RealTime) -> Option<RealTime> {
-        self.control.next_due(now)
+        let requested = self
+            .requested
+            .iter()
+            .filter_map(|requested| requested.next_deadline());
+        requested
+            .map(|deadline| deadline.max(now))
+            .chain(self.control.next_due(now))
+            .min()
     }
 
     /// What can be changed and seen.
@@ -253,6 +277,41 @@ impl<S> Systems<S> {
         self.control.add(&spec);
         self.systems.push(System { start, run });
         self
+    }
+}
+
+/// Requested timers fired in one pass at most, so that a storm of them does not hold up the systems.
+const REQUESTED_PER_PASS: usize = 256;
+
+/// A manager of requested timers, whatever its listeners are.
+trait Requested<S> {
+    fn fire(&mut self, state: &mut S, now: RealTime, faults: &mut Faults);
+    fn next_deadline(&self) -> Option<RealTime>;
+}
+
+struct RequestedTimers<L, F> {
+    manager: TimerManager<L>,
+    tell: F,
+}
+
+impl<S, L, F> Requested<S> for RequestedTimers<L, F>
+where
+    F: FnMut(&mut S, TimerNumber, L) -> CallbackResult,
+{
+    fn fire(&mut self, state: &mut S, now: RealTime, faults: &mut Faults) {
+        if !self.manager.may_fire(now) {
+            return;
+        }
+        for _ in 0..REQUESTED_PER_PASS {
+            let Some((number, listener)) = self.manager.take_due(now) else {
+                return;
+            };
+            faults.guard("requested timer", || (self.tell)(state, number, listener));
+        }
+    }
+
+    fn next_deadline(&self) -> Option<RealTime> {
+        self.manager.next_deadline()
     }
 }
 

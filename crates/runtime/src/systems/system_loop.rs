@@ -1,4 +1,4 @@
-//! The loop of a simulation: posts, then the systems that are due, then requested timers (R-001-2).
+//! The loop of a simulation: posts, then the systems that are due and the timers requested of them (R-001-2).
 //!
 //! It is a service loop with these stages. It sleeps until the next system is due, and not at all while one is
 //! uncapped (R-001-14).
@@ -6,7 +6,6 @@
 use trantor_time::{Clock, RealTime};
 
 use crate::life::StopSignal;
-use crate::listeners::{TimerManager, TimerNumber};
 use crate::metrics::loop_meter::LoopReader;
 use crate::metrics::{Counter, Gauge, Meter, MeterBuilder};
 use crate::posts::Poster;
@@ -22,11 +21,11 @@ use super::{SystemControl, SystemNotStarted, Systems};
 /// called from outside.
 ///
 /// ```compile_fail,E0624
-/// # use trantor_runtime::{Parker, RealClock, listeners::TimerManager, systems::{SystemLoop, Systems}};
+/// # use trantor_runtime::{Parker, RealClock, systems::{SystemLoop, Systems}};
 /// # use trantor_time::Clock;
 /// # let clock = RealClock::new();
-/// # let (systems, timers) = (Systems::<()>::new(clock.now()), TimerManager::<()>::new());
-/// let mut simulation = SystemLoop::new("mine", (), systems, timers, |_, _, _| (), clock, Parker::new());
+/// # let systems = Systems::<()>::new(clock.now());
+/// let mut simulation = SystemLoop::new("mine", (), systems, clock, Parker::new());
 /// simulation.start();
 /// ```
 pub struct SystemLoop<S: 'static, C, W> {
@@ -48,16 +47,8 @@ impl<S> Simulation<S> {
 }
 
 impl<S: 'static, C: Clock, W: Wait> SystemLoop<S, C, W> {
-    /// A loop over `state`; `requested` fires its timers after the systems, each told to `tell`.
-    pub fn new<L: 'static>(
-        name: &'static str,
-        state: S,
-        systems: Systems<S>,
-        requested: TimerManager<L>,
-        tell: impl FnMut(&mut S, TimerNumber, L) + 'static,
-        clock: C,
-        wait: W,
-    ) -> Self {
+    /// A loop called `name` over `state`.
+    pub fn new(name: &'static str, state: S, systems: Systems<S>, clock: C, wait: W) -> Self {
         let names: Vec<_> = systems.control.names().collect();
         let simulation = Simulation { state, systems };
         let mut builder = ServiceBuilder::new(name, ServiceSettings::default(), simulation, clock, wait);
@@ -65,14 +56,6 @@ impl<S: 'static, C: Clock, W: Wait> SystemLoop<S, C, W> {
         let inner = builder
             .posts(POSTED)
             .stage("systems", Budget::UNLIMITED, DueSystems { metrics })
-            .stage(
-                "requested timers",
-                TIMERS,
-                RequestedTimers {
-                    manager: requested,
-                    tell,
-                },
-            )
             .timers(TIMERS)
             .build();
         Self { inner }
@@ -177,37 +160,5 @@ impl<S: 'static> Stage<Simulation<S>> for DueSystems {
             meter.set_total(metrics.overruns, stats.overruns);
             meter.set_total(metrics.missed, stats.missed);
         }
-    }
-}
-
-/// Fires the timers that were requested.
-struct RequestedTimers<L, F> {
-    manager: TimerManager<L>,
-    tell: F,
-}
-
-impl<S, L, F> Stage<Simulation<S>> for RequestedTimers<L, F>
-where
-    S: 'static,
-    F: FnMut(&mut S, TimerNumber, L),
-{
-    fn run(&mut self, service: &mut Service<Simulation<S>>, turn: &mut StageTurn<'_>) {
-        let now = service.now();
-        if !self.manager.may_fire(now) {
-            return;
-        }
-        while self.manager.is_due(now) && turn.admits() {
-            let Some((number, listener)) = self.manager.take_due(now) else {
-                return;
-            };
-            service.guard("requested timer", |service| {
-                (self.tell)(&mut service.state.state, number, listener);
-                Ok(())
-            });
-        }
-    }
-
-    fn next_wake(&self, _service: &Service<Simulation<S>>) -> Option<RealTime> {
-        self.manager.next_deadline()
     }
 }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use trantor_time::{Clock, ManualClock};
 
 use super::*;
-use crate::fault::FaultPolicy;
+use crate::fault::{CallbackResult, FaultPolicy};
 use crate::listeners::{TimerManager, TimerServer};
 use crate::publish::Published;
 use crate::service::EndReason;
@@ -34,7 +34,7 @@ fn noting(
     name: &'static str,
     clock: &ManualClock,
     cost: RealSpan,
-) -> impl FnMut(&mut World, &mut SystemCall<'_>) -> Result<(), String> + 'static {
+) -> impl FnMut(&mut World, &mut SystemCall<'_>) -> CallbackResult + 'static {
     let clock = clock.clone();
     move |world, call| {
         world.note(name, call);
@@ -86,15 +86,11 @@ fn r_001_2_systems_run_in_their_declared_order_and_requested_timers_last() {
     manager.register(&server);
     server.request("timer", RealSpan::ZERO, clock.now()).unwrap();
     let wait = ManualWait::new(&clock);
-    let mut a_loop = SystemLoop::new(
-        "test",
-        World::default(),
-        systems,
-        manager,
-        |world, _, listener| world.order.push(listener),
-        clock.clone(),
-        wait,
-    );
+    let systems = systems.fire_requested(manager, |world: &mut World, _, listener| {
+        world.order.push(listener);
+        Ok(())
+    });
+    let mut a_loop = SystemLoop::new("test", World::default(), systems, clock.clone(), wait);
     a_loop.start().unwrap();
     assert_eq!(a_loop.pass(), None);
     let order = &a_loop.inner.service().state.state.order;
@@ -236,10 +232,7 @@ fn r_001_5_a_rate_can_be_changed_from_inside_a_system() {
     let mut systems = Systems::new(clock.now())
         .add(spec("tuner", 1.0), |_, call| {
             if call.now >= at(1_000) {
-                assert!(
-                    call.control
-                        .set_pace("tuned", Pace::from_setting(100.0).map_err(|e| e.to_string())?)
-                );
+                assert!(call.control.set_pace("tuned", Pace::from_setting(100.0)?));
                 assert!(!call.control.set_pace("no such system", Pace::Uncapped));
             }
             Ok(())
@@ -316,15 +309,7 @@ fn r_001_14_with_nothing_uncapped_the_loop_sleeps_and_every_pass_has_work() {
         .add(spec("world", 30.0), noting("world", &clock, RealSpan::ZERO))
         .add(spec("graphics", 60.0), noting("graphics", &clock, RealSpan::ZERO));
     let wait = ManualWait::new(&clock);
-    let mut a_loop = SystemLoop::new(
-        "test",
-        World::default(),
-        systems,
-        TimerManager::<()>::new(),
-        |_, _, ()| (),
-        clock.clone(),
-        wait.clone(),
-    );
+    let mut a_loop = SystemLoop::new("test", World::default(), systems, clock.clone(), wait.clone());
     a_loop.start().unwrap();
     while clock.now() < at(10_000) {
         assert_eq!(a_loop.pass(), None);
@@ -401,8 +386,6 @@ fn r_001_1_shutdown_from_inside_a_system_takes_effect_after_the_pass() {
         "test",
         World::default(),
         systems,
-        TimerManager::<()>::new(),
-        |_, _, ()| (),
         clock.clone(),
         ManualWait::new(&clock),
     );
@@ -421,7 +404,7 @@ fn r_001_19_graphics_and_input_start_first_and_a_failure_ends_the_program() {
         let start = move |_: &mut World| {
             started.borrow_mut().push(name);
             if name == "world" {
-                Err("no map".to_owned())
+                Err("no map".into())
             } else {
                 Ok(())
             }
@@ -434,8 +417,6 @@ fn r_001_19_graphics_and_input_start_first_and_a_failure_ends_the_program() {
         "test",
         World::default(),
         systems,
-        TimerManager::<()>::new(),
-        |_, _, ()| (),
         clock.clone(),
         ManualWait::new(&clock),
     );

@@ -9,7 +9,7 @@ fn r_003_2_messages_go_to_all_handlers_of_their_kind_whatever_one_does() {
             note(service, "first");
             Ok(())
         })
-        .on("join", "broken", |_, _: &Text| Err("does not work".to_owned()))
+        .on("join", "broken", |_, _: &Text| Err("does not work".into()))
         .on("join", "panicking", |_, _: &Text| panic!("does not work at all"))
         .on("join", "last", |service, message: &Text| {
             note(service, message.1);
@@ -350,9 +350,7 @@ fn r_003_13_a_handler_cannot_wait_for_the_loop_it_runs_on() {
     let sender = inbox.sender();
     let of_handler = sender.clone();
     let handlers = Handlers::new().on("text", "waits for itself", move |_, _: &Text| {
-        of_handler
-            .put(Priority::Network, Text("ignored", ""))
-            .map_err(|error| error.to_string())?;
+        of_handler.put(Priority::Network, Text("ignored", ""))?;
         // Only the loop could make room, and the loop is here: an hour is not waited.
         let refused =
             of_handler.put_waiting(Priority::Network, Text("ignored", ""), RealSpan::from_secs(3_600));

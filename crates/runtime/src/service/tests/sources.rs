@@ -26,7 +26,7 @@ fn r_003_59_timers_tell_of_themselves() {
     rig.a_loop.service().every("slow", ms(10), slow).unwrap();
     rig.a_loop
         .service()
-        .once("broken", ms(10), |_| Err("no".to_owned()))
+        .once("broken", ms(10), |_| Err("no".into()))
         .unwrap();
     rig.clock.advance(ms(35));
     rig.passes(1);

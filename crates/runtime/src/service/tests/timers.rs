@@ -85,7 +85,7 @@ fn r_000_14_a_failing_timer_is_contained_counted_and_goes_on() {
     rig.passes(1);
     rig.a_loop
         .service()
-        .every("broken", ms(10), |_| Err("always".to_owned()))
+        .every("broken", ms(10), |_| Err("always".into()))
         .unwrap();
     rig.a_loop
         .service()
