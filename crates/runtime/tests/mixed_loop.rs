@@ -245,3 +245,28 @@ fn r_002_8_between_ticks_events_are_handled_as_they_come_and_else_the_loop_sleep
     );
     assert_eq!(wait.counts().passed, 1, "it never spun");
 }
+
+#[test]
+fn r_002_10_a_tick_sees_its_scheduled_instant_however_late_it_runs() {
+    let (mut a_loop, clock, wait) = mixed();
+    a_loop.pass();
+    clock.advance(RealSpan::from_millis(263));
+    wait.set_oversleep(RealSpan::from_millis(3));
+    while clock.now() < at(400) {
+        a_loop.pass();
+    }
+    assert_eq!(instants(&a_loop.service().state, "tick"), [0, 250, 300, 350, 400]);
+}
+
+#[test]
+fn r_002_7_ticks_are_numbered_without_gaps_and_skips_counted_apart() {
+    let mut clock = TickClock::new(at(0), RealSpan::from_millis(50));
+    let mut numbers = Vec::new();
+    for millis in [0, 50, 260, 300, 1_000] {
+        let tick = clock.start(at(millis)).unwrap();
+        numbers.push((tick.number, tick.skipped_before));
+        clock.end(at(millis));
+    }
+    assert_eq!(numbers, [(0, 0), (1, 0), (2, 3), (3, 0), (4, 13)]);
+    assert_eq!((clock.ticks_run(), clock.instants_skipped()), (5, 16));
+}
