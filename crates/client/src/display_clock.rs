@@ -246,3 +246,120 @@ fn scaled(span: GameSpan, part: i64, of: i64) -> GameSpan {
         None => nanounits / i128::from(of) * i128::from(part),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MILLI: i64 = 1_000_000;
+
+    fn anchor(ms: i64, units: i64, hertz: u64, paused: bool) -> Anchor {
+        Anchor {
+            at: ServerTime::from_nanos(ms * MILLI),
+            game: GameTime::from_units(units),
+            frequency: Frequency::new(hertz).unwrap(),
+            paused,
+        }
+    }
+
+    /// A clock 50 ms behind, at 100 units a second, that was drawn until `ms`.
+    fn drawn_until(ms: i64) -> DisplayClock {
+        let mut clock = DisplayClock::new(50 * MILLI);
+        clock.anchor(anchor(0, 0, 100, false));
+        show(&mut clock, ms);
+        clock
+    }
+
+    fn show(clock: &mut DisplayClock, ms: i64) -> f64 {
+        clock.advance(ServerTime::from_nanos(ms * MILLI)).as_units_f64()
+    }
+
+    #[test]
+    fn a_change_takes_effect_at_the_game_moment_it_had_on_the_server() {
+        let mut clock = drawn_until(1_000);
+        assert_eq!(show(&mut clock, 1_010), 96.0);
+        clock.anchor(anchor(1_000, 100, 200, false));
+        assert_eq!(show(&mut clock, 1_030), 98.0);
+        assert_eq!(show(&mut clock, 1_050), 100.0);
+        assert_eq!(show(&mut clock, 1_060), 102.0, "twice as fast from there");
+        clock.anchor(anchor(1_100, 120, 200, true));
+        assert_eq!(show(&mut clock, 1_149), 119.8);
+        assert_eq!(show(&mut clock, 9_000), 120.0);
+    }
+
+    #[test]
+    fn word_of_a_pause_that_comes_late_stops_the_picture_and_does_not_turn_it_back() {
+        let mut clock = drawn_until(1_000);
+        clock.anchor(anchor(900, 90, 100, true));
+        assert_eq!(show(&mut clock, 1_001), 95.0);
+        assert_eq!(show(&mut clock, 2_000), 95.0);
+        clock.anchor(anchor(2_000, 90, 100, false));
+        assert_eq!(show(&mut clock, 2_090), 95.0, "until the game has come as far");
+        assert_eq!(show(&mut clock, 2_110), 96.0);
+    }
+
+    #[test]
+    fn word_of_a_speed_that_comes_late_is_caught_up_with_in_a_glide() {
+        let mut clock = drawn_until(1_000);
+        // At 950 ms the game was ten times as far on as shown.
+        clock.anchor(anchor(900, 90, 1_000, false));
+        let mut before = 95.0;
+        for ms in (1_003..1_200).step_by(3) {
+            let units = show(&mut clock, ms);
+            assert!((2.0..6.0).contains(&(units - before)), "{units} after {before}");
+            before = units;
+        }
+        assert_eq!(show(&mut clock, 1_250), 390.0);
+    }
+
+    #[test]
+    fn a_game_that_fell_behind_stands_still_meanwhile() {
+        let mut clock = drawn_until(900);
+        // The server could not keep pace: at 1,000 ms its game was only at 93.
+        clock.anchor(anchor(1_000, 93, 100, false));
+        for (ms, game) in [(920, 92), (930, 93), (999, 93), (1_000, 93), (1_010, 94)] {
+            let at = ServerTime::from_nanos(ms * MILLI);
+            assert_eq!(clock.game_at(at), Some(GameTime::from_units(game)), "{ms} ms");
+        }
+    }
+
+    #[test]
+    fn the_delay_follows_the_link_without_a_jump() {
+        let mut clock = drawn_until(1_000);
+        let mut ms = 1_000;
+        let mut tick = |clock: &mut DisplayClock, age_ms: i64| {
+            let mut before = clock.shown().as_units_f64();
+            for _ in 0..5 {
+                ms += 10;
+                let units = show(clock, ms);
+                assert!((0.89..1.11).contains(&(units - before)), "{units} after {before}");
+                before = units;
+            }
+            clock.arrived(
+                ServerTime::from_nanos((ms - age_ms) * MILLI),
+                ServerTime::from_nanos(ms * MILLI),
+            );
+        };
+        for _ in 0..100 {
+            tick(&mut clock, 200);
+        }
+        assert_eq!(clock.delay_ns(), 208 * MILLI);
+        for _ in 0..ARRIVALS_KEPT + 100 {
+            tick(&mut clock, 60);
+        }
+        assert_eq!(clock.delay_ns(), 68 * MILLI);
+        for _ in 0..100 {
+            tick(&mut clock, 5_000);
+        }
+        assert!(clock.delay_ns() <= DELAY_NS_MAX);
+    }
+
+    #[test]
+    fn a_world_that_is_loaded_anew_may_be_earlier() {
+        let mut clock = drawn_until(1_000);
+        clock.restart(GameTime::from_units(10));
+        clock.anchor(anchor(1_000, 10, 100, false));
+        assert_eq!(show(&mut clock, 1_040), 10.0, "its own moment has not come");
+        assert_eq!(show(&mut clock, 1_060), 11.0);
+    }
+}

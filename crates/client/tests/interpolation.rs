@@ -111,6 +111,16 @@ fn r_002_55_a_walk_is_smooth_and_arrives_at_its_deadlines() {
         let universe = Universe::new(server(100), least, more);
         let (record, ends, universe) = record(universe, 3 * HERTZ, |_, _| {});
         check_walk(&record, &ends, &universe.server);
+        // All was told in time, so the way is exactly what game time says, with no seam between steps.
+        assert_eq!(universe.client.stats(universe.real()).late, 0);
+        let start = ends[0].as_units_f64() - 7.0;
+        for frame in &record {
+            let should = ((frame.game.as_units_f64() - start) / 7.0).clamp(0.0, 20.0);
+            assert!(
+                (f64::from(frame.way) - should).abs() < 1e-3,
+                "{frame:?} should be {should}"
+            );
+        }
         // The deadline in real time, as late as the display is by intent, give or take a frame and what is
         // unknown of the server's clock.
         let unknown = universe.client.stats(universe.real()).clock.error_bound_ns;
@@ -307,4 +317,34 @@ fn changes_of_the_ground_are_told_one_by_one() {
     });
     assert_eq!(changed, 1);
     assert_eq!(copy[12].0[0], 7);
+}
+
+#[test]
+fn a_step_that_the_server_refused_is_taken_back() {
+    let mut server = server(100);
+    let (start, end) = (GameTime::from_units(150), GameTime::from_units(157));
+    let kind = trantor_model::CommandKind::Forward;
+    let agent = AgentId(0);
+    server.schedule(
+        start,
+        trantor_protocol::wire::Change::ActionStarted {
+            agent,
+            kind,
+            start,
+            end,
+        },
+    );
+    let mut universe = Universe::new(server, 5 * MILLI, 0);
+    universe.run_until(SECOND);
+    let mut scene = Scene::default();
+    let (mut furthest, mut last) = (0.0f32, 0.0);
+    universe.frames(60, 180, &mut scene, |_, scene| {
+        last = scene.agent(agent).unwrap().x;
+        furthest = furthest.max(last);
+    });
+    assert!((furthest - 8.0).abs() < 1e-3, "it went: {furthest}");
+    assert!(
+        (last - 7.0).abs() < 1e-3,
+        "and came back, after a quiet second: {last}"
+    );
 }

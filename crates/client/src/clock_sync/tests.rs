@@ -204,6 +204,32 @@ fn r_002_39_a_correction_is_blended_in() {
 }
 
 #[test]
+fn r_002_39_not_even_the_first_exchanges_turn_the_clock_back() {
+    let mut sync = ClockSync::new();
+    let at = |ms: i64| RealTime::from_nanos(ms * MILLI);
+    // 200 ms on the way there and nothing back: 100 ms too far ahead.
+    sync.handshake(at(0), 0, at(200));
+    let before = sync.server_at(at(200)).unwrap();
+    assert_eq!(before, ServerTime::from_nanos(100 * MILLI));
+    let token = sync.poll_probe(at(200)).unwrap();
+    sync.answered(token, 0, at(200)).unwrap();
+    assert_eq!(sync.server_at(at(210)), Some(before), "it waits for the truth");
+    assert_eq!(sync.server_at(at(310)), Some(ServerTime::from_nanos(110 * MILLI)));
+}
+
+#[test]
+fn r_002_37_the_reference_lies_in_the_middle_of_the_exchange() {
+    let mut sync = ClockSync::new();
+    let at = |ms: i64| RealTime::from_nanos(ms * MILLI);
+    // Sent at 100, answered at 150, of which the server held it for 10: read at 120.
+    sync.handshake(at(100), 10_000, at(150));
+    assert_eq!(sync.server_at(at(150)), Some(ServerTime::from_nanos(30 * MILLI)));
+    let estimate = sync.estimate(at(150));
+    assert_eq!(estimate.rtt_best_ns, 40 * MILLI);
+    assert!((20 * MILLI..21 * MILLI).contains(&estimate.error_bound_ns));
+}
+
+#[test]
 fn r_002_36_instants_out_of_range_are_cut_and_counted() {
     let mut sync = ClockSync::new();
     assert_eq!(sync.server_time(5), ServerTime::from_nanos(5_000));
