@@ -202,12 +202,15 @@ impl Stages {
 
     /// Notes that an item called `name` ran for `took`; a long one is logged, the longest kept for the report.
     pub fn note_item(&mut self, name: &str, took: RealSpan) {
-        if self.slowest.as_ref().is_none_or(|slowest| took > slowest.took) && took >= SLOW_ITEM {
-            log::warn!(
-                "{}: {name} held the loop for {:.1} ms",
-                self.loop_name,
-                took.as_millis_f64()
-            );
+        if took < SLOW_ITEM {
+            return;
+        }
+        log::warn!(
+            "{}: {name} held the loop for {:.1} ms",
+            self.loop_name,
+            took.as_millis_f64()
+        );
+        if self.slowest.as_ref().is_none_or(|slowest| took > slowest.took) {
             self.slowest = Some(SlowItem {
                 name: name.to_owned(),
                 took,

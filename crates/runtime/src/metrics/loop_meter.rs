@@ -13,6 +13,8 @@ use super::{Counter, Gauge, Meter, MeterBuilder, Reader, Sample, Spread, Value};
 pub struct LoopMeter {
     meter: Meter,
     passes: Counter,
+    /// Passes in which nothing was done. A loop that turns without work has a stage that wakes it for nothing.
+    idle_passes: Counter,
     work: Counter,
     work_per_pass: Gauge,
     duration: Spread,
@@ -45,6 +47,7 @@ impl LoopMeter {
         let passes = declare.counter(name("passes_count"));
         // The traditional word for the passes of a service loop; ticks are something else here (R-X-26).
         declare.alias(passes, name("tick_count"));
+        let idle_passes = declare.counter(name("passes_without_work_count"));
         let work = declare.counter(name("work_count"));
         let work_per_pass = declare.gauge(name("pass.work_average_count"));
         let duration = declare.distribution(name("pass.duration_ns"));
@@ -66,6 +69,7 @@ impl LoopMeter {
         let meter = Self {
             meter,
             passes,
+            idle_passes,
             work,
             work_per_pass,
             duration,
@@ -94,6 +98,7 @@ impl LoopMeter {
             self.meter.add(time, used.time.as_nanos().unsigned_abs());
         }
         self.meter.add(self.passes, 1);
+        self.meter.add(self.idle_passes, u64::from(items == 0));
         self.meter.add(self.work, items);
         self.meter.set_average(self.work_per_pass, items as f64);
         self.meter.add(self.busy, duration_ns);

@@ -311,6 +311,7 @@ fn r_003_7_waking_without_anything_to_do_is_not_work() {
         (rig.count("loop.passes_count"), rig.count("loop.work_count")),
         (3, 0)
     );
+    assert_eq!(rig.count("loop.passes_without_work_count"), 3);
 }
 
 #[test]
