@@ -28,8 +28,11 @@ const INVENTORY_UNITS: u64 = 30;
 /// How often it asks how many places are left.
 const PLACES_UNITS: u64 = 150;
 
-/// How long a team must seem too small before an egg is laid: all must have had time to be heard.
-const TOO_SMALL_UNITS: u64 = 600;
+/// How long a team must seem too small before it grows.
+const TOO_SMALL_UNITS: u64 = 150;
+
+/// How old an agent must be before it thinks so: by then all others must have been heard.
+const ACQUAINTED_UNITS: u64 = 600;
 
 /// How long to wait after an egg for somebody to hatch from it.
 const AFTER_FORK_UNITS: u64 = 700;
@@ -399,27 +402,34 @@ impl Brain {
 
     /// Keeps track of whether the team is too small for any climb that helps, and of places that nobody takes.
     fn watch_team(&mut self) {
-        let can_climb = self
-            .team
-            .climb(self.me, self.body.level, self.body.clock)
-            .is_some();
-        if can_climb || self.team.has_beginners(self.body.level, self.body.clock) {
+        let now = self.body.clock;
+        let can_climb = self.team.climb(self.me, self.body.level, now).is_some();
+        let is_full = self.team.alive(now).count() + 1 >= self.team.agents_wanted(now);
+        if is_full && (can_climb || self.team.has_beginners(self.body.level, now)) {
             self.too_small_since = None;
             return;
         }
-        let since = *self.too_small_since.get_or_insert(self.body.clock);
-        if self.body.clock >= since + TOO_SMALL_UNITS && self.places.is_some_and(|places| places > 0) {
+        self.too_small_since.get_or_insert(now);
+        if self.must_grow() && self.places.is_some_and(|places| places > 0) {
             self.has_free_place = true;
         }
+    }
+
+    /// Whether the team has seemed too small for long enough. At first all must have had time to be heard;
+    /// later, whoever is missing has already been silent for long.
+    fn must_grow(&self) -> bool {
+        let now = self.body.clock;
+        now >= ACQUAINTED_UNITS
+            && self
+                .too_small_since
+                .is_some_and(|since| now >= since + TOO_SMALL_UNITS)
     }
 
     fn should_fork(&self) -> bool {
         let now = self.body.clock;
         let is_first = self.team.alive(now).all(|(number, _)| number > self.me);
         is_first
-            && self
-                .too_small_since
-                .is_some_and(|since| now >= since + TOO_SMALL_UNITS)
+            && self.must_grow()
             && self.places == Some(0)
             && now >= self.next_fork_at
             && self.body.food() > FOOD_TO_SPARE

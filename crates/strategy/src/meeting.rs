@@ -30,6 +30,9 @@ const SILENCE_UNITS: u64 = 150;
 /// How long all wait for stones to be put down and for an elevation to begin.
 const GATHERED_UNITS: u64 = 250;
 
+/// How long a leader waits for somebody who has been pushed off its tile, or has died.
+const MISSING_UNITS: u64 = 90;
+
 /// How often a follower says that it has come.
 const HERE_UNITS: u64 = 60;
 
@@ -79,8 +82,10 @@ pub(crate) struct Calling {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Leading {
     to: Level,
-    /// How many must stand on the tile, the leader included.
+    /// How many came, the leader included.
     agents: u32,
+    /// How many the climb needs: the leader makes do with them when the others do not come back.
+    agents_enough: u32,
     /// The least food anybody came with.
     food_min: u32,
     /// The leader's own food at that time, and the time: from either it is told how much was eaten since.
@@ -146,6 +151,7 @@ impl Calling {
             return Step::Begin(Leading {
                 to: self.climb.to,
                 agents: here as u32,
+                agents_enough: self.agents_needed() as u32,
                 food_min: food_min.unwrap_or(0),
                 own_food: body.food(),
                 begun_at: body.clock,
@@ -187,10 +193,16 @@ impl Leading {
         let Some(here) = sights.and_then(|sights| sights.first().copied()) else {
             return Step::Do(vec![Command::Look]);
         };
-        if here.agents >= self.agents.max(needed.agents) && here.ground.covers(&needed.stones) {
+        let waited = body.clock - self.progress_at;
+        let wanted = if waited > MISSING_UNITS {
+            self.agents_enough
+        } else {
+            self.agents
+        };
+        if here.agents >= wanted.max(needed.agents) && here.ground.covers(&needed.stones) {
             return Step::Do(vec![Command::Incantation]);
         }
-        if body.clock - self.progress_at > GATHERED_UNITS {
+        if waited > GATHERED_UNITS {
             return Step::Leave { tell: true };
         }
         Step::Do(vec![Command::Look])

@@ -14,6 +14,9 @@ use crate::signal::{Signal, Status, Verb};
 /// Agents of the last level that win, and agents that the highest elevations need.
 const QUORUM: usize = 6;
 
+/// Agents beyond the six that a team wants at most.
+const SPARES_MAX: usize = 3;
+
 /// Members remembered at most: a bound against somebody who forges new names without end.
 const MEMBERS_MAX: usize = 64;
 
@@ -126,6 +129,13 @@ impl Team {
             }
         }
         None
+    }
+
+    /// Agents that the team should have: one more for each that was lost, up to a few, since who has lost one
+    /// will lose more.
+    pub(crate) fn agents_wanted(&self, clock: u64) -> usize {
+        let lost = self.members.len() - self.alive(clock).count();
+        QUORUM + lost.min(SPARES_MAX)
     }
 
     /// Whether there are six, and some of them will soon rise from the first level on their own.

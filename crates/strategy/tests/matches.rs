@@ -17,7 +17,7 @@ fn won_within(units: i128, setup: Setup) -> Outcome {
 
 #[test]
 fn two_teams_of_six_play_to_the_end() {
-    for seed in 1..=3 {
+    for seed in 1..=10 {
         let outcome = won_within(
             6_000,
             Setup {
@@ -71,15 +71,16 @@ fn small_and_odd_maps_are_played_too() {
 
 #[test]
 fn agents_struck_dead_are_replaced() {
-    let outcome = won_within(
-        20_000,
-        Setup {
-            kill_every_units: 900,
-            seed: 3,
+    let mut joins = 0;
+    for seed in 1..=5 {
+        let setup = Setup {
+            kill_every_units: 1_500,
+            seed,
             ..Setup::default()
-        },
-    );
-    assert!(outcome.joins > 12, "a place was made and taken: {outcome:?}");
+        };
+        joins += won_within(20_000, setup).joins;
+    }
+    assert!(joins > 5 * 12, "places were made and taken");
 }
 
 #[test]
