@@ -21,6 +21,7 @@
 
 pub mod cli;
 pub mod dialogue;
+pub mod load;
 pub mod player;
 pub mod roster;
 pub mod session;

@@ -25,9 +25,6 @@ const EVENTS_CAPACITY: usize = 256;
 /// Bytes read at once.
 const READ_BYTES: usize = 16 * 1024;
 
-/// Reads of one connection in a row, so that one that floods does not silence the others.
-const READS_MAX: usize = 8;
-
 /// The token of signals; connections count from zero.
 const TOKEN_SIGNALS: Token = Token(usize::MAX);
 
@@ -295,9 +292,11 @@ impl Team {
 
 impl Agent {
     /// Reads what there is and writes what follows from it; answers whether the peer is still there.
+    ///
+    /// All of it is read: readiness is told once, and then not again before more has come.
     fn exchange(&mut self) -> io::Result<bool> {
         let mut bytes = [0; READ_BYTES];
-        for _ in 0..READS_MAX {
+        loop {
             match self.stream.read(&mut bytes) {
                 Ok(0) => return Ok(false),
                 Ok(count) => self.player.take_in(&bytes[..count]),

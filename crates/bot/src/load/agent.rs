@@ -1,0 +1,231 @@
+//! One agent of the load generator: bytes in, commands out, and when each should have been answered.
+//!
+//! It reads no more of an answer than its kind, so that the generator stays far cheaper than the server.
+
+use std::collections::VecDeque;
+
+use rand_pcg::Pcg32;
+use trantor_model::CommandKind;
+use trantor_protocol::text::client::write_command;
+use trantor_protocol::text::{Cut, Dialect, LineCutter};
+use trantor_time::{Frequency, RealSpan, RealTime};
+
+use super::figures::Figures;
+use super::mix::Mix;
+
+/// An agent that asks without end.
+#[derive(Debug)]
+pub struct LoadAgent {
+    team: String,
+    dialect: Dialect,
+    state: AgentState,
+    cutter: LineCutter,
+    open: VecDeque<Open>,
+    /// When the last command sent should end.
+    ideal_end: RealTime,
+    rng: Pcg32,
+    unsent: Vec<u8>,
+    steady: Option<Steady>,
+}
+
+/// How an agent is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgentState {
+    /// Nobody has said anything.
+    Greeting,
+    /// The team's name was said.
+    Named,
+    /// Places were told; the map's size is to come.
+    Counted,
+    /// It has a place, and commands may be sent.
+    Ready,
+    /// There is no place for it.
+    Refused,
+    /// It starved.
+    Dead,
+}
+
+/// A command that is not answered yet.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    kind: CommandKind,
+    units: u16,
+    sent_at: RealTime,
+    ideal_end: RealTime,
+}
+
+/// What was answered while measuring, from the first answer on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Steady {
+    /// When the first answer came.
+    pub first_at: RealTime,
+    /// When the last one came.
+    pub last_at: RealTime,
+    /// Units of game time of all commands answered after the first.
+    pub units: u64,
+}
+
+impl LoadAgent {
+    /// Will ask for a place in `team`.
+    pub fn new(team: &str, dialect: Dialect, seed: u64) -> Self {
+        Self {
+            team: team.to_owned(),
+            dialect,
+            state: AgentState::Greeting,
+            cutter: LineCutter::new(),
+            open: VecDeque::new(),
+            ideal_end: RealTime::ZERO,
+            rng: Pcg32::new(seed, 0x6c6f_6164),
+            unsent: Vec::new(),
+            steady: None,
+        }
+    }
+
+    /// How it is doing.
+    pub fn state(&self) -> AgentState {
+        self.state
+    }
+
+    /// What was answered while measuring.
+    pub fn steady(&self) -> Option<Steady> {
+        self.steady
+    }
+
+    /// Takes in bytes that came at `now`.
+    pub fn take_in(&mut self, mut piece: &[u8], now: RealTime, figures: &mut Figures) {
+        // The cutter lends its lines, so it leaves for the time of the loop.
+        let mut cutter = std::mem::take(&mut self.cutter);
+        while let Some(cut) = cutter.next(&mut piece) {
+            if let Cut::Line(line) = cut {
+                self.line(line, now, figures);
+            }
+        }
+        self.cutter = cutter;
+    }
+
+    /// Sends commands until `in_flight` are open.
+    pub fn fill(&mut self, in_flight: usize, mix: &Mix, speed: Frequency, now: RealTime) {
+        while self.state == AgentState::Ready && self.open.len() < in_flight {
+            let command = mix.draw(&mut self.rng);
+            write_command(&mut self.unsent, self.dialect, &command);
+            let units = command.duration_units();
+            let kind = command.kind().expect("a mix holds no refused commands");
+            self.ideal_end = self.ideal_end.max(now).saturating_add(span_of(units, speed));
+            self.open.push_back(Open {
+                kind,
+                units,
+                sent_at: now,
+                ideal_end: self.ideal_end,
+            });
+        }
+    }
+
+    /// Bytes to be written to the server; whoever writes them takes them out.
+    pub fn unsent(&mut self) -> &mut Vec<u8> {
+        &mut self.unsent
+    }
+
+    fn line(&mut self, line: &[u8], now: RealTime, figures: &mut Figures) {
+        match self.state {
+            AgentState::Greeting => {
+                self.unsent.extend_from_slice(self.team.as_bytes());
+                self.unsent.push(b'\n');
+                self.state = AgentState::Named;
+            }
+            AgentState::Named if line == b"ko" => self.state = AgentState::Refused,
+            AgentState::Named => self.state = AgentState::Counted,
+            AgentState::Counted => self.state = AgentState::Ready,
+            AgentState::Ready if line == self.dialect.words().dead.as_bytes() => {
+                self.state = AgentState::Dead;
+                figures.deaths += 1;
+            }
+            AgentState::Ready => self.in_game(line, now, figures),
+            AgentState::Refused | AgentState::Dead => {}
+        }
+    }
+
+    fn in_game(&mut self, line: &[u8], now: RealTime, figures: &mut Figures) {
+        let is_answer = matches!(line, b"ok" | b"ko" | [b'[' | b'{' | b'0'..=b'9', ..]);
+        let answered = if is_answer { self.open.pop_front() } else { None };
+        let Some(open) = answered else {
+            figures.unasked += u64::from(figures.is_measuring);
+            return;
+        };
+        figures.refused += u64::from(figures.is_measuring && line == b"ko");
+        figures.answer(open.kind, now.since(open.sent_at), now - open.ideal_end);
+        if !figures.is_measuring {
+            return;
+        }
+        match &mut self.steady {
+            Some(steady) => {
+                steady.units += u64::from(open.units);
+                steady.last_at = now;
+            }
+            None => {
+                self.steady = Some(Steady {
+                    first_at: now,
+                    last_at: now,
+                    units: 0,
+                });
+            }
+        }
+    }
+}
+
+/// How long so many units take.
+pub fn span_of(units: u16, speed: Frequency) -> RealSpan {
+    RealSpan::from_nanos(i64::from(units) * 1_000_000_000 / i64::from(speed.get()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at_ms(ms: i64) -> RealTime {
+        RealTime::ZERO.saturating_add(RealSpan::from_millis(ms))
+    }
+
+    fn ready() -> (LoadAgent, Figures) {
+        let mut agent = LoadAgent::new("red", Dialect::Epitech, 1);
+        let mut figures = Figures::new();
+        agent.take_in(b"WELCOME\n", at_ms(0), &mut figures);
+        assert_eq!(agent.unsent(), b"red\n");
+        agent.unsent().clear();
+        agent.take_in(b"0\n5 5\n", at_ms(0), &mut figures);
+        assert_eq!(agent.state(), AgentState::Ready);
+        figures.is_measuring = true;
+        (agent, figures)
+    }
+
+    #[test]
+    fn lateness_counts_from_the_ideal_end_and_not_from_the_last_answer() {
+        let (mut agent, mut figures) = ready();
+        let mix: Mix = "forward=1".parse().unwrap();
+        let speed = Frequency::new(100).unwrap();
+        agent.fill(2, &mix, speed, at_ms(0));
+        assert_eq!(agent.unsent(), b"Forward\nForward\n");
+        // Ideal ends: 70 and 140 ms. The first is 5 ms late, the second on time.
+        agent.take_in(b"ok\n", at_ms(75), &mut figures);
+        agent.take_in(b"ok\n", at_ms(140), &mut figures);
+        let late_ms = |quantile| figures.lateness_ns.value_at_quantile(quantile) / 1_000_000;
+        assert_eq!((late_ms(0.0), late_ms(1.0)), (0, 5));
+        assert_eq!(figures.latency_ns.max() / 1_000_000, 140);
+        assert_eq!((figures.answered, figures.early), (2, 0));
+        let steady = agent.steady().unwrap();
+        assert_eq!(
+            (steady.first_at, steady.last_at, steady.units),
+            (at_ms(75), at_ms(140), 7)
+        );
+    }
+
+    #[test]
+    fn early_answers_and_unasked_lines_are_counted_apart() {
+        let (mut agent, mut figures) = ready();
+        let speed = Frequency::new(100).unwrap();
+        agent.fill(1, &"take=1".parse().unwrap(), speed, at_ms(0));
+        agent.take_in(b"message 1, hello\nko\n", at_ms(60), &mut figures);
+        assert_eq!((figures.unasked, figures.refused, figures.early), (1, 1, 1));
+        agent.take_in(b"dead\n", at_ms(70), &mut figures);
+        assert_eq!((agent.state(), figures.deaths), (AgentState::Dead, 1));
+    }
+}

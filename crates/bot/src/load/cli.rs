@@ -1,0 +1,211 @@
+//! The command line of `trantor-load`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::error::ErrorKind;
+use clap::{ArgAction, Parser};
+use trantor_time::{Frequency, RealSpan};
+
+use super::{LoadConfig, Mix, Speed};
+use crate::cli::{DialectName, in_one_line, resolve};
+
+/// Makes load on a Zappy server: agents that ask without end and viewers, and tells how late its answers are.
+#[derive(Clone, Debug, PartialEq, Parser)]
+#[command(name = "trantor-load", version, disable_help_flag = true)]
+pub struct Options {
+    /// The server's port
+    #[arg(short, long, default_value_t = 4242)]
+    port: u16,
+
+    /// The server's name or address
+    #[arg(short = 'h', long, default_value = "localhost")]
+    host: String,
+
+    /// Names of the teams; agents are dealt to them in turn
+    #[arg(short, long, value_name = "TEAM", num_args = 1.., default_values = ["red", "blue"])]
+    names: Vec<String>,
+
+    /// Agents in all
+    #[arg(short, long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    agents: u32,
+
+    /// Viewers that speak Zappy text
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    text_viewers: u32,
+
+    /// Viewers that speak Trantor's frames
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    frame_viewers: u32,
+
+    /// Commands each agent keeps open
+    #[arg(short = 'k', long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=10))]
+    in_flight: u16,
+
+    /// What agents ask for, with weights; agents that do not walk and take starve after 1260 units
+    #[arg(
+        short,
+        long,
+        value_name = "MIX",
+        default_value = "forward=4,take=4,right=1,look=1"
+    )]
+    mix: Mix,
+
+    /// Set the game's speed, in units a second [default: ask for it]
+    #[arg(short, long, value_name = "UNITS", value_parser = speed, conflicts_with = "assume")]
+    frequency: Option<Frequency>,
+
+    /// Take this for the game's speed, and open no viewer to ask
+    #[arg(long, value_name = "UNITS", value_parser = speed)]
+    assume: Option<Frequency>,
+
+    /// Seconds to measure
+    #[arg(short, long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
+    duration: f64,
+
+    /// Seconds to run before that
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
+    warm_up: f64,
+
+    /// Seconds that joining may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
+    join_patience: f64,
+
+    /// Let all agents begin at one instant, and not spread over the time of a step
+    #[arg(long)]
+    in_step: bool,
+
+    /// The words the server uses
+    #[arg(long, value_enum, default_value_t = DialectName::Epitech)]
+    dialect: DialectName,
+
+    /// What all chance grows from
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    /// Write the figures as JSON to this file; "-" prints them instead of the table
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Print this help
+    #[arg(long, action = ArgAction::HelpShort)]
+    help: Option<bool>,
+}
+
+/// What the command line asks for.
+#[derive(Debug)]
+pub enum Asked {
+    /// Make load with these options.
+    Load(Box<Options>),
+    /// Print this and end with status 0.
+    Print(String),
+}
+
+/// Reads a command line, the program's name first.
+///
+/// # Errors
+/// One line about the mistake.
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, String> {
+    match Options::try_parse_from(arguments) {
+        Ok(options) => Ok(Asked::Load(Box::new(options))),
+        Err(error) => match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(Asked::Print(error.to_string())),
+            _ => Err(in_one_line(&error)),
+        },
+    }
+}
+
+impl Options {
+    /// The options as they are used.
+    ///
+    /// # Errors
+    /// One line about a host that is not known.
+    pub fn config(&self) -> Result<LoadConfig, String> {
+        let speed = match (self.frequency, self.assume) {
+            (Some(speed), _) => Speed::Set(speed),
+            (None, Some(speed)) => Speed::Assumed(speed),
+            (None, None) => Speed::Asked,
+        };
+        Ok(LoadConfig {
+            server: resolve(&self.host, self.port)?,
+            teams: self.names.clone(),
+            agents: self.agents as usize,
+            text_viewers: self.text_viewers as usize,
+            frame_viewers: self.frame_viewers as usize,
+            in_flight: usize::from(self.in_flight),
+            mix: self.mix.clone(),
+            dialect: self.dialect.into(),
+            speed,
+            warm_up: span(self.warm_up),
+            duration: span(self.duration),
+            in_step: self.in_step,
+            join_patience: span(self.join_patience),
+            seed: self.seed,
+        })
+    }
+}
+
+fn speed(text: &str) -> Result<Frequency, String> {
+    let hertz: u64 = text
+        .parse()
+        .map_err(|_| "a speed is a whole number of units a second".to_owned())?;
+    Frequency::new(hertz).map_err(|error| error.to_string())
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text
+        .parse::<f64>()
+        .ok()
+        .filter(|seconds| (0.0..=86_400.0).contains(seconds));
+    seconds.ok_or_else(|| "a time is 0 to 86400 seconds".to_owned())
+}
+
+fn span(seconds: f64) -> RealSpan {
+    RealSpan::from_nanos((seconds * 1e9) as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(line: &str) -> Result<Asked, String> {
+        parse(line.split_whitespace().map(OsString::from))
+    }
+
+    fn config(line: &str) -> LoadConfig {
+        match asked(line) {
+            Ok(Asked::Load(options)) => options.config().unwrap(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn options_become_a_load() {
+        let plain = config("load -h 127.0.0.1");
+        assert_eq!(
+            (plain.agents, plain.in_flight, plain.speed),
+            (12, 2, Speed::Asked)
+        );
+        assert_eq!((plain.mix, plain.teams.len()), (Mix::default(), 2));
+        let given = config("load -h 127.0.0.1 -n a b c -a 90 -k 10 -f 1000 -m look=1 -d 2.5 --in-step");
+        assert_eq!((given.agents, given.teams.len(), given.in_flight), (90, 3, 10));
+        assert_eq!(given.speed, Speed::Set(Frequency::new(1_000).unwrap()));
+        assert_eq!(given.duration, RealSpan::from_millis(2_500));
+        assert!(given.in_step);
+    }
+
+    #[test]
+    fn every_mistake_is_one_line() {
+        for (line, part) in [
+            ("load -a 0", "1..=100000"),
+            ("load -k 11", "1..=10"),
+            ("load -f 0", "-f"),
+            ("load -m walk=1", "walk"),
+            ("load -d x", "86400"),
+            ("load -f 1 --assume 1", "--assume"),
+        ] {
+            let told = asked(line).unwrap_err();
+            assert!(told.contains(part) && !told.contains('\n'), "{line}: {told}");
+        }
+    }
+}

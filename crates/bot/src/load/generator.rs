@@ -1,0 +1,521 @@
+//! The one loop of the load generator: all peers in one poll, and what is done when.
+//!
+//! ```text
+//! preparing    the speed is asked for; to set one, the game is first slowed down
+//! joining      viewers, then agents, a bounded number at a time
+//! warming up   agents begin, spread over the time of one step, or all at once
+//! measuring    only now answers count
+//! ```
+
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use mio::net::TcpStream;
+use mio::{Events, Interest, Poll, Registry, Token};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook_mio::v1_0::Signals;
+use slab::Slab;
+use trantor_runtime::RealClock;
+use trantor_runtime::real_clock::processor_time_for_measurement;
+use trantor_time::{Clock, Frequency, RealSpan, RealTime};
+
+use super::agent::{AgentState, LoadAgent, span_of};
+use super::figures::Figures;
+use super::report::{Report, Run};
+use super::viewer::{Control, FrameViewer, TextViewer};
+use super::{LoadConfig, Speed};
+
+/// Connections being opened at one time: fewer than a server's queue of connections holds.
+const CONNECTING_MAX: usize = 100;
+
+/// Readiness taken from the system in one wait; more is reported by the next.
+const EVENTS_CAPACITY: usize = 4_096;
+
+/// Bytes read at once: viewers of a busy world are told a lot.
+const READ_BYTES: usize = 64 * 1024;
+
+/// The token of signals; peers count from zero.
+const TOKEN_SIGNALS: Token = Token(usize::MAX);
+
+/// Units over which agents are spread when they begin: one step, so that every moment of it has its share.
+const SPREAD_UNITS: u16 = 7;
+
+/// Why no load could be made.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// There is nobody at that address, or it takes no more connections.
+    #[error("cannot connect to {server}: {error}")]
+    Connect {
+        /// The address.
+        server: SocketAddr,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The server does not tell its speed, or does not take the one asked for.
+    #[error("the server did not confirm its speed in time; --assume says it without asking")]
+    NoSpeed,
+    /// Not one agent has a place.
+    #[error("no agent was given a place: {refused} were refused")]
+    NobodyJoined {
+        /// How many were told so.
+        refused: usize,
+    },
+    /// A signal came before anything was measured.
+    #[error("interrupted before anything was measured")]
+    Interrupted,
+    /// The system refuses what every program needs.
+    #[error("this machine: {0}")]
+    System(#[from] io::Error),
+}
+
+/// Makes the load and answers what was found. SIGINT and SIGTERM end the measurement early.
+pub fn run(config: &LoadConfig) -> Result<Report, LoadError> {
+    allow_many_connections();
+    Generator::new(config)?.run()
+}
+
+struct Generator<'a> {
+    config: &'a LoadConfig,
+    clock: RealClock,
+    poll: Poll,
+    signals: Signals,
+    peers: Slab<Peer>,
+    figures: Figures,
+    buffer: Vec<u8>,
+    /// Where the viewer that knows the speed is.
+    control: Option<usize>,
+    speed: Option<Frequency>,
+    /// Peers opened so far: viewers come first.
+    opened: usize,
+    connecting: usize,
+    joined: usize,
+    refused: usize,
+    /// Agents that are to begin, and when, in order.
+    starts: VecDeque<(RealTime, usize)>,
+    was_interrupted: bool,
+}
+
+/// One connection.
+struct Peer {
+    stream: TcpStream,
+    kind: Kind,
+    is_connecting: bool,
+    has_begun: bool,
+    wants_write: bool,
+}
+
+enum Kind {
+    Agent(Box<LoadAgent>),
+    Text(TextViewer),
+    Frames(Box<FrameViewer>),
+    Control(Control),
+}
+
+impl<'a> Generator<'a> {
+    fn new(config: &'a LoadConfig) -> Result<Self, LoadError> {
+        let poll = Poll::new()?;
+        let mut signals = Signals::new([SIGINT, SIGTERM])?;
+        poll.registry()
+            .register(&mut signals, TOKEN_SIGNALS, Interest::READABLE)?;
+        let speed = match config.speed {
+            Speed::Assumed(speed) => Some(speed),
+            Speed::Asked | Speed::Set(_) => None,
+        };
+        Ok(Self {
+            config,
+            clock: RealClock::new(),
+            poll,
+            signals,
+            peers: Slab::with_capacity(config.agents),
+            figures: Figures::new(),
+            buffer: vec![0; READ_BYTES],
+            control: None,
+            speed,
+            opened: 0,
+            connecting: 0,
+            joined: 0,
+            refused: 0,
+            starts: VecDeque::new(),
+            was_interrupted: false,
+        })
+    }
+
+    fn run(mut self) -> Result<Report, LoadError> {
+        self.prepare()?;
+        self.let_all_join()?;
+        let speed = self.settle_speed()?;
+        self.schedule_starts(speed);
+
+        let warm_until = self.clock.now().saturating_add(self.config.warm_up);
+        self.turn_until(warm_until, |generator| generator.was_interrupted)?;
+        if self.was_interrupted {
+            return Err(LoadError::Interrupted);
+        }
+        self.figures.is_measuring = true;
+        let begun = self.clock.now();
+        let processor_before = processor_time_for_measurement();
+        let until = begun.saturating_add(self.config.duration);
+        self.turn_until(until, |generator| generator.was_interrupted)?;
+
+        let processor_after = processor_time_for_measurement();
+        let run = Run {
+            config: self.config,
+            speed,
+            joined: self.joined,
+            refused: self.refused,
+            measured: self.clock.now().since(begun),
+            processor: processor_after
+                .zip(processor_before)
+                .map(|(after, before)| after - before),
+        };
+        let steady = self.peers.iter().filter_map(|(_, peer)| match &peer.kind {
+            Kind::Agent(agent) => agent.steady(),
+            _ => None,
+        });
+        Ok(Report::new(&run, &self.figures, steady))
+    }
+
+    /// Connects the viewer that knows the speed; a speed to be set is first set to the lowest.
+    fn prepare(&mut self) -> Result<(), LoadError> {
+        if let Speed::Assumed(_) = self.config.speed {
+            return Ok(());
+        }
+        let key = self.open(Kind::Control(Control::default()))?;
+        self.control = Some(key);
+        let until = self.patience();
+        self.turn_until(until, |generator| generator.told_speed().is_some())?;
+        self.speed = self.told_speed();
+        if self.speed.is_none() {
+            return Err(LoadError::NoSpeed);
+        }
+        if let Speed::Set(_) = self.config.speed {
+            self.set_speed(Frequency::new(1).expect("1 is a speed"))?;
+        }
+        Ok(())
+    }
+
+    fn let_all_join(&mut self) -> Result<(), LoadError> {
+        let until = self.patience();
+        loop {
+            while self.connecting < CONNECTING_MAX && self.open_next()? {}
+            let settled = |generator: &Self| {
+                generator.joined + generator.refused + generator.figures.lost as usize
+                    >= generator.config.agents
+                    && generator.connecting == 0
+            };
+            let has_room = |generator: &Self| {
+                generator.opened < generator.peers_wanted() && generator.connecting < CONNECTING_MAX
+            };
+            self.turn_until(until, |generator| settled(generator) || has_room(generator))?;
+            if settled(self) || self.clock.now() >= until {
+                break;
+            }
+            if self.was_interrupted {
+                return Err(LoadError::Interrupted);
+            }
+        }
+        if self.joined == 0 {
+            return Err(LoadError::NobodyJoined {
+                refused: self.refused,
+            });
+        }
+        Ok(())
+    }
+
+    /// The speed at which is measured; set only now if it is to be set.
+    fn settle_speed(&mut self) -> Result<Frequency, LoadError> {
+        if let Speed::Set(speed) = self.config.speed {
+            self.set_speed(speed)?;
+        }
+        self.speed.ok_or(LoadError::NoSpeed)
+    }
+
+    fn schedule_starts(&mut self, speed: Frequency) {
+        let begin = self.clock.now();
+        let ready = self
+            .peers
+            .iter()
+            .filter(|(_, peer)| peer.agent_state() == Some(AgentState::Ready));
+        let keys: Vec<usize> = ready.map(|(key, _)| key).collect();
+        let spread_ns = if self.config.in_step {
+            0
+        } else {
+            span_of(SPREAD_UNITS, speed).as_nanos()
+        };
+        for (nth, &key) in keys.iter().enumerate() {
+            let offset = spread_ns * nth as i64 / keys.len() as i64;
+            self.starts
+                .push_back((begin.saturating_add(RealSpan::from_nanos(offset)), key));
+        }
+    }
+
+    /// Opens the next peer, viewers first; answers whether there was one left.
+    fn open_next(&mut self) -> Result<bool, LoadError> {
+        if self.opened >= self.peers_wanted() {
+            return Ok(false);
+        }
+        let nth = self.opened;
+        self.opened += 1;
+        let viewers = self.config.text_viewers + self.config.frame_viewers;
+        let kind = if nth < self.config.text_viewers {
+            Kind::Text(TextViewer::default())
+        } else if nth < viewers {
+            Kind::Frames(Box::default())
+        } else {
+            let nth = nth - viewers;
+            let team = &self.config.teams[nth % self.config.teams.len()];
+            let seed = self.config.seed.wrapping_add(nth as u64);
+            Kind::Agent(Box::new(LoadAgent::new(team, self.config.dialect, seed)))
+        };
+        self.open(kind)?;
+        Ok(true)
+    }
+
+    fn peers_wanted(&self) -> usize {
+        self.config.text_viewers + self.config.frame_viewers + self.config.agents
+    }
+
+    fn open(&mut self, kind: Kind) -> Result<usize, LoadError> {
+        let server = self.config.server;
+        let stream = TcpStream::connect(server).map_err(|error| LoadError::Connect { server, error })?;
+        let entry = self.peers.vacant_entry();
+        let key = entry.key();
+        let peer = entry.insert(Peer {
+            stream,
+            kind,
+            is_connecting: true,
+            has_begun: false,
+            wants_write: true,
+        });
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        self.poll
+            .registry()
+            .register(&mut peer.stream, Token(key), interest)?;
+        self.connecting += 1;
+        Ok(key)
+    }
+
+    fn told_speed(&self) -> Option<Frequency> {
+        match &self.peers.get(self.control?)?.kind {
+            Kind::Control(control) => control.speed(),
+            _ => None,
+        }
+    }
+
+    /// Sets the speed and waits until it is told.
+    fn set_speed(&mut self, speed: Frequency) -> Result<(), LoadError> {
+        let key = self.control.ok_or(LoadError::NoSpeed)?;
+        let peer = self.peers.get_mut(key).ok_or(LoadError::NoSpeed)?;
+        if let Kind::Control(control) = &mut peer.kind {
+            control.ask_for(speed);
+        }
+        peer.flush(self.poll.registry(), Token(key))?;
+        let until = self.patience();
+        self.turn_until(until, |generator| generator.told_speed() == Some(speed))?;
+        if self.told_speed() != Some(speed) {
+            return Err(LoadError::NoSpeed);
+        }
+        self.speed = Some(speed);
+        Ok(())
+    }
+
+    fn patience(&self) -> RealTime {
+        self.clock.now().saturating_add(self.config.join_patience)
+    }
+
+    /// Serves all peers until an instant, or until `is_done`.
+    fn turn_until(&mut self, until: RealTime, is_done: impl Fn(&Self) -> bool) -> Result<(), LoadError> {
+        let mut events = Events::with_capacity(EVENTS_CAPACITY);
+        loop {
+            self.start_due()?;
+            let now = self.clock.now();
+            if now >= until || is_done(self) || self.was_interrupted {
+                return Ok(());
+            }
+            // While agents are beginning the loop does not sleep: the poll rounds to milliseconds, and the
+            // starts are to be spread finer. It takes the time of one step.
+            let timeout = if self.starts.is_empty() {
+                until.since(now).to_std()
+            } else {
+                Duration::ZERO
+            };
+            match self.poll.poll(&mut events, Some(timeout)) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                other => other?,
+            }
+            for event in &events {
+                if event.token() == TOKEN_SIGNALS {
+                    self.was_interrupted |= self.signals.pending().next().is_some();
+                } else {
+                    self.ready(event.token())?;
+                }
+            }
+        }
+    }
+
+    fn start_due(&mut self) -> Result<(), LoadError> {
+        let Some(speed) = self.speed else { return Ok(()) };
+        while let Some(&(at, key)) = self.starts.front() {
+            let now = self.clock.now();
+            if at > now {
+                break;
+            }
+            self.starts.pop_front();
+            if let Some(peer) = self.peers.get_mut(key) {
+                peer.has_begun = true;
+                peer.fill(self.config, speed, now);
+                peer.flush(self.poll.registry(), Token(key))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads all a peer was sent, and answers it.
+    fn ready(&mut self, token: Token) -> Result<(), LoadError> {
+        let Some(peer) = self.peers.get_mut(token.0) else {
+            return Ok(());
+        };
+        let state_before = peer.agent_state();
+        let alive = loop {
+            match peer.stream.read(&mut self.buffer) {
+                Ok(0) => break false,
+                Ok(count) => {
+                    let now = self.clock.now();
+                    if !peer.take_in(&self.buffer[..count], now, &mut self.figures) {
+                        break false;
+                    }
+                    if let (true, Some(speed)) = (peer.has_begun, self.speed) {
+                        peer.fill(self.config, speed, now);
+                    }
+                    if peer.flush(self.poll.registry(), token).is_err() {
+                        break false;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    break peer.flush(self.poll.registry(), token).is_ok();
+                }
+                Err(error) if peer.is_connecting && self.joined == 0 => {
+                    let server = self.config.server;
+                    return Err(LoadError::Connect { server, error });
+                }
+                Err(_) => break false,
+            }
+        };
+        let state = peer.agent_state();
+        let has_settled = match state {
+            None => true,
+            Some(state) => matches!(state, AgentState::Ready | AgentState::Refused | AgentState::Dead),
+        };
+        if peer.is_connecting && (has_settled || !alive) {
+            peer.is_connecting = false;
+            self.connecting -= 1;
+        }
+        if state_before != state {
+            self.joined += usize::from(state == Some(AgentState::Ready));
+            self.refused += usize::from(state == Some(AgentState::Refused));
+        }
+        let is_over = matches!(state, Some(AgentState::Refused | AgentState::Dead));
+        if is_over || !alive {
+            self.figures.lost += u64::from(!is_over);
+            peer.end(self.poll.registry())?;
+        }
+        Ok(())
+    }
+}
+
+impl Peer {
+    fn agent_state(&self) -> Option<AgentState> {
+        match &self.kind {
+            Kind::Agent(agent) => Some(agent.state()),
+            _ => None,
+        }
+    }
+
+    /// Takes in bytes; answers whether they made sense.
+    fn take_in(&mut self, bytes: &[u8], now: RealTime, figures: &mut Figures) -> bool {
+        match &mut self.kind {
+            Kind::Agent(agent) => {
+                figures.agent_bytes += if figures.is_measuring {
+                    bytes.len() as u64
+                } else {
+                    0
+                };
+                agent.take_in(bytes, now, figures);
+            }
+            Kind::Text(viewer) => viewer.take_in(bytes, figures),
+            Kind::Frames(viewer) => {
+                if let Err(error) = viewer.take_in(bytes, figures) {
+                    log::warn!("a viewer was told nonsense: {error}");
+                    return false;
+                }
+            }
+            Kind::Control(control) => control.take_in(bytes),
+        }
+        true
+    }
+
+    fn fill(&mut self, config: &LoadConfig, speed: Frequency, now: RealTime) {
+        if let Kind::Agent(agent) = &mut self.kind {
+            agent.fill(config.in_flight, &config.mix, speed, now);
+        }
+    }
+
+    /// Writes what is to be written, and asks for write readiness only if some of it is left.
+    fn flush(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        let unsent = match &mut self.kind {
+            Kind::Agent(agent) => agent.unsent(),
+            Kind::Text(viewer) => viewer.unsent(),
+            Kind::Frames(viewer) => viewer.unsent(),
+            Kind::Control(control) => control.unsent(),
+        };
+        while !unsent.is_empty() {
+            match self.stream.write(unsent) {
+                Ok(count) => {
+                    unsent.drain(..count);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+        }
+        let wants_write = !unsent.is_empty();
+        if wants_write != self.wants_write {
+            self.wants_write = wants_write;
+            let interest = if wants_write {
+                Interest::READABLE | Interest::WRITABLE
+            } else {
+                Interest::READABLE
+            };
+            registry.reregister(&mut self.stream, token, interest)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the connection, and keeps what was found on it.
+    fn end(&mut self, registry: &Registry) -> io::Result<()> {
+        registry.deregister(&mut self.stream)?;
+        // The peer may have ended it already, which is as good.
+        let _ = self.stream.shutdown(std::net::Shutdown::Both);
+        Ok(())
+    }
+}
+
+/// Raises the number of descriptors this process may have to what the system allows; if it does not let us, the
+/// first connection that fails will say so.
+fn allow_many_connections() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let limit = getrlimit(Resource::Nofile);
+        let raised = Rlimit {
+            current: limit.maximum,
+            maximum: limit.maximum,
+        };
+        if let Err(error) = setrlimit(Resource::Nofile, raised) {
+            log::warn!("the limit of open files stays at {:?}: {error}", limit.current);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The load generator: many agents and viewers on one server, and how late its answers are.
+//!
+//! Agents here do not play; each keeps a number of commands open, drawn from a [`Mix`], and notes when each was
+//! answered. For every command there is an *ideal end*: its duration after the ideal end of the one before, or
+//! after it was sent if that is later. What is later than that is *lateness*; it holds everything between the
+//! two programs, the generator's own slowness included, so the generator reports its processor time as well.
+//!
+//! ```text
+//! sent        ideal end                answered
+//!  |-- wait --|--- duration / speed ---|-- lateness --|
+//!  |------------------- latency ----------------------|
+//! ```
+//!
+//! Answers are measured as histograms, never as averages; only a steady stretch after a warm-up counts.
+//! [`agent`] and [`viewer`] are what a peer does with bytes, [`figures`] what is counted, [`generator`] the one
+//! loop around them, [`report`] what is shown.
+
+pub mod agent;
+pub mod cli;
+pub mod figures;
+pub mod generator;
+pub mod mix;
+pub mod report;
+pub mod viewer;
+
+use std::net::SocketAddr;
+
+use trantor_protocol::text::Dialect;
+use trantor_time::{Frequency, RealSpan};
+
+pub use generator::{LoadError, run};
+pub use mix::Mix;
+pub use report::Report;
+
+/// What load to make.
+#[derive(Clone, Debug)]
+pub struct LoadConfig {
+    /// The server.
+    pub server: SocketAddr,
+    /// Names of the teams; agents are dealt to them in turn.
+    pub teams: Vec<String>,
+    /// Agents in all.
+    pub agents: usize,
+    /// Viewers that speak text.
+    pub text_viewers: usize,
+    /// Viewers that speak our frames.
+    pub frame_viewers: usize,
+    /// Commands each agent keeps open, `1..=10`.
+    pub in_flight: usize,
+    /// What they ask for.
+    pub mix: Mix,
+    /// The words the server uses.
+    pub dialect: Dialect,
+    /// How the speed is known.
+    pub speed: Speed,
+    /// What is run before it is measured.
+    pub warm_up: RealSpan,
+    /// What is measured.
+    pub duration: RealSpan,
+    /// Whether all agents begin at one instant, rather than spread over the time of one step.
+    pub in_step: bool,
+    /// How long all may take to be given a place.
+    pub join_patience: RealSpan,
+    /// What all chance grows from.
+    pub seed: u64,
+}
+
+/// How the generator knows how fast the game is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Speed {
+    /// It asks, as a text viewer.
+    Asked,
+    /// It sets it, as a text viewer; until all have joined the game is slowed down, so that nobody starves.
+    Set(Frequency),
+    /// It is told, and opens no viewer: on very large maps the first burst to one would be part of the load.
+    Assumed(Frequency),
+}

@@ -1,0 +1,244 @@
+//! What the load generator found, as a table for people and as JSON for programs.
+
+use std::fmt;
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+use trantor_model::CommandKind;
+use trantor_time::{Frequency, RealSpan};
+
+use super::LoadConfig;
+use super::agent::Steady;
+use super::figures::Figures;
+
+/// Everything found. Units are in the names.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// Units of game time a second.
+    pub frequency: u32,
+    /// Agents that were given a place.
+    pub agents: usize,
+    /// Agents that were not.
+    pub agents_refused: usize,
+    /// Agents that died on the way.
+    pub deaths: u64,
+    /// Connections that ended before the measurement did, without a death.
+    pub connections_lost: u64,
+    /// Viewers that speak text, and viewers that speak our frames.
+    pub viewers: [usize; 2],
+    /// Commands each agent kept open.
+    pub in_flight: usize,
+    /// Whether all began at one instant.
+    pub in_step: bool,
+    /// How long was measured.
+    pub measured_s: f64,
+    /// Commands answered in that time.
+    pub commands: u64,
+    /// Of them, by `ko`.
+    pub commands_refused: u64,
+    /// Commands answered a second.
+    pub commands_per_s: f64,
+    /// Game time that commands filled, of what there was from each agent's first answer to its last.
+    pub achieved_of_ideal: f64,
+    /// The same for the agent that was served worst.
+    pub achieved_of_ideal_min: f64,
+    /// Answers that came before their ideal end; see [`Figures::early`].
+    pub early: u64,
+    /// From sending a command to its answer.
+    pub latency: Quantiles,
+    /// From the ideal end of a command to its answer.
+    pub lateness: Quantiles,
+    /// Lateness by kind of command; kinds that were asked for only.
+    pub lateness_by_kind: Vec<(String, Quantiles)>,
+    /// Lines to agents that were no answers.
+    pub unasked_lines: u64,
+    /// Lines to all text viewers.
+    pub viewer_lines: u64,
+    /// Frames to all viewers of ours.
+    pub viewer_frames: u64,
+    /// Bytes to all viewers.
+    pub viewer_bytes: u64,
+    /// Bytes to all agents.
+    pub agent_bytes: u64,
+    /// Processor time the generator itself used while measuring, of one core; `None` where it is not told.
+    pub own_core: Option<f64>,
+}
+
+/// A histogram in brief, in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Quantiles {
+    /// How many values there are.
+    pub count: u64,
+    /// Half are no greater.
+    pub p50_us: f64,
+    /// 90 in 100 are no greater.
+    pub p90_us: f64,
+    /// 99 in 100 are no greater.
+    pub p99_us: f64,
+    /// 999 in 1000 are no greater.
+    pub p999_us: f64,
+    /// The greatest.
+    pub max_us: f64,
+}
+
+/// What is known of a run besides its figures.
+#[derive(Debug)]
+pub(super) struct Run<'a> {
+    pub(super) config: &'a LoadConfig,
+    pub(super) speed: Frequency,
+    pub(super) joined: usize,
+    pub(super) refused: usize,
+    pub(super) measured: RealSpan,
+    pub(super) processor: Option<RealSpan>,
+}
+
+impl Report {
+    pub(super) fn new(run: &Run<'_>, figures: &Figures, agents: impl Iterator<Item = Steady>) -> Self {
+        let measured_s = run.measured.as_secs_f64();
+        let (achieved, achieved_min) = achieved(run.speed, agents);
+        let by_kind = CommandKind::ALL.iter().zip(&figures.lateness_by_kind_ns);
+        Self {
+            frequency: run.speed.get(),
+            agents: run.joined,
+            agents_refused: run.refused,
+            deaths: figures.deaths,
+            connections_lost: figures.lost,
+            viewers: [run.config.text_viewers, run.config.frame_viewers],
+            in_flight: run.config.in_flight,
+            in_step: run.config.in_step,
+            measured_s,
+            commands: figures.answered,
+            commands_refused: figures.refused,
+            commands_per_s: figures.answered as f64 / measured_s,
+            achieved_of_ideal: achieved,
+            achieved_of_ideal_min: achieved_min,
+            early: figures.early,
+            latency: Quantiles::of(&figures.latency_ns),
+            lateness: Quantiles::of(&figures.lateness_ns),
+            lateness_by_kind: by_kind
+                .filter(|(_, histogram)| !histogram.is_empty())
+                .map(|(kind, histogram)| (format!("{kind:?}"), Quantiles::of(histogram)))
+                .collect(),
+            unasked_lines: figures.unasked,
+            viewer_lines: figures.viewer_lines,
+            viewer_frames: figures.viewer_frames,
+            viewer_bytes: figures.viewer_bytes,
+            agent_bytes: figures.agent_bytes,
+            own_core: run.processor.map(|used| used.as_secs_f64() / measured_s),
+        }
+    }
+}
+
+/// Of all agents together, and of the one served worst. Agents with a single answer say nothing.
+fn achieved(speed: Frequency, agents: impl Iterator<Item = Steady>) -> (f64, f64) {
+    let (mut units, mut ideal, mut least) = (0.0, 0.0, f64::INFINITY);
+    for steady in agents.filter(|steady| steady.last_at > steady.first_at) {
+        let possible = steady.last_at.since(steady.first_at).as_secs_f64() * f64::from(speed.get());
+        units += steady.units as f64;
+        ideal += possible;
+        least = f64::min(least, steady.units as f64 / possible);
+    }
+    if ideal > 0.0 {
+        (units / ideal, least)
+    } else {
+        (0.0, 0.0)
+    }
+}
+
+impl Quantiles {
+    fn of(histogram: &Histogram<u64>) -> Self {
+        let at = |quantile| histogram.value_at_quantile(quantile) as f64 / 1_000.0;
+        Self {
+            count: histogram.len(),
+            p50_us: at(0.5),
+            p90_us: at(0.9),
+            p99_us: at(0.99),
+            p999_us: at(0.999),
+            max_us: histogram.max() as f64 / 1_000.0,
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{} agents ({} refused, {} died, {} lost), {} in flight, {}, {} + {} viewers, {} units/s, {:.1} s",
+            self.agents,
+            self.agents_refused,
+            self.deaths,
+            self.connections_lost,
+            self.in_flight,
+            if self.in_step { "in step" } else { "spread out" },
+            self.viewers[0],
+            self.viewers[1],
+            self.frequency,
+            self.measured_s
+        )?;
+        writeln!(
+            f,
+            "{} commands, {:.0} a second; achieved/ideal {:.5} (worst agent {:.5}); {} early",
+            self.commands,
+            self.commands_per_s,
+            self.achieved_of_ideal,
+            self.achieved_of_ideal_min,
+            self.early
+        )?;
+        writeln!(
+            f,
+            "\n{:16} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}",
+            "in µs", "count", "p50", "p90", "p99", "p99.9", "max"
+        )?;
+        write_row(f, "latency", &self.latency)?;
+        write_row(f, "lateness", &self.lateness)?;
+        for (kind, lateness) in &self.lateness_by_kind {
+            write_row(f, &format!("  {kind}"), lateness)?;
+        }
+        if self.viewers != [0, 0] {
+            writeln!(
+                f,
+                "\nviewers were told {} lines and {} frames, {} KiB",
+                self.viewer_lines,
+                self.viewer_frames,
+                self.viewer_bytes / 1_024
+            )?;
+        }
+        if let Some(core) = self.own_core {
+            writeln!(f, "\nthe generator itself used {:.0} % of a core", core * 100.0)?;
+        }
+        Ok(())
+    }
+}
+
+fn write_row(f: &mut fmt::Formatter<'_>, name: &str, row: &Quantiles) -> fmt::Result {
+    writeln!(
+        f,
+        "{name:16} {:>9} {:>9.1} {:>9.1} {:>9.1} {:>9.1} {:>9.1}",
+        row.count, row.p50_us, row.p90_us, row.p99_us, row.p999_us, row.max_us
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use trantor_time::RealTime;
+
+    use super::*;
+
+    #[test]
+    fn achieved_is_game_time_filled_of_game_time_there_was() {
+        let at_ms = |ms| RealTime::ZERO.saturating_add(RealSpan::from_millis(ms));
+        let steady = |first, last, units| Steady {
+            first_at: at_ms(first),
+            last_at: at_ms(last),
+            units,
+        };
+        let speed = Frequency::new(100).unwrap();
+        let agents = [steady(70, 1_070, 100), steady(0, 1_000, 50), steady(5, 5, 0)];
+        let (all, least) = achieved(speed, agents.into_iter());
+        assert!(
+            (all - 0.75).abs() < 1e-9 && (least - 0.5).abs() < 1e-9,
+            "{all} {least}"
+        );
+        assert_eq!(achieved(speed, std::iter::empty()), (0.0, 0.0));
+    }
+}

@@ -1,0 +1,202 @@
+//! Viewers of the load generator: they read all they are told, and understand as little of it as they must.
+
+use trantor_protocol::FrameError;
+use trantor_protocol::text::client::{parse_gui_event, write_gui_request};
+use trantor_protocol::text::{Cut, GRAPHIC_WORD, GuiEvent, GuiRequest, LineCutter};
+use trantor_protocol::wire::{
+    ClientHello, FrameCutter, ToClient, ToServer, WIRE_VERSION, WIRE_WORD, read_frame, write_frame,
+};
+use trantor_time::Frequency;
+
+use super::figures::Figures;
+
+/// A viewer that speaks Zappy text and counts lines.
+#[derive(Debug, Default)]
+pub struct TextViewer {
+    has_spoken: bool,
+    unsent: Vec<u8>,
+}
+
+impl TextViewer {
+    /// Takes in bytes.
+    pub fn take_in(&mut self, bytes: &[u8], figures: &mut Figures) {
+        // It may ask to be let in before it has read the greeting, but does so after.
+        if !self.has_spoken {
+            self.has_spoken = true;
+            self.unsent.extend_from_slice(GRAPHIC_WORD.as_bytes());
+            self.unsent.push(b'\n');
+        }
+        if figures.is_measuring {
+            figures.viewer_lines += bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
+            figures.viewer_bytes += bytes.len() as u64;
+        }
+    }
+
+    /// Bytes to be written to the server; whoever writes them takes them out.
+    pub fn unsent(&mut self) -> &mut Vec<u8> {
+        &mut self.unsent
+    }
+}
+
+/// A viewer that speaks our frames, and gives credit back for every piece of a snapshot.
+#[derive(Debug)]
+pub struct FrameViewer {
+    phase: FramePhase,
+    lines: LineCutter,
+    frames: FrameCutter,
+    unsent: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FramePhase {
+    Greeting,
+    Watching,
+}
+
+impl FrameViewer {
+    /// Nothing said yet.
+    pub fn new() -> Self {
+        Self {
+            phase: FramePhase::Greeting,
+            lines: LineCutter::new(),
+            frames: FrameCutter::new::<ToClient>(),
+            unsent: Vec::new(),
+        }
+    }
+
+    /// Takes in bytes.
+    ///
+    /// # Errors
+    /// If they are not frames of this version.
+    pub fn take_in(&mut self, mut piece: &[u8], figures: &mut Figures) -> Result<(), FrameError> {
+        if figures.is_measuring {
+            figures.viewer_bytes += piece.len() as u64;
+        }
+        if self.phase == FramePhase::Greeting {
+            if self.lines.next(&mut piece).is_none() {
+                return Ok(());
+            }
+            self.phase = FramePhase::Watching;
+            self.unsent.extend_from_slice(WIRE_WORD.as_bytes());
+            self.unsent.push(b'\n');
+            self.say(&ToServer::Hello(ClientHello {
+                version: WIRE_VERSION,
+                program: concat!("trantor-load ", env!("CARGO_PKG_VERSION")).to_owned(),
+            }))?;
+        }
+        let mut credit = 0;
+        while let Some(frame) = self.frames.next(&mut piece)? {
+            figures.viewer_frames += u64::from(figures.is_measuring);
+            if let ToClient::Snapshot(_) = read_frame(frame)? {
+                credit += 1;
+            }
+        }
+        if credit > 0 {
+            self.say(&ToServer::Credit { items: credit })?;
+        }
+        Ok(())
+    }
+
+    /// Bytes to be written to the server; whoever writes them takes them out.
+    pub fn unsent(&mut self) -> &mut Vec<u8> {
+        &mut self.unsent
+    }
+
+    fn say(&mut self, message: &ToServer) -> Result<(), FrameError> {
+        write_frame(&mut self.unsent, message)
+    }
+}
+
+impl Default for FrameViewer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The one viewer that asks for the speed, and sets it.
+#[derive(Debug, Default)]
+pub struct Control {
+    lines: LineCutter,
+    has_spoken: bool,
+    speed: Option<Frequency>,
+    unsent: Vec<u8>,
+}
+
+impl Control {
+    /// Takes in bytes.
+    pub fn take_in(&mut self, mut piece: &[u8]) {
+        while let Some(cut) = self.lines.next(&mut piece) {
+            let Cut::Line(line) = cut else { continue };
+            if !self.has_spoken {
+                self.has_spoken = true;
+                self.unsent.extend_from_slice(GRAPHIC_WORD.as_bytes());
+                self.unsent.push(b'\n');
+            } else if line.starts_with(b"sgt")
+                && let Some(GuiEvent::Frequency(speed)) = parse_gui_event(line)
+            {
+                self.speed = Some(speed);
+            }
+        }
+    }
+
+    /// The speed as last told.
+    pub fn speed(&self) -> Option<Frequency> {
+        self.speed
+    }
+
+    /// Asks for another speed.
+    pub fn ask_for(&mut self, speed: Frequency) {
+        write_gui_request(&mut self.unsent, GuiRequest::SetFrequency(speed));
+    }
+
+    /// Bytes to be written to the server; whoever writes them takes them out.
+    pub fn unsent(&mut self) -> &mut Vec<u8> {
+        &mut self.unsent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trantor_model::Counts;
+    use trantor_protocol::wire::SnapshotPart;
+
+    use super::*;
+
+    #[test]
+    fn a_viewer_of_frames_gives_credit_back() {
+        let mut viewer = FrameViewer::new();
+        let mut figures = Figures::new();
+        viewer.take_in(b"WELCOME\n", &mut figures).unwrap();
+        let said = std::mem::take(viewer.unsent());
+        assert!(said.starts_with(b"TRANTOR\n"));
+        let part = || {
+            ToClient::Snapshot(SnapshotPart::Ground {
+                first: 0,
+                tiles: vec![Counts::ZERO; 3],
+            })
+        };
+        let mut bytes = Vec::new();
+        write_frame(&mut bytes, &part()).unwrap();
+        write_frame(&mut bytes, &part()).unwrap();
+        for piece in bytes.chunks(3) {
+            viewer.take_in(piece, &mut figures).unwrap();
+        }
+        let said = std::mem::take(viewer.unsent());
+        let mut expected = Vec::new();
+        for _ in 0..2 {
+            write_frame(&mut expected, &ToServer::Credit { items: 1 }).unwrap();
+        }
+        assert_eq!(said, expected);
+    }
+
+    #[test]
+    fn the_control_reads_the_speed_and_sets_it() {
+        let mut control = Control::default();
+        control.take_in(b"WELCOME\nmsz 5 5\nsgt 1");
+        assert_eq!(std::mem::take(control.unsent()), b"GRAPHIC\n");
+        control.take_in(b"00\n");
+        assert_eq!(control.speed(), Frequency::new(100).ok());
+        control.ask_for(Frequency::new(7).unwrap());
+        assert_eq!(std::mem::take(control.unsent()), b"sst 7\n");
+    }
+}
