@@ -2,12 +2,16 @@
 //!
 //! A thread that sleeps and is woken makes a voluntary context switch; the system counts them. Good is none at all,
 //! and less than a millisecond of processor time in ten seconds (R-000-20).
+//!
+//! And what the silent ones cost when somebody talks: processor time per question, alone and beside thousands of
+//! silent connections. Good is no more than twice as much (R-000-24).
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 
 use anyhow::Result;
 use trantor_runtime::{Parker, RealClock, Wait};
+use trantor_server::start::raise_descriptor_limit;
 use trantor_time::{Clock, RealSpan};
 
 use crate::child::{Server, ServerProgram};
@@ -18,6 +22,9 @@ use crate::table::Table;
 pub(crate) struct Options {
     #[command(flatten)]
     program: ServerProgram,
+    /// Silent connections beside which somebody talks
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=50_000))]
+    silent: u32,
     /// How long each situation is watched
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(i64).range(1..=3_600))]
     seconds: i64,
@@ -25,6 +32,7 @@ pub(crate) struct Options {
 
 /// Measures and prints. Fails if an idle server was woken.
 pub(crate) fn run(options: &Options) -> Result<()> {
+    raise_descriptor_limit();
     let span = RealSpan::from_secs(options.seconds);
     let mut table = Table::new(["situation", "seconds", "wake-ups", "processor time, ms"]);
     let mut total = 0;
@@ -61,8 +69,35 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     drop((viewers, agents));
 
     println!("{table}");
+    println!("{}", beside_silent_ones(&server, options.silent)?);
     anyhow::ensure!(total == 0, "an idle server was woken {total} times");
     Ok(())
+}
+
+/// Questions of the one that talks.
+const QUESTIONS: u32 = 20_000;
+
+fn beside_silent_ones(server: &Server, silent: u32) -> Result<Table> {
+    let mut table = Table::new(["silent connections", "processor time per question, µs"]);
+    let mut talker = greeted(server, "blue", "100 100")?;
+    let mut silent_ones = Vec::new();
+    for count in [0, silent] {
+        while silent_ones.len() < count as usize {
+            silent_ones.push(TcpStream::connect(server.address)?);
+        }
+        settle(server)?;
+        let before = server.processor_time()?;
+        let mut answer = String::new();
+        for _ in 0..QUESTIONS {
+            talker.get_mut().write_all(b"Connect_nbr\n")?;
+            answer.clear();
+            anyhow::ensure!(talker.read_line(&mut answer)? > 0, "the server hung up");
+        }
+        let used = server.processor_time()? - before;
+        let per_question = used.as_secs_f64() * 1e6 / f64::from(QUESTIONS);
+        table.row(vec![count.to_string(), format!("{per_question:.1}")]);
+    }
+    Ok(table)
 }
 
 /// A connection that has said `word` and read up to a line that starts with `last`.

@@ -9,6 +9,7 @@
 mod alarm;
 pub mod conn;
 pub mod console;
+pub mod engine_source;
 pub mod event_loop;
 pub mod export;
 pub mod listener;

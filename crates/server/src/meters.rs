@@ -1,20 +1,15 @@
-//! What the server counts beside the passes of its loop, and how others come to see it (§23).
+//! What the server counts of sockets and deadlines, shown to readers with every pass (§23).
 //!
-//! Counters of sockets and deadlines are published with every pass. What the engine counts takes longer to gather,
-//! so that is done once a second while passes follow each other, and before a long sleep, so that what readers see
-//! of a resting server is all there is. No pass is begun for the sake of being measured.
+//! What the engine counts is not here: it takes longer to gather, and is gathered when somebody asks; see
+//! [`crate::engine_source`].
 
-use trantor_engine::{CloseReason, Engine, EngineStats, Fired, FiredKind};
+use trantor_engine::{Fired, FiredKind};
 use trantor_game::DueKind;
 use trantor_runtime::metrics::{Counter, Gauge, Meter, MeterBuilder, Reader, Spread};
-use trantor_time::{RealSpan, RealTime};
 
 use crate::conn::Conns;
 use crate::listener::Listener;
 use crate::mio_wait::WaitCounts;
-
-/// How old the engine's counts may be.
-const ENGINE_COUNTS_SPAN: RealSpan = RealSpan::from_secs(1);
 
 /// Every kind of due work, in the order of their counters.
 const KINDS: [FiredKind; DueKind::ALL.len() + 4] = [
@@ -38,8 +33,6 @@ pub struct Meters {
     lateness: Spread,
     due: [Counter; KINDS.len()],
     transport: Transport,
-    sessions: Sessions,
-    engine_counted: Option<RealTime>,
 }
 
 /// What happens on sockets.
@@ -62,21 +55,6 @@ struct Transport {
     alarms_set: Counter,
 }
 
-/// Picks one value out of what the engine tells.
-type GaugeOf = fn(&EngineStats) -> f64;
-/// The same for a number that only rises.
-type TotalOf = fn(&EngineStats) -> u64;
-
-/// What the engine tells of its sessions and its game.
-#[derive(Debug)]
-struct Sessions {
-    gauges: Vec<(Gauge, GaugeOf)>,
-    counters: Vec<(Counter, TotalOf)>,
-    closed: [Counter; CloseReason::ALL.len()],
-    frequency: Gauge,
-    game_time: Gauge,
-}
-
 impl Meters {
     /// Meters at zero, and the reader for everybody else.
     pub fn new(wait: WaitCounts) -> (Self, Reader) {
@@ -84,7 +62,6 @@ impl Meters {
         let lateness = declare.distribution("due.lateness_ns");
         let due = KINDS.map(|kind| declare.counter(format!("due.{}.run_count", kind.name())));
         let transport = Transport::declare(&mut declare);
-        let sessions = Sessions::declare(&mut declare);
         let (meter, reader) = declare.build();
         (
             Self {
@@ -93,8 +70,6 @@ impl Meters {
                 lateness,
                 due,
                 transport,
-                sessions,
-                engine_counted: None,
             },
             reader,
         )
@@ -114,25 +89,9 @@ impl Meters {
         self.meter.record(self.lateness, fired.lateness_ns);
     }
 
-    /// Shows to readers how things stand at the end of a pass at `now`.
-    pub fn publish(
-        &mut self,
-        now: RealTime,
-        engine: &mut Engine,
-        conns: &Conns,
-        listener: Option<&Listener>,
-    ) {
+    /// Shows to readers how things stand at the end of a pass.
+    pub fn publish(&mut self, conns: &Conns, listener: Option<&Listener>) {
         self.count_transport(conns, listener);
-        let is_old = self
-            .engine_counted
-            .is_none_or(|counted| now - counted >= ENGINE_COUNTS_SPAN);
-        let rests = engine
-            .poll_timeout()
-            .is_none_or(|until| until - now >= ENGINE_COUNTS_SPAN);
-        if is_old || rests {
-            self.engine_counted = Some(now);
-            self.count_engine(now, engine);
-        }
         self.meter.publish();
     }
 
@@ -159,22 +118,6 @@ impl Meters {
         meter.set_total(to.wake_ups, stats.wake_ups);
         meter.set_total(to.alarms_set, stats.alarms_set);
     }
-
-    fn count_engine(&mut self, now: RealTime, engine: &mut Engine) {
-        let (meter, to) = (&mut self.meter, &self.sessions);
-        let stats = engine.stats(now);
-        for (gauge, value) in &to.gauges {
-            meter.set(*gauge, value(&stats));
-        }
-        for (counter, total) in &to.counters {
-            meter.set_total(*counter, total(&stats));
-        }
-        for (counter, total) in to.closed.iter().zip(stats.counters.closed) {
-            meter.set_total(*counter, total);
-        }
-        meter.set(to.frequency, f64::from(engine.game_clock().frequency().get()));
-        meter.set(to.game_time, engine.game_now().as_units_f64());
-    }
 }
 
 impl Transport {
@@ -199,70 +142,11 @@ impl Transport {
     }
 }
 
-impl Sessions {
-    fn declare(declare: &mut MeterBuilder) -> Self {
-        let gauges: [(&str, GaugeOf); 5] = [
-            ("sessions.agents_count", |stats| stats.agents as f64),
-            ("sessions.text_viewers_count", |stats| stats.text_viewers as f64),
-            ("sessions.viewers_count", |stats| stats.viewers as f64),
-            ("sessions.outbox_bytes", |stats| stats.outbox_bytes as f64),
-            ("timers.real.active_count", |stats| stats.chores_pending as f64),
-        ];
-        let counters: [(&str, TotalOf); 22] = [
-            ("sessions.closed_by_peer_count", |stats| {
-                stats.counters.closed_by_peer
-            }),
-            ("sessions.dropped_bytes", |stats| stats.counters.bytes_dropped),
-            ("sessions.violations_count", |stats| stats.counters.violations),
-            ("game.joined_count", |stats| stats.counters.joined),
-            ("game.joins_refused_count", |stats| stats.counters.joins_refused),
-            ("game.slips_count", |stats| stats.slips),
-            ("game.slipped_units_count", |stats| {
-                u64::try_from(stats.slipped.as_nanounits() / 1_000_000_000).unwrap_or(u64::MAX)
-            }),
-            ("commands.taken_count", |stats| stats.counters.commands),
-            ("commands.malformed_count", |stats| {
-                stats.counters.commands_malformed
-            }),
-            ("commands.dropped_count", |stats| stats.counters.commands_dropped),
-            ("gui.requests_count", |stats| stats.counters.gui_requests),
-            ("gui.unknown_count", |stats| stats.counters.gui_unknown),
-            ("gui.refused_count", |stats| stats.counters.gui_refused),
-            ("viewers.messages_count", |stats| stats.counters.messages),
-            ("viewers.messages_refused_count", |stats| {
-                stats.counters.messages_refused
-            }),
-            ("viewers.snapshots_count", |stats| stats.counters.snapshots),
-            ("viewers.thinned_count", |stats| stats.counters.viewers_thinned),
-            ("viewers.encode_failures_count", |stats| {
-                stats.counters.encode_failures
-            }),
-            ("ticks.run_count", |stats| stats.ticks_run),
-            ("ticks.skipped_count", |stats| stats.ticks_skipped),
-            ("timers.game.executed_count", |stats| {
-                stats.counters.deadlines_fired()
-            }),
-            ("timers.real.executed_count", |stats| stats.counters.chores),
-        ];
-        Self {
-            gauges: gauges.map(|(name, value)| (declare.gauge(name), value)).into(),
-            counters: counters
-                .map(|(name, total)| (declare.counter(name), total))
-                .into(),
-            closed: CloseReason::ALL
-                .map(|reason| declare.counter(format!("sessions.closed.{}_count", reason.name()))),
-            frequency: declare.gauge("game.frequency_per_second"),
-            game_time: declare.gauge("game.time_units_count"),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use trantor_runtime::metrics::{Snapshot, Value};
-
-    use crate::options::Options;
+    use trantor_time::RealTime;
 
     fn snapshot(reader: &Reader) -> Snapshot {
         reader.snapshot(RealTime::ZERO)
@@ -292,8 +176,7 @@ mod tests {
                 });
             }
         }
-        let mut engine = Engine::new(Options::default().engine_config(1), RealTime::ZERO);
-        meters.publish(RealTime::ZERO, &mut engine, &Conns::default(), None);
+        meters.publish(&Conns::default(), None);
         let snapshot = snapshot(&reader);
         for (times, kind) in KINDS.into_iter().enumerate() {
             let name = format!("due.{}.run_count", kind.name());
@@ -306,9 +189,5 @@ mod tests {
             }
             other => panic!("{other:?}"),
         }
-        assert_eq!(
-            snapshot.get("game.frequency_per_second"),
-            Some(Value::Gauge(100.0))
-        );
     }
 }

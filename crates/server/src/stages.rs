@@ -39,6 +39,7 @@ impl Stage<Shell> for Accept {
             service.stop_signal().request();
         }
         while has_pending(&service.state, now) && turn.admits() {
+            turn.name_item("accept");
             service.state.accept_one(now);
         }
     }
@@ -75,6 +76,7 @@ impl Stage<Shell> for Read {
     fn run(&mut self, service: &mut Service<Shell>, turn: &mut StageTurn<'_>) {
         let now = service.now();
         while service.state.conns.has_to_read() && turn.admits() {
+            turn.name_item("read");
             service.state.read_one(now);
         }
     }
@@ -131,6 +133,7 @@ impl Stage<Shell> for Outputs {
     fn run(&mut self, service: &mut Service<Shell>, turn: &mut StageTurn<'_>) {
         service.state.carry_out_outputs(|| {
             turn.admits();
+            turn.name_item("output");
         });
     }
 }
@@ -152,7 +155,12 @@ impl Stage<Shell> for Flush {
         let now = service.now();
         let shell = &mut service.state;
         while let Some(conn) = shell.next_to_flush() {
-            if shell.flush_one(conn, now, || turn.admits()) == Flushed::CutShort {
+            let admits = || {
+                let admitted = turn.admits();
+                turn.name_item("write");
+                admitted
+            };
+            if shell.flush_one(conn, now, admits) == Flushed::CutShort {
                 break;
             }
         }
@@ -181,10 +189,7 @@ pub(crate) struct Statistics;
 
 impl Stage<Shell> for Statistics {
     fn run(&mut self, service: &mut Service<Shell>, _turn: &mut StageTurn<'_>) {
-        let now = service.now();
         let shell = &mut service.state;
-        shell
-            .meters
-            .publish(now, &mut shell.engine, &shell.conns, shell.listener.as_ref());
+        shell.meters.publish(&shell.conns, shell.listener.as_ref());
     }
 }

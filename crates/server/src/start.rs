@@ -66,7 +66,7 @@ impl StartError {
 
 /// Every connection takes a descriptor, and what a process is given at first is seldom more than 1,024; what it may
 /// take without asking anybody is often far more.
-fn raise_descriptor_limit() {
+pub fn raise_descriptor_limit() {
     let limit = getrlimit(Resource::Nofile);
     if limit.current != limit.maximum {
         let raised = Rlimit {

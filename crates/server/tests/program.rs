@@ -135,6 +135,29 @@ fn a_game_told_to_wait_is_started_from_standard_input() {
     assert_eq!(program.child.wait().unwrap().code(), Some(0));
 }
 
+/// Those who find no descriptor wait at the door, and come in when others leave; nobody inside notices.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_without_descriptors_goes_on_and_recovers() {
+    let program = Program::start_with_few(32, &["--log", "error"]);
+    // The system accepts them for the server, so all of these succeed.
+    let mut peers: Vec<Peer> = (0..60).map(|_| Peer::connect(program.address)).collect();
+    assert_eq!(peers[0].line(), "WELCOME");
+    peers[0].send("red\nConnect_nbr\n");
+    assert_eq!(peers[0].lines_until("5").last().map(String::as_str), Some("5"));
+
+    // While it has no descriptor it must not go round and round.
+    let woken = wake_ups_in(&program, RealSpan::from_secs(2));
+    assert!(woken <= 4, "{woken} wake-ups in 2 s");
+
+    peers[0].send("Connect_nbr\n");
+    peers[0].lines_until("5");
+    peers.drain(1..40);
+    for peer in &mut peers[1..] {
+        assert_eq!(peer.line(), "WELCOME");
+    }
+}
+
 /// Voluntary context switches are the times a thread went to sleep: at rest there are none (R-000-20).
 #[cfg(target_os = "linux")]
 #[test]

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::SocketAddr;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use mio::net::TcpStream;
 use mio::{Interest, Token};
 use rand_core::{Rng, SeedableRng};
@@ -36,6 +36,7 @@ pub(super) fn measure(options: &Options) -> Result<Table> {
         "frequency",
         "completions",
         "before ideal",
+        "starved",
         "reply late p50, µs",
         "p99, µs",
         "p99.9, µs",
@@ -75,6 +76,7 @@ fn at_frequency(options: &Options, frequency: u32) -> Result<Vec<String>> {
         frequency.to_string(),
         counts.completions.to_string(),
         counts.early.to_string(),
+        counts.starved.to_string(),
         format!("{:.1}", late.quantile_us(0.5)),
         format!("{:.1}", late.quantile_us(0.99)),
         format!("{:.1}", late.quantile_us(0.999)),
@@ -88,6 +90,8 @@ fn at_frequency(options: &Options, frequency: u32) -> Result<Vec<String>> {
 struct Counts {
     completions: u32,
     early: u32,
+    /// Agents that died before their last command: this program, or the machine, was too slow for the speed.
+    starved: u32,
 }
 
 /// Agents that play at the same time, driven by one thread.
@@ -203,7 +207,10 @@ impl Agent {
         let mut buffer = [0; 1024];
         loop {
             let count = match self.socket.read(&mut buffer) {
-                Ok(0) => bail!("the server hung up"),
+                Ok(0) => {
+                    counts.starved += 1;
+                    return Ok(true);
+                }
                 Ok(count) => count,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
                 Err(error) => return Err(error.into()),

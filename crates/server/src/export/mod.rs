@@ -2,7 +2,7 @@
 //!
 //! It has a loop and a thread of its own, which sleeps until somebody asks or a line for the log is due. The meters
 //! are read where the server's loop publishes them with its passes, so that telling them costs that loop nothing.
-//! Only for `/health` is it sent an action: whether it runs is what is asked.
+//! For what the engine counts it is sent an action, and for `/health` too: whether it runs is what is asked.
 
 mod http;
 
@@ -24,6 +24,7 @@ use trantor_time::{RealSpan, RealTime};
 
 use self::http::{Request, Status};
 use crate::conn::{Conns, READ_BYTES_MAX, ReadOutcome, WriteOutcome};
+use crate::engine_source::EngineSource;
 use crate::listener::Listener;
 use crate::mio_wait::{MioWait, ReadyList};
 use crate::options::MetricsOptions;
@@ -146,6 +147,7 @@ fn build(
         let mut collector = Collector::new(options.every);
         collector.add("loop", sources.passes.clone());
         collector.add("server", sources.server.clone());
+        collector.add("engine", EngineSource::new(sources.poster.clone()));
         collector
     };
     let mut log_collector = options.log.to_level().map(|level| {

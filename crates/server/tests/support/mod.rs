@@ -158,7 +158,24 @@ pub struct Program {
 impl Program {
     /// Starts it with `arguments`, on a port of its choice, and waits until it listens.
     pub fn start(arguments: &[&str], stdin: Stdio) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_trantor-server"))
+        Self::start_by(
+            Command::new(env!("CARGO_BIN_EXE_trantor-server")),
+            arguments,
+            stdin,
+        )
+    }
+
+    /// The same, where the system gives it at most `descriptors` descriptors.
+    pub fn start_with_few(descriptors: u32, arguments: &[&str]) -> Self {
+        let mut shell = Command::new("sh");
+        // After the script come $0, which is the program, and its arguments.
+        let script = format!("ulimit -n {descriptors}; exec \"$0\" \"$@\"");
+        shell.args(["-c", &script, env!("CARGO_BIN_EXE_trantor-server")]);
+        Self::start_by(shell, arguments, Stdio::null())
+    }
+
+    fn start_by(mut command: Command, arguments: &[&str], stdin: Stdio) -> Self {
+        let mut child = command
             .args(["-p", "0"])
             .args(arguments)
             .stdin(stdin)
