@@ -277,3 +277,27 @@ impl<K: Copy + Ord, T> DeadlineStore<T> for DeadlineHeap<K, T> {
         self.in_order()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r_x_44_garbage_of_cancels_and_moves_stays_bounded() {
+        let mut heap = DeadlineHeap::new();
+        let ids: Vec<_> = (0..1_000_u64)
+            .map(|item| heap.schedule(item * 1_000, item))
+            .collect();
+        let mut held_max = 0;
+        for round in 0..1_000_000_u64 {
+            // Time-outs that are put off again and again, and work that never comes to be.
+            let id = ids[(round * 7919 % 1_000) as usize];
+            assert!(heap.reschedule(id, 1_000_000 + round));
+            let doomed = heap.schedule(2_000_000 + round, 0);
+            assert_eq!(heap.cancel(doomed), Some(0));
+            held_max = held_max.max(heap.ready.len());
+        }
+        assert!(held_max < 4_000, "{held_max} entries for a thousand items");
+        assert_eq!(heap.in_order().len(), 1_000);
+    }
+}

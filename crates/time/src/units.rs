@@ -260,64 +260,68 @@ impl fmt::Debug for GameSpan {
     }
 }
 
-/// An instant and its span add and subtract as one expects; overflow is an inside mistake and stops.
+/// What an overflow says: instants and spans come from checked input, so it is an inside mistake, and it stops
+/// in a release as well.
+const IN_RANGE: &str = "time stays within its range";
+
+/// An instant and its span add and subtract as one expects.
 macro_rules! instant_and_span {
     ($instant:ident, $span:ident, $scalar:ty) => {
         impl Add<$span> for $instant {
             type Output = $instant;
             fn add(self, span: $span) -> $instant {
-                $instant(self.0 + span.0)
+                $instant(self.0.checked_add(span.0).expect(IN_RANGE))
             }
         }
         impl Sub<$span> for $instant {
             type Output = $instant;
             fn sub(self, span: $span) -> $instant {
-                $instant(self.0 - span.0)
+                $instant(self.0.checked_sub(span.0).expect(IN_RANGE))
             }
         }
         impl Sub for $instant {
             type Output = $span;
             fn sub(self, earlier: $instant) -> $span {
-                $span(self.0 - earlier.0)
+                $span(self.0.checked_sub(earlier.0).expect(IN_RANGE))
             }
         }
         impl AddAssign<$span> for $instant {
             fn add_assign(&mut self, span: $span) {
-                self.0 += span.0;
+                *self = *self + span;
             }
         }
         impl Add for $span {
             type Output = $span;
             fn add(self, other: $span) -> $span {
-                $span(self.0 + other.0)
+                $span(self.0.checked_add(other.0).expect(IN_RANGE))
             }
         }
         impl Sub for $span {
             type Output = $span;
             fn sub(self, other: $span) -> $span {
-                $span(self.0 - other.0)
+                $span(self.0.checked_sub(other.0).expect(IN_RANGE))
             }
         }
         impl AddAssign for $span {
             fn add_assign(&mut self, other: $span) {
-                self.0 += other.0;
+                *self = *self + other;
             }
         }
         impl SubAssign for $span {
             fn sub_assign(&mut self, other: $span) {
-                self.0 -= other.0;
+                *self = *self - other;
             }
         }
         impl Neg for $span {
             type Output = $span;
             fn neg(self) -> $span {
-                $span(-self.0)
+                $span(self.0.checked_neg().expect(IN_RANGE))
             }
         }
         impl Mul<$scalar> for $span {
             type Output = $span;
             fn mul(self, factor: $scalar) -> $span {
-                $span(self.0 * factor)
+                $span(self.0.checked_mul(factor).expect(IN_RANGE))
             }
         }
     };
@@ -325,3 +329,53 @@ macro_rules! instant_and_span {
 
 instant_and_span!(RealTime, RealSpan, i64);
 instant_and_span!(GameTime, GameSpan, i128);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_units_round_down_on_both_sides_of_zero() {
+        for (nanounits, whole, fraction) in [
+            (0, 0, 0),
+            (1, 0, 1),
+            (999_999_999, 0, 999_999_999),
+            (-1, -1, 999_999_999),
+        ] {
+            let moment = GameTime::from_nanounits(nanounits);
+            assert_eq!(
+                (moment.whole_units(), moment.unit_fraction_nu()),
+                (whole, fraction)
+            );
+        }
+        assert_eq!(
+            format!("{:?}", GameTime::from_nanounits(7_000_000_001)),
+            "7.000000001 u"
+        );
+        assert_eq!(
+            format!("{:?}", GameSpan::from_nanounits(-1_500_000_000)),
+            "-1.500000000 u"
+        );
+    }
+
+    #[test]
+    fn r_x_2_spans_convert_without_being_cut_downwards() {
+        assert_eq!(
+            RealSpan::from_std(std::time::Duration::from_nanos(1_999_999)).as_nanos(),
+            1_999_999
+        );
+        assert_eq!(RealSpan::from_std(std::time::Duration::MAX), RealSpan::MAX);
+        assert_eq!(RealSpan::from_nanos(-5).to_std(), std::time::Duration::ZERO);
+        assert_eq!(
+            RealSpan::from_secs(i64::MAX),
+            RealSpan::MAX,
+            "it stops at the end of the range"
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "time stays within its range")]
+    fn r_x_8_an_overflow_stops_instead_of_wrapping() {
+        let _ = RealTime::MAX + RealSpan::from_nanos(1);
+    }
+}

@@ -531,3 +531,36 @@ impl<T> DeadlineStore<T> for TimerWheel<T> {
         self.steps()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r_x_44_garbage_of_cancels_and_moves_stays_bounded() {
+        let mut wheel = TimerWheel::new();
+        let ids: Vec<_> = (0..1_000)
+            .map(|item| wheel.schedule(RealTime::from_nanos(item), item))
+            .collect();
+        let mut held_max = 0;
+        for round in 0..1_000_000_i64 {
+            // By turns into the ring, into one slot of it, and far beyond it.
+            let ahead_ns =
+                [4_000_000 * (round % 1_000), 4_000_000_000, 60_000_000_000 + round][round as usize % 3];
+            let at = RealTime::from_nanos(ahead_ns);
+            assert!(wheel.reschedule(ids[(round * 7919 % 1_000) as usize], at));
+            let doomed = wheel.schedule(at, 0);
+            assert_eq!(wheel.cancel(doomed), Some(0));
+            if round % 97 == 0 {
+                let in_ring: usize = wheel.ring.iter().map(|slot| slot.list.len()).sum();
+                held_max = held_max.max(in_ring + wheel.far.len() + wheel.due.len());
+            }
+        }
+        // Each of 512 slots may keep a few dead entries.
+        assert!(
+            held_max < 1_000 * 4 + 512 * 64,
+            "{held_max} entries for a thousand items"
+        );
+        assert_eq!(wheel.in_order().len(), 1_000);
+    }
+}

@@ -313,10 +313,10 @@ proptest! {
 
     /// Which messages chance takes depends on the seed alone, not on what else is set in between.
     #[test]
-    fn r_001_30_other_settings_do_not_change_the_luck(one in any_settings(), other in any_settings(), loss in 0..=1_000_000_u32) {
+    fn r_001_30_other_settings_do_not_change_the_luck(one in any_settings(), loss in 0..=1_000_000_u32) {
         let lossy = |settings| Settings { loss: chance(loss), range: None, bandwidth: None, ..settings };
         let mut one = link(lossy(one));
-        let mut other = link(lossy(other));
+        let mut other = link(lossy(PERFECT));
         for step in 0..200 {
             let is_lost = |fate| fate == Fate::Lost(Loss::Chance);
             prop_assert_eq!(is_lost(one.send(at(step), 1, 1)), is_lost(other.send(at(step), 2, 2)));
