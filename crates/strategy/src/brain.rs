@@ -3,48 +3,29 @@
 //! What is planned is carried out to its end, up to ten commands ahead; then the brain thinks again. A call
 //! of its team drops the rest of a plan.
 
+mod alone;
+
 use std::collections::VecDeque;
 
 use rand_core::Rng;
 use rand_pcg::Pcg32;
-use trantor_model::{Command, Counts, Level, Resource, Sight};
+use trantor_model::{Command, Level, Sight};
 
+use self::alone::Diary;
 use crate::body::Body;
 use crate::flight::{AnswerKind, Flight};
-use crate::forage::{self, Wish};
-use crate::meeting::{Calling, Following, Gathered, Meeting, Step, put_all_down};
+use crate::meeting::{Following, Gathered, Meeting, Step, put_all_down};
 use crate::percept::Percept;
 use crate::signal::{Code, Signal, Status, Verb};
 use crate::steering::{direction_after, towards_sound};
-use crate::team::{Climb, Team, food_for, second_level};
-
-/// How often an agent tells the others what it has, in units.
-const STATUS_UNITS: u64 = 100;
+use crate::team::{Team, second_level};
 
 /// How old what is known of one's food may be in a meeting. Where answers are slow to come more time passes
 /// than is counted, so this is asked for and not computed.
 const INVENTORY_UNITS: u64 = 30;
 
-/// How often it asks how many places are left.
-const PLACES_UNITS: u64 = 150;
-
-/// How long a team must seem too small before it grows.
-const TOO_SMALL_UNITS: u64 = 150;
-
-/// How old an agent must be before it thinks so: by then all others must have been heard.
-const ACQUAINTED_UNITS: u64 = 600;
-
-/// How long to wait after an egg for somebody to hatch from it.
-const AFTER_FORK_UNITS: u64 = 700;
-
-/// How much later each agent calls than the one with the next lower number, so that few call at once.
-const CALL_TURN_UNITS: u64 = 60;
-
 /// How long not to call after a meeting that came to nothing.
 const AFTER_MEETING_UNITS: u64 = 150;
-
-/// How long to hope for provisions for the whole climb; then for three levels, then for one.
-const HOPE_UNITS: [u64; 2] = [3_000, 6_000];
 
 /// Food without which nobody follows a call, rises alone or lays an egg.
 const FOOD_TO_SPARE: u32 = 4;
@@ -64,17 +45,7 @@ pub struct Brain {
     meeting: Option<Meeting>,
     /// Messages said so far.
     said: u32,
-    status_at: Option<u64>,
-    places: Option<u32>,
-    places_at: Option<u64>,
-    /// Since when the team has seemed too small.
-    too_small_since: Option<u64>,
-    /// Since when a climb has seemed possible.
-    provided_since: Option<u64>,
-    next_call_at: u64,
-    next_fork_at: u64,
-    /// When the level last changed.
-    risen_at: u64,
+    diary: Diary,
     has_free_place: bool,
 }
 
@@ -96,14 +67,7 @@ impl Brain {
             sights: None,
             meeting: None,
             said: 0,
-            status_at: None,
-            places: None,
-            places_at: None,
-            too_small_since: Some(0),
-            provided_since: None,
-            next_call_at: 0,
-            next_fork_at: 0,
-            risen_at: 0,
+            diary: Diary::default(),
             has_free_place: false,
         }
     }
@@ -124,7 +88,7 @@ impl Brain {
             }
             Percept::Places(places) => {
                 self.answered(AnswerKind::Places);
-                self.places = Some(places);
+                self.diary.places = Some(places);
             }
             Percept::Message { direction, text } => {
                 if let Some(signal) = self.code.read(text)
@@ -139,7 +103,7 @@ impl Brain {
             Percept::Level(level) => {
                 self.body.level = level;
                 self.ritual_ended(true);
-                self.risen_at = self.body.clock;
+                self.diary.risen_at = self.body.clock;
             }
         }
     }
@@ -281,9 +245,9 @@ impl Brain {
         }
         self.meeting = None;
         self.plan.clear();
-        self.status_at = None;
-        self.provided_since = None;
-        self.next_call_at = self.body.clock + AFTER_MEETING_UNITS;
+        self.diary.status_at = None;
+        self.diary.provided_since = None;
+        self.diary.next_call_at = self.body.clock + AFTER_MEETING_UNITS;
         self.team.believe_again(self.body.clock);
     }
 
@@ -317,146 +281,6 @@ impl Brain {
                 self.think_alone();
             }
         }
-    }
-
-    /// Feeds, gathers, speaks, and watches for when to call.
-    fn think_alone(&mut self) {
-        let Some(sights) = self.sights.take() else {
-            self.plan.extend([Command::Inventory, Command::Look]);
-            return;
-        };
-        self.speak_if_due();
-        self.watch_team();
-        if let Some(climb) = self.climb_to_call() {
-            self.meeting = Some(Meeting::Calling(Calling::new(climb, self.me, self.body.clock)));
-            self.say(Verb::Call {
-                level: self.body.level,
-            });
-            return;
-        }
-        if self.should_fork() {
-            self.next_fork_at = self.body.clock + AFTER_FORK_UNITS;
-            self.plan.push_back(Command::Fork);
-        } else if !self.rise_alone(&sights) {
-            let tour = forage::tour(&sights, &self.wish(), &mut self.rng);
-            self.plan.extend(tour);
-        }
-        self.plan.extend([Command::Inventory, Command::Look]);
-    }
-
-    /// The first elevation needs nobody else; answers whether it was planned.
-    fn rise_alone(&mut self, sights: &[Sight]) -> bool {
-        let lies_here = sights
-            .first()
-            .is_some_and(|here| here.ground[Resource::Linemate] > 0);
-        let is_carried = self.body.stones()[Resource::Linemate] > 0;
-        let can =
-            self.body.level == Level::FIRST && self.body.food() >= FOOD_TO_SPARE && (lies_here || is_carried);
-        if can {
-            if !lies_here {
-                self.plan.push_back(Command::Set(Resource::Linemate));
-            }
-            self.plan.push_back(Command::Incantation);
-        }
-        can
-    }
-
-    /// What would be good to have now, and how good.
-    fn wish(&self) -> Wish {
-        let food = self.body.food();
-        let goal = food_for(self.body.level.max(second_level()), Level::LAST) + 4;
-        let mut wanted = self
-            .team
-            .stones_lacking(self.body.level, &self.body.stones(), self.body.clock);
-        let mut worth = Counts([0, 5, 5, 5, 5, 5, 8]);
-        if self.body.level == Level::FIRST {
-            worth[Resource::Linemate] = 20;
-            wanted[Resource::Linemate] = wanted[Resource::Linemate].max(1);
-        }
-        (wanted[Resource::Food], worth[Resource::Food]) = match food {
-            0..6 => (10, 30),
-            _ if food < goal => (goal - food, 4),
-            // Others still gather: there is time to eat ahead.
-            _ if food < goal + 6 => (goal + 6 - food, 1),
-            _ => (0, 0),
-        };
-        Wish { wanted, worth }
-    }
-
-    /// Says what it has, and asks for places, each now and then.
-    fn speak_if_due(&mut self) {
-        let is_due = |at: Option<u64>, every| at.is_none_or(|at| self.body.clock >= at + every);
-        let (status, places) = (
-            is_due(self.status_at, STATUS_UNITS),
-            is_due(self.places_at, PLACES_UNITS),
-        );
-        if status {
-            self.status_at = Some(self.body.clock);
-            self.say(Verb::Status(self.status()));
-        }
-        if places {
-            self.places_at = Some(self.body.clock);
-            self.plan.push_back(Command::ConnectNbr);
-        }
-    }
-
-    /// Keeps track of whether the team is too small for any climb that helps, and of places that nobody takes.
-    fn watch_team(&mut self) {
-        let now = self.body.clock;
-        let can_climb = self.team.climb(self.me, self.body.level, now).is_some();
-        let is_full = self.team.alive(now).count() + 1 >= self.team.agents_wanted(now);
-        if is_full && (can_climb || self.team.has_beginners(self.body.level, now)) {
-            self.too_small_since = None;
-            return;
-        }
-        self.too_small_since.get_or_insert(now);
-        if self.must_grow() && self.places.is_some_and(|places| places > 0) {
-            self.has_free_place = true;
-        }
-    }
-
-    /// Whether the team has seemed too small for long enough. At first all must have had time to be heard;
-    /// later, whoever is missing has already been silent for long.
-    fn must_grow(&self) -> bool {
-        let now = self.body.clock;
-        now >= ACQUAINTED_UNITS
-            && self
-                .too_small_since
-                .is_some_and(|since| now >= since + TOO_SMALL_UNITS)
-    }
-
-    fn should_fork(&self) -> bool {
-        let now = self.body.clock;
-        let is_first = self.team.alive(now).all(|(number, _)| number > self.me);
-        is_first
-            && self.must_grow()
-            && self.places == Some(0)
-            && now >= self.next_fork_at
-            && self.body.food() > FOOD_TO_SPARE
-    }
-
-    /// The climb to call for now, if it is this agent's turn to call.
-    fn climb_to_call(&mut self) -> Option<Climb> {
-        let now = self.body.clock;
-        let mut climb = self.team.climb(self.me, self.body.level, now)?;
-        if climb.from != self.body.level {
-            self.provided_since = None;
-            return None;
-        }
-        let hoped = now - self.risen_at;
-        let levels = match HOPE_UNITS.iter().filter(|&&units| hoped > units).count() {
-            0 => 7,
-            1 => 3,
-            _ => 1,
-        };
-        climb.to = Level::new(climb.from.get() + levels).map_or(climb.to, |level| level.min(climb.to));
-        if !self.team.is_provided(&climb, self.me, &self.status()) {
-            self.provided_since = None;
-            return None;
-        }
-        let since = *self.provided_since.get_or_insert(now);
-        let turn = climb.cohort.iter().filter(|&&number| number < self.me).count() as u64;
-        (now >= self.next_call_at && now >= since + turn * CALL_TURN_UNITS).then_some(climb)
     }
 
     fn status(&self) -> Status {

@@ -8,12 +8,11 @@
 //! ```
 
 use std::collections::VecDeque;
-use std::io::{self, Read, Write};
+use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use mio::net::TcpStream;
-use mio::{Events, Interest, Poll, Registry, Token};
+use mio::{Events, Interest, Poll, Token};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook_mio::v1_0::Signals;
 use slab::Slab;
@@ -23,8 +22,9 @@ use trantor_time::{Clock, Frequency, RealSpan, RealTime};
 
 use super::agent::{AgentState, LoadAgent, span_of};
 use super::figures::Figures;
+use super::peer::{Kind, Peer};
 use super::report::{Report, Run};
-use super::viewer::{Control, FrameViewer, TextViewer};
+use super::viewer::{Control, TextViewer};
 use super::{LoadConfig, Speed};
 
 /// Connections being opened at one time: fewer than a server's queue of connections holds.
@@ -97,22 +97,6 @@ struct Generator<'a> {
     was_interrupted: bool,
 }
 
-/// One connection.
-struct Peer {
-    stream: TcpStream,
-    kind: Kind,
-    is_connecting: bool,
-    has_begun: bool,
-    wants_write: bool,
-}
-
-enum Kind {
-    Agent(Box<LoadAgent>),
-    Text(TextViewer),
-    Frames(Box<FrameViewer>),
-    Control(Control),
-}
-
 impl<'a> Generator<'a> {
     fn new(config: &'a LoadConfig) -> Result<Self, LoadError> {
         let poll = Poll::new()?;
@@ -170,10 +154,8 @@ impl<'a> Generator<'a> {
                 .zip(processor_before)
                 .map(|(after, before)| after - before),
         };
-        let steady = self.peers.iter().filter_map(|(_, peer)| match &peer.kind {
-            Kind::Agent(agent) => agent.steady(),
-            _ => None,
-        });
+        let agents = self.peers.iter().filter_map(|(_, peer)| peer.agent());
+        let steady = agents.filter_map(LoadAgent::steady);
         Ok(Report::new(&run, &self.figures, steady))
     }
 
@@ -200,12 +182,12 @@ impl<'a> Generator<'a> {
         let until = self.patience();
         loop {
             while self.connecting < CONNECTING_MAX && self.open_next()? {}
-            let settled = |generator: &Self| {
+            let settled = |generator: &mut Self| {
                 generator.joined + generator.refused + generator.figures.lost as usize
                     >= generator.config.agents
                     && generator.connecting == 0
             };
-            let has_room = |generator: &Self| {
+            let has_room = |generator: &mut Self| {
                 generator.opened < generator.peers_wanted() && generator.connecting < CONNECTING_MAX
             };
             self.turn_until(until, |generator| settled(generator) || has_room(generator))?;
@@ -279,38 +261,24 @@ impl<'a> Generator<'a> {
 
     fn open(&mut self, kind: Kind) -> Result<usize, LoadError> {
         let server = self.config.server;
-        let stream = TcpStream::connect(server).map_err(|error| LoadError::Connect { server, error })?;
+        let mut peer = Peer::connect(server, kind).map_err(|error| LoadError::Connect { server, error })?;
         let entry = self.peers.vacant_entry();
         let key = entry.key();
-        let peer = entry.insert(Peer {
-            stream,
-            kind,
-            is_connecting: true,
-            has_begun: false,
-            wants_write: true,
-        });
-        let interest = Interest::READABLE | Interest::WRITABLE;
-        self.poll
-            .registry()
-            .register(&mut peer.stream, Token(key), interest)?;
+        peer.register(self.poll.registry(), Token(key))?;
+        entry.insert(peer);
         self.connecting += 1;
         Ok(key)
     }
 
-    fn told_speed(&self) -> Option<Frequency> {
-        match &self.peers.get(self.control?)?.kind {
-            Kind::Control(control) => control.speed(),
-            _ => None,
-        }
+    fn told_speed(&mut self) -> Option<Frequency> {
+        self.peers.get_mut(self.control?)?.control()?.speed()
     }
 
     /// Sets the speed and waits until it is told.
     fn set_speed(&mut self, speed: Frequency) -> Result<(), LoadError> {
         let key = self.control.ok_or(LoadError::NoSpeed)?;
         let peer = self.peers.get_mut(key).ok_or(LoadError::NoSpeed)?;
-        if let Kind::Control(control) = &mut peer.kind {
-            control.ask_for(speed);
-        }
+        peer.control().ok_or(LoadError::NoSpeed)?.ask_for(speed);
         peer.flush(self.poll.registry(), Token(key))?;
         let until = self.patience();
         self.turn_until(until, |generator| generator.told_speed() == Some(speed))?;
@@ -326,7 +294,7 @@ impl<'a> Generator<'a> {
     }
 
     /// Serves all peers until an instant, or until `is_done`.
-    fn turn_until(&mut self, until: RealTime, is_done: impl Fn(&Self) -> bool) -> Result<(), LoadError> {
+    fn turn_until(&mut self, until: RealTime, is_done: impl Fn(&mut Self) -> bool) -> Result<(), LoadError> {
         let mut events = Events::with_capacity(EVENTS_CAPACITY);
         loop {
             self.start_due()?;
@@ -379,7 +347,7 @@ impl<'a> Generator<'a> {
         };
         let state_before = peer.agent_state();
         let alive = loop {
-            match peer.stream.read(&mut self.buffer) {
+            match peer.read(&mut self.buffer) {
                 Ok(0) => break false,
                 Ok(count) => {
                     let now = self.clock.now();
@@ -422,83 +390,6 @@ impl<'a> Generator<'a> {
             self.figures.lost += u64::from(!is_over);
             peer.end(self.poll.registry())?;
         }
-        Ok(())
-    }
-}
-
-impl Peer {
-    fn agent_state(&self) -> Option<AgentState> {
-        match &self.kind {
-            Kind::Agent(agent) => Some(agent.state()),
-            _ => None,
-        }
-    }
-
-    /// Takes in bytes; answers whether they made sense.
-    fn take_in(&mut self, bytes: &[u8], now: RealTime, figures: &mut Figures) -> bool {
-        match &mut self.kind {
-            Kind::Agent(agent) => {
-                figures.agent_bytes += if figures.is_measuring {
-                    bytes.len() as u64
-                } else {
-                    0
-                };
-                agent.take_in(bytes, now, figures);
-            }
-            Kind::Text(viewer) => viewer.take_in(bytes, figures),
-            Kind::Frames(viewer) => {
-                if let Err(error) = viewer.take_in(bytes, figures) {
-                    log::warn!("a viewer was told nonsense: {error}");
-                    return false;
-                }
-            }
-            Kind::Control(control) => control.take_in(bytes),
-        }
-        true
-    }
-
-    fn fill(&mut self, config: &LoadConfig, speed: Frequency, now: RealTime) {
-        if let Kind::Agent(agent) = &mut self.kind {
-            agent.fill(config.in_flight, &config.mix, speed, now);
-        }
-    }
-
-    /// Writes what is to be written, and asks for write readiness only if some of it is left.
-    fn flush(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
-        let unsent = match &mut self.kind {
-            Kind::Agent(agent) => agent.unsent(),
-            Kind::Text(viewer) => viewer.unsent(),
-            Kind::Frames(viewer) => viewer.unsent(),
-            Kind::Control(control) => control.unsent(),
-        };
-        while !unsent.is_empty() {
-            match self.stream.write(unsent) {
-                Ok(count) => {
-                    unsent.drain(..count);
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) => return Err(error),
-            }
-        }
-        let wants_write = !unsent.is_empty();
-        if wants_write != self.wants_write {
-            self.wants_write = wants_write;
-            let interest = if wants_write {
-                Interest::READABLE | Interest::WRITABLE
-            } else {
-                Interest::READABLE
-            };
-            registry.reregister(&mut self.stream, token, interest)?;
-        }
-        Ok(())
-    }
-
-    /// Ends the connection, and keeps what was found on it.
-    fn end(&mut self, registry: &Registry) -> io::Result<()> {
-        registry.deregister(&mut self.stream)?;
-        // The peer may have ended it already, which is as good.
-        let _ = self.stream.shutdown(std::net::Shutdown::Both);
         Ok(())
     }
 }

@@ -20,6 +20,7 @@ pub mod cli;
 pub mod figures;
 pub mod generator;
 pub mod mix;
+mod peer;
 pub mod report;
 pub mod viewer;
 

@@ -19,14 +19,16 @@ pub mod client;
 mod dialect;
 mod gui_event;
 mod gui_request;
+mod gui_writer;
 mod line;
 mod number;
 
 pub use ai_command::parse_command;
 pub use ai_reply::{AiLine, write_ai_line};
 pub use dialect::{Dialect, Layout, Words};
-pub use gui_event::{GuiEvent, GuiIds, write_gui_event};
+pub use gui_event::{GuiEvent, GuiIds};
 pub use gui_request::{GuiRefusal, GuiRequest, parse_gui_request};
+pub use gui_writer::write_gui_event;
 pub use line::{Cut, LineCutter, words};
 
 /// The line with which a text viewer asks to be let in. No team may have this name.
