@@ -2,26 +2,66 @@
 //!
 //! ```text
 //! socket thread ─ bytes ─> Client ─ Scene ─> picture ─ DrawList ─> gpu ─> window, or a file
+//!                             ^                 ^
+//!                          requests <── hud ── stage ── mouse, keys
 //! ```
 //!
-//! [`picture`] decides what is drawn and knows no graphics card; [`gpu`] draws it and knows no game. The rules of
-//! the game and the protocol are the client's: nothing here decides what is true.
+//! [`picture`] decides what is drawn and knows no graphics card; [`gpu`] draws it and knows no game. [`stage`] is
+//! everything between a source of scenes and a picture, without a window; [`app`] is the window. The rules of the
+//! game and the protocol are the client's: nothing here decides what is true.
 
+pub mod app;
 pub mod demo;
 pub mod gpu;
+pub mod hud;
+pub mod input;
+pub mod net;
 pub mod options;
 pub mod picture;
 pub mod screenshot;
+pub mod settings;
+pub mod source;
+pub mod stage;
+pub mod trails;
 
+use trantor_runtime::wait::{Parker, Wait as _, Waker};
+
+use demo::Demo;
+use input::Bindings;
 use options::Cli;
+use settings::Settings;
+use source::Source;
+use stage::{Stage, StageOptions};
 
 /// Does what the command line asks for.
 ///
 /// # Errors
 /// If it cannot be done; the text is for the person who asked.
 pub fn run(cli: &Cli) -> anyhow::Result<()> {
-    match (&cli.screenshot, cli.demo_scene) {
-        (Some(file), Some(demo)) => screenshot::of_demo(demo, cli, file),
-        _ => anyhow::bail!("only --screenshot of a --demo-scene can be made yet"),
+    match &cli.screenshot {
+        Some(file) => {
+            let parker = Parker::new();
+            let stage = stage(cli, &Settings::default(), parker.waker())?;
+            screenshot::take(stage, parker, cli, file)
+        }
+        None => {
+            let settings = Settings::load();
+            let options = settings.clone();
+            app::run(cli, settings, |waker| stage(cli, &options, waker))
+        }
     }
+}
+
+fn stage(cli: &Cli, settings: &Settings, waker: Waker) -> anyhow::Result<Stage> {
+    let source = match cli.demo_scene {
+        Some(which) => Source::demo(Demo::new(which)),
+        None => Source::live(&cli.host, cli.port, cli.language(), move || waker.wake())?,
+    };
+    let options = StageOptions {
+        theme: cli.theme.or(settings.theme).unwrap_or_default(),
+        bindings: Bindings::with(&settings.keys),
+        panels: !cli.no_hud,
+        reports: cli.report_widgets,
+    };
+    Ok(Stage::new(source, options))
 }

@@ -9,6 +9,8 @@ use std::path::PathBuf;
 use clap::error::{ContextKind, ErrorKind};
 use clap::{ArgAction, Parser, ValueEnum};
 
+use trantor_client::Language;
+
 use crate::demo::DemoScene;
 
 /// Exit status for a mistake in the options and a failure to start: the convention of Epitech's tools.
@@ -35,9 +37,9 @@ pub struct Cli {
     /// How long to watch before the screenshot
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds, allow_negative_numbers = true)]
     pub after: f64,
-    /// Width and height of the window or the screenshot, in pixels
-    #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = size)]
-    pub size: (u32, u32),
+    /// Width and height of the window or the screenshot, in pixels [default: as last time, or 1280x720]
+    #[arg(long, value_name = "WxH", value_parser = size)]
+    pub size: Option<(u32, u32)>,
     /// Show a synthetic scene instead of a server's game
     #[arg(long, value_name = "NAME")]
     pub demo_scene: Option<DemoScene>,
@@ -50,13 +52,42 @@ pub struct Cli {
     /// Leave out all panels
     #[arg(long)]
     pub no_hud: bool,
+    /// What to speak with the server
+    #[arg(long, value_name = "NAME", default_value = "frames")]
+    pub dialect: Dialect,
+    /// Print where widgets are and what they say, as lines for scripted tests
+    #[arg(long)]
+    pub report_widgets: bool,
     /// Print this help
     #[arg(long, action = ArgAction::HelpLong)]
     help: Option<bool>,
 }
 
+/// What is spoken with the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Dialect {
+    /// Our own: everything, exactly timed.
+    Frames,
+    /// What viewers of every Zappy server speak.
+    Gui,
+}
+
+impl Cli {
+    /// The size of a picture when nothing else is said.
+    pub const SIZE: (u32, u32) = (1280, 720);
+
+    /// The dialect, in the client's words.
+    pub fn language(&self) -> Language {
+        match self.dialect {
+            Dialect::Frames => Language::Frames,
+            Dialect::Gui => Language::Text,
+        }
+    }
+}
+
 /// Light or dark.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Theme {
     /// An evening.
     #[default]

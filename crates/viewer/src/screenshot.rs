@@ -1,52 +1,125 @@
-//! One picture into a file, without a window.
+//! One picture into a file, without a window: the same stage, watched for a while, drawn once.
 
 use std::path::Path;
 
 use anyhow::Context as _;
-use trantor_client::Scene;
+use trantor_runtime::real_clock::RealClock;
+use trantor_runtime::wait::{Parker, Wait as _};
+use trantor_time::{Clock as _, RealSpan, RealTime};
 
-use crate::demo::{self, Demo, DemoScene};
-use crate::gpu::{Context, Offscreen, Quality};
-use crate::options::{Cli, QualityChoice, Theme};
-use crate::picture::compose::Marks;
-use crate::picture::ground::{GroundPaint, PaintMode};
-use crate::picture::palette::Mood;
-use crate::picture::{Compose, DrawList, Options};
+use crate::gpu::painter::{Laid, Painter};
+use crate::gpu::{Context, Offscreen, Pixels, Quality, Renderer};
+use crate::hud::FrameFigures;
+use crate::options::{Cli, QualityChoice};
+use crate::stage::Stage;
 
-/// Draws a synthetic scene as long after its beginning as `cli` says, and writes it to `file`.
+/// Watches `stage` for as long as `cli` says, draws it and writes the picture to `file`.
+///
+/// A demo is not waited for: its time is what it is told to be.
 ///
 /// # Errors
 /// If there is nothing to draw with, or the file cannot be written.
-pub fn of_demo(which: DemoScene, cli: &Cli, file: &Path) -> anyhow::Result<()> {
-    let demo = Demo::new(which);
-    let mut scene = Scene::default();
-    demo.scene(cli.after * f64::from(demo::FREQUENCY), &mut scene);
-    // A still has no frame before it; it shows what a smooth one would.
-    scene.clock.elapsed_units = 1.0;
-    let options = Options {
-        pixels: cli.size,
-        mood: match cli.theme.unwrap_or_default() {
-            Theme::Dark => Mood::dusk(),
-            Theme::Light => Mood::day(),
-        },
-        paint_everywhere: false,
-        middle: None,
+pub fn take(mut stage: Stage, mut parker: Parker, cli: &Cli, file: &Path) -> anyhow::Result<()> {
+    let size = cli.size.unwrap_or(Cli::SIZE);
+    stage.resize(size, egui::vec2(size.0 as f32, size.1 as f32));
+    let after = RealSpan::from_nanos((cli.after * 1e9) as i64);
+    let now = if stage.source().as_demo().is_some() {
+        watch_demo(&mut stage, after)
+    } else {
+        watch(&mut stage, &mut parker, after)
     };
-    let pose = demo.camera(cli.size.0 as f32 / cli.size.1 as f32);
-    let mut list = DrawList::default();
-    Compose::default().compose(&scene, &pose, &options, &Marks::default(), &mut list);
-    let mut paint = GroundPaint::default();
-    if let Some(ground) = &scene.ground {
-        paint.update(ground, PaintMode::Mixture);
-    }
     let quality = match cli.quality {
         Some(QualityChoice::Swift) => Quality::Swift,
         // A still may take its time, whoever draws it.
         Some(QualityChoice::Fine) | None => Quality::Fine,
     };
-    let mut offscreen = Offscreen::new(Context::without_window()?, quality, cli.size);
-    let pixels = offscreen.draw(&list, &mut paint, |_, _, _| {})?;
+    let pixels = draw(&mut stage, quality, size, now)?;
+    stage.source().leave();
     pixels
         .write_png(file)
         .with_context(|| format!("cannot write {}", file.display()))
+}
+
+/// Steps in which what is watched is brought forward: those of a display.
+const STEP: RealSpan = RealSpan::from_nanos(16_666_667);
+
+fn watch_demo(stage: &mut Stage, after: RealSpan) -> RealTime {
+    // What lasts longest on the board is a few hundred units; before that nothing can be seen any more.
+    let first = (after - RealSpan::from_secs(5)).max(RealSpan::ZERO);
+    stage.update(None, RealTime::ZERO);
+    let mut now = RealTime::ZERO + first;
+    let end = RealTime::ZERO + after;
+    while now < end {
+        let step = STEP.min(end - now);
+        now += step;
+        stage.update(Some(step), now);
+    }
+    end
+}
+
+fn watch(stage: &mut Stage, parker: &mut Parker, after: RealSpan) -> RealTime {
+    let clock = RealClock::new();
+    let start = clock.now();
+    let end = start + after;
+    let mut last = None;
+    loop {
+        let now = clock.now();
+        while stage.source().take_network(now) {}
+        stage.update(last.map(|last| now.since(last)), now);
+        last = Some(now);
+        if now >= end {
+            return now;
+        }
+        parker.wait(Some(end.min(now + STEP)));
+    }
+}
+
+/// Layouts before the one that is drawn: enough for panels' animations to end.
+const SETTLING: i64 = 16;
+
+/// Draws a stage as it is.
+///
+/// # Errors
+/// If there is nothing to draw with.
+pub fn draw(stage: &mut Stage, quality: Quality, size: (u32, u32), now: RealTime) -> anyhow::Result<Pixels> {
+    let context = Context::without_window()?;
+    let target = Offscreen::new(&context.device, Offscreen::FORMAT, size);
+    let mut renderer = Renderer::new(&context.device, quality, Offscreen::FORMAT, size);
+    let mut painter = Painter::new(&context, Offscreen::FORMAT);
+    stage.compose();
+    let egui_context = egui::Context::default();
+    // The first layout only measures; later ones settle what glides into place.
+    for round in 0..SETTLING {
+        let laid = lay_out(stage, &egui_context, size, now + STEP * round);
+        painter.paint(&context, laid, None);
+    }
+    let laid = lay_out(stage, &egui_context, size, now + STEP * SETTLING);
+    let mut encoder = context.device.create_command_encoder(&Default::default());
+    let view = target.view();
+    let (list, paint) = stage.drawing();
+    renderer.upload(&context.device, &context.queue, list, paint);
+    renderer.encode(&mut encoder, list, &view);
+    painter.paint(&context, laid, Some((&mut encoder, &view, size)));
+    target.encode_copy(&mut encoder);
+    context.queue.submit([encoder.finish()]);
+    Ok(target.read(&context.device)?)
+}
+
+fn lay_out(stage: &mut Stage, context: &egui::Context, size: (u32, u32), now: RealTime) -> Laid {
+    let input = egui::RawInput {
+        screen_rect: Some(egui::Rect::from_min_size(
+            egui::Pos2::ZERO,
+            egui::vec2(size.0 as f32, size.1 as f32),
+        )),
+        time: Some(now.as_nanos() as f64 / 1e9),
+        ..Default::default()
+    };
+    let output = context.run_ui(input, |ui| {
+        stage.panels(&ui.ctx().clone(), FrameFigures::default(), now)
+    });
+    Laid {
+        textures: output.textures_delta,
+        primitives: context.tessellate(output.shapes, output.pixels_per_point),
+        pixels_per_point: output.pixels_per_point,
+    }
 }

@@ -92,8 +92,9 @@ impl Demo {
         staging::count_teams(&TEAMS, scene);
     }
 
-    /// From where it is best seen in a picture of this shape (width by height).
-    pub fn camera(&self, aspect: f32) -> CameraPose {
+    /// From where it is best seen in a picture of this shape (width by height); `clear` as for
+    /// [`CameraPose::overview`].
+    pub fn camera(&self, aspect: f32, clear: (Vec2, Vec2)) -> CameraPose {
         let sides = Vec2::new(
             f32::from(self.ground.size.width()),
             f32::from(self.ground.size.height()),
@@ -105,9 +106,7 @@ impl Demo {
             pitch,
         };
         match self.which {
-            DemoScene::Overview | DemoScene::Broadcast => {
-                CameraPose::overview(sides, aspect, (Vec2::new(0.02, 0.03), Vec2::new(0.98, 0.97)))
-            }
+            DemoScene::Overview | DemoScene::Broadcast => CameraPose::overview(sides, aspect, clear),
             DemoScene::Close => near(Vec2::new(9.6, 9.4), 9.5, 0.45, 0.62),
             DemoScene::Ritual => near(staging::RITUAL + Vec2::new(0.0, -0.9), 9.0, -0.5, 0.5),
             DemoScene::BigWorld => near(sides / 2.0, 62.0, 0.35, 0.56),

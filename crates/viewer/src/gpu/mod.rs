@@ -14,6 +14,7 @@
 pub mod buffers;
 pub mod context;
 pub mod offscreen;
+pub mod painter;
 mod pipelines;
 mod post;
 pub mod renderer;

@@ -1,26 +1,17 @@
-//! A frame into memory, for tests and screenshots: no window, no display.
+//! A picture in memory: a target without a window, and its way back from the graphics card.
 
 use std::io;
 use std::path::Path;
 
-use wgpu::{Buffer, Texture, TextureFormat, TextureUsages};
+use wgpu::{Buffer, CommandEncoder, Device, Texture, TextureFormat, TextureUsages, TextureView};
 
-use super::context::Context;
-use super::renderer::{Quality, Renderer};
 use super::targets::{texture, view};
-use crate::picture::DrawList;
-use crate::picture::ground::GroundPaint;
 
-/// What pictures in memory are made of.
-const FORMAT: TextureFormat = TextureFormat::Rgba8Unorm;
-
-/// A renderer that draws into memory.
+/// A target in memory.
 #[derive(Debug)]
 pub struct Offscreen {
-    context: Context,
-    renderer: Renderer,
     size: (u32, u32),
-    target: Texture,
+    texture: Texture,
     readback: Buffer,
 }
 
@@ -36,62 +27,34 @@ pub struct Pixels {
 }
 
 impl Offscreen {
-    /// Sets up for pictures of `size` pixels.
-    pub fn new(context: Context, quality: Quality, size: (u32, u32)) -> Self {
+    /// What pictures in memory are made of, unless something else is asked for.
+    pub const FORMAT: TextureFormat = TextureFormat::Rgba8Unorm;
+
+    /// A target of `size` pixels, a side of 0 counting as 1, in one of the formats of four bytes a pixel.
+    pub fn new(device: &Device, format: TextureFormat, size: (u32, u32)) -> Self {
         let size = (size.0.max(1), size.1.max(1));
-        let device = &context.device;
-        let target = texture(
-            device,
-            "picture",
-            size,
-            FORMAT,
-            1,
-            TextureUsages::RENDER_ATTACHMENT | TextureUsages::COPY_SRC,
-        );
-        let readback = device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("readback"),
-            size: u64::from(row_bytes(size.0)) * u64::from(size.1),
-            usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
-            mapped_at_creation: false,
-        });
-        let renderer = Renderer::new(device, quality, FORMAT, size);
+        let usage = TextureUsages::RENDER_ATTACHMENT | TextureUsages::COPY_SRC;
         Self {
-            context,
-            renderer,
             size,
-            target,
-            readback,
+            texture: texture(device, "picture", size, format, 1, usage),
+            readback: device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("readback"),
+                size: u64::from(row_bytes(size.0)) * u64::from(size.1),
+                usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
+                mapped_at_creation: false,
+            }),
         }
     }
 
-    /// The device it draws with.
-    pub fn context(&self) -> &Context {
-        &self.context
+    /// Where to draw.
+    pub fn view(&self) -> TextureView {
+        view(&self.texture)
     }
 
-    /// Width and height in pixels.
-    pub fn size(&self) -> (u32, u32) {
-        self.size
-    }
-
-    /// Draws a frame, then lets `over` draw on top of it (the HUD), and waits until it is done.
-    ///
-    /// # Errors
-    /// If the device is lost.
-    pub fn draw(
-        &mut self,
-        list: &DrawList,
-        paint: &mut GroundPaint,
-        over: impl FnOnce(&Context, &mut wgpu::CommandEncoder, &wgpu::TextureView),
-    ) -> io::Result<Pixels> {
-        let Context { device, queue, .. } = &self.context;
-        self.renderer.upload(device, queue, list, paint);
-        let mut encoder = device.create_command_encoder(&Default::default());
-        let target = view(&self.target);
-        self.renderer.encode(&mut encoder, list, &target);
-        over(&self.context, &mut encoder, &target);
+    /// Last of all commands: brings what was drawn to where it can be read.
+    pub fn encode_copy(&self, encoder: &mut CommandEncoder) {
         encoder.copy_texture_to_buffer(
-            self.target.as_image_copy(),
+            self.texture.as_image_copy(),
             wgpu::TexelCopyBufferInfo {
                 buffer: &self.readback,
                 layout: wgpu::TexelCopyBufferLayout {
@@ -100,13 +63,15 @@ impl Offscreen {
                     rows_per_image: None,
                 },
             },
-            self.target.size(),
+            self.texture.size(),
         );
-        queue.submit([encoder.finish()]);
-        self.read()
     }
 
-    fn read(&self) -> io::Result<Pixels> {
+    /// Waits until the commands given to the device are done, and reads the picture.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn read(&self, device: &Device) -> io::Result<Pixels> {
         let (width, height) = self.size;
         let (sender, receiver) = crossbeam_channel::bounded(1);
         self.readback.map_async(wgpu::MapMode::Read, .., move |result| {
@@ -115,25 +80,35 @@ impl Offscreen {
         });
         let lost =
             |what: &str| io::Error::other(format!("the graphics device was lost while drawing: {what}"));
-        self.context
-            .device
+        device
             .poll(wgpu::PollType::wait_indefinitely())
             .map_err(|error| lost(&error.to_string()))?;
         receiver
             .try_recv()
             .map_err(|_| lost("no answer"))?
             .map_err(|error| lost(&error.to_string()))?;
-        let mut rgba = Vec::with_capacity((width * height * 4) as usize);
+        let mut rgba = Vec::with_capacity(width as usize * height as usize * 4);
         {
             let mapped = self
                 .readback
                 .get_mapped_range(..)
                 .map_err(|error| lost(&error.to_string()))?;
             for row in mapped.chunks(row_bytes(width) as usize) {
-                rgba.extend_from_slice(&row[..(width * 4) as usize]);
+                rgba.extend_from_slice(&row[..width as usize * 4]);
             }
         }
         self.readback.unmap();
+        let blue_first = matches!(
+            self.texture.format(),
+            TextureFormat::Bgra8Unorm | TextureFormat::Bgra8UnormSrgb
+        );
+        for pixel in rgba.chunks_exact_mut(4) {
+            if blue_first {
+                pixel.swap(0, 2);
+            }
+            // What is in a file is not looked through, whatever was drawn over each other.
+            pixel[3] = u8::MAX;
+        }
         Ok(Pixels { width, height, rgba })
     }
 }

@@ -19,7 +19,7 @@ use super::draw_list::{DrawList, FrameLook};
 use super::palette::Mood;
 use super::torus::TorusWindow;
 
-pub use marks::Marks;
+pub use marks::{Marks, TrailPoint};
 
 /// Units a frame from where on motion is simplified, and where all of it is.
 const CALM_FROM_UNITS: [f32; 2] = [2.5, 8.0];

@@ -1,0 +1,199 @@
+//! The window's surface: made, resized, lost and made again; a frame onto it.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use wgpu::{CurrentSurfaceTexture, PresentMode, Surface, SurfaceConfiguration, TextureFormat, TextureView};
+use winit::dpi::PhysicalSize;
+use winit::event_loop::OwnedDisplayHandle;
+use winit::window::Window;
+
+use crate::gpu::painter::{Laid, Painter};
+use crate::gpu::{Context, Offscreen, Pixels, Quality, Renderer};
+use crate::options::QualityChoice;
+use crate::stage::Stage;
+
+/// A window that can be drawn on.
+#[derive(Debug)]
+pub(super) struct Canvas {
+    pub(super) window: Arc<Window>,
+    context: Context,
+    surface: Surface<'static>,
+    config: SurfaceConfiguration,
+    renderer: Renderer,
+    painter: Painter,
+    /// Whether the surface has to be set up again before it is drawn on.
+    stale: bool,
+}
+
+/// What became of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Drawn {
+    /// It is shown, or nobody could see it.
+    Done,
+    /// The surface or its device is gone; the canvas has to be made again.
+    Lost,
+}
+
+impl Canvas {
+    pub(super) fn new(
+        window: Arc<Window>,
+        display: OwnedDisplayHandle,
+        quality: Option<QualityChoice>,
+    ) -> anyhow::Result<Self> {
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_with_display_handle_from_env(
+            Box::new(display),
+        ));
+        let surface = instance
+            .create_surface(Arc::clone(&window))
+            .context("the window cannot be drawn on")?;
+        let context = Context::with(instance, Some(&surface))?;
+        let size = window.inner_size();
+        let capabilities = surface.get_capabilities(&context.adapter);
+        let format = capabilities
+            .formats
+            .iter()
+            .copied()
+            .find(|format| matches!(format, TextureFormat::Bgra8Unorm | TextureFormat::Rgba8Unorm))
+            .context("the window takes neither of the two formats that every display has")?;
+        let config = SurfaceConfiguration {
+            format,
+            usage: wgpu::TextureUsages::RENDER_ATTACHMENT,
+            present_mode: present_mode(&capabilities.present_modes),
+            ..surface
+                .get_default_config(&context.adapter, size.width.max(1), size.height.max(1))
+                .context("the window cannot be drawn on by this graphics adapter")?
+        };
+        let quality = match quality {
+            Some(QualityChoice::Swift) => Quality::Swift,
+            Some(QualityChoice::Fine) => Quality::Fine,
+            None if context.is_software() => Quality::Swift,
+            None => Quality::Fine,
+        };
+        let renderer = Renderer::new(&context.device, quality, format, (config.width, config.height));
+        let painter = Painter::new(&context, format);
+        let mut canvas = Self {
+            window,
+            context,
+            surface,
+            config,
+            renderer,
+            painter,
+            stale: true,
+        };
+        canvas.resize(size);
+        Ok(canvas)
+    }
+
+    /// The longest side of a texture that the adapter takes.
+    pub(super) fn texture_side_max(&self) -> usize {
+        self.context.device.limits().max_texture_dimension_2d as usize
+    }
+
+    /// Follows the window's size. Nothing is drawn on one without area.
+    pub(super) fn resize(&mut self, size: PhysicalSize<u32>) {
+        let most = self.context.device.limits().max_texture_dimension_2d;
+        self.config.width = size.width.min(most);
+        self.config.height = size.height.min(most);
+        self.stale = !self.has_area();
+        if self.has_area() {
+            self.surface.configure(&self.context.device, &self.config);
+            self.renderer
+                .resize(&self.context.device, (self.config.width, self.config.height));
+        }
+    }
+
+    fn has_area(&self) -> bool {
+        self.config.width > 0 && self.config.height > 0
+    }
+
+    /// Draws what was composed, and the panels over it.
+    pub(super) fn draw(&mut self, stage: &mut Stage, laid: Laid) -> Drawn {
+        if self.stale {
+            self.resize(self.window.inner_size());
+        }
+        let frame = if self.has_area() {
+            self.surface.get_current_texture()
+        } else {
+            CurrentSurfaceTexture::Occluded
+        };
+        let frame = match frame {
+            CurrentSurfaceTexture::Success(frame) => frame,
+            CurrentSurfaceTexture::Suboptimal(frame) => {
+                self.stale = true;
+                frame
+            }
+            unseen => {
+                // What changed in the panels' textures is taken over all the same.
+                self.painter.paint(&self.context, laid, None);
+                return self.without_frame(&unseen);
+            }
+        };
+        let view = frame.texture.create_view(&Default::default());
+        let encoder = self.encode(stage, laid, &view);
+        self.context.queue.submit([encoder.finish()]);
+        self.window.pre_present_notify();
+        self.context.queue.present(frame);
+        Drawn::Done
+    }
+
+    fn without_frame(&mut self, why: &CurrentSurfaceTexture) -> Drawn {
+        match why {
+            CurrentSurfaceTexture::Outdated => self.stale = true,
+            CurrentSurfaceTexture::Lost => {
+                log::warn!("the window's surface was lost");
+                match self.context.instance.create_surface(Arc::clone(&self.window)) {
+                    Ok(surface) => {
+                        self.surface = surface;
+                        self.stale = true;
+                    }
+                    Err(error) => {
+                        log::error!("and cannot be made again on this device: {error}");
+                        return Drawn::Lost;
+                    }
+                }
+            }
+            CurrentSurfaceTexture::Validation => {
+                log::error!("the surface refused to give a picture");
+                return Drawn::Lost;
+            }
+            _ => {}
+        }
+        Drawn::Done
+    }
+
+    /// Draws the same picture into memory.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub(super) fn picture(&mut self, stage: &mut Stage, laid: Laid) -> std::io::Result<Pixels> {
+        let size = (self.config.width, self.config.height);
+        let target = Offscreen::new(&self.context.device, self.config.format, size);
+        let mut encoder = self.encode(stage, laid, &target.view());
+        target.encode_copy(&mut encoder);
+        self.context.queue.submit([encoder.finish()]);
+        target.read(&self.context.device)
+    }
+
+    fn encode(&mut self, stage: &mut Stage, laid: Laid, view: &TextureView) -> wgpu::CommandEncoder {
+        let Context { device, queue, .. } = &self.context;
+        let mut encoder = device.create_command_encoder(&Default::default());
+        let (list, paint) = stage.drawing();
+        self.renderer.upload(device, queue, list, paint);
+        self.renderer.encode(&mut encoder, list, view);
+        let size = (self.config.width, self.config.height);
+        self.painter
+            .paint(&self.context, laid, Some((&mut encoder, view, size)));
+        encoder
+    }
+}
+
+/// The loop paces frames itself, so that the surface shall neither wait for the display nor tear: a mailbox, where
+/// there is one.
+fn present_mode(offered: &[PresentMode]) -> PresentMode {
+    if offered.contains(&PresentMode::Mailbox) {
+        PresentMode::Mailbox
+    } else {
+        PresentMode::Fifo
+    }
+}

@@ -1,0 +1,316 @@
+//! Everything about one tile or one agent.
+
+use egui::{Align, CornerRadius, Layout, RichText, Sense, Ui, vec2};
+use glam::Vec2;
+use trantor_client::{SceneAgent, SceneClock};
+use trantor_model::{CommandKind, Counts, Direction, Resource, TeamId, Tile};
+
+use super::report::Report;
+use super::theme::{self, Colors, color};
+use super::{HudInput, Intent, Selection, icons};
+use crate::input::Action;
+use crate::picture::palette;
+
+/// Food with which an agent's bar is full, in units: ten meals.
+const FOOD_FULL_UNITS: f32 = 1_260.0;
+/// Food below which an agent is in danger, in units: two meals.
+const FOOD_LOW_UNITS: f32 = 252.0;
+/// Agents listed on a tile.
+const AGENTS_LISTED: usize = 6;
+
+pub(super) fn show(
+    ui: &mut Ui,
+    colors: &Colors,
+    input: &HudInput<'_>,
+    report: &mut Report,
+    intents: &mut Vec<Intent>,
+) {
+    match input.selection {
+        Selection::None => report.state("selection", "none"),
+        Selection::Tile(tile) => {
+            report.state("selection", format_args!("tile {} {}", tile.x, tile.y));
+            self::tile(ui, colors, input, tile, intents);
+        }
+        Selection::Agent(id) => {
+            report.state("selection", format_args!("agent {}", id.0));
+            match input.scene.agent(id) {
+                Some(agent) => self::agent(ui, colors, input, agent, intents),
+                None => card(ui, colors, |ui| {
+                    ui.label(RichText::new(format!("agent #{}", id.0)).size(15.0).strong());
+                    ui.label(RichText::new("is not on the map").color(colors.weak));
+                }),
+            }
+        }
+    }
+}
+
+fn card(ui: &mut Ui, colors: &Colors, content: impl FnOnce(&mut Ui)) {
+    colors.card().show(ui, |ui| {
+        ui.set_width(ui.available_width());
+        ui.spacing_mut().item_spacing.y = 6.0;
+        content(ui);
+    });
+}
+
+fn agent(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>, agent: &SceneAgent, intents: &mut Vec<Intent>) {
+    let clock = &input.scene.clock;
+    card(ui, colors, |ui| {
+        ui.horizontal(|ui| {
+            let (rect, _) = ui.allocate_exact_size(vec2(13.0, 13.0), Sense::hover());
+            ui.painter()
+                .rect_filled(rect, 3.0, color(palette::team(agent.team)));
+            ui.label(RichText::new(format!("#{}", agent.id.0)).size(16.0).strong());
+            let team = input.scene.teams.get(usize::from(agent.team.0));
+            ui.label(RichText::new(team.map_or("", |team| &*team.name)).color(colors.weak));
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                let text = RichText::new(if input.follows { "following" } else { "follow" }).size(11.0);
+                if ui.add(egui::Button::selectable(input.follows, text)).clicked() {
+                    intents.push(Intent::Do(Action::Follow));
+                }
+            });
+        });
+        level(ui, colors, agent);
+        action(ui, colors, agent, clock);
+        food(ui, colors, agent, clock);
+        inventory(ui, colors, &agent.inventory);
+        let facing = match Direction::ALL[(agent.heading / std::f32::consts::FRAC_PI_2).round() as usize % 4]
+        {
+            Direction::North => "north",
+            Direction::East => "east",
+            Direction::South => "south",
+            Direction::West => "west",
+        };
+        let place = format!("{}, {} · {facing}", agent.tile.x, agent.tile.y);
+        theme::row(ui, colors, "tile, facing", place);
+        if let Some(requirement) = agent.level.requirement() {
+            needs(ui, colors, input, agent, requirement.agents, &requirement.stones);
+        }
+    });
+}
+
+fn level(ui: &mut Ui, colors: &Colors, agent: &SceneAgent) {
+    ui.horizontal(|ui| {
+        ui.label(RichText::new(format!("level {}", agent.level.get())).strong());
+        ui.spacing_mut().item_spacing.x = 3.0;
+        for step in 1..=8 {
+            let (rect, _) = ui.allocate_exact_size(vec2(13.0, 7.0), Sense::hover());
+            let reached = step <= agent.level.get();
+            let fill = match (reached, step) {
+                (true, 8) => colors.gold,
+                (true, _) => color(palette::team(agent.team)),
+                (false, _) => colors.well,
+            };
+            ui.painter().rect_filled(rect, CornerRadius::same(2), fill);
+        }
+    });
+}
+
+fn action(ui: &mut Ui, colors: &Colors, agent: &SceneAgent, clock: &SceneClock) {
+    let (words, progress, remaining) = match &agent.action {
+        Some(action) => (doing(action.kind), action.progress, action.remaining_units),
+        None if agent.held => ("held by a ritual", 0.0, 0.0),
+        None => ("waits for its player", 0.0, 0.0),
+    };
+    ui.vertical(|ui| {
+        ui.spacing_mut().item_spacing.y = 3.0;
+        ui.horizontal(|ui| {
+            ui.label(words);
+            if agent.action.is_some() {
+                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                    ui.label(RichText::new(span(remaining, clock)).color(colors.weak));
+                });
+            }
+        });
+        theme::bar(ui, colors, progress, colors.accent, 5.0);
+    });
+}
+
+fn food(ui: &mut Ui, colors: &Colors, agent: &SceneAgent, clock: &SceneClock) {
+    let Some(left) = agent.food_left_units else { return };
+    let low = left < FOOD_LOW_UNITS;
+    ui.vertical(|ui| {
+        ui.spacing_mut().item_spacing.y = 3.0;
+        ui.horizontal(|ui| {
+            ui.label(RichText::new("lives for").color(colors.weak));
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                let text = RichText::new(span(left, clock));
+                ui.label(if low { text.color(colors.alarm) } else { text });
+            });
+        });
+        let fill = if low {
+            colors.alarm
+        } else {
+            color(palette::resource(Resource::Food))
+        };
+        theme::bar(ui, colors, left / FOOD_FULL_UNITS, fill, 5.0);
+    });
+}
+
+/// A length of game time, in units and, while it runs, in seconds.
+fn span(units: f32, clock: &SceneClock) -> String {
+    match clock.seconds(units) {
+        Some(seconds) if seconds >= 100.0 => format!("{units:.0} u · {:.0} min", seconds / 60.0),
+        Some(seconds) => format!("{units:.0} u · {seconds:.1} s"),
+        None => format!("{units:.0} u"),
+    }
+}
+
+fn inventory(ui: &mut Ui, colors: &Colors, counts: &Counts) {
+    let width = (ui.available_width() - 6.0 * 4.0) / 7.0;
+    ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = 4.0;
+        for (resource, count) in counts.iter() {
+            let (rect, response) = ui.allocate_exact_size(vec2(width, 36.0), Sense::hover());
+            ui.painter().rect_filled(rect, 5.0, colors.well);
+            let middle = egui::pos2(rect.center().x, rect.top() + 13.0);
+            icons::resource(ui.painter(), middle, 15.0, resource);
+            let shade = if count > 0 {
+                colors.text
+            } else {
+                colors.weak.gamma_multiply(0.6)
+            };
+            ui.painter().text(
+                egui::pos2(rect.center().x, rect.bottom() - 3.0),
+                egui::Align2::CENTER_BOTTOM,
+                count.to_string(),
+                egui::FontId::proportional(11.0),
+                shade,
+            );
+            response.on_hover_text(resource.name());
+        }
+    });
+}
+
+/// What the next elevation still lacks, on the agent's own tile.
+fn needs(
+    ui: &mut Ui,
+    colors: &Colors,
+    input: &HudInput<'_>,
+    agent: &SceneAgent,
+    agents: u32,
+    stones: &Counts,
+) {
+    let ground = input
+        .scene
+        .ground
+        .as_ref()
+        .and_then(|ground| ground.at(agent.tile));
+    let here = input
+        .scene
+        .agents
+        .iter()
+        .filter(|other| other.tile == agent.tile && other.level == agent.level)
+        .count();
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing.x = 4.0;
+        ui.label(RichText::new(format!("for level {}:", agent.level.get() + 1)).color(colors.weak));
+        let enough = here >= agents as usize;
+        let text = format!("{here}/{agents} agents");
+        ui.label(RichText::new(text).color(if enough { colors.accent } else { colors.text }));
+        for (resource, needed) in stones.iter().filter(|&(_, needed)| needed > 0) {
+            let (rect, _) = ui.allocate_exact_size(vec2(11.0, 12.0), Sense::hover());
+            icons::resource(ui.painter(), rect.center(), 11.0, resource);
+            let have = ground.map_or(0, |ground| ground[resource]);
+            let shade = if have >= needed {
+                colors.accent
+            } else {
+                colors.text
+            };
+            ui.label(RichText::new(format!("{have}/{needed}")).color(shade));
+        }
+    });
+}
+
+fn doing(kind: CommandKind) -> &'static str {
+    match kind {
+        CommandKind::Forward => "walks",
+        CommandKind::Right => "turns right",
+        CommandKind::Left => "turns left",
+        CommandKind::Look => "looks around",
+        CommandKind::Inventory => "counts what it has",
+        CommandKind::Broadcast => "speaks",
+        CommandKind::ConnectNbr => "asks for places",
+        CommandKind::Fork => "lays an egg",
+        CommandKind::Eject => "pushes",
+        CommandKind::Take => "picks up",
+        CommandKind::Set => "puts down",
+        CommandKind::Incantation => "leads a ritual",
+    }
+}
+
+fn tile(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>, tile: Tile, intents: &mut Vec<Intent>) {
+    card(ui, colors, |ui| {
+        ui.horizontal(|ui| {
+            ui.label(
+                RichText::new(format!("tile {}, {}", tile.x, tile.y))
+                    .size(16.0)
+                    .strong(),
+            );
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                if ui
+                    .add(egui::Button::new(RichText::new("look").size(11.0)))
+                    .clicked()
+                {
+                    intents.push(Intent::LookAt(Vec2::new(f32::from(tile.x), f32::from(tile.y))));
+                }
+            });
+        });
+        if let Some(counts) = input.scene.ground.as_ref().and_then(|ground| ground.at(tile)) {
+            inventory(ui, colors, counts);
+        }
+        let mut more = 0;
+        let mut listed = 0;
+        for agent in input.scene.agents.iter().filter(|agent| agent.tile == tile) {
+            if listed == AGENTS_LISTED {
+                more += 1;
+                continue;
+            }
+            listed += 1;
+            ui.horizontal(|ui| {
+                mark(ui, agent.team);
+                let text = format!("#{} · level {}", agent.id.0, agent.level.get());
+                if ui
+                    .add(egui::Button::new(RichText::new(text).size(11.5)).frame(false))
+                    .clicked()
+                {
+                    intents.push(Intent::Select(Selection::Agent(agent.id)));
+                }
+                let words = agent.action.map_or("", |action| doing(action.kind));
+                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                    ui.label(RichText::new(words).small().color(colors.weak));
+                });
+            });
+        }
+        if more > 0 {
+            ui.label(RichText::new(format!("and {more} more")).color(colors.weak));
+        }
+        for egg in input
+            .scene
+            .eggs
+            .iter()
+            .filter(|egg| egg.tile == tile)
+            .take(AGENTS_LISTED)
+        {
+            ui.horizontal(|ui| {
+                let (rect, _) = ui.allocate_exact_size(vec2(10.0, 12.0), Sense::hover());
+                icons::egg(ui.painter(), rect.center(), 12.0, color(palette::team(egg.team)));
+                ui.label(format!("egg #{}", egg.id.0));
+            });
+        }
+        for ritual in input.scene.rituals.iter().filter(|ritual| ritual.tile == tile) {
+            let text = format!(
+                "ritual {} → {} · {}",
+                ritual.level.get(),
+                ritual.level.get() + 1,
+                span(ritual.remaining_units, &input.scene.clock)
+            );
+            ui.label(text);
+            theme::bar(ui, colors, ritual.progress, colors.gold, 5.0);
+        }
+    });
+}
+
+fn mark(ui: &mut Ui, team: TeamId) {
+    let (rect, _) = ui.allocate_exact_size(vec2(9.0, 9.0), Sense::hover());
+    ui.painter().rect_filled(rect, 2.0, color(palette::team(team)));
+}

@@ -1,0 +1,176 @@
+//! The whole map in a corner: what lies where, who is where, and which part is seen. A click goes there.
+
+use egui::{Color32, ColorImage, Sense, Shape, Stroke, TextureHandle, TextureOptions, Ui, pos2, vec2};
+use glam::Vec2;
+use trantor_model::{MapSize, Resource};
+use trantor_time::{RealSpan, RealTime};
+
+use super::theme::{self, Colors, color};
+use super::{HudInput, Intent, icons};
+use crate::picture::ground::PaintMode;
+use crate::picture::palette;
+
+/// The longest side of the small picture of the ground, in texels: more could not be seen.
+const TEXELS_MAX: u32 = 200;
+/// How often that picture is made anew.
+const REFRESH: RealSpan = RealSpan::from_millis(500);
+/// Height of the map at most, in points.
+const HEIGHT_MAX: f32 = 190.0;
+
+#[derive(Default)]
+pub(super) struct Minimap {
+    texture: Option<TextureHandle>,
+    made_at: Option<RealTime>,
+}
+
+impl std::fmt::Debug for Minimap {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Minimap")
+            .field("made_at", &self.made_at)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Minimap {
+    pub(super) fn show(
+        &mut self,
+        ui: &mut Ui,
+        colors: &Colors,
+        input: &HudInput<'_>,
+        intents: &mut Vec<Intent>,
+    ) {
+        let Some(size) = input.paint.size() else { return };
+        colors.card().show(ui, |ui| {
+            let (width, height) = (f32::from(size.width()), f32::from(size.height()));
+            let scale = (ui.available_width() / width).min(HEIGHT_MAX / height);
+            let (rect, response) = ui
+                .vertical_centered(|ui| {
+                    ui.allocate_exact_size(vec2(width, height) * scale, Sense::click_and_drag())
+                })
+                .inner;
+            self.refresh(ui.ctx(), input, size);
+            if let Some(texture) = &self.texture {
+                let whole = egui::Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
+                ui.painter().image(texture.id(), rect, whole, Color32::WHITE);
+            }
+            let painter = ui.painter_at(rect);
+            let at = |x: f32, y: f32| {
+                pos2(
+                    rect.left() + ((x + 0.5).rem_euclid(width)) * scale,
+                    rect.top() + ((y + 0.5).rem_euclid(height)) * scale,
+                )
+            };
+            for ritual in &input.scene.rituals {
+                let middle = at(f32::from(ritual.tile.x), f32::from(ritual.tile.y));
+                painter.circle_stroke(middle, 4.0, Stroke::new(1.5, colors.gold));
+            }
+            let dot = (scale * 0.42).clamp(1.2, 3.6);
+            for agent in &input.scene.agents {
+                painter.circle_filled(at(agent.x, agent.y), dot, color(palette::team(agent.team)));
+            }
+            seen(&painter, input, rect, scale);
+            if (response.clicked() || response.dragged())
+                && let Some(point) = response.interact_pointer_pos()
+            {
+                let tile = (point - rect.min) / scale;
+                intents.push(Intent::LookAt(Vec2::new(tile.x - 0.5, tile.y - 0.5)));
+            }
+            paint_buttons(ui, colors, input, intents);
+        });
+    }
+
+    fn refresh(&mut self, context: &egui::Context, input: &HudInput<'_>, size: MapSize) {
+        if self.made_at.is_some_and(|at| input.now.since(at) < REFRESH) {
+            return;
+        }
+        self.made_at = Some(input.now);
+        let step = u32::from(size.width().max(size.height()))
+            .div_ceil(TEXELS_MAX)
+            .max(1);
+        let (columns, rows) = (
+            u32::from(size.width()).div_ceil(step),
+            u32::from(size.height()).div_ceil(step),
+        );
+        let ground = [0x2C_u8, 0x44, 0x48];
+        let mut pixels = Vec::with_capacity((columns * rows) as usize);
+        for row in 0..rows {
+            for column in 0..columns {
+                let place = row * step * u32::from(size.width()) + column * step;
+                let [red, green, blue, strength] = input
+                    .paint
+                    .texels()
+                    .get(place as usize)
+                    .copied()
+                    .unwrap_or_default();
+                let mix = |under: u8, over: u8| {
+                    let share = u32::from(strength) * 2 / 3;
+                    ((u32::from(under) * (255 - share) + u32::from(over) * share) / 255) as u8
+                };
+                pixels.push(Color32::from_rgb(
+                    mix(ground[0], red),
+                    mix(ground[1], green),
+                    mix(ground[2], blue),
+                ));
+            }
+        }
+        let image = ColorImage::new([columns as usize, rows as usize], pixels);
+        match &mut self.texture {
+            Some(texture) => texture.set(image, TextureOptions::NEAREST),
+            None => self.texture = Some(context.load_texture("minimap", image, TextureOptions::NEAREST)),
+        }
+    }
+}
+
+/// The part of the ground that is seen, as an outline.
+fn seen(painter: &egui::Painter, input: &HudInput<'_>, rect: egui::Rect, scale: f32) {
+    let Some((view, window)) = input.view else { return };
+    let corners: Option<Vec<egui::Pos2>> = [Vec2::ZERO, Vec2::X, Vec2::ONE, Vec2::Y]
+        .into_iter()
+        .map(|corner| {
+            let ground = view.ground_at(corner)?;
+            // Relative to the target, so that the outline stays whole where the map wraps.
+            let target = Vec2::new(view.target.x, view.target.z);
+            let home = window.home(target) + (ground - target);
+            Some(pos2(
+                rect.left() + (home.x + 0.5) * scale,
+                rect.top() + (home.y + 0.5) * scale,
+            ))
+        })
+        .collect();
+    if let Some(corners) = corners {
+        painter.add(Shape::closed_line(
+            corners,
+            Stroke::new(1.0, Color32::from_white_alpha(150)),
+        ));
+    }
+}
+
+/// A heat map for each resource, and none.
+fn paint_buttons(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>, intents: &mut Vec<Intent>) {
+    ui.horizontal(|ui| {
+        theme::heading(ui, colors, "Heat");
+        ui.spacing_mut().item_spacing.x = 2.0;
+        for resource in Resource::ALL {
+            let (rect, response) = ui.allocate_exact_size(vec2(22.0, 20.0), Sense::click());
+            let chosen = input.paint_mode == PaintMode::Heat(resource);
+            if chosen || response.hovered() {
+                let fill = if chosen {
+                    colors.accent.gamma_multiply(0.35)
+                } else {
+                    colors.well
+                };
+                ui.painter().rect_filled(rect, 4.0, fill);
+            }
+            icons::resource(ui.painter(), rect.center(), 12.0, resource);
+            if response.clicked() {
+                let mode = if chosen {
+                    PaintMode::Mixture
+                } else {
+                    PaintMode::Heat(resource)
+                };
+                intents.push(Intent::Paint(mode));
+            }
+            response.on_hover_text(resource.name());
+        }
+    });
+}

@@ -1,0 +1,305 @@
+//! The panels over the picture.
+//!
+//! Panels read a [`HudInput`] and answer with [`Intent`]s; they change nothing themselves, least of all time: the
+//! speed shown is always the client's, which knows both what was asked and what the server answered.
+
+mod banner;
+mod debug;
+mod feed;
+mod help;
+pub mod icons;
+mod inspect;
+mod labels;
+mod minimap;
+pub mod report;
+mod score;
+mod search;
+mod speed;
+mod teams;
+pub mod theme;
+
+use egui::{Align2, vec2};
+use glam::Vec2;
+use trantor_client::{ClientStats, ControlRequest, FeedEntry, Scene};
+use trantor_model::{AgentId, Tile};
+use trantor_time::RealTime;
+
+use crate::input::{Action, Bindings};
+use crate::options::Theme;
+use crate::picture::camera::View;
+use crate::picture::ground::{GroundPaint, PaintMode};
+use crate::picture::torus::TorusWindow;
+use report::Report;
+use theme::Colors;
+
+pub use speed::FREQUENCY_MAX;
+
+/// What is selected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Selection {
+    /// Nothing.
+    #[default]
+    None,
+    /// A tile.
+    Tile(Tile),
+    /// An agent; it may have died since.
+    Agent(AgentId),
+}
+
+/// What a panel asks for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Intent {
+    /// Something of the server.
+    Request(ControlRequest),
+    /// Another selection.
+    Select(Selection),
+    /// The same as a key.
+    Do(Action),
+    /// To look at a place.
+    LookAt(Vec2),
+    /// Another paint of the ground.
+    Paint(PaintMode),
+}
+
+/// Figures of frames, for those who watch them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FrameFigures {
+    /// Frames drawn in the last second; `None` until that can be told.
+    pub per_second: Option<f64>,
+    /// Frames aimed at.
+    pub target: f64,
+    /// Milliseconds below which half of the frames stayed.
+    pub p50_ms: f64,
+    /// The same for 99 in 100.
+    pub p99_ms: f64,
+    /// The longest.
+    pub max_ms: f64,
+    /// The last one, and of it what was spent before the graphics card was asked.
+    pub last_ms: f64,
+    /// Milliseconds of the last frame for scene, draw list, panels, and handing over.
+    pub stages_ms: [f64; 4],
+    /// Things drawn.
+    pub instances: usize,
+}
+
+/// What panels show.
+#[derive(Clone, Copy)]
+pub struct HudInput<'a> {
+    /// Now.
+    pub now: RealTime,
+    /// What is on the board.
+    pub scene: &'a Scene,
+    /// Figures about the connection.
+    pub stats: Option<&'a ClientStats>,
+    /// What is watched.
+    pub source: &'a str,
+    /// Figures of frames.
+    pub frames: FrameFigures,
+    /// What is selected.
+    pub selection: Selection,
+    /// Whether the view stays with it.
+    pub follows: bool,
+    /// What the ground shows.
+    pub paint_mode: PaintMode,
+    /// The colour of each tile.
+    pub paint: &'a GroundPaint,
+    /// The eye, once there is a map.
+    pub view: Option<(&'a View, &'a TorusWindow)>,
+    /// Which key does what.
+    pub bindings: &'a Bindings,
+    /// The panels' colours.
+    pub theme: Theme,
+}
+
+/// Which panels are open; remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Panels {
+    /// All of them.
+    pub any: bool,
+    /// The list of keys.
+    pub help: bool,
+    /// Figures of the inside.
+    pub debug: bool,
+    /// Names above agents.
+    pub labels: bool,
+}
+
+impl Default for Panels {
+    fn default() -> Self {
+        Self {
+            any: true,
+            help: false,
+            debug: false,
+            labels: true,
+        }
+    }
+}
+
+/// The panels, and what they remember from frame to frame.
+#[derive(Debug)]
+pub struct Hud {
+    /// Which are open.
+    pub panels: Panels,
+    /// What tests read.
+    pub report: Report,
+    feed: feed::Feed,
+    score: score::ScoreLine,
+    speed: speed::SpeedCard,
+    minimap: minimap::Minimap,
+    search: search::Search,
+    labels: labels::Labels,
+    debug: debug::DebugView,
+    notice: Option<(String, RealTime)>,
+    themed: Option<Theme>,
+}
+
+/// Width of the columns on both sides, in points.
+pub const COLUMN_WIDTH: f32 = 252.0;
+/// From the window's edge to the first card, in points.
+const EDGE: f32 = 12.0;
+
+impl Hud {
+    /// Panels as at a first start. `reports` lets tests read where things are.
+    pub fn new(reports: bool) -> Self {
+        Self {
+            panels: Panels::default(),
+            report: Report::new(reports),
+            feed: feed::Feed::default(),
+            score: score::ScoreLine::default(),
+            speed: speed::SpeedCard::default(),
+            minimap: minimap::Minimap::default(),
+            search: search::Search::default(),
+            labels: labels::Labels::default(),
+            debug: debug::DebugView::default(),
+            notice: None,
+            themed: None,
+        }
+    }
+
+    /// Notes something that happened.
+    pub fn tell(&mut self, entry: FeedEntry, scene: &Scene) {
+        self.feed.tell(&entry, scene);
+    }
+
+    /// Shows a message for a few seconds.
+    pub fn notice(&mut self, text: String, now: RealTime) {
+        self.notice = Some((text, now));
+    }
+
+    /// Notes the standings, for the score line.
+    pub fn sample(&mut self, scene: &Scene) {
+        self.score.sample(scene);
+    }
+
+    /// Forgets what belongs to the world before: another server, or the same one begun anew.
+    pub fn forget_world(&mut self) {
+        self.feed = feed::Feed::default();
+        self.score = score::ScoreLine::default();
+    }
+
+    /// Opens or closes the search.
+    pub fn toggle_search(&mut self) {
+        self.search.toggle();
+    }
+
+    /// Closes what lies above everything else; `false` if nothing did.
+    pub fn close_top(&mut self) -> bool {
+        if self.search.is_open() {
+            self.search.toggle();
+        } else if self.panels.help {
+            self.panels.help = false;
+        } else if self.panels.debug {
+            self.panels.debug = false;
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// The part of the window that no column covers, as least and most share of its sides, for a window of
+    /// `points`.
+    pub fn clear_part(&self, points: egui::Vec2) -> (Vec2, Vec2) {
+        let shown = self.panels.any && points.x > 2.6 * COLUMN_WIDTH;
+        let aside = if shown {
+            (COLUMN_WIDTH + 40.0 + EDGE) / points.x.max(1.0)
+        } else {
+            0.02
+        };
+        (Vec2::new(aside, 0.05), Vec2::new(1.0 - aside, 0.93))
+    }
+
+    /// Lays all panels out and collects what they ask for.
+    pub fn show(&mut self, context: &egui::Context, input: &HudInput<'_>, intents: &mut Vec<Intent>) {
+        if self.themed != Some(input.theme) {
+            theme::apply(context, input.theme);
+            self.themed = Some(input.theme);
+        }
+        let colors = Colors::of(input.theme);
+        self.report.begin(context.pixels_per_point());
+        self.report.scene(input.scene);
+        banner::show(context, &colors, input);
+        if let Some((text, since)) = &self.notice
+            && banner::notice(context, &colors, text, input.now.since(*since))
+        {
+            self.notice = None;
+        }
+        if self.panels.labels {
+            self.labels.show(context, input);
+        }
+        if self.panels.any {
+            self.columns(context, &colors, input, intents);
+            help::hints(context, &colors, input);
+        }
+        self.search.show(context, &colors, input, intents);
+        if self.panels.debug {
+            self.debug.show(context, &colors, input);
+        }
+        if self.panels.help {
+            help::show(context, &colors, input, intents);
+        }
+    }
+
+    fn columns(
+        &mut self,
+        context: &egui::Context,
+        colors: &Colors,
+        input: &HudInput<'_>,
+        intents: &mut Vec<Intent>,
+    ) {
+        let height = context.content_rect().height();
+        theme::column(
+            context,
+            "left",
+            Align2::LEFT_TOP,
+            vec2(EDGE, EDGE),
+            COLUMN_WIDTH,
+            |ui| {
+                teams::show(ui, colors, input, &self.score, intents);
+                if height > 520.0 {
+                    self.feed.show(ui, colors, input, intents);
+                }
+            },
+        );
+        theme::column(
+            context,
+            "right",
+            Align2::RIGHT_TOP,
+            vec2(-EDGE - 28.0, EDGE),
+            COLUMN_WIDTH,
+            |ui| {
+                self.speed.show(ui, colors, input, &mut self.report, intents);
+                inspect::show(ui, colors, input, &mut self.report, intents);
+            },
+        );
+        if height > 460.0 && matches!(input.selection, Selection::None) || height > 780.0 {
+            theme::column(
+                context,
+                "minimap",
+                Align2::RIGHT_BOTTOM,
+                vec2(-EDGE - 28.0, -EDGE),
+                COLUMN_WIDTH,
+                |ui| self.minimap.show(ui, colors, input, intents),
+            );
+        }
+    }
+}

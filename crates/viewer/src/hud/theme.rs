@@ -1,0 +1,209 @@
+//! How the panels look: colours, type, the cards that everything sits on.
+
+use egui::{
+    Align2, Color32, CornerRadius, FontFamily, FontId, Frame, Margin, Shadow, Stroke, TextStyle, Ui, Visuals,
+};
+
+use crate::options::Theme;
+use crate::picture::palette::Rgb;
+
+/// The colours of the panels.
+#[derive(Clone, Copy, Debug)]
+pub struct Colors {
+    /// Behind everything in a card; lets a little of the picture through.
+    pub card: Color32,
+    /// The line around a card.
+    pub edge: Color32,
+    /// Behind what is set into a card.
+    pub well: Color32,
+    /// Words.
+    pub text: Color32,
+    /// Words that may be overlooked.
+    pub weak: Color32,
+    /// What can be acted on, and what is under way.
+    pub accent: Color32,
+    /// Victory and the highest level.
+    pub gold: Color32,
+    /// What is wrong.
+    pub alarm: Color32,
+}
+
+impl Colors {
+    /// Of a theme.
+    pub fn of(theme: Theme) -> Self {
+        match theme {
+            Theme::Dark => Self {
+                card: Color32::from_rgba_unmultiplied(0x10, 0x17, 0x29, 222),
+                edge: Color32::from_rgba_unmultiplied(0xB9, 0xCC, 0xFF, 30),
+                well: Color32::from_rgba_unmultiplied(0xFF, 0xFF, 0xFF, 14),
+                text: Color32::from_rgb(0xE6, 0xEC, 0xF8),
+                weak: Color32::from_rgb(0x8F, 0x9D, 0xBD),
+                accent: Color32::from_rgb(0x5C, 0xC8, 0xFF),
+                gold: Color32::from_rgb(0xFF, 0xD2, 0x6B),
+                alarm: Color32::from_rgb(0xFF, 0x7A, 0x6B),
+            },
+            Theme::Light => Self {
+                card: Color32::from_rgba_unmultiplied(0xFA, 0xFC, 0xFF, 230),
+                edge: Color32::from_rgba_unmultiplied(0x16, 0x26, 0x4A, 36),
+                well: Color32::from_rgba_unmultiplied(0x10, 0x22, 0x44, 16),
+                text: Color32::from_rgb(0x18, 0x22, 0x36),
+                weak: Color32::from_rgb(0x5B, 0x69, 0x85),
+                accent: Color32::from_rgb(0x0A, 0x74, 0xB8),
+                gold: Color32::from_rgb(0xB0, 0x7C, 0x00),
+                alarm: Color32::from_rgb(0xC2, 0x36, 0x24),
+            },
+        }
+    }
+
+    /// A card to put things on.
+    pub fn card(&self) -> Frame {
+        Frame::new()
+            .fill(self.card)
+            .stroke(Stroke::new(1.0, self.edge))
+            .corner_radius(CornerRadius::same(10))
+            .inner_margin(Margin::symmetric(14, 12))
+            .shadow(Shadow {
+                offset: [0, 4],
+                blur: 18,
+                spread: 0,
+                color: Color32::from_black_alpha(70),
+            })
+    }
+}
+
+/// A colour of the picture in the panels.
+pub fn color(rgb: Rgb) -> Color32 {
+    let [red, green, blue] = rgb.0;
+    Color32::from_rgb(red, green, blue)
+}
+
+/// Gives egui our colours and sizes.
+pub fn apply(context: &egui::Context, theme: Theme) {
+    let colors = Colors::of(theme);
+    let base = match theme {
+        Theme::Dark => egui::Theme::Dark,
+        Theme::Light => egui::Theme::Light,
+    };
+    context.set_theme(base);
+    context.style_mut_of(base, |style| {
+        style.text_styles = [
+            (TextStyle::Small, 10.5),
+            (TextStyle::Body, 12.5),
+            (TextStyle::Button, 12.5),
+            (TextStyle::Heading, 22.0),
+        ]
+        .into_iter()
+        .map(|(name, size)| (name, FontId::new(size, FontFamily::Proportional)))
+        .chain([(TextStyle::Monospace, FontId::new(11.5, FontFamily::Monospace))])
+        .collect();
+        style.spacing.item_spacing = egui::vec2(8.0, 6.0);
+        style.spacing.button_padding = egui::vec2(10.0, 5.0);
+        style.spacing.slider_rail_height = 5.0;
+        style.spacing.interact_size = egui::vec2(30.0, 22.0);
+        style.animation_time = 0.12;
+        // Panels are looked at while the mouse moves over the board: no text in them is for marking.
+        style.interaction.selectable_labels = false;
+        visuals(&mut style.visuals, &colors);
+    });
+}
+
+fn visuals(visuals: &mut Visuals, colors: &Colors) {
+    visuals.override_text_color = Some(colors.text);
+    visuals.weak_text_color = Some(colors.weak);
+    visuals.panel_fill = Color32::TRANSPARENT;
+    visuals.window_fill = colors.card;
+    visuals.window_stroke = Stroke::new(1.0, colors.edge);
+    visuals.window_corner_radius = CornerRadius::same(10);
+    visuals.extreme_bg_color = colors.well;
+    visuals.text_edit_bg_color = Some(colors.well);
+    visuals.faint_bg_color = colors.well;
+    visuals.selection.bg_fill = colors.accent.gamma_multiply(0.55);
+    visuals.selection.stroke = Stroke::new(1.0, colors.text);
+    visuals.slider_trailing_fill = true;
+    visuals.handle_shape = egui::style::HandleShape::Circle;
+    let states = [
+        (&mut visuals.widgets.noninteractive, colors.well, colors.edge, 0.0),
+        (
+            &mut visuals.widgets.inactive,
+            colors.well,
+            Color32::TRANSPARENT,
+            0.0,
+        ),
+        (
+            &mut visuals.widgets.hovered,
+            colors.accent.gamma_multiply(0.28),
+            colors.accent,
+            1.0,
+        ),
+        (
+            &mut visuals.widgets.active,
+            colors.accent.gamma_multiply(0.5),
+            colors.accent,
+            1.0,
+        ),
+        (&mut visuals.widgets.open, colors.well, colors.edge, 0.0),
+    ];
+    for (state, fill, edge, expansion) in states {
+        state.bg_fill = fill;
+        state.weak_bg_fill = fill;
+        state.bg_stroke = Stroke::new(1.0, edge);
+        state.fg_stroke = Stroke::new(1.5, colors.text);
+        state.corner_radius = CornerRadius::same(6);
+        state.expansion = expansion;
+    }
+}
+
+/// A card's small heading: letters apart, in a quiet colour.
+pub fn heading(ui: &mut Ui, colors: &Colors, text: &str) {
+    ui.label(
+        egui::RichText::new(text.to_uppercase())
+            .size(10.0)
+            .extra_letter_spacing(1.4)
+            .color(colors.weak)
+            .strong(),
+    );
+}
+
+/// A thin bar that is filled to `share`.
+pub fn bar(ui: &mut Ui, colors: &Colors, share: f32, fill: Color32, height: f32) {
+    let (rect, _) = ui.allocate_exact_size(egui::vec2(ui.available_width(), height), egui::Sense::hover());
+    let radius = CornerRadius::same((height / 2.0) as u8);
+    ui.painter().rect_filled(rect, radius, colors.well);
+    let mut filled = rect;
+    filled.set_width(rect.width() * share.clamp(0.0, 1.0));
+    if filled.width() >= 1.0 {
+        ui.painter().rect_filled(filled, radius, fill);
+    }
+}
+
+/// A name on the left, its value on the right.
+pub fn row(ui: &mut Ui, colors: &Colors, name: &str, value: impl Into<egui::WidgetText>) {
+    ui.horizontal(|ui| {
+        ui.label(egui::RichText::new(name).color(colors.weak));
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            ui.label(value)
+        });
+    });
+}
+
+/// A column of cards at an edge of the window.
+pub fn column<R>(
+    context: &egui::Context,
+    name: &'static str,
+    anchor: Align2,
+    offset: egui::Vec2,
+    width: f32,
+    content: impl FnOnce(&mut Ui) -> R,
+) -> R {
+    egui::Area::new(egui::Id::unique(name))
+        .anchor(anchor, offset)
+        .order(egui::Order::Middle)
+        .fade_in(false)
+        .constrain(false)
+        .show(context, |ui| {
+            ui.set_width(width);
+            ui.spacing_mut().item_spacing.y = 8.0;
+            content(ui)
+        })
+        .inner
+}

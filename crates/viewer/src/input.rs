@@ -1,0 +1,202 @@
+//! Keys and what they mean; the meaning can be changed and saved (R-001-55).
+//!
+//! Keys are named as they are written on the keyboard in use (`a`, `+`, `space`, `f12`), not by their place, so that
+//! help and keyboard agree in every country; the arrows do what `w a s d` do wherever those are awkward.
+
+use std::collections::BTreeMap;
+
+use winit::keyboard::{Key, NamedKey};
+
+/// Declares each action once: its name, what help says of it, and its keys unless changed.
+macro_rules! actions {
+    ($($(#[$doc:meta])* $name:ident: $meaning:literal, $keys:expr;)+) => {
+        /// What a key can do.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum Action {
+            $($(#[$doc])* $name,)+
+        }
+
+        impl Action {
+            /// All, in the order in which help lists them.
+            pub const ALL: &'static [Action] = &[$(Self::$name),+];
+
+            /// In a few words, for help.
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$name => $meaning),+ }
+            }
+
+            /// Its keys, unless changed.
+            pub const fn usual_keys(self) -> &'static [&'static str] {
+                match self { $(Self::$name => &$keys),+ }
+            }
+        }
+    };
+}
+
+actions! {
+    /// Stops and starts game time.
+    Pause: "pause, go on", ["space"];
+    /// While paused, one unit on.
+    StepUnit: "one unit on (paused)", ["."];
+    /// While paused, on to the next thing that happens.
+    StepEvent: "to the next event (paused)", ["n"];
+    /// Half again as fast.
+    Faster: "faster", ["+", "="];
+    /// Two thirds of the speed.
+    Slower: "slower", ["-"];
+    /// Ten times as fast.
+    MuchFaster: "ten times as fast", ["pageup"];
+    /// A tenth of the speed.
+    MuchSlower: "a tenth of the speed", ["pagedown"];
+    /// Moves the view; while held.
+    PanNorth: "move ahead", ["w", "arrowup"];
+    /// See `PanNorth`.
+    PanSouth: "move back", ["s", "arrowdown"];
+    /// See `PanNorth`.
+    PanWest: "move left", ["a", "arrowleft"];
+    /// See `PanNorth`.
+    PanEast: "move right", ["d", "arrowright"];
+    /// Turns the view; while held.
+    TurnLeft: "turn left", ["q"];
+    /// See `TurnLeft`.
+    TurnRight: "turn right", ["e"];
+    /// Looks further down; while held.
+    TiltDown: "look further down", ["r"];
+    /// See `TiltDown`.
+    TiltUp: "look further up", ["v"];
+    /// Nearer; while held.
+    ZoomIn: "nearer", ["x"];
+    /// Further; while held.
+    ZoomOut: "further", ["z"];
+    /// The whole map.
+    Overview: "the whole map", ["home", "o"];
+    /// Stays with the selected agent.
+    Follow: "follow the selected agent", ["f"];
+    /// Selects the next agent.
+    NextAgent: "next agent", ["tab"];
+    /// Selects nothing.
+    Clear: "select nothing, close", ["escape"];
+    /// Finds agents and teams.
+    Search: "find an agent or a team", ["/"];
+    /// Goes through the heat maps.
+    HeatMap: "heat maps, one after the other", ["m"];
+    /// Where agents went.
+    Trails: "trails", ["t"];
+    /// Names above agents.
+    Labels: "labels", ["l"];
+    /// All panels on and off.
+    Panels: "panels", ["f2"];
+    /// Light and dark.
+    Theme: "light or dark", ["f4"];
+    /// All keys.
+    Help: "this help", ["h", "f1"];
+    /// What goes on inside.
+    Debug: "what goes on inside", ["f3"];
+    /// Without a frame around it.
+    FullScreen: "full screen", ["f11"];
+    /// The picture into a file.
+    Screenshot: "picture into a file", ["f12"];
+}
+
+impl Action {
+    /// Whether a key that is held does it again and again.
+    pub fn repeats(self) -> bool {
+        matches!(
+            self,
+            Self::Faster | Self::Slower | Self::StepUnit | Self::StepEvent | Self::NextAgent
+        )
+    }
+}
+
+/// Which key does what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bindings {
+    actions: BTreeMap<String, Action>,
+}
+
+impl Default for Bindings {
+    fn default() -> Self {
+        Self::with(&BTreeMap::new())
+    }
+}
+
+impl Bindings {
+    /// The usual keys, except for actions that `changed` gives others.
+    pub fn with(changed: &BTreeMap<Action, Vec<String>>) -> Self {
+        let mut actions = BTreeMap::new();
+        for &action in Action::ALL {
+            if !changed.contains_key(&action) {
+                for key in action.usual_keys() {
+                    actions.insert((*key).to_owned(), action);
+                }
+            }
+        }
+        // Chosen keys win over usual ones.
+        for (&action, keys) in changed {
+            for key in keys {
+                actions.insert(key.to_lowercase(), action);
+            }
+        }
+        Self { actions }
+    }
+
+    /// What a key does.
+    pub fn action(&self, key: &Key) -> Option<Action> {
+        self.actions.get(key_name(key)?.as_str()).copied()
+    }
+
+    /// The keys of an action, as they are written.
+    pub fn keys_of(&self, action: Action) -> impl Iterator<Item = &str> {
+        self.actions
+            .iter()
+            .filter(move |(_, bound)| **bound == action)
+            .map(|(key, _)| key.as_str())
+    }
+}
+
+/// A key as settings name it; `None` for keys without a name.
+pub fn key_name(key: &Key) -> Option<String> {
+    match key {
+        Key::Character(text) => Some(text.to_lowercase()),
+        Key::Named(NamedKey::Space) => Some("space".to_owned()),
+        Key::Named(named) => Some(format!("{named:?}").to_lowercase()),
+        Key::Unidentified(_) | Key::Dead(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_action_has_a_key_of_its_own() {
+        let bindings = Bindings::default();
+        for &action in Action::ALL {
+            assert_eq!(
+                bindings.keys_of(action).count(),
+                action.usual_keys().len(),
+                "{action:?} shares a key"
+            );
+        }
+    }
+
+    #[test]
+    fn r_001_55_bindings_can_be_changed() {
+        let changed = BTreeMap::from([
+            (Action::Pause, vec!["P".to_owned()]),
+            (Action::Labels, vec!["space".to_owned()]),
+        ]);
+        let bindings = Bindings::with(&changed);
+        assert_eq!(bindings.action(&Key::Character("p".into())), Some(Action::Pause));
+        assert_eq!(
+            bindings.action(&Key::Named(NamedKey::Space)),
+            Some(Action::Labels)
+        );
+        assert_eq!(
+            bindings.action(&Key::Named(NamedKey::F12)),
+            Some(Action::Screenshot)
+        );
+        assert_eq!(bindings.action(&Key::Named(NamedKey::F9)), None);
+    }
+}

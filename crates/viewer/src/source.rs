@@ -1,0 +1,315 @@
+//! Where scenes come from: a server's game, or a synthetic one.
+
+use std::sync::Arc;
+
+use trantor_client::{
+    Client, ClientConfig, ClientEvent, ClientStats, ControlRequest, FeedEntry, Language, LinkState, Scene,
+};
+use trantor_protocol::wire::StepKind;
+use trantor_time::RealTime;
+
+use crate::demo::{self, Demo};
+use crate::net::{Net, NetEvent, Outgoing};
+
+/// Something to watch.
+#[derive(Debug)]
+pub enum Source {
+    /// A server's game.
+    Live(Box<Live>),
+    /// A synthetic scene.
+    Demo(Box<Playing>),
+}
+
+/// A server's game, over one connection after the other.
+#[derive(Debug)]
+pub struct Live {
+    net: Net,
+    address: String,
+    language: Language,
+    program: String,
+    session: Option<(Client, Outgoing)>,
+    /// Why there is no connection.
+    waiting_for: Arc<str>,
+    /// What the user should read: refusals of requests.
+    notices: Vec<String>,
+}
+
+/// A demo, with the little control that makes sense for one.
+#[derive(Debug)]
+pub struct Playing {
+    demo: Demo,
+    units: f64,
+    frequency: u32,
+    paused: bool,
+    last: Option<RealTime>,
+}
+
+impl Source {
+    /// Watches the server at `host` and `port`. `wake` is called, from another thread, when something came.
+    ///
+    /// # Errors
+    /// If the operating system refuses a thread.
+    pub fn live(
+        host: &str,
+        port: u16,
+        language: Language,
+        wake: impl Fn() + Send + 'static,
+    ) -> std::io::Result<Self> {
+        let address = format!("{host}:{port}");
+        Ok(Self::Live(Box::new(Live {
+            net: Net::start(host, port, wake)?,
+            waiting_for: format!("waiting for a server at {address} …").into(),
+            address,
+            language,
+            program: concat!("trantor-viewer ", env!("CARGO_PKG_VERSION")).to_owned(),
+            session: None,
+            notices: Vec::new(),
+        })))
+    }
+
+    /// Shows a demo.
+    pub fn demo(demo: Demo) -> Self {
+        Self::Demo(Box::new(Playing {
+            demo,
+            units: 0.0,
+            frequency: demo::FREQUENCY,
+            paused: false,
+            last: None,
+        }))
+    }
+
+    /// Takes one thing that came from the network; `false` when nothing waits.
+    pub fn take_network(&mut self, now: RealTime) -> bool {
+        match self {
+            Self::Live(live) => live.take_network(now),
+            Self::Demo(_) => false,
+        }
+    }
+
+    /// Whether things from the network wait.
+    pub fn has_network(&self) -> bool {
+        matches!(self, Self::Live(live) if live.net.has_events())
+    }
+
+    /// Does what is due, and sends what is to be sent.
+    pub fn tend(&mut self, now: RealTime) {
+        if let Self::Live(live) = self {
+            live.tend(now);
+        }
+    }
+
+    /// When [`Self::tend`] has something to do without anything having come.
+    pub fn next_timeout(&self) -> Option<RealTime> {
+        match self {
+            Self::Live(live) => live
+                .session
+                .as_ref()
+                .and_then(|(client, _)| client.next_timeout()),
+            Self::Demo(_) => None,
+        }
+    }
+
+    /// Writes what is to be seen at `now`, never less than before. While there is no world, the last one stays.
+    pub fn scene(&mut self, now: RealTime, scene: &mut Scene) {
+        match self {
+            Self::Live(live) => live.scene(now, scene),
+            Self::Demo(playing) => playing.scene(now, scene),
+        }
+    }
+
+    /// Asks for another speed, a pause or a step.
+    ///
+    /// # Errors
+    /// If it cannot be asked; the text is for the user.
+    pub fn request(&mut self, request: ControlRequest, now: RealTime) -> Result<(), String> {
+        match self {
+            Self::Live(live) => live.request(request, now),
+            Self::Demo(playing) => {
+                playing.request(request);
+                Ok(())
+            }
+        }
+    }
+
+    /// The oldest thing shown and not yet read.
+    pub fn poll_feed(&mut self) -> Option<FeedEntry> {
+        match self {
+            Self::Live(live) => live.session.as_mut().and_then(|(client, _)| client.poll_feed()),
+            Self::Demo(_) => None,
+        }
+    }
+
+    /// The oldest message for the user.
+    pub fn poll_notice(&mut self) -> Option<String> {
+        match self {
+            Self::Live(live) if !live.notices.is_empty() => Some(live.notices.remove(0)),
+            _ => None,
+        }
+    }
+
+    /// Figures about the connection, if there is one.
+    pub fn stats(&self, now: RealTime) -> Option<ClientStats> {
+        match self {
+            Self::Live(live) => live.session.as_ref().map(|(client, _)| client.stats(now)),
+            Self::Demo(_) => None,
+        }
+    }
+
+    /// What is watched, in a few words.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Live(live) => &live.address,
+            Self::Demo(_) => "a synthetic scene",
+        }
+    }
+
+    /// The demo, if it is one.
+    pub fn as_demo(&self) -> Option<&Demo> {
+        match self {
+            Self::Demo(playing) => Some(&playing.demo),
+            Self::Live(_) => None,
+        }
+    }
+
+    /// Says goodbye, if there is somebody to say it to.
+    pub fn leave(&mut self) {
+        if let Self::Live(live) = self
+            && let Some((client, out)) = &mut live.session
+        {
+            client.leave();
+            send(client, out);
+        }
+    }
+}
+
+impl Live {
+    fn take_network(&mut self, now: RealTime) -> bool {
+        let Some(event) = self.net.poll() else {
+            return false;
+        };
+        match event {
+            NetEvent::Opened { out } => {
+                let config = ClientConfig {
+                    language: self.language,
+                    program: self.program.clone(),
+                    shares_clock: false,
+                };
+                self.session = Some((Client::new(config, now), out));
+            }
+            NetEvent::Bytes(piece) => {
+                if let Some((client, _)) = &mut self.session {
+                    client.handle(&piece, now);
+                }
+                self.net.give_back(piece);
+            }
+            NetEvent::Closed { reason } => {
+                let had_session = self.session.take();
+                let because = match had_session {
+                    Some((mut client, _)) => {
+                        client.closed(&reason, now);
+                        last_words(&mut client).unwrap_or(reason)
+                    }
+                    None => reason,
+                };
+                self.waiting_for = format!("waiting for a server at {}: {because}", self.address).into();
+            }
+        }
+        self.tend(now);
+        true
+    }
+
+    fn tend(&mut self, now: RealTime) {
+        let Some((client, out)) = &mut self.session else {
+            return;
+        };
+        if client.next_timeout().is_some_and(|due| due <= now) {
+            client.handle_timeout(now);
+        }
+        while let Some(event) = client.poll_event() {
+            match event {
+                ClientEvent::Refused { reason } => self.notices.push(format!("The server says: {reason}")),
+                ClientEvent::Welcome {
+                    may_control: false, ..
+                } => self
+                    .notices
+                    .push("This server does not let viewers control its time".to_owned()),
+                ClientEvent::Message { text } => self.notices.push(text),
+                ClientEvent::Ended { reason, .. } => self.notices.push(reason),
+                ClientEvent::Welcome { .. } | ClientEvent::Live => {}
+            }
+        }
+        send(client, out);
+    }
+
+    fn scene(&mut self, now: RealTime, scene: &mut Scene) {
+        let Some((client, _)) = &mut self.session else {
+            scene.link = LinkState::Ended {
+                reason: Arc::clone(&self.waiting_for),
+            };
+            return;
+        };
+        let link = client.link(now);
+        if matches!(
+            link,
+            LinkState::Connecting | LinkState::Greeting | LinkState::Loading { .. }
+        ) {
+            // What was seen last stays until there is something newer.
+            scene.link = link;
+        } else {
+            client.scene(now, scene);
+        }
+    }
+
+    fn request(&mut self, request: ControlRequest, now: RealTime) -> Result<(), String> {
+        let Some((client, _)) = &mut self.session else {
+            return Err("there is no connection".to_owned());
+        };
+        client.request(request).map_err(|error| error.to_string())?;
+        self.tend(now);
+        Ok(())
+    }
+}
+
+fn send(client: &mut Client, out: &Outgoing) {
+    let unsent = client.unsent();
+    if unsent.is_empty() {
+        return;
+    }
+    let count = unsent.len();
+    match out.send(unsent) {
+        Ok(()) => client.sent(count),
+        // The socket's thread notices by itself, and tells.
+        Err(why) => log::debug!("{count} bytes stay unsent: {why}"),
+    }
+}
+
+/// Why a connection ended, in the client's words, which know more than the socket's.
+fn last_words(client: &mut Client) -> Option<String> {
+    std::iter::from_fn(|| client.poll_event()).find_map(|event| match event {
+        ClientEvent::Ended { reason, .. } => Some(reason),
+        _ => None,
+    })
+}
+
+impl Playing {
+    fn scene(&mut self, now: RealTime, scene: &mut Scene) {
+        let elapsed = now.since(self.last.unwrap_or(now));
+        self.last = Some(now);
+        if !self.paused {
+            self.units += elapsed.as_secs_f64() * f64::from(self.frequency);
+        }
+        self.demo.scene(self.units, scene);
+        scene.clock.frequency = self.frequency;
+        scene.clock.paused = self.paused;
+    }
+
+    fn request(&mut self, request: ControlRequest) {
+        match request {
+            ControlRequest::SetFrequency(frequency) => self.frequency = frequency.max(1),
+            ControlRequest::Pause => self.paused = true,
+            ControlRequest::Resume => self.paused = false,
+            ControlRequest::Step(StepKind::Unit) => self.units = self.units.floor() + 1.0,
+            ControlRequest::Step(StepKind::Event) => self.units = (self.units / 7.0).floor() * 7.0 + 7.0,
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! A stage with a demo on it, driven without a window.
+
+use super::*;
+use crate::demo::{Demo, DemoScene};
+use glam::Vec3;
+
+const PIXELS: (u32, u32) = (1280, 720);
+
+fn stage(which: DemoScene) -> Stage {
+    let mut stage = Stage::new(
+        Source::demo(Demo::new(which)),
+        StageOptions {
+            panels: true,
+            ..StageOptions::default()
+        },
+    );
+    stage.resize(PIXELS, egui::vec2(1280.0, 720.0));
+    stage.update(None, RealTime::ZERO);
+    stage.compose();
+    stage
+}
+
+fn run(stage: &mut Stage, frames: i64) {
+    for frame in 1..=frames {
+        let step = RealSpan::from_millis(16);
+        stage.update(Some(step), RealTime::ZERO + RealSpan::from_millis(16 * frame));
+        stage.compose();
+    }
+}
+
+fn pixel_of(stage: &Stage, x: f32, height: f32, y: f32) -> Vec2 {
+    let (view, _) = stage.view().unwrap();
+    view.project(Vec3::new(x, height, y)).unwrap() * Vec2::new(PIXELS.0 as f32, PIXELS.1 as f32)
+}
+
+#[test]
+fn a_click_selects_an_agent_before_its_tile() {
+    let mut stage = stage(DemoScene::Overview);
+    let agent = stage.scene().agents[9];
+    stage.click(pixel_of(&stage, agent.x, 0.33, agent.y));
+    assert!(matches!(stage.selection, Selection::Agent(_)));
+    let empty = pixel_of(&stage, 3.0, 0.0, 15.0);
+    stage.click(empty);
+    assert_eq!(
+        stage.selection,
+        Selection::Tile(trantor_model::Tile { x: 3, y: 15 })
+    );
+    stage.click(empty);
+    assert_eq!(stage.selection, Selection::None, "a second click lets go");
+}
+
+#[test]
+fn dragging_keeps_the_ground_under_the_pointer() {
+    let mut stage = stage(DemoScene::Overview);
+    stage.camera.pose.distance = 15.0;
+    stage.camera.goal.distance = 15.0;
+    let (from, to) = (Vec2::new(600.0, 400.0), Vec2::new(660.0, 370.0));
+    let held = stage.view().unwrap().0.ground_at(stage_share(from)).unwrap();
+    stage.drag(from, to);
+    let now = stage.view().unwrap().0.ground_at(stage_share(to)).unwrap();
+    assert!(held.distance(now) < 0.05, "{held} went to {now}");
+}
+
+fn stage_share(at: Vec2) -> Vec2 {
+    at / Vec2::new(PIXELS.0 as f32, PIXELS.1 as f32)
+}
+
+#[test]
+fn the_camera_cannot_be_lost() {
+    let mut stage = stage(DemoScene::Overview);
+    for action in [
+        Action::PanNorth,
+        Action::ZoomOut,
+        Action::TiltUp,
+        Action::TurnLeft,
+    ] {
+        stage.hold(action, true);
+    }
+    run(&mut stage, 2_000);
+    stage.release_all();
+    let pose = stage.camera.pose;
+    assert!(
+        (-1.0..21.0).contains(&pose.target.x) && (-1.0..21.0).contains(&pose.target.y),
+        "{pose:?}"
+    );
+    assert!(pose.distance < 60.0 && pose.pitch > 0.2, "{pose:?}");
+    stage.act(Action::Overview, RealTime::ZERO);
+    run(&mut stage, 200);
+    assert!(stage.camera.pose.target.distance(Vec2::splat(9.5)) < 3.0);
+}
+
+#[test]
+fn following_goes_over_the_seam_without_a_jump() {
+    let mut stage = stage(DemoScene::Overview);
+    stage.select(Selection::Agent(AgentId(29)));
+    stage.act(Action::Follow, RealTime::ZERO);
+    assert!(stage.follows);
+    run(&mut stage, 60);
+    let mut before = stage.camera.pose.target;
+    let mut seams = 0;
+    let mut tile = stage.scene().agent(AgentId(29)).unwrap().tile;
+    for frame in 61..4_000 {
+        let now = RealTime::ZERO + RealSpan::from_millis(16 * frame);
+        stage.update(Some(RealSpan::from_millis(16)), now);
+        let after = stage.camera.pose.target;
+        assert!(before.distance(after) < 0.4, "{before} to {after}");
+        before = after;
+        let agent = stage.scene().agent(AgentId(29)).unwrap();
+        if agent.tile.x.abs_diff(tile.x) > 1 || agent.tile.y.abs_diff(tile.y) > 1 {
+            seams += 1;
+        }
+        tile = agent.tile;
+    }
+    assert!(seams > 0, "the path goes round the torus at least once");
+    stage.act(Action::Follow, RealTime::ZERO);
+    assert!(!stage.follows);
+    assert!(
+        (-0.5..19.5).contains(&stage.camera.pose.target.x),
+        "back on the map as numbered"
+    );
+}
+
+#[test]
+fn keys_change_the_speed_and_pause() {
+    let mut stage = stage(DemoScene::Overview);
+    let now = RealTime::ZERO + RealSpan::from_millis(16);
+    stage.act(Action::Faster, now);
+    stage.update(Some(RealSpan::from_millis(16)), now);
+    assert_eq!(stage.scene().clock.frequency, 150);
+    stage.act(Action::MuchFaster, now);
+    stage.act(Action::Pause, now);
+    run(&mut stage, 2);
+    assert_eq!(stage.scene().clock.frequency, 1_500);
+    let stood = stage.scene().clock.game;
+    run(&mut stage, 10);
+    assert_eq!(stage.scene().clock.game, stood);
+    stage.act(Action::StepUnit, now);
+    run(&mut stage, 1);
+    assert_eq!(stage.scene().clock.game.whole_units(), stood.whole_units() + 1);
+}
+
+#[test]
+fn heat_maps_come_round() {
+    let mut mode = PaintMode::Mixture;
+    for _ in 0..=Resource::COUNT {
+        mode = next_heat_map(mode);
+    }
+    assert_eq!(mode, PaintMode::Mixture);
+}

@@ -1,0 +1,105 @@
+//! Where agents went: the last steps of each, as marks that fade.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use glam::Vec2;
+use trantor_client::Scene;
+use trantor_model::{AgentId, Tile};
+
+use crate::picture::compose::TrailPoint;
+use crate::picture::palette;
+
+/// Steps remembered for each agent.
+const STEPS_MAX: usize = 24;
+/// Agents whose steps are remembered; in larger crowds trails would be a carpet.
+const AGENTS_MAX: usize = 200;
+/// Units after which a step is forgotten.
+const FORGOTTEN_AFTER_UNITS: f64 = 400.0;
+
+/// The steps of all agents.
+#[derive(Debug, Default)]
+pub struct Trails {
+    steps: BTreeMap<AgentId, Walk>,
+}
+
+#[derive(Debug)]
+struct Walk {
+    tile: Tile,
+    points: VecDeque<(Tile, f32, f64)>,
+}
+
+impl Trails {
+    /// Notes who left which tile since the last call.
+    pub fn follow(&mut self, scene: &Scene) {
+        let now = scene.clock.game.as_units_f64();
+        self.steps.retain(|id, _| scene.agent(*id).is_some());
+        for agent in scene.agents.iter().take(AGENTS_MAX) {
+            let walk = self.steps.entry(agent.id).or_insert_with(|| Walk {
+                tile: agent.tile,
+                points: VecDeque::with_capacity(STEPS_MAX),
+            });
+            if walk.tile != agent.tile {
+                if walk.points.len() == STEPS_MAX {
+                    walk.points.pop_front();
+                }
+                walk.points.push_back((walk.tile, agent.heading, now));
+                walk.tile = agent.tile;
+            }
+        }
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.steps.clear();
+    }
+
+    /// Writes what is to be seen of the trails of all agents, or of `only` one.
+    pub fn points(&self, scene: &Scene, only: Option<AgentId>, points: &mut Vec<TrailPoint>) {
+        points.clear();
+        let now = scene.clock.game.as_units_f64();
+        for (id, walk) in &self.steps {
+            let Some(agent) = scene.agent(*id) else { continue };
+            if only.is_some_and(|only| only != *id) {
+                continue;
+            }
+            let color = palette::team(agent.team);
+            points.extend(walk.points.iter().filter_map(|&(tile, heading, at)| {
+                let age = ((now - at) / FORGOTTEN_AFTER_UNITS) as f32;
+                (age < 1.0).then_some(TrailPoint {
+                    position: Vec2::new(f32::from(tile.x), f32::from(tile.y)),
+                    heading,
+                    color,
+                    age,
+                })
+            }));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::demo::{Demo, DemoScene};
+
+    #[test]
+    fn a_trail_is_short_and_ages() {
+        let demo = Demo::new(DemoScene::Overview);
+        let mut scene = Scene::default();
+        let mut trails = Trails::default();
+        let mut points = Vec::new();
+        for step in 0..2_000u16 {
+            demo.scene(f64::from(step), &mut scene);
+            trails.follow(&scene);
+        }
+        trails.points(&scene, None, &mut points);
+        assert!(points.len() > 100 && points.len() <= STEPS_MAX * scene.agents.len());
+        let all = points.len();
+        trails.points(&scene, Some(AgentId(9)), &mut points);
+        assert!(!points.is_empty() && points.len() < all);
+        assert!(points.iter().all(|point| (0.0..1.0).contains(&point.age)));
+        assert!(
+            points.is_sorted_by(|one, next| one.age >= next.age),
+            "oldest first"
+        );
+    }
+}
