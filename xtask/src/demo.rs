@@ -3,7 +3,7 @@
 //! With a display the viewer's window decides when it is over. Without one the same match runs for a while
 //! under a plain text viewer, and a summary and a picture are left behind.
 
-use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -68,9 +68,9 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         .stdin(Stdio::null())
         .spawn()
         .context("cannot start the server")?;
-    let output = child.stdout.take().expect("the server's output was piped");
+    let mut words = BufReader::new(child.stdout.take().expect("the server's output was piped"));
     programs.add("server", child);
-    let port = port_announced(output)?;
+    let port = port_announced(&mut words)?;
     for team in ["red", "blue"] {
         let mut command = Command::new(&bot);
         command.args(["-h", "127.0.0.1", "-p", &port.to_string(), "-n", team]);
@@ -111,7 +111,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     let summary = watch(port, Duration::from_secs(options.seconds), &mut signals)?;
     let picture_made = programs.wait_for("picture")?;
     programs.end();
-    print!("{summary}");
+    print!("{summary}{}", next_line(&mut words)?);
     if picture_made {
         println!("picture: {}", options.screenshot.display());
         Ok(ExitCode::SUCCESS)
@@ -122,14 +122,23 @@ pub fn run(options: &Options) -> Result<ExitCode> {
 }
 
 /// Reads the server's first line, which tells the port it was given.
-fn port_announced(output: impl std::io::Read) -> Result<u16> {
-    let mut line = String::new();
-    BufReader::new(std::io::Read::take(output, LINE_BYTES_MAX)).read_line(&mut line)?;
+fn port_announced(words: &mut impl BufRead) -> Result<u16> {
+    let line = next_line(words)?;
     let port = line.split("listening on ").nth(1).and_then(|rest| {
         let address = rest.split_whitespace().next()?;
         address.rsplit(':').next()?.parse().ok()
     });
     port.with_context(|| format!("the server did not say where it listens, but {line:?}"))
+}
+
+/// The next line the server prints, empty at the end.
+fn next_line(words: &mut impl BufRead) -> Result<String> {
+    let mut line = String::new();
+    words
+        .take(LINE_BYTES_MAX)
+        .read_line(&mut line)
+        .context("cannot read what the server prints")?;
+    Ok(line)
 }
 
 /// Watches the match as a text viewer for so long, or until a signal says to end.

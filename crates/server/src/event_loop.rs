@@ -3,10 +3,11 @@
 //! [`crate::stages`] has its stages, [`crate::shell`] what they work on. It runs on the calling thread or on one
 //! of its own, and several can run in one process (R-000-30).
 
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 
-use trantor_engine::EngineConfig;
+use trantor_engine::{EngineConfig, EngineStats};
 use trantor_runtime::life::StopSignal;
 use trantor_runtime::metrics::Reader;
 use trantor_runtime::service::{self, EndReason, Service, ServiceBuilder, ServiceLoop, ServiceSettings};
@@ -30,6 +31,7 @@ pub struct EventLoop {
     service: ServiceLoop<Shell, RealClock, MioWait>,
     address: SocketAddr,
     meters: Reader,
+    clock: RealClock,
 }
 
 impl EventLoop {
@@ -72,6 +74,7 @@ impl EventLoop {
             service,
             address,
             meters: reader,
+            clock,
         })
     }
 
@@ -108,9 +111,46 @@ impl EventLoop {
     }
 
     /// Runs until a signal or [`Self::stop_signal`] ends it; everybody connected is then let go.
-    pub fn run(self) -> EndReason {
+    pub fn run(self) -> Ended {
+        let clock = self.clock;
         let mut ended = self.service.run();
         ended.state.close_all();
-        ended.why
+        Ended {
+            why: ended.why,
+            stats: ended.state.engine.stats(clock.now()),
+        }
+    }
+}
+
+/// How a loop ended, and what it had done by then.
+#[derive(Debug)]
+pub struct Ended {
+    /// Why it ended.
+    pub why: EndReason,
+    /// The last figures.
+    pub stats: EngineStats,
+}
+
+impl fmt::Display for Ended {
+    /// One line for people and scripts: how long, how much, how late, and what the machine could not keep up with.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let EngineStats {
+            uptime_ms,
+            counters,
+            lateness,
+            slipped,
+            ..
+        } = &self.stats;
+        write!(
+            f,
+            "ended after {:.1} s: {} deadlines, {} commands, lateness p50 {:.3} ms, p99 {:.3} ms, max {:.3} ms, slipped {:.1} units",
+            *uptime_ms as f64 / 1e3,
+            counters.fired.iter().sum::<u64>(),
+            counters.commands,
+            lateness.p50_ns as f64 / 1e6,
+            lateness.p99_ns as f64 / 1e6,
+            lateness.max_ns as f64 / 1e6,
+            slipped.as_units_f64(),
+        )
     }
 }

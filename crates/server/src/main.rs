@@ -56,7 +56,8 @@ fn run(options: &Options) -> ExitCode {
         // It may be waiting for a line that never comes, and nothing can interrupt that.
         console.abandon();
     }
-    match ended {
+    tell(&format!("{PROGRAM}: {ended}"));
+    match ended.why {
         EndReason::Failed(fault) => {
             eprintln!("{PROGRAM}: {fault}");
             ExitCode::FAILURE

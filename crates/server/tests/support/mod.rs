@@ -8,10 +8,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use trantor_runtime::life::LoopThread;
-use trantor_runtime::service::{EndReason, Service};
+use trantor_runtime::service::Service;
 use trantor_runtime::{Poster, RealClock};
 use trantor_server::conn::ConnStats;
-use trantor_server::event_loop::EventLoop;
+use trantor_server::event_loop::{Ended, EventLoop};
 use trantor_server::export::Exporter;
 use trantor_server::options::Options;
 use trantor_server::shell::Shell;
@@ -32,7 +32,7 @@ pub struct Server {
     /// Where it tells what it counts, if its options ask for that.
     pub metrics: Option<SocketAddr>,
     _exporter: Option<Exporter>,
-    _thread: LoopThread<EndReason>,
+    _thread: LoopThread<Ended>,
 }
 
 impl Server {
