@@ -74,6 +74,8 @@ pub struct ConnStats {
     pub opened: u64,
     /// Connections closed, by either side.
     pub closed: u64,
+    /// Reports of the system that one of them is ready.
+    pub reports: u64,
     /// Bytes read.
     pub bytes_in: u64,
     /// Bytes the system took for writing.
@@ -143,6 +145,7 @@ impl Conns {
         let Some(conn) = self.slots.get_mut(ready.token.0) else {
             return;
         };
+        self.stats.reports += 1;
         if ready.readable && !self.reading_ended {
             conn.hung_up |= ready.hung_up;
             if !conn.in_read_list {

@@ -154,3 +154,36 @@ impl fmt::Display for Ended {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use crate::options::Options;
+
+    #[test]
+    fn r_000_23_the_stages_of_a_pass_have_their_order() {
+        let options = Options {
+            port: 0,
+            ..Options::default()
+        };
+        let event_loop = EventLoop::new(options.listen_address(), options.engine_config(1)).unwrap();
+        let declared = event_loop.service.declared();
+        let names: Vec<_> = declared
+            .split(" > ")
+            .map(|stage| stage.split(" (").next().unwrap())
+            .collect();
+        let expected = [
+            "accept",
+            "read",
+            "posts",
+            "timers",
+            "due work",
+            "outputs",
+            "flush",
+            "watch",
+            "statistics",
+        ];
+        assert_eq!(names, expected);
+    }
+}

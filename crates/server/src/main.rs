@@ -23,6 +23,7 @@ fn main() -> ExitCode {
 fn run(options: &Options) -> ExitCode {
     let mut logger = env_logger::Builder::new();
     options.log.apply(&mut logger);
+    logger.format_timestamp_millis();
     logger.init();
 
     let (mut event_loop, line) = match start::start(options) {

@@ -19,6 +19,13 @@ pub(crate) const TOKEN_LISTENER: Token = Token(usize::MAX - 16);
 pub(crate) const TOKEN_SIGNALS: Token = Token(usize::MAX - 17);
 
 /// The state of the server's loop.
+///
+/// It belongs to the loop's thread; others reach it by posted actions only (R-003-55):
+///
+/// ```compile_fail,E0277
+/// fn another_thread_may_have<T: Send>() {}
+/// another_thread_may_have::<trantor_server::shell::Shell>();
+/// ```
 pub struct Shell {
     /// The server itself; posted actions may use it.
     pub engine: Engine,

@@ -38,7 +38,7 @@ fn mistakes_are_one_line_and_status_84() {
 }
 
 #[test]
-fn help_and_version_are_status_0() {
+fn r_x_32_help_and_version_are_printed_with_status_0() {
     for word in ["--help", "-help", "help", "--version"] {
         let (status, out, err) = run(&[word]);
         assert_eq!((status, err.as_str()), (0, ""), "{word}");

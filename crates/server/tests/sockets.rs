@@ -232,6 +232,37 @@ fn r_003_48_a_viewer_that_never_reads_is_let_go() {
     assert!(is_gone, "it asked for gigabytes and was never let go");
 }
 
+/// What a question costs is counted, not timed: a report, a read and a write, however many are silent.
+#[test]
+fn r_000_24_a_pass_looks_only_at_what_is_ready() {
+    let server = Server::start(options(&["red"], 1, 100));
+    let _silent: Vec<_> = (0..300).map(|_| server.connect()).collect();
+    let mut agent = server.join("red");
+    let before = server.conn_stats();
+    for _ in 0..100 {
+        agent.send("Connect_nbr\n");
+        assert_eq!(agent.line(), "0");
+    }
+    let after = server.conn_stats();
+    assert_eq!(after.reports - before.reports, 100);
+    assert_eq!(after.reads - before.reads, 100);
+    assert_eq!(after.writes - before.writes, 100);
+}
+
+#[test]
+fn r_000_30_two_servers_run_in_one_process() {
+    let servers = [options(&["red"], 2, 100), options(&["blue"], 5, 200)].map(Server::start);
+    let mut peers = [servers[0].join("red"), servers[1].join("blue")];
+    for peer in &mut peers {
+        peer.send("Connect_nbr\n");
+    }
+    assert_eq!([peers[0].line(), peers[1].line()], ["1", "4"]);
+    drop(servers);
+    for peer in &mut peers {
+        assert_eq!(peer.rest().unwrap(), "");
+    }
+}
+
 #[test]
 fn silent_peers_take_no_place() {
     let server = Server::start(options(&["red"], 1, 100));
