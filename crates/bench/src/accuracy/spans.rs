@@ -13,9 +13,8 @@ use anyhow::{Context, Result};
 use trantor_engine::AdminRequest;
 use trantor_game::AdminAction;
 use trantor_runtime::life::LoopThread;
-use trantor_runtime::service::EndReason;
 use trantor_runtime::{Parker, RealClock, Wait, threads};
-use trantor_server::event_loop::EventLoop;
+use trantor_server::event_loop::{Ended, EventLoop};
 use trantor_server::options::Options as ServerOptions;
 use trantor_time::{Clock, Frequency, RealSpan};
 
@@ -117,7 +116,7 @@ fn fork_while_setting_speed(frequency: u32) -> Result<(RealSpan, u32)> {
 /// A server on a thread of this process, in whose world nobody is hungry.
 struct Server {
     address: SocketAddr,
-    _thread: LoopThread<EndReason>,
+    _thread: LoopThread<Ended>,
 }
 
 impl Server {
