@@ -9,7 +9,7 @@
 
 use crate::queue::{Entry, Order, Queue};
 use crate::slots::Slots;
-use crate::store::{DeadlineStore, Taken, TimerId};
+use crate::store::{Taken, TimerId, deadline_store};
 
 /// Pending work by deadline; see [`crate::store`] for the contract.
 ///
@@ -222,61 +222,7 @@ impl<K: Copy + Ord, T> Default for DeadlineHeap<K, T> {
     }
 }
 
-impl<K: Copy + Ord, T> DeadlineStore<T> for DeadlineHeap<K, T> {
-    type Moment = K;
-
-    fn schedule(&mut self, at: K, item: T) -> TimerId {
-        self.schedule(at, item)
-    }
-
-    fn schedule_next_pass(&mut self, at: K, item: T) -> TimerId {
-        self.schedule_next_pass(at, item)
-    }
-
-    fn begin_pass(&mut self) {
-        self.begin_pass();
-    }
-
-    fn cancel(&mut self, id: TimerId) -> Option<T> {
-        self.cancel(id)
-    }
-
-    fn reschedule(&mut self, id: TimerId, at: K) -> bool {
-        self.reschedule(id, at)
-    }
-
-    fn next_deadline(&self) -> Option<K> {
-        self.next_deadline()
-    }
-
-    fn take_due(&mut self, now: K) -> Option<Taken<K, T>> {
-        self.take_due(now)
-    }
-
-    fn get(&self, id: TimerId) -> Option<&T> {
-        self.get(id)
-    }
-
-    fn get_mut(&mut self, id: TimerId) -> Option<&mut T> {
-        self.get_mut(id)
-    }
-
-    fn deadline_of(&self, id: TimerId) -> Option<K> {
-        self.deadline_of(id)
-    }
-
-    fn len(&self) -> usize {
-        self.len()
-    }
-
-    fn clear(&mut self) {
-        self.clear();
-    }
-
-    fn in_order(&self) -> Vec<(K, &T)> {
-        self.in_order()
-    }
-}
+deadline_store!(<K: Copy + Ord, T> DeadlineHeap<K, T>, T, at K);
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,16 @@
 //! All arithmetic of time: units, the game clock, deadline stores, ticks, pacing.
 //!
-//! Times are handed in. This crate never reads a clock, starts a thread, or knows of a game.
+//! Times are handed in. This crate never reads a clock, waits, starts a thread, or knows of a game; a loop asks it
+//! what is due and does the rest. `docs/timing.md` tells how it works and what is proven about it.
+//!
+//! | To … | read |
+//! |---|---|
+//! | keep two times apart | [`units`], [`moment`] for what they have in common, [`clock`] for where real time comes from |
+//! | map one to the other, change speed, pause | [`game_clock`]; [`overload`] when the machine cannot keep up |
+//! | hold work until it is due | [`store`] for the contract, [`heap`] for the exact one, [`wheel`] for masses of coarse timers |
+//! | name timers, own them, repeat them | [`timers`], with [`late`] for missed periods and [`stats`] for counters |
+//! | run on a grid, at a rate, or between frames | [`tick_clock`], [`pacing`], [`frame_budget`] |
+//! | delay and lose messages | [`link`] |
 
 mod chain;
 mod chunks;

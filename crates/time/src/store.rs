@@ -101,3 +101,71 @@ pub trait DeadlineStore<T> {
         0
     }
 }
+
+/// Makes a store of a type whose own methods have the names of the trait's, so that a caller who knows the type
+/// needs no import to use it.
+macro_rules! deadline_store {
+    (<$($bound:ident $(: $first:ident $(+ $more:ident)*)?),+> $store:ty, $item:ty, at $moment:ty $(, $steps:ident)?) => {
+        impl<$($bound $(: $first $(+ $more)*)?),+> $crate::store::DeadlineStore<$item> for $store {
+            type Moment = $moment;
+
+            fn schedule(&mut self, at: $moment, item: $item) -> $crate::store::TimerId {
+                self.schedule(at, item)
+            }
+
+            fn schedule_next_pass(&mut self, at: $moment, item: $item) -> $crate::store::TimerId {
+                self.schedule_next_pass(at, item)
+            }
+
+            fn begin_pass(&mut self) {
+                self.begin_pass();
+            }
+
+            fn cancel(&mut self, id: $crate::store::TimerId) -> Option<$item> {
+                self.cancel(id)
+            }
+
+            fn reschedule(&mut self, id: $crate::store::TimerId, at: $moment) -> bool {
+                self.reschedule(id, at)
+            }
+
+            fn next_deadline(&self) -> Option<$moment> {
+                self.next_deadline()
+            }
+
+            fn take_due(&mut self, now: $moment) -> Option<$crate::store::Taken<$moment, $item>> {
+                self.take_due(now)
+            }
+
+            fn get(&self, id: $crate::store::TimerId) -> Option<&$item> {
+                self.get(id)
+            }
+
+            fn get_mut(&mut self, id: $crate::store::TimerId) -> Option<&mut $item> {
+                self.get_mut(id)
+            }
+
+            fn deadline_of(&self, id: $crate::store::TimerId) -> Option<$moment> {
+                self.deadline_of(id)
+            }
+
+            fn len(&self) -> usize {
+                self.len()
+            }
+
+            fn clear(&mut self) {
+                self.clear();
+            }
+
+            fn in_order(&self) -> Vec<($moment, &$item)> {
+                self.in_order()
+            }
+
+            $(fn $steps(&self) -> u64 {
+                self.$steps()
+            })?
+        }
+    };
+}
+
+pub(crate) use deadline_store;

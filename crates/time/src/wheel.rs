@@ -25,7 +25,7 @@ use crate::chunks::{Chunks, List};
 use crate::queue::{Entry, Order, Queue};
 use crate::ring::{Occupied, RING_SLOTS_MAX};
 use crate::slots::Slots;
-use crate::store::{DeadlineStore, Taken, TimerId};
+use crate::store::{Taken, TimerId, deadline_store};
 use crate::units::{RealSpan, RealTime};
 
 /// The resolution unless told otherwise: fine for time-outs, and at most 125 wake-ups a second for any number.
@@ -472,65 +472,7 @@ impl<T> Default for TimerWheel<T> {
     }
 }
 
-impl<T> DeadlineStore<T> for TimerWheel<T> {
-    type Moment = RealTime;
-
-    fn schedule(&mut self, at: RealTime, item: T) -> TimerId {
-        self.schedule(at, item)
-    }
-
-    fn schedule_next_pass(&mut self, at: RealTime, item: T) -> TimerId {
-        self.schedule_next_pass(at, item)
-    }
-
-    fn begin_pass(&mut self) {
-        self.begin_pass();
-    }
-
-    fn cancel(&mut self, id: TimerId) -> Option<T> {
-        self.cancel(id)
-    }
-
-    fn reschedule(&mut self, id: TimerId, at: RealTime) -> bool {
-        self.reschedule(id, at)
-    }
-
-    fn next_deadline(&self) -> Option<RealTime> {
-        self.next_deadline()
-    }
-
-    fn take_due(&mut self, now: RealTime) -> Option<Taken<RealTime, T>> {
-        self.take_due(now)
-    }
-
-    fn get(&self, id: TimerId) -> Option<&T> {
-        self.get(id)
-    }
-
-    fn get_mut(&mut self, id: TimerId) -> Option<&mut T> {
-        self.get_mut(id)
-    }
-
-    fn deadline_of(&self, id: TimerId) -> Option<RealTime> {
-        self.deadline_of(id)
-    }
-
-    fn len(&self) -> usize {
-        self.len()
-    }
-
-    fn clear(&mut self) {
-        self.clear();
-    }
-
-    fn in_order(&self) -> Vec<(RealTime, &T)> {
-        self.in_order()
-    }
-
-    fn steps(&self) -> u64 {
-        self.steps()
-    }
-}
+deadline_store!(<T> TimerWheel<T>, T, at RealTime, steps);
 
 #[cfg(test)]
 mod tests {

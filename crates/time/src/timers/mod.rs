@@ -11,10 +11,11 @@
 //! }
 //! ```
 //!
-//! A repeating timer has its next deadline before it runs, by its [`LatePolicy`]; so a failing run cannot stop
+//! A repeating timer has its next deadline before it runs, by its late policy ([`crate::late`]); so a failing run cannot stop
 //! it, and a run that cancels it leaves nothing behind (R-003-23, R-003-24). Payloads are moved, never copied.
 
 mod names;
+mod register;
 #[cfg(test)]
 mod tests;
 
@@ -22,7 +23,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::chain::{self, Links};
-use crate::late::LatePolicy;
 use crate::moment::Moment;
 use crate::slots::Slots;
 use crate::stats::WorkStats;
@@ -30,13 +30,12 @@ use crate::store::{DeadlineStore, TimerId};
 use crate::units::RealSpan;
 
 use names::{NameIndex, Names};
+use register::Repeat;
+pub use register::{NAME_BYTES_MAX, NewTimer, RegisterError};
 
 /// Timers that may be registered at a time unless told otherwise (R-003-25): an order of magnitude above what
 /// a full server needs, so that a leak is refused while there is still memory to say so.
 pub const TIMERS_MAX: usize = 65_536;
-
-/// Longest name in bytes. Names are labels in logs and metrics, and may come from scripts.
-pub const NAME_BYTES_MAX: usize = 64;
 
 /// Named timers in store `S`, owned by `O`, carrying `P`.
 #[derive(Debug)]
@@ -64,48 +63,6 @@ struct Timer<M: Moment, O, P> {
     pending: TimerId,
     same_name: Links,
     same_owner: Links,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Repeat<M: Moment> {
-    period: M::Span,
-    late_policy: LatePolicy,
-}
-
-/// A timer to be registered.
-#[derive(Clone, Debug)]
-pub struct NewTimer<'a, M: Moment, O, P> {
-    name: &'a str,
-    owner: Option<O>,
-    first_delay: M::Span,
-    repeat: Option<Repeat<M>>,
-    payload: P,
-}
-
-/// Why a timer was not registered. A refusal leaves no trace but a count (R-003-18).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RegisterError {
-    /// The name is empty.
-    #[error("a timer needs a name")]
-    NameEmpty,
-    /// The name is too long.
-    #[error("a timer's name has at most {NAME_BYTES_MAX} bytes, not {len}")]
-    NameTooLong {
-        /// Bytes in the name.
-        len: usize,
-    },
-    /// A period or delay is zero or negative.
-    #[error("a timer's period and delay are positive")]
-    NotPositive,
-    /// The deadline lies beyond what can be counted.
-    #[error("the deadline is out of range")]
-    OutOfRange,
-    /// As many timers are registered as may be.
-    #[error("all {capacity} timers are taken")]
-    Full {
-        /// How many may be registered.
-        capacity: usize,
-    },
 }
 
 /// One run of a timer, to be done by the caller and handed to [`Timers::finish`].
@@ -142,61 +99,6 @@ pub struct TimerView<M: Moment, O> {
     pub period: Option<M::Span>,
 }
 
-impl<'a, M: Moment, O, P> NewTimer<'a, M, O, P> {
-    /// A timer that runs once, after `delay`.
-    pub fn once(name: &'a str, delay: M::Span, payload: P) -> Self {
-        Self {
-            name,
-            owner: None,
-            first_delay: delay,
-            repeat: None,
-            payload,
-        }
-    }
-
-    /// A timer that runs every `period`, first after one period, and coalesces what it misses.
-    pub fn every(name: &'a str, period: M::Span, payload: P) -> Self {
-        let repeat = Some(Repeat {
-            period,
-            late_policy: LatePolicy::default(),
-        });
-        Self {
-            name,
-            owner: None,
-            first_delay: period,
-            repeat,
-            payload,
-        }
-    }
-
-    /// The same, with its first run after `delay`; later ones follow by the period.
-    pub fn first_after(self, delay: M::Span) -> Self {
-        Self {
-            first_delay: delay,
-            ..self
-        }
-    }
-
-    /// The same, with another way to make up for missed periods. A one-shot has none to miss.
-    pub fn when_late(self, late_policy: LatePolicy) -> Self {
-        Self {
-            repeat: self.repeat.map(|repeat| Repeat {
-                late_policy,
-                ..repeat
-            }),
-            ..self
-        }
-    }
-
-    /// The same, cancelled when `owner` goes (R-000-10).
-    pub fn owned_by(self, owner: O) -> Self {
-        Self {
-            owner: Some(owner),
-            ..self
-        }
-    }
-}
-
 impl<S, O, P> Timers<S, O, P>
 where
     S: DeadlineStore<TimerId, Moment: Moment>,
@@ -229,7 +131,8 @@ where
         now: S::Moment,
         new: NewTimer<'_, S::Moment, O, P>,
     ) -> Result<TimerId, RegisterError> {
-        let deadline = self.admit(now, &new).inspect_err(|_| self.stats.refused += 1)?;
+        let admitted = new.deadline(now, self.timers.len(), self.capacity);
+        let deadline = admitted.inspect_err(|_| self.stats.refused += 1)?;
         let name = self.names.enter(new.name);
         let (timers, store) = (&mut self.timers, &mut self.store);
         let id = timers.insert_with(|id| Timer {
@@ -429,26 +332,6 @@ where
     /// The store beneath, for its own counters.
     pub fn store(&self) -> &S {
         &self.store
-    }
-
-    /// The deadline of a timer that may be registered.
-    fn admit(&self, now: S::Moment, new: &NewTimer<'_, S::Moment, O, P>) -> Result<S::Moment, RegisterError> {
-        let is_positive = |span| S::Moment::span_to_nanos(span) > 0;
-        if new.name.is_empty() {
-            return Err(RegisterError::NameEmpty);
-        }
-        if new.name.len() > NAME_BYTES_MAX {
-            return Err(RegisterError::NameTooLong { len: new.name.len() });
-        }
-        if !is_positive(new.first_delay) || new.repeat.is_some_and(|repeat| !is_positive(repeat.period)) {
-            return Err(RegisterError::NotPositive);
-        }
-        if self.timers.len() >= self.capacity {
-            return Err(RegisterError::Full {
-                capacity: self.capacity,
-            });
-        }
-        now.checked_add(new.first_delay).ok_or(RegisterError::OutOfRange)
     }
 
     fn cancel_live(&mut self, id: TimerId) {

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use super::*;
 use crate::heap::DeadlineHeap;
+use crate::late::LatePolicy;
 use crate::units::{GameSpan, GameTime, RealTime};
 
 type OnHeap<P> = Timers<DeadlineHeap<RealTime, TimerId>, u32, P>;
