@@ -4,7 +4,7 @@
 //! and sessions, sleeps until the next deadline, and ends in order when asked. It knows no rule of the game
 //! and cuts no line out of a stream.
 //!
-//! Read [`options`] for what can be chosen at start.
+//! Read [`options`] for what can be chosen at start, and [`replay`] for what is done with recorded games.
 
 mod alarm;
 pub mod conn;
@@ -16,7 +16,9 @@ pub mod listener;
 pub mod meters;
 pub mod mio_wait;
 pub mod options;
+pub mod replay;
 pub mod shell;
 pub mod signals;
 mod stages;
 pub mod start;
+pub mod store;

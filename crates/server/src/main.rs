@@ -7,11 +7,12 @@ use trantor_runtime::service::EndReason;
 use trantor_server::export::Exporter;
 use trantor_server::options::Options;
 use trantor_server::options::cli::{self, Asked, EXIT_STATUS_REFUSED, PROGRAM};
-use trantor_server::{console, start};
+use trantor_server::{console, replay, start};
 
 fn main() -> ExitCode {
     match cli::parse(std::env::args_os(), std::env::vars_os()) {
         Ok(Asked::Run(options)) => run(&options),
+        Ok(Asked::Replay(asked)) => replay::run(&asked),
         Ok(Asked::Print(text)) => {
             tell(text.trim_end());
             ExitCode::SUCCESS

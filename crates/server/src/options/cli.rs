@@ -12,6 +12,8 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use log::LevelFilter;
 use trantor_protocol::text::Dialect;
 
+use crate::replay::{self, ReplayAsked};
+
 use super::settings::{SETTINGS, Setting, find, nearest_name};
 use super::written::{Kind, Written};
 use super::{OptionError, Options, layers};
@@ -24,6 +26,8 @@ pub const EXIT_STATUS_REFUSED: u8 = 84;
 pub enum Asked {
     /// Run with these options.
     Run(Box<Options>),
+    /// Look at journals instead of running a server: the first word was `replay`.
+    Replay(ReplayAsked),
     /// Print this and end with status 0: the help text or the version.
     Print(String),
 }
@@ -40,6 +44,10 @@ pub fn parse(
     // The reference server takes the bare word too; anywhere else it may be a team's name.
     if arguments.get(1).is_some_and(|word| word == "help") {
         return Ok(Asked::Print(command().render_help().to_string()));
+    }
+    if arguments.get(1).is_some_and(|word| word == "replay") {
+        let asked = replay::parse(arguments.into_iter().skip(1))?;
+        return Ok(asked.map_or_else(Asked::Print, Asked::Replay));
     }
     let matches = match command().try_get_matches_from(arguments) {
         Ok(matches) => matches,
@@ -90,7 +98,8 @@ pub fn command() -> Command {
         .args([speed_or_duration, config, verbose])
         .after_help(
             "Each option with a long name may also stand in the file (port = 4242) and in the environment\n\
-             (TRANTOR_SERVER_PORT=4242). A mistake is told in one line, and the exit status is then 84.",
+             (TRANTOR_SERVER_PORT=4242). A mistake is told in one line, and the exit status is then 84.\n\n\
+             Recorded games: trantor-server replay verify|info|export FILE...; see trantor-server replay --help.",
         )
 }
 

@@ -183,7 +183,7 @@ pub struct OptionError {
 }
 
 impl OptionError {
-    fn new(written: impl Into<String>, accepted: impl Into<String>) -> Self {
+    pub(crate) fn new(written: impl Into<String>, accepted: impl Into<String>) -> Self {
         Self {
             // A control character in what was written would break the promise of one line.
             written: written.into().replace(char::is_control, "?"),

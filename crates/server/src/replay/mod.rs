@@ -1,0 +1,68 @@
+//! `trantor-server replay`: journals checked, described, and told event by event, without a server.
+//!
+//! Files are what `--record` leaves, one piece of a journal each, compressed or not; a directory stands for the
+//! pieces in it. The playing itself is [`trantor_game::replay`]'s.
+
+mod cli;
+mod export;
+mod info;
+mod piece_file;
+mod verify;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+pub use cli::{ReplayAsked, parse};
+pub use piece_file::{PieceFileError, pieces_in, read};
+pub use verify::{Checked, Outcome, verify_all, verify_bytes};
+
+use crate::options::cli::{EXIT_STATUS_REFUSED, PROGRAM};
+
+/// Does what was asked. Status 0: everything was read and agrees; 1: something does not agree with what was
+/// recorded or is damaged; 84: something could not be read at all.
+pub fn run(asked: &ReplayAsked) -> ExitCode {
+    let files = match pieces_in(asked.files()) {
+        Ok(files) => files,
+        Err(error) => {
+            eprintln!("{PROGRAM}: {error}");
+            return ExitCode::from(EXIT_STATUS_REFUSED);
+        }
+    };
+    let done = match asked {
+        ReplayAsked::Verify { json, .. } => verify::run(&files, *json),
+        ReplayAsked::Info { json, .. } => info::run(&files, *json),
+        ReplayAsked::Export { .. } => export::run(&files),
+    };
+    match done {
+        Ok(worst) => worst.exit_code(),
+        // Whoever reads the lines may have had enough of them: `replay export … | head`.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{PROGRAM}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// How bad the worst of several files is, for the exit status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Worst {
+    Good,
+    Different,
+    Unreadable,
+}
+
+impl Worst {
+    fn exit_code(self) -> ExitCode {
+        match self {
+            Self::Good => ExitCode::SUCCESS,
+            Self::Different => ExitCode::FAILURE,
+            Self::Unreadable => ExitCode::from(EXIT_STATUS_REFUSED),
+        }
+    }
+}
+
+/// Writes one value as one line.
+fn line(out: &mut impl Write, value: &serde_json::Value) -> std::io::Result<()> {
+    writeln!(out, "{value}")
+}

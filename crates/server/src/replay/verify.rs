@@ -1,0 +1,301 @@
+//! `replay verify`: every digest of every file, several files at a time.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+use trantor_game::journal::{CutShort, Ending, JournalError, Piece};
+use trantor_game::replay::{Divergence, DivergenceKind, Played};
+use trantor_game::{Digest, Replay, Stamp};
+use trantor_runtime::threads;
+
+use super::{Worst, line, piece_file};
+
+/// What became of one file.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// Which.
+    pub file: PathBuf,
+    /// What was found.
+    pub outcome: Outcome,
+}
+
+/// What was found in a piece of a journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Everything that was written whole was played, and every digest agrees. Its end may yet be damaged.
+    Played {
+        /// Its place in the journal.
+        number: u32,
+        /// The state it begins with and the one it ends with, to be compared with its neighbours.
+        states: (Digest, Digest),
+        /// How much was played.
+        played: Played,
+        /// The last stamp.
+        end: Stamp,
+        /// How it ends.
+        ending: Ending,
+    },
+    /// It was played until it was not what was recorded.
+    Different(Divergence),
+    /// It agrees by itself, but does not begin with the state that the piece before ended with.
+    Seam {
+        /// The state that the piece before ended with.
+        ended: Digest,
+        /// The state that this one begins with.
+        begins: Digest,
+    },
+    /// It is no piece of a journal that can be played.
+    Unplayable(String),
+    /// It could not be read from its file.
+    Unreadable(String),
+}
+
+/// Plays one piece and compares every digest.
+pub fn verify_bytes(bytes: &[u8]) -> Outcome {
+    let begin = match begin_of(bytes) {
+        Ok(begin) => begin,
+        Err(error) => return Outcome::Unplayable(error.to_string()),
+    };
+    let replay = match Replay::open(bytes) {
+        Ok(replay) => replay,
+        Err(error) => return Outcome::Unplayable(error.to_string()),
+    };
+    let number = replay.head().number;
+    match replay.verify() {
+        Ok(verified) => Outcome::Played {
+            number,
+            states: (begin, verified.game.snapshot().digest()),
+            played: verified.played,
+            end: verified.end,
+            ending: verified.ending,
+        },
+        Err(divergence) => Outcome::Different(divergence),
+    }
+}
+
+fn begin_of(bytes: &[u8]) -> Result<Digest, JournalError> {
+    Ok(Piece::open(bytes)?.snapshot()?.digest())
+}
+
+/// Plays all `files` on as many threads as there are processors; `done` is told after each.
+///
+/// # Errors
+/// If the system refuses a thread.
+pub fn verify_all(files: &[PathBuf], done: impl Fn() + Send + Sync + 'static) -> io::Result<Vec<Checked>> {
+    let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(files.len().max(1)));
+    let files: Arc<[PathBuf]> = files.into();
+    let next = Arc::new(AtomicUsize::new(0));
+    let outcomes: Arc<Mutex<Vec<Option<Outcome>>>> = Arc::new(Mutex::new(vec![None; files.len()]));
+    let done = Arc::new(done);
+    let mut running = Vec::new();
+    for worker in 0..workers {
+        let (files, next, outcomes, done) = (
+            Arc::clone(&files),
+            Arc::clone(&next),
+            Arc::clone(&outcomes),
+            Arc::clone(&done),
+        );
+        running.push(threads::spawn(&format!("verify {worker}"), move || {
+            while let Some(place) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|at| *at < files.len())
+            {
+                let outcome = match piece_file::read(&files[place]) {
+                    Ok(bytes) => verify_bytes(&bytes),
+                    Err(error) => Outcome::Unreadable(error.to_string()),
+                };
+                outcomes.lock().unwrap_or_else(PoisonError::into_inner)[place] = Some(outcome);
+                done();
+            }
+        })?);
+    }
+    for thread in running {
+        thread.join().map_err(io::Error::other)?;
+    }
+    let outcomes = std::mem::take(&mut *outcomes.lock().unwrap_or_else(PoisonError::into_inner));
+    let outcomes = outcomes
+        .into_iter()
+        .map(|outcome| outcome.expect("every file was taken by a thread that ended well"));
+    let mut checked: Vec<Checked> = files
+        .iter()
+        .cloned()
+        .zip(outcomes)
+        .map(|(file, outcome)| Checked { file, outcome })
+        .collect();
+    check_seams(&mut checked);
+    Ok(checked)
+}
+
+/// Pieces that follow each other in one directory must fit together.
+fn check_seams(checked: &mut [Checked]) {
+    for later in 1..checked.len() {
+        let (before, here) = (&checked[later - 1], &checked[later]);
+        let (
+            Outcome::Played {
+                number: first,
+                states: (_, ended),
+                ending: Ending::Closed,
+                ..
+            },
+            Outcome::Played {
+                number: second,
+                states: (begins, _),
+                ..
+            },
+        ) = (&before.outcome, &here.outcome)
+        else {
+            continue;
+        };
+        let are_neighbours = before.file.parent() == here.file.parent() && first + 1 == *second;
+        if are_neighbours && ended != begins {
+            checked[later].outcome = Outcome::Seam {
+                ended: *ended,
+                begins: *begins,
+            };
+        }
+    }
+}
+
+/// Checks `files` and prints a line about each.
+pub(super) fn run(files: &[PathBuf], as_json: bool) -> io::Result<Worst> {
+    let bar = match io::stderr().is_terminal() {
+        true => ProgressBar::new(files.len() as u64).with_style(
+            ProgressStyle::with_template("{bar:40} {pos}/{len} files, {eta} left")
+                .expect("the template is well formed"),
+        ),
+        false => ProgressBar::hidden(),
+    };
+    let of_threads = bar.clone();
+    let checked = verify_all(files, move || of_threads.inc(1))?;
+    bar.finish_and_clear();
+    let mut out = io::stdout().lock();
+    for one in &checked {
+        match as_json {
+            true => line(&mut out, &one.to_json())?,
+            false => writeln!(out, "{}: {}", one.file.display(), one.outcome.in_words())?,
+        }
+    }
+    Ok(checked
+        .iter()
+        .map(|one| one.outcome.worst())
+        .max()
+        .unwrap_or(Worst::Good))
+}
+
+impl Checked {
+    fn to_json(&self) -> Value {
+        let file = file_name(&self.file);
+        let is_good = self.outcome.worst() == Worst::Good;
+        let mut value = json!({ "file": file, "ok": is_good, "what": self.outcome.in_words() });
+        let more = match &self.outcome {
+            Outcome::Played {
+                number,
+                played,
+                end,
+                ending,
+                states: (_, state),
+            } => json!({
+                "piece": number,
+                "records": played.records,
+                "inputs": played.inputs,
+                "digests": played.digests,
+                "deadlines": end.steps,
+                "units": end.at.as_units_f64(),
+                "state": hex(state.whole),
+                "closed": *ending == Ending::Closed,
+                "whole_bytes": match ending {
+                    Ending::Closed => None,
+                    Ending::CutOff { whole_bytes, .. } => Some(whole_bytes),
+                },
+            }),
+            Outcome::Different(divergence) => {
+                let mut more = json!({
+                    "record": divergence.record,
+                    "deadlines": divergence.stamp.steps,
+                    "units": divergence.stamp.at.as_units_f64(),
+                });
+                if let DivergenceKind::Digest {
+                    recorded,
+                    replayed,
+                    parts,
+                } = &divergence.kind
+                {
+                    more["recorded"] = hex(*recorded).into();
+                    more["replayed"] = hex(*replayed).into();
+                    more["parts"] = parts.iter().map(|part| format!("{part:?}")).collect();
+                }
+                more
+            }
+            Outcome::Seam { ended, begins } => json!({
+                "recorded": hex(begins.whole),
+                "replayed": hex(ended.whole),
+                "parts": ended.differing(begins).iter().map(|part| format!("{part:?}")).collect::<Vec<_>>(),
+            }),
+            Outcome::Unplayable(_) | Outcome::Unreadable(_) => json!({}),
+        };
+        if let (Value::Object(value), Value::Object(more)) = (&mut value, more) {
+            value.extend(more);
+        }
+        value
+    }
+}
+
+impl Outcome {
+    fn worst(&self) -> Worst {
+        match self {
+            Self::Played {
+                ending: Ending::Closed,
+                ..
+            } => Worst::Good,
+            Self::Played {
+                ending: Ending::CutOff { why, .. },
+                ..
+            } => match why {
+                // What a writer leaves that is still at work, or was killed.
+                CutShort::Nothing | CutShort::Torn => Worst::Good,
+                CutShort::Checksum | CutShort::Unreadable => Worst::Different,
+            },
+            Self::Different(_) | Self::Seam { .. } => Worst::Different,
+            Self::Unplayable(_) | Self::Unreadable(_) => Worst::Unreadable,
+        }
+    }
+
+    fn in_words(&self) -> String {
+        match self {
+            Self::Played {
+                played, end, ending, ..
+            } => {
+                let end_of = match ending {
+                    Ending::Closed => "to its end".to_owned(),
+                    Ending::CutOff { whole_bytes, why } => {
+                        format!("to its last whole record, at byte {whole_bytes}, where {why}")
+                    }
+                };
+                format!(
+                    "agrees {end_of}: {} inputs, {} deadlines, {} digests, {:?}",
+                    played.inputs, end.steps, played.digests, end.at
+                )
+            }
+            Self::Different(divergence) => format!("DIFFERENT: {divergence}"),
+            Self::Seam { ended, begins } => format!(
+                "DIFFERENT: it begins with state {}, the piece before ended with {}; different: {:?}",
+                hex(begins.whole),
+                hex(ended.whole),
+                ended.differing(begins)
+            ),
+            Self::Unplayable(why) => format!("UNPLAYABLE: {why}"),
+            Self::Unreadable(why) => format!("UNREADABLE: {why}"),
+        }
+    }
+}
+
+fn file_name(file: &Path) -> String {
+    file.to_string_lossy().into_owned()
+}
+
+fn hex(digest: u64) -> String {
+    format!("{digest:016x}")
+}

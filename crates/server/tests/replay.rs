@@ -1,0 +1,226 @@
+//! `trantor-server replay` as a script uses it: what it prints, and its exit status.
+
+#![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
+
+#[path = "support/folder.rs"]
+mod folder;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use trantor_game::{AdminAction, Game, GameConfig, GameInput, Handled, PieceWriter};
+use trantor_model::{Command as AgentCommand, Counts, MapSize, Resource, TeamId, Tile, Turn};
+use trantor_time::GameTime;
+
+use folder::Folder;
+
+fn replay(arguments: &[&str]) -> (i32, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_trantor-server"))
+        .arg("replay")
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (
+        output.status.code().unwrap(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// A short game, in two pieces. With `secret`, something happens in it that is not recorded.
+fn record(secret: bool) -> Vec<Vec<u8>> {
+    let config = GameConfig {
+        size: MapSize::new(8, 6).unwrap(),
+        teams: vec!["red".to_owned(), "blue".to_owned()],
+        places_per_team: 2,
+        seed: 11,
+        rules: Default::default(),
+    };
+    let mut game = Game::new(config);
+    let mut writer = PieceWriter::new(&game, "test 1", 0);
+    let mut pieces = Vec::new();
+    let join = GameInput::Join { team: TeamId(1) };
+    writer.input(&game, &join, game.now());
+    let Handled::Joined(agent) = game.handle(join, game.now()) else {
+        panic!("there is room");
+    };
+    for piece in 1..3 {
+        let mut bytes = writer.take();
+        for round in 0..40 {
+            let command = match round % 3 {
+                0 => AgentCommand::Forward,
+                1 => AgentCommand::Turn(Turn::Right),
+                _ => AgentCommand::Inventory,
+            };
+            let input = GameInput::Command { agent, command };
+            writer.input(&game, &input, game.now());
+            let _ = game.handle(input, game.now());
+            if secret && piece == 1 && round == 7 {
+                let _ = game.handle(a_feast(), game.now());
+            }
+            let until = GameTime::from_units(200 * piece - 200 + 5 * (round + 1));
+            while game.fire_next(until).is_some() {
+                writer.stepped(&game);
+            }
+            game.advance_to(until);
+            bytes.extend(writer.take());
+        }
+        let next = PieceWriter::new(&game, "test 1", u32::try_from(piece).unwrap());
+        bytes.extend(std::mem::replace(&mut writer, next).close(&game));
+        pieces.push(bytes);
+    }
+    pieces
+}
+
+/// Changes the ground, and nothing that is due.
+fn a_feast() -> GameInput {
+    let tile = Tile { x: 7, y: 5 };
+    let ground = Counts([100; Resource::COUNT]);
+    GameInput::Admin(AdminAction::SetGround { tile, ground })
+}
+
+fn shown(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn a_directory_of_pieces_is_verified_in_parallel_and_told_as_json() {
+    let folder = Folder::new();
+    let pieces = record(false);
+    folder.write("run-0001/piece-00000.trj", &pieces[0]);
+    // The packed one counts, and the plain one beside it is a leftover.
+    let packed = zstd::encode_all(&pieces[1][..], 3).unwrap();
+    folder.write("run-0001/piece-00001.trj.zst", &packed);
+    folder.write("run-0001/piece-00001.trj", &pieces[1][..40]);
+
+    let (status, out, err) = replay(&["verify", "--json", shown(folder.path())]);
+    assert_eq!((status, err.as_str()), (0, ""), "{out}");
+    let lines = lines(&out);
+    assert_eq!(lines.len(), 2);
+    for (number, line) in lines.iter().enumerate() {
+        assert_eq!(line["ok"], true);
+        assert_eq!(line["piece"], number);
+        assert_eq!(line["closed"], true);
+        assert!(line["digests"].as_u64().unwrap() >= 1);
+    }
+    assert_eq!(lines[0]["inputs"], 41);
+    assert_eq!(lines[1]["inputs"], 40);
+}
+
+#[test]
+fn r_001_44_a_torn_file_is_played_to_its_last_whole_record_and_says_where_that_is() {
+    let folder = Folder::new();
+    let piece = &record(false)[0];
+    let torn = folder.write("torn.trj", &piece[..piece.len() - 3]);
+    let (status, out, _) = replay(&["verify", "--json", shown(&torn)]);
+    assert_eq!(status, 0);
+    let line = &lines(&out)[0];
+    assert_eq!(line["closed"], false);
+    let whole = line["whole_bytes"].as_u64().unwrap() as usize;
+    assert!(whole < piece.len() - 3 && whole > 100);
+    // And up to there it is the same file, whole.
+    let (_, again, _) = replay(&[
+        "verify",
+        "--json",
+        shown(&folder.write("cut.trj", &piece[..whole])),
+    ]);
+    let again = &lines(&again)[0];
+    assert_eq!(
+        (&again["inputs"], &again["state"]),
+        (&line["inputs"], &line["state"])
+    );
+
+    // Damage in the middle is no crash, and is told by the status.
+    let mut damaged = piece.clone();
+    damaged[whole - 20] ^= 1;
+    let (status, out, _) = replay(&["verify", shown(&folder.write("damaged.trj", &damaged))]);
+    assert_eq!(status, 1);
+    assert!(out.contains("damaged"), "{out}");
+}
+
+#[test]
+fn r_001_45_the_first_difference_is_told_with_both_digests_and_the_parts() {
+    let folder = Folder::new();
+    let good = folder.write("good.trj", &record(false)[0]);
+    let bad = folder.write("bad.trj", &record(true)[0]);
+    let (status, out, _) = replay(&["verify", "--json", shown(&good), shown(&bad)]);
+    assert_eq!(status, 1);
+    let lines = lines(&out);
+    assert_eq!(lines[0]["ok"], true);
+    assert_eq!(lines[1]["ok"], false);
+    let (recorded, replayed) = (&lines[1]["recorded"], &lines[1]["replayed"]);
+    assert!(recorded.is_string() && replayed.is_string() && recorded != replayed);
+    assert_eq!(lines[1]["parts"], serde_json::json!(["Ground"]));
+    assert!(lines[1]["record"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn a_piece_from_another_game_does_not_fit_the_one_before() {
+    let folder = Folder::new();
+    folder.write("piece-00000.trj", &record(false)[0]);
+    folder.write("piece-00001.trj", &record(true)[1]);
+    let (status, out, _) = replay(&["verify", shown(folder.path())]);
+    assert_eq!(status, 1);
+    assert!(out.contains("the piece before ended with"), "{out}");
+}
+
+#[test]
+fn what_is_no_journal_is_status_84() {
+    let folder = Folder::new();
+    let text = folder.write("notes.txt", b"nothing recorded here");
+    let (status, out, _) = replay(&["verify", shown(&text)]);
+    assert_eq!(status, 84);
+    assert!(out.contains("this is not a journal"), "{out}");
+    let (status, _, err) = replay(&["verify", "no-such-file.trj"]);
+    assert_eq!(status, 84, "{err}");
+    let empty = Folder::new();
+    let (status, _, err) = replay(&["verify", shown(empty.path())]);
+    assert_eq!(status, 84);
+    assert_eq!(err.lines().count(), 1, "{err}");
+    for mistake in [&[][..], &["play"], &["verify"], &["verify", "--fast", "x"]] {
+        let (status, out, err) = replay(mistake);
+        assert_eq!(
+            (status, out.as_str(), err.lines().count()),
+            (84, "", 1),
+            "{mistake:?}: {err}"
+        );
+    }
+    assert_eq!(replay(&["--help"]).0, 0);
+}
+
+#[test]
+fn info_counts_without_playing_and_export_tells_every_event() {
+    let folder = Folder::new();
+    let piece = folder.write("piece.trj", &record(false)[0]);
+    let (status, out, _) = replay(&["info", "--json", shown(&piece)]);
+    let info = &lines(&out)[0];
+    assert_eq!(status, 0);
+    assert_eq!(
+        (&info["width"], &info["height"], &info["seed"]),
+        (&8.into(), &6.into(), &11.into())
+    );
+    assert_eq!((&info["inputs"], &info["ending"]), (&41.into(), &"closed".into()));
+
+    let (status, out, err) = replay(&["export", "--json", shown(&piece)]);
+    assert_eq!((status, err.as_str()), (0, ""));
+    let events = lines(&out);
+    let count = |name: &str| events.iter().filter(|event| event["event"] == name).count();
+    assert_eq!(count("command"), 40);
+    assert_eq!((count("join_asked"), count("joined")), (1, 1));
+    assert_eq!(events[1]["team"], "blue");
+    assert!(count("moved") > 5 && count("reply") > 5);
+    let units: Vec<f64> = events
+        .iter()
+        .map(|event| event["units"].as_f64().unwrap())
+        .collect();
+    assert!(units.is_sorted());
+}
