@@ -117,6 +117,13 @@ impl<K: Copy + Ord, T> DeadlineHeap<K, T> {
         }
     }
 
+    /// What [`Self::take_due`] would give out next, and its deadline; what waits for the next pass is not counted.
+    pub fn first(&self) -> Option<(K, &T)> {
+        let first = self.ready.first()?;
+        let pending = self.slots.at(first.slot)?;
+        Some((first.at, &pending.item))
+    }
+
     /// Gives out the earliest item with a deadline of at most `now`; equal deadlines in order of registration.
     pub fn take_due(&mut self, now: K) -> Option<Taken<K, T>> {
         if self.ready.first()?.at > now {
