@@ -4,14 +4,16 @@
 //! as it would starve has eaten in time; then hunger; then the refill, which sees what was taken; starts come
 //! last, so that whoever starts at an instant sees all that happened at it, however passes were cut.
 
+mod queue;
+
 use serde::{Deserialize, Serialize};
 use trantor_model::{AgentId, EggId};
-use trantor_time::{DeadlineHeap, GameTime};
+use trantor_time::GameTime;
 
-use crate::rules::RitualId;
+use crate::lag::MessageId;
+use crate::rules::{Ritual, RitualId};
 
-/// Pending deadlines.
-pub(crate) type Agenda = DeadlineHeap<Moment, Due>;
+pub(crate) use queue::{Agenda, Ticket};
 
 /// The key of a deadline. Equal keys go by order of registration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,7 +39,12 @@ pub(crate) enum Due {
     /// An agent's action is over.
     Action(AgentId),
     /// An elevation is over.
-    Ritual(RitualId),
+    Ritual {
+        /// Which.
+        ritual: RitualId,
+        /// Who began it.
+        asker: AgentId,
+    },
     /// An egg can be hatched from now on.
     Hatch(EggId),
     /// An agent has digested its food.
@@ -46,12 +53,46 @@ pub(crate) enum Due {
     Refill,
     /// An agent turns to its next command.
     Start(AgentId),
+    /// Something said reaches an agent.
+    Delivery {
+        /// What.
+        message: MessageId,
+        /// Whom.
+        to: AgentId,
+    },
 }
 
 impl Due {
+    /// The end of a ritual.
+    pub(crate) fn end_of(ritual: &Ritual) -> Self {
+        Self::Ritual {
+            ritual: ritual.id,
+            asker: ritual.asker,
+        }
+    }
+
+    /// When it is due, and in which place among others of that moment; in lock-step, by number.
+    fn moment(self, at: GameTime, lock_step: bool) -> Moment {
+        Moment {
+            at,
+            rank: self.rank(),
+            tie: if lock_step { self.owner() } else { 0 },
+        }
+    }
+
+    /// The agent it belongs to, as a number that breaks ties; 0 if it belongs to none.
+    fn owner(self) -> u32 {
+        match self {
+            Self::Action(agent) | Self::Hunger(agent) | Self::Start(agent) => agent.0,
+            Self::Ritual { asker, .. } => asker.0,
+            Self::Delivery { to, .. } => to.0,
+            Self::Hatch(_) | Self::Refill => 0,
+        }
+    }
+
     pub(crate) fn rank(self) -> Rank {
         match self {
-            Self::Action(_) | Self::Ritual(_) | Self::Hatch(_) => Rank::Complete,
+            Self::Action(_) | Self::Ritual { .. } | Self::Hatch(_) | Self::Delivery { .. } => Rank::Complete,
             Self::Hunger(_) => Rank::Hunger,
             Self::Refill => Rank::Refill,
             Self::Start(_) => Rank::Start,
@@ -61,11 +102,12 @@ impl Due {
     pub(crate) fn kind(self) -> DueKind {
         match self {
             Self::Action(_) => DueKind::Action,
-            Self::Ritual(_) => DueKind::Ritual,
+            Self::Ritual { .. } => DueKind::Ritual,
             Self::Hatch(_) => DueKind::Hatch,
             Self::Hunger(_) => DueKind::Hunger,
             Self::Refill => DueKind::Refill,
             Self::Start(_) => DueKind::Start,
+            Self::Delivery { .. } => DueKind::Delivery,
         }
     }
 }
@@ -85,17 +127,20 @@ pub enum DueKind {
     Refill,
     /// An agent turned to its next command.
     Start,
+    /// Something said reached an agent, late.
+    Delivery,
 }
 
 impl DueKind {
     /// All kinds, in order of declaration.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Action,
         Self::Ritual,
         Self::Hatch,
         Self::Hunger,
         Self::Refill,
         Self::Start,
+        Self::Delivery,
     ];
 
     /// A word for logs and metrics.
@@ -107,6 +152,7 @@ impl DueKind {
             Self::Hunger => "hunger",
             Self::Refill => "refill",
             Self::Start => "start",
+            Self::Delivery => "delivery",
         }
     }
 }

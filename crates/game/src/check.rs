@@ -4,9 +4,8 @@
 //! them and a release build pays nothing. A broken one is our mistake, never a peer's, and stops the program.
 
 use trantor_model::{AgentId, Command, EggId, TeamId};
-use trantor_time::TimerId;
 
-use crate::agenda::{Agenda, Due};
+use crate::agenda::{Agenda, Due, Ticket};
 use crate::desk::OUTSTANDING_MAX;
 use crate::game::Game;
 use crate::rules::{Agent, World, spawning};
@@ -53,18 +52,19 @@ impl World {
         let (mut agents, mut eggs) = (0, 0);
         for (index, tile) in self.tiles.iter().enumerate() {
             let place = self.size.tile_at(index);
+            let (agents_here, eggs_here) = (tile.agents.as_slice(), tile.eggs.as_slice());
             assert!(
-                tile.agents.is_sorted() && tile.eggs.is_sorted(),
+                agents_here.is_sorted() && eggs_here.is_sorted(),
                 "lists are in order"
             );
-            for &id in &tile.agents {
+            for &id in agents_here {
                 assert_eq!(self.agents[id].tile, place, "{id:?} stands where it is listed");
             }
-            for id in &tile.eggs {
+            for id in eggs_here {
                 assert_eq!(self.eggs[id].tile, place, "{id:?} lies where it is listed");
             }
-            agents += tile.agents.len();
-            eggs += tile.eggs.len();
+            agents += agents_here.len();
+            eggs += eggs_here.len();
         }
         assert_eq!(agents, self.agents.len(), "every agent is on one list");
         assert_eq!(eggs, self.eggs.len(), "every egg is on one list");
@@ -136,7 +136,7 @@ impl Game {
         self.world().check();
         let agenda = &self.agenda;
         assert!(
-            agenda.next_deadline().is_none_or(|next| next.at >= self.now()),
+            agenda.next_deadline().is_none_or(|next| next >= self.now()),
             "nothing due lies in the past"
         );
         let is_refilled = self.world.refill_enabled && self.winner().is_none();
@@ -155,13 +155,25 @@ impl Game {
             );
             expected += usize::from(self.winner().is_none());
         }
+        for message in self.world().air.messages() {
+            assert!(
+                self.world().agent(message.to).is_some(),
+                "what is under way is so to somebody"
+            );
+            expected += 1;
+        }
+        assert_eq!(
+            self.delivery_timers.len(),
+            self.world().air.messages().len(),
+            "each message arrives"
+        );
         for ritual in self.world().rituals() {
-            assert_eq!(count(agenda, Due::Ritual(ritual.id)), 1, "a ritual ends once");
+            assert_eq!(count(agenda, Due::end_of(ritual)), 1, "a ritual ends once");
             expected += 1;
         }
         assert_eq!(agenda.len(), expected, "nothing else is on the agenda");
         if self.winner().is_some() {
-            assert!(agenda.is_empty(), "after the end nothing is due");
+            assert!(agenda.len() == 0, "after the end nothing is due");
         }
     }
 
@@ -174,7 +186,7 @@ impl Game {
             agent.id
         );
         let due =
-            |timer: Option<TimerId>| timer.map(|timer| *agenda.get(timer).expect("a noted timer is pending"));
+            |timer: Option<Ticket>| timer.map(|timer| agenda.get(timer).expect("a noted timer is pending"));
         let at_desk = due(desk.timer);
         match &desk.running {
             Some(running) if running.command == Command::Incantation => {
@@ -204,9 +216,5 @@ impl Game {
 }
 
 fn count(agenda: &Agenda, due: Due) -> usize {
-    agenda
-        .in_order()
-        .into_iter()
-        .filter(|(_, pending)| **pending == due)
-        .count()
+    agenda.in_order().filter(|pending| *pending == due).count()
 }

@@ -6,6 +6,8 @@
 use serde::{Deserialize, Serialize};
 use trantor_model::{MapSize, TeamId};
 
+use crate::lag::{self, Lag, LagError};
+
 /// Everything about a game that is settled before it begins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GameConfig {
@@ -36,6 +38,8 @@ pub struct Rules {
     pub eggs_in_sight: bool,
     /// Whether what is due at one instant goes by agent number and not by order of arrival.
     pub lock_step: bool,
+    /// How messages between agents travel; `None` if they are heard as they are said.
+    pub lag: Option<Lag>,
 }
 
 /// Why a configuration makes no game.
@@ -58,6 +62,9 @@ pub enum ConfigError {
         /// Teams asked for.
         teams: usize,
     },
+    /// Messages that travel in a way that cannot be.
+    #[error("messages between agents: {0}")]
+    Lag(#[from] LagError),
 }
 
 impl GameConfig {
@@ -89,6 +96,9 @@ impl GameConfig {
         if places == 0 || places as usize > Self::EGGS_MAX / teams {
             return Err(ConfigError::Places { places, teams });
         }
+        if let Some(lag) = &self.rules.lag {
+            lag::check(lag)?;
+        }
         Ok(())
     }
 
@@ -109,6 +119,7 @@ impl Default for Rules {
             respawn_places: false,
             eggs_in_sight: false,
             lock_step: false,
+            lag: None,
         }
     }
 }

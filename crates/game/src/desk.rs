@@ -6,7 +6,9 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use trantor_model::Command;
-use trantor_time::{GameTime, TimerId};
+use trantor_time::GameTime;
+
+use crate::agenda::Ticket;
 
 /// Commands of one agent that may be open at a time, the running one included; the text protocol promises
 /// ten (R-000-41). What comes beyond is ignored.
@@ -18,9 +20,9 @@ pub(crate) struct Desk {
     /// The action under way. An elevation counts as such for the agent that asked for it.
     pub(crate) running: Option<Running>,
     /// The agent's one deadline for its actions: the end of the running one, or the start of the next.
-    pub(crate) timer: Option<TimerId>,
+    pub(crate) timer: Option<Ticket>,
     /// The deadline of the food it digests.
-    pub(crate) hunger_timer: Option<TimerId>,
+    pub(crate) hunger_timer: Option<Ticket>,
     waiting: VecDeque<Command>,
 }
 

@@ -39,11 +39,13 @@ pub enum Part {
     Agenda,
     /// How often the generators were drawn from.
     Chance,
+    /// Messages between agents, and the links they go by.
+    Air,
 }
 
 impl Part {
     /// All parts, in order of declaration.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Config,
         Self::Course,
         Self::Ground,
@@ -53,6 +55,7 @@ impl Part {
         Self::Rituals,
         Self::Agenda,
         Self::Chance,
+        Self::Air,
     ];
 }
 
@@ -88,6 +91,7 @@ impl Snapshot {
             hash_of(&self.rituals, &mut scratch),
             hash_of(&self.agenda, &mut scratch),
             hash_of(&self.chance, &mut scratch),
+            hash_of(&self.air, &mut scratch),
         ];
         Digest {
             whole: hash_of(&parts, &mut scratch),

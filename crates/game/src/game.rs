@@ -10,19 +10,20 @@
 mod operator;
 mod turns;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use trantor_model::{AgentId, EggId, TeamId};
-use trantor_time::{GameTime, TimerId};
+use trantor_time::GameTime;
 
-use crate::agenda::{Agenda, Due, Fired, Moment};
+use crate::agenda::{Agenda, Due, Fired, Ticket};
 use crate::config::GameConfig;
 use crate::event::GameEvent;
 use crate::input::{GameInput, Handled, LeaveCause, Refusal};
+use crate::lag::MessageId;
 use crate::rules::action::Effect;
 use crate::rules::hunger::{Digestion, Fate};
 use crate::rules::spawning::next_round;
-use crate::rules::{World, hatching, hunger, incantation, spawning, victory};
+use crate::rules::{Agent, World, broadcast, hatching, hunger, incantation, spawning, victory};
 
 /// A game from its first egg to its winner.
 #[derive(Clone, Debug)]
@@ -32,11 +33,15 @@ pub struct Game {
     pub(crate) agenda: Agenda,
     pub(crate) now: GameTime,
     pub(crate) steps: u64,
-    pub(crate) events: VecDeque<GameEvent>,
+    /// What was seen to happen and not told yet, behind the first `polled`.
+    pub(crate) events: Vec<GameEvent>,
+    pub(crate) polled: usize,
     /// The deadlines of the eggs that cannot be hatched yet.
-    pub(crate) hatch_timers: BTreeMap<EggId, TimerId>,
+    pub(crate) hatch_timers: BTreeMap<EggId, Ticket>,
+    /// The deadlines of the messages under way.
+    pub(crate) delivery_timers: BTreeMap<MessageId, Ticket>,
     /// The deadline of the refill; it exists only while a refill would change something.
-    pub(crate) refill_timer: Option<TimerId>,
+    pub(crate) refill_timer: Option<Ticket>,
     /// The last round of the refill's grid that was used.
     pub(crate) refilled_at: Option<GameTime>,
 }
@@ -51,18 +56,21 @@ impl Game {
             .check()
             .expect("a configuration is checked before a game is made of it");
         let mut world = World::empty(&config);
-        let mut events = VecDeque::new();
+        let mut events = Vec::new();
         spawning::refill(&mut world, &mut events);
         hatching::lay_first_eggs(&mut world, config.places_per_team, &mut events);
         events.clear();
+        let lock_step = config.rules.lock_step;
         let game = Self {
             config,
             world,
-            agenda: Agenda::new(),
+            agenda: Agenda::new(lock_step),
             now: GameTime::ZERO,
             steps: 0,
             events,
+            polled: 0,
             hatch_timers: BTreeMap::new(),
+            delivery_timers: BTreeMap::new(),
             refill_timer: None,
             refilled_at: None,
         };
@@ -99,7 +107,7 @@ impl Game {
 
     /// When the game must go on at the latest; `None` if nothing will happen by itself. O(1).
     pub fn next_deadline(&self) -> Option<GameTime> {
-        self.agenda.next_deadline().map(|moment| moment.at)
+        self.agenda.next_deadline()
     }
 
     /// Carries out the earliest deadline if it lies no later than `until`; its moment becomes the time of the
@@ -108,22 +116,22 @@ impl Game {
         if self.next_deadline()? > until {
             return None;
         }
-        let next = self.agenda.next_deadline()?;
-        let taken = self.agenda.take_due(next)?;
-        self.now = taken.at.at;
+        let (at, due) = self.agenda.take_first()?;
+        self.now = at;
         self.steps += 1;
-        match taken.item {
+        match due {
             Due::Action(agent) => self.finish_action(agent),
-            Due::Ritual(ritual) => self.finish_ritual(ritual),
+            Due::Ritual { ritual, .. } => self.finish_ritual(ritual),
             Due::Hatch(egg) => self.mature(egg),
             Due::Hunger(agent) => self.hunger(agent),
             Due::Refill => self.refill(),
-            Due::Start(agent) => self.start_due(agent),
+            Due::Start(agent) => self.start_next(agent),
+            Due::Delivery { message, .. } => self.deliver(message),
         }
         self.check_in_debug();
         Some(Fired {
             at: self.now,
-            kind: taken.item.kind(),
+            kind: due.kind(),
         })
     }
 
@@ -143,7 +151,23 @@ impl Game {
     /// The next thing that was seen to happen. Whoever drives the game takes all of them after each input and
     /// each deadline; what is left is kept.
     pub fn poll_event(&mut self) -> Option<GameEvent> {
-        self.events.pop_front()
+        let Some(event) = self.events.get_mut(self.polled) else {
+            self.forget_polled();
+            return None;
+        };
+        self.polled += 1;
+        Some(std::mem::replace(event, GameEvent::Refilled))
+    }
+
+    /// Exchanges everything that was seen to happen and not polled yet for `buffer`: the quick way for a driver
+    /// that looks at events where they lie, and hands the buffer back emptied.
+    ///
+    /// # Panics
+    /// If `buffer` is not empty.
+    pub fn swap_events(&mut self, buffer: &mut Vec<GameEvent>) {
+        assert!(buffer.is_empty(), "events handed in would be told again");
+        self.forget_polled();
+        std::mem::swap(&mut self.events, buffer);
     }
 
     /// The time of the game: the stamp of the last input or the moment of the last deadline.
@@ -170,6 +194,24 @@ impl Game {
     /// The team that has won. From then on nothing is due, and only leaving is not refused.
     pub fn winner(&self) -> Option<TeamId> {
         self.world.winner
+    }
+
+    /// The living agents that have nothing to do and could do something, in ascending order of number. In
+    /// lock-step, game time goes on when there are none (or when whoever drives the game has waited enough).
+    ///
+    /// One that a ritual holds, or whose command is under way or waits, owes none. After the end nobody does.
+    pub fn owing(&self) -> impl Iterator<Item = AgentId> {
+        let is_over = self.winner().is_some();
+        let owing = self
+            .world
+            .agents()
+            .filter(move |agent| !is_over && agent.owes_command());
+        owing.map(Agent::id)
+    }
+
+    fn forget_polled(&mut self) {
+        self.events.drain(..self.polled);
+        self.polled = 0;
     }
 
     fn join(&mut self, team: TeamId) -> Result<Handled, Refusal> {
@@ -199,7 +241,12 @@ impl Game {
         for timer in [agent.desk.timer, agent.desk.hunger_timer].into_iter().flatten() {
             self.agenda.cancel(timer);
         }
-        self.events.push_back(told);
+        for message in self.world.air.forget(id) {
+            if let Some(timer) = self.delivery_timers.remove(&message) {
+                self.agenda.cancel(timer);
+            }
+        }
+        self.events.push(told);
         if self.world.rules.respawn_places && self.world.winner.is_none() {
             self.give_place_back(agent.team);
         }
@@ -212,7 +259,7 @@ impl Game {
         if let Some(egg) = egg
             && self.world.rules.egg_hatch_units > 0
         {
-            self.events.push_back(GameEvent::EggMatured { egg });
+            self.events.push(GameEvent::EggMatured { egg });
         }
     }
 
@@ -231,7 +278,7 @@ impl Game {
     /// Sets the deadline of the food that an agent digests.
     fn schedule_hunger(&mut self, id: AgentId) {
         if let Digestion::Until(end) = self.world.agents[id].digestion {
-            let timer = self.schedule(end, Due::Hunger(id));
+            let timer = self.agenda.schedule(end, Due::Hunger(id));
             self.world.agents[id].desk.hunger_timer = Some(timer);
         }
     }
@@ -239,6 +286,11 @@ impl Game {
     fn mature(&mut self, egg: EggId) {
         self.hatch_timers.remove(&egg);
         hatching::mature(&mut self.world, egg, &mut self.events);
+    }
+
+    fn deliver(&mut self, message: MessageId) {
+        self.delivery_timers.remove(&message);
+        broadcast::deliver(&mut self.world, message, &mut self.events);
     }
 
     fn refill(&mut self) {
@@ -251,7 +303,7 @@ impl Game {
     fn arm_refill(&mut self) {
         if self.refill_timer.is_none() && self.world.refill_enabled && spawning::is_short(&self.world) {
             let round = next_round(self.now, self.refilled_at);
-            self.refill_timer = Some(self.schedule(round, Due::Refill));
+            self.refill_timer = Some(self.agenda.schedule(round, Due::Refill));
         }
     }
 
@@ -261,9 +313,10 @@ impl Game {
             Effect::Done => {}
             Effect::GroundTaken => self.arm_refill(),
             Effect::Unripe(egg, matures) => {
-                let timer = self.schedule(matures, Due::Hatch(egg));
+                let timer = self.agenda.schedule(matures, Due::Hatch(egg));
                 self.hatch_timers.insert(egg, timer);
             }
+            Effect::Sent(messages) => self.schedule_deliveries(messages),
             Effect::Broken(eggs) => {
                 for egg in eggs {
                     if let Some(timer) = self.hatch_timers.remove(&egg) {
@@ -271,6 +324,14 @@ impl Game {
                     }
                 }
             }
+        }
+    }
+
+    fn schedule_deliveries(&mut self, messages: Vec<(MessageId, GameTime)>) {
+        for (message, at) in messages {
+            let to = self.world.air.message(message).to;
+            let timer = self.agenda.schedule(at, Due::Delivery { message, to });
+            self.delivery_timers.insert(message, timer);
         }
     }
 
@@ -285,36 +346,14 @@ impl Game {
     fn end(&mut self) {
         self.agenda.clear();
         self.hatch_timers.clear();
+        self.delivery_timers.clear();
+        self.world.air.clear();
         self.refill_timer = None;
         incantation::break_off_all(&mut self.world, &mut self.events);
-        for agent in self.world.agents.iter_mut() {
+        for id in self.world.agents.ids().to_vec() {
+            let agent = &mut self.world.agents[id];
             agent.ritual = None;
             agent.desk.clear();
-        }
-    }
-
-    pub(crate) fn schedule(&mut self, at: GameTime, due: Due) -> TimerId {
-        let tie = if self.world.rules.lock_step {
-            self.tie(due)
-        } else {
-            0
-        };
-        self.agenda.schedule(
-            Moment {
-                at,
-                rank: due.rank(),
-                tie,
-            },
-            due,
-        )
-    }
-
-    /// The agent a deadline belongs to, as a number that breaks ties in lock-step; a ritual is its asker's.
-    fn tie(&self, due: Due) -> u32 {
-        match due {
-            Due::Action(agent) | Due::Hunger(agent) | Due::Start(agent) => agent.0,
-            Due::Ritual(ritual) => self.world.ritual(ritual).map_or(0, |ritual| ritual.asker.0),
-            Due::Hatch(_) | Due::Refill => 0,
         }
     }
 

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use trantor_model::{AgentId, Command, Counts, Direction, Level, Resource, TeamId, Tile};
 use trantor_time::Frequency;
 
+use crate::lag::{Lag, LagError};
+
 /// One thing that happened outside and that the game must know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GameInput {
@@ -114,6 +116,11 @@ pub enum AdminAction {
         /// Whether resources are topped up.
         enabled: bool,
     },
+    /// Changes how messages between agents travel, for what is said from now on.
+    SetLag {
+        /// How; `None` if they are heard as they are said.
+        lag: Option<Lag>,
+    },
     /// The match's time is over: the leading team wins.
     EndMatch,
 }
@@ -158,6 +165,9 @@ pub enum Refusal {
     /// A count above [`OPERATOR_COUNT_MAX`].
     #[error("the count is too large")]
     TooMany,
+    /// Messages cannot travel so.
+    #[error("messages between agents: {0}")]
+    Lag(#[from] LagError),
     /// The world holds as many eggs as it may.
     #[error("the world is full of eggs")]
     FullOfEggs,

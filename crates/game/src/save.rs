@@ -16,6 +16,7 @@ use crate::agenda::Due;
 use crate::config::{ConfigError, GameConfig};
 use crate::desk::Running;
 use crate::game::Game;
+use crate::lag::SavedAir;
 use crate::rules::hatching::Egg;
 use crate::rules::hunger::Digestion;
 use crate::rules::incantation::{Ritual, RitualId};
@@ -46,6 +47,7 @@ pub struct Snapshot {
     /// Everything pending in the order it will come.
     pub(crate) agenda: Vec<Due>,
     pub(crate) chance: Drawn,
+    pub(crate) air: SavedAir,
 }
 
 /// How far the game has come, and its switches.
@@ -129,10 +131,7 @@ impl Game {
                 next_agent: world.agents.next_number(),
                 next_egg: world.next_egg,
                 next_ritual: world.rituals.next_id(),
-                refill_at: self
-                    .refill_timer
-                    .and_then(|timer| self.agenda.deadline_of(timer))
-                    .map(|moment| moment.at),
+                refill_at: self.refill_timer.and_then(|timer| self.agenda.deadline_of(timer)),
                 refilled_at: self.refilled_at,
                 hunger_enabled: world.hunger_enabled,
                 refill_enabled: world.refill_enabled,
@@ -161,12 +160,13 @@ impl Game {
                 .collect(),
             eggs: world.eggs().copied().collect(),
             rituals: world.rituals().cloned().collect(),
-            agenda: self.agenda.in_order().into_iter().map(|(_, due)| *due).collect(),
+            agenda: self.agenda.in_order().collect(),
             chance: Drawn {
                 birth: world.birth_chance.drawn(),
                 egg: world.egg_chance.drawn(),
                 dealer: world.dealer.round(),
             },
+            air: world.air.save(),
         }
     }
 }
@@ -229,6 +229,7 @@ impl Snapshot {
         compare("ritual", &self.rituals, &other.rituals, most, &mut lines);
         compare("deadline", &self.agenda, &other.agenda, most, &mut lines);
         compare("chance", [&self.chance], [&other.chance], most, &mut lines);
+        compare("air", [&self.air], [&other.air], most, &mut lines);
         lines
     }
 }

@@ -38,6 +38,7 @@ impl Game {
             }
             AdminAction::SetHunger { enabled } => self.set_hunger(enabled),
             AdminAction::SetRefill { enabled } => self.set_refill(enabled),
+            AdminAction::SetLag { lag } => world.air.set_lag(lag)?,
             AdminAction::EndMatch => {
                 victory::declare_leader(world, events);
                 self.end();
@@ -49,8 +50,7 @@ impl Game {
     /// Stops all digestion, or lets it go on with what was left, to the nanounit.
     fn set_hunger(&mut self, enabled: bool) {
         self.world.hunger_enabled = enabled;
-        let ids: Vec<_> = self.world.agents().map(|agent| agent.id()).collect();
-        for id in ids {
+        for id in self.world.agents.ids().to_vec() {
             let agent = &mut self.world.agents[id];
             agent.digestion.set_enabled(enabled, self.now);
             match agent.desk.hunger_timer {

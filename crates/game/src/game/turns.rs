@@ -8,7 +8,7 @@
 //! is the same, and the common case does without a deadline. In lock-step every start goes over the agenda,
 //! since there two starts of one instant go by the agents' numbers and not by arrival.
 
-use trantor_model::{AgentId, Command, Level};
+use trantor_model::{AgentId, Command, CommandKind, Level};
 use trantor_time::{GameSpan, GameTime};
 
 use super::Game;
@@ -30,44 +30,34 @@ impl Game {
 
     /// Starts an agent's next command at this instant, if it has one and nothing keeps it.
     fn start_when_free(&mut self, id: AgentId) {
-        let agent = &self.world.agents[id];
+        let waits_its_turn = self.world.rules.lock_step || self.more_is_due_now();
+        let agent = &mut self.world.agents[id];
         if !agent.desk.can_start() || agent.ritual.is_some() {
             return;
         }
-        if self.world.rules.lock_step || self.more_is_due_now() {
-            let timer = self.schedule(self.now, Due::Start(id));
-            self.world.agents[id].desk.timer = Some(timer);
+        if waits_its_turn {
+            agent.desk.timer = Some(self.agenda.schedule(self.now, Due::Start(id)));
         } else {
             self.start_next(id);
         }
     }
 
-    /// A start that was put on the agenda.
-    pub(super) fn start_due(&mut self, id: AgentId) {
-        self.world.agents[id].desk.timer = None;
-        self.start_next(id);
-    }
-
     /// Starts commands in their order until one takes time or none is left. Those that take none are answered
     /// on the way; there are at most [`crate::OUTSTANDING_MAX`].
-    fn start_next(&mut self, id: AgentId) {
-        while let Some(command) = self.world.agents[id].desk.pop() {
+    pub(super) fn start_next(&mut self, id: AgentId) {
+        loop {
+            let desk = &mut self.world.agents[id].desk;
+            desk.timer = None;
+            let Some(command) = desk.pop() else { return };
             let end = self.now + GameSpan::from_units(i64::from(command.duration_units()));
-            let takes_time = match command {
-                Command::Incantation => self.start_ritual(id, end),
-                _ if end == self.now => {
-                    let now = self.now;
-                    let effect = action::apply(&mut self.world, id, &command, now, &mut self.events);
-                    self.follow_up(effect);
-                    false
+            if command == Command::Incantation {
+                if self.start_ritual(id, end) {
+                    return self.note_running(id, command, end);
                 }
-                _ => {
-                    let timer = self.schedule(end, Due::Action(id));
-                    self.world.agents[id].desk.timer = Some(timer);
-                    true
-                }
-            };
-            if takes_time {
+            } else if end == self.now {
+                self.take_effect(id, &command);
+            } else {
+                desk.timer = Some(self.agenda.schedule(end, Due::Action(id)));
                 return self.note_running(id, command, end);
             }
         }
@@ -75,19 +65,18 @@ impl Game {
 
     fn note_running(&mut self, id: AgentId, command: Command, end: GameTime) {
         let kind = command.kind().expect("what takes time has a kind");
-        let start = self.now;
-        if matches!(command, Command::Fork) {
-            self.events.push_back(GameEvent::ForkStarted { agent: id });
+        if kind == CommandKind::Fork {
+            self.events.push(GameEvent::ForkStarted { agent: id });
         }
-        self.events.push_back(GameEvent::ActionStarted {
+        self.events.push(GameEvent::ActionStarted {
             agent: id,
             kind,
-            start,
+            start: self.now,
             end,
         });
         self.world.agents[id].desk.running = Some(Running {
             command,
-            start,
+            start: self.now,
             end,
             withheld: false,
         });
@@ -99,12 +88,9 @@ impl Game {
         let Some(ritual) = incantation::begin(&mut self.world, asker, end, &mut self.events) else {
             return false;
         };
-        self.schedule(end, Due::Ritual(ritual));
-        let participants = self
-            .world
-            .ritual(ritual)
-            .map(|ritual| ritual.participants.clone());
-        for participant in participants.expect("the ritual has just begun") {
+        let ritual = self.world.rituals.get(ritual).expect("it has just begun");
+        self.agenda.schedule(end, Due::end_of(ritual));
+        for &participant in &ritual.participants {
             let desk = &mut self.world.agents[participant].desk;
             if desk.running.is_none()
                 && let Some(start) = desk.timer.take()
@@ -120,23 +106,19 @@ impl Game {
         let agent = &mut self.world.agents[id];
         agent.desk.timer = None;
         if let Some(ritual) = agent.ritual {
-            let running = agent
-                .desk
-                .running
-                .as_mut()
-                .expect("a deadline ends a running action");
-            running.withheld = true;
+            let running = agent.desk.running.as_mut();
+            running.expect("a deadline ends a running action").withheld = true;
             self.world.rituals.withhold(ritual, id);
-            return;
+        } else {
+            let running = agent.desk.running.take();
+            let command = running.expect("a deadline ends a running action").command;
+            self.take_effect(id, &command);
+            self.start_when_free(id);
         }
-        self.take_effect(id);
-        self.start_when_free(id);
     }
 
-    fn take_effect(&mut self, id: AgentId) {
-        let running = self.world.agents[id].desk.running.take();
-        let command = running.expect("what takes effect was running").command;
-        let effect = action::apply(&mut self.world, id, &command, self.now, &mut self.events);
+    fn take_effect(&mut self, id: AgentId, command: &Command) {
+        let effect = action::apply(&mut self.world, id, command, self.now, &mut self.events);
         self.follow_up(effect);
     }
 
@@ -156,7 +138,9 @@ impl Game {
         }
         self.arm_refill();
         for &participant in &ritual.withheld {
-            self.take_effect(participant);
+            let running = self.world.agents[participant].desk.running.take();
+            let command = running.expect("what is withheld was running").command;
+            self.take_effect(participant, &command);
         }
         for &participant in &ritual.participants {
             self.start_when_free(participant);

@@ -7,6 +7,7 @@ use trantor_model::{AgentId, Command, EggId};
 use trantor_time::{GameSpan, GameTime};
 
 use crate::event::Reply;
+use crate::lag::MessageId;
 use crate::rules::hatching::Ripeness;
 use crate::rules::world::World;
 use crate::rules::{Events, broadcast, carry, eject, hatching, hunger, look, movement, reply, reply_done};
@@ -23,6 +24,8 @@ pub(crate) enum Effect {
     Unripe(EggId, GameTime),
     /// These eggs are broken, and will not mature.
     Broken(Vec<EggId>),
+    /// These messages are under way, and arrive then.
+    Sent(Vec<(MessageId, GameTime)>),
 }
 
 /// Carries out `command` for `id` at `now`, and answers the agent.
@@ -52,7 +55,14 @@ pub(crate) fn apply(
                 },
             );
         }
-        Command::Broadcast(text) => broadcast::broadcast(world, id, text, events),
+        Command::Broadcast(text) => {
+            let sent = broadcast::broadcast(world, id, text, now, events);
+            return if sent.is_empty() {
+                Effect::Done
+            } else {
+                Effect::Sent(sent)
+            };
+        }
         Command::ConnectNbr => {
             let places = world.teams[usize::from(world.agents[id].team.0)].places();
             reply(events, id, Reply::ConnectNbr(places));

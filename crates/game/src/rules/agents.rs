@@ -11,6 +11,7 @@ use trantor_time::GameTime;
 use crate::desk::Desk;
 use crate::rules::hunger::Digestion;
 use crate::rules::incantation::RitualId;
+use crate::rules::roster::remove_sorted;
 
 /// A living agent, as the rules know it.
 #[derive(Clone, Debug)]
@@ -102,6 +103,11 @@ impl Agent {
         })
     }
 
+    /// Whether it has nothing to do, and could do something: in lock-step, time waits for it.
+    pub fn owes_command(&self) -> bool {
+        self.ritual.is_none() && self.desk.outstanding() == 0
+    }
+
     /// Commands it has sent that are not answered yet, the running one included: at most
     /// [`crate::OUTSTANDING_MAX`].
     pub fn outstanding(&self) -> usize {
@@ -109,14 +115,28 @@ impl Agent {
     }
 }
 
-/// All living agents in ascending order of number.
+/// All living agents.
+///
+/// Numbers are looked up several times per action, so an agent is found without a search: its number says in
+/// which page and where on it. Pages without living agents are dropped; what is left of four billion births
+/// is 128 MB of empty places for pages, and of ten thousand, half a kilobyte.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Agents {
-    /// Agents are boxed so that one's leaving moves sixteen bytes for each that came after, not the whole of
-    /// them: ten thousand who leave together would otherwise hold the loop for seconds.
-    in_order: Vec<(AgentId, Box<Agent>)>,
+    pages: Vec<Option<Box<Page>>>,
+    /// Their numbers in ascending order, for whoever goes through all of them.
+    living: Vec<AgentId>,
     next_number: u32,
 }
+
+/// Agents of [`PAGE_NUMBERS`] consecutive numbers.
+#[derive(Clone, Debug)]
+struct Page {
+    agents: [Option<Box<Agent>>; PAGE_NUMBERS],
+    living: usize,
+}
+
+/// Numbers on a page. If every page has one survivor only, this is what it costs to keep it, times eight bytes.
+const PAGE_NUMBERS: usize = 256;
 
 impl Agents {
     /// The number that the next agent gets; `None` when all are used up, after four billion births.
@@ -133,7 +153,19 @@ impl Agents {
     pub(crate) fn insert(&mut self, agent: Agent) {
         assert!(agent.id.0 >= self.next_number, "numbers only grow");
         self.skip_to(agent.id.0 + 1);
-        self.in_order.push((agent.id, Box::new(agent)));
+        self.living.push(agent.id);
+        let (page, place) = page_and_place(agent.id);
+        if page >= self.pages.len() {
+            self.pages.resize_with(page + 1, || None);
+        }
+        let page = self.pages[page].get_or_insert_with(|| {
+            Box::new(Page {
+                agents: [const { None }; PAGE_NUMBERS],
+                living: 0,
+            })
+        });
+        page.agents[place] = Some(Box::new(agent));
+        page.living += 1;
     }
 
     /// The next agent gets `next_number`, the numbers before it having been given out.
@@ -143,47 +175,46 @@ impl Agents {
     }
 
     pub(crate) fn remove(&mut self, id: AgentId) -> Option<Agent> {
-        self.position(id)
-            .map(|position| *self.in_order.remove(position).1)
+        let (number, place) = page_and_place(id);
+        let page = self.pages.get_mut(number)?.as_mut()?;
+        let agent = page.agents[place].take()?;
+        page.living -= 1;
+        if page.living == 0 {
+            self.pages[number] = None;
+        }
+        remove_sorted(&mut self.living, id);
+        Some(*agent)
     }
 
     pub(crate) fn get(&self, id: AgentId) -> Option<&Agent> {
-        self.position(id).map(|position| &*self.in_order[position].1)
+        let (page, place) = page_and_place(id);
+        self.pages.get(page)?.as_ref()?.agents[place].as_deref()
     }
 
     pub(crate) fn get_mut(&mut self, id: AgentId) -> Option<&mut Agent> {
-        self.position(id).map(|position| &mut *self.in_order[position].1)
+        let (page, place) = page_and_place(id);
+        self.pages.get_mut(page)?.as_mut()?.agents[place].as_deref_mut()
     }
 
+    /// How many are alive.
     pub(crate) fn len(&self) -> usize {
-        self.in_order.len()
+        self.living.len()
     }
 
+    /// The numbers of all, in ascending order.
+    pub(crate) fn ids(&self) -> &[AgentId] {
+        &self.living
+    }
+
+    /// All, in ascending order of number.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &Agent> {
-        self.in_order.iter().map(|(_, agent)| &**agent)
+        self.living.iter().map(|&id| &self[id])
     }
+}
 
-    pub(crate) fn iter_mut(&mut self) -> impl ExactSizeIterator<Item = &mut Agent> {
-        self.in_order.iter_mut().map(|(_, agent)| &mut **agent)
-    }
-
-    /// Where in the list `id` is.
-    ///
-    /// Numbers grow by one, so an agent stands as far from either end as the numbers say, less those who died
-    /// in between. With nobody dead that is one place, and the search is over before it begins.
-    fn position(&self, id: AgentId) -> Option<usize> {
-        let (first, last) = (self.in_order.first()?.0.0, self.in_order.last()?.0.0);
-        if !(first..=last).contains(&id.0) {
-            return None;
-        }
-        let end = self.in_order.len() - 1;
-        let highest = end.min((id.0 - first) as usize);
-        let lowest = end.saturating_sub((last - id.0) as usize);
-        self.in_order[lowest..=highest]
-            .binary_search_by_key(&id, |entry| entry.0)
-            .ok()
-            .map(|offset| lowest + offset)
-    }
+fn page_and_place(id: AgentId) -> (usize, usize) {
+    let number = id.0 as usize;
+    (number / PAGE_NUMBERS, number % PAGE_NUMBERS)
 }
 
 impl Index<AgentId> for Agents {
@@ -196,5 +227,52 @@ impl Index<AgentId> for Agents {
 impl IndexMut<AgentId> for Agents {
     fn index_mut(&mut self, id: AgentId) -> &mut Agent {
         self.get_mut(id).expect("the caller knows that the agent lives")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent(number: u32) -> Agent {
+        Agent {
+            id: AgentId(number),
+            team: TeamId(0),
+            tile: Tile { x: 0, y: 0 },
+            facing: Direction::North,
+            level: Level::FIRST,
+            inventory: Counts::ZERO,
+            digestion: Digestion::begin(true, GameTime::ZERO),
+            ritual: None,
+            desk: Desk::new(),
+        }
+    }
+
+    /// Survivors of many births, spread over pages, are found, and nobody else is.
+    #[test]
+    fn the_living_are_found_and_listed_in_order() {
+        let mut agents = Agents::default();
+        for number in 0..3_000 {
+            agents.insert(agent(number));
+        }
+        for number in (0..3_000).rev().filter(|number| number % 700 != 3) {
+            assert_eq!(
+                agents.remove(AgentId(number)).map(|agent| agent.id.0),
+                Some(number)
+            );
+            assert!(agents.remove(AgentId(number)).is_none());
+        }
+        let survivors = [3, 703, 1_403, 2_103, 2_803];
+        assert!(agents.iter().map(|agent| agent.id.0).eq(survivors));
+        assert_eq!(
+            agents.pages.iter().flatten().count(),
+            survivors.len(),
+            "the other pages are dropped"
+        );
+        for number in 0..3_100 {
+            assert_eq!(agents.get(AgentId(number)).is_some(), survivors.contains(&number));
+        }
+        assert_eq!(agents.next_id(), Some(AgentId(3_000)));
+        assert!(agents.get(AgentId(u32::MAX)).is_none());
     }
 }

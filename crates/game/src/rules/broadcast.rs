@@ -12,24 +12,62 @@
 use std::sync::Arc;
 
 use trantor_model::{AgentId, Direction, MapSize, Tile};
+use trantor_time::GameTime;
 
 use crate::event::{GameEvent, Reply};
+use crate::lag::{self, Message, MessageId, Text};
+use crate::rules::agents::Agent;
 use crate::rules::world::World;
 use crate::rules::{Events, reply};
 
-/// Everybody else alive hears `text`, team or not, held by a ritual or not.
-pub(crate) fn broadcast(world: &World, id: AgentId, text: &[u8], events: &mut Events) {
+/// Everybody else alive hears `text`, team or not, held by a ritual or not: at once, or where messages take
+/// time, when it gets there. Gives what is under way.
+pub(crate) fn broadcast(
+    world: &mut World,
+    id: AgentId,
+    text: &[u8],
+    now: GameTime,
+    events: &mut Events,
+) -> Vec<(MessageId, GameTime)> {
     let text: Arc<[u8]> = text.into();
-    let from = world.agents[id].tile;
-    for hearer in world.agents().filter(|hearer| hearer.id != id) {
-        events.push_back(GameEvent::Heard {
-            agent: hearer.id,
-            direction: arrival(world.size, hearer.tile, hearer.facing, from),
-            text: text.clone(),
-        });
+    let source = world.agents[id].tile;
+    let mut sent = Vec::new();
+    let World {
+        agents, air, size, ..
+    } = world;
+    for hearer in agents.iter().filter(|hearer| hearer.id != id) {
+        if air.lag().is_none() {
+            events.push(heard(*size, hearer, source, text.clone()));
+            continue;
+        }
+        let message = Message {
+            id: MessageId(0),
+            at: now,
+            from: id,
+            to: hearer.id,
+            source,
+            text: Text(text.clone()),
+        };
+        air.send(now, message, lag::distance(*size, source, hearer.tile), &mut sent);
     }
-    events.push_back(GameEvent::Said { agent: id, text });
+    events.push(GameEvent::Said { agent: id, text });
     reply(events, id, Reply::Ok);
+    sent
+}
+
+/// A message that was under way arrives. It comes from where it was said, as the hearer stands now.
+pub(crate) fn deliver(world: &mut World, id: MessageId, events: &mut Events) {
+    let message = world.air.deliver(id);
+    let hearer = &world.agents[message.to];
+    events.push(heard(world.size, hearer, message.source, message.text.0));
+}
+
+fn heard(size: MapSize, hearer: &Agent, source: Tile, text: Arc<[u8]>) -> GameEvent {
+    GameEvent::Heard {
+        agent: hearer.id,
+        direction: arrival(size, hearer.tile, hearer.facing, source),
+        text,
+    }
 }
 
 /// From where a sound made at `source` reaches one at `hearer` who faces `facing`: 0 to 8.

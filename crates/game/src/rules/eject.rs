@@ -14,18 +14,18 @@ use crate::rules::{Events, hatching, movement, reply_done};
 pub(crate) fn eject(world: &mut World, id: AgentId, events: &mut Events) -> Vec<EggId> {
     let (tile, direction) = (world.agents[id].tile, world.agents[id].facing);
     let target = world.size.step(tile, direction);
-    let others = world.tile(tile).agents.iter().copied();
+    let others = world.agents_on(tile).iter().copied();
     let victims: Vec<AgentId> = others.filter(|&other| other != id).collect();
     for &victim in &victims {
         world.move_agent(victim, target);
-        movement::moved(world, victim, MoveKind::Pushed, events);
-        events.push_back(GameEvent::PushedFrom {
+        movement::moved(&world.agents[victim], MoveKind::Pushed, events);
+        events.push(GameEvent::PushedFrom {
             agent: victim,
             direction: pushed_from(direction, world.agents[victim].facing),
         });
     }
     let eggs = if world.rules.eject_eggs {
-        world.tile(tile).eggs.clone()
+        world.eggs_on(tile).to_vec()
     } else {
         Vec::new()
     };
@@ -34,7 +34,7 @@ pub(crate) fn eject(world: &mut World, id: AgentId, events: &mut Events) -> Vec<
     }
     let done = !victims.is_empty() || !eggs.is_empty() || !world.rules.eject_eggs;
     if done {
-        events.push_back(GameEvent::Ejected { agent: id });
+        events.push(GameEvent::Ejected { agent: id });
     }
     reply_done(events, id, done);
     eggs

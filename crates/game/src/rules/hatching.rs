@@ -12,7 +12,8 @@ use crate::event::GameEvent;
 use crate::rules::Events;
 use crate::rules::agents::Agent;
 use crate::rules::hunger::{self, Digestion};
-use crate::rules::world::{World, insert_sorted, remove_sorted};
+use crate::rules::roster::{insert_sorted, remove_sorted};
+use crate::rules::world::World;
 
 /// A place of a team that nobody has taken yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,12 +118,12 @@ pub(crate) fn lay(
             matures,
         },
     );
-    // A new number is greater than all before it, so it goes to the end of either list.
-    world.tile_mut(tile).eggs.push(id);
+    world.tile_mut(tile).eggs.insert(id);
     if matures.is_none() {
+        // A new number is greater than all before it.
         world.team_mut(team).hatchable.push(id);
     }
-    events.push_back(GameEvent::EggLaid {
+    events.push(GameEvent::EggLaid {
         egg: id,
         layer,
         team,
@@ -140,13 +141,13 @@ pub(crate) fn mature(world: &mut World, id: EggId, events: &mut Events) {
     egg.matures = None;
     let team = egg.team;
     insert_sorted(&mut world.team_mut(team).hatchable, id);
-    events.push_back(GameEvent::EggMatured { egg: id });
+    events.push(GameEvent::EggMatured { egg: id });
 }
 
 /// Breaks an egg; its place is lost.
 pub(crate) fn destroy(world: &mut World, id: EggId, events: &mut Events) {
     remove(world, id);
-    events.push_back(GameEvent::EggDestroyed { egg: id });
+    events.push(GameEvent::EggDestroyed { egg: id });
 }
 
 /// Hatches one of the team's eggs, chosen at random; `None` if the team has no place left.
@@ -182,7 +183,7 @@ pub(crate) fn hatch(world: &mut World, team: TeamId, now: GameTime, events: &mut
         ritual: None,
         desk: Desk::new(),
     });
-    events.push_back(GameEvent::Joined {
+    events.push(GameEvent::Joined {
         agent: view,
         egg: egg.id,
     });
@@ -195,7 +196,7 @@ fn remove(world: &mut World, id: EggId) -> Egg {
         .eggs
         .remove(&id)
         .expect("what is listed on a tile or in a team exists");
-    remove_sorted(&mut world.tile_mut(egg.tile).eggs, id);
+    world.tile_mut(egg.tile).eggs.remove(id);
     if egg.matures.is_none() {
         remove_sorted(&mut world.team_mut(egg.team).hatchable, id);
     }

@@ -21,10 +21,10 @@ pub(crate) fn look(world: &World, id: AgentId) -> Vec<Sight> {
         .map(|tile| {
             let tile = world.tile(tile);
             Sight {
-                agents: count(&tile.agents),
+                agents: count(tile.agents.as_slice()),
                 ground: tile.ground,
                 eggs: if world.rules.eggs_in_sight {
-                    count(&tile.eggs)
+                    count(tile.eggs.as_slice())
                 } else {
                     0
                 },

@@ -25,11 +25,10 @@ pub(crate) mod incantation;
 pub(crate) mod look;
 pub(crate) mod movement;
 pub(crate) mod operator;
+pub(crate) mod roster;
 pub(crate) mod spawning;
 pub(crate) mod victory;
 pub(crate) mod world;
-
-use std::collections::VecDeque;
 
 use trantor_model::AgentId;
 
@@ -41,11 +40,11 @@ pub use incantation::{Ritual, RitualId};
 pub use world::World;
 
 /// Where the rules put what was seen to happen, in order.
-pub(crate) type Events = VecDeque<GameEvent>;
+pub(crate) type Events = Vec<GameEvent>;
 
 /// Answers an agent.
 pub(crate) fn reply(events: &mut Events, agent: AgentId, reply: Reply) {
-    events.push_back(GameEvent::Reply { agent, reply });
+    events.push(GameEvent::Reply { agent, reply });
 }
 
 /// Answers an agent `ok` or `ko`.

@@ -19,12 +19,12 @@ pub(crate) fn teleport(
     facing: Option<Direction>,
     events: &mut Events,
 ) -> Result<(), Refusal> {
-    let agent = world.agents.get(id).ok_or(Refusal::UnknownAgent)?;
-    let facing = facing.unwrap_or(agent.facing);
+    world.agents.get(id).ok_or(Refusal::UnknownAgent)?;
     on_map(world, tile)?;
     world.move_agent(id, tile);
-    world.face(id, facing);
-    movement::moved(world, id, MoveKind::Placed, events);
+    let agent = &mut world.agents[id];
+    agent.facing = facing.unwrap_or(agent.facing);
+    movement::moved(agent, MoveKind::Placed, events);
     Ok(())
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn set_level(
     events: &mut Events,
 ) -> Result<(), Refusal> {
     world.agents.get_mut(id).ok_or(Refusal::UnknownAgent)?.level = level;
-    events.push_back(GameEvent::LevelChanged { agent: id, level });
+    events.push(GameEvent::LevelChanged { agent: id, level });
     Ok(())
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn set_inventory(
     let agent = world.agents.get_mut(id).ok_or(Refusal::UnknownAgent)?;
     in_bounds(count)?;
     agent.inventory[resource] = count;
-    events.push_back(GameEvent::InventorySet {
+    events.push(GameEvent::InventorySet {
         agent: id,
         tile: agent.tile,
         inventory: agent.inventory,
@@ -69,7 +69,7 @@ pub(crate) fn set_ground(
     on_map(world, tile)?;
     ground.0.into_iter().try_for_each(in_bounds)?;
     world.set_ground(tile, ground);
-    events.push_back(GameEvent::GroundChanged {
+    events.push(GameEvent::GroundChanged {
         tile,
         ground,
         why: GroundChange::Admin,

@@ -44,13 +44,13 @@ pub(crate) fn refill(world: &mut World, events: &mut Events) {
     changed.dedup();
     for index in changed {
         let tile = world.size.tile_at(index as usize);
-        events.push_back(GameEvent::GroundChanged {
+        events.push(GameEvent::GroundChanged {
             tile,
             ground: *world.ground(tile),
             why: GroundChange::Refill,
         });
     }
-    events.push_back(GameEvent::Refilled);
+    events.push(GameEvent::Refilled);
 }
 
 /// The first moment of the refill's grid that is not before `now` and comes after `last`, the last one used.

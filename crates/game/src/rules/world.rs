@@ -5,13 +5,16 @@
 
 use std::collections::BTreeMap;
 
-use trantor_model::{AgentId, Counts, Direction, EggId, MapSize, Resource, TeamId, Tile};
+use trantor_model::{AgentId, Counts, EggId, MapSize, Resource, TeamId, Tile};
+use trantor_time::link::LinkCounts;
 
 use crate::chance::{Chance, Purpose};
 use crate::config::{GameConfig, Rules};
+use crate::lag::{Air, Lag};
 use crate::rules::agents::{Agent, Agents};
 use crate::rules::hatching::{Egg, Team};
 use crate::rules::incantation::{Ritual, RitualId, Rituals};
+use crate::rules::roster::Roster;
 use crate::rules::spawning::{self, Dealer};
 
 /// Everything that exists in a game.
@@ -35,14 +38,15 @@ pub struct World {
     pub(crate) birth_chance: Chance,
     pub(crate) egg_chance: Chance,
     pub(crate) dealer: Dealer,
+    pub(crate) air: Air,
 }
 
 /// What is on one tile. Both lists are in ascending order, whatever the order of arrival.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct TileState {
     pub(crate) ground: Counts,
-    pub(crate) agents: Vec<AgentId>,
-    pub(crate) eggs: Vec<EggId>,
+    pub(crate) agents: Roster<AgentId, 4>,
+    pub(crate) eggs: Roster<EggId, 1>,
 }
 
 impl World {
@@ -65,6 +69,7 @@ impl World {
             birth_chance: Chance::new(config.seed, Purpose::Birth),
             egg_chance: Chance::new(config.seed, Purpose::Egg),
             dealer: Dealer::new(config.size, Chance::new(config.seed, Purpose::Refill)),
+            air: Air::new(config.rules.lag, config.seed),
         }
     }
 
@@ -126,7 +131,7 @@ impl World {
     /// # Panics
     /// If the tile is not on the map.
     pub fn agents_on(&self, tile: Tile) -> &[AgentId] {
-        &self.tile(tile).agents
+        self.tile(tile).agents.as_slice()
     }
 
     /// The eggs on a tile, in ascending order of number.
@@ -134,7 +139,7 @@ impl World {
     /// # Panics
     /// If the tile is not on the map.
     pub fn eggs_on(&self, tile: Tile) -> &[EggId] {
-        &self.tile(tile).eggs
+        self.tile(tile).eggs.as_slice()
     }
 
     /// How much of each resource lies on all tiles together.
@@ -145,6 +150,22 @@ impl World {
     /// The team that has won; the game is over then.
     pub fn winner(&self) -> Option<TeamId> {
         self.winner
+    }
+
+    /// How messages between agents travel; `None` if they are heard as they are said.
+    pub fn lag(&self) -> Option<&Lag> {
+        self.air.lag()
+    }
+
+    /// The links between agents that have talked while messages took time: from whom, to whom, and what became
+    /// of the messages (R-001-32).
+    pub fn links(&self) -> impl Iterator<Item = (AgentId, AgentId, &LinkCounts)> {
+        self.air.links()
+    }
+
+    /// Messages lost because too much was under way, over all links.
+    pub fn crowded_out(&self) -> u64 {
+        self.air.crowded_out()
     }
 
     pub(crate) fn tile(&self, tile: Tile) -> &TileState {
@@ -168,7 +189,7 @@ impl World {
 
     /// Puts an agent that is on no list yet onto those of its tile and its team.
     pub(crate) fn place_agent(&mut self, agent: Agent) {
-        insert_sorted(&mut self.tile_mut(agent.tile).agents, agent.id);
+        self.tile_mut(agent.tile).agents.insert(agent.id);
         self.team_mut(agent.team).living += 1;
         self.agents.insert(agent);
     }
@@ -176,7 +197,7 @@ impl World {
     /// Takes an agent off every list, that of its ritual included.
     pub(crate) fn remove_agent(&mut self, id: AgentId) -> Option<Agent> {
         let agent = self.agents.remove(id)?;
-        remove_sorted(&mut self.tile_mut(agent.tile).agents, id);
+        self.tile_mut(agent.tile).agents.remove(id);
         self.team_mut(agent.team).living -= 1;
         if let Some(ritual) = agent.ritual {
             self.rituals.forget(ritual, id);
@@ -187,15 +208,15 @@ impl World {
     /// Moves an agent; facing and all else stay.
     pub(crate) fn move_agent(&mut self, id: AgentId, to: Tile) {
         let from = std::mem::replace(&mut self.agents[id].tile, to);
-        if from != to {
-            remove_sorted(&mut self.tile_mut(from).agents, id);
-            insert_sorted(&mut self.tile_mut(to).agents, id);
-        }
+        self.relist(id, from, to);
     }
 
-    /// Turns an agent where it stands.
-    pub(crate) fn face(&mut self, id: AgentId, facing: Direction) {
-        self.agents[id].facing = facing;
+    /// Puts an agent that has moved from the list of one tile onto that of another.
+    pub(crate) fn relist(&mut self, id: AgentId, from: Tile, to: Tile) {
+        if from != to {
+            self.tile_mut(from).agents.remove(id);
+            self.tile_mut(to).agents.insert(id);
+        }
     }
 
     /// Adds to what lies on a tile.
@@ -218,16 +239,4 @@ impl World {
             *total = *total - u64::from(before) + u64::from(after);
         }
     }
-}
-
-/// Puts `id` into its place in an ascending list.
-pub(crate) fn insert_sorted<Id: Copy + Ord>(list: &mut Vec<Id>, id: Id) {
-    let position = list.partition_point(|&other| other < id);
-    list.insert(position, id);
-}
-
-/// Takes `id` out of an ascending list.
-pub(crate) fn remove_sorted<Id: Copy + Ord>(list: &mut Vec<Id>, id: Id) {
-    let position = list.binary_search(&id).expect("what is placed is listed");
-    list.remove(position);
 }

@@ -14,12 +14,13 @@ use crate::chance::{Chance, Purpose};
 use crate::config::GameConfig;
 use crate::desk::{Desk, Running};
 use crate::game::Game;
+use crate::lag::{Air, SavedAir};
 use crate::rules::agents::Agent;
 use crate::rules::hatching::Egg;
 use crate::rules::hunger::Digestion;
 use crate::rules::incantation::Ritual;
+use crate::rules::roster::insert_sorted;
 use crate::rules::spawning::Dealer;
-use crate::rules::world::insert_sorted;
 use crate::rules::{World, spawning};
 
 /// The latest moment a snapshot may be taken at: 10¹³ years at the highest frequency. Adding to what lies
@@ -49,6 +50,7 @@ impl Game {
             rituals,
             agenda,
             chance,
+            air,
         } = snapshot;
         config.check()?;
         ensure(
@@ -87,16 +89,19 @@ impl Game {
         world.next_egg = course.next_egg;
         ensure(course.next_ritual <= NUMBER_MAX, "the rituals are out of range")?;
         put_rituals(&mut world, now, rituals, course.next_ritual)?;
+        put_air(&mut world, now, air)?;
         check_end(&world)?;
 
         let mut game = Self {
+            agenda: Agenda::new(config.rules.lock_step),
             config,
             world,
-            agenda: Agenda::new(),
             now,
             steps: course.steps,
-            events: Default::default(),
-            hatch_timers: Default::default(),
+            events: Vec::new(),
+            polled: 0,
+            hatch_timers: BTreeMap::new(),
+            delivery_timers: BTreeMap::new(),
             refill_timer: None,
             refilled_at: course.refilled_at,
         };
@@ -126,7 +131,7 @@ impl Game {
         for &due in agenda {
             let at = expected[&due];
             ensure(is_ahead(self.now, at), "a deadline is out of range")?;
-            let timer = self.schedule(at, due);
+            let timer = self.agenda.schedule(at, due);
             match due {
                 Due::Action(agent) | Due::Start(agent) => self.world.agents[agent].desk.timer = Some(timer),
                 Due::Hunger(agent) => self.world.agents[agent].desk.hunger_timer = Some(timer),
@@ -134,12 +139,14 @@ impl Game {
                     self.hatch_timers.insert(egg, timer);
                 }
                 Due::Refill => self.refill_timer = Some(timer),
-                Due::Ritual(_) => {}
+                Due::Delivery { message, .. } => {
+                    self.delivery_timers.insert(message, timer);
+                }
+                Due::Ritual { .. } => {}
             }
         }
-        let in_order = self.agenda.in_order();
         ensure(
-            in_order.iter().map(|(_, due)| *due).eq(agenda),
+            self.agenda.in_order().eq(agenda.iter().copied()),
             "what is due is not in order",
         )
     }
@@ -170,8 +177,15 @@ impl Game {
         pending.extend(
             self.world
                 .rituals()
-                .map(|ritual| (Due::Ritual(ritual.id), ritual.end)),
+                .map(|ritual| (Due::end_of(ritual), ritual.end)),
         );
+        pending.extend(self.world.air.messages().map(|message| {
+            let due = Due::Delivery {
+                message: message.id,
+                to: message.to,
+            };
+            (due, message.at)
+        }));
         pending.extend(refill_at.map(|at| (Due::Refill, at)));
         pending
     }
@@ -261,7 +275,7 @@ fn put_egg(world: &mut World, now: GameTime, egg: Egg) -> Result<(), SaveError> 
         "an egg matures out of range",
     )?;
     world.next_egg = egg.id.0 + 1;
-    world.tile_mut(egg.tile).eggs.push(egg.id);
+    world.tile_mut(egg.tile).eggs.insert(egg.id);
     if egg.matures.is_none() {
         insert_sorted(&mut world.team_mut(egg.team).hatchable, egg.id);
     }
@@ -333,13 +347,47 @@ fn put_rituals(
     Ok(())
 }
 
+fn put_air(world: &mut World, now: GameTime, saved: SavedAir) -> Result<(), SaveError> {
+    let seed = world.air.seed();
+    let air = Air::restore(saved, seed);
+    let air = air.ok_or(SaveError::Inconsistent("what is under way contradicts itself"))?;
+    for message in air.messages() {
+        ensure(
+            world.agent(message.to).is_some(),
+            "a message is under way to nobody",
+        )?;
+        ensure(
+            message.from.0 < world.agents.next_number(),
+            "a message is from nobody",
+        )?;
+        ensure(
+            world.size.contains(message.source),
+            "a message comes from off the map",
+        )?;
+        ensure(is_ahead(now, message.at), "a message arrives out of range")?;
+    }
+    for (from, to, _) in air.links() {
+        let are_alive = world.agent(from).is_some() && world.agent(to).is_some();
+        ensure(
+            are_alive && from != to,
+            "a link is between agents that are not there",
+        )?;
+    }
+    world.air = air;
+    Ok(())
+}
+
 /// After the end of a game nothing is under way.
 fn check_end(world: &World) -> Result<(), SaveError> {
     let Some(winner) = world.winner else { return Ok(()) };
     ensure(world.team(winner).is_some(), "there is no such winner")?;
     let is_idle = |agent: &Agent| agent.ritual.is_none() && agent.desk.outstanding() == 0;
     ensure(world.agents().all(is_idle), "an agent is busy after the end")?;
-    ensure(world.rituals().len() == 0, "a ritual goes on after the end")
+    ensure(world.rituals().len() == 0, "a ritual goes on after the end")?;
+    ensure(
+        world.air.messages().len() == 0,
+        "a message is under way after the end",
+    )
 }
 
 fn ensure_place(world: &World, team: TeamId, tile: Tile) -> Result<(), SaveError> {

@@ -1,7 +1,7 @@
 //! One command at a time: delays, the queue of ten, chains without gaps.
 
 use crate::arena::{Arena, config, tile, units};
-use trantor_game::{AdminAction, GameEvent, GameInput, Handled, LeaveCause, Refusal, Reply};
+use trantor_game::{AdminAction, Game, GameEvent, GameInput, Handled, LeaveCause, Refusal, Reply};
 use trantor_model::{Command, CommandKind, Direction, Resource, TeamId, Turn};
 use trantor_time::{GameSpan, GameTime};
 
@@ -246,4 +246,43 @@ fn an_input_that_names_nobody_changes_nothing() {
         Handled::Refused(Refusal::OffMap)
     );
     assert_eq!(arena.take(), []);
+}
+
+/// What a game of four hungry agents tells, its events taken by `take` after every step.
+fn told_by(mut take: impl FnMut(&mut Game, &mut Vec<GameEvent>)) -> Vec<GameEvent> {
+    let mut game = Game::new(config(5, 5));
+    let mut told = Vec::new();
+    for team in [0, 1, 0, 1] {
+        let _ = game.handle(GameInput::Join { team: TeamId(team) }, GameTime::ZERO);
+        take(&mut game, &mut told);
+    }
+    while let Some(next) = game.next_deadline() {
+        game.fire_next(next);
+        take(&mut game, &mut told);
+    }
+    told.extend(std::iter::from_fn(|| game.poll_event()));
+    told
+}
+
+/// Polled one by one, some left over, or exchanged as a whole: each event comes once and in order.
+#[test]
+fn r_000_48_no_event_is_lost_however_they_are_taken() {
+    let polled = told_by(|game, told| told.extend(std::iter::from_fn(|| game.poll_event())));
+    let left_over = told_by(|game, told| told.extend(game.poll_event()));
+    let mut turn = 0;
+    let exchanged = told_by(|game, told| {
+        turn += 1;
+        match turn % 3 {
+            0 => {}
+            1 => told.extend(game.poll_event()),
+            _ => {
+                let mut buffer = Vec::new();
+                game.swap_events(&mut buffer);
+                told.append(&mut buffer);
+            }
+        }
+    });
+    assert_eq!(polled, left_over);
+    assert_eq!(polled, exchanged);
+    assert_eq!(polled.len(), 44, "four births, thirty-six meals, four deaths");
 }

@@ -3,7 +3,9 @@
 mod arena;
 mod commands;
 mod journals;
+mod lags;
 mod living;
+mod lock_step;
 mod mirror;
 mod random;
 mod rituals;

@@ -80,7 +80,6 @@ impl Mirror {
             GameEvent::GroundChanged { tile, ground, why } => self.ground_changed(*tile, *ground, *why),
             GameEvent::RitualStarted { .. } => self.rituals += 1,
             GameEvent::RitualEnded { .. } => self.rituals -= 1,
-            GameEvent::Won { .. } => self.rituals = 0,
             GameEvent::Reply { .. }
             | GameEvent::Heard { .. }
             | GameEvent::PushedFrom { .. }
@@ -89,7 +88,8 @@ impl Mirror {
             | GameEvent::Ejected { .. }
             | GameEvent::ForkStarted { .. }
             | GameEvent::EggMatured { .. }
-            | GameEvent::Refilled => {}
+            | GameEvent::Refilled
+            | GameEvent::Won { .. } => {}
         }
     }
 

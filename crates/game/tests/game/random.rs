@@ -3,11 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use std::num::NonZeroU64;
+
 use proptest::prelude::*;
-use trantor_game::{AdminAction, Game, GameConfig, GameEvent, GameInput, Handled, LeaveCause, Reply, Rules};
+use trantor_game::{
+    AdminAction, Game, GameConfig, GameEvent, GameInput, Handled, Lag, LeaveCause, Reply, Rules,
+};
 use trantor_model::{
     AgentId, Command, CommandKind, Counts, Direction, Level, MapSize, Resource, TeamId, Tile, Turn,
 };
+use trantor_time::link::{Chance, Order};
 use trantor_time::{GameSpan, GameTime};
 
 use crate::mirror::Mirror;
@@ -29,6 +34,7 @@ pub(crate) enum Step {
     Kill(u32),
     LayEgg(u16, u16, u16),
     Switch(bool, bool),
+    Lag(Option<Lag>),
 }
 
 fn command() -> impl Strategy<Value = Command> {
@@ -67,7 +73,31 @@ fn step() -> impl Strategy<Value = Step> {
         1 => agent().prop_map(Step::Kill),
         1 => (0..3u16, 0..3u16, 0..2u16).prop_map(|(team, x, y)| Step::LayEgg(team, x, y)),
         1 => (any::<bool>(), any::<bool>()).prop_map(|(hunger, on)| Step::Switch(hunger, on)),
+        1 => prop::option::of(any_lag()).prop_map(Step::Lag),
     ]
+}
+
+prop_compose! {
+    fn any_lag()(
+        speed in 0..3u64,
+        latency in 0..3i64,
+        jitter in 0..10i64,
+        loss in 0..500_000u32,
+        duplication in 0..500_000u32,
+        range in prop::option::of(0..3_000u64),
+        may_overtake: bool,
+    ) -> Lag {
+        Lag {
+            speed: NonZeroU64::new(speed * 500),
+            latency: GameSpan::from_units(latency),
+            jitter_max: GameSpan::from_units(jitter),
+            loss: Chance::parts_per_million(loss).expect("it is a share"),
+            duplication: Chance::parts_per_million(duplication).expect("it is a share"),
+            range,
+            bandwidth: None,
+            order: if may_overtake { Order::MayOvertake } else { Order::Fifo },
+        }
+    }
 }
 
 prop_compose! {
@@ -77,8 +107,9 @@ prop_compose! {
         respawn_places: bool,
         eggs_in_sight: bool,
         lock_step: bool,
+        lag in prop::option::weighted(0.4, any_lag()),
     ) -> Rules {
-        Rules { eject_eggs, egg_hatch_units, respawn_places, eggs_in_sight, lock_step }
+        Rules { eject_eggs, egg_hatch_units, respawn_places, eggs_in_sight, lock_step, lag }
     }
 }
 
@@ -145,6 +176,7 @@ pub(crate) fn input_of(step: &Step, game: &Game) -> Option<GameInput> {
         }),
         Step::Switch(true, enabled) => admin(AdminAction::SetHunger { enabled }),
         Step::Switch(false, enabled) => admin(AdminAction::SetRefill { enabled }),
+        Step::Lag(lag) => admin(AdminAction::SetLag { lag }),
         Step::Wait(_) | Step::Fire(_) => None,
     }
 }

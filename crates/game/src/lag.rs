@@ -1,0 +1,319 @@
+//! Messages between agents that take time, get lost or are out of range, like radio (R-001-26 to R-001-32).
+//!
+//! Off by default: a broadcast is then heard by all as it is said, as the rules of the game have it. Switched on,
+//! each pair of agents has a link of its own in each direction, and what one says reaches another when and if that
+//! link lets it. Distance is that of the two as it is said; the direction from which it is heard is that
+//! towards where it was said, as the hearer stands when it arrives. Whoever is out of range can still be
+//! reached by others who repeat what they hear, at the cost of each hop's delay.
+//!
+//! Delivery is a deadline like any other: it obeys speed, pause and order (R-001-29). This module knows who
+//! is told what and when; `game.rs` sets the deadlines.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use trantor_model::{AgentId, MapSize, Tile};
+use trantor_time::link::{Fate, Link, LinkCounts, LinkError, LinkSettings};
+use trantor_time::{GameSpan, GameTime};
+
+/// How messages between agents travel. Distances are in thousandths of a tile, so that speed is in thousandths
+/// of a tile a unit, and range in thousandths of a tile.
+pub type Lag = LinkSettings<GameSpan>;
+
+/// Thousandths of a tile to a tile.
+const MILLITILES: u64 = 1_000;
+
+/// The longest latency, jitter or wait, in units: a hundred times what any game lasts between two events that
+/// matter, and far from where adding them up overflows.
+const LAG_UNITS_MAX: i64 = 1_000_000;
+
+/// The longest any message is under way: the longest latency, jitter and wait, and the slowest flight across
+/// the largest map.
+const UNDER_WAY_MAX: GameSpan = GameSpan::from_units(4 * LAG_UNITS_MAX);
+
+/// Links in use at a time. A link is the better part of a kilobyte, and there is one for each pair of agents that
+/// has talked: enough for 300 agents who all talk to all. Beyond it nothing new gets through.
+const LINKS_MAX: usize = 100_000;
+
+/// Messages under way at a time. Beyond it, what is said is lost.
+const UNDER_WAY_COUNT_MAX: usize = 100_000;
+
+/// Numbers a message under way; counted from 0, never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct MessageId(pub(crate) u64);
+
+/// Something said that has not been heard yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Message {
+    pub(crate) id: MessageId,
+    /// When it arrives.
+    pub(crate) at: GameTime,
+    pub(crate) from: AgentId,
+    pub(crate) to: AgentId,
+    /// Where it was said.
+    pub(crate) source: Tile,
+    pub(crate) text: Text,
+}
+
+/// What was said; copies share it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Box<[u8]>", into = "Box<[u8]>")]
+pub(crate) struct Text(pub(crate) Arc<[u8]>);
+
+/// Everything that is said and not heard yet, and the links it goes by.
+#[derive(Clone, Debug)]
+pub(crate) struct Air {
+    lag: Option<Lag>,
+    seed: u64,
+    links: BTreeMap<(AgentId, AgentId), Link<GameTime>>,
+    messages: BTreeMap<MessageId, Message>,
+    next_message: u64,
+    crowded_out: u64,
+}
+
+/// The links of a snapshot, each as it saves itself, and all that is under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SavedAir {
+    pub(crate) lag: Option<Lag>,
+    pub(crate) links: Vec<(AgentId, AgentId, Vec<u8>)>,
+    pub(crate) messages: Vec<Message>,
+    pub(crate) next_message: u64,
+    pub(crate) crowded_out: u64,
+}
+
+/// Why a game cannot have such a lag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LagError {
+    /// No link can behave so.
+    #[error(transparent)]
+    Link(#[from] LinkError),
+    /// A latency, a jitter or a wait is longer than the game reckons with.
+    #[error("times between agents are at most {LAG_UNITS_MAX} units")]
+    TooLong,
+}
+
+/// Checks that no message can be under way for longer than the game reckons with.
+pub(crate) fn check(lag: &Lag) -> Result<(), LagError> {
+    Link::<GameTime>::new(*lag, 0, 0)?;
+    let wait_max = lag
+        .bandwidth
+        .map_or(GameSpan::ZERO, |bandwidth| bandwidth.wait_max);
+    let longest = GameSpan::from_units(LAG_UNITS_MAX);
+    let is_short = |span| span <= longest;
+    if [lag.latency, lag.jitter_max, wait_max].into_iter().all(is_short) {
+        Ok(())
+    } else {
+        Err(LagError::TooLong)
+    }
+}
+
+impl Air {
+    /// Silence.
+    pub(crate) fn new(lag: Option<Lag>, seed: u64) -> Self {
+        Self {
+            lag,
+            seed,
+            links: BTreeMap::new(),
+            messages: BTreeMap::new(),
+            next_message: 0,
+            crowded_out: 0,
+        }
+    }
+
+    /// What the luck of all links grows from.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// How messages travel; `None` if they are heard as they are said.
+    pub(crate) fn lag(&self) -> Option<&Lag> {
+        self.lag.as_ref()
+    }
+
+    /// Changes it for what is said from now on (R-001-27); what is under way keeps its time.
+    pub(crate) fn set_lag(&mut self, lag: Option<Lag>) -> Result<(), LagError> {
+        if let Some(lag) = lag {
+            check(&lag)?;
+            for link in self.links.values_mut() {
+                link.set(lag)?;
+            }
+        }
+        self.lag = lag;
+        Ok(())
+    }
+
+    /// Sends `text` from one agent to another over `distance`, and adds what will arrive to `sent`: nothing, one,
+    /// or two of a kind.
+    pub(crate) fn send(
+        &mut self,
+        now: GameTime,
+        mut message: Message,
+        distance: u64,
+        sent: &mut Vec<(MessageId, GameTime)>,
+    ) {
+        let Some(lag) = self.lag else { return };
+        let pair = (message.from, message.to);
+        if self.links.len() >= LINKS_MAX && !self.links.contains_key(&pair) {
+            self.crowded_out += 1;
+            return;
+        }
+        let seed = self.seed;
+        let link = self.links.entry(pair).or_insert_with(|| {
+            // Each direction of each pair has luck of its own, whoever talks first (R-001-30).
+            let stream = u64::from(pair.0.0) << 32 | u64::from(pair.1.0);
+            Link::new(lag, seed, stream).expect("the settings were checked when they were set")
+        });
+        let bytes = message.text.0.len() as u64;
+        let Fate::Arrives { at, again_at } = link.send(now, distance, bytes) else {
+            return;
+        };
+        for at in std::iter::once(at).chain(again_at) {
+            if self.messages.len() >= UNDER_WAY_COUNT_MAX || at - now > UNDER_WAY_MAX {
+                link.abandoned();
+                self.crowded_out += 1;
+                continue;
+            }
+            message.id = MessageId(self.next_message);
+            message.at = at;
+            self.next_message += 1;
+            sent.push((message.id, at));
+            self.messages.insert(message.id, message.clone());
+        }
+    }
+
+    /// Takes a message that arrives.
+    pub(crate) fn deliver(&mut self, id: MessageId) -> Message {
+        let message = self
+            .messages
+            .remove(&id)
+            .expect("a message under way arrives once");
+        // The link is gone if the sender is; what it said is still heard.
+        if let Some(link) = self.links.get_mut(&(message.from, message.to)) {
+            link.delivered();
+        }
+        message
+    }
+
+    /// Forgets the links of an agent that is gone, and gives what was under way to it and will not be heard.
+    pub(crate) fn forget(&mut self, agent: AgentId) -> Vec<MessageId> {
+        if self.lag.is_none() && self.messages.is_empty() && self.links.is_empty() {
+            return Vec::new();
+        }
+        self.links.retain(|&(from, to), _| from != agent && to != agent);
+        let to_it = self.messages.values().filter(|message| message.to == agent);
+        let unheard: Vec<MessageId> = to_it.map(|message| message.id).collect();
+        for id in &unheard {
+            self.messages.remove(id);
+        }
+        unheard
+    }
+
+    /// Forgets everything under way.
+    pub(crate) fn clear(&mut self) {
+        self.links.clear();
+        self.messages.clear();
+    }
+
+    /// A message under way.
+    pub(crate) fn message(&self, id: MessageId) -> &Message {
+        &self.messages[&id]
+    }
+
+    /// Everything under way, in the order it was said.
+    pub(crate) fn messages(&self) -> impl ExactSizeIterator<Item = &Message> {
+        self.messages.values()
+    }
+
+    /// The links between agents that have talked: from whom, to whom, and what they have seen (R-001-32).
+    pub(crate) fn links(&self) -> impl Iterator<Item = (AgentId, AgentId, &LinkCounts)> {
+        self.links
+            .iter()
+            .map(|(&(from, to), link)| (from, to, link.counts()))
+    }
+
+    /// Messages lost because too much was under way.
+    pub(crate) fn crowded_out(&self) -> u64 {
+        self.crowded_out
+    }
+
+    pub(crate) fn save(&self) -> SavedAir {
+        let save = |link| postcard::to_stdvec(link).expect("plain data in memory can be written");
+        SavedAir {
+            lag: self.lag,
+            links: self
+                .links
+                .iter()
+                .map(|(&(from, to), link)| (from, to, save(link)))
+                .collect(),
+            messages: self.messages.values().cloned().collect(),
+            next_message: self.next_message,
+            crowded_out: self.crowded_out,
+        }
+    }
+
+    /// Puts back what was saved; `None` if it contradicts itself. That agents and times exist is for the
+    /// caller to check.
+    pub(crate) fn restore(saved: SavedAir, seed: u64) -> Option<Self> {
+        const NUMBER_MAX: u64 = u64::MAX / 2;
+        let mut air = Self::new(None, seed);
+        let numbers_fit = saved.next_message <= NUMBER_MAX && saved.crowded_out <= NUMBER_MAX;
+        let counts_fit = saved.links.len() <= LINKS_MAX && saved.messages.len() <= UNDER_WAY_COUNT_MAX;
+        if !numbers_fit || !counts_fit {
+            return None;
+        }
+        let mut under_way: BTreeMap<(AgentId, AgentId), u64> = BTreeMap::new();
+        for message in saved.messages {
+            *under_way.entry((message.from, message.to)).or_default() += 1;
+            let is_next = air.messages.keys().last().is_none_or(|last| *last < message.id);
+            if !is_next || message.id.0 >= saved.next_message {
+                return None;
+            }
+            air.messages.insert(message.id, message);
+        }
+        for (from, to, bytes) in saved.links {
+            let (link, rest) = postcard::take_from_bytes::<Link<GameTime>>(&bytes).ok()?;
+            let is_next = air.links.keys().last().is_none_or(|last| *last < (from, to));
+            let counts = link.counts();
+            let counted = [
+                counts.sent,
+                counts.delivered,
+                counts.lost,
+                counts.out_of_range,
+                counts.line_full,
+                counts.duplicated,
+            ];
+            let fits = is_next
+                && rest.is_empty()
+                && counts.in_flight == under_way.get(&(from, to)).copied().unwrap_or(0)
+                && counted.into_iter().all(|count| count <= NUMBER_MAX);
+            if !fits {
+                return None;
+            }
+            air.links.insert((from, to), link);
+        }
+        air.set_lag(saved.lag).ok()?;
+        air.next_message = saved.next_message;
+        air.crowded_out = saved.crowded_out;
+        Some(air)
+    }
+}
+
+/// Thousandths of a tile between two tiles, as the crow flies, round the torus; rounded down.
+pub(crate) fn distance(size: MapSize, from: Tile, to: Tile) -> u64 {
+    let (dx, dy) = size.shortest(from, to);
+    let squared = u64::from(dx.unsigned_abs()).pow(2) + u64::from(dy.unsigned_abs()).pow(2);
+    (squared * MILLITILES * MILLITILES).isqrt()
+}
+
+impl From<Box<[u8]>> for Text {
+    fn from(bytes: Box<[u8]>) -> Self {
+        Self(bytes.into())
+    }
+}
+
+impl From<Text> for Box<[u8]> {
+    fn from(text: Text) -> Self {
+        text.0.as_ref().into()
+    }
+}

@@ -1,0 +1,278 @@
+//! Messages between agents that take time, get lost, or are out of range.
+
+use std::num::NonZeroU64;
+
+use trantor_game::{AdminAction, ConfigError, Game, GameInput, Handled, Lag, LagError, Refusal};
+use trantor_model::{AgentId, Command, Direction};
+use trantor_time::link::{Bandwidth, Chance, LinkError};
+use trantor_time::{GameSpan, GameTime};
+
+use crate::arena::{Arena, config, tile, units};
+
+const NORTH: Direction = Direction::North;
+
+/// Sound that covers so many tiles a unit.
+fn with_speed(tiles: u64) -> Lag {
+    Lag {
+        speed: NonZeroU64::new(tiles * 1_000),
+        ..Lag::perfect(GameSpan::ZERO)
+    }
+}
+
+fn with(lag: Lag) -> Arena {
+    let mut config = config(30, 30);
+    config.rules.lag = Some(lag);
+    Arena::bare(config)
+}
+
+fn say(arena: &mut Arena, agent: AgentId, text: &[u8]) {
+    arena.command(agent, Command::Broadcast(text.into()));
+}
+
+/// When an agent heard something first since the last time everything was taken.
+fn first_heard(arena: &Arena, by: AgentId) -> Option<GameTime> {
+    arena.told.iter().find_map(|(at, event)| match event {
+        trantor_game::GameEvent::Heard { agent, .. } if *agent == by => Some(*at),
+        _ => None,
+    })
+}
+
+#[test]
+fn r_001_26_a_message_takes_as_long_as_its_way() {
+    let mut lag = with_speed(2);
+    lag.latency = GameSpan::from_nanounits(250_000_000);
+    let mut arena = with(lag);
+    let speaker = arena.agent_at(5, 5, NORTH);
+    let here = arena.agent_at(5, 5, NORTH);
+    let near = arena.agent_at(8, 9, NORTH);
+    let round_the_edge = arena.agent_at(5, 29, NORTH);
+    arena.take();
+    say(&mut arena, speaker, b"hello");
+    arena.run(30);
+    let after = |nanounits| Some(units(7) + GameSpan::from_nanounits(nanounits));
+    assert_eq!(first_heard(&arena, here), after(250_000_000));
+    assert_eq!(
+        first_heard(&arena, near),
+        after(2_750_000_000),
+        "3 and 4 tiles are 5 as the crow flies"
+    );
+    assert_eq!(
+        first_heard(&arena, round_the_edge),
+        after(3_250_000_000),
+        "6 tiles over the edge, not 24"
+    );
+    assert_eq!(arena.answers(speaker), [trantor_game::Reply::Ok]);
+    assert_eq!(arena.heard(speaker), []);
+}
+
+#[test]
+fn r_001_26_distance_is_that_when_it_was_said_and_direction_that_when_it_arrives() {
+    let mut arena = with(with_speed(1));
+    let speaker = arena.agent_at(5, 5, NORTH);
+    let hearer = arena.agent_at(5, 15, NORTH);
+    arena.take();
+    say(&mut arena, speaker, b"hello");
+    arena.run(8);
+    arena.put(speaker, 20, 20, NORTH);
+    arena.put(hearer, 2, 5, NORTH);
+    arena.run_to(units(16));
+    assert_eq!(arena.heard(hearer), []);
+    arena.run_to(units(17));
+    assert_eq!(
+        arena.heard(hearer),
+        [(7, b"hello".to_vec())],
+        "it comes from where it was said, to the right"
+    );
+}
+
+#[test]
+fn r_001_27_off_by_default_and_changed_while_running() {
+    let mut arena = Arena::quiet();
+    let (speaker, hearer) = (arena.agent_at(0, 0, NORTH), arena.agent_at(5, 0, NORTH));
+    assert_eq!(arena.game.world().lag(), None);
+    say(&mut arena, speaker, b"at once");
+    arena.run(7);
+    assert_eq!(arena.heard(hearer).len(), 1);
+    arena.admin(AdminAction::SetLag {
+        lag: Some(with_speed(1)),
+    });
+    say(&mut arena, speaker, b"in five units");
+    arena.run(7);
+    assert_eq!(arena.heard(hearer).len(), 1);
+    arena.admin(AdminAction::SetLag { lag: None });
+    say(&mut arena, speaker, b"at once again");
+    arena.run(4);
+    assert_eq!(arena.heard(hearer).len(), 1);
+    arena.run(1);
+    assert_eq!(arena.heard(hearer).len(), 2, "what is under way keeps its time");
+    arena.run(2);
+    assert_eq!(arena.heard(hearer).len(), 3);
+}
+
+#[test]
+fn r_001_27_range_loss_duplication_and_bandwidth() {
+    let perfect = Lag::perfect(GameSpan::ZERO);
+    let heard_with = |lag| {
+        let mut arena = with(lag);
+        let (speaker, hearer) = (arena.agent_at(0, 0, NORTH), arena.agent_at(3, 4, NORTH));
+        for text in [b"one", b"two", b"six"] {
+            say(&mut arena, speaker, text);
+        }
+        arena.run(100);
+        let (_, _, counts) = arena
+            .game
+            .world()
+            .links()
+            .find(|link| link.0 == speaker)
+            .expect("they talk");
+        (arena.heard(hearer).len(), *counts)
+    };
+    let in_range = |range| Lag {
+        range: Some(range),
+        ..perfect
+    };
+    assert_eq!(heard_with(in_range(5_000)).0, 3);
+    let (heard, counts) = heard_with(in_range(4_999));
+    assert_eq!((heard, counts.out_of_range, counts.sent), (0, 3, 3));
+    let (heard, counts) = heard_with(Lag {
+        loss: Chance::ALWAYS,
+        ..perfect
+    });
+    assert_eq!((heard, counts.lost), (0, 3));
+    let (heard, counts) = heard_with(Lag {
+        duplication: Chance::ALWAYS,
+        ..perfect
+    });
+    assert_eq!(
+        (heard, counts.duplicated, counts.delivered, counts.in_flight),
+        (6, 3, 6, 0)
+    );
+    let slow_line = Bandwidth {
+        bytes_per: NonZeroU64::new(1).unwrap(),
+        wait_max: GameSpan::ZERO,
+    };
+    assert_eq!(
+        heard_with(Lag {
+            bandwidth: Some(slow_line),
+            ..perfect
+        })
+        .0,
+        3,
+        "three bytes in seven units"
+    );
+}
+
+/// Five agents in a line, only neighbours in range, each repeating what it hears first.
+#[test]
+fn r_001_28_a_message_is_passed_on_at_the_cost_of_each_hop() {
+    let mut lag = with_speed(2);
+    lag.range = Some(4_000);
+    lag.latency = GameSpan::from_units(1);
+    let mut arena = with(lag);
+    let line: Vec<AgentId> = (0..5).map(|place| arena.agent_at(4 * place, 0, NORTH)).collect();
+    arena.take();
+    say(&mut arena, line[0], b"pass it on");
+    let mut reached = vec![line[0]];
+    for moment in 1..=100 {
+        arena.run_to(units(moment));
+        for &agent in &line {
+            if !reached.contains(&agent) && first_heard(&arena, agent).is_some() {
+                reached.push(agent);
+                say(&mut arena, agent, b"pass it on");
+            }
+        }
+    }
+    // Saying it takes 7 units, the way 2, and the latency is 1.
+    for (hop, &agent) in (1..).zip(&line[1..]) {
+        assert_eq!(first_heard(&arena, agent), Some(units(10 * hop)));
+    }
+}
+
+#[test]
+fn r_001_29_delivery_is_a_deadline() {
+    let mut arena = with(with_speed(1));
+    let (speaker, hearer) = (arena.agent_at(0, 0, NORTH), arena.agent_at(9, 0, NORTH));
+    say(&mut arena, speaker, b"hello");
+    arena.run(7);
+    assert_eq!(arena.game.next_deadline(), Some(units(16)));
+    arena.leave(hearer);
+    assert_eq!(
+        arena.game.next_deadline(),
+        None,
+        "what nobody will hear is forgotten"
+    );
+    let hearer = arena.agent_at(9, 0, NORTH);
+    say(&mut arena, speaker, b"my last words");
+    arena.run(7);
+    arena.leave(speaker);
+    arena.run(9);
+    assert_eq!(
+        arena.heard(hearer).len(),
+        1,
+        "what the dead have said is still heard"
+    );
+}
+
+#[test]
+fn r_001_30_the_same_seed_gives_the_same_fates() {
+    let fates = |seed| {
+        let mut config = config(30, 30);
+        config.seed = seed;
+        config.rules.lag = Some(Lag {
+            jitter_max: GameSpan::from_units(20),
+            loss: Chance::parts_per_million(300_000).unwrap(),
+            ..Lag::perfect(GameSpan::ZERO)
+        });
+        let mut arena = Arena::bare(config);
+        let (speaker, hearer) = (arena.agent_at(0, 0, NORTH), arena.agent_at(9, 0, NORTH));
+        for _ in 0..10 {
+            say(&mut arena, speaker, b"hello");
+        }
+        arena.run(200);
+        let heard = arena.told.iter().filter(
+            |(_, event)| matches!(event, trantor_game::GameEvent::Heard { agent, .. } if *agent == hearer),
+        );
+        heard.map(|(at, _)| *at).collect::<Vec<_>>()
+    };
+    assert_eq!(fates(1), fates(1));
+    assert_ne!(fates(1), fates(2));
+    assert!((1..10).contains(&fates(1).len()), "some are lost");
+}
+
+#[test]
+fn a_lag_that_cannot_be_is_refused() {
+    let too_long = Lag {
+        latency: GameSpan::from_units(1_000_001),
+        ..Lag::perfect(GameSpan::ZERO)
+    };
+    let negative = Lag {
+        latency: GameSpan::from_units(-1),
+        ..Lag::perfect(GameSpan::ZERO)
+    };
+    let mut arena = Arena::quiet();
+    for (lag, error) in [
+        (too_long, LagError::TooLong),
+        (negative, LagError::Link(LinkError::NegativeTime)),
+    ] {
+        let mut config = config(3, 3);
+        config.rules.lag = Some(lag);
+        assert_eq!(config.check(), Err(ConfigError::Lag(error)));
+        let refused = arena.input(GameInput::Admin(AdminAction::SetLag { lag: Some(lag) }));
+        assert_eq!(refused, Handled::Refused(Refusal::Lag(error)));
+    }
+}
+
+#[test]
+fn a_saved_message_still_arrives() {
+    let mut arena = with(with_speed(1));
+    let (speaker, hearer) = (arena.agent_at(0, 0, NORTH), arena.agent_at(9, 0, NORTH));
+    say(&mut arena, speaker, b"hello");
+    arena.run(10);
+    let bytes = arena.game.snapshot().encode();
+    arena.game = trantor_game::Snapshot::decode(&bytes)
+        .and_then(Game::restore)
+        .expect("it was just taken");
+    arena.run(6);
+    assert_eq!(arena.heard(hearer), [(3, b"hello".to_vec())]);
+    assert_eq!(arena.place(hearer), tile(9, 0));
+}

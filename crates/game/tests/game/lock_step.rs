@@ -1,0 +1,143 @@
+//! Lock-step: time waits for whoever owes a command, and the order of arrival does not count.
+
+use proptest::prelude::*;
+use trantor_game::{AdminAction, Game, GameConfig, GameEvent, GameInput};
+use trantor_model::{AgentId, Command, Direction, Level, Resource, TeamId, Tile, Turn};
+use trantor_time::GameTime;
+
+use crate::arena::{Arena, config};
+
+fn lock_step() -> GameConfig {
+    let mut config = config(10, 10);
+    config.rules.lock_step = true;
+    config
+}
+
+fn owing(arena: &Arena) -> Vec<AgentId> {
+    arena.game.owing().collect()
+}
+
+#[test]
+fn who_owes_a_command() {
+    let mut arena = Arena::bare(lock_step());
+    let (a, b) = (
+        arena.agent_of(0, 5, 5, Direction::North, 2),
+        arena.agent_of(0, 5, 5, Direction::North, 2),
+    );
+    assert_eq!(owing(&arena), [a, b]);
+    arena.command(b, Command::Turn(Turn::Left));
+    assert_eq!(owing(&arena), [a], "one whose command waits to start owes none");
+    arena.run(0);
+    assert_eq!(owing(&arena), [a], "nor does one in the middle of a turn");
+    arena.ground(5, 5, [0, 1, 1, 1, 0, 0, 0]);
+    arena.command(a, Command::Incantation);
+    arena.run(0);
+    assert_eq!(owing(&arena), [], "nor one that elevates");
+    arena.run(299);
+    assert_eq!(
+        owing(&arena),
+        [],
+        "who is held owes none, though its turn is over"
+    );
+    arena.run(1);
+    assert_eq!(owing(&arena), [a, b]);
+    arena.command(a, Command::ConnectNbr);
+    assert_eq!(
+        owing(&arena),
+        [b],
+        "also a command that takes no time waits for its start"
+    );
+    arena.run(0);
+    assert_eq!(
+        owing(&arena),
+        [a, b],
+        "and then another is owed at the same moment"
+    );
+    arena.leave(a);
+    assert_eq!(owing(&arena), [b]);
+    arena.admin(AdminAction::EndMatch);
+    assert_eq!(owing(&arena), []);
+}
+
+/// What each of four agents sends, and in which order those of one moment arrive.
+fn play(commands: &[Vec<Command>], arrivals: &[Vec<usize>]) -> (Vec<(GameTime, GameEvent)>, u64) {
+    let mut game = Game::new(lock_step());
+    for agent in 0..4 {
+        let _ = game.handle(
+            GameInput::Join {
+                team: TeamId(agent % 2),
+            },
+            GameTime::ZERO,
+        );
+        let agent = AgentId(u32::from(agent));
+        let here = AdminAction::Teleport {
+            agent,
+            tile: Tile { x: 3, y: 3 },
+            facing: Some(Direction::East),
+        };
+        let _ = game.handle(GameInput::Admin(here), GameTime::ZERO);
+        let level = Level::new(2).expect("it is a level");
+        let _ = game.handle(
+            GameInput::Admin(AdminAction::SetLevel { agent, level }),
+            GameTime::ZERO,
+        );
+    }
+    let mut told = Vec::new();
+    let mut left: Vec<_> = commands.iter().map(|commands| commands.iter()).collect();
+    for round in 0.. {
+        let mut order = arrivals[round % arrivals.len()].clone();
+        order.retain(|&agent| game.owing().any(|owing| owing.0 as usize == agent));
+        let mut sent = 0;
+        for agent in order {
+            if let Some(command) = left[agent].next() {
+                let input = GameInput::Command {
+                    agent: AgentId(agent as u32),
+                    command: command.clone(),
+                };
+                let _ = game.handle(input, game.now());
+                sent += 1;
+            }
+        }
+        // Everything of this moment, and if nobody had anything to send, up to the next.
+        let mut until = game.now();
+        if sent == 0 {
+            let Some(next) = game
+                .next_deadline()
+                .filter(|next| *next < GameTime::from_units(900))
+            else {
+                break;
+            };
+            until = next;
+        }
+        while game.fire_next(until).is_some() {
+            told.extend(std::iter::from_fn(|| game.poll_event()).map(|event| (until, event)));
+        }
+    }
+    (told, game.digest())
+}
+
+fn command() -> impl Strategy<Value = Command> {
+    prop_oneof![
+        Just(Command::Forward),
+        Just(Command::Turn(Turn::Left)),
+        Just(Command::Eject),
+        Just(Command::Take(Resource::Food)),
+        Just(Command::Set(Resource::Food)),
+        Just(Command::Incantation),
+        Just(Command::ConnectNbr),
+        Just(Command::Broadcast(b"here".as_slice().into())),
+        Just(Command::Fork),
+    ]
+}
+
+proptest! {
+    /// The same commands, in whichever order they arrive: the same game.
+    #[test]
+    fn r_000_50_in_lock_step_the_order_of_arrival_does_not_count(
+        commands in prop::collection::vec(prop::collection::vec(command(), 0..12), 4),
+        arrivals in prop::collection::vec(Just(vec![0, 1, 2, 3]).prop_shuffle(), 1..6),
+    ) {
+        let in_order = play(&commands, &[vec![0, 1, 2, 3]]);
+        prop_assert_eq!(in_order, play(&commands, &arrivals));
+    }
+}
