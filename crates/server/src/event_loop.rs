@@ -6,6 +6,7 @@
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::path::Path;
 
 use trantor_engine::{EngineConfig, EngineStats};
 use trantor_runtime::life::StopSignal;
@@ -20,7 +21,7 @@ use crate::listener::Listener;
 use crate::meters::Meters;
 use crate::mio_wait::MioWait;
 use crate::shell::Shell;
-use crate::stages::{Accept, DueWork, Flush, Outputs, Read, Statistics, Watch};
+use crate::stages::{Accept, DueWork, Flush, Journal, Outputs, Read, Statistics, Watch};
 
 /// How long an ending loop goes on trying to deliver what it owes. With the rest of the end it stays well within
 /// the second that people and service managers wait (R-000-26).
@@ -66,6 +67,7 @@ impl EventLoop {
             .timers(service::TIMERS)
             .stage("due work", DueWork::BUDGET, DueWork::default())
             .stage("outputs", Budget::UNLIMITED, Outputs)
+            .stage("journal", Budget::UNLIMITED, Journal)
             .stage("flush", Flush::BUDGET, Flush::default())
             .stage("watch", Budget::UNLIMITED, Watch)
             .stage("statistics", Budget::UNLIMITED, Statistics)
@@ -84,6 +86,15 @@ impl EventLoop {
     /// If the system does not let us handle them.
     pub fn end_at_signals(&mut self) -> io::Result<()> {
         self.service.service().state.watch_signals()
+    }
+
+    /// Keeps a journal of everything in `directory`.
+    ///
+    /// # Errors
+    /// If no file can be made there, or the system refuses a thread.
+    pub fn record(&mut self, directory: &Path) -> io::Result<()> {
+        self.service.service().state.start_recording(directory)?;
+        self.service.start_workers(self.clock)
     }
 
     /// The address listened on, with the port that the system chose if it was asked to.
@@ -115,6 +126,9 @@ impl EventLoop {
         let clock = self.clock;
         let mut ended = self.service.run();
         ended.state.close_all();
+        if matches!(ended.why, EndReason::Stopped | EndReason::StopLimit) {
+            ended.state.finish_keeping();
+        }
         Ended {
             why: ended.why,
             stats: ended.state.engine.stats(clock.now()),

@@ -16,6 +16,7 @@ pub mod listener;
 pub mod meters;
 pub mod mio_wait;
 pub mod options;
+pub mod recorder;
 pub mod replay;
 pub mod shell;
 pub mod signals;

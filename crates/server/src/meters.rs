@@ -10,6 +10,7 @@ use trantor_runtime::metrics::{Counter, Gauge, Meter, MeterBuilder, Reader, Spre
 use crate::conn::Conns;
 use crate::listener::Listener;
 use crate::mio_wait::WaitCounts;
+use crate::recorder::RecorderStats;
 
 /// Every kind of due work, in the order of their counters.
 const KINDS: [FiredKind; DueKind::ALL.len() + 4] = [
@@ -33,6 +34,17 @@ pub struct Meters {
     lateness: Spread,
     due: [Counter; KINDS.len()],
     transport: Transport,
+    recording: Recording,
+}
+
+/// What is recorded.
+#[derive(Debug)]
+struct Recording {
+    bytes: Counter,
+    pieces: Counter,
+    packed: Counter,
+    not_packed: Counter,
+    failures: Counter,
 }
 
 /// What happens on sockets.
@@ -62,6 +74,7 @@ impl Meters {
         let lateness = declare.distribution("due.lateness_ns");
         let due = KINDS.map(|kind| declare.counter(format!("due.{}.run_count", kind.name())));
         let transport = Transport::declare(&mut declare);
+        let recording = Recording::declare(&mut declare);
         let (meter, reader) = declare.build();
         (
             Self {
@@ -70,6 +83,7 @@ impl Meters {
                 lateness,
                 due,
                 transport,
+                recording,
             },
             reader,
         )
@@ -93,6 +107,16 @@ impl Meters {
     pub fn publish(&mut self, conns: &Conns, listener: Option<&Listener>) {
         self.count_transport(conns, listener);
         self.meter.publish();
+    }
+
+    /// Counts what the journal's recorder has done by now.
+    pub fn count_recording(&mut self, stats: RecorderStats) {
+        let (meter, to) = (&mut self.meter, &self.recording);
+        meter.set_total(to.bytes, stats.bytes);
+        meter.set_total(to.pieces, stats.pieces);
+        meter.set_total(to.packed, stats.packed);
+        meter.set_total(to.not_packed, stats.not_packed);
+        meter.set_total(to.failures, stats.failures);
     }
 
     fn count_transport(&mut self, conns: &Conns, listener: Option<&Listener>) {
@@ -138,6 +162,18 @@ impl Transport {
             sleeps: declare.counter("wait.sleeps_count"),
             wake_ups: declare.counter("wait.wake_ups_count"),
             alarms_set: declare.counter("wait.alarms_set_count"),
+        }
+    }
+}
+
+impl Recording {
+    fn declare(declare: &mut MeterBuilder) -> Self {
+        Self {
+            bytes: declare.counter("journal.written_bytes"),
+            pieces: declare.counter("journal.pieces_count"),
+            packed: declare.counter("journal.packed_count"),
+            not_packed: declare.counter("journal.not_packed_count"),
+            failures: declare.counter("journal.failures_count"),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Which part of it is done in which stage, and how much of it in one pass, is [`crate::stages`]' to say.
 
 use std::io;
+use std::path::Path;
 
 use mio::{Registry, Token};
 use trantor_engine::{CloseCause, ConnId, Engine, EngineConfig, Input, Output};
@@ -12,6 +13,7 @@ use crate::conn::{Conns, READ_BYTES_MAX, ReadOutcome, Shown, WriteOutcome};
 use crate::listener::Listener;
 use crate::meters::Meters;
 use crate::mio_wait::ReadyList;
+use crate::recorder::Recorder;
 use crate::signals::Termination;
 
 /// Tokens of what is watched besides connections, whose tokens count from zero.
@@ -33,6 +35,8 @@ pub struct Shell {
     /// `None` once the loop is ending: nobody new is taken in.
     pub(crate) listener: Option<Listener>,
     pub(crate) meters: Meters,
+    /// The journal on the disk, if one is kept.
+    pub(crate) recorder: Option<Recorder>,
     termination: Option<Termination>,
     ready: ReadyList,
     registry: Registry,
@@ -70,6 +74,7 @@ impl Shell {
             conns: Conns::default(),
             listener: Some(listener),
             meters,
+            recorder: None,
             termination: None,
             ready,
             registry,
@@ -85,6 +90,23 @@ impl Shell {
     pub(crate) fn watch_signals(&mut self) -> io::Result<()> {
         self.termination = Some(Termination::watch(&self.registry, TOKEN_SIGNALS)?);
         Ok(())
+    }
+
+    /// Keeps a journal in `directory` from now on. Before the first pass, nothing is missed.
+    ///
+    /// # Errors
+    /// If no file can be made there.
+    pub(crate) fn start_recording(&mut self, directory: &Path) -> io::Result<()> {
+        self.recorder = Some(Recorder::create(directory)?);
+        self.engine.start_recording();
+        Ok(())
+    }
+
+    /// Ends in order what is kept on the disk: the loop is over.
+    pub(crate) fn finish_keeping(&mut self) {
+        if let Some(recorder) = self.recorder.take() {
+            recorder.finish(&mut self.engine);
+        }
     }
 
     /// The connections.

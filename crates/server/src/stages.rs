@@ -1,7 +1,7 @@
 //! The stages of the server's pass, in the order of R-000-23, and what each may spend.
 //!
 //! ```text
-//!  wait ─> accept ─> read ─> posts ─> timers ─> due work ─> outputs ─> flush ─> watch ─> statistics ─> round
+//!  wait ─> accept ─> read ─> posts ─> timers ─> due work ─> outputs ─> journal ─> flush ─> watch ─> statistics ─> round
 //! ```
 //!
 //! Everything in a pass happens at one instant, read once right after the wait. Every stage takes at least one
@@ -17,6 +17,7 @@ use trantor_runtime::stages::Budget;
 use trantor_time::{RealSpan, RealTime};
 
 use crate::listener::Listener;
+use crate::recorder;
 use crate::shell::{Flushed, Shell};
 
 /// Time that a stage may take in one pass: a tenth of what a player would notice.
@@ -138,6 +139,22 @@ impl Stage<Shell> for Outputs {
     }
 }
 
+/// Writes the journal, before anybody is told what happened: what a peer knows of is recorded.
+pub(crate) struct Journal;
+
+impl Stage<Shell> for Journal {
+    fn run(&mut self, service: &mut Service<Shell>, turn: &mut StageTurn<'_>) {
+        let shell = &mut service.state;
+        let Some(recorder) = &mut shell.recorder else {
+            return;
+        };
+        turn.admits();
+        turn.name_item("journal");
+        recorder.write(&mut shell.engine);
+        recorder::pack_finished(service);
+    }
+}
+
 /// Writes what is owed, as far as the peers take it.
 #[derive(Default)]
 pub(crate) struct Flush {
@@ -190,6 +207,9 @@ pub(crate) struct Statistics;
 impl Stage<Shell> for Statistics {
     fn run(&mut self, service: &mut Service<Shell>, _turn: &mut StageTurn<'_>) {
         let shell = &mut service.state;
+        if let Some(recorder) = &shell.recorder {
+            shell.meters.count_recording(recorder.stats());
+        }
         shell.meters.publish(&shell.conns, shell.listener.as_ref());
     }
 }

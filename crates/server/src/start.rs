@@ -3,6 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -17,8 +18,16 @@ pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
     raise_descriptor_limit();
     let seed = options.seed.unwrap_or_else(seed_from_system);
     let address = options.listen_address();
-    let event_loop = EventLoop::new(address, options.engine_config(seed))
+    let mut event_loop = EventLoop::new(address, options.engine_config(seed))
         .map_err(|error| StartError::new(address, error))?;
+    if let Some(directory) = &options.record {
+        event_loop
+            .record(directory)
+            .map_err(|error| StartError::NotRecorded {
+                directory: directory.clone(),
+                error,
+            })?;
+    }
     let line = format!(
         "listening on {} ({}x{}, teams {}, {} places each, {} units/s, seed {seed})",
         event_loop.address(),
@@ -43,6 +52,14 @@ pub enum StartError {
     /// The system keeps this port for others.
     #[error("port {} is not for ordinary users; choose one from 1024 up with -p", .0.port())]
     NotAllowed(SocketAddr),
+    /// There is no place for the journal.
+    #[error("cannot record in {}: {error}", directory.display())]
+    NotRecorded {
+        /// Where it was to be kept.
+        directory: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
     /// Anything else that the system refuses.
     #[error("cannot listen on {address}: {error}")]
     Refused {

@@ -1,7 +1,41 @@
-//! Names of the files that a run leaves.
+//! Files that a run leaves: their names, and how one is written so that it is whole or not there (R-003-73).
+//!
+//! What is in them is for [`crate::recorder`] to say.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 /// How the name of a piece of a journal ends while it is written.
 pub const JOURNAL: &str = ".trj";
 
 /// How it ends once the piece is finished and packed with zstd.
 pub const COMPRESSED: &str = ".trj.zst";
+
+/// How the name of a file ends that is not whole yet.
+const ASIDE: &str = "aside";
+
+/// Writes `bytes` to `path` so that, whenever the machine stops, there is either what was there before or all of
+/// them: aside first, to the disk, then renamed, then the directory to the disk.
+///
+/// # Errors
+/// What the system says. Nothing has replaced the old file then, unless only the last step failed.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(".");
+    aside.push(ASIDE);
+    let aside = PathBuf::from(aside);
+    let written = File::create(&aside).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    if let Err(error) = written.and_then(|()| fs::rename(&aside, path)) {
+        // It is no use to anybody, and on a full disk its bytes are wanted.
+        let _gone_or_not = fs::remove_file(&aside);
+        return Err(error);
+    }
+    match path.parent() {
+        Some(directory) => File::open(directory)?.sync_all(),
+        None => Ok(()),
+    }
+}

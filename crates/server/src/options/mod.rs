@@ -11,6 +11,7 @@ pub mod settings;
 pub mod written;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
 use log::LevelFilter;
 use trantor_engine::{Control, EngineConfig, RefillNews};
@@ -62,6 +63,8 @@ pub struct Options {
     pub control: Control,
     /// How far the game may fall behind before it slows down instead; `None`: as far as it likes.
     pub lag_limit: Option<RealSpan>,
+    /// Where a journal of the run is kept; `None`: nowhere.
+    pub record: Option<PathBuf>,
     /// How the server's counts are told.
     pub metrics: MetricsOptions,
     /// What is logged on standard error.
@@ -118,6 +121,7 @@ impl Default for Options {
             seed: None,
             control: Control::default(),
             lag_limit: Some(RealSpan::from_millis(250)),
+            record: None,
             metrics: MetricsOptions::default(),
             log: LogFilter::everything(LevelFilter::Info),
         }

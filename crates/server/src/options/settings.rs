@@ -4,6 +4,7 @@
 //! [`super::layers::ENVIRONMENT_PREFIX`]) its environment variable.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
 use log::LevelFilter;
 use trantor_engine::{Control, RefillNews};
@@ -278,6 +279,17 @@ pub const SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        name: "record",
+        short: None,
+        aliases: &[],
+        placeholder: "DIR",
+        help: "Keep a journal of the run in a new directory in DIR, for trantor-server replay",
+        kind: Kind::Text {
+            accepts: "the path of a directory",
+            store: |options, path| store_path(&mut options.record, path),
+        },
+    },
+    Setting {
         name: "metrics",
         short: None,
         aliases: &[],
@@ -354,6 +366,15 @@ pub fn nearest_name(unknown: &str, extra: &[&'static str]) -> Option<&'static st
         .filter(|(edits, name)| *edits * 2 <= name.len().max(unknown.len()))
         .min()
         .map(|(_, name)| name)
+}
+
+/// Keeps a path, unless it is empty.
+fn store_path(option: &mut Option<PathBuf>, path: &str) -> bool {
+    if path.is_empty() {
+        return false;
+    }
+    *option = Some(PathBuf::from(path));
+    true
 }
 
 /// Narrows a number whose range the table has checked.

@@ -174,7 +174,8 @@ impl Program {
         Self::start_by(shell, arguments, Stdio::null())
     }
 
-    fn start_by(mut command: Command, arguments: &[&str], stdin: Stdio) -> Self {
+    /// The same, by a command that becomes the program.
+    pub fn start_by(mut command: Command, arguments: &[&str], stdin: Stdio) -> Self {
         let mut child = command
             .args(["-p", "0"])
             .args(arguments)

@@ -1,0 +1,211 @@
+//! `--record`: what a run leaves, however it ends.
+
+#![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
+
+#[path = "support/folder.rs"]
+mod folder;
+#[path = "support/mod.rs"]
+#[expect(dead_code, reason = "every test program uses a part of it")]
+mod support;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use trantor_game::journal::{CutShort, Ending};
+use trantor_server::replay::{Checked, Outcome, pieces_in, verify_all};
+use trantor_time::RealSpan;
+
+use folder::Folder;
+use support::{Peer, Program, now};
+
+/// Two agents that have joined.
+fn agents(program: &Program) -> Vec<Peer> {
+    ["red", "blue"]
+        .iter()
+        .map(|team| {
+            let mut peer = Peer::connect(program.address);
+            assert_eq!(peer.line(), "WELCOME");
+            peer.send(&format!("{team}\n"));
+            peer.line();
+            peer.line();
+            peer
+        })
+        .collect()
+}
+
+/// Has each agent do so much, and reads all answers. Answers how many commands that were.
+fn play(agents: &mut [Peer], rounds: usize) -> u64 {
+    let commands = ["Forward", "Inventory", "Right", "Take food", "Broadcast hello"];
+    let mut count = 0;
+    for round in 0..rounds {
+        for agent in agents.iter_mut() {
+            agent.send(&format!("{}\n", commands[round % commands.len()]));
+        }
+        for agent in agents.iter_mut() {
+            // What others say comes in between.
+            while agent.line().starts_with("message") {}
+            count += 1;
+        }
+    }
+    count
+}
+
+fn verify(directory: &Path) -> Vec<Checked> {
+    let files = pieces_in(&[directory.to_owned()]).unwrap();
+    verify_all(&files, || {}).unwrap()
+}
+
+/// Inputs of all pieces; every one of them must agree.
+fn inputs(checked: &[Checked]) -> u64 {
+    checked
+        .iter()
+        .map(|one| match &one.outcome {
+            Outcome::Played { played, .. } => played.inputs,
+            other => panic!("{}: {other:?}", one.file.display()),
+        })
+        .sum()
+}
+
+fn ending(checked: &Checked) -> Ending {
+    match checked.outcome {
+        Outcome::Played { ending, .. } => ending,
+        ref other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_run_that_ends_in_order_leaves_a_packed_journal_with_everything_in_it() {
+    let folder = Folder::new();
+    let directory = folder.path().to_str().unwrap();
+    for run in 1..3 {
+        let mut program = Program::start(
+            &["--record", directory, "-f", "2000", "--seed", "5"],
+            Stdio::null(),
+        );
+        let mut agents = agents(&program);
+        let commands = play(&mut agents, 20);
+        program.kill("-TERM");
+        assert_eq!(program.child.wait().unwrap().code(), Some(0));
+
+        let run = folder.path().join(format!("run-{run:04}"));
+        let checked = verify(&run);
+        assert_eq!(checked.len(), 1);
+        assert_eq!(checked[0].file, run.join("piece-00000.trj.zst"));
+        assert_eq!(
+            std::fs::read_dir(&run).unwrap().count(),
+            1,
+            "nothing else is left over"
+        );
+        assert_eq!(ending(&checked[0]), Ending::Closed);
+        // Two joins, and all that was asked for.
+        assert_eq!(inputs(&checked), commands + 2);
+    }
+}
+
+#[test]
+fn r_003_73_whatever_a_killed_server_answered_is_in_its_journal() {
+    for moment in 0..6 {
+        let folder = Folder::new();
+        let mut program = Program::start(
+            &["--record", folder.path().to_str().unwrap(), "-f", "5000"],
+            Stdio::null(),
+        );
+        let mut agents = agents(&program);
+        let answered = play(&mut agents, 3 + 7 * moment);
+        // It dies with work in its hands.
+        for agent in &mut agents {
+            agent.send("Forward\nRight\nForward\nLook\n");
+        }
+        program.child.kill().unwrap();
+        program.child.wait().unwrap();
+
+        let checked = verify(folder.path());
+        assert!(
+            inputs(&checked) >= answered + 2,
+            "{} of {answered}",
+            inputs(&checked)
+        );
+        match ending(checked.last().unwrap()) {
+            Ending::CutOff {
+                why: CutShort::Nothing | CutShort::Torn,
+                ..
+            } => {}
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_long_journal_is_cut_into_pieces_that_fit_together_and_are_packed_meanwhile() {
+    let folder = Folder::new();
+    let mut program = Program::start(
+        &["--record", folder.path().to_str().unwrap(), "-f", "2000"],
+        Stdio::null(),
+    );
+    let mut agents = agents(&program);
+    let speech = format!("Broadcast {}\n", "words ".repeat(1_300));
+    for _ in 0..75 {
+        for agent in &mut agents {
+            agent.send(&speech);
+        }
+        for agent in &mut agents {
+            while agent.line() != "ok" {}
+        }
+    }
+    let packed = folder.path().join("run-0001/piece-00000.trj.zst");
+    let patience = now() + RealSpan::from_secs(10);
+    while !packed.exists() {
+        assert!(now() < patience, "the first piece is not packed");
+        play(&mut agents, 1);
+    }
+    program.child.kill().unwrap();
+    program.child.wait().unwrap();
+
+    let checked = verify(folder.path());
+    assert_eq!((checked.len(), ending(&checked[0])), (2, Ending::Closed));
+    assert!(inputs(&checked) >= 152);
+}
+
+/// A limit on the size of files stands for a disk that is full: from some byte on, writing fails.
+#[test]
+fn a_full_disk_ends_the_recording_and_not_the_game() {
+    let folder = Folder::new();
+    let script = "trap '' XFSZ; ulimit -f 16; exec \"$0\" \"$@\"";
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", script, env!("CARGO_BIN_EXE_trantor-server")])
+        .args(["--record", folder.path().to_str().unwrap(), "-f", "1000"])
+        .stderr(Stdio::piped());
+    let mut program = Program::start_by(command, &[], Stdio::null());
+    let mut agents = agents(&program);
+    let speech = "words ".repeat(60);
+    let answered = 40;
+    for _ in 0..answered {
+        agents[0].send(&format!("Broadcast {speech}\n"));
+        assert_eq!(agents[0].line(), "ok");
+    }
+    program.kill("-TERM");
+    let mut log = String::new();
+    let mut stderr = program.child.stderr.take().unwrap();
+    std::io::Read::read_to_string(&mut stderr, &mut log).unwrap();
+    assert_eq!(log.matches("recording ends here").count(), 1, "{log}");
+    assert_eq!(program.child.wait().unwrap().code(), Some(0));
+
+    let checked = verify(folder.path());
+    let recorded = inputs(&checked);
+    assert!((5..answered).contains(&recorded), "{recorded} of {answered}");
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_told_at_the_start() {
+    let output = Command::new(env!("CARGO_BIN_EXE_trantor-server"))
+        .args(["-p", "0", "--record", "/proc/nowhere"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(84));
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        err.contains("trantor-server: cannot record in /proc/nowhere: "),
+        "{err}"
+    );
+}
