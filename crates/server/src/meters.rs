@@ -20,6 +20,7 @@ const KINDS: [FiredKind; DueKind::ALL.len() + 4] = [
     FiredKind::Game(DueKind::Hunger),
     FiredKind::Game(DueKind::Refill),
     FiredKind::Game(DueKind::Start),
+    FiredKind::Game(DueKind::Delivery),
     FiredKind::SessionLimit,
     FiredKind::Tick,
     FiredKind::Stats,
