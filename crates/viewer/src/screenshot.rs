@@ -86,6 +86,7 @@ pub fn draw(stage: &mut Stage, quality: Quality, size: (u32, u32), now: RealTime
     let target = Offscreen::new(&context.device, Offscreen::FORMAT, size);
     let mut renderer = Renderer::new(&context.device, quality, Offscreen::FORMAT, size);
     let mut painter = Painter::new(&context, Offscreen::FORMAT);
+    stage.set_detail(quality.detail());
     stage.compose();
     let egui_context = egui::Context::default();
     // The first layout only measures; later ones settle what glides into place.

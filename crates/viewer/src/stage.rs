@@ -14,7 +14,7 @@ use crate::hud::{FrameFigures, Hud, HudInput, Intent, Selection};
 use crate::input::{Action, Bindings};
 use crate::options::Theme;
 use crate::picture::camera::{Camera, View};
-use crate::picture::compose::Marks;
+use crate::picture::compose::{Detail, Marks};
 use crate::picture::ground::{GroundPaint, PaintMode};
 use crate::picture::palette::Mood;
 use crate::picture::torus::TorusWindow;
@@ -67,6 +67,7 @@ pub struct Stage {
     follows: bool,
     theme: Theme,
     bindings: Bindings,
+    detail: Detail,
     intents: Vec<Intent>,
     outside: Vec<Outside>,
     pixels: (u32, u32),
@@ -110,6 +111,7 @@ impl Stage {
             follows: false,
             theme: options.theme,
             bindings: options.bindings,
+            detail: Detail::FINE,
             intents: Vec::new(),
             outside: Vec::new(),
             pixels: (1, 1),
@@ -140,6 +142,11 @@ impl Stage {
     /// The light and the panels' colours.
     pub fn theme(&self) -> Theme {
         self.theme
+    }
+
+    /// Says how much detail the graphics adapter affords.
+    pub fn set_detail(&mut self, detail: Detail) {
+        self.detail = detail;
     }
 
     /// The oldest thing that only the program can do.
@@ -206,6 +213,7 @@ impl Stage {
             },
             paint_everywhere: self.paint_mode != PaintMode::Mixture,
             middle: self.window_middle(),
+            detail: self.detail,
         };
         self.composer.compose(
             &self.scene,

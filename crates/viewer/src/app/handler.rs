@@ -95,6 +95,7 @@ impl App {
         let window = Arc::new(event_loop.create_window(attributes)?);
         let display = event_loop.owned_display_handle();
         let canvas = Canvas::new(Arc::clone(&window), display, self.cli.quality)?;
+        self.stage.set_detail(canvas.quality().detail());
         let input = egui_winit::State::new(
             self.egui.clone(),
             egui::ViewportId::ROOT,

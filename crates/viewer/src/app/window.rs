@@ -85,6 +85,11 @@ impl Canvas {
         Ok(canvas)
     }
 
+    /// How much beauty the adapter affords.
+    pub(super) fn quality(&self) -> Quality {
+        self.renderer.quality()
+    }
+
     /// The longest side of a texture that the adapter takes.
     pub(super) fn texture_side_max(&self) -> usize {
         self.context.device.limits().max_texture_dimension_2d as usize

@@ -3,8 +3,8 @@
 use wgpu::{
     BindGroupLayout, BlendComponent, BlendFactor, BlendOperation, BlendState, ColorTargetState, ColorWrites,
     CompareFunction, DepthStencilState, Device, FragmentState, MultisampleState, PipelineLayout,
-    PrimitiveState, PrimitiveTopology, RenderPipeline, ShaderModule, VertexBufferLayout, VertexState,
-    VertexStepMode, vertex_attr_array,
+    PrimitiveState, PrimitiveTopology, RenderPipeline, ShaderModule, TextureFormat, VertexBufferLayout,
+    VertexState, VertexStepMode, vertex_attr_array,
 };
 
 use super::targets::{DEPTH_FORMAT, LIGHT_FORMAT};
@@ -16,13 +16,13 @@ pub(super) mod sources {
     macro_rules! source {
         ($($file:literal),+) => { concat!($(include_str!(concat!("shaders/", $file))),+) };
     }
-    pub(in crate::gpu) const SKY: &str = source!("frame.wgsl", "sky.wgsl");
-    pub(in crate::gpu) const GROUND: &str = source!("frame.wgsl", "light.wgsl", "ground.wgsl");
-    pub(in crate::gpu) const BODY: &str = source!("frame.wgsl", "light.wgsl", "body.wgsl");
-    pub(in crate::gpu) const DECAL: &str = source!("frame.wgsl", "decal.wgsl");
-    pub(in crate::gpu) const WAVE: &str = source!("frame.wgsl", "wave.wgsl");
-    pub(in crate::gpu) const GLOW: &str = source!("frame.wgsl", "glow.wgsl");
-    pub(in crate::gpu) const POST: &str = source!("post.wgsl");
+    pub(in crate::gpu) const SKY: &str = source!("screen.wgsl", "frame.wgsl", "sky.wgsl");
+    pub(in crate::gpu) const GROUND: &str = source!("screen.wgsl", "frame.wgsl", "light.wgsl", "ground.wgsl");
+    pub(in crate::gpu) const BODY: &str = source!("screen.wgsl", "frame.wgsl", "light.wgsl", "body.wgsl");
+    pub(in crate::gpu) const DECAL: &str = source!("screen.wgsl", "frame.wgsl", "decal.wgsl");
+    pub(in crate::gpu) const WAVE: &str = source!("screen.wgsl", "frame.wgsl", "wave.wgsl");
+    pub(in crate::gpu) const GLOW: &str = source!("screen.wgsl", "frame.wgsl", "glow.wgsl");
+    pub(in crate::gpu) const POST: &str = source!("screen.wgsl", "post.wgsl");
 }
 
 /// Steps of a wave's band; the same number is in `wave.wgsl`.
@@ -74,11 +74,13 @@ struct Kind<'a> {
 }
 
 impl Pipelines {
+    /// `direct` is the screen's format if the picture goes there at once.
     pub(super) fn new(
         device: &Device,
         frame: &BindGroupLayout,
         light: &BindGroupLayout,
         samples: u32,
+        direct: Option<TextureFormat>,
     ) -> Self {
         let plain = layout(device, &[Some(frame)]);
         let lit = layout(device, &[Some(frame), Some(light)]);
@@ -95,7 +97,7 @@ impl Pipelines {
         let wave_attributes = vertex_attr_array![0 => Float32x2, 1 => Float32x2, 2 => Unorm8x4];
         let glow_attributes =
             vertex_attr_array![0 => Float32x3, 1 => Float32x2, 2 => Float32x2, 3 => Uint32, 4 => Unorm8x4];
-        let make = |kind: &Kind<'_>| pipeline(device, kind, samples);
+        let make = |kind: &Kind<'_>| pipeline(device, kind, samples, direct);
         Self {
             sky: make(&Kind {
                 label: "sky",
@@ -186,7 +188,7 @@ pub(super) fn shader(device: &Device, label: &str, source: &'static str) -> Shad
     })
 }
 
-fn pipeline(device: &Device, kind: &Kind<'_>, samples: u32) -> RenderPipeline {
+fn pipeline(device: &Device, kind: &Kind<'_>, samples: u32, direct: Option<TextureFormat>) -> RenderPipeline {
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: Some(kind.label),
         source: wgpu::ShaderSource::Wgsl(kind.source.into()),
@@ -220,9 +222,12 @@ fn pipeline(device: &Device, kind: &Kind<'_>, samples: u32) -> RenderPipeline {
         fragment: Some(FragmentState {
             module: &module,
             entry_point: Some("fragment"),
-            compilation_options: Default::default(),
+            compilation_options: wgpu::PipelineCompilationOptions {
+                constants: &[("DIRECT", if direct.is_some() { 1.0 } else { 0.0 })],
+                ..Default::default()
+            },
             targets: &[Some(ColorTargetState {
-                format: LIGHT_FORMAT,
+                format: direct.unwrap_or(LIGHT_FORMAT),
                 blend: kind.blend,
                 write_mask: ColorWrites::ALL,
             })],

@@ -6,7 +6,7 @@ use wgpu::{
 };
 
 use super::pipelines::{shader, sources};
-use super::targets::{GLOW_LEVELS, LIGHT_FORMAT, Targets};
+use super::targets::{GLOW_LEVELS, LIGHT_FORMAT, LightTargets};
 
 #[derive(Debug)]
 pub(super) struct Post {
@@ -130,7 +130,7 @@ impl Post {
     }
 
     /// Follows new targets.
-    pub(super) fn resize(&mut self, device: &Device, targets: &Targets) {
+    pub(super) fn resize(&mut self, device: &Device, targets: &LightTargets) {
         // What is bound must not be what is drawn on, even if it is not read: hence the first of each twice.
         let group = |source: &TextureView, glow: &TextureView| {
             device.create_bind_group(&wgpu::BindGroupDescriptor {
@@ -157,9 +157,9 @@ impl Post {
             })
         };
         self.steps = Some(Steps {
-            bright: group(&targets.light, &targets.light),
+            bright: group(&targets.picture, &targets.picture),
             levels: targets.glow.iter().map(|level| group(level, level)).collect(),
-            compose: group(&targets.light, &targets.glow[0]),
+            compose: group(&targets.picture, &targets.glow[0]),
         });
     }
 
@@ -173,7 +173,7 @@ impl Post {
     ///
     /// # Panics
     /// If no targets were given.
-    pub(super) fn encode(&self, encoder: &mut CommandEncoder, targets: &Targets, output: &TextureView) {
+    pub(super) fn encode(&self, encoder: &mut CommandEncoder, targets: &LightTargets, output: &TextureView) {
         let steps = self
             .steps
             .as_ref()

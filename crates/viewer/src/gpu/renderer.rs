@@ -14,35 +14,43 @@ use crate::picture::draw_list::DrawList;
 use crate::picture::ground::GroundPaint;
 use crate::picture::mesh::Vertex;
 use crate::picture::palette::Mood;
-use crate::picture::{CameraPose, Shape};
+use crate::picture::{CameraPose, Detail, Shape};
 
 /// How much beauty is paid for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quality {
-    /// For processors that draw by themselves: one sample a pixel, hard and small shadows.
+    /// For processors that draw by themselves: no thrown shadows, no glow round bright things, fewer triangles.
     Swift,
-    /// For graphics cards, and for pictures that may take their time: four samples a pixel, soft shadows.
+    /// For graphics cards, and for pictures that may take their time.
     Fine,
 }
 
 impl Quality {
+    /// How much detail this affords.
+    pub fn detail(self) -> Detail {
+        match self {
+            Self::Swift => Detail::SWIFT,
+            Self::Fine => Detail::FINE,
+        }
+    }
+
     fn samples(self) -> u32 {
         match self {
-            Self::Swift => 1,
+            Self::Swift => std::env::var("TS").ok().and_then(|v| v.parse().ok()).unwrap_or(4),
             Self::Fine => 4,
         }
     }
 
     fn shadow_side(self) -> u32 {
         match self {
-            Self::Swift => 1024,
+            Self::Swift => 1,
             Self::Fine => 2048,
         }
     }
 
     fn shadows(self) -> Shadows {
         match self {
-            Self::Swift => Shadows::Hard,
+            Self::Swift => Shadows::None,
             Self::Fine => Shadows::Soft,
         }
     }
@@ -53,7 +61,9 @@ impl Quality {
 pub struct Renderer {
     quality: Quality,
     pipelines: Pipelines,
-    post: Post,
+    /// The steps after the picture; `None` where it goes to the screen at once.
+    post: Option<Post>,
+    direct: Option<TextureFormat>,
     targets: Targets,
     frame_uniform: Buffer,
     frame_group: BindGroup,
@@ -116,14 +126,19 @@ impl Renderer {
         });
         let paint = paint_texture(device, (1, 1));
         let light_group = light_group(device, &light_layout, &shadow_map, &shadow_sampler, &paint);
-        let targets = Targets::new(device, size, quality.samples());
-        let mut post = Post::new(device, output);
-        post.resize(device, &targets);
+        let direct = (quality == Quality::Swift).then_some(output);
+        let targets = Targets::new(device, size, quality.samples(), direct);
+        let post = targets.light.as_ref().map(|light| {
+            let mut post = Post::new(device, output);
+            post.resize(device, light);
+            post
+        });
         let (meshes, mesh_ranges) = upload_meshes(device);
         Self {
             quality,
-            pipelines: Pipelines::new(device, &frame_layout, &light_layout, quality.samples()),
+            pipelines: Pipelines::new(device, &frame_layout, &light_layout, quality.samples(), direct),
             post,
+            direct,
             targets,
             frame_uniform,
             frame_group,
@@ -149,8 +164,10 @@ impl Renderer {
     /// Follows a new size of the picture, in pixels; a side of 0 counts as 1.
     pub fn resize(&mut self, device: &Device, size: (u32, u32)) {
         if size != self.targets.size {
-            self.targets = Targets::new(device, size, self.quality.samples());
-            self.post.resize(device, &self.targets);
+            self.targets = Targets::new(device, size, self.quality.samples(), self.direct);
+            if let (Some(post), Some(light)) = (&mut self.post, &self.targets.light) {
+                post.resize(device, light);
+            }
         }
     }
 
@@ -176,16 +193,23 @@ impl Renderer {
             None => (empty_frame(self.targets.size), 0.0),
         };
         queue.write_buffer(&self.frame_uniform, 0, bytemuck::bytes_of(&uniform));
-        self.post.set_glow(queue, bloom * 0.55);
+        if let Some(post) = &self.post {
+            post.set_glow(queue, bloom * 0.55);
+        }
     }
 
     /// Draws what was uploaded on `output`, which has the size last given.
     pub fn encode(&self, encoder: &mut CommandEncoder, list: &DrawList, output: &TextureView) {
-        if list.frame.is_some() {
+        if list.frame.is_some() && self.quality.shadows() != Shadows::None {
             self.encode_shadows(encoder);
         }
-        self.encode_picture(encoder, list.frame.is_some());
-        self.post.encode(encoder, &self.targets, output);
+        match (&self.post, &self.targets.light) {
+            (Some(post), Some(light)) => {
+                self.encode_picture(encoder, list, &light.picture);
+                post.encode(encoder, light, output);
+            }
+            _ => self.encode_picture(encoder, list, output),
+        }
     }
 
     fn encode_shadows(&self, encoder: &mut CommandEncoder) {
@@ -199,11 +223,11 @@ impl Renderer {
         self.draw_bodies(&mut pass, |shape| !SHADOWLESS.contains(&shape));
     }
 
-    fn encode_picture(&self, encoder: &mut CommandEncoder, has_map: bool) {
+    fn encode_picture(&self, encoder: &mut CommandEncoder, list: &DrawList, onto: &TextureView) {
         let targets = &self.targets;
         let (drawn, resolved) = match &targets.samples {
-            Some(samples) => (samples, Some(&targets.light)),
-            None => (&targets.light, None),
+            Some(samples) => (samples, Some(onto)),
+            None => (onto, None),
         };
         let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
             label: Some("picture"),
@@ -226,12 +250,10 @@ impl Renderer {
         pass.set_bind_group(0, &self.frame_group, &[]);
         pass.set_pipeline(&self.pipelines.sky);
         pass.draw(0..3, 0..1);
-        if !has_map {
-            return;
-        }
+        let Some(look) = &list.frame else { return };
         pass.set_bind_group(1, &self.light_group, &[]);
         pass.set_pipeline(&self.pipelines.ground);
-        pass.draw(0..4, 0..1);
+        pass.draw(0..4, 0..look.ground.cells.0 * look.ground.cells.1);
         draw_marks(&mut pass, &self.pipelines.decal, &self.decals, 4);
         draw_marks(&mut pass, &self.pipelines.wave, &self.waves, WAVE_VERTICES);
         pass.set_pipeline(&self.pipelines.body);
@@ -338,8 +360,9 @@ fn empty_frame(pixels: (u32, u32)) -> FrameUniform {
         detail_until: [1.0, 2.0],
         paint_everywhere: 0.0,
         shadow_reach: 1.0,
+        ground: Default::default(),
     };
-    FrameUniform::new(&look, pixels, 1, Shadows::Hard)
+    FrameUniform::new(&look, pixels, 1, Shadows::None)
 }
 
 fn upload_meshes(device: &Device) -> (Buffer, [(u32, u32); Shape::COUNT]) {

@@ -17,37 +17,49 @@ pub(super) struct Targets {
     pub(super) size: (u32, u32),
     /// What is drawn on, when there are several samples a pixel.
     pub(super) samples: Option<TextureView>,
-    pub(super) light: TextureView,
     pub(super) depth: TextureView,
+    /// What the steps after the picture pass on; `None` where there are none.
+    pub(super) light: Option<LightTargets>,
+}
+
+/// What the steps after the picture pass on.
+#[derive(Debug)]
+pub(super) struct LightTargets {
+    /// The picture, before it is bent to a screen.
+    pub(super) picture: TextureView,
     /// Half of the size, a quarter, and so on.
     pub(super) glow: Vec<TextureView>,
 }
 
 impl Targets {
-    pub(super) fn new(device: &Device, size: (u32, u32), samples: u32) -> Self {
+    /// Targets for pictures of `size`; `direct` is the screen's format if the picture goes there at once.
+    pub(super) fn new(
+        device: &Device,
+        size: (u32, u32),
+        samples: u32,
+        direct: Option<TextureFormat>,
+    ) -> Self {
         let size = (size.0.max(1), size.1.max(1));
         let drawn = TextureUsages::RENDER_ATTACHMENT;
-        let read = drawn | TextureUsages::TEXTURE_BINDING;
-        let glow = (1..=GLOW_LEVELS)
-            .map(|level| {
-                let half = |side: u32| (side >> level).max(1);
-                view(&texture(
-                    device,
-                    "glow",
-                    (half(size.0), half(size.1)),
-                    LIGHT_FORMAT,
-                    1,
-                    read,
-                ))
-            })
-            .collect();
+        let format = direct.unwrap_or(LIGHT_FORMAT);
         Self {
             size,
-            samples: (samples > 1)
-                .then(|| view(&texture(device, "samples", size, LIGHT_FORMAT, samples, drawn))),
-            light: view(&texture(device, "light", size, LIGHT_FORMAT, 1, read)),
+            samples: (samples > 1).then(|| view(&texture(device, "samples", size, format, samples, drawn))),
             depth: view(&texture(device, "depth", size, DEPTH_FORMAT, samples, drawn)),
-            glow,
+            light: direct.is_none().then(|| LightTargets::new(device, size)),
+        }
+    }
+}
+
+impl LightTargets {
+    fn new(device: &Device, size: (u32, u32)) -> Self {
+        let read = TextureUsages::RENDER_ATTACHMENT | TextureUsages::TEXTURE_BINDING;
+        let halved = |level: usize| ((size.0 >> level).max(1), (size.1 >> level).max(1));
+        Self {
+            picture: view(&texture(device, "light", size, LIGHT_FORMAT, 1, read)),
+            glow: (1..=GLOW_LEVELS)
+                .map(|level| view(&texture(device, "glow", halved(level), LIGHT_FORMAT, 1, read)))
+                .collect(),
         }
     }
 }

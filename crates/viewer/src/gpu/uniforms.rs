@@ -16,6 +16,8 @@ pub(super) struct FrameUniform {
     up: [f32; 4],
     window: [f32; 4],
     map: [f32; 4],
+    grid: [f32; 4],
+    grid_cells: [f32; 4],
     detail: [f32; 4],
     sun_direction: [f32; 4],
     sun: [f32; 4],
@@ -35,9 +37,9 @@ pub(super) struct FrameUniform {
 /// How shadows are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shadows {
-    /// One look at the map of shadows for each pixel.
-    Hard,
-    /// Nine.
+    /// None; what is dark under things leans away from the sun instead.
+    None,
+    /// Nine looks at the map of shadows for each pixel.
     Soft,
 }
 
@@ -61,13 +63,20 @@ impl FrameUniform {
                 look.window.half.y,
             ],
             map: [sides.x, sides.y, look.window.margin, 0.0],
+            grid: [
+                look.ground.least.x,
+                look.ground.least.y,
+                look.ground.cell.x,
+                look.ground.cell.y,
+            ],
+            grid_cells: [look.ground.cells.0 as f32, 0.0, 0.0, 0.0],
             detail: [
                 look.detail_until[0],
                 look.detail_until[1],
                 1.0 / shadow_side as f32,
                 match shadows {
-                    Shadows::Hard => 1.0,
-                    Shadows::Soft => 2.0,
+                    Shadows::None => 0.0,
+                    Shadows::Soft => 1.0,
                 },
             ],
             sun_direction: color(mood.sun_direction),
@@ -134,6 +143,7 @@ impl SunTurn for Mat4 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::picture::draw_list::GroundGrid;
     use crate::picture::palette::Mood;
     use crate::picture::{CameraPose, TorusWindow};
     use glam::Vec2;
@@ -154,6 +164,7 @@ mod tests {
             detail_until: [10.0, 20.0],
             paint_everywhere: 0.0,
             shadow_reach: 9.0,
+            ground: GroundGrid::default(),
         };
         let matrix = shadow_from_world(&look);
         let target = matrix.project_point3(Vec3::new(30.0, 0.0, -7.0));

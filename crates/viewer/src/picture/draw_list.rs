@@ -74,7 +74,7 @@ pub struct Decal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum DecalKind {
-    /// The soft dark spot under a thing.
+    /// The soft dark spot under a thing. Params: the thing's height, in tiles; unused.
     Contact = 0,
     /// Under an agent: eight segments, as many lit as its level, and a point that shows where it faces.
     /// Params: level; how much it flashes.
@@ -172,6 +172,37 @@ pub struct FrameLook {
     pub paint_everywhere: f32,
     /// Radius around the target within which things cast shadows, in tiles.
     pub shadow_reach: f32,
+    /// The ground that is drawn.
+    pub ground: GroundGrid,
+}
+
+/// The ground that is drawn, as a grid of cells, row by row.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct GroundGrid {
+    /// The corner with the least coordinates, as a tile position.
+    pub least: Vec2,
+    /// Sides of a cell, in tiles.
+    pub cell: Vec2,
+    /// Cells a row, and rows.
+    pub cells: (u32, u32),
+}
+
+impl GroundGrid {
+    /// Cells a row and rows at most: one for each two or three tiles of what is usually seen.
+    const CELLS_MAX: f32 = 40.0;
+
+    /// Covers the ground from `least` to `most`.
+    pub fn cover(least: Vec2, most: Vec2) -> Self {
+        let sides = most - least;
+        let cells = (sides / 2.0)
+            .ceil()
+            .clamp(Vec2::ONE, Vec2::splat(Self::CELLS_MAX));
+        Self {
+            least,
+            cell: sides / cells,
+            cells: (cells.x as u32, cells.y as u32),
+        }
+    }
 }
 
 impl Default for DrawList {

@@ -23,7 +23,7 @@ pub mod shapes;
 pub mod torus;
 
 pub use camera::{Camera, CameraPose};
-pub use compose::{Compose, Options};
+pub use compose::{Compose, Detail, Options};
 pub use draw_list::{Decal, DecalKind, DrawList, Glow, GlowKind, Instance};
 pub use shapes::Shape;
 pub use torus::TorusWindow;

@@ -94,14 +94,9 @@ fn shadow_vertex(in: BodyIn) -> @builtin(position) vec4f {
     return frame.shadow_from_world * vec4f(at.position, 1.0) + vec4f(0.0, 0.0, hidden, 0.0);
 }
 
-// An even scatter of thresholds over neighbouring pixels.
-fn threshold(pixel: vec2f) -> f32 {
-    return fract(52.9829189 * fract(dot(floor(pixel), vec2f(0.06711056, 0.00583715))));
-}
-
 @fragment
 fn fragment(in: BodyOut) -> @location(0) vec4f {
-    if in.presence < 0.999 && threshold(in.clip.xy) >= in.presence {
+    if in.presence < 0.999 && scatter(in.clip.xy) >= in.presence {
         discard;
     }
     let facing = dot(in.normal, frame.sun_direction.xyz);
@@ -115,5 +110,5 @@ fn fragment(in: BodyOut) -> @location(0) vec4f {
     let open = mix(0.68, 1.0, smoothstep(0.0, 0.22, in.world.y));
     let light = frame.sun.rgb * sun + ambient(in.normal) * open + frame.ambient_above.rgb * rim * 0.45;
     let color = in.albedo.rgb * (light + vec3f(in.albedo.a * 2.4));
-    return vec4f(behind_air(color, in.world, in.clip.xy), 1.0);
+    return covering(behind_air(color, in.world, in.clip.xy));
 }

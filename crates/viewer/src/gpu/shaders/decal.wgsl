@@ -24,7 +24,12 @@ fn vertex(@builtin(vertex_index) index: u32, in: DecalIn) -> DecalOut {
     let s = sin(in.reach_yaw.y);
     let c = cos(in.reach_yaw.y);
     // To the right is (cos, sin) on the map, to the front (sin, -cos).
-    let off = (vec2f(c, s) * at.x + vec2f(s, -c) * at.y) * in.reach_yaw.x;
+    var off = (vec2f(c, s) * at.x + vec2f(s, -c) * at.y) * in.reach_yaw.x;
+    if in.kind == 0u && frame.detail.w < 0.5 {
+        // Where the sun throws no shadows, the dark spot under a thing leans away from it instead.
+        let away = -frame.sun_direction.xz / max(frame.sun_direction.y, 0.2) * in.params.x;
+        off += away * (0.5 + 0.5 * dot(off, normalize(away)) / in.reach_yaw.x);
+    }
     let place = in.position + off;
     let world = vec3f(place.x, 0.006, place.y);
     return DecalOut(frame.clip_from_world * vec4f(world, 1.0), world, at, in.params, in.kind, vec4f(linear(in.color.rgb), in.color.a));
@@ -124,5 +129,5 @@ fn fragment(in: DecalOut) -> @location(0) vec4f {
             out = vec4f(in.color.rgb * alpha, alpha);
         }
     }
-    return out * presence(in.world.xz) * (1.0 - fog(in.world));
+    return marking(out * presence(in.world.xz) * (1.0 - fog(in.world)));
 }

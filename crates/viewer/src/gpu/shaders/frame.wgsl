@@ -8,7 +8,9 @@ struct Frame {
     right: vec4f,          // xyz; w: how much of the paint shows at any distance
     up: vec4f,             // xyz; w: distance at which fog is complete
     window: vec4f,         // middle x, middle z, half width, half depth
-    map: vec4f,            // columns, rows, margin, unused
+    map: vec4f,            // columns, rows, margin, 1 if the picture has no later steps
+    grid: vec4f,           // the ground that is drawn: least x, least z, cell width, cell depth
+    grid_cells: vec4f,     // cells a row; unused
     detail: vec4f,         // distances: detail fades from, until; then shadow texel size, 1 if shadows are on
     sun_direction: vec4f,
     sun: vec4f,
@@ -26,6 +28,34 @@ struct Frame {
 }
 
 @group(0) @binding(0) var<uniform> frame: Frame;
+
+// Whether colours go to the screen at once, without the glow that later steps would add.
+override DIRECT: bool = false;
+
+// What leaves a shader for something that covers what is behind it.
+fn covering(light: vec3f) -> vec4f {
+    if DIRECT {
+        return vec4f(encoded(screened(light)), 1.0);
+    }
+    return vec4f(light, 1.0);
+}
+
+// What leaves a shader for a mark: colour times its opacity; what goes beyond that shines.
+fn marking(color: vec4f) -> vec4f {
+    if DIRECT {
+        let body = max(color.a, 0.35);
+        return vec4f(encoded(screened(color.rgb / body)) * body, color.a);
+    }
+    return color;
+}
+
+// What leaves a shader for light that is added.
+fn shining(light: vec3f) -> vec4f {
+    if DIRECT {
+        return vec4f(min(light, vec3f(1.0)) * 0.9, 0.0);
+    }
+    return vec4f(light, 0.0);
+}
 
 fn linear(screen: vec3f) -> vec3f {
     return select(pow((screen + 0.055) / 1.055, vec3f(2.4)), screen / 12.92, screen <= vec3f(0.04045));

@@ -55,5 +55,5 @@ fn fragment(in: GlowOut) -> @location(0) vec4f {
         }
     }
     let shown = presence(in.world.xz) * (1.0 - fog(in.world));
-    return vec4f(in.color * light * in.strength_param.x * shown, 0.0);
+    return shining(in.color * light * in.strength_param.x * shown);
 }

@@ -1,15 +1,19 @@
-// The ground: one large rectangle, on which tiles, their slight slopes and their seams are found by arithmetic.
+// The ground: a grid of cells, on which tiles, their slight slopes and their seams are found by arithmetic. The grid
+// is there for what changes slowly and is dear: it is found at corners and spread over cells.
 
 struct GroundOut {
     @builtin(position) clip: vec4f,
     @location(0) at: vec2f,
+    @location(1) patchy: f32,
 }
 
 @vertex
-fn vertex(@builtin(vertex_index) index: u32) -> GroundOut {
-    let corner = vec2f(f32(index & 1u), f32(index >> 1u)) * 2.0 - 1.0;
-    let at = frame.window.xy + corner * (frame.window.zw + frame.map.z);
-    return GroundOut(frame.clip_from_world * vec4f(at.x, 0.0, at.y, 1.0), at);
+fn vertex(@builtin(vertex_index) index: u32, @builtin(instance_index) cell: u32) -> GroundOut {
+    let row = u32(frame.grid_cells.x);
+    let corner = vec2u(cell % row + (index & 1u), cell / row + (index >> 1u));
+    let at = frame.grid.xy + vec2f(corner) * frame.grid.zw;
+    let patchy = clamp(patches(at) * 0.5 + 0.35, 0.0, 1.0) * 0.7;
+    return GroundOut(frame.clip_from_world * vec4f(at.x, 0.0, at.y, 1.0), at, patchy);
 }
 
 fn scramble(value: u32) -> u32 {
@@ -49,7 +53,7 @@ fn fragment(in: GroundOut) -> @location(0) vec4f {
     let checker = f32((home.x + home.y) & 1);
     let lot = f32(lots & 255u) / 255.0;
     var albedo = mix(frame.ground_a.rgb, frame.ground_b.rgb, checker * mix(0.5, 1.0, fine));
-    albedo = mix(albedo, frame.ground_patch.rgb, clamp(patches(in.at) * 0.5 + 0.35, 0.0, 1.0) * 0.7);
+    albedo = mix(albedo, frame.ground_patch.rgb, in.patchy);
     albedo *= 1.0 + (lot - 0.5) * 0.16 * fine;
 
     // Each tile is two triangles, each leaning a little its own way.
@@ -86,5 +90,5 @@ fn fragment(in: GroundOut) -> @location(0) vec4f {
     let haze = exp(-min(to_seam.x, to_seam.y) * 3.5);
     color += frame.rim.rgb * haze * 0.035;
 
-    return vec4f(behind_air(color, world, in.clip.xy), 1.0);
+    return covering(behind_air(color, world, in.clip.xy));
 }

@@ -19,18 +19,13 @@ fn sunlit(position: vec3f, normal: vec3f) -> f32 {
         return 1.0;
     }
     var lit = 0.0;
-    let texel = frame.detail.z;
-    if frame.detail.w < 1.5 {
-        lit = textureSampleCompareLevel(shadow_map, shadow_sampler, place, at.z);
-    } else {
-        for (var down = -1; down <= 1; down += 1) {
-            for (var right = -1; right <= 1; right += 1) {
-                let tap = place + vec2f(f32(right), f32(down)) * texel * 1.2;
-                lit += textureSampleCompareLevel(shadow_map, shadow_sampler, tap, at.z);
-            }
+    for (var down = -1; down <= 1; down += 1) {
+        for (var right = -1; right <= 1; right += 1) {
+            let tap = place + vec2f(f32(right), f32(down)) * frame.detail.z * 1.2;
+            lit += textureSampleCompareLevel(shadow_map, shadow_sampler, tap, at.z);
         }
-        lit /= 9.0;
     }
+    lit /= 9.0;
     // No visible line where the map of shadows ends.
     return mix(lit, 1.0, smoothstep(0.85, 1.0, edge));
 }

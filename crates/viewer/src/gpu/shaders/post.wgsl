@@ -56,24 +56,6 @@ fn up(in: PostOut) -> @location(0) vec4f {
     return vec4f(sum, 1.0);
 }
 
-// Bright colours bend towards white instead of losing their hue; dark and middle ones stay as they are.
-fn screened(light: vec3f) -> vec3f {
-    let shoulder = 0.7;
-    let peak = max(light.r, max(light.g, light.b));
-    if peak <= shoulder {
-        return light;
-    }
-    let room = 1.0 - shoulder;
-    let bent = 1.0 - room * room / (peak - shoulder + room);
-    let scaled = light * (bent / peak);
-    let washed = 1.0 - 1.0 / (0.14 * (peak - bent) + 1.0);
-    return mix(scaled, vec3f(bent), washed);
-}
-
-fn encoded(light: vec3f) -> vec3f {
-    return select(1.055 * pow(light, vec3f(1.0 / 2.4)) - 0.055, light * 12.92, light <= vec3f(0.0031308));
-}
-
 @fragment
 fn compose(in: PostOut) -> @location(0) vec4f {
     let light = textureSampleLevel(source, source_sampler, in.at, 0.0).rgb;
@@ -81,8 +63,7 @@ fn compose(in: PostOut) -> @location(0) vec4f {
     // Darker towards the corners, so that the eye stays on the board.
     let off = in.at - 0.5;
     let shade = 1.0 - 0.30 * smoothstep(0.25, 0.95, dot(off, off) * 2.0);
-    let color = encoded(clamp(screened((light + halo * settings.x) * shade), vec3f(0.0), vec3f(1.0)));
+    let color = encoded(screened((light + halo * settings.x) * shade));
     // Half a step of noise hides the steps of smooth gradients.
-    let noise = fract(52.9829189 * fract(dot(floor(in.clip.xy), vec2f(0.06711056, 0.00583715)))) - 0.5;
-    return vec4f(color + noise / 255.0, 1.0);
+    return vec4f(color + (scatter(in.clip.xy) - 0.5) / 255.0, 1.0);
 }

@@ -25,5 +25,5 @@ fn fragment(in: WaveOut) -> @location(0) vec4f {
     let slope = in.crest * in.crest * in.crest;
     let line = smoothstep(0.90, 0.97, in.crest) * smoothstep(1.0, 0.985, in.crest);
     let alpha = in.color.a * (slope * 0.42 + line * 0.8) * presence(in.world.xz) * (1.0 - fog(in.world));
-    return vec4f(in.color.rgb * alpha * 1.25, alpha * 0.55);
+    return marking(vec4f(in.color.rgb * alpha * 1.25, alpha * 0.55));
 }

@@ -7,7 +7,7 @@ use trantor_model::{AgentId, CommandKind, Level};
 use super::super::draw_list::{Decal, DecalKind, DrawList, Instance};
 use super::super::palette;
 use super::super::shapes::Shape;
-use super::{CHARACTER_PIXELS, Frame, grounded, middle_of, scramble, signed, smoothstep};
+use super::{Frame, grounded, middle_of, scramble, signed, smoothstep};
 
 /// From a tile's middle to where an agent stands, at most: those who share a tile stand beside each other.
 const ASIDE: f32 = 0.17;
@@ -50,7 +50,7 @@ pub(super) fn compose(
             }
             // An egg rocks a little now and then, so that it is seen to be alive.
             let rock = (frame.units * 0.11 + signed(lots, 16) * 9.0).sin().powi(9) * 0.12 * frame.lively();
-            list.decals.push(contact(position, 0.2, 120.0 * detail));
+            list.decals.push(contact(position, 0.2, 0.25, 120.0 * detail));
             list.body(
                 Shape::Egg,
                 Instance {
@@ -92,12 +92,12 @@ pub(super) fn scale_of(level: Level) -> f32 {
     1.08 + 0.045 * f32::from(level.get() - Level::FIRST.get())
 }
 
-fn contact(position: Vec2, reach: f32, opacity: f32) -> Decal {
+fn contact(position: Vec2, reach: f32, height: f32, opacity: f32) -> Decal {
     Decal {
         position: position.to_array(),
         reach,
         yaw: 0.0,
-        params: [0.0; 2],
+        params: [height, 0.0],
         kind: DecalKind::Contact as u32,
         color: [0, 0, 0, opacity as u8],
     }
@@ -116,10 +116,11 @@ fn draw(
         .map_or(1.0, |&(_, progress)| grown(progress));
     let scale = scale_of(agent.level) * birth;
     let color = palette::team(agent.team);
-    let near = frame.view.pixels_per_tile(grounded(position)) > CHARACTER_PIXELS;
+    let near = frame.view.pixels_per_tile(grounded(position)) > frame.detail.characters;
     let stance = Stance::of(agent, frame);
 
-    list.decals.push(contact(position, 0.3 * scale, 150.0));
+    list.decals
+        .push(contact(position, 0.3 * scale, 0.6 * scale, 150.0));
     list.decals.push(Decal {
         position: position.to_array(),
         reach: 0.43 * scale.max(0.8),

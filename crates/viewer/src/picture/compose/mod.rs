@@ -15,7 +15,7 @@ use trantor_client::Scene;
 use trantor_model::{AgentId, MapSize, Tile};
 
 use super::camera::{CameraPose, View};
-use super::draw_list::{DrawList, FrameLook};
+use super::draw_list::{DrawList, FrameLook, GroundGrid};
 use super::palette::Mood;
 use super::torus::TorusWindow;
 
@@ -23,12 +23,38 @@ pub use marks::{Marks, TrailPoint};
 
 /// Units a frame from where on motion is simplified, and where all of it is.
 const CALM_FROM_UNITS: [f32; 2] = [2.5, 8.0];
-/// A tile is shown in detail while it is at least this many pixels high ...
-const DETAIL_PIXELS: f32 = 11.0;
-/// ... and an agent as a character rather than a figurine while its tile is at least this high.
-const CHARACTER_PIXELS: f32 = 22.0;
 /// Units after which looks that repeat begin again, small enough that `f32` stays smooth far beyond a unit.
 const UNITS_WRAP: i128 = 1 << 16;
+
+/// How much detail is shown at which size: heights of a tile in pixels from which on something is drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Detail {
+    /// Things at all; below, tiles are patches of colour.
+    pub things: f32,
+    /// Resources in full rather than as specks.
+    pub pieces: f32,
+    /// Agents as characters rather than figurines.
+    pub characters: f32,
+    /// Grass and pebbles.
+    pub grass: f32,
+}
+
+impl Detail {
+    /// For graphics cards, and for pictures that may take their time.
+    pub const FINE: Self = Self {
+        things: 11.0,
+        pieces: 20.0,
+        characters: 18.0,
+        grass: 30.0,
+    };
+    /// For drawing by the processor, which feels each triangle.
+    pub const SWIFT: Self = Self {
+        things: 13.0,
+        pieces: 24.0,
+        characters: 30.0,
+        grass: 60.0,
+    };
+}
 
 /// What the picture should show, besides the scene.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +67,8 @@ pub struct Options {
     pub paint_everywhere: bool,
     /// The middle of the map that is shown; `None` for the map as it is numbered.
     pub middle: Option<Vec2>,
+    /// How much detail to pay for.
+    pub detail: Detail,
 }
 
 /// Turns scenes into draw lists. Keeps what it needs from one frame to the next.
@@ -66,6 +94,8 @@ struct Frame<'a> {
     detail_until: [f32; 2],
     /// How much of all motion is left out.
     calm: f32,
+    /// How much detail to pay for.
+    detail: Detail,
 }
 
 impl Compose {
@@ -86,7 +116,9 @@ impl Compose {
         let view = pose.view(width, height);
         self.follow_speed(scene);
 
-        let detail = view.pixels_per_tile_at_one / DETAIL_PIXELS;
+        let detail = view.pixels_per_tile_at_one / options.detail.things;
+        let bounds = window.bounds();
+        let (least, most) = view.seen_ground(bounds).unwrap_or(bounds);
         let frame = Frame {
             scene,
             size: ground.size,
@@ -96,6 +128,7 @@ impl Compose {
                 + scene.clock.game.unit_fraction_nu() as f32 / 1e9,
             detail_until: [detail * 0.8, detail],
             calm: self.calm,
+            detail: options.detail,
         };
         list.frame = Some(FrameLook {
             view,
@@ -107,6 +140,7 @@ impl Compose {
             shadow_reach: (pose.distance * 0.75)
                 .clamp(4.0, detail)
                 .min(whole.half.length() + whole.margin),
+            ground: GroundGrid::cover(least, most),
         });
         marks::compose(&frame, marks, list);
         resources::compose(&frame, ground, list);

@@ -16,10 +16,6 @@ use super::{Frame, grounded, lot, signed};
 const PIECES_MAX: u32 = 3;
 /// From a tile's middle to where resources lie: outside of where agents walk.
 const SLOT_RADIUS: f32 = 0.31;
-/// A piece is drawn in full while its tile is at least this many pixels high, else as a speck.
-const PIECE_PIXELS: f32 = 26.0;
-/// A tile with grass has this many pixels at least.
-const GRASS_PIXELS: f32 = 34.0;
 
 pub(super) fn compose(frame: &Frame<'_>, ground: &SceneGround, list: &mut DrawList) {
     let Some((least, most)) = frame.view.seen_ground(frame.window.bounds()) else {
@@ -53,7 +49,7 @@ fn tile_things(
     list: &mut DrawList,
 ) {
     let pixels = frame.view.pixels_per_tile(grounded(position));
-    if pixels > GRASS_PIXELS {
+    if pixels > frame.detail.grass {
         grass(tile, position, list);
     }
     for (resource, count) in counts.iter().filter(|&(_, count)| count > 0) {
@@ -69,7 +65,7 @@ fn tile_things(
             position: slot.to_array(),
             reach: if pieces > 1 { 0.23 } else { 0.17 } * heap,
             yaw: 0.0,
-            params: [0.0; 2],
+            params: [0.16 * heap, 0.0],
             kind: DecalKind::Contact as u32,
             color: [0, 0, 0, (105.0 * detail) as u8],
         });
@@ -80,7 +76,7 @@ fn tile_things(
             let apart = if pieces > 1 { 0.105 * heap } else { 0.0 };
             let place = slot + Vec2::new(around.sin(), around.cos()) * apart;
             let size = (1.18 + 0.1 * signed(lots, 24)) * heap * if pieces > 1 { 0.8 } else { 1.0 };
-            let shape = if pixels > PIECE_PIXELS {
+            let shape = if pixels > frame.detail.pieces {
                 Shape::of(resource)
             } else {
                 Shape::Speck

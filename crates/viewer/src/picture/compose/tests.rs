@@ -46,6 +46,7 @@ fn compose(scene: &Scene, pose: &CameraPose) -> DrawList {
         mood: Mood::dusk(),
         paint_everywhere: false,
         middle: None,
+        detail: Detail::FINE,
     };
     Compose::default().compose(scene, pose, &options, &Marks::default(), &mut list);
     list
@@ -127,6 +128,7 @@ fn a_second_frame_of_the_same_needs_no_memory() {
         mood: Mood::day(),
         paint_everywhere: false,
         middle: None,
+        detail: Detail::FINE,
     };
     let pose = overview(&world);
     composer.compose(&world, &pose, &options, &Marks::default(), &mut list);
@@ -153,6 +155,7 @@ fn where_time_rushes_bodies_stand_still() {
         mood: Mood::day(),
         paint_everywhere: false,
         middle: None,
+        detail: Detail::FINE,
     };
     let swing = |list: &DrawList| list.bodies[Shape::Character as usize][0].pose[0].abs();
     composer.compose(&world, &overview(&world), &options, &Marks::default(), &mut list);
