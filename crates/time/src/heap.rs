@@ -1,6 +1,6 @@
 //! The exact store: a queue of small entries over a slab of items.
 //!
-//! An entry holds a deadline, the number of its registration, and a place in the slab; [`crate::queue`] keeps
+//! An entry holds a deadline, the number of its registration, and a place in the slab; `queue` keeps
 //! entries in order. Cancelling only empties the place; the entry that is left over is dropped when it comes
 //! first, or by a sweep once the dead outnumber the living. Taking it out at once would mean to
 //! look for it, and most work that is cancelled is far from being due.

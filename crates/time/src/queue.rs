@@ -13,10 +13,10 @@
 //!     bucket        bucket        bucket
 //! ```
 //!
-//! A push finds its range by binary search and appends; a bucket that is full is halved at its median. Push and
-//! pop move at most a few thousand small entries, whatever is pending, and that rarely: no call scans everything
-//! (R-000-13). The order is that of (deadline, registration), which is total, so a bucket of equal deadlines can
-//! be halved like any other.
+//! A push finds its range by binary search and appends; a bucket that is full is halved at its median. What a call
+//! costs is O(log n) taken together; what a single one may have to move grows with the square root of what is
+//! pending, some thousand small entries of a million: none goes through everything (R-000-13). The order is that
+//! of (deadline, registration), which is total, so a bucket of equal deadlines can be halved like any other.
 //!
 //! What an entry stands for, and whether it still stands for anything, is the owner's to know.
 
@@ -34,8 +34,9 @@ pub(crate) struct Entry<K> {
     pub(crate) slot: u32,
 }
 
-/// Entries at which a bucket is halved. Larger ones make the list of ranges shorter and each halving dearer; from
-/// 512 to 2,048 the difference is a few per cent.
+/// Entries at which a bucket is halved, at first. Larger ones make the list of ranges shorter and each halving
+/// dearer; from 512 to 2,048 the difference is a few per cent. Where there are more ranges than this, it is doubled:
+/// then both what a halving moves and the list of ranges grow with the square root of what is pending.
 const BUCKET_MAX: usize = 1024;
 
 /// Entries at which the near run is cut. Pushing into it moves what is earlier: 3 KiB on average.
@@ -50,6 +51,8 @@ pub(crate) struct Queue<K> {
     buckets: Vec<Vec<Entry<K>>>,
     /// Buckets in no range. They keep their memory.
     spare: Vec<u32>,
+    /// Entries at which a bucket is halved.
+    bucket_max: usize,
     /// The range to be swept next.
     swept: usize,
     len: usize,
@@ -102,6 +105,7 @@ impl<K: Copy + Ord> Queue<K> {
             ranges: Vec::new(),
             buckets: Vec::new(),
             spare: Vec::new(),
+            bucket_max: BUCKET_MAX,
             swept: 0,
             len: 0,
         }
@@ -126,8 +130,11 @@ impl<K: Copy + Ord> Queue<K> {
             Some(range) => {
                 let bucket = &mut self.buckets[range.bucket as usize];
                 bucket.push(entry);
-                if bucket.len() >= BUCKET_MAX {
+                if bucket.len() >= self.bucket_max {
                     self.split(later);
+                    if self.ranges.len() > self.bucket_max {
+                        self.bucket_max *= 2;
+                    }
                 }
             }
         }

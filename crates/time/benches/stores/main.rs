@@ -9,6 +9,7 @@
 //! cargo bench --bench stores                        all tables, up to 10⁶ pending
 //! cargo bench --bench stores -- --pending-max 10000000
 //! cargo bench --bench stores -- --repeats 9 --only hold
+//! cargo bench --bench stores -- --subject DeadlineHeap      those whose name contains the word, nobody beside them
 //! ```
 //!
 //! Times are processor time of this thread, the median of the repeats; the subjects take turns, so that what
@@ -30,6 +31,7 @@ struct Options {
     pending_max: u64,
     repeats: usize,
     only: Option<String>,
+    subject: Option<String>,
 }
 
 fn main() {
@@ -48,6 +50,7 @@ fn main() {
         pending_max: number_of("--pending-max").unwrap_or(1_000_000),
         repeats: number_of("--repeats").unwrap_or(5) as usize,
         only: value_of("--only").cloned(),
+        subject: value_of("--subject").cloned(),
     };
     let is_wanted = |name: &str| options.only.as_deref().is_none_or(|only| name.contains(only));
 
@@ -82,7 +85,7 @@ fn heaps(workload: Workload, delays: Delays, options: &Options) {
         workload,
         delays,
         options,
-        &[
+        vec![
             column::<ExactReal>(workload, delays),
             column::<ExactGame>(workload, delays),
             column::<BinaryHeapWithSet>(workload, delays),
@@ -96,7 +99,7 @@ fn wheels(workload: Workload, delays: Delays, options: &Options) {
         workload,
         delays,
         options,
-        &[
+        vec![
             column::<Wheel>(workload, delays),
             column::<DelayQueue>(workload, delays),
             column::<CancellableWheel>(workload, delays),
@@ -105,7 +108,16 @@ fn wheels(workload: Workload, delays: Delays, options: &Options) {
     );
 }
 
-fn table(workload: Workload, delays: Delays, options: &Options, columns: &[Column<'_>]) {
+fn table(workload: Workload, delays: Delays, options: &Options, mut columns: Vec<Column<'_>>) {
+    columns.retain(|(name, _)| {
+        options
+            .subject
+            .as_deref()
+            .is_none_or(|subject| name.contains(subject))
+    });
+    if columns.is_empty() {
+        return;
+    }
     println!("\n### {}, {}\n", workload.title(), delays.title());
     let names: Vec<_> = columns.iter().map(|(name, _)| *name).collect();
     println!("| pending | {} |", names.join(" | "));
