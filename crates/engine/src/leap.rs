@@ -1,0 +1,332 @@
+//! Leap: a game played by minds inside the process, without sockets and without a clock.
+//!
+//! Game time does not pass, it jumps: to the earliest deadline, which is carried out, and whoever was told
+//! something by it is asked at once. The order is the game's own, so a leap is neither another game nor an
+//! approximation of one: a lock-step server whose agents are the same minds plays the same (R-000-50).
+
+use trantor_game::{AdminAction, Game, GameConfig, GameEvent, GameInput, Handled, Reply};
+use trantor_model::{AgentId, TeamId};
+use trantor_time::GameTime;
+
+use crate::minds::{Mind, MindKind, Percept, Spelled};
+
+/// How many agents a team may have in a leap, for each place it began with: minds ask for replacements and
+/// lay eggs for them, and a team that only multiplies would never end.
+pub const TEAM_GROWTH_MAX: u32 = 2;
+
+/// How minds and game speak with each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Voice {
+    /// In values.
+    #[default]
+    Values,
+    /// In lines of text that are written and read each way.
+    Text,
+}
+
+/// Why a leap ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// That team won.
+    Won(TeamId),
+    /// The time it was to run until was reached.
+    TimeReached,
+    /// Nothing will ever happen again.
+    NothingDue,
+}
+
+/// A game and the minds of its agents.
+pub struct Leap {
+    game: Game,
+    /// The mind for each team, by number.
+    kinds: Vec<MindKind>,
+    voice: Voice,
+    /// By number of the agent; numbers begin near 0 and are given out in turn.
+    minds: Vec<Option<Box<dyn Mind>>>,
+    /// Who was told something and is yet to be asked; in the order of the telling.
+    told: Vec<AgentId>,
+    joins: u64,
+    actions: u64,
+}
+
+impl Leap {
+    /// A game at time 0 with every place taken, in turn by each team; `kinds` says how each team thinks, the
+    /// last of them also for the teams behind it.
+    ///
+    /// # Panics
+    /// If [`GameConfig::check`] refuses the game, or no kind is given.
+    pub fn new(config: GameConfig, kinds: &[MindKind], voice: Voice) -> Self {
+        let last = *kinds.last().expect("a leap needs minds");
+        let teams = config.teams.len();
+        let places = config.places_per_team;
+        let mut leap = Self {
+            game: Game::new(config),
+            kinds: (0..teams).map(|team| *kinds.get(team).unwrap_or(&last)).collect(),
+            voice,
+            minds: Vec::new(),
+            told: Vec::new(),
+            joins: 0,
+            actions: 0,
+        };
+        for _ in 0..places {
+            for team in 0..teams {
+                leap.join(TeamId(
+                    u16::try_from(team).expect("there are at most TEAMS_MAX teams"),
+                ));
+            }
+        }
+        leap.attend();
+        leap
+    }
+
+    /// Plays until a team has won, nothing is due any more, or, if given, game time would pass `until`.
+    pub fn run(&mut self, until: Option<GameTime>) -> Ended {
+        loop {
+            if let Some(team) = self.game.winner() {
+                return Ended::Won(team);
+            }
+            let Some(deadline) = self.game.next_deadline() else {
+                return Ended::NothingDue;
+            };
+            if let Some(until) = until
+                && deadline > until
+            {
+                self.game.advance_to(until);
+                return Ended::TimeReached;
+            }
+            self.game.fire_next(deadline);
+            self.attend();
+        }
+    }
+
+    /// Reaches into the game, as an operator does.
+    pub fn operate(&mut self, action: AdminAction) -> Handled {
+        let handled = self.game.handle(GameInput::Admin(action), self.game.now());
+        self.attend();
+        handled
+    }
+
+    /// The game, to be looked at.
+    pub fn game(&self) -> &Game {
+        &self.game
+    }
+
+    /// Commands taken in so far that were not dropped.
+    pub fn actions(&self) -> u64 {
+        self.actions
+    }
+
+    /// Agents born so far.
+    pub fn joins(&self) -> u64 {
+        self.joins
+    }
+
+    /// Tells the minds what happened and takes their commands, until nobody has anything more to say.
+    fn attend(&mut self) {
+        loop {
+            while let Some(event) = self.game.poll_event() {
+                self.tell(&event);
+            }
+            if self.told.is_empty() {
+                return;
+            }
+            // A newborn that is wanted by one of these is asked in the next round.
+            let told = std::mem::take(&mut self.told);
+            for &agent in &told {
+                self.ask(agent);
+            }
+            self.keep_room(told);
+        }
+    }
+
+    /// Keeps the memory of a list that was worked off.
+    fn keep_room(&mut self, mut told: Vec<AgentId>) {
+        told.clear();
+        told.append(&mut self.told);
+        self.told = told;
+    }
+
+    fn tell(&mut self, event: &GameEvent) {
+        let (agent, percept) = match event {
+            GameEvent::Reply { agent, reply } => (*agent, percept_of(reply)),
+            GameEvent::Heard {
+                agent,
+                direction,
+                text,
+            } => {
+                let direction = *direction;
+                (*agent, Percept::Message { direction, text })
+            }
+            GameEvent::PushedFrom { agent, direction } => {
+                let direction = *direction;
+                (*agent, Percept::Pushed { direction })
+            }
+            GameEvent::Died { agent } => {
+                self.minds[agent.0 as usize] = None;
+                return;
+            }
+            _ => return,
+        };
+        if let Some(mind) = &mut self.minds[agent.0 as usize] {
+            mind.perceive(percept);
+            self.told.push(agent);
+        }
+    }
+
+    fn ask(&mut self, agent: AgentId) {
+        let Some(mind) = &mut self.minds[agent.0 as usize] else {
+            return;
+        };
+        while let Some(command) = mind.next_command() {
+            let input = GameInput::Command { agent, command };
+            if self.game.handle(input, self.game.now()) == Handled::Done {
+                self.actions += 1;
+            }
+        }
+        if mind.take_free_place()
+            && let Some(team) = self.game.world().agent(agent).map(|agent| agent.team())
+        {
+            self.replace(team);
+        }
+    }
+
+    /// Somebody is wanted in a team that may still grow.
+    fn replace(&mut self, team: TeamId) {
+        let most = self.game.config().places_per_team.saturating_mul(TEAM_GROWTH_MAX);
+        let living = self
+            .game
+            .world()
+            .agents()
+            .filter(|agent| agent.team() == team)
+            .count();
+        if living < most as usize {
+            self.join(team);
+        }
+    }
+
+    /// Takes a place if there is one, and gives the newborn a mind.
+    fn join(&mut self, team: TeamId) {
+        let Handled::Joined(agent) = self.game.handle(GameInput::Join { team }, self.game.now()) else {
+            return;
+        };
+        let place = agent.0 as usize;
+        if self.minds.len() <= place {
+            self.minds.resize_with(place + 1, || None);
+        }
+        self.minds[place] = Some(self.awaken(team));
+        self.joins += 1;
+        self.told.push(agent);
+    }
+
+    fn awaken(&self, team: TeamId) -> Box<dyn Mind> {
+        let config = self.game.config();
+        let name = config.teams[usize::from(team.0)].as_bytes();
+        let mind = self.kinds[usize::from(team.0)].awaken(name, mind_seed(config.seed, self.joins));
+        match self.voice {
+            Voice::Values => mind,
+            Voice::Text => Box::new(Spelled::new(mind)),
+        }
+    }
+}
+
+/// The seed of the mind that joins a game of this seed after so many others.
+pub fn mind_seed(game_seed: u64, joined_before: u64) -> u64 {
+    // An odd factor keeps the seeds of one game apart, and spreads those of neighbouring games.
+    game_seed
+        .wrapping_add(joined_before)
+        .wrapping_add(1)
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        ^ joined_before
+}
+
+fn percept_of(reply: &Reply) -> Percept<'_> {
+    match reply {
+        Reply::Ok => Percept::Ok,
+        Reply::Ko => Percept::Ko,
+        Reply::Look(sights) => Percept::Look(sights),
+        Reply::Inventory { inventory, .. } => Percept::Inventory(inventory),
+        Reply::ConnectNbr(places) => Percept::Places(*places),
+        Reply::ElevationUnderway => Percept::ElevationUnderway,
+        Reply::CurrentLevel(level) => Percept::Level(*level),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trantor_game::Rules;
+    use trantor_model::MapSize;
+
+    use super::*;
+
+    fn config(side: u32, places: u32, seed: u64) -> GameConfig {
+        GameConfig {
+            size: MapSize::new(side, side).unwrap(),
+            teams: vec!["red".to_owned(), "blue".to_owned()],
+            places_per_team: places,
+            seed,
+            rules: Rules {
+                lock_step: true,
+                ..Rules::default()
+            },
+        }
+    }
+
+    fn played(seed: u64, voice: Voice, until: i64) -> (u64, u64, u64) {
+        let kinds = [MindKind::Team, MindKind::Random];
+        let mut leap = Leap::new(config(10, 6, seed), &kinds, voice);
+        leap.run(Some(GameTime::from_units(until)));
+        (leap.game().digest(), leap.actions(), leap.joins())
+    }
+
+    #[test]
+    fn r_000_50_the_same_seed_and_minds_play_the_same_game() {
+        let first = played(3, Voice::Values, 700);
+        assert_eq!(first, played(3, Voice::Values, 700));
+        assert_ne!(first, played(4, Voice::Values, 700));
+        assert!(first.1 > 300, "they did something: {first:?}");
+    }
+
+    #[test]
+    fn nothing_is_lost_in_words() {
+        assert_eq!(played(5, Voice::Values, 700), played(5, Voice::Text, 700));
+    }
+
+    /// Where a leap is broken off changes nothing.
+    #[test]
+    fn r_001_41_a_leap_in_pieces_is_the_same_leap() {
+        let whole = played(6, Voice::Values, 700);
+        let mut leap = Leap::new(
+            config(10, 6, 6),
+            &[MindKind::Team, MindKind::Random],
+            Voice::Values,
+        );
+        for until in [0, 1, 7, 8, 8, 400, 699, 700] {
+            leap.run(Some(GameTime::from_units(until)));
+        }
+        assert_eq!((leap.game().digest(), leap.actions(), leap.joins()), whole);
+    }
+
+    #[test]
+    fn walkers_walk_until_they_starve() {
+        let mut leap = Leap::new(config(10, 2, 1), &[MindKind::Trivial], Voice::Values);
+        assert_eq!(leap.run(None), Ended::NothingDue);
+        assert_eq!(leap.game().world().agents().len(), 0);
+        assert_eq!(leap.game().now(), GameTime::from_units(1_260));
+        assert_eq!(
+            leap.actions(),
+            4 * 181,
+            "a step takes seven units, and one is never finished"
+        );
+    }
+
+    #[test]
+    fn a_team_that_plays_to_win_wins() {
+        let mut leap = Leap::new(
+            config(12, 6, 2),
+            &[MindKind::Team, MindKind::Trivial],
+            Voice::Values,
+        );
+        let ended = leap.run(Some(GameTime::from_units(60_000)));
+        assert_eq!(ended, Ended::Won(TeamId(0)));
+    }
+}

@@ -1,0 +1,126 @@
+//! Minds: what decides for an agent inside the process that runs the game.
+//!
+//! A [`Mind`] is told what a server would tell its agent, in the same order, and answers with commands; it has
+//! no other way to know the world. The minds built in are three: [`MindKind`]. How a team plays to win is
+//! [`trantor_strategy`]'s; when a mind is asked, [`crate::leap`]'s.
+
+mod built_in;
+mod spelled;
+
+use std::str::FromStr;
+
+use trantor_strategy::Brain;
+pub use trantor_strategy::Percept;
+
+use trantor_model::Command;
+
+use built_in::{Dabbler, Walker};
+pub use spelled::Spelled;
+
+/// Decides for one agent.
+pub trait Mind {
+    /// Takes in one thing that the agent was told.
+    fn perceive(&mut self, percept: Percept<'_>);
+
+    /// The next command, if one should be sent now; it counts as sent. Asked until it answers `None`, at birth
+    /// and again whenever something was perceived. Commands beyond [`trantor_game::OUTSTANDING_MAX`] are lost,
+    /// as they are on a server.
+    fn next_command(&mut self) -> Option<Command>;
+
+    /// Whether somebody should take a place that the mind knows to be free in its team; asking clears it.
+    fn take_free_place(&mut self) -> bool {
+        false
+    }
+}
+
+/// The minds built in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MindKind {
+    /// Walks in one direction for ever, and starves.
+    Trivial,
+    /// Asks for anything at random, one command at a time.
+    Random,
+    /// Plays to win, with its team.
+    Team,
+}
+
+impl MindKind {
+    /// All of them, in the order of declaration.
+    pub const ALL: [Self; 3] = [Self::Trivial, Self::Random, Self::Team];
+
+    /// The word by which it is asked for.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Trivial => "trivial",
+            Self::Random => "random",
+            Self::Team => "team",
+        }
+    }
+
+    /// The mind of a newborn agent of the team with that name. All its chance grows from `seed`, which should
+    /// differ between agents.
+    pub fn awaken(self, team: &[u8], seed: u64) -> Box<dyn Mind> {
+        match self {
+            Self::Trivial => Box::new(Walker::default()),
+            Self::Random => Box::new(Dabbler::new(seed)),
+            Self::Team => Box::new(Brain::new(team, seed)),
+        }
+    }
+}
+
+/// No mind is called that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a mind is one of trivial, random and team")]
+pub struct UnknownMind;
+
+impl FromStr for MindKind {
+    type Err = UnknownMind;
+
+    fn from_str(name: &str) -> Result<Self, UnknownMind> {
+        Self::ALL
+            .into_iter()
+            .find(|kind| kind.name() == name)
+            .ok_or(UnknownMind)
+    }
+}
+
+impl Mind for Brain {
+    fn perceive(&mut self, percept: Percept<'_>) {
+        Self::perceive(self, percept);
+    }
+
+    fn next_command(&mut self) -> Option<Command> {
+        Self::next_command(self)
+    }
+
+    fn take_free_place(&mut self) -> bool {
+        Self::take_free_place(self)
+    }
+}
+
+impl<M: Mind + ?Sized> Mind for Box<M> {
+    fn perceive(&mut self, percept: Percept<'_>) {
+        (**self).perceive(percept);
+    }
+
+    fn next_command(&mut self) -> Option<Command> {
+        (**self).next_command()
+    }
+
+    fn take_free_place(&mut self) -> bool {
+        (**self).take_free_place()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn minds_are_found_by_name() {
+        for kind in MindKind::ALL {
+            assert_eq!(kind.name().parse(), Ok(kind));
+        }
+        assert_eq!("Team".parse::<MindKind>(), Err(UnknownMind));
+    }
+}
