@@ -12,6 +12,7 @@ pub mod console;
 pub mod engine_source;
 pub mod event_loop;
 pub mod export;
+pub mod headless;
 pub mod listener;
 pub mod meters;
 pub mod mio_wait;

@@ -5,11 +5,25 @@ use std::process::ExitCode;
 
 use trantor_runtime::service::EndReason;
 use trantor_server::export::Exporter;
+use trantor_server::headless::{self, Simulated};
 use trantor_server::options::Options;
 use trantor_server::options::cli::{self, Asked, EXIT_STATUS_REFUSED, PROGRAM};
 use trantor_server::{console, replay, start};
 
 fn main() -> ExitCode {
+    // Anywhere else the word may be a team's name.
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|word| word == headless::WORD)
+    {
+        return match headless::simulate(std::env::args_os()) {
+            Simulated::Print(text) => {
+                tell(text.trim_end());
+                ExitCode::SUCCESS
+            }
+            Simulated::Refused(line) => refuse(line),
+        };
+    }
     match cli::parse(std::env::args_os(), std::env::vars_os()) {
         Ok(Asked::Run(options)) => run(&options),
         Ok(Asked::Replay(asked)) => replay::run(&asked),
@@ -17,7 +31,7 @@ fn main() -> ExitCode {
             tell(text.trim_end());
             ExitCode::SUCCESS
         }
-        Err(error) => refuse(&error),
+        Err(error) => refuse(error),
     }
 }
 
@@ -29,16 +43,16 @@ fn run(options: &Options) -> ExitCode {
 
     let (mut event_loop, line) = match start::start(options) {
         Ok(started) => started,
-        Err(error) => return refuse(&error),
+        Err(error) => return refuse(error),
     };
     if let Err(error) = event_loop.end_at_signals() {
-        return refuse(&error);
+        return refuse(error);
     }
     let console = match options.auto_start {
         true => None,
         false => match console::watch(event_loop.poster()) {
             Ok(thread) => Some(thread),
-            Err(error) => return refuse(&error),
+            Err(error) => return refuse(error),
         },
     };
     tell(&format!("{PROGRAM}: {line}"));
@@ -46,7 +60,7 @@ fn run(options: &Options) -> ExitCode {
         false => None,
         true => match Exporter::start(&options.metrics, event_loop.sources()) {
             Ok(exporter) => Some(exporter),
-            Err(error) => return refuse(&error),
+            Err(error) => return refuse(error),
         },
     };
     if let Some(address) = exporter.as_ref().and_then(Exporter::address) {
@@ -68,7 +82,7 @@ fn run(options: &Options) -> ExitCode {
     }
 }
 
-fn refuse(error: &dyn std::error::Error) -> ExitCode {
+fn refuse(error: impl std::fmt::Display) -> ExitCode {
     eprintln!("{PROGRAM}: {error}");
     ExitCode::from(EXIT_STATUS_REFUSED)
 }

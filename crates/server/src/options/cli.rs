@@ -99,7 +99,8 @@ pub fn command() -> Command {
         .after_help(
             "Each option with a long name may also stand in the file (port = 4242) and in the environment\n\
              (TRANTOR_SERVER_PORT=4242). A mistake is told in one line, and the exit status is then 84.\n\n\
-             Recorded games: trantor-server replay verify|info|export FILE...; see trantor-server replay --help.",
+             Recorded games: trantor-server replay verify|info|export FILE...; see trantor-server replay --help.\n\
+             Whole games without connections: see trantor-server sim --help.",
         )
 }
 
