@@ -40,6 +40,22 @@ const STEPS: &[(&str, Step)] = &[
     ),
     ("tests", Step::Tests),
     (
+        "broken rules are found",
+        Step::Cargo(
+            &[
+                "test",
+                "--package",
+                "trantor-sim",
+                "--features",
+                "faults",
+                "--test",
+                "faults",
+                "--quiet",
+            ],
+            &[],
+        ),
+    ),
+    (
         "doc tests",
         Step::Cargo(&["test", "--workspace", "--doc", "--quiet"], &[]),
     ),

@@ -1,4 +1,4 @@
-//! The project's chores as one program: run, demo, ci, tidy, bench.
+//! The project's chores as one program: run, demo, ci, tidy, sim, bench.
 //!
 //! `cargo xtask` is an alias of `.cargo/config.toml`. What CI runs, anyone can run: `cargo xtask ci` is that list.
 //! Nothing of the product lives here.
@@ -10,6 +10,7 @@ mod mutants;
 mod process;
 mod requirements;
 mod run;
+mod sim;
 mod source;
 mod tidy;
 
@@ -38,6 +39,8 @@ enum Chore {
     RunBot(run::Arguments),
     /// Arrows between crates, module heads, limits, requirements: what no compiler checks
     Tidy,
+    /// Run the whole system on simulated networks: --seed 0x…, --seeds N or --minutes N
+    Sim(sim::Options),
     /// Measure, and print the tables that docs/benchmarks.md quotes
     Bench(bench::Options),
     /// Break the arithmetic of time on purpose, and see that a test notices each time
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         Chore::RunViewer(arguments) => run::program("viewer", &arguments),
         Chore::RunBot(arguments) => run::program("bot", &arguments),
         Chore::Tidy => tidy::run().map(|()| ExitCode::SUCCESS),
+        Chore::Sim(options) => sim::run(&options),
         Chore::Bench(options) => bench::run(&options),
         Chore::Mutants(options) => mutants::run(&options).map(|()| ExitCode::SUCCESS),
         Chore::Requirements(options) => requirements::run(&options).map(|()| ExitCode::SUCCESS),

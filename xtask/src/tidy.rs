@@ -73,6 +73,18 @@ const ARROWS: &[(&str, &[&str])] = &[
             "trantor-time",
         ],
     ),
+    (
+        "trantor-sim",
+        &[
+            "trantor-client",
+            "trantor-engine",
+            "trantor-game",
+            "trantor-model",
+            "trantor-protocol",
+            "trantor-runtime",
+            "trantor-time",
+        ],
+    ),
     ("xtask", &[]),
 ];
 

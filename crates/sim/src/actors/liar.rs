@@ -1,0 +1,92 @@
+//! A peer that breaks every protocol it can think of. It judges nothing: that nobody else is harmed, others see.
+
+use trantor_engine::EngineConfig;
+use trantor_protocol::wire::{ClientHello, ToServer, WIRE_VERSION, write_frame};
+use trantor_time::{RealSpan, RealTime};
+
+use super::{Actor, Moment, Verdict};
+use crate::dice::Dice;
+use crate::fault::Sabotage;
+
+/// See the module.
+pub(crate) struct Liar {
+    teams: Vec<String>,
+    wake: Option<RealTime>,
+    has_greeted: bool,
+}
+
+impl Liar {
+    pub(crate) fn new(config: &EngineConfig) -> Self {
+        Self {
+            teams: config.game.teams.clone(),
+            wake: None,
+            has_greeted: false,
+        }
+    }
+
+    fn lie(&mut self, dice: &mut Dice, out: &mut Vec<u8>) {
+        match dice.below(10) {
+            0 => out.extend(dice.bytes(60)),
+            1 => out.extend(std::iter::repeat_n(b'x', dice.between(1, 40_000) as usize)),
+            2 => out.extend(b"\n\r\n\0\n"),
+            3 => out.extend(b"mct 1\nppo #99999999999\nbct -1 3\nsst 0\nsst x\n"),
+            4 => out.extend(b"Incantation now\nTake\nSet gold\nBroadcast\n"),
+            5 => out.extend(b"GRAPHIC\n"),
+            6 => out.extend(format!("{}\n", dice.pick(&self.teams)).into_bytes()),
+            7 => {
+                out.extend(dice.between(0, 70_000).to_le_bytes());
+                out.extend(dice.bytes(20));
+            }
+            8 => {
+                let credit = ToServer::Credit {
+                    items: dice.between(0, 1_000),
+                };
+                write_frame(out, &credit).expect("a short message");
+            }
+            _ => {
+                let hello = ClientHello {
+                    version: WIRE_VERSION + dice.below(2) as u16,
+                    program: "liar".to_owned(),
+                };
+                write_frame(out, &ToServer::Hello(hello)).expect("a short message");
+            }
+        }
+    }
+}
+
+impl Actor for Liar {
+    fn opened(&mut self, now: RealTime) {
+        self.wake = Some(now);
+        self.has_greeted = false;
+    }
+
+    fn hear(&mut self, _: &[u8], _: &Moment<'_>, _: &mut Sabotage) -> Verdict {
+        Ok(())
+    }
+
+    fn act(&mut self, moment: &Moment<'_>, dice: &mut Dice, out: &mut Vec<u8>) -> bool {
+        if self.wake.is_none_or(|wake| wake > moment.now) {
+            return true;
+        }
+        self.wake = Some(moment.now + RealSpan::from_millis(i64::from(dice.between(5, 200))));
+        if !self.has_greeted && !dice.one_in(4) {
+            let words = ["TRANTOR\n", "GRAPHIC\n", "red\n", "nobody\n"];
+            out.extend(dice.pick(&words).as_bytes());
+        }
+        self.has_greeted = true;
+        self.lie(dice, out);
+        !dice.one_in(20)
+    }
+
+    fn wake(&self) -> Option<RealTime> {
+        self.wake
+    }
+
+    fn rest(&mut self) {
+        self.wake = None;
+    }
+
+    fn gone(&mut self, _: RealTime) {
+        self.wake = None;
+    }
+}

@@ -1,0 +1,77 @@
+//! Those at the other ends of the connections: each says, hears and judges what it hears.
+//!
+//! An actor sees no more than its own bytes; what it may know besides, to judge by, is in [`Moment`].
+
+mod agent;
+mod liar;
+mod text_viewer;
+mod viewer;
+
+use trantor_engine::EngineConfig;
+use trantor_model::{AgentId, Level, Tile};
+use trantor_time::{GameTime, RealSpan, RealTime};
+
+use crate::dice::Dice;
+use crate::fault::Sabotage;
+use crate::picture::Pictures;
+use crate::plan::Role;
+
+/// What an actor may know when it hears or acts.
+pub(crate) struct Moment<'a> {
+    pub(crate) now: RealTime,
+    /// The game never answers for an instant before this.
+    pub(crate) game_least: GameTime,
+    /// Nor for one after this.
+    pub(crate) game_most: GameTime,
+    /// The world at the end of each tick.
+    pub(crate) pictures: &'a Pictures,
+    /// Whether every viewer gets all news: none was ever too slow.
+    pub(crate) nobody_thinned: bool,
+}
+
+/// What breaks a rule, in words.
+pub(crate) type Verdict = Result<(), String>;
+
+/// One end of a connection.
+pub(crate) trait Actor {
+    /// A connection was opened; nothing of the last one counts any more.
+    fn opened(&mut self, now: RealTime);
+    /// Bytes arrived.
+    fn hear(&mut self, bytes: &[u8], moment: &Moment<'_>, sabotage: &mut Sabotage) -> Verdict;
+    /// Does what it does by itself; what it says goes into `out`. `false` hangs up.
+    fn act(&mut self, moment: &Moment<'_>, dice: &mut Dice, out: &mut Vec<u8>) -> bool;
+    /// When it wants to act again.
+    fn wake(&self) -> Option<RealTime>;
+    /// How long it leaves what arrives next unread.
+    fn reading_pause(&self) -> RealSpan {
+        RealSpan::ZERO
+    }
+    /// From now on it begins nothing new and reads at once.
+    fn rest(&mut self);
+    /// The connection is over.
+    fn gone(&mut self, now: RealTime);
+    /// What must be so while nothing is under way in either direction.
+    fn check_quiet(&self, _now: RealTime) -> Verdict {
+        Ok(())
+    }
+    /// What must be so in the end, as long as it is connected.
+    fn check_done(&self, _now: RealTime) -> Verdict {
+        Ok(())
+    }
+    /// Compares what it knows with where everybody is, in the end, when nothing is under way.
+    fn check_world(&self, _places: &[(AgentId, Tile, Level)]) -> Verdict {
+        Ok(())
+    }
+}
+
+/// An actor for a role.
+pub(crate) fn cast(role: Role, config: &EngineConfig, dice: &mut Dice) -> Box<dyn Actor> {
+    match role {
+        Role::Steady | Role::Random | Role::Asker | Role::Flooder | Role::SlowReader => {
+            Box::new(agent::Agent::new(role, config, dice))
+        }
+        Role::Liar => Box::new(liar::Liar::new(config)),
+        Role::Viewer => Box::new(viewer::Viewer::new(dice)),
+        Role::TextViewer => Box::new(text_viewer::TextViewer::new()),
+    }
+}

@@ -1,0 +1,68 @@
+//! Rules broken on purpose, to see that the simulation finds them.
+//!
+//! Nothing in the server or the client is changed: what passes between them and the world is tampered with here,
+//! as a mistake in them would. Only the feature `faults` lets anybody ask for it.
+
+/// What is broken in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// One answer to an agent is not sent.
+    DroppedReply,
+    /// One acknowledgement of a viewer's message is not sent, and none after it.
+    DroppedAck,
+    /// One message of changes to a viewer is not sent.
+    DroppedDelta,
+    /// Two runs of the journal are kept in the wrong order.
+    JournalOutOfOrder,
+    /// The server once sleeps longer than to its next deadline.
+    LostWakeUp,
+    /// The rules are others: nobody is hungry.
+    NoHunger,
+}
+
+impl Fault {
+    /// All of them.
+    pub const ALL: [Fault; 6] = [
+        Self::DroppedReply,
+        Self::DroppedAck,
+        Self::DroppedDelta,
+        Self::JournalOutOfOrder,
+        Self::LostWakeUp,
+        Self::NoHunger,
+    ];
+}
+
+/// A fault that strikes at the third opportunity: not in the very beginning, where much is special.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sabotage {
+    fault: Option<Fault>,
+    opportunities: u32,
+}
+
+impl Sabotage {
+    pub(crate) fn new(fault: Option<Fault>) -> Self {
+        Self {
+            fault,
+            opportunities: 0,
+        }
+    }
+
+    /// Whether this fault is the one of this run, at all.
+    pub(crate) fn is(&self, fault: Fault) -> bool {
+        self.fault == Some(fault)
+    }
+
+    /// Whether the fault strikes now, at an opportunity for it. It does so once.
+    pub(crate) fn strikes(&mut self, fault: Fault) -> bool {
+        if !self.is(fault) {
+            return false;
+        }
+        self.opportunities += 1;
+        self.opportunities == 3
+    }
+
+    /// Whether it has struck.
+    pub(crate) fn has_struck(&self) -> bool {
+        self.opportunities >= 3
+    }
+}

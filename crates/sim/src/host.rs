@@ -1,0 +1,314 @@
+//! The server's machine: the real engine, the lines to its peers, its passes, and the journal it keeps.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv4Addr};
+
+use trantor_engine::{AdminRequest, CloseCause, ConnId, Engine, FiredKind, Input, Output};
+use trantor_game::Replay;
+use trantor_time::RealTime;
+
+use crate::dice::Dice;
+use crate::fault::{Fault, Sabotage};
+use crate::line::{Item, Line};
+use crate::picture::{Picture, Pictures};
+use crate::plan::Plan;
+use crate::trace::Trace;
+
+/// Lateness that rounding to whole nanoseconds explains, with room.
+const LATENESS_NS_MAX: u64 = 1_000;
+
+/// A connection, from both ends.
+#[derive(Debug)]
+pub(crate) struct Conn {
+    pub(crate) id: ConnId,
+    pub(crate) up: Line,
+    pub(crate) down: Line,
+    /// Whether the server's end is open.
+    pub(crate) is_served: bool,
+}
+
+/// See the module.
+pub(crate) struct Host {
+    pub(crate) engine: Engine,
+    pub(crate) conns: Vec<Conn>,
+    pub(crate) pictures: Pictures,
+    pub(crate) trace: Trace,
+    served: BTreeMap<ConnId, usize>,
+    free_slots: BTreeSet<u32>,
+    generations: Vec<u32>,
+    waiting: Vec<Waiting>,
+    journal: Vec<Vec<u8>>,
+    dice: Dice,
+    window_bytes: usize,
+    piece_bytes_max: u32,
+    pass_budget: Option<u32>,
+    /// The machine stood still: what is late now is not the server's doing.
+    is_excused: bool,
+}
+
+/// What the next pass begins with.
+enum Waiting {
+    Opened(usize),
+    Gone(usize),
+    Admin(AdminRequest),
+}
+
+impl Host {
+    pub(crate) fn new(seed: u64, plan: &Plan, now: RealTime) -> Self {
+        let mut engine = Engine::new(plan.config.clone(), now);
+        engine.start_recording();
+        Self {
+            engine,
+            conns: Vec::new(),
+            pictures: Pictures::new(),
+            trace: Trace::new(),
+            served: BTreeMap::new(),
+            free_slots: BTreeSet::new(),
+            generations: Vec::new(),
+            waiting: Vec::new(),
+            journal: Vec::new(),
+            dice: Dice::new(seed, 2),
+            window_bytes: plan.weather.window_bytes,
+            piece_bytes_max: plan.weather.piece_bytes_max,
+            pass_budget: plan.machine.pass_budget,
+            is_excused: false,
+        }
+    }
+
+    /// A peer connects; answers the connection's place in [`Self::conns`].
+    pub(crate) fn connect(&mut self, lines: [Line; 2]) -> usize {
+        let slot = self.free_slots.pop_first().unwrap_or_else(|| {
+            self.generations.push(0);
+            u32::try_from(self.generations.len() - 1).expect("few connections")
+        });
+        let id = ConnId {
+            slot,
+            generation: self.generations[slot as usize],
+        };
+        let [up, down] = lines;
+        self.conns.push(Conn {
+            id,
+            up,
+            down,
+            is_served: true,
+        });
+        let conn = self.conns.len() - 1;
+        self.served.insert(id, conn);
+        self.waiting.push(Waiting::Opened(conn));
+        conn
+    }
+
+    /// The network tells the server that a connection broke.
+    pub(crate) fn reset(&mut self, conn: usize) {
+        self.waiting.push(Waiting::Gone(conn));
+    }
+
+    pub(crate) fn ask(&mut self, request: AdminRequest) {
+        self.waiting.push(Waiting::Admin(request));
+    }
+
+    /// The machine stood still.
+    pub(crate) fn excuse(&mut self) {
+        self.is_excused = true;
+    }
+
+    /// When there is something to do.
+    pub(crate) fn wake(&self, now: RealTime) -> Option<RealTime> {
+        if !self.waiting.is_empty() {
+            return Some(now);
+        }
+        let arrivals = self
+            .served
+            .values()
+            .filter_map(|conn| self.conns[*conn].up.ready_at());
+        arrivals.chain(self.engine.poll_timeout()).min()
+    }
+
+    /// Passes until nothing is left to be done at `now`.
+    pub(crate) fn run(&mut self, now: RealTime, sabotage: &mut Sabotage) -> Result<(), String> {
+        self.engine.begin_pass(now);
+        self.take_in(now);
+        loop {
+            let mut budget = self.pass_budget.unwrap_or(u32::MAX);
+            let mut is_done = false;
+            while budget > 0 && !is_done {
+                is_done = !self.fire(now)?;
+                budget -= 1;
+            }
+            self.write_all(now);
+            self.keep_journal(sabotage);
+            if is_done {
+                break;
+            }
+            self.engine.begin_pass(now);
+        }
+        self.is_excused = false;
+        self.check_rest(now)
+    }
+
+    /// Ends the journal, replays it, and compares the end with the game.
+    pub(crate) fn check_journal(&mut self) -> Result<(), String> {
+        for journal in self.engine.stop_recording() {
+            self.journal.push(journal.bytes);
+        }
+        let bytes = self.journal.concat();
+        let replay =
+            Replay::open(&bytes).map_err(|error| format!("the journal cannot be opened: {error}"))?;
+        let verified = replay
+            .verify()
+            .map_err(|error| format!("the replay parts from the run: {error}"))?;
+        if !matches!(verified.ending, trantor_game::journal::Ending::Closed) {
+            return Err(format!(
+                "the journal does not end in order: {:?}",
+                verified.ending
+            ));
+        }
+        let (replayed, played) = (verified.game.digest(), self.engine.game().digest());
+        if replayed != played {
+            return Err(format!(
+                "the run ended as {played:016x}, its replay as {replayed:016x}"
+            ));
+        }
+        Ok(())
+    }
+
+    fn take_in(&mut self, now: RealTime) {
+        for waiting in std::mem::take(&mut self.waiting) {
+            match waiting {
+                Waiting::Opened(conn) => {
+                    let peer = IpAddr::V4(Ipv4Addr::new(if conn % 3 == 0 { 10 } else { 127 }, 0, 0, 1));
+                    let conn = self.conns[conn].id;
+                    self.engine.handle(Input::Opened { conn, peer }, now);
+                }
+                Waiting::Gone(conn) => self.hang_up(conn, CloseCause::Failed, now),
+                Waiting::Admin(request) => {
+                    // What makes no sense at the moment is refused, as it is to an operator.
+                    let _refusal = self.engine.admin(request, now);
+                }
+            }
+        }
+        for conn in self.served.values().copied().collect::<Vec<_>>() {
+            while self.conns[conn].is_served
+                && let Some(item) = self.conns[conn].up.take(now)
+            {
+                match item {
+                    Item::Bytes(bytes) => {
+                        self.trace.note(now, b'<', conn, &bytes);
+                        let conn = self.conns[conn].id;
+                        self.engine.handle(Input::Bytes { conn, bytes: &bytes }, now);
+                    }
+                    Item::End => self.hang_up(conn, CloseCause::EndOfStream, now),
+                }
+                self.carry_out(now);
+            }
+        }
+    }
+
+    fn fire(&mut self, now: RealTime) -> Result<bool, String> {
+        let Some(fired) = self.engine.fire_next(now) else {
+            return Ok(false);
+        };
+        if fired.lateness_ns > LATENESS_NS_MAX && !self.is_excused {
+            return Err(format!("{} was {} ns late", fired.kind.name(), fired.lateness_ns));
+        }
+        if fired.kind == FiredKind::Tick {
+            let ticks = self.engine.stats(now).ticks_run;
+            self.pictures
+                .insert(ticks - 1, Picture::of_world(self.engine.game().world()));
+        }
+        Ok(true)
+    }
+
+    /// Writes what waits wherever there is room, and carries out what the engine asks for.
+    fn write_all(&mut self, now: RealTime) {
+        while let Some(id) = self.engine.next_dirty() {
+            if let Some(conn) = self.served.get(&id).copied() {
+                self.write(conn, now);
+            }
+        }
+        for conn in self.served.values().copied().collect::<Vec<_>>() {
+            self.write(conn, now);
+        }
+        self.carry_out(now);
+    }
+
+    fn write(&mut self, index: usize, now: RealTime) {
+        let conn = &mut self.conns[index];
+        loop {
+            let room = self.window_bytes.saturating_sub(conn.down.bytes());
+            let unsent = self.engine.unsent(conn.id);
+            let most = room.min(unsent.len());
+            if most == 0 {
+                return;
+            }
+            let piece = self.dice.between(1, self.piece_bytes_max.min(1_024) * 64) as usize;
+            let bytes = unsent[..piece.min(most)].to_vec();
+            self.engine.sent(conn.id, bytes.len());
+            self.trace.note(now, b'>', index, &bytes);
+            conn.down.send(now, Item::Bytes(bytes));
+        }
+    }
+
+    fn carry_out(&mut self, now: RealTime) {
+        while let Some(output) = self.engine.poll_output() {
+            match output {
+                Output::ShutdownWrite { conn } => {
+                    if let Some(conn) = self.served.get(&conn) {
+                        self.conns[*conn].down.send(now, Item::End);
+                    }
+                }
+                Output::Close { conn, reason } => {
+                    if let Some(conn) = self.served.get(&conn).copied() {
+                        self.trace.note(now, b'x', conn, reason.name().as_bytes());
+                        self.conns[conn].down.send(now, Item::End);
+                        self.forget(conn);
+                    }
+                }
+                Output::Won { team } => self.trace.note(now, b'w', usize::from(team.0), &[]),
+            }
+        }
+    }
+
+    fn hang_up(&mut self, conn: usize, cause: CloseCause, now: RealTime) {
+        if self.conns[conn].is_served {
+            self.trace.note(now, b'c', conn, &[]);
+            let id = self.conns[conn].id;
+            self.forget(conn);
+            self.engine.handle(Input::Closed { conn: id, cause }, now);
+        }
+    }
+
+    fn forget(&mut self, conn: usize) {
+        let conn = &mut self.conns[conn];
+        conn.is_served = false;
+        self.served.remove(&conn.id);
+        self.generations[conn.id.slot as usize] += 1;
+        self.free_slots.insert(conn.id.slot);
+    }
+
+    fn keep_journal(&mut self, sabotage: &mut Sabotage) {
+        while let Some(journal) = self.engine.poll_journal() {
+            self.journal.push(journal.bytes);
+            if sabotage.strikes(Fault::JournalOutOfOrder) {
+                let last = self.journal.len() - 1;
+                self.journal.swap(last, last - 1);
+            }
+        }
+    }
+
+    /// Between two passes nothing is left that could have been done.
+    fn check_rest(&self, now: RealTime) -> Result<(), String> {
+        if let Some(wake) = self.engine.poll_timeout().filter(|wake| *wake <= now) {
+            return Err(format!("work is left over since {wake:?}"));
+        }
+        for (id, conn) in &self.served {
+            let waiting = self.engine.unsent(*id).len();
+            if waiting > 0 && self.conns[*conn].down.bytes() < self.window_bytes {
+                return Err(format!(
+                    "{waiting} bytes for connection {conn} wait although there is room"
+                ));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,71 @@
+//! Runs seeds: one, so many, or as many as fit into so many minutes. Ends with status 1 at the first that finds
+//! something, and says how to have it again.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use trantor_runtime::real_clock::RealClock;
+use trantor_time::{Clock, RealSpan};
+
+#[derive(Parser)]
+#[command(
+    name = "trantor-sim",
+    about = "The whole system in one thread under one seed",
+    version
+)]
+struct Options {
+    /// Run this seed alone; hexadecimal with 0x, or decimal
+    #[arg(long, value_parser = read_seed, conflicts_with_all = ["seeds", "minutes"])]
+    seed: Option<u64>,
+    /// Run so many seeds
+    #[arg(long, default_value_t = 256, conflicts_with = "minutes")]
+    seeds: u64,
+    /// Run seeds for so many minutes
+    #[arg(long)]
+    minutes: Option<u32>,
+    /// What the seeds of a sweep are made from; hexadecimal with 0x, or decimal
+    #[arg(long, value_parser = read_seed, default_value = "0")]
+    base: u64,
+}
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    let outcome = match options.seed {
+        Some(seed) => trantor_sim::run(seed).map(|digest| println!("seed 0x{seed:x}: digest {digest:016x}")),
+        None => sweep(&options),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("{failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn sweep(options: &Options) -> Result<(), trantor_sim::Failure> {
+    let clock = RealClock::new();
+    let began = clock.now();
+    let is_over = |done: u64| match options.minutes {
+        Some(minutes) => clock.now().since(began) >= RealSpan::from_secs(60 * i64::from(minutes)),
+        None => done >= options.seeds,
+    };
+    let mut done = 0;
+    while !is_over(done) {
+        trantor_sim::run(trantor_sim::sweep_seed(options.base, done))?;
+        done += 1;
+    }
+    let seconds = clock.now().since(began).as_secs_f64();
+    println!(
+        "{done} seeds from 0x{:x} in {seconds:.1} s: nothing found",
+        options.base
+    );
+    Ok(())
+}
+
+fn read_seed(text: &str) -> Result<u64, std::num::ParseIntError> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    }
+}

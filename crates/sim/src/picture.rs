@@ -1,0 +1,108 @@
+//! The world as a viewer should have it, taken when a tick ends, to be compared with its mirror later.
+
+use std::collections::BTreeMap;
+
+use trantor_client::mirror::Mirror;
+use trantor_game::World;
+use trantor_model::{AgentId, AgentView, Counts, EggId, Level, TeamId, Tile};
+use trantor_time::GameTime;
+
+/// Pictures by the number of the tick they belong to.
+pub(crate) type Pictures = BTreeMap<u64, Picture>;
+
+/// All of a world that a viewer is told and keeps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Picture {
+    ground: Vec<Counts>,
+    agents: Vec<(AgentView, Option<GameTime>)>,
+    eggs: Vec<(EggId, TeamId, Tile)>,
+    rituals: Vec<(GameTime, Tile, Level, Vec<AgentId>)>,
+    winner: Option<TeamId>,
+}
+
+impl Picture {
+    pub(crate) fn of_world(world: &World) -> Self {
+        let size = world.size();
+        let mut rituals: Vec<_> = world
+            .rituals()
+            .map(|it| (it.end(), it.tile(), it.level(), sorted(it.participants())))
+            .collect();
+        rituals.sort();
+        Self {
+            ground: (0..size.area())
+                .map(|index| *world.ground(size.tile_at(index)))
+                .collect(),
+            agents: world
+                .agents()
+                .map(|agent| (agent.view(), agent.food_ends()))
+                .collect(),
+            eggs: world.eggs().map(|egg| (egg.id, egg.team, egg.tile)).collect(),
+            rituals,
+            winner: world.winner(),
+        }
+    }
+
+    pub(crate) fn of_mirror(mirror: &Mirror) -> Self {
+        let world = mirror.world();
+        let mut rituals: Vec<_> = world
+            .rituals()
+            .iter()
+            .map(|it| &it.state)
+            .map(|it| (it.end, it.tile, it.level, sorted(&it.participants)))
+            .collect();
+        rituals.sort();
+        Self {
+            ground: mirror.ground().to_vec(),
+            agents: world
+                .agents()
+                .map(|agent| (agent.view, agent.food_ends))
+                .collect(),
+            eggs: world.eggs().map(|egg| (egg.egg, egg.team, egg.tile)).collect(),
+            rituals,
+            winner: world.winner(),
+        }
+    }
+
+    /// Where everybody stands and how far each has come: what viewers in text know for certain.
+    pub(crate) fn places(&self) -> Vec<(AgentId, Tile, Level)> {
+        self.agents
+            .iter()
+            .map(|(view, _)| (view.id, view.tile, view.level))
+            .collect()
+    }
+
+    /// What `mirror` has otherwise than the world had, in words.
+    pub(crate) fn difference(&self, mirror: &Self) -> Option<String> {
+        if self == mirror {
+            return None;
+        }
+        let parts = [
+            (self.ground == mirror.ground, "the ground".to_owned()),
+            (
+                self.agents == mirror.agents,
+                format!("agents {:?}, mirrored as {:?}", self.agents, mirror.agents),
+            ),
+            (
+                self.eggs == mirror.eggs,
+                format!("eggs {:?}, mirrored as {:?}", self.eggs, mirror.eggs),
+            ),
+            (
+                self.rituals == mirror.rituals,
+                format!("elevations {:?}, mirrored as {:?}", self.rituals, mirror.rituals),
+            ),
+            (self.winner == mirror.winner, "the winner".to_owned()),
+        ];
+        let told: Vec<_> = parts
+            .into_iter()
+            .filter(|(same, _)| !same)
+            .map(|(_, part)| part)
+            .collect();
+        Some(told.join("; "))
+    }
+}
+
+fn sorted(agents: &[AgentId]) -> Vec<AgentId> {
+    let mut agents = agents.to_vec();
+    agents.sort();
+    agents
+}

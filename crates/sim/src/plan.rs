@@ -1,0 +1,176 @@
+//! What a run is like, drawn from its seed: game, actors, weather of the network, and the machine's manners.
+//!
+//! Each seed leaves some things out entirely. Bugs hide behind what usually happens first, so that many lopsided
+//! worlds find more than many balanced ones.
+
+use trantor_engine::{Control, EngineConfig, RefillNews};
+use trantor_game::{GameConfig, Rules};
+use trantor_model::MapSize;
+use trantor_protocol::text::{Dialect, GuiIds};
+use trantor_time::link::{Bandwidth, Chance, Order};
+use trantor_time::{Frequency, LinkSettings, RealSpan};
+
+use crate::dice::Dice;
+
+/// Everything about a run that is settled before it begins.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) config: EngineConfig,
+    pub(crate) roles: Vec<Role>,
+    pub(crate) weather: Weather,
+    pub(crate) machine: Machine,
+    /// How long things go wrong.
+    pub(crate) chaos: RealSpan,
+    /// Mean of milliseconds between two requests of the operator; 0 for no operator.
+    pub(crate) admin_ms: u32,
+    /// Whether all resources lie everywhere at the start, so that elevations succeed.
+    pub(crate) is_rich: bool,
+}
+
+/// Who takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// An agent that asks for one thing after the other.
+    Steady,
+    /// An agent that asks for anything, ten at a time.
+    Random,
+    /// An agent of a team that elevates.
+    Asker,
+    /// An agent that sends far more than it may.
+    Flooder,
+    /// A flooder that hardly reads.
+    SlowReader,
+    /// A peer that breaks every protocol.
+    Liar,
+    /// Our viewer, in frames.
+    Viewer,
+    /// Our viewer, in text.
+    TextViewer,
+}
+
+/// What the network does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Weather {
+    pub(crate) latency_ms_max: u32,
+    pub(crate) jitter_ms_max: u32,
+    pub(crate) bytes_per_second: Option<u32>,
+    /// Longest piece that arrives at once.
+    pub(crate) piece_bytes_max: u32,
+    /// One in so many steps some line stalls, some connection breaks, or its peer vanishes; 0 is never.
+    pub(crate) stall_one_in: u32,
+    pub(crate) reset_one_in: u32,
+    pub(crate) half_open_one_in: u32,
+    /// Bytes that the receiving machine keeps for a peer that does not read.
+    pub(crate) window_bytes: usize,
+}
+
+/// How the machine under the server behaves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Machine {
+    /// Deadlines carried out in one pass, at most.
+    pub(crate) pass_budget: Option<u32>,
+    /// One in so many steps it stands still for a while; 0 is never.
+    pub(crate) stall_one_in: u32,
+}
+
+impl Plan {
+    pub(crate) fn draw(seed: u64) -> Self {
+        let dice = &mut Dice::new(seed, 1);
+        let is_rich = dice.one_in(2);
+        Self {
+            config: draw_config(dice, seed),
+            roles: draw_roles(dice),
+            weather: draw_weather(dice),
+            machine: Machine {
+                pass_budget: dice.one_in(3).then(|| dice.between(1, 5)),
+                stall_one_in: if dice.one_in(4) { 100 } else { 0 },
+            },
+            chaos: RealSpan::from_millis(i64::from(dice.between(600, 1_800))),
+            admin_ms: if dice.one_in(2) { dice.between(20, 300) } else { 0 },
+            is_rich,
+        }
+    }
+}
+
+impl Weather {
+    /// How one direction of a new connection behaves.
+    pub(crate) fn draw_line(&self, dice: &mut Dice) -> LinkSettings<RealSpan> {
+        let millis = |millis: u32| RealSpan::from_millis(i64::from(millis));
+        LinkSettings {
+            speed: None,
+            latency: millis(dice.between(0, self.latency_ms_max)),
+            jitter_max: millis(dice.between(0, self.jitter_ms_max)),
+            loss: Chance::NEVER,
+            duplication: Chance::NEVER,
+            range: None,
+            bandwidth: self.bytes_per_second.map(|bytes| Bandwidth {
+                bytes_per: u64::from(bytes).try_into().expect("some bytes a second"),
+                wait_max: RealSpan::MAX,
+            }),
+            order: Order::Fifo,
+        }
+    }
+}
+
+fn draw_config(dice: &mut Dice, seed: u64) -> EngineConfig {
+    let size = MapSize::new(dice.between(1, 9), dice.between(1, 9)).expect("sides of a map");
+    let teams = ["red", "blue", "green"][..dice.between(1, 3) as usize].to_vec();
+    let mut config = EngineConfig::new(GameConfig {
+        size,
+        teams: teams.into_iter().map(str::to_owned).collect(),
+        places_per_team: dice.between(1, 8),
+        seed,
+        rules: Rules {
+            eject_eggs: !dice.one_in(4),
+            egg_hatch_units: if dice.one_in(3) { dice.between(1, 600) } else { 0 },
+            respawn_places: dice.one_in(4),
+            eggs_in_sight: dice.one_in(4),
+            lock_step: dice.one_in(4),
+            ..Rules::default()
+        },
+    });
+    let hertz = *dice.pick(&[7, 50, 100, 100, 333, 1_000, 3_000]);
+    config.frequency = Frequency::new(hertz).expect("a frequency");
+    config.dialect = *dice.pick(&Dialect::ALL);
+    config.gui_ids = *dice.pick(&[GuiIds::Hash, GuiIds::Plain, GuiIds::Pnw]);
+    config.refill_news = *dice.pick(&[RefillNews::Changed, RefillNews::All]);
+    config.control = *dice.pick(&[Control::Everyone, Control::Loopback, Control::Nobody]);
+    config.auto_start = !dice.one_in(6);
+    config
+}
+
+fn draw_roles(dice: &mut Dice) -> Vec<Role> {
+    let kinds = [
+        (Role::Steady, 3),
+        (Role::Random, 3),
+        (Role::Asker, 3),
+        (Role::Flooder, 1),
+        (Role::SlowReader, 1),
+        (Role::Liar, 2),
+        (Role::Viewer, 2),
+        (Role::TextViewer, 2),
+    ];
+    let mut roles = Vec::new();
+    for (role, most) in kinds {
+        for _ in 0..dice.below(most + 1) {
+            roles.push(role);
+        }
+    }
+    if roles.is_empty() {
+        roles.push(Role::Steady);
+    }
+    roles
+}
+
+fn draw_weather(dice: &mut Dice) -> Weather {
+    Weather {
+        latency_ms_max: *dice.pick(&[0, 2, 20, 150]),
+        jitter_ms_max: *dice.pick(&[0, 1, 10, 100]),
+        bytes_per_second: dice.one_in(4).then(|| dice.between(20_000, 1_000_000)),
+        piece_bytes_max: *dice.pick(&[1, 7, 100, 1_500, 65_536]),
+        stall_one_in: *dice.pick(&[0, 0, 30, 200]),
+        reset_one_in: *dice.pick(&[0, 0, 100, 400]),
+        half_open_one_in: *dice.pick(&[0, 0, 0, 300]),
+        window_bytes: *dice.pick(&[500, 4_096, 65_536]),
+    }
+}

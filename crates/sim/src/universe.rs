@@ -1,0 +1,393 @@
+//! One run: everybody at their ends of the lines, on one manual clock.
+//!
+//! First anything may go wrong, and nothing may be false. Then faults stop, and everything must finish.
+
+use trantor_engine::AdminRequest;
+use trantor_game::AdminAction;
+use trantor_model::{AgentId, Counts, Tile};
+use trantor_protocol::wire::StepKind;
+use trantor_time::{Clock, ManualClock, RealSpan, RealTime};
+
+use crate::actors::{self, Actor, Moment, Verdict};
+use crate::dice::Dice;
+use crate::fault::{Fault, Sabotage};
+use crate::host::Host;
+use crate::line::{Item, Line};
+use crate::oracle::Oracle;
+use crate::picture::Picture;
+use crate::plan::Plan;
+
+/// How long everything may take to finish once nothing goes wrong any more: longer than any limit of a session.
+const CALM: RealSpan = RealSpan::from_secs(20);
+
+/// How long a peer stays away before it connects again.
+const AWAY: RealSpan = RealSpan::from_millis(150);
+
+/// Connections a peer opens in a run, at most: enough to take places again, too few to do nothing else.
+const CONNECTIONS_MAX: u32 = 4;
+
+/// See the module.
+pub(crate) struct Universe {
+    clock: ManualClock,
+    host: Host,
+    peers: Vec<Peer>,
+    oracle: Oracle,
+    sabotage: Sabotage,
+    plan: Plan,
+    seed: u64,
+    dice: Dice,
+    admin_wake: Option<RealTime>,
+    is_calm: bool,
+    step: u64,
+}
+
+/// Somebody, somewhere else.
+struct Peer {
+    actor: Box<dyn Actor>,
+    dice: Dice,
+    /// The place of its connection in the host's list.
+    conn: Option<usize>,
+    connects_at: Option<RealTime>,
+    connections: u32,
+}
+
+impl Universe {
+    pub(crate) fn new(seed: u64, fault: Option<Fault>) -> Self {
+        let plan = Plan::draw(seed);
+        let now = RealTime::from_nanos(1_000_000_000);
+        let mut dice = Dice::new(seed, 3);
+        let mut host = Host::new(seed, &plan, now);
+        let mut peers = Vec::new();
+        for (number, role) in plan.roles.iter().enumerate() {
+            let mut own = Dice::new(seed, 100 + number as u64);
+            peers.push(Peer {
+                actor: actors::cast(*role, &plan.config, &mut own),
+                dice: own,
+                conn: None,
+                connects_at: Some(now + RealSpan::from_millis(i64::from(dice.below(200)))),
+                connections: 0,
+            });
+        }
+        if plan.is_rich {
+            let size = plan.config.game.size;
+            for index in 0..size.area() {
+                let tile = size.tile_at(index);
+                let ground = Counts([6; 7]);
+                host.ask(AdminRequest::Act(AdminAction::SetGround { tile, ground }));
+            }
+        }
+        let sabotage = Sabotage::new(fault);
+        if sabotage.is(Fault::NoHunger) {
+            host.ask(AdminRequest::Act(AdminAction::SetHunger { enabled: false }));
+        }
+        Self {
+            clock: ManualClock::starting_at(now),
+            host,
+            peers,
+            oracle: Oracle::default(),
+            sabotage,
+            admin_wake: (plan.admin_ms > 0).then_some(now),
+            plan,
+            seed,
+            dice,
+            is_calm: false,
+            step: 0,
+        }
+    }
+
+    /// Steps done.
+    pub(crate) fn step(&self) -> u64 {
+        self.step
+    }
+
+    /// All of it; answers the digest of everything that happened.
+    pub(crate) fn run(&mut self) -> Result<u64, String> {
+        let chaos_ends = self.clock.now() + self.plan.chaos;
+        self.run_until(chaos_ends)?;
+        self.calm();
+        let calm_ends = self.clock.now() + CALM;
+        // Answers to ten commands, and whatever the slowest line still holds.
+        while self.clock.now() < calm_ends {
+            self.hurry();
+            self.run_until((self.clock.now() + RealSpan::from_millis(250)).min(calm_ends))?;
+            if self.check_done().is_ok() {
+                break;
+            }
+        }
+        self.check_done()?;
+        self.check_worlds()?;
+        self.leave()?;
+        self.host.check_journal()?;
+        let digest = self.host.engine.game().digest();
+        self.host
+            .trace
+            .note(self.clock.now(), b'.', 0, &digest.to_le_bytes());
+        Ok(self.host.trace.digest())
+    }
+
+    fn run_until(&mut self, until: RealTime) -> Verdict {
+        while let Some(next) = self.next_instant().filter(|next| *next <= until) {
+            self.clock.advance_to(next);
+            self.one_step()?;
+        }
+        self.clock.advance_to(until);
+        self.one_step()
+    }
+
+    fn next_instant(&mut self) -> Option<RealTime> {
+        let now = self.clock.now();
+        let mut host = self.host.wake(now);
+        // A wake-up is lost where nothing else wakes the server at the same time.
+        if host.is_some_and(|host| host > now) && self.sabotage.strikes(Fault::LostWakeUp) {
+            host = host.map(|host| host + RealSpan::from_millis(3));
+        }
+        let peers = self.peers.iter().filter_map(|peer| {
+            let arrival = peer.conn.and_then(|conn| self.host.conns[conn].down.ready_at());
+            let wake = peer.conn.and_then(|_| peer.actor.wake());
+            arrival.into_iter().chain(wake).chain(peer.connects_at).min()
+        });
+        peers.chain(host).chain(self.admin_wake).min()
+    }
+
+    fn one_step(&mut self) -> Verdict {
+        self.step += 1;
+        if !self.is_calm {
+            self.machine_stalls();
+            self.network_fails();
+            self.operator_acts();
+        }
+        let now = self.clock.now();
+        for peer in 0..self.peers.len() {
+            self.connect(peer, now);
+        }
+        self.host.run(now, &mut self.sabotage)?;
+        self.oracle.check(&self.host.engine, self.step)?;
+        let nobody_thinned = self.host.engine.stats(now).counters.viewers_thinned == 0;
+        for peer in 0..self.peers.len() {
+            self.peer_turn(peer, now, nobody_thinned)
+                .map_err(|reason| format!("peer {peer} ({:?}): {reason}", self.plan.roles[peer]))?;
+        }
+        Ok(())
+    }
+
+    fn connect(&mut self, peer: usize, now: RealTime) {
+        let Peer { connects_at, .. } = &self.peers[peer];
+        if connects_at.is_none_or(|at| at > now) {
+            return;
+        }
+        let number = self.host.conns.len() as u64;
+        let lines = [2 * number, 2 * number + 1].map(|stream| {
+            let settings = self.plan.weather.draw_line(&mut self.dice);
+            let mut line = Line::new(settings, self.seed, 1_000 + stream);
+            if self.is_calm {
+                line.calm();
+            }
+            line
+        });
+        let conn = self.host.connect(lines);
+        let peer = &mut self.peers[peer];
+        peer.connects_at = None;
+        peer.connections += 1;
+        peer.conn = Some(conn);
+        peer.actor.opened(now);
+    }
+
+    /// One peer reads what has arrived and does what it wants to.
+    fn peer_turn(&mut self, index: usize, now: RealTime, nobody_thinned: bool) -> Verdict {
+        let Some(conn_index) = self.peers[index].conn else {
+            return Ok(());
+        };
+        let peer = &mut self.peers[index];
+        let conn = &mut self.host.conns[conn_index];
+        let moment = Moment {
+            now,
+            game_least: self.host.engine.game().now(),
+            game_most: self.host.engine.game_now(),
+            pictures: &self.host.pictures,
+            nobody_thinned,
+        };
+        let mut is_over = false;
+        while !is_over && let Some(item) = conn.down.take(now) {
+            match item {
+                Item::Bytes(bytes) => peer.actor.hear(&bytes, &moment, &mut self.sabotage)?,
+                Item::End => is_over = true,
+            }
+            let pause = peer.actor.reading_pause();
+            if pause > RealSpan::ZERO {
+                conn.down.hold_until(now + pause);
+            }
+        }
+        let mut out = Vec::new();
+        let stays = peer.actor.act(&moment, &mut peer.dice, &mut out);
+        for piece in out.chunks(self.plan.weather.piece_bytes_max.max(1) as usize) {
+            conn.up.send(now, Item::Bytes(piece.to_vec()));
+        }
+        if is_over || !stays {
+            conn.up.send(now, Item::End);
+            self.lose(index, now);
+            return Ok(());
+        }
+        let is_quiet = conn.is_served
+            && conn.up.is_idle()
+            && conn.down.is_idle()
+            && self.host.engine.unsent(conn.id).is_empty();
+        if is_quiet {
+            self.peers[index].actor.check_quiet(now)?;
+        }
+        Ok(())
+    }
+
+    /// A peer is without a connection, and may come again.
+    fn lose(&mut self, peer: usize, now: RealTime) {
+        let peer = &mut self.peers[peer];
+        peer.conn = None;
+        peer.actor.gone(now);
+        if !self.is_calm && peer.connections < CONNECTIONS_MAX {
+            peer.connects_at = Some(now + AWAY);
+        }
+    }
+
+    fn machine_stalls(&mut self) {
+        if self.dice.one_in(self.plan.machine.stall_one_in) {
+            self.clock
+                .advance(RealSpan::from_millis(i64::from(self.dice.between(1, 600))));
+            self.host.excuse();
+        }
+    }
+
+    fn network_fails(&mut self) {
+        let open: Vec<usize> = (0..self.peers.len())
+            .filter(|peer| self.peers[*peer].conn.is_some())
+            .collect();
+        if open.is_empty() {
+            return;
+        }
+        let now = self.clock.now();
+        let weather = self.plan.weather;
+        let peer = *self.dice.pick(&open);
+        let index = self.peers[peer].conn.expect("only those with a connection");
+        if self.dice.one_in(weather.stall_one_in) {
+            let until = now + RealSpan::from_millis(i64::from(self.dice.between(1, 800)));
+            let is_up = self.dice.one_in(2);
+            let conn = &mut self.host.conns[index];
+            let line = if is_up { &mut conn.up } else { &mut conn.down };
+            line.hold_until(until);
+        }
+        if self.dice.one_in(weather.reset_one_in) {
+            self.host.reset(index);
+            self.lose(peer, now);
+        } else if self.dice.one_in(weather.half_open_one_in) {
+            let conn = &mut self.host.conns[index];
+            conn.up.die();
+            conn.down.die();
+            self.lose(peer, now);
+        }
+    }
+
+    fn operator_acts(&mut self) {
+        let now = self.clock.now();
+        if self.admin_wake.is_none_or(|wake| wake > now) {
+            return;
+        }
+        let pause_ms = self.dice.between(1, 2 * self.plan.admin_ms);
+        self.admin_wake = Some(now + RealSpan::from_millis(i64::from(pause_ms)));
+        let dice = &mut self.dice;
+        let agent = AgentId(dice.below(12));
+        let size = self.plan.config.game.size;
+        let tile: Tile = size.tile_at(dice.below(size.area() as u32) as usize);
+        let request = match dice.below(12) {
+            0 => AdminRequest::SetFrequency(dice.between(0, 3_000)),
+            1 => AdminRequest::Pause,
+            2 | 3 => AdminRequest::Resume,
+            4 => AdminRequest::Step(StepKind::Unit),
+            5 => AdminRequest::Step(StepKind::Event),
+            6 => AdminRequest::Say(b"hello".to_vec()),
+            7 => AdminRequest::Kick(agent),
+            8 => AdminRequest::Act(AdminAction::Teleport {
+                agent,
+                tile,
+                facing: None,
+            }),
+            9 => AdminRequest::Act(AdminAction::SetGround {
+                tile,
+                ground: Counts([dice.below(9); 7]),
+            }),
+            10 if dice.one_in(3) => AdminRequest::Act(AdminAction::Kill { agent }),
+            _ => AdminRequest::Start,
+        };
+        self.host.ask(request);
+    }
+
+    /// From now on nothing goes wrong and nobody begins anything.
+    fn calm(&mut self) {
+        self.is_calm = true;
+        self.admin_wake = None;
+        for conn in 0..self.host.conns.len() {
+            let lines = &mut self.host.conns[conn];
+            lines.up.calm();
+            lines.down.calm();
+            if lines.up.is_dead() {
+                // The network says at last that nobody is there.
+                self.host.reset(conn);
+            }
+        }
+        for peer in &mut self.peers {
+            peer.actor.rest();
+        }
+        self.host.ask(AdminRequest::Start);
+    }
+
+    /// Time goes on, whatever was asked for before and arrived only now.
+    fn hurry(&mut self) {
+        self.host.ask(AdminRequest::Resume);
+        self.host.ask(AdminRequest::SetFrequency(500));
+    }
+
+    fn check_done(&self) -> Verdict {
+        let now = self.clock.now();
+        for (index, peer) in self.peers.iter().enumerate() {
+            if peer.conn.is_some() {
+                peer.actor
+                    .check_done(now)
+                    .map_err(|reason| format!("peer {index} ({:?}): {reason}", self.plan.roles[index]))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Those to whom nothing is under way have the world as it is.
+    fn check_worlds(&self) -> Verdict {
+        let picture = Picture::of_world(self.host.engine.game().world());
+        let places = picture.places();
+        for peer in &self.peers {
+            let Some(conn) = peer.conn.map(|conn| &self.host.conns[conn]) else {
+                continue;
+            };
+            if conn.is_served && conn.down.is_idle() && self.host.engine.unsent(conn.id).is_empty() {
+                peer.actor.check_world(&places)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Everybody goes, and nothing of them is left.
+    fn leave(&mut self) -> Verdict {
+        let now = self.clock.now();
+        for index in 0..self.peers.len() {
+            self.peers[index].connects_at = None;
+            if let Some(conn) = self.peers[index].conn {
+                self.host.conns[conn].up.send(now, Item::End);
+                self.lose(index, now);
+            }
+        }
+        self.run_until(now + RealSpan::from_secs(1))?;
+        let stats = self.host.engine.stats(self.clock.now());
+        if stats.connections == 0 && stats.outbox_bytes == 0 && stats.chores_pending == 0 {
+            return Ok(());
+        }
+        Err(format!(
+            "everybody left, and the server keeps {} connections, {} bytes and {} deadlines",
+            stats.connections, stats.outbox_bytes, stats.chores_pending
+        ))
+    }
+}

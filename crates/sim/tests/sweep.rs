@@ -1,0 +1,44 @@
+//! Sweeps of short seeds, and what the simulation promises of itself.
+
+use trantor_sim::{run, sweep_seed};
+
+/// Seeds of one of the tests below; four of them run side by side.
+fn sweep(indices: std::ops::Range<u64>) {
+    for index in indices {
+        if let Err(failure) = run(sweep_seed(1, index)) {
+            panic!("{failure}");
+        }
+    }
+}
+
+/// Client and server in one process on a manual clock with a simulated link between them.
+#[test]
+fn r_x_30_client_and_server_run_in_one_process_on_a_manual_clock() {
+    sweep(0..64);
+}
+
+#[test]
+fn r_x_30_a_second_quarter_of_the_sweep() {
+    sweep(64..128);
+}
+
+#[test]
+fn r_x_30_a_third_quarter_of_the_sweep() {
+    sweep(128..192);
+}
+
+#[test]
+fn r_x_30_the_last_quarter_of_the_sweep() {
+    sweep(192..256);
+}
+
+#[test]
+fn r_000_50_the_same_seed_is_the_same_run() {
+    let digests: Vec<_> = (0..12).map(|index| run(sweep_seed(2, index)).unwrap()).collect();
+    for (index, digest) in digests.iter().enumerate() {
+        assert_eq!(run(sweep_seed(2, index as u64)), Ok(*digest), "seed {index}");
+    }
+    for (index, digest) in digests.iter().enumerate() {
+        assert!(!digests[..index].contains(digest), "other seeds are other runs");
+    }
+}
