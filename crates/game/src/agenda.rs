@@ -4,6 +4,7 @@
 //! as it would starve has eaten in time; then hunger; then the refill, which sees what was taken; starts come
 //! last, so that whoever starts at an instant sees all that happened at it, however passes were cut.
 
+mod places;
 mod queue;
 
 use serde::{Deserialize, Serialize};

@@ -39,6 +39,9 @@ const LINKS_MAX: usize = 100_000;
 /// Messages under way at a time. Beyond it, what is said is lost.
 const UNDER_WAY_COUNT_MAX: usize = 100_000;
 
+/// The most that a snapshot may have counted of anything; one more never overflows.
+const NUMBER_MAX: u64 = u64::MAX / 2;
+
 /// Numbers a message under way; counted from 0, never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct MessageId(pub(crate) u64);
@@ -255,7 +258,6 @@ impl Air {
     /// Puts back what was saved; `None` if it contradicts itself. That agents and times exist is for the
     /// caller to check.
     pub(crate) fn restore(saved: SavedAir, seed: u64) -> Option<Self> {
-        const NUMBER_MAX: u64 = u64::MAX / 2;
         let mut air = Self::new(None, seed);
         let numbers_fit = saved.next_message <= NUMBER_MAX && saved.crowded_out <= NUMBER_MAX;
         let counts_fit = saved.links.len() <= LINKS_MAX && saved.messages.len() <= UNDER_WAY_COUNT_MAX;

@@ -16,6 +16,7 @@ use std::collections::VecDeque;
 use trantor_model::AgentId;
 use trantor_time::{DeadlineHeap, GameTime, TimerId};
 
+use super::places::{Pending, Places};
 use super::{Due, Moment};
 
 /// Rows remembered for what is scheduled next. Most commands take 7 units and the rest one of five other
@@ -53,24 +54,6 @@ pub(crate) enum Ticket {
 struct Row {
     first: u32,
     last: u32,
-}
-
-/// One deadline and its neighbours in the row.
-#[derive(Clone, Copy, Debug)]
-struct Pending {
-    due: Due,
-    row: TimerId,
-    before: Option<u32>,
-    /// In a free place: the next free one.
-    after: Option<u32>,
-}
-
-/// Room for deadlines. Places are used again, the last freed first, as it is likely in cache.
-#[derive(Clone, Debug, Default)]
-struct Places {
-    places: Vec<Pending>,
-    first_free: Option<u32>,
-    taken: usize,
 }
 
 impl Agenda {
@@ -171,7 +154,7 @@ impl Agenda {
 
     /// How many deadlines are pending.
     pub(crate) fn len(&self) -> usize {
-        self.pending.taken + self.starts.len()
+        self.pending.taken() + self.starts.len()
     }
 
     /// Forgets all of them.
@@ -271,151 +254,5 @@ impl Agenda {
     }
 }
 
-impl Places {
-    /// The place that is filled next.
-    fn next_place(&self) -> u32 {
-        let after_last =
-            || u32::try_from(self.places.len()).expect("agents and eggs are numbered with 32 bits");
-        self.first_free.unwrap_or_else(after_last)
-    }
-
-    /// Fills the next place, the last of its row.
-    fn fill(&mut self, due: Due, row: TimerId, before: Option<u32>) {
-        self.taken += 1;
-        match self.first_free {
-            // Field by field: a whole deadline, just put together, would have to wait for its parts before it
-            // can be copied, and that shows in a game that leaps.
-            Some(place) => {
-                let pending = self.at_mut(place);
-                let next_free = pending.after.take();
-                pending.due = due;
-                pending.row = row;
-                pending.before = before;
-                self.first_free = next_free;
-            }
-            None => self.places.push(Pending {
-                due,
-                row,
-                before,
-                after: None,
-            }),
-        }
-    }
-
-    /// Frees a place, and gives what was in it.
-    fn free(&mut self, place: u32) -> Pending {
-        let next_free = self.first_free.replace(place);
-        let pending = self.at_mut(place);
-        let freed = *pending;
-        pending.after = next_free;
-        self.taken -= 1;
-        freed
-    }
-
-    fn clear(&mut self) {
-        self.places.clear();
-        self.first_free = None;
-        self.taken = 0;
-    }
-
-    fn at(&self, place: u32) -> &Pending {
-        &self.places[place as usize]
-    }
-
-    fn at_mut(&mut self, place: u32) -> &mut Pending {
-        &mut self.places[place as usize]
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-    use trantor_time::GameSpan;
-
-    use super::*;
-
-    #[derive(Clone, Debug)]
-    enum Step {
-        Schedule { units: i64, due: Due },
-        Cancel(prop::sample::Index),
-        Take,
-    }
-
-    fn step() -> impl Strategy<Value = Step> {
-        let due = (0..4u8, 0..9u32).prop_map(|(kind, agent)| match kind {
-            0 => Due::Action(AgentId(agent)),
-            1 => Due::Hunger(AgentId(agent)),
-            2 => Due::Refill,
-            _ => Due::Start(AgentId(agent)),
-        });
-        prop_oneof![
-            4 => (0..4i64, due).prop_map(|(units, due)| Step::Schedule { units, due }),
-            1 => any::<prop::sample::Index>().prop_map(Step::Cancel),
-            2 => Just(Step::Take),
-        ]
-    }
-
-    /// A row that is used up is forgotten for the next of its moment, not kept beside it.
-    #[test]
-    fn r_000_6_rows_of_one_moment_stay_in_order() {
-        let mut agenda = Agenda::new(false);
-        let at = GameTime::from_units(1);
-        let used_up = agenda.schedule(at, Due::Action(AgentId(0)));
-        agenda.cancel(used_up);
-        for number in 1..3 {
-            agenda.schedule(at, Due::Action(AgentId(number)));
-        }
-        for later in 2..RECENT_ROWS as i64 {
-            agenda.schedule(GameTime::from_units(later), Due::Refill);
-        }
-        agenda.schedule(at, Due::Action(AgentId(3)));
-        let of_agents: Vec<Due> = agenda.in_order().filter(|due| *due != Due::Refill).collect();
-        assert_eq!(of_agents, [1, 2, 3].map(|number| Due::Action(AgentId(number))));
-    }
-
-    proptest! {
-        /// Against a list that is sorted after each step.
-        #[test]
-        fn r_000_6_deadlines_come_by_moment_and_then_by_registration(
-            steps in prop::collection::vec(step(), 0..300),
-            lock_step: bool,
-        ) {
-            let mut agenda = Agenda::new(lock_step);
-            let mut now = GameTime::ZERO;
-            let mut model: Vec<(Moment, u32, Due, Ticket)> = Vec::new();
-            for (number, step) in (0..).zip(steps) {
-                match step {
-                    Step::Schedule { units, due } => {
-                        // As in a game: nothing is set for the past, and a start for the present only.
-                        let is_start = matches!(due, Due::Start(_));
-                        let is_late = model.first().is_some_and(|first| first.0.at < now);
-                        let at = if is_start { now } else { now + GameSpan::from_units(units) };
-                        if is_late || (is_start && model.iter().any(|other| other.2 == due)) {
-                            continue;
-                        }
-                        let ticket = agenda.schedule(at, due);
-                        prop_assert_eq!(agenda.get(ticket), Some(due));
-                        prop_assert_eq!(agenda.deadline_of(ticket), Some(at));
-                        let tie = if lock_step { due.owner() } else { 0 };
-                        model.push((Moment { at, rank: due.rank(), tie }, number, due, ticket));
-                        model.sort_by_key(|&(moment, number, ..)| (moment, number));
-                    }
-                    Step::Cancel(index) if !model.is_empty() => {
-                        let (.., ticket) = model.remove(index.index(model.len()));
-                        agenda.cancel(ticket);
-                    }
-                    Step::Take if !model.is_empty() => {
-                        let (moment, _, due, _) = model.remove(0);
-                        now = moment.at;
-                        prop_assert_eq!(agenda.take_first(), Some((moment.at, due)));
-                    }
-                    Step::Cancel(_) | Step::Take => prop_assert_eq!(agenda.take_first(), None),
-                }
-                let expected: Vec<Due> = model.iter().map(|&(_, _, due, _)| due).collect();
-                prop_assert_eq!(agenda.in_order().collect::<Vec<_>>(), expected);
-                prop_assert_eq!(agenda.next_deadline(), model.first().map(|first| first.0.at));
-                prop_assert_eq!(agenda.len(), model.len());
-            }
-        }
-    }
-}
+mod tests;

@@ -8,7 +8,7 @@ use trantor_time::GameTime;
 use crate::arena::{Arena, config};
 
 fn lock_step() -> GameConfig {
-    let mut config = config(10, 10);
+    let mut config = config(8, 8);
     config.rules.lock_step = true;
     config
 }
@@ -131,6 +131,8 @@ fn command() -> impl Strategy<Value = Command> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     /// The same commands, in whichever order they arrive: the same game.
     #[test]
     fn r_000_50_in_lock_step_the_order_of_arrival_does_not_count(
