@@ -21,6 +21,7 @@ mod line;
 mod oracle;
 mod picture;
 mod plan;
+mod reached;
 mod trace;
 mod universe;
 
@@ -28,8 +29,18 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 pub use fault::Fault;
+pub use reached::Reached;
 
 use universe::Universe;
+
+/// A run that found nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Of everything that happened, in order, to the byte.
+    pub digest: u64,
+    /// How much that was.
+    pub reached: Reached,
+}
 
 /// A run that found something.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,11 +53,11 @@ pub struct Failure {
     pub reason: String,
 }
 
-/// Runs one seed; answers the digest of everything that happened.
+/// Runs one seed.
 ///
 /// # Errors
 /// If anything was false, panicked, or did not finish.
-pub fn run(seed: u64) -> Result<u64, Failure> {
+pub fn run(seed: u64) -> Result<Outcome, Failure> {
     run_universe(seed, None)
 }
 
@@ -55,7 +66,7 @@ pub fn run(seed: u64) -> Result<u64, Failure> {
 /// # Errors
 /// If the fault was found, as it should be in some of a hundred seeds.
 #[cfg(feature = "faults")]
-pub fn run_with_fault(seed: u64, fault: Fault) -> Result<u64, Failure> {
+pub fn run_with_fault(seed: u64, fault: Fault) -> Result<Outcome, Failure> {
     run_universe(seed, Some(fault))
 }
 
@@ -67,13 +78,13 @@ pub fn sweep_seed(base: u64, index: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-fn run_universe(seed: u64, fault: Option<Fault>) -> Result<u64, Failure> {
+fn run_universe(seed: u64, fault: Option<Fault>) -> Result<Outcome, Failure> {
     let mut universe = Universe::new(seed, fault);
     // Assertions of the parts are findings like any other; the universe is not used after one.
     let result = catch_unwind(AssertUnwindSafe(|| universe.run()));
     let step = universe.step();
     let reason = match result {
-        Ok(Ok(digest)) => return Ok(digest),
+        Ok(Ok(outcome)) => return Ok(outcome),
         Ok(Err(reason)) => reason,
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use trantor_runtime::real_clock::RealClock;
+use trantor_sim::Reached;
 use trantor_time::{Clock, RealSpan};
 
 #[derive(Parser)]
@@ -31,7 +32,12 @@ struct Options {
 fn main() -> ExitCode {
     let options = Options::parse();
     let outcome = match options.seed {
-        Some(seed) => trantor_sim::run(seed).map(|digest| println!("seed 0x{seed:x}: digest {digest:016x}")),
+        Some(seed) => trantor_sim::run(seed).map(|outcome| {
+            println!(
+                "seed 0x{seed:x}: digest {:016x}; {}",
+                outcome.digest, outcome.reached
+            )
+        }),
         None => sweep(&options),
     };
     match outcome {
@@ -51,10 +57,12 @@ fn sweep(options: &Options) -> Result<(), trantor_sim::Failure> {
         None => done >= options.seeds,
     };
     let mut done = 0;
+    let mut reached = Reached::default();
     while !is_over(done) {
-        trantor_sim::run(trantor_sim::sweep_seed(options.base, done))?;
+        reached.add(&trantor_sim::run(trantor_sim::sweep_seed(options.base, done))?.reached);
         done += 1;
     }
+    println!("{reached}");
     let seconds = clock.now().since(began).as_secs_f64();
     println!(
         "{done} seeds from 0x{:x} in {seconds:.1} s: nothing found",

@@ -1,6 +1,6 @@
 //! What must be true of the server at every step, said again in the dullest way.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use trantor_engine::Engine;
 use trantor_game::OUTSTANDING_MAX;
@@ -19,6 +19,8 @@ pub(crate) struct Oracle {
     game_now: GameTime,
     /// When each agent's food is all used up.
     lives: BTreeMap<AgentId, GameTime>,
+    /// Who was seen above level 1.
+    elevated: BTreeSet<AgentId>,
 }
 
 impl Oracle {
@@ -42,6 +44,11 @@ impl Oracle {
         Ok(())
     }
 
+    /// How many agents rose.
+    pub(crate) fn elevated(&self) -> u64 {
+        self.elevated.len() as u64
+    }
+
     /// Nobody starves late, and food comes and goes in whole pieces.
     fn check_lives(&mut self, engine: &Engine) -> Result<(), String> {
         let game = engine.game();
@@ -50,6 +57,9 @@ impl Oracle {
             let id = agent.id();
             if agent.outstanding() > OUTSTANDING_MAX {
                 return Err(format!("{id:?} has {} commands open", agent.outstanding()));
+            }
+            if agent.level().get() > 1 {
+                self.elevated.insert(id);
             }
             if game.world().winner().is_some() {
                 continue;

@@ -3,12 +3,14 @@
 //! Each seed leaves some things out entirely. Bugs hide behind what usually happens first, so that many lopsided
 //! worlds find more than many balanced ones.
 
+use std::num::NonZeroU64;
+
 use trantor_engine::{Control, EngineConfig, RefillNews};
 use trantor_game::{GameConfig, Rules};
 use trantor_model::MapSize;
 use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::link::{Bandwidth, Chance, Order};
-use trantor_time::{Frequency, LinkSettings, RealSpan};
+use trantor_time::{Frequency, GameSpan, LinkSettings, RealSpan};
 
 use crate::dice::Dice;
 
@@ -126,7 +128,7 @@ fn draw_config(dice: &mut Dice, seed: u64) -> EngineConfig {
             respawn_places: dice.one_in(4),
             eggs_in_sight: dice.one_in(4),
             lock_step: dice.one_in(4),
-            ..Rules::default()
+            lag: dice.one_in(3).then(|| draw_lag(dice)),
         },
     });
     let hertz = *dice.pick(&[7, 50, 100, 100, 333, 1_000, 3_000]);
@@ -137,6 +139,29 @@ fn draw_config(dice: &mut Dice, seed: u64) -> EngineConfig {
     config.control = *dice.pick(&[Control::Everyone, Control::Loopback, Control::Nobody]);
     config.auto_start = !dice.one_in(6);
     config
+}
+
+/// How what agents say travels: late, lost, doubled, out of range.
+fn draw_lag(dice: &mut Dice) -> LinkSettings<GameSpan> {
+    let units = |units: u32| GameSpan::from_units(i64::from(units));
+    let chance = |dice: &mut Dice| {
+        let parts = if dice.one_in(2) {
+            dice.between(0, 500_000)
+        } else {
+            0
+        };
+        Chance::parts_per_million(parts).expect("at most a half")
+    };
+    LinkSettings {
+        speed: NonZeroU64::new(u64::from(dice.between(0, 3_000))),
+        latency: units(dice.between(0, 50)),
+        jitter_max: units(dice.between(0, 50)),
+        loss: chance(dice),
+        duplication: chance(dice),
+        range: dice.one_in(2).then(|| u64::from(dice.between(0, 8_000))),
+        bandwidth: None,
+        order: *dice.pick(&[Order::Fifo, Order::MayOvertake]),
+    }
 }
 
 fn draw_roles(dice: &mut Dice) -> Vec<Role> {

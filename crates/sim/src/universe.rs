@@ -16,6 +16,7 @@ use crate::line::{Item, Line};
 use crate::oracle::Oracle;
 use crate::picture::Picture;
 use crate::plan::Plan;
+use crate::{Outcome, Reached};
 
 /// How long everything may take to finish once nothing goes wrong any more: longer than any limit of a session.
 const CALM: RealSpan = RealSpan::from_secs(20);
@@ -100,8 +101,8 @@ impl Universe {
         self.step
     }
 
-    /// All of it; answers the digest of everything that happened.
-    pub(crate) fn run(&mut self) -> Result<u64, String> {
+    /// All of it.
+    pub(crate) fn run(&mut self) -> Result<Outcome, String> {
         let chaos_ends = self.clock.now() + self.plan.chaos;
         self.run_until(chaos_ends)?;
         self.calm();
@@ -122,7 +123,12 @@ impl Universe {
         self.host
             .trace
             .note(self.clock.now(), b'.', 0, &digest.to_le_bytes());
-        Ok(self.host.trace.digest())
+        let stats = self.host.engine.stats(self.clock.now());
+        let mirrors = self.peers.iter().map(|peer| peer.actor.mirrors_compared()).sum();
+        Ok(Outcome {
+            digest: self.host.trace.digest(),
+            reached: Reached::new(&stats, self.step, self.oracle.elevated(), mirrors),
+        })
     }
 
     fn run_until(&mut self, until: RealTime) -> Verdict {

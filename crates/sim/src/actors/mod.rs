@@ -58,6 +58,10 @@ pub(crate) trait Actor {
     fn check_done(&self, _now: RealTime) -> Verdict {
         Ok(())
     }
+    /// Times at which it compared its mirror with the world.
+    fn mirrors_compared(&self) -> u64 {
+        0
+    }
     /// Compares what it knows with where everybody is, in the end, when nothing is under way.
     fn check_world(&self, _places: &[(AgentId, Tile, Level)]) -> Verdict {
         Ok(())

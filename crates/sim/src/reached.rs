@@ -1,0 +1,99 @@
+//! What a run or a sweep has reached: a simulation in which nothing happens finds nothing.
+
+use std::fmt;
+
+use trantor_engine::{CloseReason, EngineStats};
+
+/// Counts of one run, or of several added up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reached {
+    /// Steps of the simulation.
+    pub steps: u64,
+    /// Deadlines of the game that were carried out.
+    pub deadlines: u64,
+    /// Agents that joined.
+    pub joined: u64,
+    /// Agents that died.
+    pub died: u64,
+    /// Agents above level 1, counted when they were first seen there.
+    pub elevated: u64,
+    /// Commands beyond the ten that may be open.
+    pub commands_dropped: u64,
+    /// Connections that broke or were closed by their peers.
+    pub closed_by_peer: u64,
+    /// Connections that were let go for breaking the wire's rules.
+    pub protocol_errors: u64,
+    /// Times at which a viewer's mirror was compared with the world.
+    pub mirrors_compared: u64,
+    /// Passes in which the game clock slipped, since the machine had stood still.
+    pub slips: u64,
+}
+
+impl Reached {
+    pub(crate) fn new(stats: &EngineStats, steps: u64, elevated: u64, mirrors_compared: u64) -> Self {
+        let counters = &stats.counters;
+        let closed = |reason: CloseReason| counters.closed[reason.index()];
+        Self {
+            steps,
+            deadlines: counters.deadlines_fired(),
+            joined: counters.joined,
+            died: closed(CloseReason::Died),
+            elevated,
+            commands_dropped: counters.commands_dropped,
+            closed_by_peer: counters.closed_by_peer,
+            protocol_errors: closed(CloseReason::ProtocolError),
+            mirrors_compared,
+            slips: stats.slips,
+        }
+    }
+
+    /// Adds what another run has reached.
+    pub fn add(&mut self, other: &Self) {
+        self.steps += other.steps;
+        self.deadlines += other.deadlines;
+        self.joined += other.joined;
+        self.died += other.died;
+        self.elevated += other.elevated;
+        self.commands_dropped += other.commands_dropped;
+        self.closed_by_peer += other.closed_by_peer;
+        self.protocol_errors += other.protocol_errors;
+        self.mirrors_compared += other.mirrors_compared;
+        self.slips += other.slips;
+    }
+
+    /// The least of all counts: 0 if anything was never reached.
+    pub fn least(&self) -> u64 {
+        let agents = self
+            .joined
+            .min(self.died)
+            .min(self.elevated)
+            .min(self.commands_dropped);
+        let connections = self.closed_by_peer.min(self.protocol_errors);
+        let rest = self
+            .steps
+            .min(self.deadlines)
+            .min(self.mirrors_compared)
+            .min(self.slips);
+        agents.min(connections).min(rest)
+    }
+}
+
+impl fmt::Display for Reached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} steps, {} deadlines; {} agents joined, {} died, {} rose; {} commands too many; {} hang-ups, \
+             {} protocol errors; {} mirrors compared; {} slips",
+            self.steps,
+            self.deadlines,
+            self.joined,
+            self.died,
+            self.elevated,
+            self.commands_dropped,
+            self.closed_by_peer,
+            self.protocol_errors,
+            self.mirrors_compared,
+            self.slips
+        )
+    }
+}
