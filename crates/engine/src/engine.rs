@@ -8,7 +8,7 @@ mod watching;
 
 use std::collections::VecDeque;
 
-use trantor_game::{DueKind, Game, GameEvent, GameInput, Handled};
+use trantor_game::{AdminAction, DueKind, Game, GameEvent, GameInput, Handled, LeaveCause};
 use trantor_time::{GameClock, GameTime, RealSpan, RealTime, TimerId};
 
 use crate::config::EngineConfig;
@@ -104,9 +104,27 @@ impl Engine {
     /// # Panics
     /// If [`trantor_game::GameConfig::check`] refuses the game.
     pub fn new(config: EngineConfig, now: RealTime) -> Self {
+        let game = Game::new(config.game.clone());
+        Self::with_game(config, game, now)
+    }
+
+    /// An engine that goes on with `game` from where it is; `config.game` is of no account.
+    ///
+    /// Nobody plays its agents any more, so they are gone, and each leaves an egg of its team where it stood: whoever
+    /// comes back has a place to be born at (docs/decisions/0052).
+    pub fn resume(config: EngineConfig, mut game: Game, now: RealTime) -> Self {
+        release_agents(&mut game);
+        let config = EngineConfig {
+            game: game.config().clone(),
+            ..config
+        };
+        Self::with_game(config, game, now)
+    }
+
+    fn with_game(config: EngineConfig, game: Game, now: RealTime) -> Self {
         let mut engine = Self {
-            game: Game::new(config.game.clone()),
-            pace: Pace::new(now, config.frequency, config.lag_max),
+            pace: Pace::new(now, game.now(), config.frequency, config.lag_max),
+            game,
             sessions: Sessions::default(),
             housekeeping: Housekeeping::new(),
             text_news: TextNews::new(&config),
@@ -421,4 +439,30 @@ impl Engine {
             self.check();
         }
     }
+}
+
+/// Lets all agents of a game go that was saved, and gives their places back as eggs.
+fn release_agents(game: &mut Game) {
+    let gives_back = game.config().rules.respawn_places;
+    let agents: Vec<_> = game
+        .world()
+        .agents()
+        .map(|agent| (agent.id(), agent.team(), agent.tile()))
+        .collect();
+    for (agent, team, tile) in agents {
+        let left = game.handle(
+            GameInput::Leave {
+                agent,
+                cause: LeaveCause::Disconnected,
+            },
+            game.now(),
+        );
+        debug_assert_eq!(left, Handled::Done, "whoever is in the world can leave it");
+        if !gives_back {
+            let egg = AdminAction::LayEgg { team, tile };
+            // Refused once a team has won, when nobody can be born any more.
+            let _laid = game.handle(GameInput::Admin(egg), game.now());
+        }
+    }
+    while game.poll_event().is_some() {}
 }

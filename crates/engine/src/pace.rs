@@ -41,15 +41,20 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// A game clock that shows zero at `now`; it stands still until [`Self::start`].
-    pub(crate) fn new(now: RealTime, frequency: Frequency, lag_max: Option<RealSpan>) -> Self {
-        let mut clock = GameClock::new(now, GameTime::ZERO, frequency);
+    /// A game clock that shows `game_now` at `now`; it stands still until [`Self::start`].
+    pub(crate) fn new(
+        now: RealTime,
+        game_now: GameTime,
+        frequency: Frequency,
+        lag_max: Option<RealSpan>,
+    ) -> Self {
+        let mut clock = GameClock::new(now, game_now, frequency);
         clock.pause(now);
         Self {
             clock,
             started: false,
             governor: LagGovernor::new(lag_max),
-            game_now: GameTime::ZERO,
+            game_now,
         }
     }
 
@@ -170,14 +175,14 @@ mod tests {
 
     fn started(frequency: u32) -> Pace {
         let frequency = Frequency::new(u64::from(frequency)).unwrap();
-        let mut pace = Pace::new(ms(0), frequency, Some(RealSpan::from_millis(250)));
+        let mut pace = Pace::new(ms(0), GameTime::ZERO, frequency, Some(RealSpan::from_millis(250)));
         pace.start(ms(0)).unwrap();
         pace
     }
 
     #[test]
     fn time_begins_with_the_start() {
-        let mut pace = Pace::new(ms(0), Frequency::new(100).unwrap(), None);
+        let mut pace = Pace::new(ms(0), GameTime::ZERO, Frequency::new(100).unwrap(), None);
         pace.begin_pass(ms(5_000), None);
         assert_eq!(pace.game_now(), units(0));
         assert_eq!(pace.pause(ms(5_000)), Err(PaceRefusal::NotStarted));

@@ -8,14 +8,16 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use trantor_engine::{EngineConfig, EngineStats};
+use trantor_engine::{Engine, EngineConfig, EngineStats};
+use trantor_game::{Game, GameConfig};
 use trantor_runtime::life::StopSignal;
 use trantor_runtime::metrics::Reader;
 use trantor_runtime::service::{self, EndReason, Service, ServiceBuilder, ServiceLoop, ServiceSettings};
 use trantor_runtime::stages::Budget;
 use trantor_runtime::{FaultPolicy, Poster, RealClock};
-use trantor_time::{Clock, RealSpan};
+use trantor_time::{Clock, RealSpan, RealTime};
 
+use crate::autosave::{self, Autosave, SaveOptions};
 use crate::export::Sources;
 use crate::listener::Listener;
 use crate::meters::Meters;
@@ -41,18 +43,29 @@ impl EventLoop {
     /// # Errors
     /// If the address cannot be listened on, or the system gives no descriptors.
     pub fn new(address: SocketAddr, config: EngineConfig) -> io::Result<Self> {
+        Self::around(address, |now| Engine::new(config, now))
+    }
+
+    /// A loop that listens on `address`, around an engine that goes on with `game`.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn resume(address: SocketAddr, config: EngineConfig, game: Game) -> io::Result<Self> {
+        Self::around(address, |now| Engine::resume(config, game, now))
+    }
+
+    fn around(address: SocketAddr, make: impl FnOnce(RealTime) -> Engine) -> io::Result<Self> {
         let listener = Listener::bind(address)?;
         let address = listener.address();
         let wait = MioWait::new()?;
         let clock = RealClock::new();
         let (meters, reader) = Meters::new(wait.counts());
         let shell = Shell::new(
-            config,
+            make(clock.now()),
             listener,
             wait.registry().try_clone()?,
             wait.ready(),
             meters,
-            clock.now(),
         )?;
         let settings = ServiceSettings {
             // What failed half-way may have left the engine half changed: better to end.
@@ -95,6 +108,31 @@ impl EventLoop {
     pub fn record(&mut self, directory: &Path) -> io::Result<()> {
         self.service.service().state.start_recording(directory)?;
         self.service.start_workers(self.clock)
+    }
+
+    /// Saves the game as `options` say, and once more at the end.
+    ///
+    /// # Errors
+    /// If the directory cannot be used, or the system refuses a thread.
+    pub fn save(&mut self, options: &SaveOptions) -> io::Result<()> {
+        let Some(directory) = &options.directory else {
+            return Ok(());
+        };
+        let clock = self.clock;
+        let service = self.service.service();
+        service.state.autosave = Some(Autosave::new(directory, options.keep)?);
+        service
+            .every(autosave::TIMER, options.every, move |service| {
+                autosave::save(service, clock);
+                Ok(())
+            })
+            .map_err(io::Error::other)?;
+        self.service.start_workers(clock)
+    }
+
+    /// What its game was made from.
+    pub fn game_config(&mut self) -> GameConfig {
+        self.service.service().state.engine.game().config().clone()
     }
 
     /// The address listened on, with the port that the system chose if it was asked to.
@@ -194,6 +232,7 @@ mod tests {
             "timers",
             "due work",
             "outputs",
+            "journal",
             "flush",
             "watch",
             "statistics",

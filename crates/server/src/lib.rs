@@ -7,6 +7,7 @@
 //! Read [`options`] for what can be chosen at start, and [`replay`] for what is done with recorded games.
 
 mod alarm;
+pub mod autosave;
 pub mod conn;
 pub mod console;
 pub mod engine_source;

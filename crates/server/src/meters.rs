@@ -6,7 +6,9 @@
 use trantor_engine::{Fired, FiredKind};
 use trantor_game::DueKind;
 use trantor_runtime::metrics::{Counter, Gauge, Meter, MeterBuilder, Reader, Spread};
+use trantor_time::RealSpan;
 
+use crate::autosave::SaveStats;
 use crate::conn::Conns;
 use crate::listener::Listener;
 use crate::mio_wait::WaitCounts;
@@ -36,6 +38,18 @@ pub struct Meters {
     due: [Counter; KINDS.len()],
     transport: Transport,
     recording: Recording,
+    saving: Saving,
+}
+
+/// What is saved.
+#[derive(Debug)]
+struct Saving {
+    saved: Counter,
+    skipped: Counter,
+    unchanged: Counter,
+    failures: Counter,
+    capture: Spread,
+    write: Spread,
 }
 
 /// What is recorded.
@@ -76,6 +90,7 @@ impl Meters {
         let due = KINDS.map(|kind| declare.counter(format!("due.{}.run_count", kind.name())));
         let transport = Transport::declare(&mut declare);
         let recording = Recording::declare(&mut declare);
+        let saving = Saving::declare(&mut declare);
         let (meter, reader) = declare.build();
         (
             Self {
@@ -85,6 +100,7 @@ impl Meters {
                 due,
                 transport,
                 recording,
+                saving,
             },
             reader,
         )
@@ -118,6 +134,27 @@ impl Meters {
         meter.set_total(to.packed, stats.packed);
         meter.set_total(to.not_packed, stats.not_packed);
         meter.set_total(to.failures, stats.failures);
+    }
+
+    /// Counts what came of saving by now (R-003-74).
+    pub fn count_saves(&mut self, stats: SaveStats) {
+        let (meter, to) = (&mut self.meter, &self.saving);
+        meter.set_total(to.saved, stats.saved);
+        meter.set_total(to.skipped, stats.skipped);
+        meter.set_total(to.unchanged, stats.unchanged);
+        meter.set_total(to.failures, stats.failures);
+    }
+
+    /// Notes how long a capture held the loop.
+    pub fn note_capture(&mut self, took: RealSpan) {
+        self.meter
+            .record(self.saving.capture, took.as_nanos().unsigned_abs());
+    }
+
+    /// Notes how long a save took in the background.
+    pub fn note_save(&mut self, took: RealSpan) {
+        self.meter
+            .record(self.saving.write, took.as_nanos().unsigned_abs());
     }
 
     fn count_transport(&mut self, conns: &Conns, listener: Option<&Listener>) {
@@ -179,6 +216,19 @@ impl Recording {
     }
 }
 
+impl Saving {
+    fn declare(declare: &mut MeterBuilder) -> Self {
+        Self {
+            saved: declare.counter("save.saved_count"),
+            skipped: declare.counter("save.skipped_count"),
+            unchanged: declare.counter("save.unchanged_count"),
+            failures: declare.counter("save.failures_count"),
+            capture: declare.distribution("save.capture_ns"),
+            write: declare.distribution("save.write_ns"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,6 +275,31 @@ mod tests {
                 assert_eq!((lateness.count, lateness.max), (all as u64, 1_000))
             }
             other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn r_003_74_counts_errors_and_times_of_saves_are_metrics() {
+        let (mut meters, reader) = Meters::new(WaitCounts::default());
+        meters.note_capture(RealSpan::from_micros(30));
+        meters.note_save(RealSpan::from_millis(4));
+        meters.count_saves(SaveStats {
+            saved: 4,
+            skipped: 3,
+            unchanged: 2,
+            failures: 1,
+        });
+        meters.publish(&Conns::default(), None);
+        let snapshot = snapshot(&reader);
+        for (name, count) in [("saved", 4), ("skipped", 3), ("unchanged", 2), ("failures", 1)] {
+            let name = format!("save.{name}_count");
+            assert_eq!(snapshot.get(&name), Some(Value::Counter(count)), "{name}");
+        }
+        for (name, longest) in [("save.capture_ns", 30_000), ("save.write_ns", 4_000_000)] {
+            match snapshot.get(name) {
+                Some(Value::Distribution(shape)) => assert_eq!((shape.count, shape.max), (1, longest)),
+                other => panic!("{name}: {other:?}"),
+            }
         }
     }
 }

@@ -6,9 +6,10 @@ use std::io;
 use std::path::Path;
 
 use mio::{Registry, Token};
-use trantor_engine::{CloseCause, ConnId, Engine, EngineConfig, Input, Output};
+use trantor_engine::{CloseCause, ConnId, Engine, Input, Output};
 use trantor_time::RealTime;
 
+use crate::autosave::Autosave;
 use crate::conn::{Conns, READ_BYTES_MAX, ReadOutcome, Shown, WriteOutcome};
 use crate::listener::Listener;
 use crate::meters::Meters;
@@ -37,6 +38,8 @@ pub struct Shell {
     pub(crate) meters: Meters,
     /// The journal on the disk, if one is kept.
     pub(crate) recorder: Option<Recorder>,
+    /// Saving now and then, if that is asked for.
+    pub(crate) autosave: Option<Autosave>,
     termination: Option<Termination>,
     ready: ReadyList,
     registry: Registry,
@@ -55,26 +58,26 @@ pub(crate) enum Flushed {
 }
 
 impl Shell {
-    /// A shell around a new engine, whose time begins at `now`. Sockets are watched by `registry`, which reports
+    /// A shell around a new engine. Sockets are watched by `registry`, which reports
     /// them in `ready`.
     ///
     /// # Errors
     /// If the listening socket cannot be watched.
     pub(crate) fn new(
-        config: EngineConfig,
+        engine: Engine,
         mut listener: Listener,
         registry: Registry,
         ready: ReadyList,
         meters: Meters,
-        now: RealTime,
     ) -> io::Result<Self> {
         listener.watch(&registry, TOKEN_LISTENER)?;
         Ok(Self {
-            engine: Engine::new(config, now),
+            engine,
             conns: Conns::default(),
             listener: Some(listener),
             meters,
             recorder: None,
+            autosave: None,
             termination: None,
             ready,
             registry,
@@ -106,6 +109,9 @@ impl Shell {
     pub(crate) fn finish_keeping(&mut self) {
         if let Some(recorder) = self.recorder.take() {
             recorder.finish(&mut self.engine);
+        }
+        if let Some(autosave) = self.autosave.take() {
+            autosave.finish(self.engine.game());
         }
     }
 

@@ -210,6 +210,9 @@ impl Stage<Shell> for Statistics {
         if let Some(recorder) = &shell.recorder {
             shell.meters.count_recording(recorder.stats());
         }
+        if let Some(autosave) = &shell.autosave {
+            shell.meters.count_saves(autosave.stats());
+        }
         shell.meters.publish(&shell.conns, shell.listener.as_ref());
     }
 }

@@ -6,7 +6,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use trantor_game::Game;
 
+use crate::autosave::{self, ResumeError, SaveOptions};
 use crate::event_loop::EventLoop;
 use crate::options::Options;
 
@@ -16,10 +18,14 @@ use crate::options::Options;
 /// One line that says what is wrong and what would help.
 pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
     raise_descriptor_limit();
-    let seed = options.seed.unwrap_or_else(seed_from_system);
     let address = options.listen_address();
-    let mut event_loop = EventLoop::new(address, options.engine_config(seed))
-        .map_err(|error| StartError::new(address, error))?;
+    let seed = options.seed.unwrap_or_else(seed_from_system);
+    let config = options.engine_config(seed);
+    let made = match saved_game(&options.save)? {
+        Some(game) => EventLoop::resume(address, config, game),
+        None => EventLoop::new(address, config),
+    };
+    let mut event_loop = made.map_err(|error| StartError::new(address, error))?;
     if let Some(directory) = &options.record {
         event_loop
             .record(directory)
@@ -28,16 +34,40 @@ pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
                 error,
             })?;
     }
+    event_loop
+        .save(&options.save)
+        .map_err(|error| StartError::NotSaved {
+            directory: options.save.directory.clone().unwrap_or_default(),
+            error,
+        })?;
+    // A game that is continued keeps the rules it was begun with, whatever the options say.
+    let game = event_loop.game_config();
     let line = format!(
-        "listening on {} ({}x{}, teams {}, {} places each, {} units/s, seed {seed})",
+        "listening on {} ({}x{}, teams {}, {} places each, {} units/s, seed {})",
         event_loop.address(),
-        options.width,
-        options.height,
-        options.teams.join(" "),
-        options.places_per_team,
+        game.size.width(),
+        game.size.height(),
+        game.teams.join(" "),
+        game.places_per_team,
         options.frequency,
+        game.seed,
     );
     Ok((event_loop, line))
+}
+
+/// The game to go on with, if one is asked for and there is one.
+fn saved_game(options: &SaveOptions) -> Result<Option<Game>, StartError> {
+    let directory = match &options.directory {
+        Some(directory) if options.resume => directory,
+        _ => return Ok(None),
+    };
+    let Some((game, file)) = autosave::newest_good(directory)? else {
+        log::info!("{}: no save to go on with: a new game", directory.display());
+        return Ok(None);
+    };
+    let units = game.now().whole_units();
+    log::info!("{}: going on at {units} units", file.display());
+    Ok(Some(game))
 }
 
 /// Why the server could not be started. One line; the program prints it and exits with status 84.
@@ -60,6 +90,17 @@ pub enum StartError {
         /// What the system says.
         error: io::Error,
     },
+    /// There is no place for saves.
+    #[error("cannot save in {}: {error}", directory.display())]
+    NotSaved {
+        /// Where they were to be kept.
+        directory: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// There are saves, and no game can go on from them.
+    #[error(transparent)]
+    NotResumed(#[from] ResumeError),
     /// Anything else that the system refuses.
     #[error("cannot listen on {address}: {error}")]
     Refused {

@@ -1,6 +1,6 @@
 //! Files that a run leaves: their names, and how one is written so that it is whole or not there (R-003-73).
 //!
-//! What is in them is for [`crate::recorder`] to say.
+//! What is in them is for [`crate::recorder`] and [`crate::autosave`] to say.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

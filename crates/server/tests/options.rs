@@ -120,6 +120,16 @@ fn accepted_lines_set_what_they_say() {
         ("--bind ::1", |o| o.bind = "::1".parse::<IpAddr>().unwrap()),
         ("--control everyone", |o| o.control = Control::Everyone),
         ("--control off", |o| o.control = Control::Nobody),
+        ("--save d --save-every 5m --save-keep 9", |o| {
+            o.save.directory = Some("d".into());
+            o.save.every = RealSpan::from_secs(300);
+            o.save.keep = 9;
+        }),
+        ("--resume --save d --record r", |o| {
+            o.save.directory = Some("d".into());
+            o.save.resume = true;
+            o.record = Some("r".into());
+        }),
         ("--metrics 9100", |o| {
             o.metrics.address = Some("127.0.0.1:9100".parse().unwrap())
         }),
@@ -336,7 +346,7 @@ fn unlike_defaults() -> Options {
     options(
         "-p 1 --bind ::1 -x 1 -y 1 -n z -c 1 -f 1 --auto-start off --display-eggs true --eject-eggs off \
          --egg-hatch 1 --respawn-slots on --refill-news none --gui-ids pnw --dialect 42 --control off --lag-limit 0 --metrics-log info \
-         --metrics-every 1 --log off",
+         --metrics-every 1 --save x --save-every 1s --save-keep 1 --resume --log off",
     )
 }
 
@@ -344,6 +354,8 @@ fn unlike_defaults() -> Options {
 fn the_sample_file_sets_every_option_to_its_default() {
     let mut from_sample = unlike_defaults();
     layers::apply_text(&mut from_sample, "server.toml", SAMPLE).unwrap();
+    // The sample says nothing of it, and without it there is nothing to resume.
+    from_sample.save.directory = None;
     assert_eq!(from_sample, Options::default());
 }
 

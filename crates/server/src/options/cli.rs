@@ -126,6 +126,8 @@ fn flag(setting: &'static Setting) -> Arg {
         .help(setting.help);
     let arg = match setting.kind {
         Kind::TeamNames { .. } => arg.num_args(1..).allow_negative_numbers(false),
+        // `--resume` alone says yes.
+        _ if setting.name == "resume" => arg.num_args(0..=1).default_missing_value("on"),
         _ => arg,
     };
     match setting.short {

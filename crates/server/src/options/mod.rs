@@ -20,6 +20,8 @@ use trantor_model::MapSize;
 use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::{Frequency, RealSpan};
 
+use crate::autosave::SaveOptions;
+
 pub use log_filter::LogFilter;
 
 /// Every option, checked and ready to use.
@@ -65,6 +67,8 @@ pub struct Options {
     pub lag_limit: Option<RealSpan>,
     /// Where a journal of the run is kept; `None`: nowhere.
     pub record: Option<PathBuf>,
+    /// How the game is saved, and whether it goes on from a save.
+    pub save: SaveOptions,
     /// How the server's counts are told.
     pub metrics: MetricsOptions,
     /// What is logged on standard error.
@@ -122,6 +126,7 @@ impl Default for Options {
             control: Control::default(),
             lag_limit: Some(RealSpan::from_millis(250)),
             record: None,
+            save: SaveOptions::default(),
             metrics: MetricsOptions::default(),
             log: LogFilter::everything(LevelFilter::Info),
         }
@@ -163,8 +168,14 @@ impl Options {
         }
     }
 
-    /// Checks what no single option can: the places of all teams together.
+    /// Checks what no single option can: a resume from somewhere, and the places of all teams together.
     fn check_together(&self) -> Result<(), OptionError> {
+        if self.save.resume && self.save.directory.is_none() {
+            return Err(OptionError::new(
+                "resume",
+                "needs save, the directory to go on from",
+            ));
+        }
         let (teams, each) = (self.teams.len(), self.places_per_team);
         if each as usize > GameConfig::EGGS_MAX / teams {
             return Err(OptionError::new(

@@ -49,6 +49,11 @@ const LAG_LIMIT_MS_MAX: u64 = 60 * 60 * 1000;
 /// Highest frequency to start with: a unit is then 100 µs, still well above the lateness of a wake-up.
 pub const FREQUENCY_MAX: u64 = 10_000;
 
+/// Saves kept. More is an archive, which a copy elsewhere does better.
+const SAVES_KEPT_MAX: u64 = 1_000;
+/// Time between saves, in milliseconds: a tenth of a second to a day. Less would only wear the disk.
+const SAVE_EVERY_MS: std::ops::RangeInclusive<i64> = 100..=24 * 60 * 60 * 1_000;
+
 /// All options, in the order of the help text and of the sample file.
 pub const SETTINGS: &[Setting] = &[
     Setting {
@@ -290,6 +295,51 @@ pub const SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        name: "save",
+        short: None,
+        aliases: &[],
+        placeholder: "DIR",
+        help: "Save the game in DIR now and then, and at the end",
+        kind: Kind::Text {
+            accepts: "the path of a directory",
+            store: |options, path| store_path(&mut options.save.directory, path),
+        },
+    },
+    Setting {
+        name: "save-every",
+        short: None,
+        aliases: &[],
+        placeholder: "SPAN",
+        help: "How often the game is saved: 60s, 5m, 500ms",
+        kind: Kind::Text {
+            accepts: "a time from 100ms to 24h, such as 60s or 5m",
+            store: |options, text| span(text).map(|span| options.save.every = span).is_some(),
+        },
+    },
+    Setting {
+        name: "save-keep",
+        short: None,
+        aliases: &[],
+        placeholder: "COUNT",
+        help: "How many saves are kept, the newest ones",
+        kind: Kind::Whole {
+            from: 1,
+            to: SAVES_KEPT_MAX,
+            store: |options, n| options.save.keep = fits(n),
+        },
+    },
+    Setting {
+        name: "resume",
+        short: None,
+        aliases: &[],
+        placeholder: "on|off",
+        help: "Go on with the newest good save in the directory of --save; a new game if there is none",
+        kind: Kind::Switch {
+            words: ON_OFF,
+            store: |options, yes| options.save.resume = yes,
+        },
+    },
+    Setting {
         name: "metrics",
         short: None,
         aliases: &[],
@@ -366,6 +416,21 @@ pub fn nearest_name(unknown: &str, extra: &[&'static str]) -> Option<&'static st
         .filter(|(edits, name)| *edits * 2 <= name.len().max(unknown.len()))
         .min()
         .map(|(_, name)| name)
+}
+
+/// A span of time with its unit, within the range of `--save-every`.
+fn span(text: &str) -> Option<RealSpan> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let number: i64 = digits.parse().ok().filter(|number| *number >= 0)?;
+    let unit_ms = match &text[digits.len()..] {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60 * 1_000,
+        "h" => 60 * 60 * 1_000,
+        _ => return None,
+    };
+    let ms = number.checked_mul(unit_ms)?;
+    SAVE_EVERY_MS.contains(&ms).then(|| RealSpan::from_millis(ms))
 }
 
 /// Keeps a path, unless it is empty.

@@ -1,0 +1,395 @@
+//! `--save` and `--resume`: the whole game on the disk now and then, and a game continued from there (R-003-68 ff.).
+//!
+//! ```text
+//! timer db_save ─> capture (on the loop) ─> job: digest, encode, write aside, sync, rename, prune ─> counted
+//! ```
+//!
+//! The loop is held for the capture alone. One save is under way at a time; a timer that finds one is skipped and
+//! counted. A state that is the same as on the disk is not written again.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use trantor_game::{Game, Snapshot};
+use trantor_runtime::RealClock;
+use trantor_runtime::jobs::{Job, JobSpec};
+use trantor_runtime::service::Service;
+use trantor_time::{Clock, RealSpan};
+
+use crate::shell::Shell;
+use crate::store;
+
+/// The timer's name, as it stands in logs and metrics (R-003-68).
+pub const TIMER: &str = "db_save";
+
+/// How the name of a save ends.
+const SAVE: &str = ".trs";
+
+/// The most bytes of a save that are read: the largest world with a million eggs and agents has a tenth of it.
+const SAVE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+
+/// Where, how often and how many.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SaveOptions {
+    /// Where saves are kept; `None`: nothing is saved.
+    pub directory: Option<PathBuf>,
+    /// How often, in real time.
+    pub every: RealSpan,
+    /// How many of the newest are kept, at least 1.
+    pub keep: usize,
+    /// Whether the game goes on from the newest good one.
+    pub resume: bool,
+}
+
+impl Default for SaveOptions {
+    fn default() -> Self {
+        Self {
+            directory: None,
+            every: RealSpan::from_secs(60),
+            keep: 5,
+            resume: false,
+        }
+    }
+}
+
+/// Saving, as the loop knows it.
+#[derive(Debug)]
+pub struct Autosave {
+    directory: PathBuf,
+    keep: usize,
+    next_number: u64,
+    /// The digest of the newest save that this run wrote.
+    on_disk: Option<u64>,
+    is_under_way: bool,
+    stats: SaveStats,
+}
+
+/// What came of saving, all from zero (R-003-74).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SaveStats {
+    /// Saves written.
+    pub saved: u64,
+    /// Saves not begun because one was under way.
+    pub skipped: u64,
+    /// States not written because they were on the disk already.
+    pub unchanged: u64,
+    /// Saves that failed.
+    pub failures: u64,
+}
+
+/// A captured state on its way to the disk.
+#[derive(Debug)]
+pub(crate) struct SaveTask {
+    snapshot: Snapshot,
+    path: PathBuf,
+    keep: usize,
+    on_disk: Option<u64>,
+}
+
+/// What a task did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Saved {
+    /// A file was written, with a state of this digest.
+    Written(u64),
+    /// The same state was on the disk already.
+    Unchanged,
+}
+
+impl Autosave {
+    /// Saving into `directory`, which is made if it is not there.
+    ///
+    /// # Errors
+    /// If it cannot be made or read.
+    pub fn new(directory: &Path, keep: usize) -> io::Result<Self> {
+        fs::create_dir_all(directory)?;
+        let newest = saves_in(directory)?.last().map_or(0, |(number, _)| *number);
+        Ok(Self {
+            directory: directory.to_owned(),
+            keep: keep.max(1),
+            next_number: newest + 1,
+            on_disk: None,
+            is_under_way: false,
+            stats: SaveStats::default(),
+        })
+    }
+
+    /// What came of it so far.
+    pub fn stats(&self) -> SaveStats {
+        self.stats
+    }
+
+    /// Captures the game for a task; `None`, and counted, while another one is under way.
+    pub(crate) fn capture(&mut self, game: &Game) -> Option<SaveTask> {
+        if self.is_under_way {
+            self.stats.skipped += 1;
+            return None;
+        }
+        self.is_under_way = true;
+        Some(self.task(game))
+    }
+
+    /// Takes note of what a task did.
+    pub(crate) fn note(&mut self, done: Result<Saved, String>) {
+        self.is_under_way = false;
+        match done {
+            Ok(Saved::Written(digest)) => {
+                self.stats.saved += 1;
+                self.on_disk = Some(digest);
+            }
+            Ok(Saved::Unchanged) => self.stats.unchanged += 1,
+            Err(error) => {
+                self.stats.failures += 1;
+                log::error!(
+                    "{}: the game could not be saved: {error}",
+                    self.directory.display()
+                );
+            }
+        }
+    }
+
+    /// Saves once more, on this thread: the loop is over (R-003-72).
+    pub(crate) fn finish(mut self, game: &Game) {
+        // Whatever is still under way has a number of its own, below.
+        let task = self.task(game);
+        let path = task.path.clone();
+        let done = task.write();
+        if done.as_ref().is_ok_and(|saved| *saved != Saved::Unchanged) {
+            log::info!("saved in {}", path.display());
+        }
+        self.note(done.map_err(|error| error.to_string()));
+    }
+
+    fn task(&mut self, game: &Game) -> SaveTask {
+        let path = self
+            .directory
+            .join(format!("save-{:010}{SAVE}", self.next_number));
+        self.next_number += 1;
+        SaveTask {
+            snapshot: game.snapshot(),
+            path,
+            keep: self.keep,
+            on_disk: self.on_disk,
+        }
+    }
+}
+
+impl SaveTask {
+    /// Writes the state, unless it is on the disk already, and removes saves that are too old.
+    ///
+    /// # Errors
+    /// What the system says; the saves before are as they were.
+    pub(crate) fn write(self) -> io::Result<Saved> {
+        let digest = self.snapshot.digest().whole;
+        if self.on_disk == Some(digest) {
+            return Ok(Saved::Unchanged);
+        }
+        store::write_whole(&self.path, &self.snapshot.encode())?;
+        let directory = self.path.parent().expect("a save lies in a directory");
+        let saves = saves_in(directory)?;
+        let too_old = saves.len().saturating_sub(self.keep);
+        for (_, path) in &saves[..too_old] {
+            fs::remove_file(path)?;
+        }
+        Ok(Saved::Written(digest))
+    }
+}
+
+/// Captures the game and has a background job write it: what the timer does.
+pub(crate) fn save(service: &mut Service<Shell>, clock: RealClock) {
+    let shell = &mut service.state;
+    let Some(autosave) = &mut shell.autosave else {
+        return;
+    };
+    let began = clock.now();
+    let Some(task) = autosave.capture(shell.engine.game()) else {
+        log::warn!("the last save is still being written; this one is skipped");
+        return;
+    };
+    shell.meters.note_capture(clock.now().since(began));
+    let work = move |_: &_| {
+        let began = clock.now();
+        task.write().map(|saved| (saved, clock.now().since(began)))
+    };
+    let apply = |service: &mut Service<Shell>, (saved, took): (Saved, RealSpan)| {
+        service.state.meters.note_save(took);
+        note(service, Ok(saved));
+    };
+    let job = Job::new(work, apply).on_error(|service, error| note(service, Err(error.to_string())));
+    if let Err(refused) = service.submit(JobSpec::new(TIMER).keyed(0), job) {
+        note(service, Err(refused.to_string()));
+    }
+}
+
+fn note(service: &mut Service<Shell>, done: Result<Saved, String>) {
+    if let Some(autosave) = &mut service.state.autosave {
+        autosave.note(done);
+    }
+}
+
+/// Why no game can go on from a directory.
+#[derive(Debug, thiserror::Error)]
+pub enum ResumeError {
+    /// It cannot be read.
+    #[error("{0}: {1}")]
+    Io(PathBuf, io::Error),
+    /// There are saves, and none of them is good. A new game would push them out, so none is begun.
+    #[error("{0}: none of the {1} saves can be continued; move them away to begin a new game")]
+    NoneGood(PathBuf, usize),
+}
+
+/// The game of the newest good save in `directory`, and its file; `None` if there are no saves at all.
+///
+/// # Errors
+/// If the directory cannot be read, or has saves of which none is good.
+pub fn newest_good(directory: &Path) -> Result<Option<(Game, PathBuf)>, ResumeError> {
+    let saves = match saves_in(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        saves => saves.map_err(|error| ResumeError::Io(directory.to_owned(), error))?,
+    };
+    for (_, path) in saves.iter().rev() {
+        match load(path) {
+            Ok(game) => return Ok(Some((game, path.clone()))),
+            Err(why) => log::warn!("{}: {why}; trying the one before", path.display()),
+        }
+    }
+    match saves.len() {
+        0 => Ok(None),
+        count => Err(ResumeError::NoneGood(directory.to_owned(), count)),
+    }
+}
+
+fn load(path: &Path) -> Result<Game, String> {
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(SAVE_BYTES_MAX).read_to_end(&mut bytes))
+        .map_err(|error| error.to_string())?;
+    Snapshot::decode(&bytes)
+        .and_then(Game::restore)
+        .map_err(|error| error.to_string())
+}
+
+/// The saves in a directory, by their numbers.
+fn saves_in(directory: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
+    let mut saves = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|name| name.to_str());
+        let number = name.and_then(|name| name.strip_prefix("save-")?.strip_suffix(SAVE)?.parse().ok());
+        if let Some(number) = number {
+            saves.push((number, path));
+        }
+    }
+    saves.sort();
+    Ok(saves)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trantor_game::{GameConfig, GameInput};
+    use trantor_model::{MapSize, TeamId};
+
+    fn game() -> Game {
+        Game::new(GameConfig {
+            size: MapSize::new(6, 6).unwrap(),
+            teams: vec!["red".to_owned()],
+            places_per_team: 9,
+            seed: 3,
+            rules: Default::default(),
+        })
+    }
+
+    fn join(game: &mut Game) {
+        let _ = game.handle(GameInput::Join { team: TeamId(0) }, game.now());
+    }
+
+    fn directory(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("trantor-autosave-{name}-{}", std::process::id()));
+        let _none_left = fs::remove_dir_all(&path);
+        path
+    }
+
+    #[test]
+    fn r_003_70_a_save_under_way_makes_the_next_one_be_skipped_and_counted() {
+        let directory = directory("skip");
+        let mut autosave = Autosave::new(&directory, 2).unwrap();
+        let task = autosave.capture(&game()).unwrap();
+        assert!(autosave.capture(&game()).is_none());
+        autosave.note(task.write().map_err(|error| error.to_string()));
+        assert!(autosave.capture(&game()).is_some());
+        let stats = autosave.stats();
+        assert_eq!((stats.saved, stats.skipped, stats.failures), (1, 1, 0));
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn r_003_71_nothing_changed_nothing_written() {
+        let directory = directory("same");
+        let mut game = game();
+        let mut autosave = Autosave::new(&directory, 10).unwrap();
+        let mut save = |game: &Game| {
+            let task = autosave.capture(game).unwrap();
+            autosave.note(task.write().map_err(|error| error.to_string()));
+            autosave.stats()
+        };
+        save(&game);
+        assert_eq!(save(&game).unchanged, 1);
+        join(&mut game);
+        let stats = save(&game);
+        assert_eq!((stats.saved, stats.unchanged), (2, 1));
+        assert_eq!(saves_in(&directory).unwrap().len(), 2);
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn r_003_73_the_newest_good_save_is_continued_and_old_ones_go() {
+        let directory = directory("good");
+        let mut game = game();
+        let mut autosave = Autosave::new(&directory, 3).unwrap();
+        let mut digests = Vec::new();
+        for _ in 0..5 {
+            join(&mut game);
+            digests.push(game.digest());
+            let task = autosave.capture(&game).unwrap();
+            autosave.note(task.write().map_err(|error| error.to_string()));
+        }
+        let saves = saves_in(&directory).unwrap();
+        let numbers: Vec<u64> = saves.iter().map(|(number, _)| *number).collect();
+        assert_eq!(numbers, [3, 4, 5]);
+
+        // The newest is damaged, and a crash left one that never was renamed.
+        let bytes = fs::read(&saves[2].1).unwrap();
+        fs::write(&saves[2].1, &bytes[..bytes.len() / 2]).unwrap();
+        fs::write(directory.join("save-0000000009.trs.aside"), b"half").unwrap();
+        let (loaded, path) = newest_good(&directory).unwrap().unwrap();
+        assert_eq!((loaded.digest(), &path), (digests[3], &saves[1].1));
+        // Numbers go on, so that no save takes the place of another.
+        assert_eq!(Autosave::new(&directory, 3).unwrap().next_number, 6);
+
+        for (_, path) in &saves {
+            fs::write(path, b"nothing").unwrap();
+        }
+        assert!(matches!(
+            newest_good(&directory),
+            Err(ResumeError::NoneGood(_, 3))
+        ));
+        fs::remove_dir_all(&directory).unwrap();
+        assert!(newest_good(&directory).unwrap().is_none());
+    }
+
+    #[test]
+    fn r_003_74_a_save_that_fails_is_counted_and_the_next_one_is_tried() {
+        let directory = directory("fails");
+        let mut autosave = Autosave::new(&directory, 3).unwrap();
+        fs::remove_dir_all(&directory).unwrap();
+        let task = autosave.capture(&game()).unwrap();
+        autosave.note(task.write().map_err(|error| error.to_string()));
+        assert_eq!((autosave.stats().failures, autosave.stats().saved), (1, 0));
+        fs::create_dir_all(&directory).unwrap();
+        let task = autosave.capture(&game()).unwrap();
+        autosave.note(task.write().map_err(|error| error.to_string()));
+        assert_eq!(autosave.stats().saved, 1);
+        fs::remove_dir_all(&directory).unwrap();
+    }
+}

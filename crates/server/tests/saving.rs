@@ -1,0 +1,179 @@
+//! `--save` and `--resume`: a game that outlives its server.
+
+#![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
+
+#[path = "support/folder.rs"]
+mod folder;
+#[path = "support/mod.rs"]
+#[expect(dead_code, reason = "every test program uses a part of it")]
+mod support;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use trantor_server::autosave::newest_good;
+use trantor_server::replay::{Outcome, pieces_in, verify_all};
+use trantor_time::RealSpan;
+
+use folder::Folder;
+use support::{Peer, Program, now};
+
+fn saves(directory: &Path) -> usize {
+    let Ok(files) = std::fs::read_dir(directory) else {
+        return 0;
+    };
+    files
+        .filter(|file| {
+            let name = file.as_ref().unwrap().file_name();
+            name.to_str().unwrap().ends_with(".trs")
+        })
+        .count()
+}
+
+/// A peer that has joined; and the places its team had left.
+fn join(program: &Program, team: &str) -> (Peer, u32) {
+    let mut peer = Peer::connect(program.address);
+    assert_eq!(peer.line(), "WELCOME");
+    peer.send(&format!("{team}\n"));
+    let places = peer.line().parse().unwrap();
+    peer.line();
+    (peer, places)
+}
+
+/// One that asks and is answered until `done` holds.
+fn play_until(peer: &mut Peer, mut done: impl FnMut() -> bool) {
+    let patience = now() + RealSpan::from_secs(10);
+    while !done() {
+        assert!(now() < patience, "it takes too long");
+        peer.send("Inventory\n");
+        peer.line();
+    }
+}
+
+#[test]
+fn r_003_68_and_r_003_69_a_timer_saves_while_the_game_goes_on() {
+    let folder = Folder::new();
+    let directory = folder.path().join("saves");
+    let program = Program::start(
+        &[
+            "--save",
+            directory.to_str().unwrap(),
+            "--save-every",
+            "100ms",
+            "--save-keep",
+            "2",
+            "-f",
+            "50",
+        ],
+        Stdio::null(),
+    );
+    let (mut peer, _) = join(&program, "red");
+    play_until(&mut peer, || saves(&directory) >= 2);
+    let (game, newest) = newest_good(&directory).unwrap().unwrap();
+    assert_eq!(game.world().agents().len(), 1);
+    play_until(&mut peer, || !newest.exists());
+    assert!(saves(&directory) <= 3, "old ones go");
+}
+
+#[test]
+fn r_003_72_a_stop_saves_once_more_and_a_kill_does_not() {
+    for (signal, count) in [("-TERM", 1), ("-KILL", 0)] {
+        let folder = Folder::new();
+        let mut program = Program::start(&["--save", folder.path().to_str().unwrap()], Stdio::null());
+        let (_peer, _) = join(&program, "red");
+        program.kill(signal);
+        program.child.wait().unwrap();
+        assert_eq!(saves(folder.path()), count, "{signal}");
+    }
+}
+
+#[test]
+fn a_game_goes_on_where_it_was_and_its_agents_have_left_eggs() {
+    let folder = Folder::new();
+    let directory = folder.path().to_str().unwrap();
+    let start = |more: &[&str]| {
+        let mut arguments = vec!["--save", directory, "--resume", "-f", "500"];
+        arguments.extend(more);
+        Program::start(&arguments, Stdio::null())
+    };
+    // There is no save yet: a new game.
+    let mut program = start(&["-x", "9", "-y", "7", "-n", "a", "b", "-c", "3", "--seed", "77"]);
+    let (mut peer, left) = join(&program, "b");
+    assert_eq!(left, 2);
+    peer.send("Forward\nTake food\nForward\n");
+    for _ in 0..3 {
+        peer.line();
+    }
+    program.kill("-TERM");
+    program.child.wait().unwrap();
+    let (saved, _) = newest_good(folder.path()).unwrap().unwrap();
+    assert_eq!(saved.world().agents().len(), 1);
+
+    // What the options say of the game is of no account any more.
+    let record = folder.path().join("journal");
+    let mut program = start(&["-x", "20", "--record", record.to_str().unwrap()]);
+    assert!(
+        program
+            .first_line
+            .contains("(9x7, teams a b, 3 places each, 500 units/s, seed 77)"),
+        "{}",
+        program.first_line
+    );
+    let (mut peer, left) = join(&program, "b");
+    assert_eq!(left, 2, "the place was given back");
+    peer.send("Inventory\n");
+    peer.line();
+    program.kill("-TERM");
+    program.child.wait().unwrap();
+    let (again, _) = newest_good(folder.path()).unwrap().unwrap();
+    assert!(again.now() > saved.now() && again.steps() >= saved.steps());
+    for checked in verify_all(&pieces_in(&[record]).unwrap(), || {}).unwrap() {
+        assert!(matches!(checked.outcome, Outcome::Played { .. }), "{checked:?}");
+    }
+}
+
+#[test]
+fn r_003_73_a_server_killed_at_any_moment_leaves_a_save_that_goes_on() {
+    let folder = Folder::new();
+    let directory = folder.path().join("saves");
+    let mut newest = None;
+    for round in 0..5 {
+        let mut program = Program::start(
+            &[
+                "--save",
+                directory.to_str().unwrap(),
+                "--save-every",
+                "100ms",
+                "--resume",
+                "-f",
+                "200",
+            ],
+            Stdio::null(),
+        );
+        let (mut peer, left) = join(&program, "red");
+        assert_eq!(left, 5, "round {round}: whoever was killed left a place");
+        let began = now();
+        play_until(&mut peer, || {
+            now() - began > RealSpan::from_millis(230 + 23 * round)
+        });
+        program.child.kill().unwrap();
+        program.child.wait().unwrap();
+        let (game, _) = newest_good(&directory).unwrap().unwrap();
+        assert!(newest.is_none_or(|before| game.now() > before), "round {round}");
+        newest = Some(game.now());
+    }
+}
+
+#[test]
+fn saves_that_are_no_good_are_not_pushed_out_by_a_new_game() {
+    let folder = Folder::new();
+    folder.write("save-0000000001.trs", b"damaged");
+    let directory = folder.path().to_str().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_trantor-server"))
+        .args(["-p", "0", "--save", directory, "--resume", "--log", "error"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(84));
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(err.contains("none of the 1 saves can be continued"), "{err}");
+}
