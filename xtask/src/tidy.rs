@@ -6,6 +6,7 @@
 use anyhow::{Context, Result, bail};
 
 use crate::process;
+use crate::requirements;
 use crate::source::{self, SourceFile};
 
 /// Which crates of ours a crate may build on (docs/architecture.md draws the same).
@@ -113,6 +114,7 @@ pub fn findings() -> Result<Vec<String>> {
         findings.extend(undocumented_limits(file));
         findings.extend(bare_ignores(file));
     }
+    findings.extend(requirements::findings(&files)?);
     for file in source::markdown_files()? {
         findings.extend(broken_links(&file));
     }
