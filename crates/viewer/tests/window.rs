@@ -91,7 +91,7 @@ impl Server {
         let (told, made) = std::sync::mpsc::sync_channel(1);
         let make = move || {
             let options = Options::default();
-            let mut event_loop = EventLoop::new(SocketAddr::new(options.bind, 0), options.engine_config(7))?;
+            let event_loop = EventLoop::new(SocketAddr::new(options.bind, 0), options.engine_config(7))?;
             told.send(event_loop.address()).expect("the test waits for it");
             let signal = event_loop.stop_signal();
             Ok::<_, std::io::Error>((event_loop, signal))

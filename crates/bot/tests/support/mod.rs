@@ -3,14 +3,14 @@
 use std::net::SocketAddr;
 
 use trantor_runtime::life::LoopThread;
-use trantor_runtime::service::EndReason;
-use trantor_server::event_loop::EventLoop;
+
+use trantor_server::event_loop::{Ended, EventLoop};
 use trantor_server::options::Options;
 
 /// A server, ended in order when it is dropped.
 pub struct Server {
     pub address: SocketAddr,
-    _thread: LoopThread<EndReason>,
+    _thread: LoopThread<Ended>,
 }
 
 impl Server {
