@@ -21,7 +21,7 @@ pub enum ContextError {
     /// No adapter fits.
     #[error(
         "no graphics adapter was found ({reason}). On Debian or Ubuntu install one that draws in software: \
-         apt-get install libvulkan1 mesa-vulkan-drivers. In a terminal, --text shows the game without one."
+         apt-get install libvulkan1 mesa-vulkan-drivers"
     )]
     NoAdapter {
         /// What was tried.
