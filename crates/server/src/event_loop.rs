@@ -1,6 +1,6 @@
-//! The server's loop: a service loop over mio's poll, around one [`Engine`](trantor_engine::Engine).
+//! The server's loop: a service loop over mio's poll, around one [`Engine`].
 //!
-//! [`crate::stages`] has its stages, [`crate::shell`] what they work on. It runs on the calling thread or on one
+//! `stages` has its stages, [`crate::shell`] what they work on. It runs on the calling thread or on one
 //! of its own, and several can run in one process (R-000-30).
 
 use std::fmt;

@@ -1,6 +1,6 @@
 //! What a pass works on: the engine, and all that it is connected to.
 //!
-//! Which part of it is done in which stage, and how much of it in one pass, is [`crate::stages`]' to say.
+//! Which part of it is done in which stage, and how much of it in one pass, is `stages`' to say.
 
 use std::io;
 use std::path::Path;

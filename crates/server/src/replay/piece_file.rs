@@ -88,7 +88,7 @@ fn packed(plain: &Path) -> PathBuf {
 /// The bytes of the piece in a file, unpacked.
 ///
 /// # Errors
-/// A file that cannot be read, or unpacks to more than [`PIECE_BYTES_MAX`].
+/// A file that cannot be read, or unpacks to more than `PIECE_BYTES_MAX`.
 pub fn read(path: &Path) -> Result<Vec<u8>, PieceFileError> {
     let file = File::open(path).map_err(PieceFileError::io(path))?;
     let is_packed = path.to_string_lossy().ends_with(COMPRESSED);

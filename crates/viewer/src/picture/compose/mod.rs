@@ -1,7 +1,7 @@
 //! A scene becomes a draw list: what is worth drawing, where, how it stands and what shines.
 //!
 //! Everything that moves by itself does so in game time, so that a pause freezes it and speed scales it. Above
-//! [`CALM_FROM_UNITS`] a frame single steps cannot be seen any more; motion then gives way to plain positions
+//! `CALM_FROM_UNITS` a frame single steps cannot be seen any more; motion then gives way to plain positions
 //! instead of turning into noise.
 
 mod agents;
