@@ -59,11 +59,21 @@ const STEPS: &[(&str, Step)] = &[
         "doc tests",
         Step::Cargo(&["test", "--workspace", "--doc", "--quiet"], &[]),
     ),
+    // For people who read the code: with what is private, which module heads may then point to.
     (
         "docs",
         Step::Cargo(
-            &["doc", "--workspace", "--no-deps", "--quiet"],
-            &[("RUSTDOCFLAGS", "--deny warnings")],
+            &[
+                "doc",
+                "--workspace",
+                "--no-deps",
+                "--document-private-items",
+                "--quiet",
+            ],
+            &[(
+                "RUSTDOCFLAGS",
+                "--deny warnings --allow rustdoc::private_intra_doc_links",
+            )],
         ),
     ),
 ];

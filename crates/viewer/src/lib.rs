@@ -6,7 +6,7 @@
 //!                          requests <── hud ── stage ── mouse, keys
 //! ```
 //!
-//! [`picture`] decides what is drawn and knows no graphics card; [`gpu`] draws it and knows no game. [`stage`] is
+//! [`picture`] decides what is drawn and knows no graphics card; [`gpu`] draws it and knows no game. [`mod@stage`] is
 //! everything between a source of scenes and a picture, without a window; [`app`] is the window. The rules of the
 //! game and the protocol are the client's: nothing here decides what is true.
 
