@@ -35,6 +35,10 @@ const EVENTS: &[(&str, &str)] = &[
 impl Summary {
     /// Takes one line in; lines that tell nothing new are passed over.
     pub fn note(&mut self, line: &[u8]) {
+        if self.winner.is_some() {
+            // The game is over; that everybody is then let go is no part of it.
+            return;
+        }
         let line = String::from_utf8_lossy(line);
         let words: Vec<&str> = line.split_whitespace().collect();
         if let Some((_, event)) = EVENTS.iter().find(|(word, _)| words.first() == Some(word)) {
