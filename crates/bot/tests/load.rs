@@ -4,14 +4,15 @@ mod support;
 
 use std::process::Command;
 
+use trantor_server::background::Background;
 use trantor_server::options::Options;
 
-use support::Server;
+use support::serve;
 
-fn load(server: &Server, flags: &str) -> (i32, serde_json::Value, String) {
+fn load(server: &Background, flags: &str) -> (i32, serde_json::Value, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_trantor-load"))
-        .args(["-h", &server.address.ip().to_string()])
-        .args(["-p", &server.address.port().to_string(), "--json", "-"])
+        .args(["-h", &server.address().ip().to_string()])
+        .args(["-p", &server.address().port().to_string(), "--json", "-"])
         .args(flags.split_whitespace())
         .output()
         .expect("the program was built with the test");
@@ -30,7 +31,7 @@ fn number(report: &serde_json::Value, name: &str) -> f64 {
 
 #[test]
 fn agents_and_viewers_of_both_kinds_are_served_and_measured() {
-    let server = Server::start(&Options {
+    let server = serve(&Options {
         places_per_team: 10,
         ..Options::default()
     });
@@ -53,7 +54,7 @@ fn agents_and_viewers_of_both_kinds_are_served_and_measured() {
 
 #[test]
 fn a_load_without_places_is_told_in_one_line() {
-    let server = Server::start(&Options::default());
+    let server = serve(&Options::default());
     let (status, _, told) = load(&server, "-n green -a 3 -d 0.1");
     assert_eq!(status, 1);
     assert_eq!(told, "trantor-load: no agent was given a place: 3 were refused\n");
@@ -61,7 +62,7 @@ fn a_load_without_places_is_told_in_one_line() {
 
 #[test]
 fn mistakes_in_flags_end_with_status_84() {
-    let server = Server::start(&Options::default());
+    let server = serve(&Options::default());
     let (status, _, told) = load(&server, "-k 11");
     assert_eq!(status, 84);
     assert_eq!(told.lines().count(), 1, "{told}");

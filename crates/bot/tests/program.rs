@@ -7,10 +7,11 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
+use trantor_server::background::Background;
 use trantor_server::options::Options;
 use trantor_time::Frequency;
 
-use support::Server;
+use support::serve;
 
 fn bot(server: SocketAddr, flags: &str) -> Child {
     Command::new(env!("CARGO_BIN_EXE_trantor-bot"))
@@ -31,16 +32,16 @@ fn told(output: &Output) -> (i32, String, String) {
     )
 }
 
-fn server_at(hertz: u64) -> Server {
-    Server::start(&Options {
+fn server_at(hertz: u64) -> Background {
+    serve(&Options {
         frequency: Frequency::new(hertz).expect("a speed"),
         ..Options::default()
     })
 }
 
 /// The next line that a text viewer is told and that starts with `start`.
-fn watch_for(server: &Server, start: &str) -> String {
-    let stream = TcpStream::connect(server.address).expect("the server listens");
+fn watch_for(server: &Background, start: &str) -> String {
+    let stream = TcpStream::connect(server.address()).expect("the server listens");
     let patience = Duration::from_secs(60);
     stream
         .set_read_timeout(Some(patience))
@@ -56,8 +57,8 @@ fn watch_for(server: &Server, start: &str) -> String {
 #[test]
 fn two_teams_play_to_the_end_of_a_game() {
     let server = server_at(1_000);
-    let red = bot(server.address, "-n red --team-size 6 --seed 1");
-    let blue = bot(server.address, "-n blue --team-size 6 --seed 2");
+    let red = bot(server.address(), "-n red --team-size 6 --seed 1");
+    let blue = bot(server.address(), "-n blue --team-size 6 --seed 2");
     let winner = watch_for(&server, "seg ");
     assert!(["seg red", "seg blue"].contains(&winner.as_str()), "{winner}");
     for (team, child) in [("red", red), ("blue", blue)] {
@@ -74,7 +75,7 @@ fn two_teams_play_to_the_end_of_a_game() {
 #[test]
 fn a_server_that_refuses_is_told_in_one_line() {
     let server = server_at(100);
-    let child = bot(server.address, "-n green --patience 0");
+    let child = bot(server.address(), "-n green --patience 0");
     let (status, _, err) = told(&child.wait_with_output().unwrap());
     assert_eq!(
         err,

@@ -11,7 +11,7 @@ use trantor_runtime::threads::{self, Thread};
 use trantor_server::options::Options;
 use trantor_time::Frequency;
 
-use support::Server;
+use support::serve;
 
 #[test]
 fn commands_are_answered_in_order_and_news_wait() {
@@ -68,11 +68,11 @@ fn death_and_refusal_are_told_apart() {
 
 #[test]
 fn an_eleventh_open_command_is_refused_here_and_not_lost_there() {
-    let server = Server::start(&Options {
+    let server = serve(&Options {
         frequency: Frequency::new(10_000).unwrap(),
         ..Options::default()
     });
-    let mut session = Session::join(server.address, "red").unwrap();
+    let mut session = Session::join(server.address(), "red").unwrap();
     for _ in 0..10 {
         session.send(Command::Forward).unwrap();
     }

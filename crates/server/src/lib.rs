@@ -8,6 +8,7 @@
 
 mod alarm;
 pub mod autosave;
+pub mod background;
 pub mod conn;
 pub mod console;
 pub mod engine_source;

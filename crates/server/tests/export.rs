@@ -113,7 +113,7 @@ fn r_003_65_health_asks_the_loop_itself() {
     // The loop hangs in an action until this test lets it go on.
     let (go_on, is_over) = std::sync::mpsc::sync_channel::<()>(0);
     server
-        .poster
+        .poster()
         .post("hang", move |_| {
             let _dropped = is_over.recv();
         })

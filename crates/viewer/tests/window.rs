@@ -11,8 +11,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use trantor_runtime::life::LoopThread;
-use trantor_server::event_loop::{Ended, EventLoop};
+use trantor_server::background::Background;
 use trantor_server::options::Options;
 
 /// How long anything may take on a busy machine that draws with its processors, before the test fails.
@@ -26,12 +25,12 @@ fn r_000_31_r_000_36_the_window_changes_the_speed_pauses_and_steps() {
     if !tools_are_here() {
         return;
     }
-    let server = Server::start();
-    let mut asker = Asker::connect(server.address);
+    let server = start_server();
+    let mut asker = Asker::connect(server.address());
     assert_eq!(asker.frequency(), 100);
 
     let display = Display::start();
-    let mut viewer = Viewer::start(&display, server.address);
+    let mut viewer = Viewer::start(&display, server.address());
     viewer.wait_for("state link live");
 
     // A drag along the slider, which is logarithmic from 1 to 10,000: to the left of the middle is below 100.
@@ -81,27 +80,10 @@ fn tools_are_here() -> bool {
 }
 
 /// A server on a thread of this process.
-struct Server {
-    address: SocketAddr,
-    _thread: LoopThread<Ended>,
-}
-
-impl Server {
-    fn start() -> Self {
-        let (told, made) = std::sync::mpsc::sync_channel(1);
-        let make = move || {
-            let options = Options::default();
-            let event_loop = EventLoop::new(SocketAddr::new(options.bind, 0), options.engine_config(7))?;
-            told.send(event_loop.address()).expect("the test waits for it");
-            let signal = event_loop.stop_signal();
-            Ok::<_, std::io::Error>((event_loop, signal))
-        };
-        let thread = LoopThread::start("server", make, EventLoop::run).unwrap();
-        Self {
-            address: made.recv().unwrap(),
-            _thread: thread,
-        }
-    }
+fn start_server() -> Background {
+    let options = Options::default();
+    let listen = SocketAddr::new(options.bind, 0);
+    Background::start(listen, options.engine_config(7)).unwrap()
 }
 
 /// A text viewer that asks for the speed.

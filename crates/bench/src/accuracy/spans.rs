@@ -12,9 +12,8 @@ use std::sync::mpsc::sync_channel;
 use anyhow::{Context, Result};
 use trantor_engine::AdminRequest;
 use trantor_game::AdminAction;
-use trantor_runtime::life::LoopThread;
 use trantor_runtime::{Parker, RealClock, Wait, threads};
-use trantor_server::event_loop::{Ended, EventLoop};
+use trantor_server::background::Background;
 use trantor_server::options::Options as ServerOptions;
 use trantor_time::{Clock, Frequency, RealSpan};
 
@@ -67,9 +66,9 @@ pub(super) fn measure(options: &Options) -> Result<Table> {
 
 /// The time from the first command sent to the last reply.
 fn chain_of_forwards(count: u32) -> Result<RealSpan> {
-    let server = Server::start(CHAIN_FREQUENCY)?;
+    let server = serve(CHAIN_FREQUENCY)?;
     let clock = RealClock::new();
-    let mut agent = Line::connect(server.address, "red", 3)?;
+    let mut agent = Line::connect(server.address(), "red", 3)?;
     let started = clock.now();
     let at_first = count.min(OPEN);
     agent.send(&"Forward\n".repeat(at_first as usize))?;
@@ -84,10 +83,10 @@ fn chain_of_forwards(count: u32) -> Result<RealSpan> {
 
 /// The time that a Fork takes while a viewer sets the speed that it has, every millisecond; and how often it did.
 fn fork_while_setting_speed(frequency: u32) -> Result<(RealSpan, u32)> {
-    let server = Server::start(frequency)?;
+    let server = serve(frequency)?;
     let clock = RealClock::new();
-    let mut agent = Line::connect(server.address, "red", 3)?;
-    let mut viewer = Line::connect(server.address, "GRAPHIC", 1)?;
+    let mut agent = Line::connect(server.address(), "red", 3)?;
+    let mut viewer = Line::connect(server.address(), "GRAPHIC", 1)?;
     viewer.reader.get_ref().set_nonblocking(true)?;
     let is_over = Arc::new(AtomicBool::new(false));
     let seen_by_setter = Arc::clone(&is_over);
@@ -114,43 +113,25 @@ fn fork_while_setting_speed(frequency: u32) -> Result<(RealSpan, u32)> {
 }
 
 /// A server on a thread of this process, in whose world nobody is hungry.
-struct Server {
-    address: SocketAddr,
-    _thread: LoopThread<Ended>,
-}
-
-impl Server {
-    fn start(frequency: u32) -> Result<Self> {
-        let frequency = Frequency::new(u64::from(frequency))?;
-        let options = ServerOptions {
-            frequency,
-            seed: Some(1),
-            ..ServerOptions::default()
-        };
-        let (told, made) = sync_channel(1);
-        let make = move || {
-            let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-            let mut event_loop = EventLoop::new(address, options.engine_config(1))?;
-            let poster = event_loop.poster();
-            // Whoever waits for this has not gone away before it came.
-            let _received = told.send((event_loop.address(), poster));
-            let signal = event_loop.stop_signal();
-            Ok::<_, std::io::Error>((event_loop, signal))
-        };
-        let thread = LoopThread::start("server", make, EventLoop::run)?;
-        let (address, poster) = made.recv()?;
-        let (told, is_done) = sync_channel(1);
-        poster.post("nobody is hungry", move |service| {
-            let now = service.now();
-            let request = AdminRequest::Act(AdminAction::SetHunger { enabled: false });
-            let _received = told.send(service.state.engine.admin(request, now));
-        })?;
-        is_done.recv()??;
-        Ok(Self {
-            address,
-            _thread: thread,
-        })
-    }
+fn serve(frequency: u32) -> Result<Background> {
+    let options = ServerOptions {
+        frequency: Frequency::new(u64::from(frequency))?,
+        seed: Some(1),
+        ..ServerOptions::default()
+    };
+    let server = Background::start(
+        SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+        options.engine_config(1),
+    )?;
+    let (told, is_done) = sync_channel(1);
+    server.poster().post("nobody is hungry", move |service| {
+        let now = service.now();
+        let request = AdminRequest::Act(AdminAction::SetHunger { enabled: false });
+        // Whoever waits for this has not gone away before it came.
+        let _received = told.send(service.state.engine.admin(request, now));
+    })?;
+    is_done.recv()??;
+    Ok(server)
 }
 
 /// A connection that speaks lines.

@@ -55,6 +55,7 @@ const LOGGED: [&str; 5] = [
 const TOKEN_LISTENER: Token = Token(usize::MAX - 16);
 
 /// What the server's loop offers to be told and asked.
+#[derive(Clone)]
 pub struct Sources {
     /// What the loop counts of its passes.
     pub passes: LoopReader,

@@ -7,11 +7,10 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use trantor_runtime::life::LoopThread;
 use trantor_runtime::service::Service;
 use trantor_runtime::{Poster, RealClock};
+use trantor_server::background::Background;
 use trantor_server::conn::ConnStats;
-use trantor_server::event_loop::{Ended, EventLoop};
 use trantor_server::export::Exporter;
 use trantor_server::options::Options;
 use trantor_server::shell::Shell;
@@ -28,38 +27,32 @@ pub fn now() -> RealTime {
 /// A server on a thread of this process, ended in order when it is dropped.
 pub struct Server {
     pub address: SocketAddr,
-    pub poster: Poster<Service<Shell>>,
     /// Where it tells what it counts, if its options ask for that.
     pub metrics: Option<SocketAddr>,
     _exporter: Option<Exporter>,
-    _thread: LoopThread<Ended>,
+    running: Background,
 }
 
 impl Server {
     /// A server with `options`, on a port of its choice and with a fixed seed.
     pub fn start(options: Options) -> Self {
-        let (told, made) = std::sync::mpsc::sync_channel(1);
-        let metrics = options.metrics.clone();
-        let make = move || {
-            let listen = SocketAddr::new(options.bind, 0);
-            let mut event_loop = EventLoop::new(listen, options.engine_config(7))?;
-            told.send((event_loop.address(), event_loop.poster(), event_loop.sources()))
-                .expect("the test waits for it");
-            let signal = event_loop.stop_signal();
-            Ok::<_, std::io::Error>((event_loop, signal))
-        };
-        let thread = LoopThread::start("server", make, EventLoop::run).unwrap();
-        let (address, poster, sources) = made.recv().unwrap();
-        let exporter = metrics
+        let listen = SocketAddr::new(options.bind, 0);
+        let running = Background::start(listen, options.engine_config(7)).unwrap();
+        let exporter = options
+            .metrics
             .are_wanted()
-            .then(|| Exporter::start(&metrics, sources).unwrap());
+            .then(|| Exporter::start(&options.metrics, running.sources()).unwrap());
         Self {
-            address,
-            poster,
+            address: running.address(),
             metrics: exporter.as_ref().and_then(Exporter::address),
             _exporter: exporter,
-            _thread: thread,
+            running,
         }
+    }
+
+    /// Posts actions to be run in its loop.
+    pub fn poster(&self) -> &Poster<Service<Shell>> {
+        self.running.poster()
     }
 
     /// What happened on its connections, as of the end of a pass.
@@ -69,7 +62,7 @@ impl Server {
             told.send(service.state.conns().stats())
                 .expect("the test waits for it")
         };
-        self.poster.post("conn_stats", tell).unwrap();
+        self.poster().post("conn_stats", tell).unwrap();
         stats.recv_timeout(PATIENCE).unwrap()
     }
 

@@ -1,0 +1,64 @@
+//! A server on a thread of its own, for programs that do other things too: tests, measurements, an arena inside an
+//! application (R-000-30).
+//!
+//! The loop itself is [`crate::event_loop`]'s. A program that is a server and nothing else runs that on its main
+//! thread instead.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::mpsc::sync_channel;
+
+use trantor_engine::EngineConfig;
+use trantor_runtime::Poster;
+use trantor_runtime::life::{LoopThread, StartError};
+use trantor_runtime::service::Service;
+
+use crate::event_loop::{Ended, EventLoop};
+use crate::export::Sources;
+use crate::shell::Shell;
+
+/// A server that runs in the background. Dropping it ends it in order.
+pub struct Background {
+    address: SocketAddr,
+    sources: Sources,
+    _thread: LoopThread<Ended>,
+}
+
+impl Background {
+    /// Starts a server that listens on `address`; port 0 lets the system choose one. It listens when this returns.
+    ///
+    /// # Errors
+    /// If there is no thread, or [`EventLoop::new`] fails.
+    pub fn start(address: SocketAddr, config: EngineConfig) -> Result<Self, StartError> {
+        let (tell, told) = sync_channel(1);
+        let make = move || {
+            let mut event_loop = EventLoop::new(address, config)?;
+            let signal = event_loop.stop_signal();
+            tell.send((event_loop.address(), event_loop.sources()))
+                .expect("the starter keeps the other end until the loop is made");
+            Ok::<_, io::Error>((event_loop, signal))
+        };
+        let thread = LoopThread::start("server", make, EventLoop::run)?;
+        let (address, sources) = told.recv().expect("a loop that was made has told of itself");
+        Ok(Self {
+            address,
+            sources,
+            _thread: thread,
+        })
+    }
+
+    /// The address listened on, with the port that the system chose if it was asked to.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Posts actions to be run in its loop.
+    pub fn poster(&self) -> &Poster<Service<Shell>> {
+        &self.sources.poster
+    }
+
+    /// What an [`crate::export::Exporter`] needs to tell how it does.
+    pub fn sources(&self) -> Sources {
+        self.sources.clone()
+    }
+}
