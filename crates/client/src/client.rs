@@ -17,13 +17,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use trantor_model::MapSize;
-use trantor_time::RealTime;
+use trantor_time::{GameTime, RealTime};
 
 use crate::control::{ControlError, ControlRequest};
 use crate::error::ProtocolError;
 use crate::feed::FeedEntry;
 use crate::gui_text::GuiSession;
 use crate::mirror::Mirror;
+use crate::recording::Recording;
 use crate::scene::{LinkState, Scene};
 use crate::session::WireSession;
 use crate::show::Show;
@@ -67,7 +68,7 @@ pub enum ClientEvent {
         /// Whether speed and pause are listened to.
         may_control: bool,
     },
-    /// The world is there. Comes again if the server sends the world anew.
+    /// The world is there. Comes again if the server sends the world anew, as after a jump in a recording.
     Live,
     /// A word from the server's operator.
     Message {
@@ -212,6 +213,30 @@ impl Client {
         }
     }
 
+    /// The time-line of the recording that the server plays; `None` in a game that is being played. Where it stands
+    /// is [`Recording::target`], or else the moment of the last scene ([`crate::SceneClock::game`]).
+    pub fn recording(&self) -> Option<&Recording> {
+        match &self.session {
+            Session::Frames(session) => session.recording(),
+            Session::Text(_) => None,
+        }
+    }
+
+    /// Asks the server to move its recording to this moment, backwards or forwards; a moment outside stands for the
+    /// nearer end. The slider can show it at once ([`Recording::target`]); the picture follows when the world of that
+    /// moment is here, which begins with another [`ClientEvent::Live`]. May be called for every movement of a
+    /// slider.
+    ///
+    /// # Errors
+    /// If there is no recording, or the server does not listen to this viewer; the text is for the user.
+    pub fn seek(&mut self, to: GameTime) -> Result<(), ControlError> {
+        match (&self.ended, &mut self.session) {
+            (Some(_), _) => Err(ControlError::NotConnected),
+            (None, Session::Frames(session)) => session.seek(to),
+            (None, Session::Text(_)) => Err(ControlError::NotARecording),
+        }
+    }
+
     /// Says goodbye. The shell sends what is unsent, and closes.
     pub fn leave(&mut self) {
         if let (None, Session::Frames(session)) = (&self.ended, &mut self.session) {
@@ -219,7 +244,8 @@ impl Client {
         }
     }
 
-    /// Writes what is to be seen at `now`, which is never less than in the call before. Buffers in `scene` are
+    /// Writes what is to be seen at `now`, which is never less than in the call before; its game time is less only
+    /// after a recording was moved back, with a world of its own. Buffers in `scene` are
     /// used again; after the end the last moment stays.
     pub fn scene(&mut self, now: RealTime, scene: &mut Scene) {
         match &self.ended {

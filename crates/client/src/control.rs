@@ -46,6 +46,9 @@ pub enum ControlError {
     /// The server has not answered what it was asked before.
     #[error("too many requests wait for the server's answer")]
     TooMany,
+    /// Only what was recorded has a past and a future to go to.
+    #[error("this is a game that is being played, not a recording")]
+    NotARecording,
     /// The text protocol has no word for it.
     #[error("the text protocol cannot pause or step a game")]
     NotInText,

@@ -63,6 +63,8 @@ pub struct DisplayClock {
     behind: GameSpan,
     glide_left_ns: i64,
     shown: GameTime,
+    /// Whether what is shown stays until another world is there: the server went to another moment.
+    is_held: bool,
 }
 
 impl DisplayClock {
@@ -79,6 +81,7 @@ impl DisplayClock {
             behind: GameSpan::ZERO,
             glide_left_ns: 0,
             shown: GameTime::ZERO,
+            is_held: false,
         }
     }
 
@@ -88,6 +91,16 @@ impl DisplayClock {
         self.shown = at;
         self.behind = GameSpan::ZERO;
         self.glide_left_ns = 0;
+        self.is_held = false;
+    }
+
+    /// The server goes to another moment, which the next anchor tells: what was told before holds no more, and the
+    /// moment shown stays until a world is loaded.
+    pub fn forget_anchors(&mut self) {
+        self.anchors.clear();
+        self.behind = GameSpan::ZERO;
+        self.glide_left_ns = 0;
+        self.is_held = true;
     }
 
     /// The server told how its game clock moves. Anchors come in the order of their instants.
@@ -134,7 +147,9 @@ impl DisplayClock {
             self.delay_ns = self.delay_target_ns;
             self.at = Some(server_now.saturating_add_ns(-self.delay_ns));
             self.forget_passed();
-            self.shown = self.shown.max(self.told().unwrap_or(self.shown));
+            if !self.is_held {
+                self.shown = self.shown.max(self.told().unwrap_or(self.shown));
+            }
             return self.shown;
         };
         let passed_ns = server_now.since_ns(self.server_now);
@@ -147,6 +162,9 @@ impl DisplayClock {
         self.glide(self.jumps_until(at));
         self.at = Some(at);
         self.forget_passed();
+        if self.is_held {
+            return self.shown;
+        }
         let told = self.told().unwrap_or(self.shown);
         let next = (told - self.behind).max(self.shown);
         self.shown = next;
@@ -352,6 +370,25 @@ mod tests {
             tick(&mut clock, 5_000);
         }
         assert!(clock.delay_ns() <= DELAY_NS_MAX);
+    }
+
+    #[test]
+    fn r_001_46_a_jump_back_shows_nothing_of_it_before_its_world_is_there() {
+        let mut clock = drawn_until(1_000);
+        clock.forget_anchors();
+        clock.anchor(anchor(1_000, 10, 100, false));
+        assert_eq!(show(&mut clock, 1_300), 95.0, "the old picture stays");
+        clock.restart(GameTime::from_units(10));
+        assert_eq!(
+            show(&mut clock, 1_310),
+            36.0,
+            "what has passed meanwhile is shown at once"
+        );
+        clock.forget_anchors();
+        clock.anchor(anchor(1_310, 500, 100, true));
+        clock.restart(GameTime::from_units(500));
+        assert_eq!(show(&mut clock, 1_320), 500.0);
+        assert_eq!(show(&mut clock, 1_400), 500.0);
     }
 
     #[test]

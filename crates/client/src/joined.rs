@@ -3,20 +3,23 @@
 //! Values are checked where they come in: times here, numbers and tiles in [`crate::world`], marks in
 //! [`crate::stream_time`]. Bytes, and how a session begins and ends, are [`crate::session`]'s.
 
+use trantor_protocol::limits::MARKS_MAX;
 use trantor_protocol::wire::{
-    Change, ClockAnchor, ServerHello, ServerStats, SnapshotPart, ToClient, ToServer, write_frame,
+    Change, ClockAnchor, RecordingInfo, ServerHello, ServerStats, SnapshotPart, ToClient, ToServer,
+    write_frame,
 };
 use trantor_time::{Frequency, GameTime, RealTime};
 
 use crate::acks::Acks;
 use crate::client::{ClientEvent, Events};
 use crate::clock_sync::{ClockSync, ServerTime};
-use crate::control::Control;
+use crate::control::{Control, ControlError};
 use crate::display_clock::{Anchor, DisplayClock};
 use crate::error::{ProtocolError, StreamError};
 use crate::link::readable;
 use crate::mirror::Mirror;
 use crate::outbox::Outbox;
+use crate::recording::Recording;
 use crate::scene::{LinkState, Scene};
 use crate::session::TEAMS_MAX;
 use crate::show::Show;
@@ -33,6 +36,8 @@ pub(crate) struct Joined {
     hello: ServerHello,
     stream: StreamTime,
     control: Control,
+    /// What is watched, if it is no game that is being played.
+    recording: Option<Recording>,
     /// A world that is being received.
     loading: Option<Mirror>,
     /// The world that is shown.
@@ -65,6 +70,7 @@ impl Joined {
         Self {
             stream: StreamTime::new(hello.tick_period_us, hello.last_tick, hello.next_tick_us),
             control: Control::new(hello.may_control),
+            recording: None,
             loading: Some(Mirror::new(hello.size, hello.teams.len())),
             show: None,
             display: Some(DisplayClock::new(delay_ns)),
@@ -78,6 +84,23 @@ impl Joined {
     /// Speed and pause under the user's hand.
     pub(crate) fn control_mut(&mut self) -> &mut Control {
         &mut self.control
+    }
+
+    /// The time-line of what is watched, if it is a recording.
+    pub(crate) fn recording(&self) -> Option<&Recording> {
+        self.recording.as_ref()
+    }
+
+    /// The user wants to see another moment. Answers the message to send, if it is to be sent now.
+    ///
+    /// # Errors
+    /// If there is no recording, or the server does not listen.
+    pub(crate) fn seek(&mut self, to: GameTime, acks: &mut Acks) -> Result<Option<ToServer>, ControlError> {
+        let recording = self.recording.as_mut().ok_or(ControlError::NotARecording)?;
+        match self.control.may_control() {
+            true => Ok(recording.seek(to, acks)),
+            false => Err(ControlError::NotAllowed),
+        }
     }
 
     /// What is shown, once a world is complete.
@@ -101,10 +124,12 @@ impl Joined {
         scene.clock.unconfirmed = self.control.is_unconfirmed();
     }
 
-    /// Whether the world is there, or how much of it.
+    /// Whether the world is there, or how much of it. A jump in a recording is no reason to say that one waits.
     pub(crate) fn link(&self) -> LinkState {
+        let is_jumping = self.recording.as_ref().is_some_and(Recording::is_loading);
         match (&self.show, &self.loading) {
             (Some(_), None) => LinkState::Live,
+            (Some(_), Some(_)) if is_jumping => LinkState::Live,
             (_, loading) => LinkState::Loading {
                 tiles: loading.as_ref().map_or(0, |mirror| mirror.ground().len()) as u32,
                 of: self.hello.size.area() as u32,
@@ -147,9 +172,25 @@ impl Joined {
                 if let Some(message) = self.control.poll_wanted(context.acks) {
                     context.write(&message);
                 }
+                if let Some(recording) = &mut self.recording {
+                    recording.ack(number);
+                    if let Some(message) = recording.poll_wanted(context.acks) {
+                        context.write(&message);
+                    }
+                }
             }
             ToClient::Clock(anchor) => self.anchor(&anchor, context)?,
             ToClient::Stats(stats) => context.stats.server = Some(checked_stats(stats)?),
+            ToClient::Recording(info) => {
+                check_recording(&info)?;
+                if self.recording.replace(Recording::new(info)).is_some() {
+                    return Err(ProtocolError::OutOfPlace {
+                        what: "a second recording",
+                        when: "after the first",
+                    });
+                }
+            }
+            ToClient::Sought(anchor) => self.jump(&anchor, context)?,
             ToClient::Hello(_) | ToClient::Goodbye { .. } => {
                 unreachable!("these two are the session's own")
             }
@@ -186,6 +227,9 @@ impl Joined {
             (None, display) => (display.unwrap_or_else(|| DisplayClock::new(0)), 0),
         };
         self.show = Some(Show::new(mirror, names.collect(), display, version));
+        if let Some(recording) = &mut self.recording {
+            recording.loaded();
+        }
         context.events.push(ClientEvent::Live);
         Ok(())
     }
@@ -220,14 +264,15 @@ impl Joined {
         changes: Vec<Change>,
         context: &mut Context<'_>,
     ) -> Result<(), ProtocolError> {
-        let show =
-            self.show
-                .as_mut()
-                .filter(|_| self.loading.is_none())
-                .ok_or(ProtocolError::OutOfPlace {
-                    what: "a change of the world",
-                    when: "before the world was complete",
-                })?;
+        let is_jumping = self.recording.as_ref().is_some_and(Recording::is_loading);
+        let show = self
+            .show
+            .as_mut()
+            .filter(|_| self.loading.is_none() && !is_jumping)
+            .ok_or(ProtocolError::OutOfPlace {
+                what: "a change of the world",
+                when: "before the world was complete",
+            })?;
         check_time(at)?;
         context.stats.changes_in = context.stats.changes_in.saturating_add(changes.len() as u64);
         show.advance(at)?;
@@ -236,6 +281,21 @@ impl Joined {
             show.apply(at, change)?;
         }
         Ok(())
+    }
+
+    /// The recording was moved. A world that was being received is of no use any more; what is shown stays until
+    /// the one of the new moment is complete.
+    fn jump(&mut self, anchor: &ClockAnchor, context: &mut Context<'_>) -> Result<(), ProtocolError> {
+        let recording = self.recording.as_mut().ok_or(ProtocolError::OutOfPlace {
+            what: "another moment",
+            when: "in a game that is being played",
+        })?;
+        recording.sought(anchor.game);
+        self.loading = None;
+        if let Some(display) = self.display() {
+            display.forget_anchors();
+        }
+        self.anchor(anchor, context)
     }
 
     fn anchor(&mut self, anchor: &ClockAnchor, context: &mut Context<'_>) -> Result<(), ProtocolError> {
@@ -303,6 +363,28 @@ fn check_time(at: GameTime) -> Result<(), StreamError> {
 
 fn check_times(times: impl IntoIterator<Item = GameTime>) -> Result<(), StreamError> {
     times.into_iter().try_for_each(check_time)
+}
+
+/// Marks lie in the recording and in order, and there are not too many.
+fn check_recording(info: &RecordingInfo) -> Result<(), ProtocolError> {
+    check_times([info.begin, info.end])?;
+    if info.marks.len() > MARKS_MAX {
+        return Err(ProtocolError::TooMuch {
+            what: "marks",
+            max: MARKS_MAX,
+        });
+    }
+    let mut last = info.begin;
+    for mark in &info.marks {
+        if mark.at < last {
+            return Err(StreamError::GameTimeBack { at: mark.at, last }.into());
+        }
+        last = mark.at;
+    }
+    match last <= info.end {
+        true => Ok(()),
+        false => Err(StreamError::GameTimeRange { at: last }.into()),
+    }
 }
 
 fn check_times_of(change: &Change) -> Result<(), StreamError> {

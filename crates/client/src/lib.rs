@@ -7,7 +7,7 @@
 //!              │                                           ^
 //!              ├─> clock_sync: the server's clock ─> display_clock: the moment shown
 //!              ├─> stream_time, acks: what the server held to be now, what it has processed
-//!              └─> control, prediction: what the user asked for, shown at once
+//!              └─> control, recording, prediction: what the user asked for, shown at once
 //! ```
 //!
 //! Must not know: the rules of the game, windows, graphics, sockets, or the machine's clock; time is handed
@@ -31,6 +31,7 @@ pub mod stream_time;
 pub mod acks;
 pub mod control;
 pub mod prediction;
+pub mod recording;
 
 pub mod mirror;
 pub mod table;
@@ -51,6 +52,7 @@ pub use client::{Client, ClientConfig, ClientEvent, Language};
 pub use control::{ControlError, ControlRequest};
 pub use error::ProtocolError;
 pub use feed::{FeedEntry, FeedKind, Who};
+pub use recording::Recording;
 pub use scene::{
     EffectKind, LinkState, Scene, SceneAction, SceneAgent, SceneClock, SceneEffect, SceneEgg, SceneGround,
     SceneRitual, SceneTeam, Span,

@@ -8,7 +8,7 @@ use trantor_protocol::wire::{
     ClientHello, FrameCutter, ServerHello, ToClient, ToServer, WIRE_VERSION, WIRE_WORD, read_frame,
     write_frame,
 };
-use trantor_time::{RealSpan, RealTime};
+use trantor_time::{GameTime, RealSpan, RealTime};
 
 use crate::acks::Acks;
 use crate::client::{ClientConfig, ClientEvent, Ending, Events};
@@ -18,6 +18,7 @@ use crate::error::ProtocolError;
 use crate::joined::{Context, Joined};
 use crate::link::{Greeting, readable};
 use crate::outbox::Outbox;
+use crate::recording::Recording;
 use crate::scene::{LinkState, Scene};
 use crate::show::Show;
 use crate::stats::ClientStats;
@@ -155,6 +156,28 @@ impl WireSession {
             self.write(&message);
         }
         Ok(())
+    }
+
+    /// Asks the server to move its recording to this moment.
+    ///
+    /// # Errors
+    /// If there is none, or the server does not listen to this viewer.
+    pub fn seek(&mut self, to: GameTime) -> Result<(), ControlError> {
+        let Phase::Joined(joined) = &mut self.phase else {
+            return Err(ControlError::NotConnected);
+        };
+        if let Some(message) = joined.seek(to, &mut self.acks)? {
+            self.write(&message);
+        }
+        Ok(())
+    }
+
+    /// The recording that the server plays, if it does.
+    pub fn recording(&self) -> Option<&Recording> {
+        match &self.phase {
+            Phase::Joined(joined) => joined.recording(),
+            _ => None,
+        }
     }
 
     /// Says goodbye.

@@ -11,8 +11,8 @@ use trantor_model::{
     AgentId, AgentView, CommandKind, Counts, Direction, EggId, Level, MapSize, Resource, TeamId, Tile,
 };
 use trantor_protocol::wire::{
-    AgentState, Change, ClockAnchor, EggState, RitualState, ServerHello, ServerStats, SnapshotPart, ToClient,
-    WIRE_VERSION, write_frame,
+    AgentState, Change, ClockAnchor, EggState, Mark, MarkKind, RecordingInfo, RitualState, ServerHello,
+    ServerStats, SnapshotPart, ToClient, WIRE_VERSION, write_frame,
 };
 use trantor_time::{Frequency, GameTime, RealTime};
 
@@ -108,6 +108,20 @@ fn after_world(messages: impl IntoIterator<Item = ToClient>) -> Option<ProtocolE
     play(&all).1
 }
 
+/// A recording of 100 units with deaths at these.
+fn recording(deaths: &[i64]) -> ToClient {
+    let died = |at: &i64| Mark {
+        at: GameTime::from_units(*at),
+        count: 1,
+        kind: MarkKind::Died { team: TeamId(0) },
+    };
+    ToClient::Recording(RecordingInfo {
+        begin: GameTime::ZERO,
+        end: GameTime::from_units(100),
+        marks: deaths.iter().map(died).collect(),
+    })
+}
+
 fn changes(units: i64, change: Change) -> ToClient {
     ToClient::Changes {
         at: GameTime::from_units(units),
@@ -175,11 +189,75 @@ fn r_002_58_each_error_ends_the_connection_with_a_reason() {
             vec![ToClient::SnapshotEnd { at: GameTime::ZERO }],
             "the end of a world came without its pieces",
         ),
+        (
+            vec![ToClient::Sought(anchor(0, 5, 1, false))],
+            "another moment came in a game that is being played",
+        ),
+        (
+            vec![recording(&[]), recording(&[])],
+            "a second recording came after the first",
+        ),
+        (
+            vec![recording(&[7, 6])],
+            "changes of 6.000000000 u came after changes of 7.000000000 u",
+        ),
+        (vec![recording(&[101])], "101.000000000 u is out of range"),
+        (
+            vec![
+                recording(&[]),
+                ToClient::Sought(anchor(0, 5, 1, false)),
+                changes(6, moved(0, 1)),
+            ],
+            "a change of the world came before the world was complete",
+        ),
     ];
     for (messages, reason) in cases {
         let error = after_world(messages).expect(reason).to_string();
         assert!(error.contains(reason), "{error:?} should contain {reason:?}");
     }
+}
+
+/// A jump: the old picture stays until the new world is whole, and then game time may be less than it was.
+#[test]
+fn r_001_46_a_recording_jumps_back_with_a_world_of_its_own() {
+    let mut client = client();
+    let mut scene = Scene::default();
+    let units = |scene: &Scene| scene.clock.game.as_units_f64();
+    let second = |seconds: i64| RealTime::from_nanos(seconds * 1_000_000_000);
+    client.handle(b"WELCOME\n", second(0));
+    for message in world().into_iter().chain([recording(&[40])]) {
+        client.handle(&frame(&message), second(0));
+    }
+    client.scene(second(0), &mut scene);
+    client.scene(second(1), &mut scene);
+    assert!((80.0..=100.0).contains(&units(&scene)));
+    assert_eq!(client.recording().unwrap().marks().len(), 1);
+
+    client.seek(GameTime::from_units(-3)).unwrap();
+    assert_eq!(client.recording().unwrap().target(), Some(GameTime::ZERO));
+    client.handle(
+        &frame(&ToClient::Sought(anchor(1_000_000, 0, 100, true))),
+        second(1),
+    );
+    // The hello, the credit for the first world, and this.
+    client.handle(&frame(&ToClient::Ack { number: 3 }), second(1));
+    let tiles = vec![Counts::ZERO; 6];
+    client.handle(
+        &frame(&ToClient::Snapshot(SnapshotPart::Ground { first: 0, tiles })),
+        second(1),
+    );
+    client.scene(second(2), &mut scene);
+    assert!(
+        units(&scene) >= 80.0 && scene.agents.len() == 2,
+        "the old picture stays"
+    );
+    assert_eq!(scene.link, LinkState::Live);
+    let alone = ToClient::Snapshot(SnapshotPart::Agents(vec![agent(0)]));
+    client.handle(&frame(&alone), second(2));
+    client.handle(&frame(&ToClient::SnapshotEnd { at: GameTime::ZERO }), second(2));
+    client.scene(second(2), &mut scene);
+    assert_eq!((scene.clock.game, scene.agents.len()), (GameTime::ZERO, 1));
+    assert_eq!(client.recording().unwrap().target(), None);
 }
 
 #[test]
@@ -443,18 +521,21 @@ fn micros() -> impl Strategy<Value = i64> {
 }
 
 fn message() -> impl Strategy<Value = ToClient> {
-    let clock = (micros(), game_time(), 1u64..=1_000_000, any::<bool>()).prop_map(
-        |(real_us, game, hertz, paused)| ClockAnchor {
+    let clock = (micros(), game_time(), 1u64..=1_000_000, any::<bool>())
+        .prop_map(|(real_us, game, hertz, paused)| ClockAnchor {
             real_us,
             game,
             frequency: Frequency::new(hertz).unwrap(),
             paused,
-        },
-    );
+        })
+        .boxed();
     let ground = (0u32..7, prop::collection::vec(counts(), 0..7))
         .prop_map(|(first, tiles)| SnapshotPart::Ground { first, tiles });
+    let sought = clock.clone();
     prop_oneof![
         1 => Just(hello()),
+        1 => prop::collection::vec(0i64..110, 0..3).prop_map(|deaths| recording(&deaths)),
+        3 => sought.prop_map(ToClient::Sought),
         1 => (0u64..4, ".{0,20}").prop_map(|(number, reason)| ToClient::Refused { number, reason }),
         2 => (0u64..4, micros()).prop_map(|(token, server_us)| ToClient::ProbeReply { token, server_us }),
         1 => ground.prop_map(ToClient::Snapshot),
@@ -544,6 +625,7 @@ proptest! {
             check(&scene)?;
             let _ = client.request(ControlRequest::SetFrequency(1 + (now % 5_000) as u32));
             let _ = client.request(if now % 2 == 0 { ControlRequest::Pause } else { ControlRequest::Resume });
+            let _ = client.seek(GameTime::from_nanounits(i128::from(now) * 100));
             while client.poll_feed().is_some() {}
             let stats = client.stats(real);
             prop_assert!(stats.pending <= trantor_client::timeline::PENDING_MAX);

@@ -18,6 +18,12 @@ pub const FRAME_TO_CLIENT_BYTES_MAX: usize = 1024 * 1024;
 /// an eighth of a frame, so that other messages are not held up behind it.
 pub const SNAPSHOT_PART_TILES_MAX: usize = 2_048;
 
+/// Marks on the time-line of a recording: more than a screen has columns for, and an eighth of a frame.
+pub const MARKS_MAX: usize = 4_096;
+
+/// The most bytes that a mark takes: a time of 19, a count of 5, and a kind with a team and a speed of 9.
+const MARK_BYTES_MAX: usize = 33;
+
 /// Input a session may hold undecoded, in bytes (R-003-56).
 pub const INBOX_BYTES_MAX: usize = 64 * 1024;
 
@@ -44,6 +50,10 @@ const _: () = {
     assert!(
         SNAPSHOT_PART_TILES_MAX * 7 * 5 * 8 <= FRAME_TO_CLIENT_BYTES_MAX,
         "a piece of a snapshot must fit a frame with room to spare"
+    );
+    assert!(
+        MARKS_MAX * MARK_BYTES_MAX * 7 <= FRAME_TO_CLIENT_BYTES_MAX,
+        "all marks of a recording fit a frame with room to spare"
     );
     assert!(
         TEAM_NAME_BYTES_MAX < LINE_BYTES_MAX,

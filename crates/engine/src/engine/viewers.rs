@@ -48,6 +48,14 @@ impl Engine {
             ToServer::Pause => self.pace_request(conn, PaceRequest::Pause, number, now),
             ToServer::Resume => self.pace_request(conn, PaceRequest::Resume, number, now),
             ToServer::Step(kind) => self.pace_request(conn, PaceRequest::Step(kind), number, now),
+            ToServer::Seek { .. } => {
+                self.refuse(
+                    conn,
+                    number,
+                    "this is a game that is being played, not a recording",
+                    now,
+                );
+            }
         }
         self.acknowledge(conn, now);
     }
@@ -108,9 +116,14 @@ impl Engine {
             Err("this server lets only viewers on its own machine change the speed".to_owned())
         };
         if let Err(reason) = changed {
-            self.counters.messages_refused += 1;
-            self.tell(conn, now, &ToClient::Refused { number, reason });
+            self.refuse(conn, number, &reason, now);
         }
+    }
+
+    fn refuse(&mut self, conn: ConnId, number: u64, reason: &str, now: RealTime) {
+        self.counters.messages_refused += 1;
+        let reason = reason.to_owned();
+        self.tell(conn, now, &ToClient::Refused { number, reason });
     }
 
     fn acknowledge(&mut self, conn: ConnId, now: RealTime) {

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use trantor_game::World;
 use trantor_model::{AgentId, Counts, EggId, MapSize, Tile};
 use trantor_protocol::wire::{
-    AgentState, Change, ClientHello, ClockAnchor, EggState, FrameCutter, RitualState, ServerHello,
-    ServerStats, SnapshotPart, ToClient, ToServer, WIRE_VERSION, read_frame, write_frame,
+    AgentState, Change, ClientHello, ClockAnchor, EggState, FrameCutter, RecordingInfo, RitualState,
+    ServerHello, ServerStats, SnapshotPart, ToClient, ToServer, WIRE_VERSION, read_frame, write_frame,
 };
 use trantor_time::GameTime;
 
@@ -36,6 +36,9 @@ pub struct Viewer {
     pub stats: Vec<ServerStats>,
     pub refused: Vec<(u64, String)>,
     pub goodbye: Option<String>,
+    /// The time-line of what it watches, if that is a recording, and how often that was moved.
+    pub recording: Option<RecordingInfo>,
+    pub jumps: u32,
     pub probes: Vec<(u64, i64)>,
     pub snapshots: u32,
     pub parts: u32,
@@ -78,6 +81,8 @@ impl Viewer {
             stats: Vec::new(),
             refused: Vec::new(),
             goodbye: None,
+            recording: None,
+            jumps: 0,
             probes: Vec::new(),
             snapshots: 0,
             parts: 0,
@@ -194,16 +199,38 @@ impl Viewer {
                 );
                 self.acked = number;
             }
-            ToClient::Clock(anchor) => {
+            ToClient::Clock(anchor) => self.set_clock(anchor),
+            ToClient::Recording(info) => {
+                assert!(self.recording.is_none(), "a recording is told once");
                 assert!(
-                    self.clock.is_none_or(|last| last.real_us <= anchor.real_us),
-                    "anchors do not go back"
+                    self.clock.is_some() && self.parts == 0,
+                    "right after the first clock"
                 );
-                self.clock = Some(anchor);
-                self.clocks += 1;
+                self.recording = Some(info);
+            }
+            ToClient::Sought(anchor) => {
+                assert!(self.recording.is_some(), "only a recording is moved");
+                assert_eq!(self.open_tick, None, "between ticks");
+                self.set_clock(anchor);
+                self.last_at = GameTime::ZERO;
+                let size = self.hello.as_ref().map(|hello| hello.size);
+                self.loading = Some(Copy {
+                    size,
+                    ..Copy::default()
+                });
+                self.jumps += 1;
             }
             ToClient::Stats(stats) => self.stats.push(stats),
         }
+    }
+
+    fn set_clock(&mut self, anchor: ClockAnchor) {
+        assert!(
+            self.clock.is_none_or(|last| last.real_us <= anchor.real_us),
+            "anchors do not go back"
+        );
+        self.clock = Some(anchor);
+        self.clocks += 1;
     }
 
     /// Gives credit back for pieces.

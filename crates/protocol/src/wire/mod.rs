@@ -7,6 +7,8 @@
 //! server  ToClient::Hello | Refused      clock, ticks, map, teams; or a reason a person can read
 //! server  Snapshot* .. SnapshotEnd       the world in pieces, on credit
 //! server  TickBegin, Changes*, TickEnd   every tick in which somebody watches, numbered without gaps
+//! viewer  Seek                           in a recording: another moment, please
+//! server  Sought, Snapshot* .. SnapshotEnd   the world of that moment
 //! both    Probe, ProbeReply, Ack, Clock, Stats, requests and refusals at any time
 //! ```
 
@@ -20,6 +22,7 @@ pub use frame::{FrameCutter, FrameMessage, read_frame, write_frame};
 pub use hello::{ClientHello, ServerHello, WIRE_VERSION, WIRE_WORD};
 pub use seq::{ReceivedNumbers, SentNumbers};
 pub use to_client::{
-    AgentState, Change, ClockAnchor, EggState, RitualState, ServerStats, SnapshotPart, TeamStats, ToClient,
+    AgentState, Change, ClockAnchor, EggState, Mark, MarkKind, RecordingInfo, RitualState, ServerStats,
+    SnapshotPart, TeamStats, ToClient,
 };
 pub use to_server::{StepKind, ToServer};

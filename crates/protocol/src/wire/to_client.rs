@@ -72,6 +72,65 @@ pub enum ToClient {
         /// What a person should read.
         reason: String,
     },
+    /// What is watched is a recording. Comes once, right after the first clock, and only then.
+    Recording(RecordingInfo),
+    /// The recording was moved: from now on game time is that of the anchor, which may lie before what was told.
+    /// The world of that moment follows in pieces, and changes only behind it.
+    Sought(ClockAnchor),
+}
+
+/// How long a recording is, and what happened in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordingInfo {
+    /// Where it begins.
+    pub begin: GameTime,
+    /// Where it ends, not before it begins.
+    pub end: GameTime,
+    /// What is worth a mark on its time-line, in order of time; at most [`crate::limits::MARKS_MAX`].
+    pub marks: Vec<Mark>,
+}
+
+/// Something worth a mark on the time-line of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// When it happened.
+    pub at: GameTime,
+    /// How often the same happened until shortly after, this one included: a long recording has more to tell than
+    /// a time-line can show. At least 1.
+    pub count: u32,
+    /// What happened.
+    pub kind: MarkKind,
+}
+
+/// What a mark on a time-line stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum MarkKind {
+    /// An agent died.
+    Died {
+        /// Whose it was.
+        team: TeamId,
+    },
+    /// An elevation succeeded.
+    Rose {
+        /// Whose agents rose; that of the first, if they were of several.
+        team: TeamId,
+        /// The level they reached.
+        level: Level,
+    },
+    /// The game was given another speed.
+    Speed {
+        /// Units a second.
+        frequency: Frequency,
+    },
+    /// Game time was stopped.
+    Paused,
+    /// Game time went on.
+    Resumed,
+    /// A team won.
+    Won {
+        /// Which.
+        team: TeamId,
+    },
 }
 
 /// Game time as a function of real time: at `real_us` it was `game`, and it moves at `frequency` units a second.

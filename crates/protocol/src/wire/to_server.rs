@@ -1,6 +1,7 @@
 //! What a viewer may say. Messages are numbered from 1 by counting, the hello included (R-002-50).
 
 use serde::{Deserialize, Serialize};
+use trantor_time::GameTime;
 
 use super::hello::ClientHello;
 
@@ -32,6 +33,11 @@ pub enum ToServer {
     },
     /// The viewer leaves in order.
     Goodbye,
+    /// Asks for a recording to be moved to this moment, backwards or forwards (R-001-46).
+    Seek {
+        /// A moment outside the recording stands for its nearer end.
+        at: GameTime,
+    },
 }
 
 /// How far a step goes.
