@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use egui::text::{LayoutJob, TextWrapping};
 use egui::{Align, Color32, Layout, RichText, Sense, Ui, vec2};
 use glam::Vec2;
 use trantor_client::feed::FeedKind;
@@ -208,21 +209,23 @@ fn show_line(
         painter.rect_filled(rect, 3.0, colors.well);
     }
     painter.circle_filled(egui::pos2(rect.left() + 4.0, rect.center().y), 3.0, line.tint);
-    let small = egui::FontId::proportional(10.5);
-    painter.text(
-        egui::pos2(rect.left() + 13.0, rect.center().y),
-        egui::Align2::LEFT_CENTER,
-        &line.text,
-        small,
-        colors.text,
-    );
     let age = input.scene.clock.game.whole_units() - line.units;
-    painter.text(
+    let age = painter.text(
         egui::pos2(rect.right(), rect.center().y),
         egui::Align2::RIGHT_CENTER,
         format!("{} u", grouped(-age)),
         egui::FontId::proportional(9.5),
         colors.weak,
+    );
+    let left = rect.left() + 13.0;
+    let small = egui::FontId::proportional(10.5);
+    let mut job = LayoutJob::simple_singleline(line.text.clone(), small, colors.text);
+    job.wrap = TextWrapping::truncate_at_width(age.left() - 6.0 - left);
+    let text = painter.layout_job(job);
+    painter.galley(
+        egui::pos2(left, rect.center().y - text.size().y / 2.0),
+        text,
+        colors.text,
     );
     if response.clicked() {
         if let Some(agent) = line.agent.and_then(|id| input.scene.agent(id)) {

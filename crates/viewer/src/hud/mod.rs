@@ -284,7 +284,7 @@ impl Hud {
             context,
             "right",
             Align2::RIGHT_TOP,
-            vec2(-EDGE - 28.0, EDGE),
+            vec2(-EDGE, EDGE),
             COLUMN_WIDTH,
             |ui| {
                 self.speed.show(ui, colors, input, &mut self.report, intents);
@@ -296,7 +296,7 @@ impl Hud {
                 context,
                 "minimap",
                 Align2::RIGHT_BOTTOM,
-                vec2(-EDGE - 28.0, -EDGE),
+                vec2(-EDGE, -EDGE),
                 COLUMN_WIDTH,
                 |ui| self.minimap.show(ui, colors, input, intents),
             );

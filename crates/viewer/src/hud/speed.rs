@@ -71,7 +71,7 @@ impl SpeedCard {
             let field = egui::TextEdit::singleline(&mut text)
                 .font(egui::FontId::proportional(24.0))
                 .text_color(color)
-                .desired_width(104.0)
+                .desired_width(72.0)
                 .frame(egui::Frame::new().fill(if typing {
                     colors.well
                 } else {
@@ -133,7 +133,7 @@ fn buttons(
         } else {
             (Sign::Pause, ControlRequest::Pause)
         };
-        let pause = button(ui, colors, sign, 44.0, true);
+        let pause = button(ui, colors, sign, 36.0, true);
         report.widget("pause", pause.rect);
         if pause.clicked() {
             intents.push(Intent::Request(request));
@@ -147,7 +147,7 @@ fn buttons(
                 "to the next event",
             ),
         ] {
-            let step = button(ui, colors, sign, 32.0, clock.paused).on_hover_text(tip);
+            let step = button(ui, colors, sign, 28.0, clock.paused).on_hover_text(tip);
             report.widget(name, step.rect);
             if step.clicked() {
                 intents.push(Intent::Request(ControlRequest::Step(kind)));
@@ -155,6 +155,7 @@ fn buttons(
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             ui.spacing_mut().item_spacing.x = 4.0;
+            ui.spacing_mut().button_padding.x = 4.0;
             for preset in [1_000, 100, 10u32] {
                 let text = RichText::new(if preset >= 1_000 {
                     "1k".to_owned()
