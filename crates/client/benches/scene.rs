@@ -12,7 +12,7 @@ use trantor_client::display_clock::{Anchor, DisplayClock};
 use trantor_client::mirror::Mirror;
 use trantor_client::show::Show;
 use trantor_model::{AgentId, AgentView, CommandKind, Counts, Direction, Level, MapSize, TeamId, Tile};
-use trantor_protocol::wire::{AgentState, Change, SnapshotPart};
+use trantor_protocol::wire::{ActionState, AgentState, Change, SnapshotPart};
 use trantor_time::{Frequency, GameSpan, GameTime};
 
 const FRAME_NS: i64 = 1_000_000_000 / 60;
@@ -45,13 +45,14 @@ fn start_of(agent: u32, steps: i64) -> GameTime {
     units_of_phase(i64::from(agent % PHASES) + steps * i64::from(PHASES))
 }
 
-fn walk(agent: u32, steps: i64) -> (CommandKind, GameTime, GameTime) {
+fn walk(agent: u32, steps: i64) -> ActionState {
     let start = start_of(agent, steps);
-    (
-        CommandKind::Forward,
+    ActionState {
+        kind: CommandKind::Forward,
         start,
-        start + GameSpan::from_units(STEP_UNITS),
-    )
+        end: start + GameSpan::from_units(STEP_UNITS),
+        refused: false,
+    }
 }
 
 impl Walkers {
@@ -114,7 +115,7 @@ impl Walkers {
             self.show.advance(at).expect("game time goes on");
             for agent in (phase..self.agents).step_by(PHASES as usize) {
                 let tile = tile_of(self.size, agent, steps);
-                let (kind, start, end) = walk(agent, steps);
+                let action = walk(agent, steps);
                 let agent = AgentId(agent);
                 for change in [
                     Change::Moved {
@@ -123,12 +124,7 @@ impl Walkers {
                         facing: Direction::East,
                         forced: false,
                     },
-                    Change::ActionStarted {
-                        agent,
-                        kind,
-                        start,
-                        end,
-                    },
+                    Change::ActionStarted { agent, action },
                     Change::Ground {
                         tile,
                         ground: Counts([(steps % 3) as u32, 0, 1, 0, 0, 0, 0]),

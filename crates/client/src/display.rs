@@ -83,7 +83,7 @@ impl Display {
     }
 
     /// Ends what agents seemed to be on their way to, where all is told until `complete` and nothing came of
-    /// it: a line that was refused takes its time as well.
+    /// it: servers that speak text do not tell a line that is refused.
     pub fn settle(&mut self, complete: GameTime, moment: &Moment) {
         let size = self.world.size();
         for agent in self.world.agents_mut() {
@@ -330,6 +330,7 @@ fn scene_agent(agent: &Agent<Blend>, now: GameTime) -> SceneAgent {
             kind: action.kind,
             progress: progress(action.start, action.end, now),
             remaining_units: remaining_units(action.end, now),
+            refused: action.refused,
         }),
         held: agent.held_by.is_some(),
         food_left_units: agent.food_ends.map(|ends| remaining_units(ends, now) + stock),

@@ -110,7 +110,8 @@ fn kind_of<X: Default>(change: &Change, world: &World<X>) -> Option<FeedKind> {
         }),
         Change::Died { agent } => FeedKind::Died(who(agent)?, view(agent)?.level),
         Change::Left { agent } => FeedKind::Left(who(agent)?, view(agent)?.level),
-        Change::ActionStarted { agent, kind, .. } => FeedKind::Started(who(agent)?, kind),
+        Change::ActionStarted { action, .. } if action.refused => return None,
+        Change::ActionStarted { agent, action } => FeedKind::Started(who(agent)?, action.kind),
         Change::Carried {
             agent,
             resource,

@@ -14,7 +14,7 @@ use trantor_model::{
     AgentId, AgentView, CommandKind, Counts, Direction, EggId, Level, Resource, TeamId, Tile, Turn,
 };
 use trantor_protocol::text::GuiEvent;
-use trantor_protocol::wire::{Change, EggState, RitualState};
+use trantor_protocol::wire::{ActionState, Change, EggState, RitualState};
 use trantor_time::{GameSpan, GameTime};
 
 use crate::link::readable;
@@ -425,9 +425,12 @@ impl GuiWorld {
             at,
             Change::ActionStarted {
                 agent,
-                kind,
-                start,
-                end,
+                action: ActionState {
+                    kind,
+                    start,
+                    end,
+                    refused: false,
+                },
             },
         );
     }
@@ -447,9 +450,12 @@ impl GuiWorld {
             start,
             Change::ActionStarted {
                 agent,
-                kind,
-                start,
-                end,
+                action: ActionState {
+                    kind,
+                    start,
+                    end,
+                    refused: false,
+                },
             },
         );
     }

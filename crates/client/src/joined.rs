@@ -390,7 +390,7 @@ fn check_recording(info: &RecordingInfo) -> Result<(), ProtocolError> {
 fn check_times_of(change: &Change) -> Result<(), StreamError> {
     match change {
         Change::Joined { food_ends, .. } | Change::Inventory { food_ends, .. } => check_times(*food_ends),
-        Change::ActionStarted { start, end, .. } => check_times([*start, *end]),
+        Change::ActionStarted { action, .. } => check_times([action.start, action.end]),
         Change::RitualStarted(ritual) => check_times([ritual.start, ritual.end]),
         _ => Ok(()),
     }
@@ -404,7 +404,7 @@ fn check_times_of_part(part: &SnapshotPart) -> Result<(), StreamError> {
             agent
                 .action
                 .iter()
-                .try_for_each(|(_, start, end)| check_times([*start, *end]))
+                .try_for_each(|action| check_times([action.start, action.end]))
         }),
         SnapshotPart::Rituals(rituals) => rituals
             .iter()

@@ -157,6 +157,7 @@ mod tests {
                 kind,
                 start: GameTime::from_units(10),
                 end: GameTime::from_units(17),
+                refused: false,
             }),
             food_ends: None,
             held_by: None,

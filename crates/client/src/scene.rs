@@ -94,6 +94,8 @@ pub struct SceneAction {
     pub progress: f32,
     /// Units until it is done, at least 0.
     pub remaining_units: f32,
+    /// Whether the line was refused: it takes its time, and nothing is to be seen of it.
+    pub refused: bool,
 }
 
 /// The team of an egg whose server does not tell whose it is: text servers do not of those laid at the start. It

@@ -5,7 +5,7 @@
 //! [`crate::display`]'s. What lies on the ground is kept by the caller, since it is by far the largest part.
 
 use trantor_model::{AgentId, AgentView, CommandKind, Counts, EggId, Level, MapSize, TeamId, Tile};
-use trantor_protocol::wire::{AgentState, Change, EggState, RitualState, SnapshotPart};
+use trantor_protocol::wire::{ActionState, AgentState, Change, EggState, RitualState, SnapshotPart};
 use trantor_time::GameTime;
 
 use crate::error::WorldError;
@@ -66,6 +66,8 @@ pub struct Action {
     pub start: GameTime,
     /// When it ends; not before it began.
     pub end: GameTime,
+    /// Whether the line was refused, so that nothing comes of it.
+    pub refused: bool,
 }
 
 /// An elevation under way.
@@ -221,13 +223,8 @@ impl<X: Default> World<X> {
                 self.agents.insert(agent.view.id.0, agent);
             }
             Change::Died { agent } | Change::Left { agent } => self.remove_agent(agent)?,
-            Change::ActionStarted {
-                agent,
-                kind,
-                start,
-                end,
-            } => {
-                let action = checked_action(kind, start, end)?;
+            Change::ActionStarted { agent, action } => {
+                let action = checked_action(action)?;
                 self.known(agent)?.action = Some(action);
             }
             Change::Moved {
@@ -320,10 +317,7 @@ impl<X: Default> World<X> {
     fn checked_agent(&self, agent: AgentState) -> Result<Agent<X>, WorldError> {
         self.check_tile(agent.view.tile)?;
         self.check_team(agent.view.team)?;
-        let action = agent
-            .action
-            .map(|(kind, start, end)| checked_action(kind, start, end))
-            .transpose()?;
+        let action = agent.action.map(checked_action).transpose()?;
         let id = agent.view.id;
         if self.agents.get(id.0).is_some() {
             return Err(WorldError::AgentTwice(id));
@@ -446,16 +440,28 @@ impl<X: Default> World<X> {
 impl Action {
     /// Whether the agent is on its way while it does this.
     pub fn is_motion(&self) -> bool {
-        matches!(
+        let moves = matches!(
             self.kind,
             CommandKind::Forward | CommandKind::Left | CommandKind::Right
-        )
+        );
+        moves && !self.refused
     }
 }
 
-fn checked_action(kind: CommandKind, start: GameTime, end: GameTime) -> Result<Action, WorldError> {
+fn checked_action(told: ActionState) -> Result<Action, WorldError> {
+    let ActionState {
+        kind,
+        start,
+        end,
+        refused,
+    } = told;
     match start <= end {
-        true => Ok(Action { kind, start, end }),
+        true => Ok(Action {
+            kind,
+            start,
+            end,
+            refused,
+        }),
         false => Err(WorldError::EndsBeforeStart),
     }
 }

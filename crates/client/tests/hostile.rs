@@ -11,8 +11,8 @@ use trantor_model::{
     AgentId, AgentView, CommandKind, Counts, Direction, EggId, Level, MapSize, Resource, TeamId, Tile,
 };
 use trantor_protocol::wire::{
-    AgentState, Change, ClockAnchor, EggState, Mark, MarkKind, RecordingInfo, RitualState, ServerHello,
-    ServerStats, SnapshotPart, ToClient, WIRE_VERSION, write_frame,
+    ActionState, AgentState, Change, ClockAnchor, EggState, Mark, MarkKind, RecordingInfo, RitualState,
+    ServerHello, ServerStats, SnapshotPart, ToClient, WIRE_VERSION, write_frame,
 };
 use trantor_time::{Frequency, GameTime, RealTime};
 
@@ -418,8 +418,17 @@ fn view() -> impl Strategy<Value = AgentView> {
     )
 }
 
+fn action_state() -> impl Strategy<Value = ActionState> {
+    (kind(), game_time(), game_time(), any::<bool>()).prop_map(|(kind, start, end, refused)| ActionState {
+        kind,
+        start,
+        end,
+        refused,
+    })
+}
+
 fn agent_state() -> impl Strategy<Value = AgentState> {
-    let action = prop::option::of((kind(), game_time(), game_time()));
+    let action = prop::option::of(action_state());
     (view(), action, prop::option::of(game_time())).prop_map(|(view, action, food_ends)| AgentState {
         view,
         action,
@@ -460,14 +469,7 @@ fn change() -> impl Strategy<Value = Change> {
         }),
         agent_id().prop_map(|agent| Change::Died { agent }),
         agent_id().prop_map(|agent| Change::Left { agent }),
-        (agent_id(), kind(), game_time(), game_time()).prop_map(|(agent, kind, start, end)| {
-            Change::ActionStarted {
-                agent,
-                kind,
-                start,
-                end,
-            }
-        }),
+        (agent_id(), action_state()).prop_map(|(agent, action)| Change::ActionStarted { agent, action }),
         (agent_id(), tile(), direction(), any::<bool>()).prop_map(|(agent, tile, facing, forced)| {
             Change::Moved {
                 agent,

@@ -7,7 +7,7 @@ mod support;
 use support::{MILLI, SECOND, Server, Universe};
 use trantor_client::{ControlRequest, LinkState, Scene};
 use trantor_model::{AgentId, Direction, MapSize};
-use trantor_protocol::wire::StepKind;
+use trantor_protocol::wire::{ActionState, Change, StepKind};
 use trantor_time::{GameTime, RealTime};
 
 /// One frame of a recording.
@@ -319,21 +319,18 @@ fn changes_of_the_ground_are_told_one_by_one() {
     assert_eq!(copy[12].0[0], 7);
 }
 
-#[test]
-fn a_step_that_the_server_refused_is_taken_back() {
+/// How far east an agent at tile 7 is ever drawn, and where in the end, when it begins a step that never comes.
+fn step_without_end(refused: bool) -> (f32, f32) {
     let mut server = server(100);
     let (start, end) = (GameTime::from_units(150), GameTime::from_units(157));
-    let kind = trantor_model::CommandKind::Forward;
     let agent = AgentId(0);
-    server.schedule(
+    let action = ActionState {
+        kind: trantor_model::CommandKind::Forward,
         start,
-        trantor_protocol::wire::Change::ActionStarted {
-            agent,
-            kind,
-            start,
-            end,
-        },
-    );
+        end,
+        refused,
+    };
+    server.schedule(start, Change::ActionStarted { agent, action });
     let mut universe = Universe::new(server, 5 * MILLI, 0);
     universe.run_until(SECOND);
     let mut scene = Scene::default();
@@ -342,6 +339,17 @@ fn a_step_that_the_server_refused_is_taken_back() {
         last = scene.agent(agent).unwrap().x;
         furthest = furthest.max(last);
     });
+    (furthest, last)
+}
+
+#[test]
+fn a_step_that_the_server_refused_is_not_drawn() {
+    assert_eq!(step_without_end(true), (7.0, 7.0));
+}
+
+#[test]
+fn a_step_of_which_nothing_comes_is_taken_back() {
+    let (furthest, last) = step_without_end(false);
     assert!((furthest - 8.0).abs() < 1e-3, "it went: {furthest}");
     assert!(
         (last - 7.0).abs() < 1e-3,

@@ -605,12 +605,13 @@ fn actions_are_told_with_their_ends() {
     bench.viewer(viewer).log = Some(Vec::new());
     bench.send(agent, b"Forward\n");
     bench.run_for(ms(60));
-    let (kind, start, end) = bench.viewer(viewer).copy.as_ref().unwrap().agents[&AgentId(0)]
+    let action = bench.viewer(viewer).copy.as_ref().unwrap().agents[&AgentId(0)]
         .action
         .unwrap();
-    assert_eq!(kind, trantor_model::CommandKind::Forward);
+    assert_eq!(action.kind, trantor_model::CommandKind::Forward);
+    assert!(!action.refused);
     assert_eq!(
-        (start, end),
+        (action.start, action.end),
         (GameTime::ZERO, GameTime::from_units(7)),
         "told while it goes on"
     );
@@ -623,4 +624,18 @@ fn actions_are_told_with_their_ends() {
         .view
         .tile;
     assert_eq!((after.x, after.y), (5, 4));
+}
+
+#[test]
+fn a_line_that_is_refused_is_told_so_when_it_begins() {
+    let mut bench = bench(10, 10);
+    let agent = bench.join("A", "a");
+    let viewer = bench.watch("V");
+    bench.send(agent, b"Forward x\n");
+    bench.run_for(ms(60));
+    let action = bench.viewer(viewer).copy.as_ref().unwrap().agents[&AgentId(0)]
+        .action
+        .unwrap();
+    assert_eq!(action.kind, trantor_model::CommandKind::Forward);
+    assert!(action.refused, "nothing will come of it");
 }

@@ -70,6 +70,8 @@ pub enum GameEvent {
         start: GameTime,
         /// When it will end, unless the agent is held or dies.
         end: GameTime,
+        /// Whether the line was refused: it takes its time, and nothing but `ko` comes of it.
+        refused: bool,
     },
     /// An agent is somewhere else, or faces elsewhere.
     Moved {

@@ -87,6 +87,11 @@ impl Command {
         })
     }
 
+    /// Whether it is a line that cannot be carried out.
+    pub fn is_refused(&self) -> bool {
+        matches!(self, Self::Refused(_))
+    }
+
     /// How long it takes, in units (R-000-42).
     ///
     /// A line with the right word and the wrong arguments takes as long as the command would, except where

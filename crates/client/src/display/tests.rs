@@ -1,7 +1,7 @@
 //! What the eye sees when things happen in the middle of others, too late, or not at all.
 
 use trantor_model::{AgentView, CommandKind, Direction, Level, MapSize, Tile};
-use trantor_protocol::wire::{AgentState, SnapshotPart};
+use trantor_protocol::wire::{ActionState, AgentState, SnapshotPart};
 
 use super::*;
 
@@ -19,9 +19,12 @@ fn units(units: f64) -> GameTime {
 fn started(kind: CommandKind, start: f64) -> Change {
     Change::ActionStarted {
         agent: AgentId(0),
-        kind,
-        start: units(start),
-        end: units(start + 7.0),
+        action: ActionState {
+            kind,
+            start: units(start),
+            end: units(start + 7.0),
+            refused: false,
+        },
     }
 }
 

@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, VecDeque};
 use trantor_client::{Client, ClientConfig, ClientEvent, Language, Scene};
 use trantor_model::{AgentId, AgentView, CommandKind, Counts, Direction, Level, MapSize, TeamId, Tile};
 use trantor_protocol::wire::{
-    AgentState, Change, ClockAnchor, FrameCutter, ServerHello, SnapshotPart, StepKind, ToClient, ToServer,
-    WIRE_VERSION, read_frame, write_frame,
+    ActionState, AgentState, Change, ClockAnchor, FrameCutter, ServerHello, SnapshotPart, StepKind, ToClient,
+    ToServer, WIRE_VERSION, read_frame, write_frame,
 };
 use trantor_time::{Frequency, GameClock, GameSpan, GameTime, RealSpan, RealTime};
 
@@ -157,9 +157,12 @@ impl Server {
                 start,
                 Change::ActionStarted {
                     agent,
-                    kind,
-                    start,
-                    end,
+                    action: ActionState {
+                        kind,
+                        start,
+                        end,
+                        refused: false,
+                    },
                 },
             );
             tile = self.size.step(tile, facing);
@@ -270,14 +273,8 @@ impl Server {
                 (agent.view.tile, agent.view.facing) = (tile, facing);
                 agent.action = None;
             }
-            if let Change::ActionStarted {
-                agent,
-                kind,
-                start,
-                end,
-            } = change
-            {
-                self.agents.get_mut(&agent).unwrap().action = Some((kind, start, end));
+            if let Change::ActionStarted { agent, action } = change {
+                self.agents.get_mut(&agent).unwrap().action = Some(action);
             }
             if self.watched {
                 self.told.push((at, change));

@@ -2,7 +2,9 @@
 
 use trantor_game::{Game, GameEvent, MoveKind};
 use trantor_model::CommandKind;
-use trantor_protocol::wire::{Change, ClockAnchor, EggState, RitualState, ToClient, write_frame};
+use trantor_protocol::wire::{
+    ActionState, Change, ClockAnchor, EggState, RitualState, ToClient, write_frame,
+};
 use trantor_time::{GameClock, GameSpan, GameTime, RealTime};
 
 use crate::input::ConnId;
@@ -143,9 +145,10 @@ fn change_of(game: &Game, event: &GameEvent) -> Option<Change> {
         }
         GameEvent::Died { agent } => Change::Died { agent: *agent },
         GameEvent::Left { agent, .. } => Change::Left { agent: *agent },
-        GameEvent::ActionStarted { agent, kind, start, end } => {
-            Change::ActionStarted { agent: *agent, kind: *kind, start: *start, end: *end }
-        }
+        GameEvent::ActionStarted { agent, kind, start, end, refused } => Change::ActionStarted {
+            agent: *agent,
+            action: ActionState { kind: *kind, start: *start, end: *end, refused: *refused },
+        },
         GameEvent::Moved { agent, tile, facing, how } => Change::Moved {
             agent: *agent,
             tile: *tile,

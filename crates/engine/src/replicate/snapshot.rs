@@ -6,7 +6,9 @@
 use std::collections::VecDeque;
 
 use trantor_game::Game;
-use trantor_protocol::wire::{AgentState, EggState, RitualState, SnapshotPart, ToClient, write_frame};
+use trantor_protocol::wire::{
+    ActionState, AgentState, EggState, RitualState, SnapshotPart, ToClient, write_frame,
+};
 
 use super::frames::ritual_start;
 use crate::limits;
@@ -28,9 +30,12 @@ pub(crate) fn snapshot_frames(game: &Game) -> VecDeque<Vec<u8>> {
 
     let mut agents = world.agents().map(|agent| AgentState {
         view: agent.view(),
-        action: agent
-            .action()
-            .map(|action| (action.kind, action.start, action.end)),
+        action: agent.action().map(|action| ActionState {
+            kind: action.kind,
+            start: action.start,
+            end: action.end,
+            refused: action.refused,
+        }),
         food_ends: agent.food_ends(),
     });
     while let Some(part) = next_part(&mut agents) {

@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use trantor_game::World;
 use trantor_model::{AgentId, Counts, EggId, MapSize, Tile};
 use trantor_protocol::wire::{
-    AgentState, Change, ClientHello, ClockAnchor, EggState, FrameCutter, RecordingInfo, RitualState,
-    ServerHello, ServerStats, SnapshotPart, ToClient, ToServer, WIRE_VERSION, read_frame, write_frame,
+    ActionState, AgentState, Change, ClientHello, ClockAnchor, EggState, FrameCutter, RecordingInfo,
+    RitualState, ServerHello, ServerStats, SnapshotPart, ToClient, ToServer, WIRE_VERSION, read_frame,
+    write_frame,
 };
 use trantor_time::GameTime;
 
@@ -342,14 +343,7 @@ impl Copy {
                 );
             }
             Change::Died { agent } | Change::Left { agent } => self.remove_agent(agent),
-            Change::ActionStarted {
-                agent,
-                kind,
-                start,
-                end,
-            } => {
-                self.agent(agent).action = Some((kind, start, end));
-            }
+            Change::ActionStarted { agent, action } => self.agent(agent).action = Some(action),
             Change::Moved {
                 agent, tile, facing, ..
             } => {
@@ -421,12 +415,17 @@ impl Copy {
                 Some(action) => {
                     assert_eq!(
                         copy.action,
-                        Some((action.kind, action.start, action.end)),
+                        Some(ActionState {
+                            kind: action.kind,
+                            start: action.start,
+                            end: action.end,
+                            refused: action.refused,
+                        }),
                         "what it does"
                     );
                 }
                 None => {
-                    let ended = copy.action.is_none_or(|(_, _, end)| end <= now);
+                    let ended = copy.action.is_none_or(|action| action.end <= now);
                     assert!(
                         ended,
                         "agent {} does nothing at {now:?}: {:?}",

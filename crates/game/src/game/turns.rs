@@ -73,6 +73,7 @@ impl Game {
             kind,
             start: self.now,
             end,
+            refused: command.is_refused(),
         });
         self.world.agents[id].desk.running = Some(Running {
             command,

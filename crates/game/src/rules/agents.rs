@@ -36,6 +36,8 @@ pub struct RunningAction {
     pub start: GameTime,
     /// When it ends. If that is past, it waits for a ritual to end.
     pub end: GameTime,
+    /// Whether the line was refused, so that nothing but `ko` comes of it.
+    pub refused: bool,
 }
 
 impl Agent {
@@ -100,6 +102,7 @@ impl Agent {
             kind: running.command.kind().expect("what takes time has a kind"),
             start: running.start,
             end: running.end,
+            refused: running.command.is_refused(),
         })
     }
 

@@ -82,10 +82,34 @@ fn r_000_39_a_command_at_an_idle_agent_starts_at_its_stamp() {
                 kind: CommandKind::Forward,
                 start: stamp,
                 end,
+                refused: false,
             }
     });
     assert!(started, "fractions of a unit are kept");
     assert_eq!(arena.game.next_deadline(), Some(end));
+}
+
+#[test]
+fn a_refused_line_takes_its_time_and_is_told_as_refused() {
+    let mut arena = Arena::quiet();
+    let agent = arena.agent_at(5, 5, Direction::East);
+    arena.command(agent, Command::Refused(Some(CommandKind::Forward)));
+    let running = arena.game.world().agent(agent).unwrap().action().unwrap();
+    assert!(running.refused);
+    let told = arena.told.iter().any(|(_, event)| {
+        *event
+            == GameEvent::ActionStarted {
+                agent,
+                kind: CommandKind::Forward,
+                start: running.start,
+                end: running.end,
+                refused: true,
+            }
+    });
+    assert!(told, "so that nobody draws a step");
+    arena.run(7);
+    assert_eq!(arena.replies(agent), [(7, Reply::Ko)]);
+    assert_eq!(arena.place(agent), tile(5, 5));
 }
 
 #[test]

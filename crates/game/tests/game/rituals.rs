@@ -75,7 +75,8 @@ fn what_is_told_of_an_elevation_and_in_which_order() {
                 agent: asker,
                 kind: CommandKind::Incantation,
                 start: units(0),
-                end: units(300)
+                end: units(300),
+                refused: false,
             },
         ]
     );

@@ -22,7 +22,7 @@ pub use frame::{FrameCutter, FrameMessage, read_frame, write_frame};
 pub use hello::{ClientHello, ServerHello, WIRE_VERSION, WIRE_WORD};
 pub use seq::{ReceivedNumbers, SentNumbers};
 pub use to_client::{
-    AgentState, Change, ClockAnchor, EggState, Mark, MarkKind, RecordingInfo, RitualState, ServerStats,
-    SnapshotPart, TeamStats, ToClient,
+    ActionState, AgentState, Change, ClockAnchor, EggState, Mark, MarkKind, RecordingInfo, RitualState,
+    ServerStats, SnapshotPart, TeamStats, ToClient,
 };
 pub use to_server::{StepKind, ToServer};

@@ -166,13 +166,26 @@ pub enum SnapshotPart {
     Rituals(Vec<RitualState>),
 }
 
+/// What an agent is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ActionState {
+    /// What.
+    pub kind: CommandKind,
+    /// When it began, nominally.
+    pub start: GameTime,
+    /// When it will end.
+    pub end: GameTime,
+    /// Whether the line was refused: it takes as long as what was meant, and nothing comes of it.
+    pub refused: bool,
+}
+
 /// An agent in a snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentState {
     /// What can be seen of it.
     pub view: AgentView,
-    /// What it is doing, since when and until when.
-    pub action: Option<(CommandKind, GameTime, GameTime)>,
+    /// What it is doing.
+    pub action: Option<ActionState>,
     /// When the food being digested is used up; `None` where hunger is off.
     pub food_ends: Option<GameTime>,
 }
@@ -225,16 +238,12 @@ pub enum Change {
         /// Who.
         agent: AgentId,
     },
-    /// An agent began something; until `end` it can be drawn on its way.
+    /// An agent began something; until its end it can be drawn on its way, unless the line was refused.
     ActionStarted {
         /// Who.
         agent: AgentId,
         /// What.
-        kind: CommandKind,
-        /// When it began, nominally.
-        start: GameTime,
-        /// When it will end.
-        end: GameTime,
+        action: ActionState,
     },
     /// An agent stands or faces elsewhere.
     Moved {

@@ -110,9 +110,15 @@ fn event_value(game: &Game, event: &GameEvent) -> Value {
         GameEvent::Left { agent, cause } => {
             json!({ "event": "left", "agent": agent.0, "cause": cause_name(*cause) })
         }
-        GameEvent::ActionStarted { agent, kind, end, .. } => json!({
+        GameEvent::ActionStarted {
+            agent,
+            kind,
+            end,
+            refused,
+            ..
+        } => json!({
             "event": "action_started", "agent": agent.0, "command": snake(&format!("{kind:?}")),
-            "ends_units": end.as_units_f64(),
+            "ends_units": end.as_units_f64(), "refused": refused,
         }),
         GameEvent::Moved {
             agent,

@@ -133,6 +133,7 @@ impl Path {
                 kind: step.kind,
                 progress,
                 remaining_units: (1.0 - progress) * ACTION_UNITS as f32,
+                refused: false,
             },
         }
     }

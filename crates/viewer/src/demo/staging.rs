@@ -157,6 +157,7 @@ fn ritual(
             kind: CommandKind::Incantation,
             progress,
             remaining_units: (1.0 - progress) * RITUAL_UNITS as f32,
+            refused: false,
         })
         .filter(|_| place == 0);
         scene.ritual_participants.push(agent.id);

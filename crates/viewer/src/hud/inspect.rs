@@ -2,7 +2,7 @@
 
 use egui::{Align, CornerRadius, Layout, RichText, Sense, Ui, vec2};
 use glam::Vec2;
-use trantor_client::{SceneAgent, SceneClock};
+use trantor_client::{SceneAction, SceneAgent, SceneClock};
 use trantor_model::{CommandKind, Counts, Direction, Resource, TeamId, Tile};
 
 use super::report::Report;
@@ -107,7 +107,7 @@ fn level(ui: &mut Ui, colors: &Colors, agent: &SceneAgent) {
 
 fn action(ui: &mut Ui, colors: &Colors, agent: &SceneAgent, clock: &SceneClock) {
     let (words, progress, remaining) = match &agent.action {
-        Some(action) => (doing(action.kind), action.progress, action.remaining_units),
+        Some(action) => (doing(action), action.progress, action.remaining_units),
         None if agent.held => ("held by a ritual", 0.0, 0.0),
         None => ("waits for its player", 0.0, 0.0),
     };
@@ -221,8 +221,11 @@ fn needs(
     });
 }
 
-fn doing(kind: CommandKind) -> &'static str {
-    match kind {
+fn doing(action: &SceneAction) -> &'static str {
+    if action.refused {
+        return "asks in vain";
+    }
+    match action.kind {
         CommandKind::Forward => "walks",
         CommandKind::Right => "turns right",
         CommandKind::Left => "turns left",
@@ -275,7 +278,7 @@ fn tile(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>, tile: Tile, intents:
                 {
                     intents.push(Intent::Select(Selection::Agent(agent.id)));
                 }
-                let words = agent.action.map_or("", |action| doing(action.kind));
+                let words = agent.action.as_ref().map_or("", doing);
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                     ui.label(RichText::new(words).small().color(colors.weak));
                 });

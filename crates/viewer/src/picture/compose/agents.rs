@@ -192,7 +192,7 @@ impl Stance {
             stance.lift = 0.05 + 0.03 * breath;
             stance.flash = 0.5 + 0.3 * breath;
         }
-        if let Some(action) = &agent.action {
+        if let Some(action) = agent.action.as_ref().filter(|action| !action.refused) {
             stance.act(action);
         }
         // Where time rushes, bodies stand still: their places alone can be followed.

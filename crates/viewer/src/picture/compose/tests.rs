@@ -146,6 +146,7 @@ fn where_time_rushes_bodies_stand_still() {
         kind: trantor_model::CommandKind::Forward,
         progress: 0.12,
         remaining_units: 6.0,
+        refused: false,
     });
     world.agents = vec![walker];
     let mut composer = Compose::default();
