@@ -307,14 +307,14 @@ fn keep(pieces: &mut Vec<Vec<u8>>, taken: impl IntoIterator<Item = JournalBytes>
 /// Replays every piece: each digest on the way, the seam to the next piece, and the end.
 fn assert_replays(pieces: &[Vec<u8>], bench: &Bench) {
     for (number, bytes) in pieces.iter().enumerate() {
-        let replay = Replay::open(bytes).expect("a whole piece");
+        let replay = Replay::open(&bytes[..]).expect("a whole piece");
         assert_eq!(replay.head().number as usize, number);
         let verified = replay
             .verify()
             .unwrap_or_else(|divergence| panic!("piece {number}: {divergence}"));
         match pieces.get(number + 1) {
             Some(next) => {
-                let next = Piece::open(next)
+                let next = Piece::open(&next[..])
                     .expect("a whole piece")
                     .snapshot()
                     .expect("a whole snapshot");

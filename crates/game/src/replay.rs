@@ -1,9 +1,13 @@
 //! A game had again from its journal, and compared with what it was.
 //!
 //! A replay drives a game exactly as it was driven: so many deadlines, then the input. It needs no clock; who
-//! shows it to people paces it by [`Replay::next_time`]. Nothing is played beyond the last whole record.
+//! shows it to people goes through a [`Recording`]. Nothing is played beyond the last whole record.
+
+mod recording;
+mod track;
 
 use std::fmt;
+use std::sync::Arc;
 
 use trantor_time::GameTime;
 
@@ -12,18 +16,18 @@ use crate::digest::{Digest, Part};
 use crate::event::GameEvent;
 use crate::game::Game;
 use crate::input::GameInput;
-use crate::journal::{Ending, Entries, Entry, Head, JournalError, Piece, Record, Stamp};
+use crate::journal::{Ending, Head, JournalError, Piece, Stamp};
 use crate::save::Snapshot;
+
+pub use recording::{Cursor, IndexedPiece, Mark, MarkKind, Recording, RecordingEnd, RecordingError};
+pub use track::Track;
 
 /// A piece of a journal being played.
 #[derive(Clone, Debug)]
-pub struct Replay<'a> {
+pub struct Replay {
     head: Head,
     game: Game,
-    /// The next record.
-    ahead: Option<Entry>,
-    entries: Entries<'a>,
-    played: Played,
+    track: Track,
 }
 
 /// How far a replay has come.
@@ -106,18 +110,17 @@ pub enum DivergenceKind {
     },
 }
 
-impl<'a> Replay<'a> {
+impl Replay {
     /// Opens a piece; nothing is played yet.
-    pub fn open(bytes: &'a [u8]) -> Result<Self, JournalError> {
+    ///
+    /// # Errors
+    /// If it is none, is of another version, or begins with a state that cannot be.
+    pub fn open(bytes: impl Into<Arc<[u8]>>) -> Result<Self, JournalError> {
         let piece = Piece::open(bytes)?;
-        let game = Game::restore(piece.snapshot()?)?;
-        let mut entries = piece.entries();
         Ok(Self {
             head: piece.head().clone(),
-            game,
-            ahead: entries.next(),
-            entries,
-            played: Played::default(),
+            game: Game::restore(piece.snapshot()?)?,
+            track: Track::new(&piece),
         })
     }
 
@@ -138,51 +141,20 @@ impl<'a> Replay<'a> {
 
     /// How far it has come.
     pub fn played(&self) -> Played {
-        self.played
+        self.track.played()
     }
 
     /// When something happens next; `None` at the end of what was recorded.
     pub fn next_time(&self) -> Option<GameTime> {
-        let stamp = self.ahead.as_ref()?.stamp;
-        let deadline = self
-            .game
-            .next_deadline()
-            .filter(|_| self.game.steps() < stamp.steps);
-        Some(deadline.map_or(stamp.at, |deadline| deadline.min(stamp.at)))
+        self.track.next_time(&self.game)
     }
 
     /// Plays one deadline or one record, if it lies no later than `until`. `None` says that there is none.
+    ///
+    /// # Errors
+    /// As [`Track::step`].
     pub fn step(&mut self, until: GameTime) -> Result<Option<Replayed>, Divergence> {
-        let Some(stamp) = self.ahead.as_ref().map(|entry| entry.stamp) else {
-            return Ok(None);
-        };
-        let next_deadline = self.game.next_deadline();
-        if self.game.steps() < stamp.steps {
-            if next_deadline.is_none() {
-                let steps = self.game.steps();
-                return Err(self.divergence(stamp, DivergenceKind::NothingDue { steps }));
-            }
-            if next_deadline > Some(stamp.at) {
-                return Err(self.out_of_order(stamp));
-            }
-            return Ok(self.game.fire_next(until).map(Replayed::Fired));
-        }
-        let fits = self.game.steps() == stamp.steps
-            && stamp.at >= self.game.now()
-            && next_deadline.is_none_or(|deadline| stamp.at <= deadline);
-        if !fits {
-            return Err(self.out_of_order(stamp));
-        }
-        if stamp.at > until {
-            return Ok(None);
-        }
-        let Some(entry) = self.ahead.take() else {
-            return Ok(None);
-        };
-        self.ahead = self.entries.next();
-        let replayed = self.play(entry)?;
-        self.played.records += 1;
-        Ok(Some(replayed))
+        self.track.step(&mut self.game, until)
     }
 
     /// Plays everything up to `until`, or to the end of what was recorded, and lets time pass that far.
@@ -191,7 +163,7 @@ impl<'a> Replay<'a> {
             // Nobody watches: whoever joins afterwards is shown the world as it is then.
             while self.game.poll_event().is_some() {}
         }
-        if self.ahead.is_some() && until > self.game.now() {
+        if self.track.next_stamp().is_some() && until > self.game.now() {
             self.game.advance_to(until);
         }
         Ok(())
@@ -204,51 +176,13 @@ impl<'a> Replay<'a> {
             steps: self.game.steps(),
             at: self.game.now(),
         };
-        let ending = self.entries.ending().expect("the entries are used up");
+        let ending = self.track.ending().expect("the entries are used up");
         Ok(Verified {
-            played: self.played,
+            played: self.track.played(),
             end,
             ending,
             game: self.game,
         })
-    }
-
-    fn play(&mut self, entry: Entry) -> Result<Replayed, Divergence> {
-        match entry.record {
-            Record::Input(input) => {
-                // What became of it is not recorded: it follows.
-                let _ = self.game.handle(input.clone(), entry.stamp.at);
-                self.played.inputs += 1;
-                Ok(Replayed::Input(input))
-            }
-            Record::Digest(recorded) | Record::End(recorded) => {
-                self.game.advance_to(entry.stamp.at);
-                let replayed = self.game.snapshot().digest();
-                if replayed != recorded {
-                    let kind = DivergenceKind::Digest {
-                        recorded: recorded.whole,
-                        replayed: replayed.whole,
-                        parts: replayed.differing(&recorded),
-                    };
-                    return Err(self.divergence(entry.stamp, kind));
-                }
-                self.played.digests += 1;
-                Ok(Replayed::Checked(recorded))
-            }
-        }
-    }
-
-    fn out_of_order(&self, stamp: Stamp) -> Divergence {
-        let (now, next_deadline) = (self.game.now(), self.game.next_deadline());
-        self.divergence(stamp, DivergenceKind::OutOfOrder { now, next_deadline })
-    }
-
-    fn divergence(&self, stamp: Stamp, kind: DivergenceKind) -> Divergence {
-        Divergence {
-            record: self.played.records,
-            stamp,
-            kind,
-        }
     }
 }
 

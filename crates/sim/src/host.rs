@@ -152,8 +152,7 @@ impl Host {
             self.journal.push(journal.bytes);
         }
         let bytes = self.journal.concat();
-        let replay =
-            Replay::open(&bytes).map_err(|error| format!("the journal cannot be opened: {error}"))?;
+        let replay = Replay::open(bytes).map_err(|error| format!("the journal cannot be opened: {error}"))?;
         let verified = replay
             .verify()
             .map_err(|error| format!("the replay parts from the run: {error}"))?;

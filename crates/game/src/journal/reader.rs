@@ -1,7 +1,10 @@
 //! Reading a piece, whole or cut off, honest or not.
 //!
-//! The reader holds no more than one entry and never panics: what cannot be read ends the piece, and it says
-//! where and why.
+//! The reader shares the bytes, so that a place in a piece can be kept and gone on from. It holds no more than one
+//! entry and never panics: what cannot be read ends the piece, and it says where and why.
+
+use std::ops::Range;
+use std::sync::Arc;
 
 use trantor_time::{GameSpan, GameTime};
 
@@ -13,18 +16,18 @@ use crate::save::{SaveError, Snapshot};
 
 /// A piece whose head is whole.
 #[derive(Clone, Debug)]
-pub struct Piece<'a> {
+pub struct Piece {
     head: Head,
-    snapshot: &'a [u8],
-    frames: Frames<'a>,
+    snapshot: Range<usize>,
+    frames: Frames,
 }
 
 /// The entries of a piece, in order.
 #[derive(Clone, Debug)]
-pub struct Entries<'a> {
-    frames: Frames<'a>,
+pub struct Entries {
+    frames: Frames,
     /// What is left of the frame at hand.
-    frame: &'a [u8],
+    frame: Range<usize>,
     last: Stamp,
     ending: Option<Ending>,
 }
@@ -61,24 +64,29 @@ pub enum CutShort {
     Unreadable,
 }
 
-impl<'a> Piece<'a> {
+impl Piece {
     /// Reads the head.
-    pub fn open(bytes: &'a [u8]) -> Result<Self, JournalError> {
+    ///
+    /// # Errors
+    /// If there is none, or it is of another version.
+    pub fn open(bytes: impl Into<Arc<[u8]>>) -> Result<Self, JournalError> {
+        let bytes = bytes.into();
         let rest = bytes.strip_prefix(&MAGIC).ok_or(JournalError::NotAJournal)?;
-        let Some((version, _)) = rest.split_first_chunk::<2>() else {
+        let Some((&version, _)) = rest.split_first_chunk::<2>() else {
             return Err(JournalError::Head(CutShort::Torn));
         };
-        let found = u16::from_le_bytes(*version);
+        let found = u16::from_le_bytes(version);
         if found != JOURNAL_VERSION {
             return Err(JournalError::Version { found });
         }
+        let at = MAGIC.len() + version.len();
         let mut frames = Frames {
             bytes,
-            at: MAGIC.len() + version.len(),
+            at,
             checksum: 0,
         };
         let head = frames.next_frame().map_err(JournalError::Head)?;
-        let head = match postcard::take_from_bytes::<Head>(head) {
+        let head = match postcard::take_from_bytes::<Head>(&frames.bytes[head]) {
             Ok((head, [])) if (GameTime::ZERO..=AT_MAX).contains(&head.begin.at) => head,
             _ => return Err(JournalError::Head(CutShort::Unreadable)),
         };
@@ -96,22 +104,30 @@ impl<'a> Piece<'a> {
     }
 
     /// The game as the piece begins.
+    ///
+    /// # Errors
+    /// If it is of another version, or damaged in a way that no checksum of the journal tells.
     pub fn snapshot(&self) -> Result<Snapshot, SaveError> {
-        Snapshot::decode(self.snapshot)
+        Snapshot::decode(self.snapshot_bytes())
+    }
+
+    /// The same as [`Snapshot::encode`] wrote it.
+    pub fn snapshot_bytes(&self) -> &[u8] {
+        &self.frames.bytes[self.snapshot.clone()]
     }
 
     /// The entries, from the first on.
-    pub fn entries(&self) -> Entries<'a> {
+    pub fn entries(&self) -> Entries {
         Entries {
-            frames: self.frames,
-            frame: &[],
+            frames: self.frames.clone(),
+            frame: 0..0,
             last: self.head.begin,
             ending: None,
         }
     }
 }
 
-impl Entries<'_> {
+impl Entries {
     /// How the piece ends, once there is no further entry.
     pub fn ending(&self) -> Option<Ending> {
         self.ending
@@ -119,7 +135,9 @@ impl Entries<'_> {
 
     /// Reads the next entry of the frame at hand.
     fn read(&mut self) -> Option<Entry> {
-        let (written, rest) = postcard::take_from_bytes::<Written<Record>>(self.frame).ok()?;
+        let frame = &self.frames.bytes[self.frame.clone()];
+        let (written, rest) = postcard::take_from_bytes::<Written<Record>>(frame).ok()?;
+        let rest = self.frame.end - rest.len()..self.frame.end;
         let steps = self.last.steps.checked_add(written.steps_since)?;
         let nanounits_since = i128::try_from(written.nanounits_since).ok()?;
         let room = (AT_MAX - self.last.at).as_nanounits();
@@ -136,12 +154,12 @@ impl Entries<'_> {
     }
 
     fn end(&mut self, ending: Ending) {
-        self.frame = &[];
+        self.frame = 0..0;
         self.ending = Some(ending);
     }
 }
 
-impl Iterator for Entries<'_> {
+impl Iterator for Entries {
     type Item = Entry;
 
     fn next(&mut self) -> Option<Entry> {
@@ -176,16 +194,17 @@ impl Iterator for Entries<'_> {
 }
 
 /// Cuts frames off bytes.
-#[derive(Clone, Copy, Debug)]
-struct Frames<'a> {
-    bytes: &'a [u8],
+#[derive(Clone, Debug)]
+struct Frames {
+    bytes: Arc<[u8]>,
     at: usize,
     /// Of the frame before.
     checksum: u32,
 }
 
-impl<'a> Frames<'a> {
-    fn next_frame(&mut self) -> Result<&'a [u8], CutShort> {
+impl Frames {
+    /// Where the content of the next frame lies.
+    fn next_frame(&mut self) -> Result<Range<usize>, CutShort> {
         let rest = &self.bytes[self.at..];
         if rest.is_empty() {
             return Err(CutShort::Nothing);
@@ -204,8 +223,9 @@ impl<'a> Frames<'a> {
         if checksum != number(written) {
             return Err(CutShort::Checksum);
         }
+        let begin = self.at + FRAME_HEADER_BYTES;
         self.checksum = checksum;
-        self.at += FRAME_HEADER_BYTES + length;
-        Ok(content)
+        self.at = begin + length;
+        Ok(begin..self.at)
     }
 }

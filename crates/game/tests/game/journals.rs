@@ -11,15 +11,15 @@ use crate::arena::{config, units};
 use crate::random::{Step, any_config, any_steps, input_of};
 
 /// A game and the journal kept of it.
-struct Recorded {
-    game: Game,
+pub(crate) struct Recorded {
+    pub(crate) game: Game,
     writer: PieceWriter,
     /// The piece being written, as far as it was taken.
     bytes: Vec<u8>,
 }
 
 impl Recorded {
-    fn new(config: GameConfig) -> Self {
+    pub(crate) fn new(config: GameConfig) -> Self {
         let game = Game::new(config);
         let writer = PieceWriter::new(&game, "test 0.0", 0);
         Self {
@@ -29,20 +29,20 @@ impl Recorded {
         }
     }
 
-    fn input(&mut self, input: GameInput) -> Handled {
+    pub(crate) fn input(&mut self, input: GameInput) -> Handled {
         let now = self.game.now();
         self.writer.input(&self.game, &input, now);
         self.game.handle(input, now)
     }
 
-    fn run_to(&mut self, until: GameTime) {
+    pub(crate) fn run_to(&mut self, until: GameTime) {
         while self.game.fire_next(until).is_some() {
             self.writer.stepped(&self.game);
         }
         self.game.advance_to(until);
     }
 
-    fn play(&mut self, step: &Step) {
+    pub(crate) fn play(&mut self, step: &Step) {
         match *step {
             Step::Wait(nanounits) => {
                 self.run_to(self.game.now() + GameSpan::from_nanounits(nanounits.into()))
@@ -64,11 +64,19 @@ impl Recorded {
         }
     }
 
+    /// Ends the piece and begins the next; answers the bytes of the one that ended.
+    pub(crate) fn next_piece(&mut self, number: u32) -> Vec<u8> {
+        let next = PieceWriter::new(&self.game, "test 0.0", number);
+        let last = std::mem::replace(&mut self.writer, next);
+        self.bytes.extend(last.close(&self.game));
+        std::mem::take(&mut self.bytes)
+    }
+
     fn take(&mut self) {
         self.bytes.extend(self.writer.take());
     }
 
-    fn close(mut self) -> (Vec<u8>, Game) {
+    pub(crate) fn close(mut self) -> (Vec<u8>, Game) {
         self.bytes.extend(self.writer.close(&self.game));
         (self.bytes, self.game)
     }
@@ -122,7 +130,7 @@ fn forge(bytes: &mut [u8]) {
 }
 
 /// Two agents that turn for ever, so long that several digests are due.
-fn long_game() -> Recorded {
+pub(crate) fn long_game() -> Recorded {
     let mut recorded = Recorded::new(config(3, 3));
     let mut agents = Vec::new();
     for team in 0..2 {
@@ -181,19 +189,16 @@ proptest! {
             for step in steps {
                 recorded.play(step);
             }
-            let next = PieceWriter::new(&recorded.game, "test 0.0", number);
-            let last = std::mem::replace(&mut recorded.writer, next);
-            recorded.bytes.extend(last.close(&recorded.game));
-            pieces.push(std::mem::take(&mut recorded.bytes));
+            pieces.push(recorded.next_piece(number));
         }
         pieces.push(recorded.close().0);
         for pair in pieces.windows(2) {
-            let next = Piece::open(&pair[1]).unwrap().snapshot().unwrap();
+            let next = Piece::open(&pair[1][..]).unwrap().snapshot().unwrap();
             prop_assert_eq!(verify(&pair[0]).check_seam(&next), Ok(()));
         }
         for (number, piece) in (0..).zip(&pieces) {
             prop_assert_eq!(verify(piece).ending, Ending::Closed);
-            prop_assert_eq!(Piece::open(piece).unwrap().head().number, number);
+            prop_assert_eq!(Piece::open(&piece[..]).unwrap().head().number, number);
         }
     }
 
@@ -247,7 +252,7 @@ proptest! {
         let begins = frames(&bytes);
         let place = place.index(bytes.len());
         bytes[place] ^= flip;
-        match Replay::open(&bytes) {
+        match Replay::open(&bytes[..]) {
             Err(_) => prop_assert!(place < begins[2]),
             Ok(replay) => {
                 prop_assert!(replay.verify().is_ok());
@@ -280,7 +285,7 @@ proptest! {
             }
         }
         forge(&mut bytes);
-        if let Ok(replay) = Replay::open(&bytes) {
+        if let Ok(replay) = Replay::open(&bytes[..]) {
             let _ = replay.verify();
         }
     }
@@ -290,7 +295,7 @@ proptest! {
     fn any_bytes_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), with_magic: bool) {
         let magic = if with_magic { b"TRANTORJ\x01\x00".as_slice() } else { b"" };
         let bytes = [magic, &bytes].concat();
-        prop_assert!(Replay::open(&bytes).is_err());
+        prop_assert!(Replay::open(&bytes[..]).is_err());
         prop_assert!(Snapshot::decode(&bytes).is_err());
     }
 }
@@ -328,7 +333,7 @@ fn r_001_45_the_first_record_that_differs_is_named_with_what_differs() {
         .position(|bytes| bytes == [0, 2, 0, 1, 1]);
     forged[frame + turn.expect("the agent turns") + 4] = 0;
     forge(&mut forged);
-    let divergence = Replay::open(&forged).unwrap().verify().unwrap_err();
+    let divergence = Replay::open(&forged[..]).unwrap().verify().unwrap_err();
     assert_eq!(
         (divergence.record, divergence.stamp),
         (first_digest, all[first_digest as usize].stamp)
@@ -378,7 +383,7 @@ fn records_out_of_order_are_noticed() {
         forge(&mut forged);
         let is_same = entries(&forged).0 == entries(&bytes).0;
         assert_eq!(
-            Replay::open(&forged).map(|replay| replay.verify().is_ok()),
+            Replay::open(&forged[..]).map(|replay| replay.verify().is_ok()),
             Ok(is_same)
         );
     }
@@ -387,7 +392,7 @@ fn records_out_of_order_are_noticed() {
 #[test]
 fn r_001_43_a_replay_goes_step_by_step_and_jumps() {
     let (bytes, game) = long_game().close();
-    let mut replay = Replay::open(&bytes).unwrap();
+    let mut replay = Replay::open(&bytes[..]).unwrap();
     let mut fired = 0;
     while let Some(next) = replay.next_time() {
         let before = GameTime::from_nanounits(next.as_nanounits() - 1);
@@ -401,7 +406,7 @@ fn r_001_43_a_replay_goes_step_by_step_and_jumps() {
     }
     assert_eq!(fired, game.steps());
 
-    let mut jumped = Replay::open(&bytes).unwrap();
+    let mut jumped = Replay::open(&bytes[..]).unwrap();
     let halfway = GameTime::from_nanounits(4_321_987_654_321);
     jumped.run_to(halfway).unwrap();
     assert_eq!(jumped.game().now(), halfway);
@@ -423,7 +428,7 @@ fn r_001_44_what_does_not_fit_is_refused_with_a_reason() {
         refused(&bytes[..frames(&bytes)[1]]),
         JournalError::Head(CutShort::Nothing)
     );
-    let head = Piece::open(&bytes).unwrap().head().clone();
+    let head = Piece::open(&bytes[..]).unwrap().head().clone();
     assert_eq!(
         (head.program.as_str(), head.number, head.begin.steps),
         ("test 0.0", 0, 0)

@@ -8,6 +8,7 @@ mod living;
 mod lock_step;
 mod mirror;
 mod random;
+mod recordings;
 mod rituals;
 mod saving;
 mod spatial;

@@ -38,7 +38,7 @@ fn export(file: &Path, out: &mut impl Write) -> io::Result<Result<(), (Worst, St
         Ok(bytes) => bytes,
         Err(error) => return Ok(Err((Worst::Unreadable, error.to_string()))),
     };
-    let mut replay = match Replay::open(&bytes) {
+    let mut replay = match Replay::open(bytes) {
         Ok(replay) => replay,
         Err(error) => return Ok(Err((Worst::Unreadable, error.to_string()))),
     };

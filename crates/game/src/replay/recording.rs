@@ -1,0 +1,415 @@
+//! A whole recording as one thing to walk about in: pieces in their order, with states to jump to.
+//!
+//! Each piece is played once, which also checks it ([`IndexedPiece::new`]; pieces can be played side by side).
+//! On the way marks are gathered, and at intervals the state is kept, so that any moment is at most
+//! an interval away. Then the pieces are put together ([`Recording::join`]), and a [`Cursor`] goes through all of them on
+//! one game.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use trantor_model::{AgentId, Level, TeamId};
+use trantor_time::{Frequency, GameTime};
+
+use super::{Divergence, Replayed, Track};
+use crate::config::GameConfig;
+use crate::event::GameEvent;
+use crate::game::Game;
+use crate::input::{GameInput, PaceChange};
+use crate::journal::{CutShort, Ending, JournalError, Piece};
+use crate::save::Snapshot;
+
+/// Deadlines and records between two states that are kept, at least: what is played in a few milliseconds.
+const INTERVAL_STEPS_MIN: u64 = 10_000;
+
+/// Bytes of a state for each step until the next is kept. A journal has about five bytes for each step, so that the
+/// states of a large world take no more room than its journal does; and to restore so many bytes takes about as long
+/// as to play the step.
+const STATE_BYTES_PER_STEP: u64 = 8;
+
+/// Something worth a mark on a time-line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// When it happened.
+    pub at: GameTime,
+    /// What.
+    pub kind: MarkKind,
+}
+
+/// What a mark stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MarkKind {
+    /// An agent of this team died.
+    Died(TeamId),
+    /// An elevation succeeded: agents of this team (that of the first) reached the level.
+    Rose(TeamId, Level),
+    /// Another speed, or the one at the beginning.
+    Speed(Frequency),
+    /// Game time was stopped.
+    Paused,
+    /// Game time went on.
+    Resumed,
+    /// A team won.
+    Won(TeamId),
+}
+
+/// A piece that was played once.
+#[derive(Clone, Debug)]
+pub struct IndexedPiece {
+    number: u32,
+    config: GameConfig,
+    /// In order; the first is the beginning.
+    states: Vec<KeptState>,
+    marks: Vec<Mark>,
+    end: GameTime,
+    last_state: Snapshot,
+    ends: RecordingEnd,
+}
+
+/// A state that was kept, and the place in the journal where it was.
+#[derive(Clone, Debug)]
+struct KeptState {
+    at: GameTime,
+    track: Track,
+    /// A snapshot as it is written.
+    bytes: Vec<u8>,
+}
+
+/// How a recording ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordingEnd {
+    /// In order.
+    Closed,
+    /// After the last whole record.
+    CutOff(CutShort),
+    /// Where playing it again gives something else: nothing beyond can be shown.
+    Different(Divergence),
+}
+
+/// Why pieces do not make one recording. Whoever put them together tells the reason.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RecordingError {
+    /// There is none.
+    #[error("there is nothing to play")]
+    Nothing,
+    /// Two pieces do not follow each other.
+    #[error("piece {second} does not follow piece {first}")]
+    Gap {
+        /// The number of the one before.
+        first: u32,
+        /// The number of the one after.
+        second: u32,
+    },
+    /// A piece that is not the last has no orderly end.
+    #[error("piece {0} is not whole, and others follow it")]
+    CutOff(u32),
+    /// A piece does not begin with the state that the one before ended with.
+    #[error("piece {0} begins with another state than the one before ended with")]
+    Seam(u32),
+}
+
+/// A recording, ready to be shown from any moment.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// Those of all pieces, in order; by piece they are found in [`Self::pieces`].
+    states: Vec<KeptState>,
+    /// For each piece the place of its first state.
+    pieces: Vec<usize>,
+    config: GameConfig,
+    marks: Vec<Mark>,
+    end: GameTime,
+    ends: RecordingEnd,
+}
+
+/// A place in a recording. The game it is used with is the caller's.
+#[derive(Clone, Debug)]
+pub struct Cursor {
+    recording: Arc<Recording>,
+    piece: usize,
+    track: Track,
+}
+
+impl IndexedPiece {
+    /// Plays a piece from its beginning to its end, or to where it differs.
+    ///
+    /// # Errors
+    /// If it cannot be played at all.
+    pub fn new(bytes: impl Into<Arc<[u8]>>) -> Result<Self, JournalError> {
+        let piece = Piece::open(bytes)?;
+        let snapshot = piece.snapshot()?;
+        let mut game = Game::restore(snapshot)?;
+        let mut track = Track::new(&piece);
+        let mut states = vec![KeptState {
+            at: game.now(),
+            track: track.clone(),
+            bytes: piece.snapshot_bytes().to_vec(),
+        }];
+        let mut marker = Marker::new(&game);
+        let mut steps_since = 0;
+        let ends = loop {
+            match track.step(&mut game, GameTime::from_nanounits(i128::MAX)) {
+                Ok(Some(replayed)) => marker.note(&mut game, &replayed),
+                Ok(None) => break end_of(&track),
+                Err(divergence) => break RecordingEnd::Different(divergence),
+            }
+            steps_since += 1;
+            let kept = states.last().map_or(0, |state| state.bytes.len() as u64);
+            if steps_since >= INTERVAL_STEPS_MIN.max(kept / STATE_BYTES_PER_STEP) {
+                steps_since = 0;
+                states.push(KeptState {
+                    at: game.now(),
+                    track: track.clone(),
+                    bytes: game.snapshot().encode(),
+                });
+            }
+        };
+        Ok(Self {
+            number: piece.head().number,
+            config: game.config().clone(),
+            states,
+            marks: marker.marks,
+            end: game.now(),
+            last_state: game.snapshot(),
+            ends,
+        })
+    }
+}
+
+impl Recording {
+    /// Puts pieces together that follow each other, in their order. It may begin in the middle of a journal.
+    ///
+    /// # Errors
+    /// If they do not fit together.
+    pub fn join(pieces: Vec<IndexedPiece>) -> Result<Self, RecordingError> {
+        let first = pieces.first().ok_or(RecordingError::Nothing)?;
+        let mut joined = Self {
+            states: Vec::new(),
+            pieces: Vec::new(),
+            config: first.config.clone(),
+            marks: Vec::new(),
+            end: first.end,
+            ends: first.ends.clone(),
+        };
+        let mut before: Option<(u32, Snapshot)> = None;
+        for piece in pieces {
+            if let Some((number, state)) = before {
+                joined.check_seam(number, &state, &piece)?;
+            }
+            joined.pieces.push(joined.states.len());
+            joined.states.extend(piece.states);
+            for mark in piece.marks {
+                joined.push_mark(mark);
+            }
+            (joined.end, joined.ends) = (piece.end, piece.ends);
+            before = Some((piece.number, piece.last_state));
+        }
+        Ok(joined)
+    }
+
+    fn check_seam(&self, number: u32, state: &Snapshot, next: &IndexedPiece) -> Result<(), RecordingError> {
+        let (first, second) = (number, next.number);
+        if number.checked_add(1) != Some(second) {
+            return Err(RecordingError::Gap { first, second });
+        }
+        if self.ends != RecordingEnd::Closed {
+            return Err(RecordingError::CutOff(first));
+        }
+        match Snapshot::decode(&next.states[0].bytes).is_ok_and(|begins| begins == *state) {
+            true => Ok(()),
+            false => Err(RecordingError::Seam(second)),
+        }
+    }
+
+    /// A piece says its speed again; that is no change.
+    fn push_mark(&mut self, mark: Mark) {
+        let is_again = match mark.kind {
+            MarkKind::Speed(frequency) => self.speed_at(mark.at) == Some(frequency),
+            _ => false,
+        };
+        if !is_again {
+            self.marks.push(mark);
+        }
+    }
+
+    /// What the game was made from.
+    pub fn config(&self) -> &GameConfig {
+        &self.config
+    }
+
+    /// The first moment.
+    pub fn begin(&self) -> GameTime {
+        self.states[0].at
+    }
+
+    /// The last moment.
+    pub fn end(&self) -> GameTime {
+        self.end
+    }
+
+    /// How it ends.
+    pub fn ends(&self) -> &RecordingEnd {
+        &self.ends
+    }
+
+    /// What is worth a mark, in order of time. The first speed is among them, at the beginning.
+    pub fn marks(&self) -> &[Mark] {
+        &self.marks
+    }
+
+    /// States that are kept, each a place from which to play.
+    pub fn states_kept(&self) -> usize {
+        self.states.len()
+    }
+
+    /// The speed at which the game ran at a moment; `None` if that was not recorded.
+    pub fn speed_at(&self, at: GameTime) -> Option<Frequency> {
+        let until = self.marks.partition_point(|mark| mark.at <= at);
+        self.marks[..until].iter().rev().find_map(|mark| match mark.kind {
+            MarkKind::Speed(frequency) => Some(frequency),
+            _ => None,
+        })
+    }
+
+    /// The game as it was at a moment, all that happened at it included, and the place to go on from (R-001-46). A
+    /// moment outside stands for the nearer end.
+    ///
+    /// # Errors
+    /// If it is not what it was when it was indexed, which no input can cause.
+    pub fn seek(self: &Arc<Self>, to: GameTime) -> Result<(Game, Cursor), Divergence> {
+        let to = to.clamp(self.begin(), self.end);
+        let place = self
+            .states
+            .partition_point(|state| state.at <= to)
+            .saturating_sub(1);
+        let state = &self.states[place];
+        let snapshot = Snapshot::decode(&state.bytes).expect("a state that was kept is whole");
+        let mut game = Game::restore(snapshot).expect("a state that was reached can go on");
+        let mut cursor = Cursor {
+            recording: Arc::clone(self),
+            piece: self.pieces.partition_point(|first| *first <= place) - 1,
+            track: state.track.clone(),
+        };
+        cursor.go_on_to_next_piece();
+        while cursor.step(&mut game, to)?.is_some() {
+            // Whoever jumps is shown the world as it is, not how it came about.
+            while game.poll_event().is_some() {}
+        }
+        if cursor.next_time(&game).is_some() && to > game.now() {
+            game.advance_to(to);
+        }
+        Ok((game, cursor))
+    }
+}
+
+impl Cursor {
+    /// The recording it goes through.
+    pub fn recording(&self) -> &Arc<Recording> {
+        &self.recording
+    }
+
+    /// When something happens next in `game`; `None` at the end of what can be shown.
+    pub fn next_time(&self, game: &Game) -> Option<GameTime> {
+        let is_over =
+            matches!(self.recording.ends, RecordingEnd::Different(_)) && game.now() >= self.recording.end;
+        match is_over {
+            true => None,
+            false => self.track.next_time(game),
+        }
+    }
+
+    /// Plays one deadline or one record on `game`, if it lies no later than `until`. `None` says that there is none.
+    ///
+    /// # Errors
+    /// As [`Track::step`].
+    pub fn step(&mut self, game: &mut Game, until: GameTime) -> Result<Option<Replayed>, Divergence> {
+        if self.next_time(game).is_none() {
+            return Ok(None);
+        }
+        let replayed = self.track.step(game, until)?;
+        self.go_on_to_next_piece();
+        Ok(replayed)
+    }
+
+    /// At the end of a piece, goes on to the beginning of the next, which is the same state.
+    fn go_on_to_next_piece(&mut self) {
+        while self.track.next_stamp().is_none()
+            && let Some(first) = self.recording.pieces.get(self.piece + 1)
+        {
+            self.piece += 1;
+            self.track = self.recording.states[*first].track.clone();
+        }
+    }
+}
+
+/// Gathers marks while a piece is played.
+struct Marker {
+    marks: Vec<Mark>,
+    speed: Option<Frequency>,
+    /// Those who live: one that has died can no longer be asked.
+    teams: BTreeMap<AgentId, TeamId>,
+}
+
+impl Marker {
+    fn new(game: &Game) -> Self {
+        Self {
+            marks: Vec::new(),
+            speed: None,
+            teams: game
+                .world()
+                .agents()
+                .map(|agent| (agent.id(), agent.team()))
+                .collect(),
+        }
+    }
+
+    fn note(&mut self, game: &mut Game, replayed: &Replayed) {
+        let at = game.now();
+        if let Replayed::Input(GameInput::Pace(change)) = replayed {
+            let kind = match *change {
+                PaceChange::Frequency(frequency) if self.speed == Some(frequency) => None,
+                PaceChange::Frequency(frequency) => Some(MarkKind::Speed(frequency)),
+                PaceChange::Paused => Some(MarkKind::Paused),
+                PaceChange::Resumed => Some(MarkKind::Resumed),
+                PaceChange::Stepped => None,
+            };
+            if let Some(MarkKind::Speed(frequency)) = kind {
+                self.speed = Some(frequency);
+            }
+            self.marks.extend(kind.map(|kind| Mark { at, kind }));
+        }
+        while let Some(event) = game.poll_event() {
+            let kind = match event {
+                GameEvent::Joined { agent, .. } => {
+                    self.teams.insert(agent.id, agent.team);
+                    None
+                }
+                GameEvent::Left { agent, .. } => {
+                    self.teams.remove(&agent);
+                    None
+                }
+                GameEvent::Died { agent } => self.teams.remove(&agent).map(MarkKind::Died),
+                GameEvent::RitualEnded {
+                    success: true,
+                    ref participants,
+                    level,
+                    ..
+                } => {
+                    let team = participants.first().and_then(|agent| self.teams.get(agent));
+                    team.copied()
+                        .zip(level.next())
+                        .map(|(team, level)| MarkKind::Rose(team, level))
+                }
+                GameEvent::Won { team } => Some(MarkKind::Won(team)),
+                _ => None,
+            };
+            self.marks.extend(kind.map(|kind| Mark { at, kind }));
+        }
+    }
+}
+
+fn end_of(track: &Track) -> RecordingEnd {
+    match track.ending() {
+        Some(Ending::Closed) | None => RecordingEnd::Closed,
+        Some(Ending::CutOff { why, .. }) => RecordingEnd::CutOff(why),
+    }
+}
