@@ -40,6 +40,8 @@ pub struct ClientConfig {
     pub language: Language,
     /// Name and version of the program, for the server's log.
     pub program: String,
+    /// The server's token, if it is to be shown: who may control its time shows it.
+    pub token: Option<String>,
     /// Whether the server reads the very clock that is handed in here, as in one process (R-002-41).
     pub shares_clock: bool,
 }
@@ -135,7 +137,7 @@ impl Client {
     pub fn new(config: ClientConfig, now: RealTime) -> Self {
         let session = match config.language {
             Language::Frames => Session::Frames(Box::new(WireSession::new(config, now))),
-            Language::Text => Session::Text(Box::new(GuiSession::new(now))),
+            Language::Text => Session::Text(Box::new(GuiSession::new(config.token, now))),
         };
         Self {
             session,

@@ -22,6 +22,9 @@ pub enum ProtocolError {
     /// A text server that does not know text viewers.
     #[error("this server does not let text viewers watch")]
     NoTextViewers,
+    /// A text server that was shown a token and said no.
+    #[error("this server does not know the token; see --token-file")]
+    TokenRefused,
     /// Bytes that are no frame, or no message.
     #[error(transparent)]
     Frame(#[from] FrameError),

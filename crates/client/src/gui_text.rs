@@ -16,7 +16,7 @@ use crate::control::{Control, ControlError, ControlRequest};
 use crate::display_clock::{Anchor, DisplayClock};
 use crate::error::ProtocolError;
 use crate::gui_world::{GuiWorld, Present};
-use crate::link::{Greeting, readable};
+use crate::link::{Greeting, readable, write_first_line};
 use crate::outbox::Outbox;
 use crate::scene::{LinkState, Scene};
 use crate::session::{HANDSHAKE_MAX, SILENT_MAX};
@@ -51,6 +51,7 @@ const MAP_POLL_PER_TILE: RealSpan = RealSpan::from_micros(500);
 #[derive(Debug)]
 pub struct GuiSession {
     phase: Phase,
+    token: Option<String>,
     cutter: LineCutter,
     control: Control,
     /// Numbers of requests for a speed; each is answered by one line.
@@ -80,11 +81,12 @@ enum Phase {
 }
 
 impl GuiSession {
-    /// A connection that was opened at `now`.
-    pub fn new(now: RealTime) -> Self {
+    /// A connection that was opened at `now`, to a server that may be shown a token.
+    pub fn new(token: Option<String>, now: RealTime) -> Self {
         let frequency = Frequency::new(100).expect("100 is a frequency");
         Self {
             phase: Phase::Greeting(Greeting::default()),
+            token,
             cutter: LineCutter::new(),
             control: Control::new(true),
             acks: Acks::new(),
@@ -111,10 +113,8 @@ impl GuiSession {
             if !greeting.take(&mut bytes)? {
                 return Ok(());
             }
-            self.outbox.write(|out| {
-                out.extend_from_slice(GRAPHIC_WORD.as_bytes());
-                out.push(b'\n');
-            });
+            self.outbox
+                .write(|out| write_first_line(out, GRAPHIC_WORD, self.token.as_deref()));
             self.phase = Phase::Asked;
             self.keep_alive_at = now.saturating_add(ASK_AFTER);
         }
@@ -268,7 +268,10 @@ impl GuiSession {
 
     fn line(&mut self, line: &[u8], now: RealTime, events: &mut Events) -> Result<(), Ending> {
         if matches!(self.phase, Phase::Asked) && line.trim_ascii() == b"ko" {
-            return Err(ProtocolError::NoTextViewers.into());
+            return Err(match self.token {
+                None => ProtocolError::NoTextViewers.into(),
+                Some(_) => ProtocolError::TokenRefused.into(),
+            });
         }
         let Some(event) = parse_gui_event(line) else {
             // The lines that other servers add to the protocol are no errors.

@@ -35,6 +35,16 @@ impl Greeting {
     }
 }
 
+/// The line with which a viewer asks to be let in: a word, and the server's token behind it.
+pub fn write_first_line(out: &mut Vec<u8>, word: &str, token: Option<&str>) {
+    out.extend_from_slice(word.as_bytes());
+    if let Some(token) = token {
+        out.push(b' ');
+        out.extend_from_slice(token.as_bytes());
+    }
+    out.push(b'\n');
+}
+
 /// A text from a server as it may be shown: no control characters, and not too long.
 pub fn readable(text: &str) -> String {
     text.chars()
@@ -67,6 +77,15 @@ mod tests {
         while greeting.take(&mut &piece[..]).is_ok() {
             read += piece.len();
             assert!(read <= GREETING_BYTES_MAX);
+        }
+    }
+
+    #[test]
+    fn the_token_stands_behind_the_word() {
+        for (token, line) in [(None, "TRANTOR\n"), (Some("secret"), "TRANTOR secret\n")] {
+            let mut out = Vec::new();
+            write_first_line(&mut out, "TRANTOR", token);
+            assert_eq!(out, line.as_bytes());
         }
     }
 

@@ -16,7 +16,7 @@ use crate::clock_sync::ClockSync;
 use crate::control::{ControlError, ControlRequest};
 use crate::error::ProtocolError;
 use crate::joined::{Context, Joined};
-use crate::link::{Greeting, readable};
+use crate::link::{Greeting, readable, write_first_line};
 use crate::outbox::Outbox;
 use crate::recording::Recording;
 use crate::scene::{LinkState, Scene};
@@ -246,10 +246,8 @@ impl WireSession {
     }
 
     fn say_hello(&mut self, now: RealTime) {
-        self.outbox.write(|out| {
-            out.extend_from_slice(WIRE_WORD.as_bytes());
-            out.push(b'\n');
-        });
+        self.outbox
+            .write(|out| write_first_line(out, WIRE_WORD, self.config.token.as_deref()));
         self.send(&ToServer::Hello(ClientHello {
             version: WIRE_VERSION,
             program: self.config.program.clone(),

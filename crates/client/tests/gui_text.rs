@@ -30,6 +30,7 @@ impl Watch {
         let config = ClientConfig {
             language: Language::Text,
             program: "test".to_owned(),
+            token: None,
             shares_clock: false,
         };
         Self {

@@ -20,6 +20,7 @@ fn client() -> Client {
     let config = ClientConfig {
         language: Language::Frames,
         program: "test".to_owned(),
+        token: None,
         shares_clock: false,
     };
     Client::new(config, RealTime::ZERO)

@@ -1,14 +1,14 @@
 //! What an engine is made from, checked and ready to use.
 //!
 //! How a person writes these options down, and what is refused, is the server's: it has the command line and
-//! the file. Nothing here is a secret of one connection; all of it holds for the whole server.
-
-use std::net::IpAddr;
+//! the file. Nothing here belongs to one connection; all of it holds for the whole server.
 
 use trantor_game::GameConfig;
 use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::overload::LAG_MAX;
 use trantor_time::{Frequency, RealSpan};
+
+use crate::control::{Control, Token};
 
 /// Everything about a server's engine that is settled before it starts.
 #[derive(Clone, Debug)]
@@ -27,8 +27,10 @@ pub struct EngineConfig {
     pub gui_ids: GuiIds,
     /// What text viewers hear of a refill.
     pub refill_news: RefillNews,
-    /// Which viewers may change the speed, pause and step.
+    /// Which peers may change the speed, pause, step, and operate.
     pub control: Control,
+    /// What they show for [`Control::Token`]; without one nobody can.
+    pub token: Option<Token>,
     /// How far the game may lag before it slows down instead; `None` lets it lag as far as it likes.
     pub lag_max: Option<RealSpan>,
     /// Name and version of the program, as viewers of ours are told.
@@ -47,18 +49,6 @@ pub enum RefillNews {
     Nothing,
 }
 
-/// Which viewers may change the speed, pause and step.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Control {
-    /// All of them.
-    Everyone,
-    /// Those on the machine itself. A game on the open network is then not paused by a passer-by.
-    #[default]
-    Loopback,
-    /// None: only operators.
-    Nobody,
-}
-
 impl EngineConfig {
     /// A server of `game` with everything else as by default.
     pub fn new(game: GameConfig) -> Self {
@@ -71,38 +61,9 @@ impl EngineConfig {
             gui_ids: GuiIds::default(),
             refill_news: RefillNews::default(),
             control: Control::default(),
+            token: None,
             lag_max: Some(LAG_MAX),
             program: concat!("trantor ", env!("CARGO_PKG_VERSION")).to_owned(),
-        }
-    }
-}
-
-impl Control {
-    /// Whether a viewer that comes from `peer` may change the speed.
-    pub fn allows(self, peer: IpAddr) -> bool {
-        match self {
-            Self::Everyone => true,
-            Self::Loopback => peer.to_canonical().is_loopback(),
-            Self::Nobody => false,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn control_goes_by_address() {
-        let local = ["127.0.0.1", "127.8.9.10", "::1", "::ffff:127.0.0.1"];
-        let remote = ["192.168.1.2", "10.0.0.1", "::2", "::ffff:10.0.0.1", "fe80::1"];
-        for (peers, is_local) in [(&local[..], true), (&remote[..], false)] {
-            for peer in peers {
-                let peer = peer.parse().unwrap();
-                assert!(Control::Everyone.allows(peer));
-                assert_eq!(Control::Loopback.allows(peer), is_local, "{peer}");
-                assert!(!Control::Nobody.allows(peer));
-            }
         }
     }
 }

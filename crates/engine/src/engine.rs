@@ -2,6 +2,7 @@
 
 mod admin;
 mod closing;
+mod operators;
 mod requests;
 mod viewers;
 mod watching;
@@ -14,7 +15,7 @@ use trantor_time::{GameClock, GameTime, RealSpan, RealTime, TimerId};
 use crate::config::EngineConfig;
 use crate::housekeeping::{Chore, Housekeeping};
 use crate::input::{ConnId, Input};
-use crate::output::Output;
+use crate::output::{OperatorLine, Output};
 use crate::pace::Pace;
 use crate::recorder::{JournalBytes, JournalFull, Recorder};
 use crate::replicate::{News, TextNews, tell_agent};
@@ -38,6 +39,8 @@ pub struct Engine {
     /// What is pending in real time while a viewer of ours is there.
     pub(crate) watch: Option<Watch>,
     outputs: VecDeque<Output>,
+    /// What operators said, for the shell's console.
+    operator_lines: VecDeque<OperatorLine>,
     counters: Counters,
     lateness: SpanRecorder,
     outbox_waits: SpanRecorder,
@@ -46,6 +49,7 @@ pub struct Engine {
     recorder: Option<Recorder>,
     slips_logged: Logged,
     skips_logged: Logged,
+    tokens_logged: Logged,
     began: RealTime,
     /// A team has won, and the agents are yet to be let go.
     is_over_for_agents: bool,
@@ -132,6 +136,7 @@ impl Engine {
             ticks: Ticks::default(),
             watch: None,
             outputs: VecDeque::new(),
+            operator_lines: VecDeque::new(),
             counters: Counters::default(),
             lateness: SpanRecorder::new(now),
             outbox_waits: SpanRecorder::new(now),
@@ -139,6 +144,7 @@ impl Engine {
             recorder: None,
             slips_logged: Logged::default(),
             skips_logged: Logged::default(),
+            tokens_logged: Logged::default(),
             began: now,
             is_over_for_agents: false,
             config,

@@ -20,6 +20,7 @@
 mod admin;
 mod check;
 mod config;
+mod control;
 mod engine;
 mod housekeeping;
 mod input;
@@ -36,10 +37,11 @@ mod stats;
 mod ticks;
 
 pub use admin::{AdminRefusal, AdminRequest};
-pub use config::{Control, EngineConfig, RefillNews};
+pub use config::{EngineConfig, RefillNews};
+pub use control::{Control, Token};
 pub use engine::{Engine, Fired, FiredKind};
 pub use input::{CloseCause, ConnId, Input};
-pub use output::{CloseReason, Output};
+pub use output::{CloseReason, OperatorLine, Output};
 pub use pace::PaceRefusal;
 pub use recorder::JournalBytes;
 pub use stats::{Counters, EngineStats, Spans};

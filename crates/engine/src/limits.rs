@@ -23,6 +23,12 @@ pub const HELD_BYTES_MAX: usize = 64 * 1024;
 /// one or two; an attack never stops.
 pub const VIOLATIONS_MAX: u32 = 32;
 
+/// Lines of operators that may wait for the shell, which takes them after every read.
+pub const OPERATOR_LINES_MAX: usize = 4 * 1024;
+
+/// Bytes an operator may leave unread: several descriptions of the largest map.
+pub const OPERATOR_OUTBOX_BYTES_MAX: usize = 16 * 1024 * 1024;
+
 /// Bytes an agent may leave unread in the server (R-002-57). A look at level 8 is under 4 KiB and ten
 /// requests may be open, so an agent that reads at all never comes near.
 pub const AGENT_OUTBOX_BYTES_MAX: usize = 256 * 1024;

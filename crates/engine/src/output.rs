@@ -27,6 +27,16 @@ pub enum Output {
     },
 }
 
+/// A line that an operator said over a connection, for the shell's console to carry out and answer by
+/// [`crate::Engine::answer_operator`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OperatorLine {
+    /// Who.
+    pub conn: ConnId,
+    /// What, without its end.
+    pub line: String,
+}
+
 /// Why the engine let a connection go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CloseReason {
@@ -42,6 +52,8 @@ pub enum CloseReason {
     OutboxFull,
     /// It broke the rules of our wire protocol (R-002-58).
     ProtocolError,
+    /// It wanted to control the server, and may not.
+    ControlRefused,
     /// It speaks another version of our wire protocol.
     VersionRefused,
     /// Its agent died; it was told.
@@ -56,13 +68,14 @@ pub enum CloseReason {
 
 impl CloseReason {
     /// All of them, in the order of declaration.
-    pub const ALL: [CloseReason; 11] = [
+    pub const ALL: [CloseReason; 12] = [
         Self::GreetingTimeout,
         Self::GreetingFailures,
         Self::InboxFull,
         Self::Violations,
         Self::OutboxFull,
         Self::ProtocolError,
+        Self::ControlRefused,
         Self::VersionRefused,
         Self::Died,
         Self::GameOver,
@@ -84,6 +97,7 @@ impl CloseReason {
             Self::Violations => "violations",
             Self::OutboxFull => "outbox_full",
             Self::ProtocolError => "protocol_error",
+            Self::ControlRefused => "control_refused",
             Self::VersionRefused => "version_refused",
             Self::Died => "died",
             Self::GameOver => "game_over",

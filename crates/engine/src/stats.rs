@@ -72,6 +72,8 @@ pub struct Counters {
     pub joined: u64,
     /// Greetings that named no team, or one without a place.
     pub joins_refused: u64,
+    /// Tokens shown that were not the server's.
+    pub tokens_refused: u64,
     /// Commands taken from agents, wrong ones included.
     pub commands: u64,
     /// Lines of agents that could not be carried out as they were.

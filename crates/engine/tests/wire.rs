@@ -249,7 +249,7 @@ fn viewers_that_may_not_control_are_told_so() {
                 .pop()
                 .unwrap()
                 .1
-                .contains("its own machine")
+                .contains("its own console")
         );
     }
     assert!(!bench.engine.game_clock().is_paused());

@@ -1,6 +1,6 @@
 //! Why bytes could not be understood, or a name not be used.
 
-use crate::limits::TEAM_NAME_BYTES_MAX;
+use crate::limits::{TEAM_NAME_BYTES_MAX, TOKEN_BYTES_MAX, TOKEN_BYTES_MIN};
 
 /// Why bytes from a peer are not frames of ours.
 ///
@@ -74,5 +74,22 @@ pub enum TeamNameError {
     Reserved {
         /// The name.
         name: String,
+    },
+}
+
+/// Why the text of a file holds no token. Shown to whoever wrote it; never shows what it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TokenError {
+    /// The first line has nothing in it.
+    #[error("its first line is empty; write a long word there that nobody can guess")]
+    Empty,
+    /// It could not be sent as one word.
+    #[error("a token is one word of visible ASCII characters, in the first line")]
+    NotOneWord,
+    /// Too short to be safe, or too long to be sent.
+    #[error("a token has {TOKEN_BYTES_MIN} to {TOKEN_BYTES_MAX} characters, this one has {len}")]
+    Length {
+        /// Its characters.
+        len: usize,
     },
 }

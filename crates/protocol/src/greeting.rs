@@ -1,21 +1,37 @@
 //! The first line from a peer, which says what it is; and which names teams may therefore have.
 //!
-//! Everybody is greeted in text. Whether a team has room is not asked here.
+//! Everybody is greeted in text. Whether a team has room is not asked here, nor whether a token is the right one.
 
-use crate::error::TeamNameError;
-use crate::limits::TEAM_NAME_BYTES_MAX;
+use crate::error::{TeamNameError, TokenError};
+use crate::limits::{TEAM_NAME_BYTES_MAX, TOKEN_BYTES_MAX, TOKEN_BYTES_MIN};
 use crate::text::{self, GRAPHIC_ALIAS, GRAPHIC_WORD};
 use crate::wire::WIRE_WORD;
 
+/// The word with which an operator asks for the console, instead of a team's name. No team may have it.
+pub const OPERATOR_WORD: &str = "ADMIN";
+
 /// What the first line of a peer asks for.
+///
+/// Whoever watches or operates may show the server's token behind the word, as `GRAPHIC TOKEN`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Greeting<'a> {
     /// To play in the team with this name, if there is one.
     Player(&'a [u8]),
     /// To watch, in Zappy text.
-    TextViewer,
+    TextViewer {
+        /// The token it shows, if it does.
+        token: Option<&'a [u8]>,
+    },
     /// To watch, in our frames: everything after this line is frames, both ways.
-    Frames,
+    Frames {
+        /// The token it shows, if it does.
+        token: Option<&'a [u8]>,
+    },
+    /// To operate the server: every line after this one is a line of the console.
+    Operator {
+        /// The token it shows, if it does.
+        token: Option<&'a [u8]>,
+    },
     /// Nothing that can be understood: an empty line, or more than one word. The answer is `ko`.
     Nobody,
 }
@@ -26,16 +42,41 @@ pub enum Greeting<'a> {
 /// called so.
 pub fn read_greeting(line: &[u8], is_team: impl FnOnce(&[u8]) -> bool) -> Greeting<'_> {
     let mut words = text::words(line);
-    match (words.next(), words.next()) {
-        (Some(word), None) if word == GRAPHIC_WORD.as_bytes() => Greeting::TextViewer,
-        (Some(word), None) if word == WIRE_WORD.as_bytes() => Greeting::Frames,
-        (Some(word), None) if word == GRAPHIC_ALIAS.as_bytes() && !is_team(word) => Greeting::TextViewer,
-        (Some(word), None) => Greeting::Player(word),
-        _ => Greeting::Nobody,
+    let (Some(word), token, None) = (words.next(), words.next(), words.next()) else {
+        return Greeting::Nobody;
+    };
+    if word == GRAPHIC_WORD.as_bytes() || (word == GRAPHIC_ALIAS.as_bytes() && !is_team(word)) {
+        Greeting::TextViewer { token }
+    } else if word == WIRE_WORD.as_bytes() {
+        Greeting::Frames { token }
+    } else if word == OPERATOR_WORD.as_bytes() {
+        Greeting::Operator { token }
+    } else if token.is_none() {
+        Greeting::Player(word)
+    } else {
+        Greeting::Nobody
     }
 }
 
-/// Checks that a team can be joined under `name`: one word, at most 64 bytes, not one that viewers say.
+/// Reads a token out of the text of a file: the first line, without blanks at its ends.
+///
+/// # Errors
+/// If it is no token: it must go through a line of text as one word, and be too long to be guessed.
+pub fn read_token(text: &str) -> Result<&str, TokenError> {
+    let token = text.lines().next().unwrap_or_default().trim();
+    if token.is_empty() {
+        return Err(TokenError::Empty);
+    }
+    if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(TokenError::NotOneWord);
+    }
+    match token.len() {
+        TOKEN_BYTES_MIN..=TOKEN_BYTES_MAX => Ok(token),
+        len => Err(TokenError::Length { len }),
+    }
+}
+
+/// Checks that a team can be joined under `name`: one word, at most 64 bytes, not one that viewers or operators say.
 pub fn check_team_name(name: &str) -> Result<(), TeamNameError> {
     if name.is_empty() {
         return Err(TeamNameError::Empty);
@@ -48,7 +89,7 @@ pub fn check_team_name(name: &str) -> Result<(), TeamNameError> {
             name: name.to_owned(),
         });
     }
-    if name == GRAPHIC_WORD || name == WIRE_WORD {
+    if [GRAPHIC_WORD, WIRE_WORD, OPERATOR_WORD].contains(&name) {
         return Err(TeamNameError::Reserved {
             name: name.to_owned(),
         });
@@ -68,18 +109,26 @@ mod tests {
             (b" red\t", Greeting::Player(b"red")),
             (b"nope", Greeting::Player(b"nope")),
             (b"\xff\xfe", Greeting::Player(b"\xff\xfe")),
-            (b"GRAPHIC", Greeting::TextViewer),
+            (b"GRAPHIC", Greeting::TextViewer { token: None }),
+            (b"GRAPHIC t", Greeting::TextViewer { token: Some(b"t") }),
+            (b"GRAPHIC t t", Greeting::Nobody),
             (b"graphic", Greeting::Player(b"graphic")),
             (b"GRAPHICAL", Greeting::Player(b"GRAPHICAL")),
-            (b"TRANTOR", Greeting::Frames),
-            (b"TRANTOR 1", Greeting::Nobody),
+            (b"TRANTOR", Greeting::Frames { token: None }),
+            (b"TRANTOR 1", Greeting::Frames { token: Some(b"1") }),
+            (b"ADMIN", Greeting::Operator { token: None }),
+            (b"ADMIN \xff", Greeting::Operator { token: Some(b"\xff") }),
+            (b"admin", Greeting::Player(b"admin")),
             (b"red blue", Greeting::Nobody),
             (b"", Greeting::Nobody),
             (b" \t", Greeting::Nobody),
         ] {
             assert_eq!(read_greeting(line, teams), expected, "{}", line.escape_ascii());
         }
-        assert_eq!(read_greeting(b"GRAPHICAL", |_| false), Greeting::TextViewer);
+        assert_eq!(
+            read_greeting(b"GRAPHICAL", |_| false),
+            Greeting::TextViewer { token: None }
+        );
     }
 
     #[test]
@@ -103,11 +152,36 @@ mod tests {
                 "{name:?}"
             );
         }
-        for name in ["GRAPHIC", "TRANTOR"] {
+        for name in ["GRAPHIC", "TRANTOR", "ADMIN"] {
             assert!(
                 matches!(check_team_name(name), Err(TeamNameError::Reserved { .. })),
                 "{name}"
             );
+        }
+    }
+
+    #[test]
+    fn a_token_is_the_first_word_of_a_file_and_too_long_to_guess() {
+        let token = "x".repeat(TOKEN_BYTES_MIN);
+        for text in [&token, &format!("{token}\n"), &format!(" {token} \r\nmore\n")] {
+            assert_eq!(read_token(text), Ok(token.as_str()));
+        }
+        let longest = "x".repeat(TOKEN_BYTES_MAX);
+        assert_eq!(read_token(&longest), Ok(longest.as_str()));
+        for (text, error) in [
+            (String::new(), TokenError::Empty),
+            (format!("\n{token}"), TokenError::Empty),
+            (format!("{token} {token}"), TokenError::NotOneWord),
+            (format!("{token}é"), TokenError::NotOneWord),
+            ("short".to_owned(), TokenError::Length { len: 5 }),
+            (
+                "x".repeat(TOKEN_BYTES_MAX + 1),
+                TokenError::Length {
+                    len: TOKEN_BYTES_MAX + 1,
+                },
+            ),
+        ] {
+            assert_eq!(read_token(&text), Err(error), "{text:?}");
         }
     }
 }

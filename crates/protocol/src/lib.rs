@@ -9,5 +9,5 @@ pub mod limits;
 pub mod text;
 pub mod wire;
 
-pub use error::{FrameError, SeqError, TeamNameError};
-pub use greeting::{Greeting, check_team_name, read_greeting};
+pub use error::{FrameError, SeqError, TeamNameError, TokenError};
+pub use greeting::{Greeting, OPERATOR_WORD, check_team_name, read_greeting, read_token};

@@ -30,6 +30,12 @@ pub const INBOX_BYTES_MAX: usize = 64 * 1024;
 /// Longest team name, in bytes. Viewers of others read it as one word into buffers of unknown size.
 pub const TEAM_NAME_BYTES_MAX: usize = 64;
 
+/// Shortest token, in bytes: with 16 letters chosen by chance nobody gets anywhere by trying.
+pub const TOKEN_BYTES_MIN: usize = 16;
+
+/// Longest token, in bytes. A token is compared over this length whatever its own, so that the time tells nothing.
+pub const TOKEN_BYTES_MAX: usize = 256;
+
 /// The fastest speed a text viewer may ask for, in units a second; the reference server's own limit.
 pub const TEXT_FREQUENCY_MAX: u32 = 10_000;
 
@@ -58,6 +64,10 @@ const _: () = {
     assert!(
         TEAM_NAME_BYTES_MAX < LINE_BYTES_MAX,
         "a team's name must fit a line"
+    );
+    assert!(
+        TOKEN_BYTES_MIN < TOKEN_BYTES_MAX && TOKEN_BYTES_MAX + 16 < LINE_BYTES_MAX,
+        "a token and the word before it must fit a line"
     );
     assert!(
         LINE_ROOM_KEPT_BYTES <= LINE_BYTES_MAX,

@@ -110,7 +110,7 @@ fn gauges(stats: &EngineStats) -> [(&'static str, f64); 7] {
     ]
 }
 
-fn counters(stats: &EngineStats) -> [(&'static str, u64); 25] {
+fn counters(stats: &EngineStats) -> [(&'static str, u64); 26] {
     let counters = &stats.counters;
     let slipped_units = stats.slipped.as_nanounits() / i128::from(NANOS);
     [
@@ -120,6 +120,7 @@ fn counters(stats: &EngineStats) -> [(&'static str, u64); 25] {
         ("outbox.undeliverable_count", counters.undeliverable),
         ("game.joined_count", counters.joined),
         ("game.joins_refused_count", counters.joins_refused),
+        ("sessions.tokens_refused_count", counters.tokens_refused),
         ("game.slips_count", stats.slips),
         (
             "game.slipped_units_count",

@@ -10,7 +10,7 @@ use trantor_game::Game;
 
 use crate::autosave::{self, ResumeError, SaveOptions};
 use crate::event_loop::EventLoop;
-use crate::options::Options;
+use crate::options::{OptionError, Options};
 
 /// Makes the loop that `options` ask for. Answers it with the line that tells what was started.
 ///
@@ -20,7 +20,8 @@ pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
     raise_descriptor_limit();
     let address = options.listen_address();
     let seed = options.seed.unwrap_or_else(seed_from_system);
-    let config = options.engine_config(seed);
+    let mut config = options.engine_config(seed);
+    config.token = options.token()?;
     let made = match saved_game(&options.save)? {
         Some(game) => EventLoop::resume(address, config, game),
         None => EventLoop::new(address, config),
@@ -82,6 +83,9 @@ pub enum StartError {
     /// The system keeps this port for others.
     #[error("port {} is not for ordinary users; choose one from 1024 up with -p", .0.port())]
     NotAllowed(SocketAddr),
+    /// A file that an option names is not what it should be.
+    #[error(transparent)]
+    Option(#[from] OptionError),
     /// There is no place for the journal.
     #[error("cannot record in {}: {error}", directory.display())]
     NotRecorded {

@@ -120,6 +120,10 @@ fn accepted_lines_set_what_they_say() {
         ("--bind ::1", |o| o.bind = "::1".parse::<IpAddr>().unwrap()),
         ("--control everyone", |o| o.control = Control::Everyone),
         ("--control off", |o| o.control = Control::Nobody),
+        ("--control token --token-file t", |o| {
+            o.control = Control::Token;
+            o.token_file = Some("t".into());
+        }),
         ("--save d --save-every 5m --save-keep 9", |o| {
             o.save.directory = Some("d".into());
             o.save.every = RealSpan::from_secs(300);
@@ -166,7 +170,7 @@ fn refused_lines_say_what_is_accepted() {
     let width = "width must be a whole number from 1 to 1000";
     let clients = "clients must be a whole number from 1 to 100000";
     let names = "teams must be different words of 1 to 64 bytes, without control characters, at most 1000, \
-                 and none of them GRAPHIC or TRANTOR";
+                 and none of them GRAPHIC, TRANTOR or ADMIN";
     let long_name = "n".repeat(65);
     let table: &[(&str, String)] = &[
         ("-f 0", format!("-f 0: {frequency}")),
@@ -249,6 +253,18 @@ fn refused_lines_say_what_is_accepted() {
         (
             "--dialect 41",
             "--dialect 41: dialect must be epitech, 42 or 42en".to_owned(),
+        ),
+        (
+            "--control me",
+            "--control me: control must be loopback, token, everyone or off".to_owned(),
+        ),
+        (
+            "--control token",
+            "control token: needs token-file, a file with the token in its first line".to_owned(),
+        ),
+        (
+            "--token-file t",
+            "token-file: is of use with control token only; say --control token too".to_owned(),
         ),
         (
             "--seed x",
@@ -345,7 +361,7 @@ fn help_and_version_are_printed_not_refused() {
 fn unlike_defaults() -> Options {
     options(
         "-p 1 --bind ::1 -x 1 -y 1 -n z -c 1 -f 1 --auto-start off --display-eggs true --eject-eggs off \
-         --egg-hatch 1 --respawn-slots on --refill-news none --gui-ids pnw --dialect 42 --control off --lag-limit 0 --metrics-log info \
+         --egg-hatch 1 --respawn-slots on --refill-news none --gui-ids pnw --dialect 42 --control token --token-file t --lag-limit 0 --metrics-log info \
          --metrics-every 1 --save x --save-every 1s --save-keep 1 --resume --log off",
     )
 }
@@ -356,6 +372,7 @@ fn the_sample_file_sets_every_option_to_its_default() {
     layers::apply_text(&mut from_sample, "server.toml", SAMPLE).unwrap();
     // The sample says nothing of it, and without it there is nothing to resume.
     from_sample.save.directory = None;
+    from_sample.token_file = None;
     assert_eq!(from_sample, Options::default());
 }
 

@@ -55,7 +55,9 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
 fn stage(cli: &Cli, settings: &Settings, waker: Waker) -> anyhow::Result<Stage> {
     let source = match cli.demo_scene {
         Some(which) => Source::demo(Demo::new(which)),
-        None => Source::live(&cli.host, cli.port, cli.language(), move || waker.wake())?,
+        None => Source::live(&cli.host, cli.port, cli.language(), cli.token()?, move || {
+            waker.wake();
+        })?,
     };
     let options = StageOptions {
         theme: cli.theme.or(settings.theme).unwrap_or_default(),

@@ -6,10 +6,12 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use anyhow::Context as _;
 use clap::error::{ContextKind, ErrorKind};
 use clap::{ArgAction, Parser, ValueEnum};
 
 use trantor_client::Language;
+use trantor_protocol::read_token;
 
 use crate::demo::DemoScene;
 
@@ -31,6 +33,9 @@ pub struct Cli {
     /// The server's host
     #[arg(short = 'h', long, value_name = "HOST", default_value = "localhost")]
     pub host: String,
+    /// A file with the server's token in its first line, for servers that are controlled by token
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
     /// Draw one picture without a window into FILE (PNG), and end
     #[arg(long, value_name = "FILE")]
     pub screenshot: Option<PathBuf>,
@@ -75,6 +80,20 @@ pub enum Dialect {
 impl Cli {
     /// The size of a picture when nothing else is said.
     pub const SIZE: (u32, u32) = (1280, 720);
+
+    /// The server's token, if a file with it is named.
+    ///
+    /// # Errors
+    /// If it cannot be read or holds no token.
+    pub fn token(&self) -> anyhow::Result<Option<String>> {
+        let Some(path) = &self.token_file else {
+            return Ok(None);
+        };
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("{}: the token cannot be read", path.display()))?;
+        let token = read_token(&text).with_context(|| path.display().to_string())?;
+        Ok(Some(token.to_owned()))
+    }
 
     /// The dialect, in the client's words.
     pub fn language(&self) -> Language {

@@ -26,6 +26,7 @@ pub struct Live {
     net: Net,
     address: String,
     language: Language,
+    token: Option<String>,
     program: String,
     session: Option<(Client, Outgoing)>,
     /// Why there is no connection.
@@ -45,7 +46,7 @@ pub struct Playing {
 }
 
 impl Source {
-    /// Watches the server at `host` and `port`. `wake` is called, from another thread, when something came.
+    /// Watches the server at `host` and `port`, and shows it a token if it has one. `wake` is called, from another thread, when something came.
     ///
     /// # Errors
     /// If the operating system refuses a thread.
@@ -53,6 +54,7 @@ impl Source {
         host: &str,
         port: u16,
         language: Language,
+        token: Option<String>,
         wake: impl Fn() + Send + 'static,
     ) -> std::io::Result<Self> {
         let address = format!("{host}:{port}");
@@ -61,6 +63,7 @@ impl Source {
             waiting_for: format!("waiting for a server at {address} …").into(),
             address,
             language,
+            token,
             program: concat!("trantor-viewer ", env!("CARGO_PKG_VERSION")).to_owned(),
             session: None,
             notices: Vec::new(),
@@ -191,6 +194,7 @@ impl Live {
             NetEvent::Opened { out } => {
                 let config = ClientConfig {
                     language: self.language,
+                    token: self.token.clone(),
                     program: self.program.clone(),
                     shares_clock: false,
                 };

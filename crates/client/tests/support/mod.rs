@@ -415,6 +415,7 @@ impl Universe {
         let config = ClientConfig {
             language: Language::Frames,
             program: "test".to_owned(),
+            token: None,
             shares_clock: false,
         };
         Self {

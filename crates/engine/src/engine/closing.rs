@@ -18,6 +18,7 @@ use crate::session::{Role, Session};
 impl Engine {
     /// The peer is gone.
     pub(super) fn closed_by_peer(&mut self, conn: ConnId) {
+        log::debug!("{}: hung up", self.shown(conn));
         match self
             .forget(conn, LeaveCause::Disconnected)
             .map(|session| session.role)
@@ -31,7 +32,9 @@ impl Engine {
 
     /// Lets a session go without another word.
     pub(super) fn close_now(&mut self, conn: ConnId, reason: CloseReason) {
+        let shown = self.shown(conn);
         if self.forget(conn, LeaveCause::Dismissed).is_some() {
+            log::debug!("{shown}: let go, {}", reason.name());
             self.close(conn, reason);
         }
     }
@@ -83,7 +86,12 @@ impl Engine {
         session.limit = None;
         match session.role {
             Role::Leaving { reason, .. } => self.close_now(conn, reason),
-            Role::Held(_) | Role::Greeted { .. } | Role::Agent(_) | Role::TextViewer | Role::Viewer(_) => {
+            Role::Held(_)
+            | Role::Greeted { .. }
+            | Role::Agent(_)
+            | Role::TextViewer
+            | Role::Viewer(_)
+            | Role::Operator => {
                 self.close_now(conn, CloseReason::GreetingTimeout);
             }
         }
@@ -92,6 +100,7 @@ impl Engine {
     /// An agent died; it has been told, and its session goes.
     pub(super) fn agent_died(&mut self, agent: AgentId) {
         if let Some(conn) = self.sessions.of_agent(agent) {
+            log::debug!("{}: died", self.shown(conn));
             self.close_after_flush(conn, CloseReason::Died);
         }
     }
@@ -100,6 +109,7 @@ impl Engine {
     pub(super) fn dismiss_agent(&mut self, agent: AgentId, reason: CloseReason) {
         let conn = self.sessions.of_agent(agent);
         if let Some(conn) = conn {
+            log::debug!("{}: dismissed, {}", self.shown(conn), reason.name());
             self.close_after_flush(conn, reason);
         }
         self.leave(agent, LeaveCause::Dismissed);
@@ -148,7 +158,6 @@ impl Engine {
 
     fn close(&mut self, conn: ConnId, reason: CloseReason) {
         self.counters.closed[reason.index()] += 1;
-        log::debug!("connection {}: let go, {}", conn.slot, reason.name());
         self.outputs.push_back(Output::Close { conn, reason });
     }
 }

@@ -14,7 +14,7 @@ use crate::limits;
 use crate::output::CloseReason;
 use crate::pace::PaceRefusal;
 use crate::replicate::{write_burst, write_map, write_teams};
-use crate::session::{Inbox, Observer, Request, Role};
+use crate::session::{Inbox, Observer, Request, Role, TokenShown};
 
 impl Engine {
     /// Begins the game, and greets those who wait for it.
@@ -66,8 +66,13 @@ impl Engine {
     fn carry_out(&mut self, conn: ConnId, request: Request, now: RealTime) {
         match request {
             Request::Join(team) => self.join(conn, team),
-            Request::WatchText => self.watch_text(conn),
-            Request::WatchFrames => self.watch_frames(conn, now),
+            Request::WatchText(token) => self.watch_text(conn, token.as_deref(), now),
+            Request::WatchFrames(token) => self.watch_frames(conn, token.as_deref(), now),
+            Request::Operate { token, rest } => {
+                self.operate(conn, token.as_deref(), now);
+                self.read_on(conn, &rest, now);
+            }
+            Request::OperatorLine(line) => self.operator_line(conn, line),
             Request::Command(agent, command) => self.command(agent, command),
             Request::Gui(request) => self.gui_request(conn, request, now),
             Request::Message(message) => self.message(conn, message, now),
@@ -93,6 +98,7 @@ impl Engine {
             .map_or(0, |team| team.places());
         self.sessions.set_role(conn, Role::Agent(agent));
         self.set_limit(conn, None);
+        log::debug!("{}: joined", self.shown(conn));
         let size = self.config.game.size;
         self.tell_line(conn, &AiLine::Accepted { places, size });
         self.publish_events();
@@ -113,8 +119,12 @@ impl Engine {
         }
     }
 
-    fn watch_text(&mut self, conn: ConnId) {
+    fn watch_text(&mut self, conn: ConnId, token: Option<&[u8]>, now: RealTime) {
+        if self.take_token(conn, token, now) == TokenShown::Wrong {
+            return self.greeting_failed(conn);
+        }
         self.sessions.set_role(conn, Role::TextViewer);
+        log::debug!("{}: watches in text", self.shown(conn));
         self.set_limit(conn, None);
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
@@ -126,7 +136,9 @@ impl Engine {
             .push(conn, |outbox| write_burst(outbox, ids, game, frequency));
     }
 
-    fn watch_frames(&mut self, conn: ConnId, now: RealTime) {
+    fn watch_frames(&mut self, conn: ConnId, token: Option<&[u8]>, now: RealTime) {
+        // A wrong one is refused with the hello, in frames and in words.
+        self.take_token(conn, token, now);
         self.sessions
             .set_role(conn, Role::Viewer(Box::new(Observer::new(now))));
         // The limit on the greeting stays until the hello has come.
@@ -212,13 +224,15 @@ impl Engine {
             }
             GuiRequest::Frequency => GuiEvent::Frequency(self.pace.clock().frequency()),
             GuiRequest::SetFrequency(frequency) => {
-                if !self.may_control(conn) {
-                    return Err(GuiRefusal::BadParameter);
-                }
                 let request = PaceRequest::SetFrequency(frequency.get());
-                return self
-                    .change_pace(request, now)
-                    .map_err(|_| GuiRefusal::BadParameter);
+                if let Err(reason) = self.control_pace(conn, request, now) {
+                    log::info!("{}: sst {}: {reason}", self.shown(conn), frequency.get());
+                    self.counters.gui_refused += 1;
+                    self.tell_viewer(conn, &GuiEvent::BadParameter);
+                    // The sheet has no word for why; an operator's word is shown to people.
+                    self.tell_viewer(conn, &GuiEvent::Message(reason.as_bytes()));
+                }
+                return Ok(());
             }
         };
         self.tell_viewer(conn, &answer);
@@ -261,13 +275,6 @@ impl Engine {
         }
         self.tell_clock(now);
         Ok(())
-    }
-
-    /// Whether a viewer may change the speed.
-    pub(super) fn may_control(&self, conn: ConnId) -> bool {
-        self.sessions
-            .get(conn)
-            .is_some_and(|session| self.config.control.allows(session.peer))
     }
 
     /// Tells one peer one line in the words of agents.

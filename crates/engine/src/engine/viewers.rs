@@ -4,10 +4,12 @@ use trantor_protocol::wire::{ClientHello, ServerHello, ToClient, ToServer, WIRE_
 use trantor_time::RealTime;
 
 use super::Engine;
+use super::operators::WRONG_TOKEN;
 use crate::admin::PaceRequest;
 use crate::input::ConnId;
 use crate::output::CloseReason;
 use crate::replicate::{clock_anchor, send, snapshot_frames};
+use crate::session::TokenShown;
 use crate::ticks::Ticks;
 
 impl Engine {
@@ -77,6 +79,16 @@ impl Engine {
             send(&mut self.sessions, conn, &ToClient::Refused { number, reason });
             return self.close_after_flush(conn, CloseReason::VersionRefused);
         }
+        if self.token_shown(conn) == TokenShown::Wrong {
+            let reason = WRONG_TOKEN.to_owned();
+            send(&mut self.sessions, conn, &ToClient::Refused { number, reason });
+            return self.close_after_flush(conn, CloseReason::ControlRefused);
+        }
+        log::debug!(
+            "{}: watches with {}",
+            self.shown(conn),
+            hello.program.escape_debug()
+        );
         self.set_limit(conn, None);
         self.start_watch(now);
         let may_control = self.may_control(conn);
@@ -109,13 +121,8 @@ impl Engine {
     }
 
     fn pace_request(&mut self, conn: ConnId, request: PaceRequest, number: u64, now: RealTime) {
-        let changed = if self.may_control(conn) {
-            self.change_pace(request, now)
-                .map_err(|refusal| refusal.to_string())
-        } else {
-            Err("this server lets only viewers on its own machine change the speed".to_owned())
-        };
-        if let Err(reason) = changed {
+        if let Err(reason) = self.control_pace(conn, request, now) {
+            log::info!("{}: {request:?}: {reason}", self.shown(conn));
             self.refuse(conn, number, &reason, now);
         }
     }

@@ -27,10 +27,19 @@ pub(crate) enum Inbox {
 pub(crate) enum Request {
     /// A peer asks for a place in a team; `None` if there is no such team, or what it said is no name.
     Join(Option<TeamId>),
-    /// A peer wants to watch in text.
-    WatchText,
-    /// A peer wants to watch in frames.
-    WatchFrames,
+    /// A peer wants to watch in text, and may show a token.
+    WatchText(Option<Vec<u8>>),
+    /// A peer wants to watch in frames, and may show a token.
+    WatchFrames(Option<Vec<u8>>),
+    /// A peer wants to operate the server.
+    Operate {
+        /// The token it shows, if it does.
+        token: Option<Vec<u8>>,
+        /// What it said behind that line before it was heard.
+        rest: Vec<u8>,
+    },
+    /// A line of an operator for the console; `None` if it was too long.
+    OperatorLine(Option<String>),
     /// An agent asks for something, or says what cannot be understood.
     Command(AgentId, Command),
     /// A text viewer asks for something.
@@ -81,7 +90,7 @@ impl Session {
                 return Some(Request::HeldTooMuch);
             }
             held.extend_from_slice(taken);
-            return None;
+            return early_operator(held, game);
         }
         let cut = match &mut self.inbox {
             Inbox::Lines(lines) => lines.next(bytes)?,
@@ -112,6 +121,9 @@ impl Session {
                 agent,
                 line.map_or(Command::Refused(None), |line| parse_command(dialect, line)),
             ),
+            Role::Operator => {
+                Request::OperatorLine(line.map(|line| String::from_utf8_lossy(line).into_owned()))
+            }
             Role::TextViewer => Request::Gui(line.map_or(Err(GuiRefusal::Unknown), parse_gui_request)),
             Role::Held(_) | Role::Viewer(_) | Role::Leaving { .. } => {
                 unreachable!("held bytes stay whole, our viewers send frames, and the leaving are not heard")
@@ -122,10 +134,26 @@ impl Session {
 
 /// What a peer's answer to the greeting asks for.
 fn first_line(line: &[u8], game: &GameConfig) -> Request {
+    let owned = |token: Option<&[u8]>| token.map(<[u8]>::to_vec);
     match read_greeting(line, |name| game.team_named(name).is_some()) {
         Greeting::Player(name) => Request::Join(game.team_named(name)),
-        Greeting::TextViewer => Request::WatchText,
-        Greeting::Frames => Request::WatchFrames,
+        Greeting::TextViewer { token } => Request::WatchText(owned(token)),
+        Greeting::Frames { token } => Request::WatchFrames(owned(token)),
+        Greeting::Operator { token } => Request::Operate {
+            token: owned(token),
+            rest: Vec::new(),
+        },
         Greeting::Nobody => Request::Join(None),
     }
+}
+
+/// An operator among those who wait for the start, who would otherwise wait for itself.
+fn early_operator(held: &mut Vec<u8>, game: &GameConfig) -> Option<Request> {
+    let end = held.iter().position(|byte| *byte == b'\n')?;
+    let Request::Operate { token, .. } = first_line(held[..end].trim_ascii_end(), game) else {
+        return None;
+    };
+    let rest = held.split_off(end + 1);
+    held.clear();
+    Some(Request::Operate { token, rest })
 }

@@ -34,12 +34,26 @@ pub(crate) struct Session {
     pub(crate) outbox_bytes_max: usize,
     /// The limit on the present phase, where it has one.
     pub(crate) limit: Option<TimerId>,
+    /// What it has shown of the server's token.
+    pub(crate) token: TokenShown,
     /// Offences so far.
     pub(crate) violations: u32,
     /// Whether the shell was or is about to be told that bytes wait.
     is_announced: bool,
     /// Whether the engine has decided to let it go and will do so before it returns.
     is_doomed: bool,
+}
+
+/// What a peer has shown of the server's token.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum TokenShown {
+    /// Nothing, or the server asks for none.
+    #[default]
+    Nothing,
+    /// The token.
+    Right,
+    /// Something else.
+    Wrong,
 }
 
 /// What a peer is.
@@ -58,6 +72,8 @@ pub(crate) enum Role {
     TextViewer,
     /// Watches in our frames.
     Viewer(Box<Observer>),
+    /// Operates the server: its lines are the console's.
+    Operator,
     /// Is being closed: gets what it is owed, says nothing any more.
     Leaving {
         /// Why.
@@ -78,6 +94,7 @@ impl Session {
             outbox: Outbox::default(),
             outbox_bytes_max: limits::AGENT_OUTBOX_BYTES_MAX,
             limit: None,
+            token: TokenShown::default(),
             violations: 0,
             is_announced: false,
             is_doomed: false,

@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use trantor_model::AgentId;
 use trantor_time::RealTime;
 
-use super::{Observer, OutboxFull, Role, Session};
+use super::{Observer, OutboxFull, Role, Session, TokenShown};
 use crate::input::ConnId;
 use crate::output::CloseReason;
 
@@ -102,7 +102,7 @@ impl Sessions {
             }
             Role::TextViewer => self.text_viewers.push(conn),
             Role::Viewer(_) => self.viewers.push(conn),
-            Role::Held(_) | Role::Greeted { .. } | Role::Leaving { .. } => {}
+            Role::Held(_) | Role::Greeted { .. } | Role::Operator | Role::Leaving { .. } => {}
         }
     }
 
@@ -180,6 +180,13 @@ impl Sessions {
         &self.viewers
     }
 
+    /// Takes back from all sessions what the token gave them: there is another one.
+    pub(crate) fn forget_tokens(&mut self) {
+        for session in self.slots.iter_mut().flatten() {
+            session.token = TokenShown::Nothing;
+        }
+    }
+
     /// All sessions in the order of the shell's table.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Session> {
         self.slots.iter().flatten()
@@ -208,7 +215,7 @@ impl Sessions {
             Role::Agent(agent) => drop(self.by_agent.remove(agent)),
             Role::TextViewer => self.text_viewers.retain(|viewer| *viewer != conn),
             Role::Viewer(_) => self.viewers.retain(|viewer| *viewer != conn),
-            Role::Held(_) | Role::Greeted { .. } | Role::Leaving { .. } => {}
+            Role::Held(_) | Role::Greeted { .. } | Role::Operator | Role::Leaving { .. } => {}
         }
     }
 }

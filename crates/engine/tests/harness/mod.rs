@@ -139,8 +139,8 @@ impl Bench {
     pub fn send(&mut self, peer: usize, bytes: &[u8]) {
         let conn = self.peers[peer].conn;
         let is_alias_free = self.engine.config().game.team_named(b"GRAPHICAL").is_none();
-        self.peers[peer].is_stream |= match bytes.split(|byte| matches!(byte, b'\r' | b'\n')).next() {
-            Some(b"GRAPHIC" | b"TRANTOR") => true,
+        self.peers[peer].is_stream |= match bytes.split(|byte| matches!(byte, b'\r' | b'\n' | b' ')).next() {
+            Some(b"GRAPHIC" | b"TRANTOR" | b"ADMIN") => true,
             Some(b"GRAPHICAL") => is_alias_free,
             _ => false,
         };

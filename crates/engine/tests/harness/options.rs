@@ -1,6 +1,6 @@
 //! The options at the head of a transcript: those of the server, and two of the stage's own.
 
-use trantor_engine::{Control, EngineConfig, RefillNews};
+use trantor_engine::{Control, EngineConfig, RefillNews, Token};
 use trantor_model::MapSize;
 use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::{Frequency, RealSpan};
@@ -74,6 +74,10 @@ impl Options {
             ("--control", ["everyone"]) => config.control = Control::Everyone,
             ("--control", ["loopback"]) => config.control = Control::Loopback,
             ("--control", ["nobody"]) => config.control = Control::Nobody,
+            ("--token", [token]) => {
+                config.control = Control::Token;
+                config.token = Some(Token::read(token).expect("a token"));
+            }
             _ => panic!("no option {option} {values:?}"),
         }
     }

@@ -150,7 +150,11 @@ pub fn apply_text(options: &mut Options, source: &str, text: &str) -> Result<(),
     Ok(())
 }
 
-fn read_bounded(path: &Path) -> Result<String, String> {
+/// The text of a file that a person wrote.
+///
+/// # Errors
+/// In words, if it cannot be read or is far too long.
+pub(super) fn read_bounded(path: &Path) -> Result<String, String> {
     use std::io::Read;
 
     let cannot = |error: std::io::Error| format!("cannot be read: {error}");

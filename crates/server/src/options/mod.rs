@@ -14,7 +14,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use log::LevelFilter;
-use trantor_engine::{Control, EngineConfig, RefillNews};
+use trantor_engine::{Control, EngineConfig, RefillNews, Token};
 use trantor_game::{GameConfig, Rules};
 use trantor_model::MapSize;
 use trantor_protocol::text::{Dialect, GuiIds};
@@ -61,8 +61,10 @@ pub struct Options {
     pub dialect: Dialect,
     /// What all chance is drawn from; `None`: another one each start, which the first line of output names.
     pub seed: Option<u64>,
-    /// Which viewers may change the speed, pause and step.
+    /// Who may change the speed, pause, step and operate.
     pub control: Control,
+    /// Where the token for [`Control::Token`] stands.
+    pub token_file: Option<PathBuf>,
     /// How far the game may fall behind before it slows down instead; `None`: as far as it likes.
     pub lag_limit: Option<RealSpan>,
     /// Where a journal of the run is kept; `None`: nowhere.
@@ -124,6 +126,7 @@ impl Default for Options {
             dialect: Dialect::default(),
             seed: None,
             control: Control::default(),
+            token_file: None,
             lag_limit: Some(RealSpan::from_millis(250)),
             record: None,
             save: SaveOptions::default(),
@@ -168,8 +171,38 @@ impl Options {
         }
     }
 
-    /// Checks what no single option can: a resume from somewhere, and the places of all teams together.
+    /// The token in [`Self::token_file`]; `None` if control is not by token.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or holds no token.
+    pub fn token(&self) -> Result<Option<Token>, OptionError> {
+        let Some(path) = &self.token_file else {
+            return Ok(None);
+        };
+        let shown = || format!("token-file {}", path.display());
+        let text = layers::read_bounded(path).map_err(|error| OptionError::new(shown(), error))?;
+        let token = Token::read(&text).map_err(|error| OptionError::new(shown(), error.to_string()))?;
+        Ok(Some(token))
+    }
+
+    /// Checks what no single option can: a resume from somewhere, a token to control by, and the places of all
+    /// teams together.
     fn check_together(&self) -> Result<(), OptionError> {
+        match (self.control, &self.token_file) {
+            (Control::Token, None) => {
+                return Err(OptionError::new(
+                    "control token",
+                    "needs token-file, a file with the token in its first line",
+                ));
+            }
+            (Control::Token, Some(_)) | (_, None) => {}
+            (_, Some(_)) => {
+                return Err(OptionError::new(
+                    "token-file",
+                    "is of use with control token only; say --control token too",
+                ));
+            }
+        }
         if self.save.resume && self.save.directory.is_none() {
             return Err(OptionError::new(
                 "resume",

@@ -260,12 +260,29 @@ pub const SETTINGS: &[Setting] = &[
         short: None,
         aliases: &[],
         placeholder: "WHO",
-        help: "Viewers that may change the speed, pause and step: on this machine (loopback), everyone, or none (off)",
+        help: "Who may change the speed, pause, step and operate: on this machine (loopback), by token, everyone, \
+               or none (off)",
         kind: Kind::Choice {
-            words: &["loopback", "everyone", "off"],
+            words: &["loopback", "token", "everyone", "off"],
             store: |options, place| {
-                options.control = [Control::Loopback, Control::Everyone, Control::Nobody][place];
+                options.control = [
+                    Control::Loopback,
+                    Control::Token,
+                    Control::Everyone,
+                    Control::Nobody,
+                ][place];
             },
+        },
+    },
+    Setting {
+        name: "token-file",
+        short: None,
+        aliases: &["token_file"],
+        placeholder: "FILE",
+        help: "The token for --control token: the first line of FILE",
+        kind: Kind::Text {
+            accepts: "the path of a file",
+            store: |options, path| store_path(&mut options.token_file, path),
         },
     },
     Setting {

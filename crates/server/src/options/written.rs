@@ -68,7 +68,7 @@ pub enum Kind {
 }
 
 /// First lines that say what a peer is, so that no team can be called that.
-pub const NAMES_RESERVED: [&str; 2] = ["GRAPHIC", "TRANTOR"];
+pub const NAMES_RESERVED: [&str; 3] = ["GRAPHIC", "TRANTOR", "ADMIN"];
 
 impl Kind {
     /// Checks `written` and puts it into `options`. `None` if it is not accepted; nothing changes then.

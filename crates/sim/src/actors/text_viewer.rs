@@ -86,6 +86,7 @@ fn client(now: RealTime) -> Client {
     let config = ClientConfig {
         language: Language::Text,
         program: "sim".to_owned(),
+        token: None,
         shares_clock: false,
     };
     Client::new(config, now)

@@ -220,6 +220,7 @@ fn client(shares_clock: bool, now: RealTime) -> Client {
     let config = ClientConfig {
         language: Language::Frames,
         program: "sim".to_owned(),
+        token: None,
         shares_clock,
     };
     Client::new(config, now)

@@ -1,0 +1,136 @@
+//! Who may control the server: change its speed, pause, step, and use the console over a connection.
+//!
+//! Watching is for everybody, control is for those whom [`Control`] names. Agents have no part in it: whatever an
+//! agent says is a command of the text protocol or `ko`.
+
+use std::fmt;
+use std::hint::black_box;
+use std::net::IpAddr;
+
+use trantor_protocol::TokenError;
+use trantor_protocol::limits::TOKEN_BYTES_MAX;
+use trantor_protocol::read_token;
+
+/// Which peers may control the server. Its own console always may.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Control {
+    /// All of them.
+    Everyone,
+    /// Those on the machine itself. A game on the open network is then not paused by a passer-by.
+    #[default]
+    Loopback,
+    /// Those that show the server's token, wherever they are.
+    Token,
+    /// None.
+    Nobody,
+}
+
+impl Control {
+    /// Whether a peer that comes from `peer`, and has shown the token or has not, may control the server.
+    pub(crate) fn allows(self, peer: IpAddr, has_token: bool) -> bool {
+        match self {
+            Self::Everyone => true,
+            Self::Loopback => peer.to_canonical().is_loopback(),
+            Self::Token => has_token,
+            Self::Nobody => false,
+        }
+    }
+
+    /// Why others may not, for a person who asked in vain.
+    pub(crate) fn refusal(self) -> &'static str {
+        match self {
+            Self::Everyone | Self::Loopback => "this server is controlled from its own machine only",
+            Self::Token => "this server is controlled only by those who show its token (--token-file)",
+            Self::Nobody => "this server is controlled from its own console only",
+        }
+    }
+}
+
+/// A secret that says who may control the server. Never shown, and compared in constant time.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token {
+    /// Padded with zeros.
+    bytes: [u8; TOKEN_BYTES_MAX],
+    len: usize,
+}
+
+impl Token {
+    /// The token in the first line of a file with this text.
+    ///
+    /// # Errors
+    /// If there is none, or one that is too easy to guess.
+    pub fn read(text: &str) -> Result<Self, TokenError> {
+        read_token(text).map(|token| Self {
+            bytes: padded(token.as_bytes()),
+            len: token.len(),
+        })
+    }
+
+    /// Whether `shown` is this token. How long that takes does not depend on either.
+    pub fn is(&self, shown: &[u8]) -> bool {
+        let has_other_length = u8::from(shown.len() != self.len);
+        let shown = padded(&shown[..shown.len().min(TOKEN_BYTES_MAX)]);
+        // The compiler must not find out that one difference settles it.
+        let difference = self
+            .bytes
+            .iter()
+            .zip(&shown)
+            .fold(has_other_length, |sum, (ours, theirs)| {
+                black_box(sum | (ours ^ theirs))
+            });
+        difference == 0
+    }
+}
+
+fn padded(bytes: &[u8]) -> [u8; TOKEN_BYTES_MAX] {
+    let mut padded = [0; TOKEN_BYTES_MAX];
+    padded[..bytes.len()].copy_from_slice(bytes);
+    padded
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_goes_by_address_or_by_token() {
+        let local = ["127.0.0.1", "127.8.9.10", "::1", "::ffff:127.0.0.1"];
+        let remote = ["192.168.1.2", "10.0.0.1", "::2", "::ffff:10.0.0.1", "fe80::1"];
+        for (peers, is_local) in [(&local[..], true), (&remote[..], false)] {
+            for peer in peers {
+                let peer = peer.parse().unwrap();
+                for has_token in [false, true] {
+                    assert!(Control::Everyone.allows(peer, has_token));
+                    assert_eq!(Control::Loopback.allows(peer, has_token), is_local, "{peer}");
+                    assert_eq!(Control::Token.allows(peer, has_token), has_token, "{peer}");
+                    assert!(!Control::Nobody.allows(peer, has_token));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_token_is_itself_and_nothing_else() {
+        let words = ["0123456789abcdef", "0123456789abcdeF", "0123456789abcdef0"];
+        for ours in words {
+            let token = Token::read(ours).unwrap();
+            for shown in words {
+                assert_eq!(token.is(shown.as_bytes()), ours == shown, "{ours} {shown}");
+            }
+            for shown in [&b""[..], b"0123456789abcdef\0", b"0123456789abcde"] {
+                assert!(!token.is(shown), "{ours} {}", shown.escape_ascii());
+            }
+            assert!(!format!("{token:?}").contains("0123"), "it is not shown in a log");
+        }
+        let longest = "x".repeat(TOKEN_BYTES_MAX);
+        let token = Token::read(&longest).unwrap();
+        assert!(token.is(longest.as_bytes()));
+        assert!(!token.is(format!("{longest}x").as_bytes()));
+    }
+}

@@ -1,0 +1,183 @@
+//! Those who may control the server: how they show it, and operators' lines on their way to the shell's console.
+//!
+//! What a line of the console means is the shell's to know; what it leads to comes back by
+//! [`Engine::admin`] and [`Engine::answer_operator`].
+
+use std::fmt;
+use std::net::IpAddr;
+
+use trantor_time::RealTime;
+
+use super::Engine;
+use crate::admin::PaceRequest;
+use crate::control::{Control, Token};
+use crate::input::ConnId;
+use crate::limits;
+use crate::output::{CloseReason, OperatorLine};
+use crate::session::{Role, TokenShown};
+
+/// What is said to a peer that shows a token which is not the server's.
+pub(super) const WRONG_TOKEN: &str = "this is not the server's token";
+
+impl Engine {
+    /// The next line that an operator said.
+    pub fn poll_operator_line(&mut self) -> Option<OperatorLine> {
+        self.operator_lines.pop_front()
+    }
+
+    /// Answers an operator in text, ends of lines included.
+    pub fn answer_operator(&mut self, conn: ConnId, answer: &str) {
+        self.sessions
+            .push(conn, |outbox| outbox.extend_from_slice(answer.as_bytes()));
+        self.settle();
+    }
+
+    /// Changes who may control the server. It holds for everybody from now on: with another token, whoever showed
+    /// the last one must come again.
+    pub fn set_control(&mut self, control: Control, token: Option<Token>) {
+        if token != self.config.token {
+            self.sessions.forget_tokens();
+        }
+        self.config.control = control;
+        self.config.token = token;
+    }
+
+    /// Where a connection comes from, for logs and lists; `None` if it is gone.
+    pub fn peer(&self, conn: ConnId) -> Option<IpAddr> {
+        self.sessions.get(conn).map(|session| session.peer)
+    }
+
+    /// A peer wants to operate the server. One that may not is told why, and goes.
+    pub(super) fn operate(&mut self, conn: ConnId, token: Option<&[u8]>, now: RealTime) {
+        let reason = match self.take_token(conn, token, now) {
+            TokenShown::Wrong => WRONG_TOKEN,
+            _ if self.may_control(conn) => {
+                log::info!("{}: operates the server", self.shown(conn));
+                self.sessions.set_role(conn, Role::Operator);
+                self.set_limit(conn, None);
+                if let Some(session) = self.sessions.get_mut(conn) {
+                    session.outbox.make_stream();
+                    session.outbox_bytes_max = limits::OPERATOR_OUTBOX_BYTES_MAX;
+                }
+                return self
+                    .sessions
+                    .push(conn, |outbox| outbox.extend_from_slice(b"ok\n"));
+            }
+            _ => self.config.control.refusal(),
+        };
+        log::info!("{}: may not operate: {reason}", self.shown(conn));
+        self.refuse_operator(conn, reason);
+        self.close_after_flush(conn, CloseReason::ControlRefused);
+    }
+
+    /// An operator said a line for the console.
+    pub(super) fn operator_line(&mut self, conn: ConnId, line: Option<String>) {
+        if !self.may_control(conn) {
+            self.refuse_operator(conn, self.config.control.refusal());
+            return self.close_after_flush(conn, CloseReason::ControlRefused);
+        }
+        match line {
+            Some(line) if self.operator_lines.len() < limits::OPERATOR_LINES_MAX => {
+                self.operator_lines.push_back(OperatorLine { conn, line });
+            }
+            Some(_) => self.refuse_operator(conn, "too many lines at once"),
+            None => self.refuse_operator(conn, "this line is too long"),
+        }
+    }
+
+    fn refuse_operator(&mut self, conn: ConnId, reason: &str) {
+        self.sessions.push(conn, |outbox| {
+            outbox.extend_from_slice(b"ko ");
+            outbox.extend_from_slice(reason.as_bytes());
+            outbox.push(b'\n');
+        });
+    }
+
+    /// Takes note of the token that a peer shows, if the server asks for one.
+    pub(super) fn take_token(&mut self, conn: ConnId, shown: Option<&[u8]>, now: RealTime) -> TokenShown {
+        let (Control::Token, Some(shown)) = (self.config.control, shown) else {
+            return TokenShown::Nothing;
+        };
+        let is_right = self.config.token.as_ref().is_some_and(|token| token.is(shown));
+        let token = if is_right {
+            TokenShown::Right
+        } else {
+            TokenShown::Wrong
+        };
+        if token == TokenShown::Wrong {
+            self.counters.tokens_refused += 1;
+            if let Some(wrong) = self.tokens_logged.note(now, self.counters.tokens_refused) {
+                let last = self.shown(conn);
+                log::warn!("{wrong} wrong tokens were shown, the last one by {last}");
+            }
+        }
+        if let Some(session) = self.sessions.get_mut(conn) {
+            session.token = token;
+        }
+        token
+    }
+
+    /// What a peer has shown of the token.
+    pub(super) fn token_shown(&self, conn: ConnId) -> TokenShown {
+        self.sessions
+            .get(conn)
+            .map_or(TokenShown::Nothing, |session| session.token)
+    }
+
+    /// Whether a peer may change the speed, pause, step and operate.
+    pub(super) fn may_control(&self, conn: ConnId) -> bool {
+        self.sessions.get(conn).is_some_and(|session| {
+            let has_token = session.token == TokenShown::Right;
+            self.config.control.allows(session.peer, has_token)
+        })
+    }
+
+    /// Changes the pace for a viewer.
+    ///
+    /// # Errors
+    /// If it may not, or the pace cannot be changed like that, in words for a person.
+    pub(super) fn control_pace(
+        &mut self,
+        conn: ConnId,
+        request: PaceRequest,
+        now: RealTime,
+    ) -> Result<(), String> {
+        if !self.may_control(conn) {
+            return Err(self.config.control.refusal().to_owned());
+        }
+        self.change_pace(request, now)
+            .map_err(|refusal| refusal.to_string())?;
+        log::debug!("{}: {request:?}", self.shown(conn));
+        Ok(())
+    }
+
+    /// A connection as it stands in logs.
+    pub(super) fn shown(&self, conn: ConnId) -> ShownConn {
+        let session = self.sessions.get(conn);
+        ShownConn {
+            conn,
+            peer: session.map(|session| session.peer),
+            agent: session.and_then(|session| session.agent()).map(|agent| agent.0),
+        }
+    }
+}
+
+/// A connection with where it comes from and who plays through it: `connection 3.0 (127.0.0.1, agent 7)`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ShownConn {
+    conn: ConnId,
+    peer: Option<IpAddr>,
+    agent: Option<u32>,
+}
+
+impl fmt::Display for ShownConn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ConnId { slot, generation } = self.conn;
+        write!(f, "connection {slot}.{generation}")?;
+        match (self.peer, self.agent) {
+            (Some(peer), Some(agent)) => write!(f, " ({peer}, agent {agent})"),
+            (Some(peer), None) => write!(f, " ({peer})"),
+            (None, _) => Ok(()),
+        }
+    }
+}

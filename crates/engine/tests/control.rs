@@ -1,0 +1,224 @@
+//! Who may control the server: agents never, whatever they say; others as the server is told, also while it runs.
+
+#![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
+
+#[path = "harness/mod.rs"]
+mod harness;
+
+use proptest::prelude::*;
+use trantor_engine::{Control, EngineConfig, Token};
+use trantor_protocol::text::Dialect;
+use trantor_protocol::text::client::{ServerLine, parse_server_line};
+use trantor_protocol::wire::{
+    ClientHello, FrameCutter, ToClient, ToServer, WIRE_VERSION, read_frame, write_frame,
+};
+use trantor_time::RealSpan;
+
+use harness::{Bench, game_config};
+
+const TOKEN: &str = "correct-horse-battery";
+
+fn bench(control: Control) -> Bench {
+    let mut config = EngineConfig::new(game_config(5, 5, 3));
+    config.control = control;
+    config.token = Some(Token::read(TOKEN).unwrap());
+    Bench::new(config)
+}
+
+/// Everything that anybody but an agent may say.
+fn words_of_others() -> Vec<Vec<u8>> {
+    let mut lines: Vec<Vec<u8>> = [
+        "GRAPHIC",
+        "TRANTOR",
+        "ADMIN",
+        "sst 1",
+        "sgt",
+        "mct",
+        "bct 0 0",
+        "msz",
+        "tna",
+        "ppo 0",
+        "plv #0",
+        "pin 1",
+        "tick rate 1",
+        "tick freeze",
+        "/start",
+        "/setLevel 0 8",
+        "setlevel 0 8",
+        "tp 0 1 1",
+        "kick 1",
+        "save",
+        "quit",
+        "clients",
+        "map",
+        "help",
+    ]
+    .map(|word| word.as_bytes().to_vec())
+    .to_vec();
+    for word in ["GRAPHIC", "TRANTOR", "ADMIN"] {
+        lines.push(format!("{word} {TOKEN}").into_bytes());
+    }
+    let mut frame = Vec::new();
+    let hello = ClientHello {
+        version: WIRE_VERSION,
+        program: "a liar".to_owned(),
+    };
+    write_frame(&mut frame, &ToServer::Hello(hello)).unwrap();
+    write_frame(&mut frame, &ToServer::Pause).unwrap();
+    lines.push(frame);
+    lines
+}
+
+/// The words of others are to an agent what any other nonsense is: the same answers, and the same world after it.
+#[test]
+fn an_agent_can_do_no_more_than_its_protocol_gives_it() {
+    for control in [Control::Everyone, Control::Loopback, Control::Token] {
+        let play = |nonsense: &dyn Fn(Vec<u8>) -> Vec<u8>| {
+            let mut bench = bench(control);
+            let agent = bench.join("A", "a");
+            bench.lines(agent);
+            let mut heard = Vec::new();
+            for mut line in words_of_others() {
+                line = nonsense(line);
+                line.push(b'\n');
+                bench.send(agent, &line);
+                bench.run_for(RealSpan::from_millis(100));
+                heard.extend(bench.lines(agent));
+            }
+            let clock = bench.engine.game_clock();
+            assert_eq!((clock.frequency().get(), clock.is_paused()), (100, false));
+            assert_eq!(bench.engine.poll_operator_line(), None);
+            (heard, bench.engine.game().digest())
+        };
+        let (heard, digest) = play(&|line| line);
+        assert!(heard.iter().all(|line| line == "ko"), "{heard:?}");
+        // As many lines, and nothing in them.
+        let lines = |line: Vec<u8>| line.split(|byte| *byte == b'\n').map(|_| "?").collect::<Vec<_>>();
+        let (heard_of_nonsense, digest_of_nonsense) = play(&|line| lines(line).join("\n").into_bytes());
+        assert_eq!(heard, heard_of_nonsense);
+        assert_eq!(digest, digest_of_nonsense);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever an agent says, what it hears are lines of the agents' protocol.
+    #[test]
+    fn an_agent_can_learn_no_more_than_its_protocol_gives_it(
+        lines in prop::collection::vec(
+            prop_oneof![
+                prop::sample::select(words_of_others()),
+                prop::collection::vec(any::<u8>(), 0..40),
+                prop::sample::select(
+                    ["Look", "Inventory", "Forward", "Fork", "Take food", "Broadcast hi", "Connect_nbr", "Incantation"]
+                        .map(|word| word.as_bytes().to_vec())
+                        .to_vec()
+                ),
+            ],
+            1..40,
+        )
+    ) {
+        let mut bench = bench(Control::Everyone);
+        let agent = bench.join("A", "a");
+        bench.lines(agent);
+        for mut line in lines {
+            line.push(b'\n');
+            bench.send(agent, &line);
+            bench.run_for(RealSpan::from_millis(70));
+        }
+        for line in bench.lines(agent) {
+            let understood = parse_server_line(Dialect::Epitech, line.as_bytes());
+            prop_assert!(!matches!(understood, ServerLine::Unknown(_)), "{line:?}");
+        }
+    }
+}
+
+#[test]
+fn a_viewer_of_ours_shows_the_token_before_its_hello() {
+    let mut bench = bench(Control::Token);
+    let mut hello = Vec::new();
+    let message = ClientHello {
+        version: WIRE_VERSION,
+        program: "v".to_owned(),
+    };
+    write_frame(&mut hello, &ToServer::Hello(message)).unwrap();
+    for (line, may_control) in [
+        ("TRANTOR".to_owned(), Some(false)),
+        (format!("TRANTOR {TOKEN}"), Some(true)),
+        (format!("TRANTOR {TOKEN}x"), None),
+    ] {
+        let peer = bench.open("V");
+        let conn = bench.peers[peer].conn;
+        bench.peers[peer].is_reading = false;
+        bench.send(peer, &[line.as_bytes(), b"\n", &hello].concat());
+        let mut told = bench.engine.unsent(conn);
+        let mut cutter = FrameCutter::new::<ToClient>();
+        let first: ToClient = read_frame(cutter.next(&mut told).unwrap().unwrap()).unwrap();
+        match (first, may_control) {
+            (ToClient::Hello(hello), Some(may_control)) => assert_eq!(hello.may_control, may_control),
+            (ToClient::Refused { number, reason }, None) => {
+                assert_eq!((number, reason.as_str()), (1, "this is not the server's token"));
+            }
+            (told, _) => panic!("{line}: {told:?}"),
+        }
+    }
+    let now = bench.now;
+    assert_eq!(bench.engine.stats(now).counters.tokens_refused, 1);
+}
+
+#[test]
+fn control_can_be_given_and_taken_while_the_server_runs() {
+    let mut bench = bench(Control::Token);
+    let viewer = bench.join("G", &format!("GRAPHIC {TOKEN}"));
+    let operator = bench.join("O", &format!("ADMIN {TOKEN}"));
+    bench.lines(viewer);
+    assert_eq!(bench.lines(operator), ["WELCOME", "ok"]);
+
+    bench.send(operator, b"tick query\nhelp\n");
+    let line = bench.engine.poll_operator_line().unwrap();
+    assert_eq!(line.line, "tick query");
+    bench.engine.answer_operator(line.conn, "100 units/s\nok\n");
+    assert_eq!(bench.engine.poll_operator_line().unwrap().line, "help");
+    assert_eq!(bench.engine.poll_operator_line(), None);
+    bench.pass(|_, _| {});
+    assert_eq!(bench.lines(operator), ["100 units/s", "ok"]);
+
+    // The same token again takes nothing from anybody.
+    bench
+        .engine
+        .set_control(Control::Token, Some(Token::read(TOKEN).unwrap()));
+    bench.send(viewer, b"sst 200\n");
+    assert_eq!(bench.lines(viewer), ["sgt 200"]);
+
+    let another = Token::read("another-token-of-late").unwrap();
+    bench.engine.set_control(Control::Token, Some(another));
+    bench.send(viewer, b"sst 300\n");
+    bench.send(operator, b"tick rate 300\n");
+    let refusal = "this server is controlled only by those who show its token (--token-file)";
+    assert_eq!(bench.lines(viewer), ["sbp".to_owned(), format!("smg {refusal}")]);
+    assert_eq!(
+        bench.lines(operator),
+        [format!("ko {refusal}"), "[end]".to_owned()]
+    );
+    assert_eq!(bench.engine.poll_operator_line(), None);
+
+    bench.engine.set_control(Control::Everyone, None);
+    bench.send(viewer, b"sst 400\n");
+    assert_eq!(bench.lines(viewer), ["sgt 400"]);
+}
+
+#[test]
+fn operators_are_bounded_as_everybody_is() {
+    let mut bench = bench(Control::Everyone);
+    let operator = bench.join("O", "ADMIN");
+    bench.lines(operator);
+    bench.send(operator, &b"help\n".repeat(5_000));
+    let taken = std::iter::from_fn(|| bench.engine.poll_operator_line()).count();
+    let refused = bench.lines(operator);
+    assert_eq!(taken + refused.len(), 5_000);
+    assert!(refused.iter().all(|line| line == "ko too many lines at once"));
+    bench.send(operator, &[&[b'x'; 20_000][..], b"\nhelp\n"].concat());
+    assert_eq!(bench.lines(operator), ["ko this line is too long"]);
+    assert_eq!(bench.engine.poll_operator_line().unwrap().line, "help");
+}
