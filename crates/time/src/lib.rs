@@ -13,8 +13,8 @@
 //! | delay and lose messages | [`link`] |
 
 mod chain;
-mod chunks;
 pub mod clock;
+mod entry;
 pub mod frame_budget;
 pub mod game_clock;
 pub mod heap;
@@ -23,8 +23,8 @@ pub mod link;
 pub mod moment;
 pub mod overload;
 pub mod pacing;
+mod pending;
 mod queue;
-mod ring;
 mod slots;
 pub mod stats;
 pub mod store;

@@ -20,19 +20,7 @@
 //!
 //! What an entry stands for, and whether it still stands for anything, is the owner's to know.
 
-use std::cmp::Ordering;
-use std::num::NonZeroU64;
-
-/// Number of a registration: unique, and greater for later ones. 64 bits last for centuries at any rate.
-pub(crate) type Order = NonZeroU64;
-
-/// A deadline and where to find what is due then.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry<K> {
-    pub(crate) at: K,
-    pub(crate) order: Order,
-    pub(crate) slot: u32,
-}
+use crate::entry::{Entry, Order};
 
 /// Entries at which a bucket is halved, at first. Larger ones make the list of ranges shorter and each halving
 /// dearer; from 512 to 2,048 the difference is a few per cent. Where there are more ranges than this, it is doubled:
@@ -40,7 +28,10 @@ pub(crate) struct Entry<K> {
 const BUCKET_MAX: usize = 1024;
 
 /// Entries at which the near run is cut. Pushing into it moves what is earlier: 3 KiB on average.
-const NEAR_MAX: usize = 256;
+pub(crate) const NEAR_MAX: usize = 256;
+
+/// Entries among which a median is guessed: within a quarter of the middle in all but one case in a hundred.
+const SAMPLE: usize = 15;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Queue<K> {
@@ -64,38 +55,6 @@ struct Range<K> {
     at: K,
     order: Order,
     bucket: u32,
-}
-
-impl<K: Copy + Ord> Entry<K> {
-    fn key(&self) -> (K, Order) {
-        (self.at, self.order)
-    }
-}
-
-impl<K: Copy + Ord> PartialEq for Entry<K> {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl<K: Copy + Ord> Eq for Entry<K> {}
-
-/// What comes later is less: sorted, the earliest entry is last.
-impl<K: Copy + Ord> Ord for Entry<K> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.key().cmp(&self.key())
-    }
-}
-
-impl<K: Copy + Ord> PartialOrd for Entry<K> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-
-    fn lt(&self, other: &Self) -> bool {
-        // Sorting asks this most. Without a branch, since which of two comes first cannot be predicted.
-        (other.at < self.at) | ((other.at == self.at) & (other.order < self.order))
-    }
 }
 
 impl<K: Copy + Ord> Queue<K> {
@@ -131,7 +90,7 @@ impl<K: Copy + Ord> Queue<K> {
                 let bucket = &mut self.buckets[range.bucket as usize];
                 bucket.push(entry);
                 if bucket.len() >= self.bucket_max {
-                    self.split(later);
+                    self.split(later, cut_at_median);
                     if self.ranges.len() > self.bucket_max {
                         self.bucket_max *= 2;
                     }
@@ -142,31 +101,62 @@ impl<K: Copy + Ord> Queue<K> {
 
     /// Moves many entries into an empty queue, for less than pushing each.
     ///
+    /// `part_of` tells which of `parts` parts of the time they cover an entry belongs to, the earliest being 0; parts
+    /// of near size are the cheapest. `is_kept` as in [`Self::pop`].
+    ///
     /// # Panics
     /// If the queue is not empty.
-    pub(crate) fn fill(&mut self, entries: &mut Vec<Entry<K>>) {
+    pub(crate) fn fill(
+        &mut self,
+        entries: &mut Vec<Entry<K>>,
+        parts: usize,
+        part_of: impl Fn(&Entry<K>) -> usize,
+        is_kept: impl FnMut(&Entry<K>) -> bool,
+    ) {
         assert!(self.len == 0, "only an empty queue is filled");
-        let Some(first) = entries.iter().max().copied() else {
+        let Some(&Entry { at, order, .. }) = entries.first() else {
             return;
         };
         self.len = entries.len();
-        let bucket = self.spare_bucket();
-        std::mem::swap(&mut self.buckets[bucket as usize], entries);
-        self.ranges.push(Range {
-            at: first.at,
-            order: first.order,
-            bucket,
+        for _ in 0..parts {
+            let bucket = self.spare_bucket();
+            self.ranges.push(Range { at, order, bucket });
+        }
+        for entry in entries.drain(..) {
+            let range = &self.ranges[parts - 1 - part_of(&entry)];
+            self.buckets[range.bucket as usize].push(entry);
+        }
+        let Self {
+            ranges,
+            buckets,
+            spare,
+            ..
+        } = self;
+        ranges.retain_mut(|range| {
+            let Some(first) = buckets[range.bucket as usize].iter().max() else {
+                spare.push(range.bucket);
+                return false;
+            };
+            (range.at, range.order) = first.key();
+            true
         });
-        self.refill_near();
+        self.refill_near(is_kept);
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Entry<K>> {
+    /// Takes the earliest entry. Those for which `is_kept` answers no are dead: none of them is first afterwards.
+    pub(crate) fn pop(&mut self, is_kept: impl FnMut(&Entry<K>) -> bool) -> Option<Entry<K>> {
         let first = self.near.pop()?;
         self.len -= 1;
-        if self.near.is_empty() {
-            self.refill_near();
-        }
+        self.drop_dead_firsts(is_kept);
         Some(first)
+    }
+
+    /// Drops what comes first as long as it is dead.
+    pub(crate) fn drop_dead_firsts(&mut self, mut is_kept: impl FnMut(&Entry<K>) -> bool) {
+        while self.near.pop_if(|first| !is_kept(first)).is_some() {
+            self.len -= 1;
+        }
+        self.refill_near(is_kept);
     }
 
     pub(crate) fn clear(&mut self) {
@@ -180,13 +170,13 @@ impl<K: Copy + Ord> Queue<K> {
 
     /// Drops the entries of one bucket that are not to be kept, and joins it to its neighbour if little is left.
     /// Called again and again, it goes through all buckets and the near run in turn.
-    pub(crate) fn sweep_next(&mut self, is_kept: impl FnMut(&Entry<K>) -> bool) {
+    pub(crate) fn sweep_next(&mut self, mut is_kept: impl FnMut(&Entry<K>) -> bool) {
         let Some(&Range { bucket, .. }) = self.ranges.get(self.swept) else {
             self.swept = 0;
             let before = self.near.len();
-            self.near.retain(is_kept);
+            self.near.retain(&mut is_kept);
             self.len -= before - self.near.len();
-            self.refill_near();
+            self.refill_near(is_kept);
             return;
         };
         let entries = &mut self.buckets[bucket as usize];
@@ -229,40 +219,37 @@ impl<K: Copy + Ord> Queue<K> {
         }
     }
 
-    /// Makes two ranges of one: its bucket keeps the later half.
-    fn split(&mut self, index: usize) {
+    /// Makes two ranges of one. `cut` moves earlier entries from the first vector to the second, which is empty, and
+    /// answers which of those left is the first.
+    fn split(&mut self, index: usize, cut: impl FnOnce(&mut Vec<Entry<K>>, &mut Vec<Entry<K>>) -> Entry<K>) {
         let bucket = self.spare_bucket();
         let mut earlier = std::mem::take(&mut self.buckets[bucket as usize]);
         let range = &mut self.ranges[index];
-        let later = &mut self.buckets[range.bucket as usize];
-        let middle = later.len() / 2;
-        later.select_nth_unstable(middle);
-        earlier.extend(later.drain(middle + 1..));
-        let first = later[middle];
-        let start = std::mem::replace(
-            range,
-            Range {
-                at: first.at,
-                order: first.order,
-                bucket: range.bucket,
-            },
-        );
+        let start = Range { bucket, ..*range };
+        let first = cut(&mut self.buckets[range.bucket as usize], &mut earlier);
+        (range.at, range.order) = first.key();
         self.buckets[bucket as usize] = earlier;
-        self.ranges.insert(index + 1, Range { bucket, ..start });
+        self.ranges.insert(index + 1, start);
     }
 
-    /// Makes the first range the near future, or as much of it as is near.
-    fn refill_near(&mut self) {
+    /// If nothing is near, makes the first range the near future, or as much of it as is near.
+    ///
+    /// The dead are dropped here rather than when they come first: to look up a whole run at once lets the memory
+    /// answer many questions at a time. Asked for one by one they would be waited for one by one.
+    fn refill_near(&mut self, mut is_kept: impl FnMut(&Entry<K>) -> bool) {
         while self.near.is_empty()
             && let Some(range) = self.ranges.last()
         {
             if self.buckets[range.bucket as usize].len() > NEAR_MAX {
-                self.split(self.ranges.len() - 1);
+                self.split(self.ranges.len() - 1, cut_about_median);
                 continue;
             }
             let bucket = range.bucket;
             self.ranges.pop();
             self.near.append(&mut self.buckets[bucket as usize]);
+            let before = self.near.len();
+            self.near.retain(&mut is_kept);
+            self.len -= before - self.near.len();
             self.near.sort_unstable();
             self.spare.push(bucket);
         }
@@ -274,6 +261,40 @@ impl<K: Copy + Ord> Queue<K> {
             (self.buckets.len() - 1) as u32
         })
     }
+}
+
+/// Moves the earlier half away.
+fn cut_at_median<K: Copy + Ord>(entries: &mut Vec<Entry<K>>, earlier: &mut Vec<Entry<K>>) -> Entry<K> {
+    let middle = entries.len() / 2;
+    entries.select_nth_unstable(middle);
+    earlier.extend(entries.drain(middle + 1..));
+    entries[middle]
+}
+
+/// Moves about the earlier half away, in one pass. Where what is cut off is used up next, where exactly does not matter.
+fn cut_about_median<K: Copy + Ord>(entries: &mut Vec<Entry<K>>, earlier: &mut Vec<Entry<K>>) -> Entry<K> {
+    let len = entries.len();
+    let mut sample: [_; SAMPLE] = std::array::from_fn(|index| entries[index * len / SAMPLE]);
+    sample.sort_unstable();
+    let first = sample[SAMPLE / 2];
+    earlier.resize(len, first);
+    let (mut kept, mut moved) = (0, 0);
+    for index in 0..len {
+        // Written to both sides and counted on one: a branch would be guessed wrong every other time.
+        let entry = entries[index];
+        (entries[kept], earlier[moved]) = (entry, entry);
+        let is_earlier = first < entry;
+        kept += usize::from(!is_earlier);
+        moved += usize::from(is_earlier);
+    }
+    entries.truncate(kept);
+    earlier.truncate(moved);
+    if kept.min(moved) < len / 8 {
+        // The sample was a bad one. Where such a thing repeats itself, exactness bounds what it costs.
+        entries.append(earlier);
+        return cut_at_median(entries, earlier);
+    }
+    first
 }
 
 #[cfg(test)]
@@ -303,9 +324,11 @@ mod tests {
                         slot: step,
                     });
                     set.insert((at, order, step));
-                    order = order.checked_add(1).expect("far from the end");
+                    order = order.next();
                 } else {
-                    let popped = queue.pop().map(|entry| (entry.at, entry.order, entry.slot));
+                    let popped = queue
+                        .pop(|_| true)
+                        .map(|entry| (entry.at, entry.order, entry.slot));
                     assert_eq!(popped, set.pop_first());
                     now = popped.map_or(now, |(at, ..)| at);
                 }
@@ -333,8 +356,8 @@ mod tests {
     #[test]
     fn r_000_13_equal_deadlines_do_not_make_a_bucket_grow_without_bound() {
         let mut queue = Queue::new();
-        let orders = (1..=50_000).filter_map(Order::new);
-        orders.clone().for_each(|order| {
+        let orders = || std::iter::successors(Some(Order::MIN), |order| Some(order.next())).take(50_000);
+        orders().for_each(|order| {
             queue.push(Entry {
                 at: 7,
                 order,
@@ -343,17 +366,17 @@ mod tests {
         });
         assert!(queue.near.len() <= NEAR_MAX);
         assert!(queue.buckets.iter().all(|bucket| bucket.len() < BUCKET_MAX));
-        orders.for_each(|order| assert_eq!(queue.pop().map(|entry| entry.order), Some(order)));
+        orders().for_each(|order| assert_eq!(queue.pop(|_| true).map(|entry| entry.order), Some(order)));
     }
 
     #[test]
     fn cleared_buckets_are_used_again() {
         let mut queue = Queue::new();
         for _ in 0..3 {
-            (1..=10_000).filter_map(Order::new).for_each(|order| {
+            (0..10_000).for_each(|at| {
                 queue.push(Entry {
-                    at: order,
-                    order,
+                    at,
+                    order: Order::MIN,
                     slot: 0,
                 })
             });

@@ -103,9 +103,41 @@ pub trait DeadlineStore<T> {
 }
 
 /// Makes a store of a type whose own methods have the names of the trait's, so that a caller who knows the type
-/// needs no import to use it.
+/// needs no import to use it. What all stores answer from their `pending` items, they answer here.
 macro_rules! deadline_store {
     (<$($bound:ident $(: $first:ident $(+ $more:ident)*)?),+> $store:ty, $item:ty, at $moment:ty $(, $steps:ident)?) => {
+        impl<$($bound $(: $first $(+ $more)*)?),+> $store {
+            /// The pending item, `None` if `id` is stale.
+            pub fn get(&self, id: $crate::store::TimerId) -> Option<&$item> {
+                self.pending.get(id)
+            }
+
+            /// The pending item, to be changed in place.
+            pub fn get_mut(&mut self, id: $crate::store::TimerId) -> Option<&mut $item> {
+                self.pending.get_mut(id)
+            }
+
+            /// The deadline of a pending item, as it was set.
+            pub fn deadline_of(&self, id: $crate::store::TimerId) -> Option<$moment> {
+                self.pending.deadline_of(id)
+            }
+
+            /// How many items are pending.
+            pub fn len(&self) -> usize {
+                self.pending.len()
+            }
+
+            /// Whether nothing is pending.
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+
+            /// Everything pending by deadline, then registration; for snapshots and digests, O(n log n).
+            pub fn in_order(&self) -> Vec<($moment, &$item)> {
+                self.pending.in_order()
+            }
+        }
+
         impl<$($bound $(: $first $(+ $more)*)?),+> $crate::store::DeadlineStore<$item> for $store {
             type Moment = $moment;
 

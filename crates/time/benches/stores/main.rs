@@ -10,6 +10,7 @@
 //! cargo bench --bench stores -- --pending-max 10000000
 //! cargo bench --bench stores -- --repeats 9 --only hold
 //! cargo bench --bench stores -- --subject DeadlineHeap      those whose name contains the word, nobody beside them
+//! cargo bench --bench stores -- --pending-min 1000000 --delays "4 s"
 //! ```
 //!
 //! Times are processor time of this thread, the median of the repeats; the subjects take turns, so that what
@@ -28,10 +29,12 @@ use subjects::{
 use workloads::{Delays, Workload};
 
 struct Options {
+    pending_min: u64,
     pending_max: u64,
     repeats: usize,
     only: Option<String>,
     subject: Option<String>,
+    delays: Option<String>,
 }
 
 fn main() {
@@ -47,14 +50,20 @@ fn main() {
     };
     let number_of = |flag: &str| value_of(flag).map(|text| text.parse().expect("the flag takes a number"));
     let options = Options {
+        pending_min: number_of("--pending-min").unwrap_or(1_000),
         pending_max: number_of("--pending-max").unwrap_or(1_000_000),
         repeats: number_of("--repeats").unwrap_or(5) as usize,
         only: value_of("--only").cloned(),
         subject: value_of("--subject").cloned(),
+        delays: value_of("--delays").cloned(),
     };
-    let is_wanted = |name: &str| options.only.as_deref().is_none_or(|only| name.contains(only));
+    let contains = |name: &str, word: &Option<String>| word.as_deref().is_none_or(|word| name.contains(word));
+    let is_wanted = |name: &str| contains(name, &options.only);
 
     for delays in Delays::ALL {
+        if !contains(delays.title(), &options.delays) {
+            continue;
+        }
         for workload in Workload::ALL {
             if is_wanted(workload.name()) && workload.is_told_apart_by(delays) {
                 heaps(workload, delays, &options);
@@ -122,7 +131,7 @@ fn table(workload: Workload, delays: Delays, options: &Options, mut columns: Vec
     let names: Vec<_> = columns.iter().map(|(name, _)| *name).collect();
     println!("| pending | {} |", names.join(" | "));
     println!("|---:|{}", "---:|".repeat(columns.len()));
-    let mut pending = 1_000;
+    let mut pending = options.pending_min;
     while pending <= options.pending_max {
         // Large ones take long and vary little.
         let repeats = if pending >= 10_000_000 {
