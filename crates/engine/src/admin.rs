@@ -8,6 +8,7 @@ use trantor_model::AgentId;
 use trantor_protocol::wire::StepKind;
 use trantor_time::Frequency;
 
+use crate::input::ConnId;
 use crate::pace::PaceRefusal;
 
 /// One request of an operator.
@@ -23,10 +24,14 @@ pub enum AdminRequest {
     Resume,
     /// Moves paused game time on.
     Step(StepKind),
+    /// Runs so many units as fast as [`crate::limits::FREQUENCY_ASKED_MAX`], and goes back to the speed there was.
+    Sprint(u32),
     /// Says something to all text viewers.
     Say(Vec<u8>),
     /// Lets an agent go.
     Kick(AgentId),
+    /// Lets a connection go, whatever it is.
+    Disconnect(ConnId),
     /// Reaches into the world.
     Act(AdminAction),
 }
@@ -46,6 +51,15 @@ pub enum AdminRefusal {
     /// No connection plays that agent.
     #[error("nobody plays agent {}", .0.0)]
     NobodyPlays(AgentId),
+    /// There is no such connection.
+    #[error("there is no connection {0}")]
+    NoConnection(ConnId),
+    /// A sprint needs a clock that moves.
+    #[error("the game is paused: let it go on first")]
+    SprintWhilePaused,
+    /// A sprint of no units, or of more than anybody would wait for.
+    #[error("a sprint is 1 to {max} units, not {0}", max = crate::limits::SPRINT_UNITS_MAX)]
+    Sprint(u32),
 }
 
 /// A change of pace that anybody may ask for.

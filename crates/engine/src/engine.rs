@@ -4,6 +4,7 @@ mod admin;
 mod closing;
 mod operators;
 mod requests;
+mod sprint;
 mod viewers;
 mod watching;
 
@@ -22,6 +23,8 @@ use crate::replicate::{News, TextNews, tell_agent};
 use crate::session::{Session, Sessions};
 use crate::stats::{Counters, EngineStats, Logged, SpanRecorder, Speedometer};
 use crate::ticks::Ticks;
+pub use operators::{Client, ClientKind};
+use sprint::Sprint;
 
 /// The whole server but sockets, files, threads and the clock.
 ///
@@ -39,6 +42,8 @@ pub struct Engine {
     /// What is pending in real time while a viewer of ours is there.
     pub(crate) watch: Option<Watch>,
     outputs: VecDeque<Output>,
+    /// A stretch at full speed, while one lasts.
+    sprint: Option<Sprint>,
     /// What operators said, for the shell's console.
     operator_lines: VecDeque<OperatorLine>,
     counters: Counters,
@@ -136,6 +141,7 @@ impl Engine {
             ticks: Ticks::default(),
             watch: None,
             outputs: VecDeque::new(),
+            sprint: None,
             operator_lines: VecDeque::new(),
             counters: Counters::default(),
             lateness: SpanRecorder::new(now),
@@ -162,6 +168,7 @@ impl Engine {
     pub fn begin_pass(&mut self, now: RealTime) {
         self.counters.passes += 1;
         self.sessions.set_now(now);
+        let sprint_ended = self.end_sprint(now);
         if self.pace.begin_pass(now, self.game.next_deadline()) {
             // Under overload that is every pass; viewers are told with the next tick.
             if let Some(watch) = &mut self.watch {
@@ -170,6 +177,9 @@ impl Engine {
             if let Some(slips) = self.slips_logged.note(now, self.pace.slips().0) {
                 log::warn!("the machine cannot keep up: the game slipped in {slips} passes");
             }
+        }
+        if let Some(frequency) = sprint_ended {
+            self.sprint_ended(frequency, now);
         }
     }
 
@@ -226,10 +236,7 @@ impl Engine {
             .next_deadline()
             .and_then(|at| self.pace.clock().real_at(at));
         let chore = self.housekeeping.next_deadline();
-        match (game, chore) {
-            (Some(game), Some(chore)) => Some(game.min(chore)),
-            (game, chore) => game.or(chore),
-        }
+        [game, chore, self.sprint_ends_at()].into_iter().flatten().min()
     }
 
     /// The next session with bytes to write that the shell has not been told of since they came.
@@ -305,6 +312,11 @@ impl Engine {
     /// How game time follows real time at present.
     pub fn game_clock(&self) -> &GameClock {
         self.pace.clock()
+    }
+
+    /// Whether the game was started: peers are greeted, and time passes.
+    pub fn is_started(&self) -> bool {
+        self.pace.is_started()
     }
 
     /// Game time of this pass.

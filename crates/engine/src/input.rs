@@ -2,6 +2,7 @@
 //!
 //! Operators' requests have answers and therefore a verb of their own, [`crate::Engine::admin`].
 
+use std::fmt;
 use std::net::IpAddr;
 
 /// Names one connection, for the shell and the engine alike. Chosen by the shell.
@@ -15,6 +16,13 @@ pub struct ConnId {
     pub slot: u32,
     /// How often that place was taken before.
     pub generation: u32,
+}
+
+impl fmt::Display for ConnId {
+    /// As it stands in logs, and is typed by operators: `3.0`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.slot, self.generation)
+    }
 }
 
 /// One thing that happened to a connection.

@@ -39,7 +39,7 @@ mod ticks;
 pub use admin::{AdminRefusal, AdminRequest};
 pub use config::{EngineConfig, RefillNews};
 pub use control::{Control, Token};
-pub use engine::{Engine, Fired, FiredKind};
+pub use engine::{Client, ClientKind, Engine, Fired, FiredKind};
 pub use input::{CloseCause, ConnId, Input};
 pub use output::{CloseReason, OperatorLine, Output};
 pub use pace::PaceRefusal;

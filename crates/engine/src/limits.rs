@@ -23,6 +23,9 @@ pub const HELD_BYTES_MAX: usize = 64 * 1024;
 /// one or two; an attack never stops.
 pub const VIOLATIONS_MAX: u32 = 32;
 
+/// Units of the longest sprint: at the highest speed, more than a day.
+pub const SPRINT_UNITS_MAX: u32 = 1_000_000_000;
+
 /// Lines of operators that may wait for the shell, which takes them after every read.
 pub const OPERATOR_LINES_MAX: usize = 4 * 1024;
 

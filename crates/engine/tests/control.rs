@@ -6,7 +6,8 @@
 mod harness;
 
 use proptest::prelude::*;
-use trantor_engine::{Control, EngineConfig, Token};
+use trantor_engine::{AdminRefusal, AdminRequest, ClientKind, ConnId, Control, EngineConfig, Token};
+use trantor_model::AgentId;
 use trantor_protocol::text::Dialect;
 use trantor_protocol::text::client::{ServerLine, parse_server_line};
 use trantor_protocol::wire::{
@@ -221,4 +222,63 @@ fn operators_are_bounded_as_everybody_is() {
     bench.send(operator, &[&[b'x'; 20_000][..], b"\nhelp\n"].concat());
     assert_eq!(bench.lines(operator), ["ko this line is too long"]);
     assert_eq!(bench.engine.poll_operator_line().unwrap().line, "help");
+}
+
+/// The clock is back at its speed from the very unit on, and whatever was due meanwhile was on time.
+#[test]
+fn a_sprint_ends_at_its_unit_and_leaves_the_speed_as_it_was() {
+    let mut bench = bench(Control::Everyone);
+    let viewer = bench.watch("V");
+    bench.run_for(RealSpan::from_millis(1_000));
+    bench.admin(AdminRequest::Sprint(5_000)).unwrap();
+    assert_eq!(bench.engine.game_clock().frequency().get(), 10_000);
+    // The pass that ends it comes late.
+    bench.now += RealSpan::from_millis(700);
+    bench.pass(|_, _| {});
+    let clock = bench.engine.game_clock();
+    assert_eq!(clock.frequency().get(), 100);
+    assert_eq!(clock.now(bench.now).whole_units(), 100 + 5_000 + 20);
+    assert_eq!(bench.viewer(viewer).clock.unwrap().frequency.get(), 100);
+
+    // Paused, it waits; another speed ends it.
+    bench.admin(AdminRequest::Sprint(5_000)).unwrap();
+    bench.admin(AdminRequest::Pause).unwrap();
+    bench.run_for(RealSpan::from_secs(10));
+    assert_eq!(bench.engine.game_clock().frequency().get(), 10_000);
+    assert!(bench.admin(AdminRequest::Sprint(1)).is_err());
+    bench.admin(AdminRequest::Resume).unwrap();
+    bench.admin(AdminRequest::SetFrequency(300)).unwrap();
+    bench.run_for(RealSpan::from_secs(10));
+    assert_eq!(bench.engine.game_clock().frequency().get(), 300);
+    assert!(bench.admin(AdminRequest::Sprint(0)).is_err());
+}
+
+#[test]
+fn operators_see_who_is_there_and_let_go_whom_they_like() {
+    let mut bench = bench(Control::Everyone);
+    let agent = bench.join("A", "a");
+    let viewer = bench.join("G", "GRAPHIC");
+    bench.join("O", "ADMIN");
+    bench.open("N");
+    let kinds: Vec<ClientKind> = bench.engine.clients().map(|client| client.kind).collect();
+    assert_eq!(
+        kinds,
+        [
+            ClientKind::Agent(AgentId(0)),
+            ClientKind::TextViewer,
+            ClientKind::Operator,
+            ClientKind::Greeted,
+        ]
+    );
+    let conns: Vec<ConnId> = bench.engine.clients().map(|client| client.conn).collect();
+    for conn in [conns[0], conns[1]] {
+        bench.admin(AdminRequest::Disconnect(conn)).unwrap();
+        assert_eq!(
+            bench.admin(AdminRequest::Disconnect(conn)),
+            Err(AdminRefusal::NoConnection(conn))
+        );
+    }
+    assert_eq!(bench.lines(agent).last().unwrap(), "[end]");
+    assert_eq!(bench.lines(viewer).last().unwrap(), "[end]");
+    assert_eq!(bench.engine.clients().count(), 2);
 }

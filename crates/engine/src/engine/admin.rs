@@ -33,6 +33,7 @@ impl Engine {
             AdminRequest::Pause => self.change_pace(PaceRequest::Pause, now)?,
             AdminRequest::Resume => self.change_pace(PaceRequest::Resume, now)?,
             AdminRequest::Step(kind) => self.change_pace(PaceRequest::Step(kind), now)?,
+            AdminRequest::Sprint(units) => self.start_sprint(units, now)?,
             AdminRequest::Say(text) => {
                 if text.contains(&b'\n') {
                     return Err(AdminRefusal::NotOneLine);
@@ -45,6 +46,13 @@ impl Engine {
                     .of_agent(agent)
                     .ok_or(AdminRefusal::NobodyPlays(agent))?;
                 self.dismiss_agent(agent, CloseReason::Kicked);
+            }
+            AdminRequest::Disconnect(conn) => {
+                let session = self.sessions.get(conn).filter(|session| !session.is_going());
+                match session.ok_or(AdminRefusal::NoConnection(conn))?.agent() {
+                    Some(agent) => self.dismiss_agent(agent, CloseReason::Kicked),
+                    None => self.close_after_flush(conn, CloseReason::Kicked),
+                }
             }
             AdminRequest::Act(action) => {
                 let is_about_hunger = matches!(action, AdminAction::SetHunger { .. });

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use trantor_model::AgentId;
 use trantor_time::RealTime;
 
 use super::Engine;
@@ -42,9 +43,23 @@ impl Engine {
         self.config.token = token;
     }
 
-    /// Where a connection comes from, for logs and lists; `None` if it is gone.
-    pub fn peer(&self, conn: ConnId) -> Option<IpAddr> {
-        self.sessions.get(conn).map(|session| session.peer)
+    /// Everybody connected, in the order of the shell's table.
+    pub fn clients(&self) -> impl Iterator<Item = Client> {
+        self.sessions.iter().map(|session| Client {
+            conn: session.conn,
+            peer: session.peer,
+            kind: match &session.role {
+                Role::Held(_) => ClientKind::Waiting,
+                Role::Greeted { .. } => ClientKind::Greeted,
+                Role::Agent(agent) => ClientKind::Agent(*agent),
+                Role::TextViewer => ClientKind::TextViewer,
+                Role::Viewer(_) => ClientKind::Viewer,
+                Role::Operator => ClientKind::Operator,
+                Role::Leaving { .. } => ClientKind::Leaving,
+            },
+            may_control: session.agent().is_none() && self.may_control(session.conn),
+            unread_bytes: session.outbox.len(),
+        })
     }
 
     /// A peer wants to operate the server. One that may not is told why, and goes.
@@ -162,6 +177,40 @@ impl Engine {
     }
 }
 
+/// One who is connected, as operators are told of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Client {
+    /// Its connection.
+    pub conn: ConnId,
+    /// Where it comes from.
+    pub peer: IpAddr,
+    /// What it is.
+    pub kind: ClientKind,
+    /// Whether it may change the speed, or could if it asked.
+    pub may_control: bool,
+    /// What it is owed and has not read, in bytes.
+    pub unread_bytes: usize,
+}
+
+/// What one who is connected is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientKind {
+    /// The game was not started, and it waits.
+    Waiting,
+    /// It was greeted, and has not said what it is.
+    Greeted,
+    /// Plays.
+    Agent(AgentId),
+    /// Watches in text.
+    TextViewer,
+    /// Watches in frames.
+    Viewer,
+    /// Operates.
+    Operator,
+    /// Is on its way out.
+    Leaving,
+}
+
 /// A connection with where it comes from and who plays through it: `connection 3.0 (127.0.0.1, agent 7)`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ShownConn {
@@ -172,8 +221,7 @@ pub(super) struct ShownConn {
 
 impl fmt::Display for ShownConn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ConnId { slot, generation } = self.conn;
-        write!(f, "connection {slot}.{generation}")?;
+        write!(f, "connection {}", self.conn)?;
         match (self.peer, self.agent) {
             (Some(peer), Some(agent)) => write!(f, " ({peer}, agent {agent})"),
             (Some(peer), None) => write!(f, " ({peer})"),

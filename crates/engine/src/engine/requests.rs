@@ -244,6 +244,7 @@ impl Engine {
         let (change, paced) = match request {
             PaceRequest::SetFrequency(asked) => {
                 let frequency = self.pace.set_frequency(now, asked)?;
+                self.sprint = None;
                 (PaceChange::Frequency(frequency), Paced::Frequency(frequency))
             }
             PaceRequest::Pause => {
@@ -263,6 +264,12 @@ impl Engine {
                 (PaceChange::Stepped, Paced::Other)
             }
         };
+        self.pace_changed(change, paced, now);
+        Ok(())
+    }
+
+    /// Records a change of pace that was made, and tells every viewer.
+    pub(super) fn pace_changed(&mut self, change: PaceChange, paced: Paced, now: RealTime) {
         let handled = self.apply(GameInput::Pace(change));
         debug_assert_eq!(
             handled,
@@ -274,7 +281,6 @@ impl Engine {
                 .announce(&mut self.sessions, &GuiEvent::Frequency(frequency));
         }
         self.tell_clock(now);
-        Ok(())
     }
 
     /// Tells one peer one line in the words of agents.
