@@ -8,7 +8,7 @@ use wgpu::{
 };
 
 use super::targets::{DEPTH_FORMAT, LIGHT_FORMAT};
-use crate::picture::draw_list::{Decal, Glow, Instance, Wave};
+use crate::picture::draw_list::{Decal, DecalKind, Glow, GlowKind, Instance, Wave};
 use crate::picture::mesh::Vertex;
 
 /// The sources, each with what it builds on.
@@ -33,12 +33,17 @@ pub(super) const WAVE_VERTICES: u32 = (WAVE_STEPS + 1) * 2;
 #[derive(Debug)]
 pub(super) struct Pipelines {
     pub(super) sky: RenderPipeline,
-    pub(super) ground: RenderPipeline,
-    pub(super) body: RenderPipeline,
-    pub(super) shadow: RenderPipeline,
-    pub(super) decal: RenderPipeline,
+    /// Without the paint, and with it.
+    pub(super) ground: [RenderPipeline; 2],
+    /// Without parts that move, and with them.
+    pub(super) bodies: [RenderPipeline; 2],
+    /// The same two, as the sun sees them.
+    pub(super) shadows: [RenderPipeline; 2],
+    /// By kind.
+    pub(super) decals: [RenderPipeline; DecalKind::COUNT],
     pub(super) wave: RenderPipeline,
-    pub(super) glow: RenderPipeline,
+    /// By kind.
+    pub(super) glows: [RenderPipeline; GlowKind::COUNT],
 }
 
 /// Colour times its own opacity is laid over what is there; beyond its opacity it adds.
@@ -71,6 +76,8 @@ struct Kind<'a> {
     blend: Option<BlendState>,
     depth: CompareFunction,
     writes_depth: bool,
+    /// What the shader is fixed to, besides what holds for all.
+    fixed: Option<(&'static str, f64)>,
 }
 
 impl Pipelines {
@@ -90,13 +97,13 @@ impl Pipelines {
             attributes: &vertex_attr_array![0 => Float32x3, 1 => Float32x3, 2 => Unorm8x4, 3 => Uint8x4],
         };
         let body_attributes =
-            vertex_attr_array![4 => Float32x4, 5 => Float32x4, 6 => Float32x4, 7 => Unorm8x4, 8 => Unorm8x4];
+            vertex_attr_array![4 => Float32x4, 5 => Float32x3, 6 => Float32x4, 7 => Unorm8x4, 8 => Unorm8x4];
         let body = [Some(vertex), Some(instances::<Instance>(&body_attributes))];
         let decal_attributes =
-            vertex_attr_array![0 => Float32x2, 1 => Float32x2, 2 => Float32x2, 3 => Uint32, 4 => Unorm8x4];
+            vertex_attr_array![0 => Float32x2, 1 => Float32x2, 2 => Float32x2, 3 => Unorm8x4];
         let wave_attributes = vertex_attr_array![0 => Float32x2, 1 => Float32x2, 2 => Unorm8x4];
         let glow_attributes =
-            vertex_attr_array![0 => Float32x3, 1 => Float32x2, 2 => Float32x2, 3 => Uint32, 4 => Unorm8x4];
+            vertex_attr_array![0 => Float32x3, 1 => Float32x2, 2 => Float32x2, 3 => Unorm8x4];
         let make = |kind: &Kind<'_>| pipeline(device, kind, samples, direct);
         Self {
             sky: make(&Kind {
@@ -108,38 +115,48 @@ impl Pipelines {
                 blend: None,
                 depth: CompareFunction::Always,
                 writes_depth: false,
+                fixed: None,
             }),
-            ground: make(&Kind {
-                label: "ground",
-                source: sources::GROUND,
-                layout: &lit,
-                buffers: &[],
-                topology: PrimitiveTopology::TriangleStrip,
-                blend: None,
-                depth: CompareFunction::Less,
-                writes_depth: true,
+            ground: [0.0, 1.0].map(|paint| {
+                make(&Kind {
+                    label: "ground",
+                    source: sources::GROUND,
+                    layout: &lit,
+                    buffers: &[],
+                    topology: PrimitiveTopology::TriangleStrip,
+                    blend: None,
+                    depth: CompareFunction::Less,
+                    writes_depth: true,
+                    fixed: Some(("PAINT", paint)),
+                })
             }),
-            body: make(&Kind {
-                label: "bodies",
-                source: sources::BODY,
-                layout: &lit,
-                buffers: &body,
-                topology: PrimitiveTopology::TriangleList,
-                blend: None,
-                depth: CompareFunction::Less,
-                writes_depth: true,
+            bodies: [0.0, 1.0].map(|posed| {
+                make(&Kind {
+                    label: "bodies",
+                    source: sources::BODY,
+                    layout: &lit,
+                    buffers: &body,
+                    topology: PrimitiveTopology::TriangleList,
+                    blend: None,
+                    depth: CompareFunction::Less,
+                    writes_depth: true,
+                    fixed: Some(("POSED", posed)),
+                })
             }),
-            shadow: shadow_pipeline(device, &plain, &body),
-            decal: make(&Kind {
-                label: "marks",
-                source: sources::DECAL,
-                layout: &plain,
-                buffers: &[Some(instances::<Decal>(&decal_attributes))],
-                topology: PrimitiveTopology::TriangleStrip,
-                blend: Some(OVER),
-                // Drawn right after the ground and before all that stands on it: nothing can be in front.
-                depth: CompareFunction::Always,
-                writes_depth: false,
+            shadows: [0.0, 1.0].map(|posed| shadow_pipeline(device, &plain, &body, posed)),
+            decals: std::array::from_fn(|kind| {
+                make(&Kind {
+                    label: "marks",
+                    source: sources::DECAL,
+                    layout: &plain,
+                    buffers: &[Some(instances::<Decal>(&decal_attributes))],
+                    topology: PrimitiveTopology::TriangleStrip,
+                    blend: Some(OVER),
+                    // Drawn right after the ground and before all that stands on it: nothing can be in front.
+                    depth: CompareFunction::Always,
+                    writes_depth: false,
+                    fixed: Some(("KIND", kind as f64)),
+                })
             }),
             wave: make(&Kind {
                 label: "waves",
@@ -150,16 +167,20 @@ impl Pipelines {
                 blend: Some(OVER),
                 depth: CompareFunction::Always,
                 writes_depth: false,
+                fixed: None,
             }),
-            glow: make(&Kind {
-                label: "lights",
-                source: sources::GLOW,
-                layout: &plain,
-                buffers: &[Some(instances::<Glow>(&glow_attributes))],
-                topology: PrimitiveTopology::TriangleStrip,
-                blend: Some(ADD),
-                depth: CompareFunction::Less,
-                writes_depth: false,
+            glows: std::array::from_fn(|kind| {
+                make(&Kind {
+                    label: "lights",
+                    source: sources::GLOW,
+                    layout: &plain,
+                    buffers: &[Some(instances::<Glow>(&glow_attributes))],
+                    topology: PrimitiveTopology::TriangleStrip,
+                    blend: Some(ADD),
+                    depth: CompareFunction::Less,
+                    writes_depth: false,
+                    fixed: Some(("KIND", kind as f64)),
+                })
             }),
         }
     }
@@ -181,7 +202,7 @@ fn layout(device: &Device, groups: &[Option<&BindGroupLayout>]) -> PipelineLayou
     })
 }
 
-pub(super) fn shader(device: &Device, label: &str, source: &'static str) -> ShaderModule {
+pub(super) fn shader(device: &Device, label: &str, source: &str) -> ShaderModule {
     device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: Some(label),
         source: wgpu::ShaderSource::Wgsl(source.into()),
@@ -189,17 +210,21 @@ pub(super) fn shader(device: &Device, label: &str, source: &'static str) -> Shad
 }
 
 fn pipeline(device: &Device, kind: &Kind<'_>, samples: u32, direct: Option<TextureFormat>) -> RenderPipeline {
-    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-        label: Some(kind.label),
-        source: wgpu::ShaderSource::Wgsl(kind.source.into()),
-    });
+    let module = shader(device, kind.label, kind.source);
+    let direct_or_not = if direct.is_some() { 1.0 } else { 0.0 };
+    let mut constants = vec![("DIRECT", direct_or_not), ("SHADOWS", 1.0 - direct_or_not)];
+    constants.extend(kind.fixed);
+    let options = wgpu::PipelineCompilationOptions {
+        constants: &constants,
+        ..Default::default()
+    };
     device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
         label: Some(kind.label),
         layout: Some(kind.layout),
         vertex: VertexState {
             module: &module,
             entry_point: Some("vertex"),
-            compilation_options: Default::default(),
+            compilation_options: options.clone(),
             buffers: kind.buffers,
         },
         primitive: PrimitiveState {
@@ -222,10 +247,7 @@ fn pipeline(device: &Device, kind: &Kind<'_>, samples: u32, direct: Option<Textu
         fragment: Some(FragmentState {
             module: &module,
             entry_point: Some("fragment"),
-            compilation_options: wgpu::PipelineCompilationOptions {
-                constants: &[("DIRECT", if direct.is_some() { 1.0 } else { 0.0 })],
-                ..Default::default()
-            },
+            compilation_options: options,
             targets: &[Some(ColorTargetState {
                 format: direct.unwrap_or(LIGHT_FORMAT),
                 blend: kind.blend,
@@ -241,6 +263,7 @@ fn shadow_pipeline(
     device: &Device,
     layout: &PipelineLayout,
     buffers: &[Option<VertexBufferLayout<'_>>],
+    posed: f64,
 ) -> RenderPipeline {
     let module = shader(device, "shadows", sources::BODY);
     device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
@@ -249,7 +272,10 @@ fn shadow_pipeline(
         vertex: VertexState {
             module: &module,
             entry_point: Some("shadow_vertex"),
-            compilation_options: Default::default(),
+            compilation_options: wgpu::PipelineCompilationOptions {
+                constants: &[("POSED", posed)],
+                ..Default::default()
+            },
             buffers,
         },
         primitive: PrimitiveState::default(),

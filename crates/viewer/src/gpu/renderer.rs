@@ -9,8 +9,8 @@ use super::buffers::InstanceBuffer;
 use super::pipelines::{Pipelines, WAVE_VERTICES};
 use super::post::Post;
 use super::targets::{DEPTH_FORMAT, Targets, texture, view};
-use super::uniforms::{FrameUniform, Shadows};
-use crate::picture::draw_list::DrawList;
+use super::uniforms::FrameUniform;
+use crate::picture::draw_list::{DecalKind, DrawList, GlowKind};
 use crate::picture::ground::GroundPaint;
 use crate::picture::mesh::Vertex;
 use crate::picture::palette::Mood;
@@ -49,11 +49,8 @@ impl Quality {
         }
     }
 
-    fn shadows(self) -> Shadows {
-        match self {
-            Self::Swift => Shadows::None,
-            Self::Fine => Shadows::Soft,
-        }
+    fn has_shadows(self) -> bool {
+        self == Self::Fine
     }
 }
 
@@ -77,9 +74,9 @@ pub struct Renderer {
     /// First corner and number of corners of each shape's mesh.
     mesh_ranges: [(u32, u32); Shape::COUNT],
     bodies: [InstanceBuffer; Shape::COUNT],
-    decals: InstanceBuffer,
+    decals: [InstanceBuffer; DecalKind::COUNT],
     waves: InstanceBuffer,
-    glows: InstanceBuffer,
+    glows: [InstanceBuffer; GlowKind::COUNT],
 }
 
 /// Shapes too small or too transparent for their shadow to be seen.
@@ -151,9 +148,9 @@ impl Renderer {
             meshes,
             mesh_ranges,
             bodies: std::array::from_fn(|_| InstanceBuffer::new(device, "bodies")),
-            decals: InstanceBuffer::new(device, "marks"),
+            decals: std::array::from_fn(|_| InstanceBuffer::new(device, "marks")),
             waves: InstanceBuffer::new(device, "waves"),
-            glows: InstanceBuffer::new(device, "lights"),
+            glows: std::array::from_fn(|_| InstanceBuffer::new(device, "lights")),
         }
     }
 
@@ -175,20 +172,13 @@ impl Renderer {
     /// Gives the lists and the changed rows of the paint to the device.
     pub fn upload(&mut self, device: &Device, queue: &Queue, list: &DrawList, paint: &mut GroundPaint) {
         self.upload_paint(device, queue, paint);
-        for (buffer, instances) in self.bodies.iter_mut().zip(&list.bodies) {
-            buffer.upload(device, queue, instances);
-        }
-        self.decals.upload(device, queue, &list.decals);
+        upload_all(device, queue, &mut self.bodies, &list.bodies);
+        upload_all(device, queue, &mut self.decals, &list.decals);
         self.waves.upload(device, queue, &list.waves);
-        self.glows.upload(device, queue, &list.glows);
+        upload_all(device, queue, &mut self.glows, &list.glows);
         let (uniform, bloom) = match &list.frame {
             Some(look) => (
-                FrameUniform::new(
-                    look,
-                    self.targets.size,
-                    self.quality.shadow_side(),
-                    self.quality.shadows(),
-                ),
+                FrameUniform::new(look, self.targets.size, self.quality.shadow_side()),
                 look.mood.bloom,
             ),
             None => (empty_frame(self.targets.size), 0.0),
@@ -201,7 +191,7 @@ impl Renderer {
 
     /// Draws what was uploaded on `output`, which has the size last given.
     pub fn encode(&self, encoder: &mut CommandEncoder, list: &DrawList, output: &TextureView) {
-        if list.frame.is_some() && self.quality.shadows() != Shadows::None {
+        if list.frame.is_some() && self.quality.has_shadows() {
             self.encode_shadows(encoder);
         }
         match (&self.post, &self.targets.light) {
@@ -219,9 +209,8 @@ impl Renderer {
             depth_stencil_attachment: Some(depth(&self.shadow_map, StoreOp::Store)),
             ..Default::default()
         });
-        pass.set_pipeline(&self.pipelines.shadow);
         pass.set_bind_group(0, &self.frame_group, &[]);
-        self.draw_bodies(&mut pass, |shape| !SHADOWLESS.contains(&shape));
+        self.draw_bodies(&mut pass, &self.pipelines.shadows, |shape| !SHADOWLESS.contains(&shape));
     }
 
     fn encode_picture(&self, encoder: &mut CommandEncoder, list: &DrawList, onto: &TextureView) {
@@ -253,23 +242,30 @@ impl Renderer {
         pass.draw(0..3, 0..1);
         let Some(look) = &list.frame else { return };
         pass.set_bind_group(1, &self.light_group, &[]);
-        pass.set_pipeline(&self.pipelines.ground);
+        pass.set_pipeline(&self.pipelines.ground[usize::from(look.paint_shows)]);
         pass.draw(0..4, 0..look.ground.cells.0 * look.ground.cells.1);
-        draw_marks(&mut pass, &self.pipelines.decal, &self.decals, 4);
+        for (pipeline, decals) in self.pipelines.decals.iter().zip(&self.decals) {
+            draw_marks(&mut pass, pipeline, decals, 4);
+        }
         draw_marks(&mut pass, &self.pipelines.wave, &self.waves, WAVE_VERTICES);
-        pass.set_pipeline(&self.pipelines.body);
-        self.draw_bodies(&mut pass, |_| true);
-        draw_marks(&mut pass, &self.pipelines.glow, &self.glows, 4);
+        self.draw_bodies(&mut pass, &self.pipelines.bodies, |_| true);
+        for (pipeline, glows) in self.pipelines.glows.iter().zip(&self.glows) {
+            draw_marks(&mut pass, pipeline, glows, 4);
+        }
     }
 
-    fn draw_bodies(&self, pass: &mut RenderPass<'_>, which: impl Fn(Shape) -> bool) {
+    /// Draws the bodies for which `which` holds; the first pipeline is for still ones, the second for posed ones.
+    fn draw_bodies(&self, pass: &mut RenderPass<'_>, pipelines: &[wgpu::RenderPipeline; 2], which: impl Fn(Shape) -> bool) {
         pass.set_vertex_buffer(0, self.meshes.slice(..));
-        for shape in Shape::ALL.into_iter().filter(|&shape| which(shape)) {
-            let instances = &self.bodies[shape as usize];
-            if instances.count() > 0 {
-                let (first, count) = self.mesh_ranges[shape as usize];
-                pass.set_vertex_buffer(1, instances.slice());
-                pass.draw(first..first + count, 0..instances.count());
+        for (posed, pipeline) in [false, true].into_iter().zip(pipelines) {
+            pass.set_pipeline(pipeline);
+            for shape in Shape::ALL.into_iter().filter(|&shape| shape.is_posed() == posed && which(shape)) {
+                let instances = &self.bodies[shape as usize];
+                if instances.count() > 0 {
+                    let (first, count) = self.mesh_ranges[shape as usize];
+                    pass.set_vertex_buffer(1, instances.slice());
+                    pass.draw(first..first + count, 0..instances.count());
+                }
             }
         }
     }
@@ -317,6 +313,17 @@ impl Renderer {
     }
 }
 
+fn upload_all<T: bytemuck::Pod>(
+    device: &Device,
+    queue: &Queue,
+    buffers: &mut [InstanceBuffer],
+    lists: &[Vec<T>],
+) {
+    for (buffer, instances) in buffers.iter_mut().zip(lists) {
+        buffer.upload(device, queue, instances);
+    }
+}
+
 fn draw_marks(
     pass: &mut RenderPass<'_>,
     pipeline: &wgpu::RenderPipeline,
@@ -360,10 +367,11 @@ fn empty_frame(pixels: (u32, u32)) -> FrameUniform {
         units: 0.0,
         detail_until: [1.0, 2.0],
         paint_everywhere: 0.0,
+        paint_shows: false,
         shadow_reach: 1.0,
         ground: Default::default(),
     };
-    FrameUniform::new(&look, pixels, 1, Shadows::None)
+    FrameUniform::new(&look, pixels, 1)
 }
 
 fn upload_meshes(device: &Device) -> (Buffer, [(u32, u32); Shape::COUNT]) {

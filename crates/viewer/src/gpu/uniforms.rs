@@ -34,17 +34,8 @@ pub(super) struct FrameUniform {
     viewport: [f32; 4],
 }
 
-/// How shadows are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shadows {
-    /// None; what is dark under things leans away from the sun instead.
-    None,
-    /// Nine looks at the map of shadows for each pixel.
-    Soft,
-}
-
 impl FrameUniform {
-    pub(super) fn new(look: &FrameLook, pixels: (u32, u32), shadow_side: u32, shadows: Shadows) -> Self {
+    pub(super) fn new(look: &FrameLook, pixels: (u32, u32), shadow_side: u32) -> Self {
         let mood = &look.mood;
         let (width, height) = (pixels.0 as f32, pixels.1 as f32);
         let sides = look.window.sides();
@@ -74,10 +65,7 @@ impl FrameUniform {
                 look.detail_until[0],
                 look.detail_until[1],
                 1.0 / shadow_side as f32,
-                match shadows {
-                    Shadows::None => 0.0,
-                    Shadows::Soft => 1.0,
-                },
+                0.0,
             ],
             sun_direction: color(mood.sun_direction),
             sun: color(mood.sun),
@@ -163,6 +151,7 @@ mod tests {
             units: 0.0,
             detail_until: [10.0, 20.0],
             paint_everywhere: 0.0,
+            paint_shows: false,
             shadow_reach: 9.0,
             ground: GroundGrid::default(),
         };

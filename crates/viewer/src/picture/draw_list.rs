@@ -7,7 +7,7 @@ use bytemuck::{Pod, Zeroable};
 use glam::Vec2;
 
 use super::camera::View;
-use super::palette::Mood;
+use super::palette::{Mood, Rgb};
 use super::shapes::Shape;
 use super::torus::TorusWindow;
 
@@ -19,36 +19,56 @@ pub struct Instance {
     pub position: [f32; 3],
     /// Times the mesh's own size.
     pub scale: f32,
-    /// Which way it faces, in radians: 0 to the north, growing clockwise.
-    pub yaw: f32,
-    /// How much of it is there: 1 all, 0 nothing.
-    pub presence: f32,
+    /// Sine and cosine of the angle it faces: `[0, 1]` to the north, growing clockwise.
+    pub facing: [f32; 2],
     /// Height against width: 1 as the mesh is.
     pub stretch: f32,
-    /// How much it shines by itself.
-    pub glow: f32,
     /// For characters: swing of the left foot forward, lean forward, raise of the arms, turn of the head; radians.
     pub pose: [f32; 4],
-    /// Its colour, as on a screen.
+    /// Its colour, as on a screen; the fourth: how much it shines by itself.
     pub color: [u8; 4],
-    /// Its second colour.
+    /// Its second colour; the fourth: how much of it is there, 255 all of it.
     pub accent: [u8; 4],
 }
 
 impl Instance {
     /// Stands upright at a tile position, facing north, in one colour.
-    pub fn at(position: Vec2, scale: f32, color: [u8; 4]) -> Self {
+    pub fn at(position: Vec2, scale: f32, color: Rgb) -> Self {
         Self {
             position: [position.x, 0.0, position.y],
             scale,
-            yaw: 0.0,
-            presence: 1.0,
+            facing: [0.0, 1.0],
             stretch: 1.0,
-            glow: 0.0,
             pose: [0.0; 4],
-            color,
-            accent: color,
+            color: color.with(0.0),
+            accent: color.with(1.0),
         }
+    }
+
+    /// The same, facing an angle in radians: 0 to the north, growing clockwise.
+    pub fn facing(self, angle: f32) -> Self {
+        Self {
+            facing: angle.sin_cos().into(),
+            ..self
+        }
+    }
+
+    /// The same, shining by itself: 0 not at all.
+    pub fn glowing(mut self, glow: f32) -> Self {
+        self.color[3] = (glow.clamp(0.0, 1.0) * 255.0) as u8;
+        self
+    }
+
+    /// The same with another second colour.
+    pub fn accented(mut self, accent: Rgb) -> Self {
+        self.accent[..3].copy_from_slice(&accent.0);
+        self
+    }
+
+    /// The same, only partly there: 1 all, 0 nothing.
+    pub fn present(mut self, presence: f32) -> Self {
+        self.accent[3] = (presence.clamp(0.0, 1.0) * 255.0) as u8;
+        self
     }
 }
 
@@ -60,37 +80,40 @@ pub struct Decal {
     pub position: [f32; 2],
     /// From its middle to its edge, in tiles.
     pub reach: f32,
-    /// Which way it points, as for [`Instance::yaw`].
+    /// Which way it points, in radians: 0 to the north, growing clockwise.
     pub yaw: f32,
     /// Two numbers whose meaning depends on the kind.
     pub params: [f32; 2],
-    /// Which mark: the number of a [`DecalKind`].
-    pub kind: u32,
     /// Its colour as on a screen, and its opacity.
     pub color: [u8; 4],
 }
 
-/// Which mark a [`Decal`] is. Numbers are those of the shader.
+/// Which mark a [`Decal`] is, in the order in which they cover each other. Numbers are those of the shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
+#[repr(usize)]
 pub enum DecalKind {
     /// The soft dark spot under a thing. Params: the thing's height, in tiles; unused.
     Contact = 0,
+    /// A filled tile, as seen by an agent. Params: unused.
+    TileFill = 1,
+    /// The outline of a tile. Params: unused.
+    TileFrame = 2,
+    /// A step of a trail: a soft dash. Params: unused.
+    Dash = 3,
+    /// A ring that grows. Params: progress; width as a part of the reach.
+    Ring = 4,
+    /// A circle of signs under a ritual. Params: progress; turn in radians.
+    Rune = 5,
     /// Under an agent: eight segments, as many lit as its level, and a point that shows where it faces.
     /// Params: level; how much it flashes.
-    Standing = 1,
-    /// A circle of signs under a ritual. Params: progress; turn in radians.
-    Rune = 2,
-    /// A ring that grows. Params: progress; width as a part of the reach.
-    Ring = 3,
-    /// The outline of a tile. Params: turn of the dashes; unused.
-    TileFrame = 4,
+    Standing = 6,
     /// The ring around what is selected. Params: turn; unused.
-    Selection = 5,
-    /// A filled tile, as seen by an agent. Params: unused.
-    TileFill = 6,
-    /// A step of a trail: a soft dash. Params: unused.
-    Dash = 7,
+    Selection = 7,
+}
+
+impl DecalKind {
+    /// How many there are.
+    pub const COUNT: usize = 8;
 }
 
 /// A ring that travels over the ground, drawn as a band of triangles, since it may cover the whole map.
@@ -121,15 +144,13 @@ pub struct Glow {
     pub strength: f32,
     /// A number whose meaning depends on the kind.
     pub param: f32,
-    /// Which form: the number of a [`GlowKind`].
-    pub kind: u32,
     /// Its colour, as on a screen.
     pub color: [u8; 4],
 }
 
 /// Which form a [`Glow`] has. Numbers are those of the shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
+#[repr(usize)]
 pub enum GlowKind {
     /// A round spark.
     Spark = 0,
@@ -139,17 +160,22 @@ pub enum GlowKind {
     Halo = 2,
 }
 
+impl GlowKind {
+    /// How many there are.
+    pub const COUNT: usize = 3;
+}
+
 /// All that one frame shows, except the HUD.
 #[derive(Debug)]
 pub struct DrawList {
     /// Copies of each mesh, by [`Shape`].
     pub bodies: [Vec<Instance>; Shape::COUNT],
-    /// Marks on the ground, in the order in which they cover each other.
-    pub decals: Vec<Decal>,
+    /// Marks on the ground, by [`DecalKind`].
+    pub decals: [Vec<Decal>; DecalKind::COUNT],
     /// Rings over the ground.
     pub waves: Vec<Wave>,
-    /// Lights.
-    pub glows: Vec<Glow>,
+    /// Lights, by [`GlowKind`].
+    pub glows: [Vec<Glow>; GlowKind::COUNT],
     /// What holds for the whole frame; `None` while there is no map.
     pub frame: Option<FrameLook>,
 }
@@ -170,6 +196,8 @@ pub struct FrameLook {
     pub detail_until: [f32; 2],
     /// How strongly the ground's paint covers it: 0 only far away, 1 everywhere (heat maps).
     pub paint_everywhere: f32,
+    /// Whether any of the paint can be seen.
+    pub paint_shows: bool,
     /// Radius around the target within which things cast shadows, in tiles.
     pub shadow_reach: f32,
     /// The ground that is drawn.
@@ -209,9 +237,9 @@ impl Default for DrawList {
     fn default() -> Self {
         Self {
             bodies: std::array::from_fn(|_| Vec::new()),
-            decals: Vec::new(),
+            decals: std::array::from_fn(|_| Vec::new()),
             waves: Vec::new(),
-            glows: Vec::new(),
+            glows: std::array::from_fn(|_| Vec::new()),
             frame: None,
         }
     }
@@ -221,9 +249,9 @@ impl DrawList {
     /// Empties all lists and keeps their memory.
     pub fn clear(&mut self) {
         self.bodies.iter_mut().for_each(Vec::clear);
-        self.decals.clear();
+        self.decals.iter_mut().for_each(Vec::clear);
         self.waves.clear();
-        self.glows.clear();
+        self.glows.iter_mut().for_each(Vec::clear);
         self.frame = None;
     }
 
@@ -232,11 +260,21 @@ impl DrawList {
         self.bodies[shape as usize].push(instance);
     }
 
+    /// Adds a mark.
+    pub fn decal(&mut self, kind: DecalKind, decal: Decal) {
+        self.decals[kind as usize].push(decal);
+    }
+
+    /// Adds a light.
+    pub fn glow(&mut self, kind: GlowKind, glow: Glow) {
+        self.glows[kind as usize].push(glow);
+    }
+
     /// How many instances of all kinds there are.
     pub fn instances(&self) -> usize {
-        self.bodies.iter().map(Vec::len).sum::<usize>()
-            + self.decals.len()
-            + self.waves.len()
-            + self.glows.len()
+        fn all<T>(lists: &[Vec<T>]) -> usize {
+            lists.iter().map(Vec::len).sum()
+        }
+        all(&self.bodies) + all(&self.decals) + self.waves.len() + all(&self.glows)
     }
 }

@@ -69,6 +69,11 @@ impl Shape {
         Self::ALL[resource.index()]
     }
 
+    /// Whether it has parts that move; the others only stand, turned and stretched.
+    pub fn is_posed(self) -> bool {
+        matches!(self, Self::Character | Self::Egg)
+    }
+
     /// Its triangles.
     pub fn mesh(self) -> Vec<Vertex> {
         let mut mesh = MeshBuilder::new();

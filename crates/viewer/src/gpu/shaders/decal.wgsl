@@ -5,8 +5,7 @@ struct DecalIn {
     @location(0) position: vec2f,
     @location(1) reach_yaw: vec2f,
     @location(2) params: vec2f,
-    @location(3) kind: u32,
-    @location(4) color: vec4f,
+    @location(3) color: vec4f,
 }
 
 struct DecalOut {
@@ -14,8 +13,7 @@ struct DecalOut {
     @location(0) world: vec3f,
     @location(1) at: vec2f,                             // -1..1, x to the right and y to the front
     @location(2) @interpolate(flat) params: vec2f,
-    @location(3) @interpolate(flat) kind: u32,
-    @location(4) @interpolate(flat) color: vec4f,
+    @location(3) @interpolate(flat) color: vec4f,
 }
 
 @vertex
@@ -25,14 +23,14 @@ fn vertex(@builtin(vertex_index) index: u32, in: DecalIn) -> DecalOut {
     let c = cos(in.reach_yaw.y);
     // To the right is (cos, sin) on the map, to the front (sin, -cos).
     var off = (vec2f(c, s) * at.x + vec2f(s, -c) * at.y) * in.reach_yaw.x;
-    if in.kind == 0u && frame.detail.w < 0.5 {
+    if KIND == 0u && !SHADOWS {
         // Where the sun throws no shadows, the dark spot under a thing leans away from it instead.
         let away = -frame.sun_direction.xz / max(frame.sun_direction.y, 0.2) * in.params.x;
         off += away * (0.5 + 0.5 * dot(off, normalize(away)) / in.reach_yaw.x);
     }
     let place = in.position + off;
     let world = vec3f(place.x, 0.006, place.y);
-    return DecalOut(frame.clip_from_world * vec4f(world, 1.0), world, at, in.params, in.kind, vec4f(linear(in.color.rgb), in.color.a));
+    return DecalOut(frame.clip_from_world * vec4f(world, 1.0), world, at, in.params, vec4f(linear(in.color.rgb), in.color.a));
 }
 
 // 1 inside of a band of half width `half` around `middle`, with an edge one pixel wide.
@@ -59,75 +57,66 @@ fn fragment(in: DecalOut) -> @location(0) vec4f {
     // From the front, clockwise, 0..1.
     let round = fract(atan2(in.at.x, in.at.y) / 6.2831853 + 1.0);
     var out = vec4f(0.0);
-    switch in.kind {
-        case 0u: {
-            let dark = smoothstep(1.0, 0.15, r);
-            out = vec4f(vec3f(0.0), dark * dark * in.color.a);
-        }
-        case 1u: {
-            let place = fract(round + 0.5 / 8.0) * 8.0;
-            let segment = floor(place);
-            let gap = smoothstep(0.44 + soft * 2.0, 0.44, abs(fract(place) - 0.5));
-            let lit = f32(segment < in.params.x);
-            let ring = band(r, 0.72, 0.075, soft) * gap;
-            let disc = smoothstep(0.62 + soft, 0.62 - soft, r);
-            let bright = mix(in.color.rgb * 0.55, mix(in.color.rgb, vec3f(1.0), 0.45) * (1.35 + in.params.y), lit);
-            let alpha = ring * mix(0.4, 0.95, lit);
-            out = vec4f(bright * alpha, alpha);
-            let under = disc * 0.34;
-            out += vec4f(in.color.rgb * under, under) * (1.0 - out.a);
-            // The point in front.
-            let tip = (in.at.y - 0.84) / 0.15;
-            let point = smoothstep(soft * 8.0, 0.0, abs(in.at.x) - 0.13 * (1.0 - tip)) * step(0.0, tip) * step(tip, 1.0);
-            out = mix(out, vec4f(mix(in.color.rgb, vec3f(1.0), 0.55) * 1.3, 1.0), point * 0.95);
-        }
-        case 2u: {
-            let grown = in.params.x;
-            var ink = band(r, 0.965, 0.012, soft) + band(r, 0.885, 0.006, soft);
-            let ticks = abs(fract(round * 36.0 + in.params.y) - 0.5);
-            ink += band(r, 0.925, 0.03, soft) * smoothstep(0.2, 0.1, ticks) * 0.8;
-            // How much is done runs round once.
-            let done = smoothstep(0.0, 0.004, grown - round);
-            ink += band(r, 0.80, 0.035, soft) * (0.16 + 1.5 * done);
-            let p = rotated(in.at, in.params.y * 2.0);
-            let q = rotated(in.at, -in.params.y * 2.0 + 3.1415927);
-            let lines = min(triangle_line(p, 0.74), triangle_line(q, 0.74));
-            ink += (1.0 - smoothstep(0.008, 0.008 + soft * 1.5, lines)) * smoothstep(0.76, 0.74, r) * 0.9;
-            ink += band(r, 0.37, 0.01, soft) * 0.8;
-            let fill = smoothstep(0.98, 0.2, r) * 0.16 * (0.4 + grown) + smoothstep(0.4, 0.0, r) * 0.3 * grown;
-            let shine = min(ink, 1.6) * (0.7 + 0.9 * grown) + fill;
-            out = vec4f(in.color.rgb * shine * 1.5, clamp(ink, 0.0, 1.0) * 0.35) * smoothstep(1.0, 0.985, r);
-        }
-        case 3u: {
-            let inward = (in.params.x * 0.98 - r) / max(in.params.y, 0.01);
-            let shade = select(0.0, pow(1.0 - clamp(inward, 0.0, 1.0), 2.0), inward >= 0.0);
-            let crest = band(r, in.params.x * 0.97, 0.012, soft);
-            let alpha = in.color.a * max(shade * 0.5, crest);
-            out = vec4f(in.color.rgb * alpha * 1.4, alpha * 0.3);
-        }
-        case 4u: {
-            let edge = max(abs(in.at.x), abs(in.at.y));
-            let line = band(edge, 0.93, 0.035, soft);
-            let corner = smoothstep(0.35, 0.42, min(abs(in.at.x), abs(in.at.y)));
-            let inner = (1.0 - smoothstep(0.3, 0.95, 0.95 - edge)) * step(edge, 0.93) * 0.16;
-            let alpha = in.color.a * (line * mix(0.35, 1.0, corner) + inner);
-            out = vec4f(in.color.rgb * alpha, alpha);
-        }
-        case 5u: {
-            let dash = smoothstep(0.36, 0.32, abs(fract(round * 4.0 + in.params.x) - 0.5));
-            let alpha = in.color.a * (band(r, 0.92, 0.035, soft) * dash + band(r, 0.80, 0.01, soft) * 0.7);
-            out = vec4f(in.color.rgb * alpha * 1.2, alpha);
-        }
-        case 6u: {
-            let edge = max(abs(in.at.x), abs(in.at.y));
-            let alpha = in.color.a * (smoothstep(1.0, 1.0 - soft * 2.0, edge) + 0.9 * band(edge, 0.95, 0.035, soft));
-            out = vec4f(in.color.rgb * alpha, alpha);
-        }
-        default: {
-            let p = in.at / vec2f(0.3, 0.8);
-            let alpha = in.color.a * smoothstep(1.0, 0.55, length(p));
-            out = vec4f(in.color.rgb * alpha, alpha);
-        }
+    if KIND == 0u { // Contact
+        let dark = smoothstep(1.0, 0.15, r);
+        out = vec4f(vec3f(0.0), dark * dark * in.color.a);
+    } else if KIND == 1u { // TileFill
+        let edge = max(abs(in.at.x), abs(in.at.y));
+        let alpha = in.color.a * (smoothstep(1.0, 1.0 - soft * 2.0, edge) + 0.9 * band(edge, 0.95, 0.035, soft));
+        out = vec4f(in.color.rgb * alpha, alpha);
+    } else if KIND == 2u { // TileFrame
+        let edge = max(abs(in.at.x), abs(in.at.y));
+        let line = band(edge, 0.93, 0.035, soft);
+        let corner = smoothstep(0.35, 0.42, min(abs(in.at.x), abs(in.at.y)));
+        let inner = (1.0 - smoothstep(0.3, 0.95, 0.95 - edge)) * step(edge, 0.93) * 0.16;
+        let alpha = in.color.a * (line * mix(0.35, 1.0, corner) + inner);
+        out = vec4f(in.color.rgb * alpha, alpha);
+    } else if KIND == 3u { // Dash
+        let p = in.at / vec2f(0.3, 0.8);
+        let alpha = in.color.a * smoothstep(1.0, 0.55, length(p));
+        out = vec4f(in.color.rgb * alpha, alpha);
+    } else if KIND == 4u { // Ring
+        let inward = (in.params.x * 0.98 - r) / max(in.params.y, 0.01);
+        let shade = select(0.0, pow(1.0 - clamp(inward, 0.0, 1.0), 2.0), inward >= 0.0);
+        let crest = band(r, in.params.x * 0.97, 0.012, soft);
+        let alpha = in.color.a * max(shade * 0.5, crest);
+        out = vec4f(in.color.rgb * alpha * 1.4, alpha * 0.3);
+    } else if KIND == 5u { // Rune
+        let grown = in.params.x;
+        var ink = band(r, 0.965, 0.012, soft) + band(r, 0.885, 0.006, soft);
+        let ticks = abs(fract(round * 36.0 + in.params.y) - 0.5);
+        ink += band(r, 0.925, 0.03, soft) * smoothstep(0.2, 0.1, ticks) * 0.8;
+        // How much is done runs round once.
+        let done = smoothstep(0.0, 0.004, grown - round);
+        ink += band(r, 0.80, 0.035, soft) * (0.16 + 1.5 * done);
+        let p = rotated(in.at, in.params.y * 2.0);
+        let q = rotated(in.at, -in.params.y * 2.0 + 3.1415927);
+        let lines = min(triangle_line(p, 0.74), triangle_line(q, 0.74));
+        ink += (1.0 - smoothstep(0.008, 0.008 + soft * 1.5, lines)) * smoothstep(0.76, 0.74, r) * 0.9;
+        ink += band(r, 0.37, 0.01, soft) * 0.8;
+        let fill = smoothstep(0.98, 0.2, r) * 0.16 * (0.4 + grown) + smoothstep(0.4, 0.0, r) * 0.3 * grown;
+        let shine = min(ink, 1.6) * (0.7 + 0.9 * grown) + fill;
+        out = vec4f(in.color.rgb * shine * 1.5, clamp(ink, 0.0, 1.0) * 0.35) * smoothstep(1.0, 0.985, r);
+    } else if KIND == 6u { // Standing
+        let place = fract(round + 0.5 / 8.0) * 8.0;
+        let segment = floor(place);
+        let gap = smoothstep(0.44 + soft * 2.0, 0.44, abs(fract(place) - 0.5));
+        let lit = f32(segment < in.params.x);
+        let ring = band(r, 0.72, 0.075, soft) * gap;
+        let disc = smoothstep(0.62 + soft, 0.62 - soft, r);
+        let bright = mix(in.color.rgb * 0.55, mix(in.color.rgb, vec3f(1.0), 0.45) * (1.35 + in.params.y), lit);
+        let alpha = ring * mix(0.4, 0.95, lit);
+        out = vec4f(bright * alpha, alpha);
+        let under = disc * 0.34;
+        out += vec4f(in.color.rgb * under, under) * (1.0 - out.a);
+        // The point in front.
+        let tip = (in.at.y - 0.84) / 0.15;
+        let point = smoothstep(soft * 8.0, 0.0, abs(in.at.x) - 0.13 * (1.0 - tip)) * step(0.0, tip) * step(tip, 1.0);
+        out = mix(out, vec4f(mix(in.color.rgb, vec3f(1.0), 0.55) * 1.3, 1.0), point * 0.95);
+    } else if KIND == 7u { // Selection
+        let dash = smoothstep(0.36, 0.32, abs(fract(round * 4.0 + in.params.x) - 0.5));
+        let alpha = in.color.a * (band(r, 0.92, 0.035, soft) * dash + band(r, 0.80, 0.01, soft) * 0.7);
+        out = vec4f(in.color.rgb * alpha * 1.2, alpha);
     }
     return marking(out * presence(in.world.xz) * (1.0 - fog(in.world)));
 }

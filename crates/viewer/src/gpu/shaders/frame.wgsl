@@ -11,7 +11,7 @@ struct Frame {
     map: vec4f,            // columns, rows, margin, 1 if the picture has no later steps
     grid: vec4f,           // the ground that is drawn: least x, least z, cell width, cell depth
     grid_cells: vec4f,     // cells a row; unused
-    detail: vec4f,         // distances: detail fades from, until; then shadow texel size, 1 if shadows are on
+    detail: vec4f,         // distances: detail fades from, until; then shadow texel size; unused
     sun_direction: vec4f,
     sun: vec4f,
     ambient_above: vec4f,
@@ -29,8 +29,19 @@ struct Frame {
 
 @group(0) @binding(0) var<uniform> frame: Frame;
 
+// What a pipeline fixes, so that nothing of the other case is left in it: a processor that draws takes both sides of
+// every branch.
+//
 // Whether colours go to the screen at once, without the glow that later steps would add.
 override DIRECT: bool = false;
+// Whether the sun throws shadows; else what is dark under things leans away from it.
+override SHADOWS: bool = true;
+// Whether any of the ground's paint can be seen.
+override PAINT: bool = true;
+// Whether bodies have parts that move.
+override POSED: bool = true;
+// Which kind of mark or light is drawn.
+override KIND: u32 = 0;
 
 // What leaves a shader for something that covers what is behind it.
 fn covering(light: vec3f) -> vec4f {
@@ -64,9 +75,10 @@ fn linear(screen: vec3f) -> vec3f {
 // The background behind a pixel.
 fn sky(pixel: vec2f) -> vec3f {
     let at = pixel * frame.viewport.zw;
-    let height = smoothstep(0.0, 1.0, 1.0 - at.y);
+    let height = (1.0 - at.y) * (1.0 - at.y) * (1.0 + 2.0 * at.y);
     let off = (at - vec2f(0.5, 0.56)) * vec2f(frame.viewport.x * frame.viewport.w, 1.25) / 1.1;
-    return mix(frame.sky_bottom.rgb, frame.sky_top.rgb, height) + frame.sky_glow.rgb * 0.55 * exp(-dot(off, off) * 4.0);
+    let near = max(1.0 - dot(off, off) * 1.3, 0.0);
+    return mix(frame.sky_bottom.rgb, frame.sky_top.rgb, height) + frame.sky_glow.rgb * (0.55 * near * near * near);
 }
 
 // How much of a thing on the ground at `at` is shown: all within the map, less and less in the margin.

@@ -4,8 +4,7 @@ struct GlowIn {
     @location(0) position: vec3f,
     @location(1) size: vec2f,
     @location(2) strength_param: vec2f,
-    @location(3) kind: u32,
-    @location(4) color: vec4f,
+    @location(3) color: vec4f,
 }
 
 struct GlowOut {
@@ -13,46 +12,42 @@ struct GlowOut {
     @location(0) world: vec3f,
     @location(1) at: vec2f,
     @location(2) @interpolate(flat) strength_param: vec2f,
-    @location(3) @interpolate(flat) kind: u32,
-    @location(4) @interpolate(flat) color: vec3f,
+    @location(3) @interpolate(flat) color: vec3f,
 }
 
 @vertex
 fn vertex(@builtin(vertex_index) index: u32, in: GlowIn) -> GlowOut {
     var at = vec2f(f32(index & 1u), f32(index >> 1u)) * 2.0 - 1.0;
     var world: vec3f;
-    if in.kind == 1u {
+    if KIND == 1u {
         // A column stands upright and turns its face to the eye.
         at.y = at.y * 0.5 + 0.5;
         world = in.position + frame.right.xyz * at.x * in.size.x * 2.2 + vec3f(0.0, at.y * in.size.y, 0.0);
     } else {
         world = in.position + frame.right.xyz * at.x * in.size.x + frame.up.xyz * at.y * in.size.y;
     }
-    return GlowOut(frame.clip_from_world * vec4f(world, 1.0), world, at, in.strength_param, in.kind, linear(in.color.rgb));
+    return GlowOut(frame.clip_from_world * vec4f(world, 1.0), world, at, in.strength_param, linear(in.color.rgb));
 }
 
 @fragment
 fn fragment(in: GlowOut) -> @location(0) vec4f {
     var light = 0.0;
-    switch in.kind {
-        case 0u: {
-            let r = length(in.at);
-            light = pow(max(1.0 - r, 0.0), 2.0) + 0.8 * smoothstep(0.5, 0.2, r);
-        }
-        case 1u: {
-            let x = in.at.x * 2.2;
-            let core = exp(-x * x * 14.0);
-            let shaft = exp(-x * x * 2.2);
-            let top = pow(max(1.0 - in.at.y, 0.0), 1.3);
-            let rising = 0.75 + 0.25 * sin(in.at.y * 22.0 - in.strength_param.y * 6.2831853 + x * 2.0);
-            let foot = smoothstep(0.0, 0.04, in.at.y);
-            let cut = smoothstep(1.0, 0.75, abs(in.at.x));
-            light = (core * 0.75 + shaft * 0.34 * rising) * top * mix(0.6, 1.0, foot) * cut;
-        }
-        default: {
-            let r = length(in.at);
-            light = pow(max(1.0 - r, 0.0), 2.2);
-        }
+    if KIND == 0u { // Spark
+        let r = length(in.at);
+        let soft = max(1.0 - r, 0.0);
+        light = soft * soft + 0.8 * smoothstep(0.5, 0.2, r);
+    } else if KIND == 1u { // Column
+        let x = in.at.x * 2.2;
+        let core = exp(-x * x * 14.0);
+        let shaft = exp(-x * x * 2.2);
+        let top = pow(max(1.0 - in.at.y, 0.0), 1.3);
+        let rising = 0.75 + 0.25 * sin(in.at.y * 22.0 - in.strength_param.y * 6.2831853 + x * 2.0);
+        let foot = smoothstep(0.0, 0.04, in.at.y);
+        let cut = smoothstep(1.0, 0.75, abs(in.at.x));
+        light = (core * 0.75 + shaft * 0.34 * rising) * top * mix(0.6, 1.0, foot) * cut;
+    } else { // Halo
+        let soft = max(1.0 - length(in.at), 0.0);
+        light = soft * soft;
     }
     let shown = presence(in.world.xz) * (1.0 - fog(in.world));
     return shining(in.color * light * in.strength_param.x * shown);

@@ -23,9 +23,9 @@ fn scramble(value: u32) -> u32 {
     return mixed ^ (mixed >> 16u);
 }
 
-fn wrapped(cell: vec2i) -> vec2i {
-    let sides = vec2i(frame.map.xy);
-    return ((cell % sides) + sides) % sides;
+// The tile on the map for a tile of the plane. In floats: no processor divides whole numbers eight at a time.
+fn wrapped(cell: vec2f) -> vec2f {
+    return cell - floor((cell + 0.5) / frame.map.xy) * frame.map.xy;
 }
 
 // Broad patches that repeat with the map.
@@ -41,9 +41,9 @@ fn patches(at: vec2f) -> f32 {
 @fragment
 fn fragment(in: GroundOut) -> @location(0) vec4f {
     let p = in.at + 0.5;
-    let cell = vec2i(floor(p));
-    let inside = fract(p);
-    let home = wrapped(cell);
+    let cell = floor(p);
+    let inside = p - cell;
+    let home = vec2i(wrapped(cell));
     let world = vec3f(in.at.x, 0.0, in.at.y);
     // Tiles per pixel: where tiles are small, what is within a tile fades into its mean.
     let step = max(fwidth(p.x), fwidth(p.y));
@@ -70,14 +70,19 @@ fn fragment(in: GroundOut) -> @location(0) vec4f {
     albedo = mix(albedo, frame.seam.rgb, (1.0 - smoothstep(0.008, 0.03, edge)) * 0.75 * fine);
 
     // What lies here, as a colour: far away, or everywhere for a heat map.
-    let texel = textureLoad(paint, home, 0);
-    let away = distance(world, frame.eye.xyz);
-    let shown = texel.a * max(frame.right.w * mix(1.0, smoothstep(0.02, 0.05, edge), fine), smoothstep(frame.detail.x * 0.7, frame.detail.y, away) * 0.5);
-    albedo = mix(albedo, linear(texel.rgb), shown);
+    var shining = 0.0;
+    if PAINT {
+        let texel = textureLoad(paint, home, 0);
+        let away = distance(world, frame.eye.xyz);
+        let everywhere = frame.right.w * mix(1.0, smoothstep(0.02, 0.05, edge), fine);
+        let far = smoothstep(frame.detail.x * 0.7, frame.detail.y, away) * 0.5;
+        albedo = mix(albedo, linear(texel.rgb), texel.a * max(everywhere, far));
+        shining = frame.right.w * texel.a * 0.35;
+    }
 
     let sun = max(dot(normal, frame.sun_direction.xyz), 0.0) * sunlit(world, vec3f(0.0, 1.0, 0.0));
     var color = albedo * (frame.sun.rgb * sun + ambient(normal));
-    color += albedo * frame.right.w * texel.a * 0.35;
+    color += albedo * shining;
 
     // Where the map ends and begins again: a dashed line of light.
     let from_start = (in.at + 0.5) / frame.map.xy;
@@ -87,8 +92,8 @@ fn fragment(in: GroundOut) -> @location(0) vec4f {
     let dashes = vec2f(smoothstep(0.28, 0.32, abs(fract(p.y) - 0.5)), smoothstep(0.28, 0.32, abs(fract(p.x) - 0.5)));
     let line = max(on_line.x * mix(1.0, dashes.x, fine), on_line.y * mix(1.0, dashes.y, fine));
     color = mix(color, frame.rim.rgb, line * 0.65);
-    let haze = exp(-min(to_seam.x, to_seam.y) * 3.5);
-    color += frame.rim.rgb * haze * 0.035;
+    let haze = max(1.0 - min(to_seam.x, to_seam.y) * 1.6, 0.0);
+    color += frame.rim.rgb * (haze * haze * 0.035);
 
     return covering(behind_air(color, world, in.clip.xy));
 }

@@ -6,7 +6,7 @@
 
 // How much of the sun reaches `position`: 0 none, 1 all.
 fn sunlit(position: vec3f, normal: vec3f) -> f32 {
-    if frame.detail.w < 0.5 {
+    if !SHADOWS {
         return 1.0;
     }
     // Off the surface by a little, more where the sun grazes it, so that it does not shade itself.

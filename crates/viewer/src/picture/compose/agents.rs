@@ -50,13 +50,13 @@ pub(super) fn compose(
             }
             // An egg rocks a little now and then, so that it is seen to be alive.
             let rock = (frame.units * 0.11 + signed(lots, 16) * 9.0).sin().powi(9) * 0.12 * frame.lively();
-            list.decals.push(contact(position, 0.2, 0.25, 120.0 * detail));
+            list.decal(DecalKind::Contact, contact(position, 0.2, 0.25, 120.0 * detail));
             list.body(
                 Shape::Egg,
                 Instance {
-                    yaw: signed(lots, 24) * std::f32::consts::PI,
                     pose: [0.0, rock, 0.0, 0.0],
-                    ..Instance::at(position, 0.95 * detail, palette::team(egg.team).with(1.0))
+                    ..Instance::at(position, 0.95 * detail, palette::team(egg.team))
+                        .facing(signed(lots, 24) * std::f32::consts::PI)
                 },
             );
         }
@@ -98,7 +98,6 @@ fn contact(position: Vec2, reach: f32, height: f32, opacity: f32) -> Decal {
         reach,
         yaw: 0.0,
         params: [height, 0.0],
-        kind: DecalKind::Contact as u32,
         color: [0, 0, 0, opacity as u8],
     }
 }
@@ -119,23 +118,27 @@ fn draw(
     let near = frame.view.pixels_per_tile(grounded(position)) > frame.detail.characters;
     let stance = Stance::of(agent, frame);
 
-    list.decals
-        .push(contact(position, 0.3 * scale, 0.6 * scale, 150.0));
-    list.decals.push(Decal {
-        position: position.to_array(),
-        reach: 0.43 * scale.max(0.8),
-        yaw: agent.heading,
-        params: [f32::from(agent.level.get()), stance.flash],
-        kind: DecalKind::Standing as u32,
-        color: color.with(1.0),
-    });
+    list.decal(
+        DecalKind::Contact,
+        contact(position, 0.3 * scale, 0.6 * scale, 150.0),
+    );
+    list.decal(
+        DecalKind::Standing,
+        Decal {
+            position: position.to_array(),
+            reach: 0.43 * scale.max(0.8),
+            yaw: agent.heading,
+            params: [f32::from(agent.level.get()), stance.flash],
+            color: color.with(1.0),
+        },
+    );
     let body = Instance {
         position: [position.x, stance.lift, position.y],
-        yaw: agent.heading,
         stretch: stance.stretch,
         pose: stance.pose,
-        accent: palette::GOLD.with(1.0),
-        ..Instance::at(position, scale, color.with(1.0))
+        ..Instance::at(position, scale, color)
+            .facing(agent.heading)
+            .accented(palette::GOLD)
     };
     list.body(if near { Shape::Character } else { Shape::Figurine }, body);
     if agent.level == Level::LAST {
@@ -148,8 +151,7 @@ fn draw(
             Shape::Crown,
             Instance {
                 position: head.to_array(),
-                yaw: agent.heading,
-                ..Instance::at(position, scale, palette::GOLD.with(1.0))
+                ..Instance::at(position, scale, palette::GOLD).facing(agent.heading)
             },
         );
     }

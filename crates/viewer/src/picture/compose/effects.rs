@@ -90,11 +90,11 @@ fn draw(frame: &Frame<'_>, effect: &SceneEffect, position: Vec2, reach: f32, lis
                 Shape::Character,
                 Instance {
                     position: [position.x, lift * 1.4, position.y],
-                    yaw: heading,
-                    presence: 1.0 - smoothstep(0.3, 0.95, progress),
                     pose: [0.0, 0.0, 2.6 * lift, 0.0],
-                    accent: palette::GOLD.with(1.0),
-                    ..Instance::at(position, scale_of(level), team.with(1.0))
+                    ..Instance::at(position, scale_of(level), team)
+                        .facing(heading)
+                        .accented(palette::GOLD)
+                        .present(1.0 - smoothstep(0.3, 0.95, progress))
                 },
             );
             column(
@@ -180,15 +180,17 @@ fn draw(frame: &Frame<'_>, effect: &SceneEffect, position: Vec2, reach: f32, lis
                     frame,
                     list,
                 );
-                list.glows.push(Glow {
-                    position: [position.x, 0.5, position.y],
-                    width: 1.6,
-                    height: 1.2,
-                    strength: 1.2 * flash,
-                    param: 0.0,
-                    kind: GlowKind::Halo as u32,
-                    color: color.with(1.0),
-                });
+                list.glow(
+                    GlowKind::Halo,
+                    Glow {
+                        position: [position.x, 0.5, position.y],
+                        width: 1.6,
+                        height: 1.2,
+                        strength: 1.2 * flash,
+                        param: 0.0,
+                        color: color.with(1.0),
+                    },
+                );
                 burst(frame, position, progress, 16, 1.2, color, list);
             }
         }
@@ -219,21 +221,22 @@ fn dead(
         Shape::Character,
         Instance {
             position: [position.x, -0.12 * smoothstep(0.5, 1.0, progress), position.y],
-            yaw: heading,
-            presence,
             pose: [0.0, -1.45 * fall, 0.6 * fall, 0.0],
-            accent: grey.with(1.0),
-            ..Instance::at(position, scale_of(level), grey.with(1.0))
+            ..Instance::at(position, scale_of(level), grey)
+                .facing(heading)
+                .present(presence)
         },
     );
-    list.decals.push(Decal {
-        position: position.to_array(),
-        reach: 0.4,
-        yaw: heading,
-        params: [0.0; 2],
-        kind: DecalKind::Contact as u32,
-        color: [0, 0, 0, (130.0 * presence) as u8],
-    });
+    list.decal(
+        DecalKind::Contact,
+        Decal {
+            position: position.to_array(),
+            reach: 0.4,
+            yaw: heading,
+            params: [0.0; 2],
+            color: [0, 0, 0, (130.0 * presence) as u8],
+        },
+    );
     let rising = smoothstep(0.15, 1.0, progress);
     let strength = 1.6 * (rising * std::f32::consts::PI).sin();
     let sway = (frame.units * 0.07).sin() * 0.05;
@@ -256,9 +259,9 @@ fn carried(position: Vec2, resource: Resource, progress: f32, list: &mut DrawLis
             Shape::of(resource),
             Instance {
                 position: [position.x, height, position.y],
-                yaw: progress * 5.0,
-                glow: 0.35,
-                ..Instance::at(position, scale, palette::resource(resource).with(1.0))
+                ..Instance::at(position, scale, palette::resource(resource))
+                    .facing(progress * 5.0)
+                    .glowing(0.35)
             },
         );
     }
@@ -273,26 +276,30 @@ fn ring(
     opacity: f32,
     list: &mut DrawList,
 ) {
-    list.decals.push(Decal {
-        position: position.to_array(),
-        reach,
-        yaw: 0.0,
-        params: [progress.sqrt(), width],
-        kind: DecalKind::Ring as u32,
-        color: color.with(opacity.clamp(0.0, 1.0)),
-    });
+    list.decal(
+        DecalKind::Ring,
+        Decal {
+            position: position.to_array(),
+            reach,
+            yaw: 0.0,
+            params: [progress.sqrt(), width],
+            color: color.with(opacity.clamp(0.0, 1.0)),
+        },
+    );
 }
 
 fn spark(position: Vec2, height: f32, size: f32, strength: f32, color: Rgb, list: &mut DrawList) {
-    list.glows.push(Glow {
-        position: [position.x, height, position.y],
-        width: size,
-        height: size,
-        strength,
-        param: 0.0,
-        kind: GlowKind::Spark as u32,
-        color: color.with(1.0),
-    });
+    list.glow(
+        GlowKind::Spark,
+        Glow {
+            position: [position.x, height, position.y],
+            width: size,
+            height: size,
+            strength,
+            param: 0.0,
+            color: color.with(1.0),
+        },
+    );
 }
 
 fn column(
@@ -304,15 +311,17 @@ fn column(
     frame: &Frame<'_>,
     list: &mut DrawList,
 ) {
-    list.glows.push(Glow {
-        position: [position.x, 0.0, position.y],
-        width,
-        height,
-        strength,
-        param: frame.units * 0.03,
-        kind: GlowKind::Column as u32,
-        color: color.with(1.0),
-    });
+    list.glow(
+        GlowKind::Column,
+        Glow {
+            position: [position.x, 0.0, position.y],
+            width,
+            height,
+            strength,
+            param: frame.units * 0.03,
+            color: color.with(1.0),
+        },
+    );
 }
 
 /// Sparks thrown up and out that fall again.
@@ -336,14 +345,16 @@ fn burst(
             height.max(0.03),
             position.y + own.cos() * out,
         );
-        list.glows.push(Glow {
-            position: at.to_array(),
-            width: 0.034,
-            height: 0.034,
-            strength: 1.8 * (1.0 - progress),
-            param: 0.0,
-            kind: GlowKind::Spark as u32,
-            color: color.with(1.0),
-        });
+        list.glow(
+            GlowKind::Spark,
+            Glow {
+                position: at.to_array(),
+                width: 0.034,
+                height: 0.034,
+                strength: 1.8 * (1.0 - progress),
+                param: 0.0,
+                color: color.with(1.0),
+            },
+        );
     }
 }

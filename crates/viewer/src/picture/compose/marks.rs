@@ -120,14 +120,16 @@ fn mark(
 ) {
     for position in frame.window.copies(at) {
         if frame.view.sees(grounded(position), reach + 0.5) {
-            list.decals.push(Decal {
-                position: position.to_array(),
-                reach,
-                yaw,
-                params,
-                kind: kind as u32,
-                color,
-            });
+            list.decal(
+                kind,
+                Decal {
+                    position: position.to_array(),
+                    reach,
+                    yaw,
+                    params,
+                    color,
+                },
+            );
         }
     }
 }

@@ -23,6 +23,9 @@ pub use marks::{Marks, TrailPoint};
 
 /// Units a frame from where on motion is simplified, and where all of it is.
 const CALM_FROM_UNITS: [f32; 2] = [2.5, 8.0];
+/// Part of the distance at which details begin to fade from where on the ground's paint begins to show; the same
+/// number is in `ground.wgsl`.
+const PAINT_FROM: f32 = 0.7;
 /// Units after which looks that repeat begin again, small enough that `f32` stays smooth far beyond a unit.
 const UNITS_WRAP: i128 = 1 << 16;
 
@@ -119,6 +122,15 @@ impl Compose {
         let detail = view.pixels_per_tile_at_one / options.detail.things;
         let bounds = window.bounds();
         let (least, most) = view.seen_ground(bounds).unwrap_or(bounds);
+        let farthest = [
+            least,
+            most,
+            Vec2::new(least.x, most.y),
+            Vec2::new(most.x, least.y),
+        ]
+        .map(|corner| view.eye.distance(grounded(corner)))
+        .into_iter()
+        .fold(0.0, f32::max);
         let frame = Frame {
             scene,
             size: ground.size,
@@ -137,6 +149,7 @@ impl Compose {
             units: frame.units,
             detail_until: frame.detail_until,
             paint_everywhere: if options.paint_everywhere { 1.0 } else { 0.0 },
+            paint_shows: options.paint_everywhere || farthest > frame.detail_until[0] * PAINT_FROM,
             shadow_reach: (pose.distance * 0.75)
                 .clamp(4.0, detail)
                 .min(whole.half.length() + whole.margin),

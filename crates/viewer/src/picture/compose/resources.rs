@@ -60,15 +60,17 @@ fn tile_things(
             + Vec2::new(signed(lots, 0), signed(lots, 8)) * 0.045;
         let pieces = count.min(PIECES_MAX);
         let heap = 1.0 + 0.13 * (count as f32 / PIECES_MAX as f32).max(1.0).log2().min(4.0);
-        let color = palette::resource(resource).with(1.0);
-        list.decals.push(Decal {
-            position: slot.to_array(),
-            reach: if pieces > 1 { 0.23 } else { 0.17 } * heap,
-            yaw: 0.0,
-            params: [0.16 * heap, 0.0],
-            kind: DecalKind::Contact as u32,
-            color: [0, 0, 0, (105.0 * detail) as u8],
-        });
+        let color = palette::resource(resource);
+        list.decal(
+            DecalKind::Contact,
+            Decal {
+                position: slot.to_array(),
+                reach: if pieces > 1 { 0.23 } else { 0.17 } * heap,
+                yaw: 0.0,
+                params: [0.16 * heap, 0.0],
+                color: [0, 0, 0, (105.0 * detail) as u8],
+            },
+        );
         for piece in 0..pieces {
             let lots = lot(tile, resource as u32 + 8 * (piece + 1));
             // Pieces of a heap stand around its middle; a single one stands on it.
@@ -83,11 +85,9 @@ fn tile_things(
             };
             list.body(
                 shape,
-                Instance {
-                    yaw: signed(lots, 8) * std::f32::consts::PI,
-                    glow: 0.06,
-                    ..Instance::at(place, size * detail, color)
-                },
+                Instance::at(place, size * detail, color)
+                    .facing(signed(lots, 8) * std::f32::consts::PI)
+                    .glowing(0.06),
             );
         }
     }
@@ -102,20 +102,16 @@ fn grass(tile: Tile, position: Vec2, list: &mut DrawList) {
         let place = position + Vec2::new(signed(lots, 0), signed(lots, 8)) * 0.44;
         list.body(
             Shape::Tuft,
-            Instance {
-                yaw: signed(lots, 16) * std::f32::consts::PI,
-                ..Instance::at(place, 0.8 + 0.25 * signed(lots, 24), TUFT.with(1.0))
-            },
+            Instance::at(place, 0.8 + 0.25 * signed(lots, 24), TUFT)
+                .facing(signed(lots, 16) * std::f32::consts::PI),
         );
     }
     if lots >> 28 == 3 {
         let place = position + Vec2::new(signed(lots, 8), signed(lots, 16)) * 0.42;
         list.body(
             Shape::Pebble,
-            Instance {
-                yaw: signed(lots, 4) * std::f32::consts::PI,
-                ..Instance::at(place, 0.9 + 0.3 * signed(lots, 12), PEBBLE.with(1.0))
-            },
+            Instance::at(place, 0.9 + 0.3 * signed(lots, 12), PEBBLE)
+                .facing(signed(lots, 4) * std::f32::consts::PI),
         );
     }
 }

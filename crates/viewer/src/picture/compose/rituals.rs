@@ -19,33 +19,39 @@ pub(super) fn compose(frame: &Frame<'_>, list: &mut DrawList) {
                 continue;
             }
             let risen = smoothstep(0.0, 0.08, progress);
-            list.decals.push(Decal {
-                position: position.to_array(),
-                reach: 0.98 * (0.6 + 0.4 * risen),
-                yaw: 0.0,
-                params: [progress, frame.units * 0.012],
-                kind: DecalKind::Rune as u32,
-                color: color.with(1.0),
-            });
+            list.decal(
+                DecalKind::Rune,
+                Decal {
+                    position: position.to_array(),
+                    reach: 0.98 * (0.6 + 0.4 * risen),
+                    yaw: 0.0,
+                    params: [progress, frame.units * 0.012],
+                    color: color.with(1.0),
+                },
+            );
             let height = 0.6 + 3.6 * progress.powf(0.8);
-            list.glows.push(Glow {
-                position: grounded(position).to_array(),
-                width: 0.2 + 0.2 * progress,
-                height,
-                strength: (0.45 + 0.85 * progress) * risen,
-                param: frame.units * 0.02,
-                kind: GlowKind::Column as u32,
-                color: color.with(1.0),
-            });
-            list.glows.push(Glow {
-                position: (grounded(position) + glam::Vec3::Y * 0.25).to_array(),
-                width: 0.9,
-                height: 0.7,
-                strength: 0.22 + 0.35 * progress,
-                param: 0.0,
-                kind: GlowKind::Halo as u32,
-                color: color.with(1.0),
-            });
+            list.glow(
+                GlowKind::Column,
+                Glow {
+                    position: grounded(position).to_array(),
+                    width: 0.2 + 0.2 * progress,
+                    height,
+                    strength: (0.45 + 0.85 * progress) * risen,
+                    param: frame.units * 0.02,
+                    color: color.with(1.0),
+                },
+            );
+            list.glow(
+                GlowKind::Halo,
+                Glow {
+                    position: (grounded(position) + glam::Vec3::Y * 0.25).to_array(),
+                    width: 0.9,
+                    height: 0.7,
+                    strength: 0.22 + 0.35 * progress,
+                    param: 0.0,
+                    color: color.with(1.0),
+                },
+            );
             sparks(frame, position, progress, height, color, list);
         }
     }
@@ -59,19 +65,21 @@ fn sparks(frame: &Frame<'_>, position: Vec2, progress: f32, height: f32, color: 
         let angle = own * std::f32::consts::TAU + frame.units * 0.03;
         let radius = 0.42 * (1.0 - 0.55 * rise) + 0.06 * (own * 7.0).sin();
         let fade = (rise * std::f32::consts::PI).sin();
-        list.glows.push(Glow {
-            position: [
-                position.x + angle.sin() * radius,
-                0.08 + rise * height * 0.8,
-                position.y + angle.cos() * radius,
-            ],
-            width: 0.028 + 0.014 * own.fract(),
-            height: 0.028 + 0.014 * own.fract(),
-            strength: 2.2 * fade,
-            param: 0.0,
-            kind: GlowKind::Spark as u32,
-            color: color.mix(Rgb::hex(0xFF_FF_FF), 0.35).with(1.0),
-        });
+        list.glow(
+            GlowKind::Spark,
+            Glow {
+                position: [
+                    position.x + angle.sin() * radius,
+                    0.08 + rise * height * 0.8,
+                    position.y + angle.cos() * radius,
+                ],
+                width: 0.028 + 0.014 * own.fract(),
+                height: 0.028 + 0.014 * own.fract(),
+                strength: 2.2 * fade,
+                param: 0.0,
+                color: color.mix(Rgb::hex(0xFF_FF_FF), 0.35).with(1.0),
+            },
+        );
     }
 }
 
