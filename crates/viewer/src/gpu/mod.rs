@@ -3,21 +3,26 @@
 //! ```text
 //! DrawList ── upload ──> instance buffers          GroundPaint ── changed rows ──> one texel a tile
 //!   1  shadow    bodies near the target, as the sun sees them, depth only
-//!   2  picture   sky, ground, marks, bodies, waves, lights; four samples a pixel, light without upper bound
+//!   2  picture   sky, ground, marks, bodies, waves, lights; four samples a pixel; light without upper bound
 //!   3  glow      what is brighter than white, halved in size a few times and spread back
 //!   4  screen    both together, bent into what a screen can show; the HUD is drawn over that by its own painter
 //! ```
 //!
+//! Where a processor draws, steps 1, 3 and 4 fall away, and sky and ground are kept from frame to frame.
+//!
 //! [`context`] finds a device, [`renderer`] draws, [`offscreen`] draws into memory. Nothing here knows what a
 //! scene means: it draws the lists of [`crate::picture`].
 
+mod backdrop;
 pub mod buffers;
 pub mod context;
+mod light;
 pub mod offscreen;
 pub mod painter;
 mod pipelines;
 mod post;
 pub mod renderer;
+mod shaders;
 mod targets;
 mod uniforms;
 

@@ -1,40 +1,27 @@
 //! The pipelines of the picture: which shader reads which lists, what covers what.
 
 use wgpu::{
-    BindGroupLayout, BlendComponent, BlendFactor, BlendOperation, BlendState, ColorTargetState, ColorWrites,
-    CompareFunction, DepthStencilState, Device, FragmentState, MultisampleState, PipelineLayout,
-    PrimitiveState, PrimitiveTopology, RenderPipeline, ShaderModule, TextureFormat, VertexBufferLayout,
-    VertexState, VertexStepMode, vertex_attr_array,
+    BindGroup, BindGroupLayout, BlendComponent, BlendFactor, BlendOperation, BlendState, ColorTargetState,
+    ColorWrites, CompareFunction, DepthStencilState, Device, FragmentState, MultisampleState, PipelineLayout,
+    PrimitiveState, PrimitiveTopology, RenderPass, RenderPipeline, ShaderModule, TextureFormat,
+    VertexBufferLayout, VertexState, VertexStepMode, vertex_attr_array,
 };
 
+use super::shaders;
 use super::targets::{DEPTH_FORMAT, LIGHT_FORMAT};
-use crate::picture::draw_list::{Decal, DecalKind, Glow, GlowKind, Instance, Wave};
+use crate::picture::draw_list::{Decal, DecalKind, FrameLook, Glow, GlowKind, Instance, Wave};
 use crate::picture::mesh::Vertex;
 
-/// The sources, each with what it builds on.
-pub(super) mod sources {
-    macro_rules! source {
-        ($($file:literal),+) => { concat!($(include_str!(concat!("shaders/", $file))),+) };
-    }
-    pub(in crate::gpu) const SKY: &str = source!("screen.wgsl", "frame.wgsl", "sky.wgsl");
-    pub(in crate::gpu) const GROUND: &str = source!("screen.wgsl", "frame.wgsl", "light.wgsl", "ground.wgsl");
-    pub(in crate::gpu) const BODY: &str = source!("screen.wgsl", "frame.wgsl", "light.wgsl", "body.wgsl");
-    pub(in crate::gpu) const DECAL: &str = source!("screen.wgsl", "frame.wgsl", "decal.wgsl");
-    pub(in crate::gpu) const WAVE: &str = source!("screen.wgsl", "frame.wgsl", "wave.wgsl");
-    pub(in crate::gpu) const GLOW: &str = source!("screen.wgsl", "frame.wgsl", "glow.wgsl");
-    pub(in crate::gpu) const POST: &str = source!("screen.wgsl", "post.wgsl");
-}
-
-/// Steps of a wave's band; the same number is in `wave.wgsl`.
-const WAVE_STEPS: u32 = 96;
 /// Corners drawn for a wave: two a step, and the first two again.
-pub(super) const WAVE_VERTICES: u32 = (WAVE_STEPS + 1) * 2;
+pub(super) const WAVE_VERTICES: u32 = (shaders::WAVE_STEPS + 1) * 2;
 
 #[derive(Debug)]
 pub(super) struct Pipelines {
-    pub(super) sky: RenderPipeline,
-    /// Without the paint, and with it.
-    pub(super) ground: [RenderPipeline; 2],
+    /// The background, in full and at half of the picture's size.
+    background: [Background; 2],
+    /// A kept background into the picture, from one of the same size and from one of half of it; `None` where the
+    /// background is drawn anew each time.
+    pub(super) backdrop: Option<[RenderPipeline; 2]>,
     /// Without parts that move, and with them.
     pub(super) bodies: [RenderPipeline; 2],
     /// The same two, as the sun sees them.
@@ -44,6 +31,21 @@ pub(super) struct Pipelines {
     pub(super) wave: RenderPipeline,
     /// By kind.
     pub(super) glows: [RenderPipeline; GlowKind::COUNT],
+}
+
+/// What is behind everything.
+#[derive(Debug)]
+struct Background {
+    sky: RenderPipeline,
+    /// Without the paint, and with it.
+    ground: [RenderPipeline; 2],
+}
+
+/// What shaders are given besides what they draw.
+pub(super) struct Layouts<'a> {
+    pub(super) frame: &'a BindGroupLayout,
+    pub(super) light: &'a BindGroupLayout,
+    pub(super) backdrop: &'a BindGroupLayout,
 }
 
 /// Colour times its own opacity is laid over what is there; beyond its opacity it adds.
@@ -69,28 +71,30 @@ const ADD: BlendState = BlendState {
 /// What one pipeline of the picture differs in from the others.
 struct Kind<'a> {
     label: &'a str,
-    source: &'a str,
+    module: &'a ShaderModule,
     layout: &'a PipelineLayout,
     buffers: &'a [Option<VertexBufferLayout<'a>>],
     topology: PrimitiveTopology,
     blend: Option<BlendState>,
-    depth: CompareFunction,
+    /// `None` where nothing can be in front or behind.
+    depth: Option<CompareFunction>,
     writes_depth: bool,
+    samples: u32,
     /// What the shader is fixed to, besides what holds for all.
-    fixed: Option<(&'static str, f64)>,
+    fixed: &'a [(&'static str, f64)],
 }
 
 impl Pipelines {
     /// `direct` is the screen's format if the picture goes there at once.
     pub(super) fn new(
         device: &Device,
-        frame: &BindGroupLayout,
-        light: &BindGroupLayout,
+        layouts: &Layouts<'_>,
         samples: u32,
         direct: Option<TextureFormat>,
     ) -> Self {
-        let plain = layout(device, &[Some(frame)]);
-        let lit = layout(device, &[Some(frame), Some(light)]);
+        let plain = layout(device, &[Some(layouts.frame)]);
+        let lit = layout(device, &[Some(layouts.frame), Some(layouts.light)]);
+        let kept = layout(device, &[Some(layouts.frame), Some(layouts.backdrop)]);
         let vertex = VertexBufferLayout {
             array_stride: size_of::<Vertex>() as u64,
             step_mode: VertexStepMode::Vertex,
@@ -101,89 +105,173 @@ impl Pipelines {
         let body = [Some(vertex), Some(instances::<Instance>(&body_attributes))];
         let decal_attributes =
             vertex_attr_array![0 => Float32x2, 1 => Float32x2, 2 => Float32x2, 3 => Unorm8x4];
+        let decal = [Some(instances::<Decal>(&decal_attributes))];
         let wave_attributes = vertex_attr_array![0 => Float32x2, 1 => Float32x2, 2 => Unorm8x4];
         let glow_attributes =
             vertex_attr_array![0 => Float32x3, 1 => Float32x2, 2 => Float32x2, 3 => Unorm8x4];
-        let make = |kind: &Kind<'_>| pipeline(device, kind, samples, direct);
-        Self {
-            sky: make(&Kind {
-                label: "sky",
-                source: sources::SKY,
-                layout: &plain,
-                buffers: &[],
-                topology: PrimitiveTopology::TriangleList,
-                blend: None,
-                depth: CompareFunction::Always,
-                writes_depth: false,
-                fixed: None,
-            }),
-            ground: [0.0, 1.0].map(|paint| {
-                make(&Kind {
-                    label: "ground",
-                    source: sources::GROUND,
-                    layout: &lit,
-                    buffers: &[],
-                    topology: PrimitiveTopology::TriangleStrip,
-                    blend: None,
-                    depth: CompareFunction::Less,
-                    writes_depth: true,
-                    fixed: Some(("PAINT", paint)),
-                })
-            }),
-            bodies: [0.0, 1.0].map(|posed| {
-                make(&Kind {
-                    label: "bodies",
-                    source: sources::BODY,
-                    layout: &lit,
-                    buffers: &body,
-                    topology: PrimitiveTopology::TriangleList,
-                    blend: None,
-                    depth: CompareFunction::Less,
-                    writes_depth: true,
-                    fixed: Some(("POSED", posed)),
-                })
-            }),
-            shadows: [0.0, 1.0].map(|posed| shadow_pipeline(device, &plain, &body, posed)),
-            decals: std::array::from_fn(|kind| {
-                make(&Kind {
-                    label: "marks",
-                    source: sources::DECAL,
+        let glow = [Some(instances::<Glow>(&glow_attributes))];
+        let module = |label: &str, source: &str| shaders::module(device, label, source);
+        let bodies = module("bodies", shaders::BODY);
+        let marks = module("marks", shaders::DECAL);
+        let lights = module("lights", shaders::GLOW);
+        let over_ground = |label, module, buffers, fixed: &[(&'static str, f64)]| {
+            pipeline(
+                device,
+                &Kind {
+                    label,
+                    module,
                     layout: &plain,
-                    buffers: &[Some(instances::<Decal>(&decal_attributes))],
+                    buffers,
                     topology: PrimitiveTopology::TriangleStrip,
                     blend: Some(OVER),
                     // Drawn right after the ground and before all that stands on it: nothing can be in front.
-                    depth: CompareFunction::Always,
+                    depth: Some(CompareFunction::Always),
                     writes_depth: false,
-                    fixed: Some(("KIND", kind as f64)),
-                })
+                    samples,
+                    fixed,
+                },
+                direct,
+            )
+        };
+        Self {
+            background: backgrounds(device, &plain, &lit, samples, direct),
+            backdrop: direct.map(|_| backdrops(device, &kept, samples, direct)),
+            bodies: [0.0, 1.0].map(|posed| {
+                pipeline(
+                    device,
+                    &Kind {
+                        label: "bodies",
+                        module: &bodies,
+                        layout: &lit,
+                        buffers: &body,
+                        topology: PrimitiveTopology::TriangleList,
+                        blend: None,
+                        depth: Some(CompareFunction::Less),
+                        writes_depth: true,
+                        samples,
+                        fixed: &[("POSED", posed)],
+                    },
+                    direct,
+                )
             }),
-            wave: make(&Kind {
-                label: "waves",
-                source: sources::WAVE,
-                layout: &plain,
-                buffers: &[Some(instances::<Wave>(&wave_attributes))],
-                topology: PrimitiveTopology::TriangleStrip,
-                blend: Some(OVER),
-                depth: CompareFunction::Always,
-                writes_depth: false,
-                fixed: None,
+            shadows: [0.0, 1.0].map(|posed| shadow_pipeline(device, &bodies, &plain, &body, posed)),
+            decals: std::array::from_fn(|kind| {
+                over_ground("marks", &marks, &decal, &[("KIND", kind as f64)])
             }),
+            wave: over_ground(
+                "waves",
+                &module("waves", shaders::WAVE),
+                &[Some(instances::<Wave>(&wave_attributes))],
+                &[],
+            ),
             glows: std::array::from_fn(|kind| {
-                make(&Kind {
-                    label: "lights",
-                    source: sources::GLOW,
-                    layout: &plain,
-                    buffers: &[Some(instances::<Glow>(&glow_attributes))],
-                    topology: PrimitiveTopology::TriangleStrip,
-                    blend: Some(ADD),
-                    depth: CompareFunction::Less,
-                    writes_depth: false,
-                    fixed: Some(("KIND", kind as f64)),
-                })
+                pipeline(
+                    device,
+                    &Kind {
+                        label: "lights",
+                        module: &lights,
+                        layout: &plain,
+                        buffers: &glow,
+                        topology: PrimitiveTopology::TriangleStrip,
+                        blend: Some(ADD),
+                        depth: Some(CompareFunction::Less),
+                        writes_depth: false,
+                        samples,
+                        fixed: &[("KIND", kind as f64)],
+                    },
+                    direct,
+                )
             }),
         }
     }
+
+    /// Draws sky and ground; `coarse` at half of the picture's size. Without `look` there is no ground.
+    pub(super) fn draw_background(
+        &self,
+        pass: &mut RenderPass<'_>,
+        [frame, light]: [&BindGroup; 2],
+        look: Option<&FrameLook>,
+        coarse: bool,
+    ) {
+        let background = &self.background[usize::from(coarse)];
+        pass.set_bind_group(0, frame, &[]);
+        pass.set_pipeline(&background.sky);
+        pass.draw(0..3, 0..1);
+        if let Some(look) = look {
+            pass.set_bind_group(1, light, &[]);
+            pass.set_pipeline(&background.ground[usize::from(look.paint_shows)]);
+            pass.draw(0..4, 0..look.ground.cells.0 * look.ground.cells.1);
+        }
+    }
+}
+
+/// A kept background has no depth: the ground is flat, and what stands on it hides nothing of it.
+fn backgrounds(
+    device: &Device,
+    plain: &PipelineLayout,
+    lit: &PipelineLayout,
+    samples: u32,
+    direct: Option<TextureFormat>,
+) -> [Background; 2] {
+    let sky = shaders::module(device, "sky", shaders::SKY);
+    let ground = shaders::module(device, "ground", shaders::GROUND);
+    let has_depth = direct.is_none();
+    [1.0, 2.0].map(|pixel| {
+        let make = |label, module, layout, topology, writes_depth, fixed: &[(&'static str, f64)]| {
+            let kind = Kind {
+                label,
+                module,
+                layout,
+                buffers: &[],
+                topology,
+                blend: None,
+                depth: has_depth.then_some(CompareFunction::LessEqual),
+                writes_depth,
+                samples,
+                fixed,
+            };
+            pipeline(device, &kind, direct)
+        };
+        let list = PrimitiveTopology::TriangleList;
+        let strip = PrimitiveTopology::TriangleStrip;
+        Background {
+            sky: make("sky", &sky, plain, list, false, &[("PIXEL", pixel)]),
+            ground: [0.0, 1.0].map(|paint| {
+                make(
+                    "ground",
+                    &ground,
+                    lit,
+                    strip,
+                    has_depth,
+                    &[("PIXEL", pixel), ("PAINT", paint)],
+                )
+            }),
+        }
+    })
+}
+
+fn backdrops(
+    device: &Device,
+    layout: &PipelineLayout,
+    samples: u32,
+    direct: Option<TextureFormat>,
+) -> [RenderPipeline; 2] {
+    let module = shaders::module(device, "backdrop", shaders::BACKDROP);
+    [0.0, 1.0].map(|spread| {
+        let kind = Kind {
+            label: "backdrop",
+            module: &module,
+            layout,
+            buffers: &[],
+            topology: PrimitiveTopology::TriangleList,
+            blend: None,
+            depth: Some(CompareFunction::Always),
+            writes_depth: false,
+            samples,
+            fixed: &[("SPREAD", spread)],
+        };
+        pipeline(device, &kind, direct)
+    })
 }
 
 fn instances<'a, T>(attributes: &'a [wgpu::VertexAttribute]) -> VertexBufferLayout<'a> {
@@ -202,18 +290,10 @@ fn layout(device: &Device, groups: &[Option<&BindGroupLayout>]) -> PipelineLayou
     })
 }
 
-pub(super) fn shader(device: &Device, label: &str, source: &str) -> ShaderModule {
-    device.create_shader_module(wgpu::ShaderModuleDescriptor {
-        label: Some(label),
-        source: wgpu::ShaderSource::Wgsl(source.into()),
-    })
-}
-
-fn pipeline(device: &Device, kind: &Kind<'_>, samples: u32, direct: Option<TextureFormat>) -> RenderPipeline {
-    let module = shader(device, kind.label, kind.source);
+fn pipeline(device: &Device, kind: &Kind<'_>, direct: Option<TextureFormat>) -> RenderPipeline {
     let direct_or_not = if direct.is_some() { 1.0 } else { 0.0 };
     let mut constants = vec![("DIRECT", direct_or_not), ("SHADOWS", 1.0 - direct_or_not)];
-    constants.extend(kind.fixed);
+    constants.extend(kind.fixed.iter().copied());
     let options = wgpu::PipelineCompilationOptions {
         constants: &constants,
         ..Default::default()
@@ -222,7 +302,7 @@ fn pipeline(device: &Device, kind: &Kind<'_>, samples: u32, direct: Option<Textu
         label: Some(kind.label),
         layout: Some(kind.layout),
         vertex: VertexState {
-            module: &module,
+            module: kind.module,
             entry_point: Some("vertex"),
             compilation_options: options.clone(),
             buffers: kind.buffers,
@@ -233,19 +313,19 @@ fn pipeline(device: &Device, kind: &Kind<'_>, samples: u32, direct: Option<Textu
             cull_mode: None,
             ..Default::default()
         },
-        depth_stencil: Some(DepthStencilState {
+        depth_stencil: kind.depth.map(|compare| DepthStencilState {
             format: DEPTH_FORMAT,
             depth_write_enabled: Some(kind.writes_depth),
-            depth_compare: Some(kind.depth),
+            depth_compare: Some(compare),
             stencil: Default::default(),
             bias: Default::default(),
         }),
         multisample: MultisampleState {
-            count: samples,
+            count: kind.samples,
             ..Default::default()
         },
         fragment: Some(FragmentState {
-            module: &module,
+            module: kind.module,
             entry_point: Some("fragment"),
             compilation_options: options,
             targets: &[Some(ColorTargetState {
@@ -261,16 +341,16 @@ fn pipeline(device: &Device, kind: &Kind<'_>, samples: u32, direct: Option<Textu
 
 fn shadow_pipeline(
     device: &Device,
+    module: &ShaderModule,
     layout: &PipelineLayout,
     buffers: &[Option<VertexBufferLayout<'_>>],
     posed: f64,
 ) -> RenderPipeline {
-    let module = shader(device, "shadows", sources::BODY);
     device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
         label: Some("shadows"),
         layout: Some(layout),
         vertex: VertexState {
-            module: &module,
+            module,
             entry_point: Some("shadow_vertex"),
             compilation_options: wgpu::PipelineCompilationOptions {
                 constants: &[("POSED", posed)],

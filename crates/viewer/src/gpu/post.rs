@@ -5,7 +5,7 @@ use wgpu::{
     Sampler, StoreOp, TextureFormat, TextureView,
 };
 
-use super::pipelines::{shader, sources};
+use super::shaders;
 use super::targets::{GLOW_LEVELS, LIGHT_FORMAT, LightTargets};
 
 #[derive(Debug)]
@@ -66,7 +66,7 @@ impl Post {
                 },
             ],
         });
-        let module = shader(device, "post", sources::POST);
+        let module = shaders::module(device, "post", shaders::POST);
         let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label: Some("post"),
             bind_group_layouts: &[Some(&layout)],

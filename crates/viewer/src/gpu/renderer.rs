@@ -1,20 +1,22 @@
 //! Draws a draw list: the passes in their order.
 
 use wgpu::{
-    BindGroup, BindGroupLayout, Buffer, CommandEncoder, Device, LoadOp, Operations, Queue, RenderPass,
-    StoreOp, Texture, TextureFormat, TextureUsages, TextureView,
+    BindGroupLayout, Buffer, CommandEncoder, Device, LoadOp, Operations, Queue, RenderPass, StoreOp,
+    TextureFormat, TextureView,
 };
 
+use super::backdrop::Backdrop;
 use super::buffers::InstanceBuffer;
-use super::pipelines::{Pipelines, WAVE_VERTICES};
+use super::light::Light;
+use super::pipelines::{Layouts, Pipelines, WAVE_VERTICES};
 use super::post::Post;
-use super::targets::{DEPTH_FORMAT, Targets, texture, view};
+use super::targets::Targets;
 use super::uniforms::FrameUniform;
-use crate::picture::draw_list::{DecalKind, DrawList, GlowKind};
+use crate::picture::draw_list::{DecalKind, DrawList, FrameLook, GlowKind};
 use crate::picture::ground::GroundPaint;
 use crate::picture::mesh::Vertex;
 use crate::picture::palette::Mood;
-use crate::picture::{CameraPose, Detail, Shape};
+use crate::picture::{CameraPose, Detail, Shape, TorusWindow};
 
 /// How much beauty is paid for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,17 +61,9 @@ impl Quality {
 pub struct Renderer {
     quality: Quality,
     pipelines: Pipelines,
-    /// The steps after the picture; `None` where it goes to the screen at once.
-    post: Option<Post>,
-    direct: Option<TextureFormat>,
+    light: Light,
     targets: Targets,
-    frame_uniform: Buffer,
-    frame_group: BindGroup,
-    light_layout: BindGroupLayout,
-    light_group: BindGroup,
-    shadow_map: TextureView,
-    shadow_sampler: wgpu::Sampler,
-    paint: Texture,
+    ending: Ending,
     meshes: Buffer,
     /// First corner and number of corners of each shape's mesh.
     mesh_ranges: [(u32, u32); Shape::COUNT],
@@ -77,6 +71,22 @@ pub struct Renderer {
     decals: [InstanceBuffer; DecalKind::COUNT],
     waves: InstanceBuffer,
     glows: [InstanceBuffer; GlowKind::COUNT],
+}
+
+/// What is on either side of the picture's own pass.
+#[derive(Debug)]
+enum Ending {
+    /// The picture goes to the screen at once, over a background that is kept.
+    Direct(Box<Direct>),
+    /// The picture is light, and steps follow that bring it to the screen.
+    Post(Box<Post>),
+}
+
+#[derive(Debug)]
+struct Direct {
+    format: TextureFormat,
+    layout: BindGroupLayout,
+    backdrop: Backdrop,
 }
 
 /// Shapes too small or too transparent for their shadow to be seen.
@@ -90,61 +100,35 @@ impl Renderer {
             !output.is_srgb(),
             "the picture leaves encoded; {output:?} would encode it again"
         );
-        let frame_layout = frame_layout(device);
-        let light_layout = light_layout(device);
-        let frame_uniform = device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("frame"),
-            size: size_of::<FrameUniform>() as u64,
-            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
-        let frame_group = device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("frame"),
-            layout: &frame_layout,
-            entries: &[wgpu::BindGroupEntry {
-                binding: 0,
-                resource: frame_uniform.as_entire_binding(),
-            }],
-        });
-        let side = quality.shadow_side();
-        let shadow_map = view(&texture(
-            device,
-            "shadows",
-            (side, side),
-            DEPTH_FORMAT,
-            1,
-            TextureUsages::RENDER_ATTACHMENT | TextureUsages::TEXTURE_BINDING,
-        ));
-        let shadow_sampler = device.create_sampler(&wgpu::SamplerDescriptor {
-            label: Some("shadows"),
-            mag_filter: wgpu::FilterMode::Linear,
-            min_filter: wgpu::FilterMode::Linear,
-            compare: Some(wgpu::CompareFunction::LessEqual),
-            ..Default::default()
-        });
-        let paint = paint_texture(device, (1, 1));
-        let light_group = light_group(device, &light_layout, &shadow_map, &shadow_sampler, &paint);
+        let light = Light::new(device, quality.shadow_side());
+        let backdrop_layout = Backdrop::layout(device);
         let direct = (quality == Quality::Swift).then_some(output);
+        let layouts = Layouts {
+            frame: &light.frame_layout,
+            light: &light.lit_layout,
+            backdrop: &backdrop_layout,
+        };
+        let pipelines = Pipelines::new(device, &layouts, quality.samples(), direct);
         let targets = Targets::new(device, size, quality.samples(), direct);
-        let post = targets.light.as_ref().map(|light| {
-            let mut post = Post::new(device, output);
-            post.resize(device, light);
-            post
-        });
+        let ending = match &targets.light {
+            Some(light) => {
+                let mut post = Post::new(device, output);
+                post.resize(device, light);
+                Ending::Post(Box::new(post))
+            }
+            None => Ending::Direct(Box::new(Direct {
+                backdrop: Backdrop::new(device, &backdrop_layout, output, targets.size),
+                format: output,
+                layout: backdrop_layout,
+            })),
+        };
         let (meshes, mesh_ranges) = upload_meshes(device);
         Self {
             quality,
-            pipelines: Pipelines::new(device, &frame_layout, &light_layout, quality.samples(), direct),
-            post,
-            direct,
+            pipelines,
+            light,
             targets,
-            frame_uniform,
-            frame_group,
-            light_layout,
-            light_group,
-            shadow_map,
-            shadow_sampler,
-            paint,
+            ending,
             meshes,
             mesh_ranges,
             bodies: std::array::from_fn(|_| InstanceBuffer::new(device, "bodies")),
@@ -161,31 +145,38 @@ impl Renderer {
 
     /// Follows a new size of the picture, in pixels; a side of 0 counts as 1.
     pub fn resize(&mut self, device: &Device, size: (u32, u32)) {
-        if size != self.targets.size {
-            self.targets = Targets::new(device, size, self.quality.samples(), self.direct);
-            if let (Some(post), Some(light)) = (&mut self.post, &self.targets.light) {
-                post.resize(device, light);
+        if size == self.targets.size {
+            return;
+        }
+        let direct = match &self.ending {
+            Ending::Direct(direct) => Some(direct.format),
+            Ending::Post(_) => None,
+        };
+        self.targets = Targets::new(device, size, self.quality.samples(), direct);
+        match (&mut self.ending, &self.targets.light) {
+            (Ending::Post(post), Some(light)) => post.resize(device, light),
+            (Ending::Direct(direct), _) => {
+                direct.backdrop = Backdrop::new(device, &direct.layout, direct.format, self.targets.size);
             }
+            (Ending::Post(_), None) => {}
         }
     }
 
-    /// Gives the lists and the changed rows of the paint to the device.
+    /// Gives the lists and the changed rows of the paint to the device. Each call is followed by one of
+    /// [`Self::encode`], since what is kept from frame to frame is kept in step with it.
     pub fn upload(&mut self, device: &Device, queue: &Queue, list: &DrawList, paint: &mut GroundPaint) {
-        self.upload_paint(device, queue, paint);
+        let painted = self.light.upload_paint(device, queue, paint);
         upload_all(device, queue, &mut self.bodies, &list.bodies);
         upload_all(device, queue, &mut self.decals, &list.decals);
         self.waves.upload(device, queue, &list.waves);
         upload_all(device, queue, &mut self.glows, &list.glows);
-        let (uniform, bloom) = match &list.frame {
-            Some(look) => (
-                FrameUniform::new(look, self.targets.size, self.quality.shadow_side()),
-                look.mood.bloom,
-            ),
-            None => (empty_frame(self.targets.size), 0.0),
-        };
-        queue.write_buffer(&self.frame_uniform, 0, bytemuck::bytes_of(&uniform));
-        if let Some(post) = &self.post {
-            post.set_glow(queue, bloom * 0.55);
+        let nothing = empty_look(self.targets.size);
+        let look = list.frame.as_ref().unwrap_or(&nothing);
+        let uniform = FrameUniform::new(look, self.targets.size, self.quality.shadow_side());
+        self.light.set_frame(queue, &uniform);
+        match &mut self.ending {
+            Ending::Direct(direct) => direct.backdrop.follow(&uniform, painted && look.paint_shows),
+            Ending::Post(post) => post.set_glow(queue, look.mood.bloom * 0.55),
         }
     }
 
@@ -194,23 +185,32 @@ impl Renderer {
         if list.frame.is_some() && self.quality.has_shadows() {
             self.encode_shadows(encoder);
         }
-        match (&self.post, &self.targets.light) {
-            (Some(post), Some(light)) => {
+        match (&self.ending, &self.targets.light) {
+            (Ending::Post(post), Some(light)) => {
                 self.encode_picture(encoder, list, &light.picture);
                 post.encode(encoder, light, output);
             }
-            _ => self.encode_picture(encoder, list, output),
+            (Ending::Direct(direct), _) => {
+                let groups = [&self.light.frame, &self.light.lit];
+                direct
+                    .backdrop
+                    .encode(encoder, &self.pipelines, groups, list.frame.as_ref());
+                self.encode_picture(encoder, list, output);
+            }
+            (Ending::Post(_), None) => {}
         }
     }
 
     fn encode_shadows(&self, encoder: &mut CommandEncoder) {
         let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
             label: Some("shadows"),
-            depth_stencil_attachment: Some(depth(&self.shadow_map, StoreOp::Store)),
+            depth_stencil_attachment: Some(depth(&self.light.shadow_map, StoreOp::Store)),
             ..Default::default()
         });
-        pass.set_bind_group(0, &self.frame_group, &[]);
-        self.draw_bodies(&mut pass, &self.pipelines.shadows, |shape| !SHADOWLESS.contains(&shape));
+        pass.set_bind_group(0, &self.light.frame, &[]);
+        self.draw_bodies(&mut pass, &self.pipelines.shadows, |shape| {
+            !SHADOWLESS.contains(&shape)
+        });
     }
 
     fn encode_picture(&self, encoder: &mut CommandEncoder, list: &DrawList, onto: &TextureView) {
@@ -237,13 +237,19 @@ impl Renderer {
             depth_stencil_attachment: Some(depth(&targets.depth, StoreOp::Discard)),
             ..Default::default()
         });
-        pass.set_bind_group(0, &self.frame_group, &[]);
-        pass.set_pipeline(&self.pipelines.sky);
-        pass.draw(0..3, 0..1);
-        let Some(look) = &list.frame else { return };
-        pass.set_bind_group(1, &self.light_group, &[]);
-        pass.set_pipeline(&self.pipelines.ground[usize::from(look.paint_shows)]);
-        pass.draw(0..4, 0..look.ground.cells.0 * look.ground.cells.1);
+        pass.set_bind_group(0, &self.light.frame, &[]);
+        match (&self.ending, &self.pipelines.backdrop) {
+            (Ending::Direct(direct), Some(pipelines)) => direct.backdrop.draw(&mut pass, pipelines),
+            _ => {
+                let groups = [&self.light.frame, &self.light.lit];
+                self.pipelines
+                    .draw_background(&mut pass, groups, list.frame.as_ref(), false);
+            }
+        }
+        if list.frame.is_none() {
+            return;
+        }
+        pass.set_bind_group(1, &self.light.lit, &[]);
         for (pipeline, decals) in self.pipelines.decals.iter().zip(&self.decals) {
             draw_marks(&mut pass, pipeline, decals, 4);
         }
@@ -255,11 +261,19 @@ impl Renderer {
     }
 
     /// Draws the bodies for which `which` holds; the first pipeline is for still ones, the second for posed ones.
-    fn draw_bodies(&self, pass: &mut RenderPass<'_>, pipelines: &[wgpu::RenderPipeline; 2], which: impl Fn(Shape) -> bool) {
+    fn draw_bodies(
+        &self,
+        pass: &mut RenderPass<'_>,
+        pipelines: &[wgpu::RenderPipeline; 2],
+        which: impl Fn(Shape) -> bool,
+    ) {
         pass.set_vertex_buffer(0, self.meshes.slice(..));
         for (posed, pipeline) in [false, true].into_iter().zip(pipelines) {
             pass.set_pipeline(pipeline);
-            for shape in Shape::ALL.into_iter().filter(|&shape| shape.is_posed() == posed && which(shape)) {
+            for shape in Shape::ALL
+                .into_iter()
+                .filter(|&shape| shape.is_posed() == posed && which(shape))
+            {
                 let instances = &self.bodies[shape as usize];
                 if instances.count() > 0 {
                     let (first, count) = self.mesh_ranges[shape as usize];
@@ -268,48 +282,6 @@ impl Renderer {
                 }
             }
         }
-    }
-
-    fn upload_paint(&mut self, device: &Device, queue: &Queue, paint: &mut GroundPaint) {
-        let Some(size) = paint.size() else { return };
-        let sides = (u32::from(size.width()), u32::from(size.height()));
-        if (self.paint.width(), self.paint.height()) != sides {
-            self.paint = paint_texture(device, sides);
-            self.light_group = light_group(
-                device,
-                &self.light_layout,
-                &self.shadow_map,
-                &self.shadow_sampler,
-                &self.paint,
-            );
-            paint.forget_uploads();
-        }
-        let Some(rows) = paint.take_dirty() else { return };
-        let first = (rows.first * sides.0) as usize;
-        let texels = &paint.texels()[first..first + (rows.count * sides.0) as usize];
-        queue.write_texture(
-            wgpu::TexelCopyTextureInfo {
-                texture: &self.paint,
-                mip_level: 0,
-                origin: wgpu::Origin3d {
-                    x: 0,
-                    y: rows.first,
-                    z: 0,
-                },
-                aspect: wgpu::TextureAspect::All,
-            },
-            bytemuck::cast_slice(texels),
-            wgpu::TexelCopyBufferLayout {
-                offset: 0,
-                bytes_per_row: Some(sides.0 * 4),
-                rows_per_image: None,
-            },
-            wgpu::Extent3d {
-                width: sides.0,
-                height: rows.count,
-                depth_or_array_layers: 1,
-            },
-        );
     }
 }
 
@@ -349,29 +321,31 @@ fn depth(view: &TextureView, store: StoreOp) -> wgpu::RenderPassDepthStencilAtta
 }
 
 /// What the background needs while there is no map.
-fn empty_frame(pixels: (u32, u32)) -> FrameUniform {
+fn empty_look(pixels: (u32, u32)) -> FrameLook {
     let pose = CameraPose {
         target: glam::Vec2::ZERO,
         distance: 10.0,
         yaw: 0.0,
         pitch: 1.0,
     };
-    let look = crate::picture::draw_list::FrameLook {
+    FrameLook {
         view: pose.view(pixels.0, pixels.1),
-        window: crate::picture::TorusWindow {
+        window: TorusWindow {
             middle: glam::Vec2::ZERO,
             half: glam::Vec2::ONE,
             margin: 1.0,
         },
-        mood: Mood::dusk(),
+        mood: Mood {
+            bloom: 0.0,
+            ..Mood::dusk()
+        },
         units: 0.0,
         detail_until: [1.0, 2.0],
         paint_everywhere: 0.0,
         paint_shows: false,
         shadow_reach: 1.0,
         ground: Default::default(),
-    };
-    FrameUniform::new(&look, pixels, 1)
+    }
 }
 
 fn upload_meshes(device: &Device) -> (Buffer, [(u32, u32); Shape::COUNT]) {
@@ -389,84 +363,4 @@ fn upload_meshes(device: &Device) -> (Buffer, [(u32, u32); Shape::COUNT]) {
         usage: wgpu::BufferUsages::VERTEX,
     });
     (buffer, ranges)
-}
-
-fn frame_layout(device: &Device) -> BindGroupLayout {
-    device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-        label: Some("frame"),
-        entries: &[wgpu::BindGroupLayoutEntry {
-            binding: 0,
-            visibility: wgpu::ShaderStages::VERTEX_FRAGMENT,
-            ty: wgpu::BindingType::Buffer {
-                ty: wgpu::BufferBindingType::Uniform,
-                has_dynamic_offset: false,
-                min_binding_size: None,
-            },
-            count: None,
-        }],
-    })
-}
-
-fn light_layout(device: &Device) -> BindGroupLayout {
-    let texture = |binding, sample_type| wgpu::BindGroupLayoutEntry {
-        binding,
-        visibility: wgpu::ShaderStages::FRAGMENT,
-        ty: wgpu::BindingType::Texture {
-            sample_type,
-            view_dimension: wgpu::TextureViewDimension::D2,
-            multisampled: false,
-        },
-        count: None,
-    };
-    device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-        label: Some("light"),
-        entries: &[
-            texture(0, wgpu::TextureSampleType::Depth),
-            wgpu::BindGroupLayoutEntry {
-                binding: 1,
-                visibility: wgpu::ShaderStages::FRAGMENT,
-                ty: wgpu::BindingType::Sampler(wgpu::SamplerBindingType::Comparison),
-                count: None,
-            },
-            texture(2, wgpu::TextureSampleType::Float { filterable: false }),
-        ],
-    })
-}
-
-fn light_group(
-    device: &Device,
-    layout: &BindGroupLayout,
-    shadow_map: &TextureView,
-    shadow_sampler: &wgpu::Sampler,
-    paint: &Texture,
-) -> BindGroup {
-    device.create_bind_group(&wgpu::BindGroupDescriptor {
-        label: Some("light"),
-        layout,
-        entries: &[
-            wgpu::BindGroupEntry {
-                binding: 0,
-                resource: wgpu::BindingResource::TextureView(shadow_map),
-            },
-            wgpu::BindGroupEntry {
-                binding: 1,
-                resource: wgpu::BindingResource::Sampler(shadow_sampler),
-            },
-            wgpu::BindGroupEntry {
-                binding: 2,
-                resource: wgpu::BindingResource::TextureView(&view(paint)),
-            },
-        ],
-    })
-}
-
-fn paint_texture(device: &Device, sides: (u32, u32)) -> Texture {
-    texture(
-        device,
-        "paint",
-        sides,
-        TextureFormat::Rgba8Unorm,
-        1,
-        TextureUsages::TEXTURE_BINDING | TextureUsages::COPY_DST,
-    )
 }

@@ -68,8 +68,21 @@ impl LightTargets {
 pub(super) fn texture(
     device: &Device,
     label: &str,
+    sides: (u32, u32),
+    format: TextureFormat,
+    sample_count: u32,
+    usage: TextureUsages,
+) -> Texture {
+    texture_with_levels(device, label, sides, format, 1, sample_count, usage)
+}
+
+/// A flat texture with smaller copies of itself.
+pub(super) fn texture_with_levels(
+    device: &Device,
+    label: &str,
     (width, height): (u32, u32),
     format: TextureFormat,
+    mip_level_count: u32,
     sample_count: u32,
     usage: TextureUsages,
 ) -> Texture {
@@ -80,7 +93,7 @@ pub(super) fn texture(
             height,
             depth_or_array_layers: 1,
         },
-        mip_level_count: 1,
+        mip_level_count,
         sample_count,
         dimension: TextureDimension::D2,
         format,

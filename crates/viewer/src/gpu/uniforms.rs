@@ -82,6 +82,47 @@ impl FrameUniform {
             viewport: [width, height, 1.0 / width, 1.0 / height],
         }
     }
+
+    /// Whether sky and ground look the same in both: the eye has not moved by as much as can be seen, and nothing
+    /// else that they show has changed.
+    pub(super) fn has_the_background_of(&self, other: &Self) -> bool {
+        /// A part of the eye's distance; a fiftieth of a pixel in a picture of usual size.
+        const UNSEEN: f32 = 2e-5;
+        let eye = |of: &Self| Vec3::new(of.eye[0], of.eye[1], of.eye[2]);
+        let unseen = eye(self).y.abs() * UNSEEN;
+        let near = |one: &[f32; 4], two: &[f32; 4], most: f32| {
+            one.iter()
+                .zip(two)
+                .take(3)
+                .all(|(one, two)| (one - two).abs() <= most)
+        };
+        near(&self.eye, &other.eye, unseen)
+            && near(&self.right, &other.right, UNSEEN)
+            && near(&self.up, &other.up, UNSEEN)
+            && near(&self.window, &other.window, unseen)
+            && self.all_but_the_eye() == other.all_but_the_eye()
+    }
+
+    /// What the background depends on besides the eye, and what follows from where that is.
+    fn all_but_the_eye(&self) -> [[f32; 4]; 15] {
+        [
+            [self.right[3], self.window[3], 0.0, 0.0],
+            self.map,
+            self.sun_direction,
+            self.sun,
+            self.ambient_above,
+            self.ambient_below,
+            self.sky_top,
+            self.sky_bottom,
+            self.sky_glow,
+            self.ground_a,
+            self.ground_b,
+            self.ground_patch,
+            self.seam,
+            self.rim,
+            self.viewport,
+        ]
+    }
 }
 
 /// The sun's own camera: parallel rays over a square around what is looked at.

@@ -1,8 +1,9 @@
 //! The colour of each tile seen from afar, and the heat maps.
 //!
 //! Where tiles are too small for their things to be drawn, the ground itself takes the colour of what lies
-//! there. [`GroundPaint`] keeps one texel a tile, follows the scene's changes, and remembers which rows the
-//! graphics card has yet to be given: a quiet world costs nothing, however large.
+//! there. [`GroundPaint`] keeps one texel a tile, follows the scene's changes, and remembers which bands of rows
+//! the graphics card has yet to be given: a quiet world costs nothing, however large. Smaller copies of it, each of
+//! half the sides, are for ground so far away that tiles would flicker.
 
 use trantor_client::SceneGround;
 use trantor_model::{Counts, MapSize, Resource};
@@ -25,12 +26,26 @@ pub struct GroundPaint {
     size: Option<MapSize>,
     version: u64,
     mode: PaintMode,
-    texels: Vec<[u8; 4]>,
-    /// Rows with news since [`Self::take_dirty`]; `None` when there are none.
-    dirty: Option<(u32, u32)>,
+    /// The map itself first, then its smaller copies.
+    levels: Vec<Level>,
+    /// Which bands have news since [`Self::take_dirty`] gave them out.
+    dirty: Vec<bool>,
+    /// Where the search for the next of them begins, so that all have their turn.
+    next_band: usize,
 }
 
-/// The rows of the paint that changed.
+/// The paint at one size.
+#[derive(Debug)]
+pub struct Level {
+    /// Texels a row.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// All texels, row by row.
+    pub texels: Vec<[u8; 4]>,
+}
+
+/// Some rows of the paint that changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DirtyRows {
     /// The first of them.
@@ -39,37 +54,42 @@ pub struct DirtyRows {
     pub count: u32,
 }
 
+/// Rows of a band: a power of two, so that bands of smaller copies are bands as well.
+const BAND_ROWS: u32 = 1 << (LEVELS_MAX - 1);
+/// Copies at most, the map itself included: the smallest has a texel for 64 by 64 tiles, and is never seen smaller.
+const LEVELS_MAX: usize = 7;
+
 impl GroundPaint {
     /// Follows `ground`, in the given mode.
     pub fn update(&mut self, ground: &SceneGround, mode: PaintMode) {
         let changes = (self.size == Some(ground.size) && self.mode == mode)
             .then(|| ground.changes_since(self.version))
             .flatten();
-        let width = u32::from(ground.size.width());
-        match changes {
-            Some(places) => {
+        match (changes, self.levels.first_mut()) {
+            (Some(places), Some(map)) => {
                 for &place in places {
                     // A place that the ground does not have would be its mistake; it has nothing to show.
                     let Some(counts) = ground.tiles.get(place as usize) else {
                         continue;
                     };
                     let texel = paint(counts, mode);
-                    if self.texels[place as usize] != texel {
-                        self.texels[place as usize] = texel;
-                        let row = place / width;
-                        let (first, last) = self.dirty.unwrap_or((row, row));
-                        self.dirty = Some((first.min(row), last.max(row)));
+                    if map.texels[place as usize] != texel {
+                        map.texels[place as usize] = texel;
+                        self.dirty[(place / map.width / BAND_ROWS) as usize] = true;
                     }
                 }
             }
-            None => {
-                self.texels.clear();
-                self.texels
-                    .extend(ground.tiles.iter().map(|counts| paint(counts, mode)));
-                self.dirty = Some((0, u32::from(ground.size.height()) - 1));
+            _ => {
+                if self.size != Some(ground.size) {
+                    self.levels = levels(ground.size);
+                }
+                let texels = &mut self.levels[0].texels;
+                texels.clear();
+                texels.extend(ground.tiles.iter().map(|counts| paint(counts, mode)));
+                self.size = Some(ground.size);
+                self.forget_uploads();
             }
         }
-        self.size = Some(ground.size);
         self.version = ground.version;
         self.mode = mode;
     }
@@ -79,22 +99,79 @@ impl GroundPaint {
         self.size
     }
 
-    /// All texels, row by row.
+    /// The texels of all tiles, row by row.
     pub fn texels(&self) -> &[[u8; 4]] {
-        &self.texels
+        self.levels.first().map_or(&[], |map| &map.texels)
     }
 
-    /// Which rows changed since this was last asked.
+    /// The map and its smaller copies, each half as wide and high as the one before, rounded down.
+    pub fn levels(&self) -> &[Level] {
+        &self.levels
+    }
+
+    /// Some rows that changed since they were last given out, which brings the smaller copies up to date for them;
+    /// `None` when all were.
     pub fn take_dirty(&mut self) -> Option<DirtyRows> {
-        self.dirty.take().map(|(first, last)| DirtyRows {
-            first,
-            count: last - first + 1,
-        })
+        let bands = self.dirty.len();
+        let band = (0..bands)
+            .map(|step| (self.next_band + step) % bands)
+            .find(|&band| self.dirty[band])?;
+        self.dirty[band] = false;
+        self.next_band = band + 1;
+        let first = band as u32 * BAND_ROWS;
+        let count = (self.levels[0].height - first).min(BAND_ROWS);
+        for number in 1..self.levels.len() {
+            let (larger, smaller) = self.levels.split_at_mut(number);
+            halve(
+                &larger[number - 1],
+                &mut smaller[0],
+                first >> number,
+                count.div_ceil(1 << number),
+            );
+        }
+        Some(DirtyRows { first, count })
     }
 
     /// Counts all rows as changed, for a graphics card that lost them.
     pub fn forget_uploads(&mut self) {
-        self.dirty = self.size.map(|size| (0, u32::from(size.height()) - 1));
+        let rows = self.levels.first().map_or(0, |map| map.height);
+        self.dirty.clear();
+        self.dirty.resize(rows.div_ceil(BAND_ROWS) as usize, true);
+    }
+}
+
+/// Empty texels for a map and its smaller copies.
+fn levels(size: MapSize) -> Vec<Level> {
+    let (width, height) = (u32::from(size.width()), u32::from(size.height()));
+    (0..LEVELS_MAX)
+        .map(|number| (width >> number, height >> number))
+        .take_while(|&(width, height)| width > 0 && height > 0)
+        .map(|(width, height)| Level {
+            width,
+            height,
+            texels: vec![[0; 4]; (width * height) as usize],
+        })
+        .collect()
+}
+
+/// Makes `count` rows of `smaller`, from `first` on, of four texels of `larger` each. Colours count by how strongly
+/// they show.
+fn halve(larger: &Level, smaller: &mut Level, first: u32, count: u32) {
+    let end = (first + count).min(smaller.height);
+    for row in first..end {
+        for column in 0..smaller.width {
+            let corner = (row * 2 * larger.width + column * 2) as usize;
+            let below = corner + larger.width as usize;
+            let four =
+                [corner, corner + 1, below, below + 1].map(|place| larger.texels[place].map(u32::from));
+            let strength: u32 = four.iter().map(|texel| texel[3]).sum();
+            let mean = |channel: usize| {
+                let sum: u32 = four.iter().map(|texel| texel[channel] * texel[3]).sum();
+                (sum / strength.max(1)) as u8
+            };
+            smaller.texels[(row * smaller.width + column) as usize] =
+                [mean(0), mean(1), mean(2), (strength / 4) as u8];
+        }
     }
 }
 
@@ -160,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn only_changed_rows_are_given_again() {
+    fn only_changed_bands_are_given_again() {
         let mut paint = GroundPaint::default();
         let mut first = ground(1, 0, Vec::new());
         paint.update(&first, PaintMode::Mixture);
@@ -173,7 +250,7 @@ mod tests {
             ..ground(2, 1, vec![6])
         };
         paint.update(&second, PaintMode::Mixture);
-        assert_eq!(paint.take_dirty(), Some(DirtyRows { first: 1, count: 1 }));
+        assert_eq!(paint.take_dirty(), Some(DirtyRows { first: 0, count: 3 }));
         assert_ne!(paint.texels()[6], [0; 4]);
 
         paint.update(&second, PaintMode::Mixture);
@@ -190,6 +267,59 @@ mod tests {
             Some(DirtyRows { first: 0, count: 3 }),
             "a version was missed"
         );
+    }
+
+    #[test]
+    fn smaller_copies_are_means_by_strength_and_bands_take_turns() {
+        let size = MapSize::new(5, 200).unwrap();
+        let mut one = SceneGround {
+            size,
+            tiles: vec![Counts::ZERO; size.area()],
+            ..ground(1, 0, Vec::new())
+        };
+        one.tiles[0].add_one(Resource::Food);
+        let mut paint = GroundPaint::default();
+        paint.update(&one, PaintMode::Mixture);
+        let given: Vec<DirtyRows> = std::iter::from_fn(|| paint.take_dirty()).collect();
+        assert_eq!(
+            given
+                .iter()
+                .map(|rows| (rows.first, rows.count))
+                .collect::<Vec<_>>(),
+            [(0, 64), (64, 64), (128, 64), (192, 8)]
+        );
+        let sides: Vec<(u32, u32)> = paint
+            .levels()
+            .iter()
+            .map(|level| (level.width, level.height))
+            .collect();
+        assert_eq!(sides, [(5, 200), (2, 100), (1, 50)]);
+        let [red, green, blue, strength] = paint.levels()[0].texels[0];
+        assert_eq!(paint.levels()[1].texels[0], [red, green, blue, strength / 4]);
+        assert_eq!(paint.levels()[2].texels[0], [red, green, blue, strength / 4 / 4]);
+        assert_eq!(paint.levels()[1].texels[1], [0; 4]);
+
+        let changed = |version: u64, place: u32, tiles: Vec<Counts>| SceneGround {
+            size,
+            tiles,
+            ..ground(version, version - 1, vec![place])
+        };
+        let mut tiles = one.tiles;
+        tiles[0].add_one(Resource::Thystame);
+        tiles[999].add_one(Resource::Thystame);
+        let mut two = changed(2, 0, tiles);
+        two.changed.push(999);
+        paint.update(&two, PaintMode::Mixture);
+        assert_eq!(paint.take_dirty().map(|rows| rows.first), Some(0));
+        two.tiles[1].add_one(Resource::Food);
+        paint.update(&changed(3, 1, two.tiles), PaintMode::Mixture);
+        assert_eq!(
+            paint.take_dirty().map(|rows| rows.first),
+            Some(192),
+            "the other has its turn"
+        );
+        assert_eq!(paint.take_dirty().map(|rows| rows.first), Some(0));
+        assert_eq!(paint.take_dirty(), None);
     }
 
     #[test]

@@ -135,6 +135,13 @@ impl MeshBuilder {
         self
     }
 
+    /// All faces so far are lit as if they looked straight up.
+    pub fn light_from_above(&mut self) {
+        for vertex in &mut self.vertices {
+            vertex.normal = Vec3::Y.to_array();
+        }
+    }
+
     /// A flat face of four corners, counter-clockwise as seen from outside.
     pub fn quad(&mut self, corners: [Vec3; 4], paint: Paint) -> &mut Self {
         let [a, b, c, d] = corners;

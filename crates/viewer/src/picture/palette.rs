@@ -69,7 +69,7 @@ pub fn team(team: TeamId) -> Rgb {
 pub fn resource(resource: Resource) -> Rgb {
     match resource {
         Resource::Food => Rgb::hex(0xE8_4A_5F),
-        Resource::Linemate => Rgb::hex(0xB4_C0_CE),
+        Resource::Linemate => Rgb::hex(0xA6_B6_CA),
         Resource::Deraumere => Rgb::hex(0x4F_8C_FF),
         Resource::Sibur => Rgb::hex(0xA8_6B_FF),
         Resource::Mendiane => Rgb::hex(0xFF_B0_2E),

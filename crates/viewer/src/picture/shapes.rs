@@ -3,7 +3,7 @@
 //! Each resource has a shape of its own, so that the map can be read without colours. Sizes are in tiles and
 //! chosen so that a tile holds a few of everything and still shows its ground.
 
-use glam::{Mat4, Vec3};
+use glam::{Mat4, Quat, Vec3};
 use trantor_model::Resource;
 
 use super::mesh::{MeshBuilder, Paint, Part, Vertex};
@@ -26,6 +26,12 @@ pub enum Shape {
     Phiras,
     /// A star with spikes all round.
     Thystame,
+    /// Food of which only outline and colours can be seen.
+    FoodPlain,
+    /// The same of a phiras.
+    PhirasPlain,
+    /// The same of a thystame.
+    ThystamePlain,
     /// A speck that stands for any resource far away.
     Speck,
     /// An agent.
@@ -44,7 +50,7 @@ pub enum Shape {
 
 impl Shape {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Shape; 14] = [
+    pub const ALL: [Shape; 17] = [
         Self::Food,
         Self::Linemate,
         Self::Deraumere,
@@ -52,6 +58,9 @@ impl Shape {
         Self::Mendiane,
         Self::Phiras,
         Self::Thystame,
+        Self::FoodPlain,
+        Self::PhirasPlain,
+        Self::ThystamePlain,
         Self::Speck,
         Self::Character,
         Self::Figurine,
@@ -67,6 +76,16 @@ impl Shape {
     /// The shape of a resource seen from near.
     pub fn of(resource: Resource) -> Self {
         Self::ALL[resource.index()]
+    }
+
+    /// The same of fewer triangles, for a few pixels; most shapes are simple enough as they are.
+    pub fn plain(self) -> Self {
+        match self {
+            Self::Food => Self::FoodPlain,
+            Self::Phiras => Self::PhirasPlain,
+            Self::Thystame => Self::ThystamePlain,
+            simple => simple,
+        }
     }
 
     /// Whether it has parts that move; the others only stand, turned and stretched.
@@ -85,6 +104,13 @@ impl Shape {
             Self::Mendiane => mendiane(&mut mesh),
             Self::Phiras => phiras(&mut mesh),
             Self::Thystame => thystame(&mut mesh),
+            Self::FoodPlain => food_plain(&mut mesh),
+            Self::PhirasPlain => {
+                mesh.turned(4, &[(0.075, 0.0), (0.085, 0.17), (0.0, 0.3)], |ring| {
+                    Paint::instance(if ring == 0 { 0.92 } else { 1.15 })
+                });
+            }
+            Self::ThystamePlain => thystame_plain(&mut mesh),
             Self::Speck => {
                 mesh.turned(4, &[(0.09, 0.0), (0.06, 0.14)], |_| Paint::instance(1.0));
             }
@@ -127,6 +153,13 @@ fn food(mesh: &mut MeshBuilder) {
             .quad([base, middle - side, tip, middle + side], leaf)
             .quad([base, middle + side, tip, middle - side], leaf);
     }
+}
+
+fn food_plain(mesh: &mut MeshBuilder) {
+    mesh.turned(5, &[(0.07, 0.0), (0.115, 0.06), (0.03, 0.15)], |ring| {
+        Paint::instance(if ring == 0 { 0.88 } else { 1.08 })
+    });
+    mesh.turned(3, &[(0.07, 0.14), (0.0, 0.2)], |_| Paint::fixed(0x5F_B3_4C));
 }
 
 fn linemate(mesh: &mut MeshBuilder) {
@@ -183,16 +216,29 @@ fn thystame(mesh: &mut MeshBuilder) {
             Vec3::new(other, 0.0, one),
         ] {
             let towards = spike.normalize();
-            mesh.at(Mat4::from_translation(middle)
-                * Mat4::from_quat(glam::Quat::from_rotation_arc(Vec3::Y, towards)))
-                .turned(3, &[(0.036, 0.035), (0.0, 0.15)], |_| {
-                    Paint::instance(1.0).glowing(0.3)
-                });
+            mesh.at(
+                Mat4::from_translation(middle) * Mat4::from_quat(Quat::from_rotation_arc(Vec3::Y, towards))
+            )
+            .turned(3, &[(0.036, 0.035), (0.0, 0.15)], |_| {
+                Paint::instance(1.0).glowing(0.3)
+            });
         }
     }
 }
 
-/// Where the character's parts turn; the vertex shader has the same heights (`HIP`, `SHOULDER`, `NECK`).
+fn thystame_plain(mesh: &mut MeshBuilder) {
+    let middle = Vec3::Y * 0.15;
+    for spike in [Vec3::Y, Vec3::X, Vec3::Z, Vec3::NEG_X, Vec3::NEG_Z] {
+        // A quarter of a turn between the axes, so that no spike points straight at an eye in the south.
+        let towards = Quat::from_rotation_y(0.5) * spike;
+        mesh.at(Mat4::from_translation(middle) * Mat4::from_quat(Quat::from_rotation_arc(Vec3::Y, towards)))
+            .turned(3, &[(0.055, -0.02), (0.0, 0.15)], |_| {
+                Paint::instance(1.0).glowing(0.3)
+            });
+    }
+}
+
+/// Where the character's parts turn; the vertex shader has the same heights (`HIP`, `SHOULDER`).
 fn character(mesh: &mut MeshBuilder) {
     let shoe = 0x3B_34_46;
     let face = 0xFB_E9_D2;
@@ -270,18 +316,27 @@ fn character(mesh: &mut MeshBuilder) {
     }
 }
 
+/// A character of a fifth of the triangles, with what tells front from back: face, pack and the tip of the hood.
 fn figurine(mesh: &mut MeshBuilder) {
-    mesh.turned(5, &[(0.15, 0.0), (0.17, 0.12), (0.06, 0.39)], |_| {
-        Paint::instance(1.0)
-    });
-    mesh.at(placed(Vec3::Y * 0.475, Vec3::splat(0.14)))
-        .ball(false, |middle| {
-            if middle.z < -0.5 {
-                Paint::fixed(0xFB_E9_D2)
-            } else {
-                Paint::instance(1.08)
-            }
-        });
+    mesh.turned(
+        6,
+        &[(0.16, 0.0), (0.172, 0.12), (0.15, 0.235), (0.06, 0.39)],
+        |ring| match ring {
+            0 => Paint::instance(0.72),
+            1 => Paint::accent(0.95),
+            _ => Paint::instance(1.0),
+        },
+    );
+    mesh.at(Mat4::from_translation(Vec3::new(0.0, 0.275, 0.148)))
+        .cuboid(Vec3::new(0.085, 0.095, 0.05), Paint::fixed(0xD9_C3_A0));
+    let head = Vec3::new(0.0, 0.475, 0.0);
+    mesh.at(placed(head, Vec3::splat(0.145)))
+        .ball(false, |_| Paint::instance(1.05));
+    mesh.at(Mat4::from_translation(head + Vec3::new(0.0, -0.005, -0.1))
+        * Mat4::from_rotation_x(-std::f32::consts::FRAC_PI_2))
+        .turned(5, &[(0.1, 0.0), (0.085, 0.055)], |_| Paint::fixed(0xFB_E9_D2));
+    mesh.at(Mat4::from_translation(head + Vec3::new(0.0, 0.08, 0.045)) * Mat4::from_rotation_x(0.85))
+        .turned(4, &[(0.11, 0.0), (0.0, 0.215)], |_| Paint::instance(0.92));
 }
 
 fn egg(mesh: &mut MeshBuilder) {
@@ -322,13 +377,14 @@ fn tuft(mesh: &mut MeshBuilder) {
     for blade in 0..5 {
         let angle = blade as f32 * 2.4;
         let lean = Vec3::new(angle.sin(), 0.0, angle.cos());
-        let across = Vec3::new(lean.z, 0.0, -lean.x) * 0.014;
+        let across = Vec3::new(lean.z, 0.0, -lean.x) * 0.016;
         let base = lean * 0.018;
         let tip = lean * 0.055 + Vec3::Y * (0.09 + 0.03 * (blade % 3) as f32);
         let paint = Paint::instance(0.9 + 0.12 * (blade % 3) as f32);
-        mesh.triangle([base - across, base + across, tip], paint)
-            .triangle([base + across, base - across, tip], paint);
+        mesh.triangle([base - across, base + across, tip], paint);
     }
+    // Blades are lit as the meadow is, from whichever side they are seen.
+    mesh.light_from_above();
 }
 
 #[cfg(test)]

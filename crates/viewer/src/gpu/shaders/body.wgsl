@@ -3,7 +3,6 @@
 // Where the character's parts turn, as in the mesh.
 const HIP = 0.1;
 const SHOULDER = 0.345;
-const NECK = 0.4;
 
 struct BodyIn {
     @location(0) position: vec3f,
@@ -22,12 +21,15 @@ struct Posed {
     normal: vec3f,
 }
 
+// Faces are flat and small, so that light is found at their corners: what is left for each pixel is whether the sun
+// reaches it.
 struct BodyOut {
     @builtin(position) clip: vec4f,
-    @location(0) world: vec3f,
-    @location(1) @interpolate(flat) normal: vec3f,
-    @location(2) @interpolate(flat) albedo: vec4f,   // a: glow
-    @location(3) @interpolate(flat) presence: f32,
+    @location(0) color: vec3f,                          // all of it, or all but the sun's part where there are shadows
+    @location(1) sunny: vec3f,                          // the sun's part
+    @location(2) world: vec3f,
+    @location(3) @interpolate(flat) normal: vec3f,
+    @location(4) @interpolate(flat) presence: f32,
 }
 
 // Turns about an axis to the east; a positive angle takes what hangs down to the front.
@@ -46,31 +48,26 @@ fn posed(in: BodyIn) -> Posed {
     var p = in.position;
     var n = in.normal;
     if POSED {
-        let joint_hip = vec3f(0.0, HIP, 0.0);
-        let joint_shoulder = vec3f(0.0, SHOULDER, 0.0);
-        switch in.role.x {
-            case 1u: { p = swing(p - joint_hip, in.pose.x) + joint_hip; n = swing(n, in.pose.x); }
-            case 2u: { p = swing(p - joint_hip, -in.pose.x) + joint_hip; n = swing(n, -in.pose.x); }
-            case 3u: {
-                let angle = in.pose.z - in.pose.x * 0.8;
-                p = swing(p - joint_shoulder, angle) + joint_shoulder;
-                n = swing(n, angle);
-            }
-            case 4u: {
-                let angle = in.pose.z + in.pose.x * 0.8;
-                p = swing(p - joint_shoulder, angle) + joint_shoulder;
-                n = swing(n, angle);
-            }
-            case 5u: { let way = vec2f(sin(in.pose.w), cos(in.pose.w)); p = turn(p, way); n = turn(n, way); }
-            default: {}
-        }
+        let part = in.role.x;
+        let foot = part == 1u || part == 2u;
+        let arm = part == 3u || part == 4u;
+        let stride = select(in.pose.x, -in.pose.x, part == 2u || part == 3u);
+        let angle = select(0.0, stride, foot) + select(0.0, in.pose.z + stride * 0.8, arm);
+        let joint = vec3f(0.0, select(SHOULDER, HIP, foot), 0.0);
+        p = swing(p - joint, angle) + joint;
+        n = swing(n, angle);
+        let glance = select(0.0, in.pose.w, part == 5u);
+        let way = vec2f(sin(glance), cos(glance));
+        p = turn(p, way);
+        n = turn(n, way);
         // Feet stay where they are when the rest leans, unless it falls.
-        let planted = in.role.x == 1u || in.role.x == 2u;
-        let lean = select(-in.pose.y, -in.pose.y * smoothstep(0.8, 1.4, abs(in.pose.y)), planted);
+        let lean = -in.pose.y * select(1.0, smoothstep(0.8, 1.4, abs(in.pose.y)), foot);
         p = swing(p, lean);
         n = swing(n, lean);
     }
     p = turn(p, in.stand.xy) * vec3f(1.0, in.stand.z, 1.0) * in.place.w + in.place.xyz;
+    // Nothing is seen through the ground, which is not always there to hide it.
+    p.y = max(p.y, 0.0);
     n = turn(n, in.stand.xy);
     return Posed(p, n);
 }
@@ -78,12 +75,30 @@ fn posed(in: BodyIn) -> Posed {
 @vertex
 fn vertex(in: BodyIn) -> BodyOut {
     let at = posed(in);
+    let world = at.position;
     // Instance colours are darkened by 200/255 in the mesh, so that faces can also be lighter than they.
     let own = select(in.color.rgb, in.accent.rgb, in.role.z == 1u);
-    let instance = linear(min(own, vec3f(1.0))) * in.tint.rgb * in.tint.rgb * 1.6256;
+    let instance = linear(own) * in.tint.rgb * in.tint.rgb * 1.6256;
     let albedo = mix(linear(in.tint.rgb), instance, in.tint.a);
     let glow = max(in.color.a, f32(in.role.y) / 255.0);
-    return BodyOut(frame.clip_from_world * vec4f(at.position, 1.0), at.position, at.normal, vec4f(albedo, glow), in.accent.a);
+
+    let towards_eye = normalize(frame.eye.xyz - world);
+    let edge = 1.0 - clamp(dot(at.normal, towards_eye), 0.0, 1.0);
+    let rim = edge * edge * edge;
+    // Low parts see less of the sky: a little darkness near the ground ties things to it.
+    let open = mix(0.62, 1.0, smoothstep(0.0, 0.22, world.y));
+    let light = ambient(at.normal) * open + frame.ambient_above.rgb * rim * 0.45 + vec3f(glow * 2.4);
+    let sun = frame.sun.rgb * max(dot(at.normal, frame.sun_direction.xyz), 0.0);
+
+    let clip = frame.clip_from_world * vec4f(world, 1.0);
+    let place = clip.xy / max(clip.w, 0.01) * vec2f(0.5, -0.5) + 0.5;
+    let shown = seen(world);
+    let color = mix(sky(place), albedo * light, shown);
+    let sunny = albedo * sun * shown;
+    if SHADOWS {
+        return BodyOut(clip, color, sunny, world, at.normal, in.accent.a);
+    }
+    return BodyOut(clip, covering(color + sunny).rgb, vec3f(0.0), world, at.normal, in.accent.a);
 }
 
 @vertex
@@ -99,17 +114,8 @@ fn fragment(in: BodyOut) -> @location(0) vec4f {
     if in.presence < 0.999 && scatter(in.clip.xy) >= in.presence {
         discard;
     }
-    let facing = dot(in.normal, frame.sun_direction.xyz);
-    var sun = max(facing, 0.0);
-    if facing > 0.0 {
-        sun *= sunlit(in.world, in.normal);
+    if SHADOWS {
+        return covering(in.color + in.sunny * sunlit(in.world, in.normal));
     }
-    let towards_eye = normalize(frame.eye.xyz - in.world);
-    let edge = 1.0 - clamp(dot(in.normal, towards_eye), 0.0, 1.0);
-    let rim = edge * edge * edge;
-    // Low parts see less of the sky: a little darkness near the ground ties things to it.
-    let open = mix(0.68, 1.0, smoothstep(0.0, 0.22, in.world.y));
-    let light = frame.sun.rgb * sun + ambient(in.normal) * open + frame.ambient_above.rgb * rim * 0.45;
-    let color = in.albedo.rgb * (light + vec3f(in.albedo.a * 2.4));
-    return covering(behind_air(color, in.world, in.clip.xy));
+    return vec4f(in.color, 1.0);
 }

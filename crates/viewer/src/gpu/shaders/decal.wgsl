@@ -10,10 +10,10 @@ struct DecalIn {
 
 struct DecalOut {
     @builtin(position) clip: vec4f,
-    @location(0) world: vec3f,
-    @location(1) at: vec2f,                             // -1..1, x to the right and y to the front
-    @location(2) @interpolate(flat) params: vec2f,
-    @location(3) @interpolate(flat) color: vec4f,
+    @location(0) at: vec2f,                             // -1..1, x to the right and y to the front
+    @location(1) @interpolate(flat) params: vec2f,
+    @location(2) @interpolate(flat) color: vec4f,
+    @location(3) seen: f32,
 }
 
 @vertex
@@ -30,7 +30,7 @@ fn vertex(@builtin(vertex_index) index: u32, in: DecalIn) -> DecalOut {
     }
     let place = in.position + off;
     let world = vec3f(place.x, 0.006, place.y);
-    return DecalOut(frame.clip_from_world * vec4f(world, 1.0), world, at, in.params, vec4f(linear(in.color.rgb), in.color.a));
+    return DecalOut(frame.clip_from_world * vec4f(world, 1.0), at, in.params, vec4f(linear(in.color.rgb), in.color.a), seen(world));
 }
 
 // 1 inside of a band of half width `half` around `middle`, with an edge one pixel wide.
@@ -52,15 +52,17 @@ fn rotated(p: vec2f, angle: f32) -> vec2f {
 
 @fragment
 fn fragment(in: DecalOut) -> @location(0) vec4f {
+    if KIND == 0u { // Contact
+        // The square of the distance will do: what falls off is soft anyway.
+        let dark = max(1.0 - dot(in.at, in.at), 0.0);
+        return vec4f(0.0, 0.0, 0.0, dark * dark * in.color.a * in.seen);
+    }
     let r = length(in.at);
     let soft = max(fwidth(in.at.x), fwidth(in.at.y)) * 0.9 + 0.002;
     // From the front, clockwise, 0..1.
     let round = fract(atan2(in.at.x, in.at.y) / 6.2831853 + 1.0);
     var out = vec4f(0.0);
-    if KIND == 0u { // Contact
-        let dark = smoothstep(1.0, 0.15, r);
-        out = vec4f(vec3f(0.0), dark * dark * in.color.a);
-    } else if KIND == 1u { // TileFill
+    if KIND == 1u { // TileFill
         let edge = max(abs(in.at.x), abs(in.at.y));
         let alpha = in.color.a * (smoothstep(1.0, 1.0 - soft * 2.0, edge) + 0.9 * band(edge, 0.95, 0.035, soft));
         out = vec4f(in.color.rgb * alpha, alpha);
@@ -118,5 +120,5 @@ fn fragment(in: DecalOut) -> @location(0) vec4f {
         let alpha = in.color.a * (band(r, 0.92, 0.035, soft) * dash + band(r, 0.80, 0.01, soft) * 0.7);
         out = vec4f(in.color.rgb * alpha * 1.2, alpha);
     }
-    return marking(out * presence(in.world.xz) * (1.0 - fog(in.world)));
+    return marking(out * in.seen);
 }

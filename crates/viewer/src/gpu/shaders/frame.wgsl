@@ -38,6 +38,8 @@ override DIRECT: bool = false;
 override SHADOWS: bool = true;
 // Whether any of the ground's paint can be seen.
 override PAINT: bool = true;
+// Pixels of the picture, along a side, for each that is drawn.
+override PIXEL: f32 = 1.0;
 // Whether bodies have parts that move.
 override POSED: bool = true;
 // Which kind of mark or light is drawn.
@@ -51,11 +53,13 @@ fn covering(light: vec3f) -> vec4f {
     return vec4f(light, 1.0);
 }
 
-// What leaves a shader for a mark: colour times its opacity; what goes beyond that shines.
+// What leaves a shader for a mark: colour times its opacity; what goes beyond that shines. Where nothing can be brighter
+// than white, what shines covers more instead.
 fn marking(color: vec4f) -> vec4f {
     if DIRECT {
-        let body = max(color.a, 0.35);
-        return vec4f(encoded(screened(color.rgb / body)) * body, color.a);
+        let peak = max(color.r, max(color.g, color.b));
+        let cover = clamp(max(color.a, peak * 0.8), 0.001, 0.95);
+        return vec4f(encoded(screened(color.rgb / cover)) * cover, cover);
     }
     return color;
 }
@@ -68,13 +72,13 @@ fn shining(light: vec3f) -> vec4f {
     return vec4f(light, 0.0);
 }
 
+// From a screen's colour to light: a cubic within a step of 255, since corners of small triangles ask for it often.
 fn linear(screen: vec3f) -> vec3f {
-    return select(pow((screen + 0.055) / 1.055, vec3f(2.4)), screen / 12.92, screen <= vec3f(0.04045));
+    return screen * (screen * (screen * 0.305306011 + 0.682171111) + 0.012522878);
 }
 
-// The background behind a pixel.
-fn sky(pixel: vec2f) -> vec3f {
-    let at = pixel * frame.viewport.zw;
+// The background behind a place of the picture, (0, 0) top left to (1, 1) bottom right.
+fn sky(at: vec2f) -> vec3f {
     let height = (1.0 - at.y) * (1.0 - at.y) * (1.0 + 2.0 * at.y);
     let off = (at - vec2f(0.5, 0.56)) * vec2f(frame.viewport.x * frame.viewport.w, 1.25) / 1.1;
     let near = max(1.0 - dot(off, off) * 1.3, 0.0);
@@ -95,10 +99,9 @@ fn fog(position: vec3f) -> f32 {
     return share * share * share * 0.55;
 }
 
-// Fades a lit colour into the background.
-fn behind_air(color: vec3f, position: vec3f, pixel: vec2f) -> vec3f {
-    let shown = presence(position.xz) * (1.0 - fog(position));
-    return mix(sky(pixel), color, shown);
+// How much of a thing at `position` is seen: neither faded at the margin nor hidden by distance.
+fn seen(position: vec3f) -> f32 {
+    return presence(position.xz) * (1.0 - fog(position));
 }
 
 fn ambient(normal: vec3f) -> vec3f {

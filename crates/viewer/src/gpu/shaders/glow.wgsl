@@ -9,10 +9,9 @@ struct GlowIn {
 
 struct GlowOut {
     @builtin(position) clip: vec4f,
-    @location(0) world: vec3f,
-    @location(1) at: vec2f,
-    @location(2) @interpolate(flat) strength_param: vec2f,
-    @location(3) @interpolate(flat) color: vec3f,
+    @location(0) at: vec2f,
+    @location(1) @interpolate(flat) param: f32,
+    @location(2) color: vec3f,
 }
 
 @vertex
@@ -26,7 +25,8 @@ fn vertex(@builtin(vertex_index) index: u32, in: GlowIn) -> GlowOut {
     } else {
         world = in.position + frame.right.xyz * at.x * in.size.x + frame.up.xyz * at.y * in.size.y;
     }
-    return GlowOut(frame.clip_from_world * vec4f(world, 1.0), world, at, in.strength_param, linear(in.color.rgb));
+    let color = linear(in.color.rgb) * (in.strength_param.x * seen(world));
+    return GlowOut(frame.clip_from_world * vec4f(world, 1.0), at, in.strength_param.y, color);
 }
 
 @fragment
@@ -41,7 +41,7 @@ fn fragment(in: GlowOut) -> @location(0) vec4f {
         let core = exp(-x * x * 14.0);
         let shaft = exp(-x * x * 2.2);
         let top = pow(max(1.0 - in.at.y, 0.0), 1.3);
-        let rising = 0.75 + 0.25 * sin(in.at.y * 22.0 - in.strength_param.y * 6.2831853 + x * 2.0);
+        let rising = 0.75 + 0.25 * sin(in.at.y * 22.0 - in.param * 6.2831853 + x * 2.0);
         let foot = smoothstep(0.0, 0.04, in.at.y);
         let cut = smoothstep(1.0, 0.75, abs(in.at.x));
         light = (core * 0.75 + shaft * 0.34 * rising) * top * mix(0.6, 1.0, foot) * cut;
@@ -49,6 +49,5 @@ fn fragment(in: GlowOut) -> @location(0) vec4f {
         let soft = max(1.0 - length(in.at), 0.0);
         light = soft * soft;
     }
-    let shown = presence(in.world.xz) * (1.0 - fog(in.world));
-    return shining(in.color * light * in.strength_param.x * shown);
+    return shining(in.color * light);
 }

@@ -4,7 +4,7 @@
 struct GroundOut {
     @builtin(position) clip: vec4f,
     @location(0) at: vec2f,
-    @location(1) patchy: f32,
+    @location(1) patchy: vec2f,         // how dry and how damp the meadow is
 }
 
 @vertex
@@ -12,7 +12,7 @@ fn vertex(@builtin(vertex_index) index: u32, @builtin(instance_index) cell: u32)
     let row = u32(frame.grid_cells.x);
     let corner = vec2u(cell % row + (index & 1u), cell / row + (index >> 1u));
     let at = frame.grid.xy + vec2f(corner) * frame.grid.zw;
-    let patchy = clamp(patches(at) * 0.5 + 0.35, 0.0, 1.0) * 0.7;
+    let patchy = clamp(patches(at) * vec2f(0.6, 0.7) + vec2f(0.3, 0.1), vec2f(0.0), vec2f(0.85));
     return GroundOut(frame.clip_from_world * vec4f(at.x, 0.0, at.y, 1.0), at, patchy);
 }
 
@@ -28,14 +28,15 @@ fn wrapped(cell: vec2f) -> vec2f {
     return cell - floor((cell + 0.5) / frame.map.xy) * frame.map.xy;
 }
 
-// Broad patches that repeat with the map.
-fn patches(at: vec2f) -> f32 {
+// Broad patches of two kinds that repeat with the map; -1..1 each.
+fn patches(at: vec2f) -> vec2f {
     let turns = 6.2831853 * at / frame.map.xy;
     let waves = max(round(frame.map.xy / 8.0), vec2f(1.0));
     let a = sin(turns.x * waves.x + 1.3 * sin(turns.y * waves.y + 0.7));
     let b = sin(turns.y * (waves.y + 1.0) + 1.1 * sin(turns.x * waves.x * 2.0) + 2.1);
     let c = sin(turns.x * waves.x * 3.0 + turns.y * waves.y * 2.0);
-    return a * 0.45 + b * 0.4 + c * 0.15;
+    let d = sin(turns.y * waves.y * 2.0 + 1.7 * sin(turns.x * waves.x + 4.0));
+    return vec2f(a * 0.45 + b * 0.4 + c * 0.15, d * 0.6 - a * 0.3 + c * 0.2);
 }
 
 @fragment
@@ -53,8 +54,9 @@ fn fragment(in: GroundOut) -> @location(0) vec4f {
     let checker = f32((home.x + home.y) & 1);
     let lot = f32(lots & 255u) / 255.0;
     var albedo = mix(frame.ground_a.rgb, frame.ground_b.rgb, checker * mix(0.5, 1.0, fine));
-    albedo = mix(albedo, frame.ground_patch.rgb, in.patchy);
-    albedo *= 1.0 + (lot - 0.5) * 0.16 * fine;
+    albedo = mix(albedo, frame.ground_patch.rgb, in.patchy.x);
+    albedo = mix(albedo, albedo * vec3f(0.6, 0.82, 0.98), in.patchy.y);
+    albedo *= 1.0 + (lot - 0.5) * 0.2 * fine;
 
     // Each tile is two triangles, each leaning a little its own way.
     let across = select(inside.x + inside.y > 1.0, inside.x > inside.y, (lots & 256u) != 0u);
@@ -67,12 +69,15 @@ fn fragment(in: GroundOut) -> @location(0) vec4f {
     tilt += sign(from_middle) * (1.0 - smoothstep(vec2f(bevel * 0.4), vec2f(bevel), to_edge)) * 0.42;
     let normal = normalize(vec3f(tilt.x * fine, 1.0, tilt.y * fine));
     let edge = min(to_edge.x, to_edge.y);
-    albedo = mix(albedo, frame.seam.rgb, (1.0 - smoothstep(0.008, 0.03, edge)) * 0.75 * fine);
+    albedo = mix(albedo, frame.seam.rgb, (1.0 - smoothstep(0.008, 0.03, edge)) * 0.55 * fine);
 
     // What lies here, as a colour: far away, or everywhere for a heat map.
     var shining = 0.0;
     if PAINT {
-        let texel = textureLoad(paint, home, 0);
+        // A tile has one colour, until tiles are smaller than pixels: then their means, or they would flicker.
+        let near = textureLoad(paint, home, 0);
+        let wide = textureSampleLevel(paint, paint_sampler, p / frame.map.xy, log2(max(step, 0.01)) + 0.5);
+        let texel = mix(near, wide, smoothstep(0.3, 0.8, step));
         let away = distance(world, frame.eye.xyz);
         let everywhere = frame.right.w * mix(1.0, smoothstep(0.02, 0.05, edge), fine);
         let far = smoothstep(frame.detail.x * 0.7, frame.detail.y, away) * 0.5;
@@ -95,5 +100,5 @@ fn fragment(in: GroundOut) -> @location(0) vec4f {
     let haze = max(1.0 - min(to_seam.x, to_seam.y) * 1.6, 0.0);
     color += frame.rim.rgb * (haze * haze * 0.035);
 
-    return covering(behind_air(color, world, in.clip.xy));
+    return covering(mix(sky(in.clip.xy * PIXEL * frame.viewport.zw), color, seen(world)));
 }

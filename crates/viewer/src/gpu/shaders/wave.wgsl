@@ -5,9 +5,8 @@ const STEPS = 96u;
 
 struct WaveOut {
     @builtin(position) clip: vec4f,
-    @location(0) world: vec3f,
-    @location(1) crest: f32,                            // 1 at the crest, 0 where it ends inward
-    @location(2) @interpolate(flat) color: vec4f,
+    @location(0) crest: f32,                            // 1 at the crest, 0 where the band ends inward
+    @location(1) color: vec4f,
 }
 
 @vertex
@@ -17,13 +16,15 @@ fn vertex(@builtin(vertex_index) index: u32, @location(0) position: vec2f, @loca
     let radius = max(radius_depth.x - radius_depth.y * (1.0 - crest), 0.0);
     let place = position + vec2f(sin(angle), cos(angle)) * radius;
     let world = vec3f(place.x, 0.02, place.y);
-    return WaveOut(frame.clip_from_world * vec4f(world, 1.0), world, crest, vec4f(linear(color.rgb), color.a));
+    return WaveOut(frame.clip_from_world * vec4f(world, 1.0), crest, vec4f(linear(color.rgb), color.a * seen(world)));
 }
 
 @fragment
 fn fragment(in: WaveOut) -> @location(0) vec4f {
-    let slope = in.crest * in.crest * in.crest;
-    let line = smoothstep(0.90, 0.97, in.crest) * smoothstep(1.0, 0.985, in.crest);
-    let alpha = in.color.a * (slope * 0.42 + line * 0.8) * presence(in.world.xz) * (1.0 - fog(in.world));
-    return marking(vec4f(in.color.rgb * alpha * 1.25, alpha * 0.55));
+    // A sharp crest, and behind it two that are weaker: one call, and its echo.
+    let third = in.crest * 3.0;
+    let way = third - floor(min(third, 2.999));
+    let line = smoothstep(0.45, 0.9, way) * smoothstep(1.0, 0.94, way);
+    let alpha = in.color.a * in.crest * in.crest * (line * 0.9 + 0.1);
+    return marking(vec4f(in.color.rgb * alpha * 1.3, alpha * 0.6));
 }

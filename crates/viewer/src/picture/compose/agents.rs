@@ -89,7 +89,7 @@ pub(super) fn aside(id: AgentId) -> Vec2 {
 
 /// How large an agent of a level is: seen at once, yet never so large that it hides its tile.
 pub(super) fn scale_of(level: Level) -> f32 {
-    1.08 + 0.045 * f32::from(level.get() - Level::FIRST.get())
+    1.18 + 0.045 * f32::from(level.get() - Level::FIRST.get())
 }
 
 fn contact(position: Vec2, reach: f32, height: f32, opacity: f32) -> Decal {
@@ -122,16 +122,19 @@ fn draw(
         DecalKind::Contact,
         contact(position, 0.3 * scale, 0.6 * scale, 150.0),
     );
-    list.decal(
-        DecalKind::Standing,
-        Decal {
-            position: position.to_array(),
-            reach: 0.43 * scale.max(0.8),
-            yaw: agent.heading,
-            params: [f32::from(agent.level.get()), stance.flash],
-            color: color.with(1.0),
-        },
-    );
+    // One who is held stands on the circle of signs, which would not be read under a second one.
+    if !agent.held {
+        list.decal(
+            DecalKind::Standing,
+            Decal {
+                position: position.to_array(),
+                reach: 0.4 * scale.max(0.8),
+                yaw: agent.heading,
+                params: [f32::from(agent.level.get()), stance.flash],
+                color: color.with(1.0),
+            },
+        );
+    }
     let body = Instance {
         position: [position.x, stance.lift, position.y],
         stretch: stance.stretch,
@@ -139,6 +142,7 @@ fn draw(
         ..Instance::at(position, scale, color)
             .facing(agent.heading)
             .accented(palette::GOLD)
+            .glowing(stance.glow)
     };
     list.body(if near { Shape::Character } else { Shape::Figurine }, body);
     if agent.level == Level::LAST {
@@ -172,6 +176,8 @@ struct Stance {
     stretch: f32,
     /// How much its mark on the ground flashes.
     flash: f32,
+    /// How much it shines by itself.
+    glow: f32,
 }
 
 impl Stance {
@@ -188,11 +194,12 @@ impl Stance {
             lift: 0.0,
             stretch: 1.0 + 0.012 * breath,
             flash: 0.0,
+            glow: 0.0,
         };
         if agent.held {
             stance.pose[2] = 1.9 + 0.12 * breath;
             stance.lift = 0.05 + 0.03 * breath;
-            stance.flash = 0.5 + 0.3 * breath;
+            stance.glow = 0.07 + 0.03 * breath;
         }
         if let Some(action) = agent.action.as_ref().filter(|action| !action.refused) {
             stance.act(action);
@@ -245,7 +252,7 @@ impl Stance {
             CommandKind::Incantation => {
                 self.pose[2] = 1.9;
                 self.lift += 0.1 * smoothstep(0.0, 0.3, progress);
-                self.flash = 0.6;
+                self.glow = 0.08 + 0.14 * progress * progress;
             }
             CommandKind::ConnectNbr => {}
         }

@@ -15,6 +15,15 @@ use super::{Frame, grounded, smoothstep};
 /// it has met everybody.
 const WAVE_TILES_MAX: f32 = 48.0;
 
+/// How strongly each broadcast's ring is drawn: where many speak at once, each is fainter, or nothing else is seen.
+pub(super) fn wave_strength(effects: &[SceneEffect]) -> f32 {
+    let count = effects
+        .iter()
+        .filter(|effect| matches!(effect.kind, EffectKind::Broadcast { .. }))
+        .count();
+    (3.0 / (count as f32).max(3.0)).sqrt()
+}
+
 pub(super) fn compose(frame: &Frame<'_>, births: &mut Vec<(AgentId, f32)>, list: &mut DrawList) {
     for effect in &frame.scene.effects {
         if let (EffectKind::Birth, Some((id, _))) = (effect.kind, effect.agent) {
@@ -63,18 +72,12 @@ fn draw(frame: &Frame<'_>, effect: &SceneEffect, position: Vec2, reach: f32, lis
     let fading = 1.0 - progress;
     match effect.kind {
         EffectKind::Broadcast { .. } => {
-            let opacity = fading.powf(0.7) * (0.25 + 0.75 * frame.lively());
+            let opacity = fading.powf(0.7) * (0.25 + 0.75 * frame.lively()) * frame.wave_strength;
             list.waves.push(Wave {
                 position: position.to_array(),
                 radius: reach,
-                depth: (0.5 + 0.3 * reach).min(3.0),
-                color: team.mix(Rgb::hex(0xFF_FF_FF), 0.25).with(0.85 * opacity),
-            });
-            list.waves.push(Wave {
-                position: position.to_array(),
-                radius: reach * 0.72,
-                depth: (0.3 + 0.15 * reach).min(1.6),
-                color: team.with(0.5 * opacity),
+                depth: (0.35 + 0.12 * reach).min(1.5),
+                color: team.mix(Rgb::hex(0xFF_FF_FF), 0.3).with(opacity),
             });
             spark(position, 0.75, 0.09, 2.5 * fading, team, list);
         }

@@ -34,8 +34,10 @@ const UNITS_WRAP: i128 = 1 << 16;
 pub struct Detail {
     /// Things at all; below, tiles are patches of colour.
     pub things: f32,
-    /// Resources in full rather than as specks.
+    /// Resources by their shapes rather than as specks.
     pub pieces: f32,
+    /// Resources with all of their triangles.
+    pub facets: f32,
     /// Agents as characters rather than figurines.
     pub characters: f32,
     /// Grass and pebbles.
@@ -46,15 +48,17 @@ impl Detail {
     /// For graphics cards, and for pictures that may take their time.
     pub const FINE: Self = Self {
         things: 11.0,
-        pieces: 20.0,
+        pieces: 16.0,
+        facets: 36.0,
         characters: 18.0,
         grass: 30.0,
     };
     /// For drawing by the processor, which feels each triangle.
     pub const SWIFT: Self = Self {
         things: 13.0,
-        pieces: 24.0,
-        characters: 30.0,
+        pieces: 18.0,
+        facets: 70.0,
+        characters: 44.0,
         grass: 60.0,
     };
 }
@@ -99,6 +103,8 @@ struct Frame<'a> {
     calm: f32,
     /// How much detail to pay for.
     detail: Detail,
+    /// See [`effects::wave_strength`].
+    wave_strength: f32,
 }
 
 impl Compose {
@@ -141,6 +147,7 @@ impl Compose {
             detail_until: [detail * 0.8, detail],
             calm: self.calm,
             detail: options.detail,
+            wave_strength: effects::wave_strength(&scene.effects),
         };
         list.frame = Some(FrameLook {
             view,

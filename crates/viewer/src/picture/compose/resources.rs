@@ -78,16 +78,16 @@ fn tile_things(
             let apart = if pieces > 1 { 0.105 * heap } else { 0.0 };
             let place = slot + Vec2::new(around.sin(), around.cos()) * apart;
             let size = (1.18 + 0.1 * signed(lots, 24)) * heap * if pieces > 1 { 0.8 } else { 1.0 };
-            let shape = if pixels > frame.detail.pieces {
-                Shape::of(resource)
-            } else {
-                Shape::Speck
+            let shape = match Shape::of(resource) {
+                shape if pixels > frame.detail.facets => shape,
+                shape if pixels > frame.detail.pieces => shape.plain(),
+                _ => Shape::Speck,
             };
             list.body(
                 shape,
                 Instance::at(place, size * detail, color)
                     .facing(signed(lots, 8) * std::f32::consts::PI)
-                    .glowing(0.06),
+                    .glowing(0.03),
             );
         }
     }
@@ -116,5 +116,5 @@ fn grass(tile: Tile, position: Vec2, list: &mut DrawList) {
     }
 }
 
-const TUFT: Rgb = Rgb::hex(0x6F_9C_7C);
+const TUFT: Rgb = Rgb::hex(0x72_B0_6A);
 const PEBBLE: Rgb = Rgb::hex(0x7C_8A_8F);

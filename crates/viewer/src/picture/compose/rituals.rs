@@ -8,7 +8,7 @@ use super::super::palette::{self, Rgb};
 use super::{Frame, grounded, middle_of, smoothstep};
 
 /// Sparks around a column at its end.
-const SPARKS: u16 = 22;
+const SPARKS: u16 = 34;
 
 pub(super) fn compose(frame: &Frame<'_>, list: &mut DrawList) {
     for ritual in &frame.scene.rituals {
@@ -29,14 +29,14 @@ pub(super) fn compose(frame: &Frame<'_>, list: &mut DrawList) {
                     color: color.with(1.0),
                 },
             );
-            let height = 0.6 + 3.6 * progress.powf(0.8);
+            let height = 0.7 + 4.2 * progress;
             list.glow(
                 GlowKind::Column,
                 Glow {
                     position: grounded(position).to_array(),
-                    width: 0.2 + 0.2 * progress,
+                    width: 0.22 + 0.26 * progress,
                     height,
-                    strength: (0.45 + 0.85 * progress) * risen,
+                    strength: (0.5 + 1.9 * progress * progress) * risen,
                     param: frame.units * 0.02,
                     color: color.with(1.0),
                 },
@@ -44,10 +44,10 @@ pub(super) fn compose(frame: &Frame<'_>, list: &mut DrawList) {
             list.glow(
                 GlowKind::Halo,
                 Glow {
-                    position: (grounded(position) + glam::Vec3::Y * 0.25).to_array(),
-                    width: 0.9,
-                    height: 0.7,
-                    strength: 0.22 + 0.35 * progress,
+                    position: (grounded(position) + glam::Vec3::Y * 0.3).to_array(),
+                    width: 1.0 + 0.7 * progress,
+                    height: 0.75 + 0.45 * progress,
+                    strength: 0.2 + 0.55 * progress * pulse(frame.units, progress),
                     param: 0.0,
                     color: color.with(1.0),
                 },
@@ -58,12 +58,13 @@ pub(super) fn compose(frame: &Frame<'_>, list: &mut DrawList) {
 }
 
 fn sparks(frame: &Frame<'_>, position: Vec2, progress: f32, height: f32, color: Rgb, list: &mut DrawList) {
-    let count = (f32::from(SPARKS) * (0.25 + 0.75 * progress) * frame.lively()) as u16;
+    let count = (f32::from(SPARKS) * (0.2 + 0.8 * progress) * frame.lively()) as u16;
     for spark in 0..count {
         let own = f32::from(spark) * 0.618_034;
         let rise = (own + frame.units * 0.006 * (1.0 + 0.5 * own.fract())).fract();
         let angle = own * std::f32::consts::TAU + frame.units * 0.03;
         let radius = 0.42 * (1.0 - 0.55 * rise) + 0.06 * (own * 7.0).sin();
+        let size = 0.034 + 0.026 * own.fract();
         let fade = (rise * std::f32::consts::PI).sin();
         list.glow(
             GlowKind::Spark,
@@ -73,14 +74,20 @@ fn sparks(frame: &Frame<'_>, position: Vec2, progress: f32, height: f32, color: 
                     0.08 + rise * height * 0.8,
                     position.y + angle.cos() * radius,
                 ],
-                width: 0.028 + 0.014 * own.fract(),
-                height: 0.028 + 0.014 * own.fract(),
+                width: size,
+                height: size,
                 strength: 2.2 * fade,
                 param: 0.0,
                 color: color.mix(Rgb::hex(0xFF_FF_FF), 0.35).with(1.0),
             },
         );
     }
+}
+
+/// A heartbeat that quickens towards the end: from 0.75 to 1.
+fn pulse(units: f32, progress: f32) -> f32 {
+    let beat = (units * (0.1 + 0.12 * progress)).sin() * 0.5 + 0.5;
+    0.75 + 0.25 * beat * beat
 }
 
 /// From a cool light for the first elevation to gold for the last.

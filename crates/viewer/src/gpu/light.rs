@@ -1,0 +1,275 @@
+//! What shaders read besides instances: the frame's numbers, the map of shadows, the ground's paint.
+
+use wgpu::{
+    BindGroup, BindGroupLayout, Buffer, Device, Queue, Sampler, Texture, TextureFormat, TextureUsages,
+    TextureView,
+};
+
+use super::targets::{DEPTH_FORMAT, texture, texture_with_levels, view};
+use super::uniforms::FrameUniform;
+use crate::picture::ground::{DirtyRows, GroundPaint};
+
+/// Bands of the paint given to the graphics card for each frame: on the largest map all of them within a third of a
+/// second, and never more than a few hundred kilobytes at once.
+const BANDS_A_FRAME: usize = 2;
+
+/// All of it, on one device.
+#[derive(Debug)]
+pub(super) struct Light {
+    uniform: Buffer,
+    /// The frame's numbers; first in every pipeline.
+    pub(super) frame: BindGroup,
+    pub(super) frame_layout: BindGroupLayout,
+    /// Shadows and paint; second where things are lit.
+    pub(super) lit: BindGroup,
+    pub(super) lit_layout: BindGroupLayout,
+    /// What the sun sees, to be drawn on.
+    pub(super) shadow_map: TextureView,
+    shadow_sampler: Sampler,
+    paint_sampler: Sampler,
+    paint: Texture,
+}
+
+impl Light {
+    /// With a map of shadows of so many pixels a side.
+    pub(super) fn new(device: &Device, shadow_side: u32) -> Self {
+        let frame_layout = frame_layout(device);
+        let lit_layout = lit_layout(device);
+        let uniform = device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("frame"),
+            size: size_of::<FrameUniform>() as u64,
+            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        let frame = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("frame"),
+            layout: &frame_layout,
+            entries: &[wgpu::BindGroupEntry {
+                binding: 0,
+                resource: uniform.as_entire_binding(),
+            }],
+        });
+        let shadow_map = view(&texture(
+            device,
+            "shadows",
+            (shadow_side, shadow_side),
+            DEPTH_FORMAT,
+            1,
+            TextureUsages::RENDER_ATTACHMENT | TextureUsages::TEXTURE_BINDING,
+        ));
+        let shadow_sampler = device.create_sampler(&wgpu::SamplerDescriptor {
+            label: Some("shadows"),
+            mag_filter: wgpu::FilterMode::Linear,
+            min_filter: wgpu::FilterMode::Linear,
+            compare: Some(wgpu::CompareFunction::LessEqual),
+            ..Default::default()
+        });
+        let paint_sampler = device.create_sampler(&wgpu::SamplerDescriptor {
+            label: Some("paint"),
+            // The paint goes round as the map does.
+            address_mode_u: wgpu::AddressMode::Repeat,
+            address_mode_v: wgpu::AddressMode::Repeat,
+            mag_filter: wgpu::FilterMode::Linear,
+            min_filter: wgpu::FilterMode::Linear,
+            mipmap_filter: wgpu::MipmapFilterMode::Linear,
+            ..Default::default()
+        });
+        let paint = paint_texture(device, (1, 1), 1);
+        let lit = lit_group(
+            device,
+            &lit_layout,
+            &shadow_map,
+            &shadow_sampler,
+            &paint,
+            &paint_sampler,
+        );
+        Self {
+            uniform,
+            frame,
+            frame_layout,
+            lit,
+            lit_layout,
+            shadow_map,
+            shadow_sampler,
+            paint_sampler,
+            paint,
+        }
+    }
+
+    /// Gives a frame's numbers to the device.
+    pub(super) fn set_frame(&self, queue: &Queue, frame: &FrameUniform) {
+        queue.write_buffer(&self.uniform, 0, bytemuck::bytes_of(frame));
+    }
+
+    /// Gives some of the paint that changed to the device; answers whether there was any.
+    pub(super) fn upload_paint(&mut self, device: &Device, queue: &Queue, paint: &mut GroundPaint) -> bool {
+        let Some(size) = paint.size() else {
+            return false;
+        };
+        let sides = (u32::from(size.width()), u32::from(size.height()));
+        let mut bands = BANDS_A_FRAME;
+        if (self.paint.width(), self.paint.height()) != sides {
+            self.paint = paint_texture(device, sides, paint.levels().len() as u32);
+            self.lit = lit_group(
+                device,
+                &self.lit_layout,
+                &self.shadow_map,
+                &self.shadow_sampler,
+                &self.paint,
+                &self.paint_sampler,
+            );
+            paint.forget_uploads();
+            // A new map is there at once.
+            bands = usize::MAX;
+        }
+        let mut changed = false;
+        while bands > 0
+            && let Some(rows) = paint.take_dirty()
+        {
+            bands -= 1;
+            changed = true;
+            for (number, level) in paint.levels().iter().enumerate() {
+                let first = rows.first >> number;
+                let end = (rows.first + rows.count).div_ceil(1 << number).min(level.height);
+                if first < end {
+                    let rows = DirtyRows {
+                        first,
+                        count: end - first,
+                    };
+                    write_rows(
+                        queue,
+                        &self.paint,
+                        number as u32,
+                        level.width,
+                        rows,
+                        &level.texels,
+                    );
+                }
+            }
+        }
+        changed
+    }
+}
+
+fn write_rows(
+    queue: &Queue,
+    texture: &Texture,
+    mip_level: u32,
+    width: u32,
+    rows: DirtyRows,
+    texels: &[[u8; 4]],
+) {
+    let first = (rows.first * width) as usize;
+    let texels = &texels[first..first + (rows.count * width) as usize];
+    queue.write_texture(
+        wgpu::TexelCopyTextureInfo {
+            texture,
+            mip_level,
+            origin: wgpu::Origin3d {
+                x: 0,
+                y: rows.first,
+                z: 0,
+            },
+            aspect: wgpu::TextureAspect::All,
+        },
+        bytemuck::cast_slice(texels),
+        wgpu::TexelCopyBufferLayout {
+            offset: 0,
+            bytes_per_row: Some(width * 4),
+            rows_per_image: None,
+        },
+        wgpu::Extent3d {
+            width,
+            height: rows.count,
+            depth_or_array_layers: 1,
+        },
+    );
+}
+
+fn frame_layout(device: &Device) -> BindGroupLayout {
+    device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+        label: Some("frame"),
+        entries: &[wgpu::BindGroupLayoutEntry {
+            binding: 0,
+            visibility: wgpu::ShaderStages::VERTEX_FRAGMENT,
+            ty: wgpu::BindingType::Buffer {
+                ty: wgpu::BufferBindingType::Uniform,
+                has_dynamic_offset: false,
+                min_binding_size: None,
+            },
+            count: None,
+        }],
+    })
+}
+
+fn lit_layout(device: &Device) -> BindGroupLayout {
+    let texture = |binding, sample_type| wgpu::BindGroupLayoutEntry {
+        binding,
+        visibility: wgpu::ShaderStages::FRAGMENT,
+        ty: wgpu::BindingType::Texture {
+            sample_type,
+            view_dimension: wgpu::TextureViewDimension::D2,
+            multisampled: false,
+        },
+        count: None,
+    };
+    let sampler = |binding, kind| wgpu::BindGroupLayoutEntry {
+        binding,
+        visibility: wgpu::ShaderStages::FRAGMENT,
+        ty: wgpu::BindingType::Sampler(kind),
+        count: None,
+    };
+    device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+        label: Some("light"),
+        entries: &[
+            texture(0, wgpu::TextureSampleType::Depth),
+            sampler(1, wgpu::SamplerBindingType::Comparison),
+            texture(2, wgpu::TextureSampleType::Float { filterable: true }),
+            sampler(3, wgpu::SamplerBindingType::Filtering),
+        ],
+    })
+}
+
+fn lit_group(
+    device: &Device,
+    layout: &BindGroupLayout,
+    shadow_map: &TextureView,
+    shadow_sampler: &Sampler,
+    paint: &Texture,
+    paint_sampler: &Sampler,
+) -> BindGroup {
+    device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: Some("light"),
+        layout,
+        entries: &[
+            wgpu::BindGroupEntry {
+                binding: 0,
+                resource: wgpu::BindingResource::TextureView(shadow_map),
+            },
+            wgpu::BindGroupEntry {
+                binding: 1,
+                resource: wgpu::BindingResource::Sampler(shadow_sampler),
+            },
+            wgpu::BindGroupEntry {
+                binding: 2,
+                resource: wgpu::BindingResource::TextureView(&view(paint)),
+            },
+            wgpu::BindGroupEntry {
+                binding: 3,
+                resource: wgpu::BindingResource::Sampler(paint_sampler),
+            },
+        ],
+    })
+}
+
+fn paint_texture(device: &Device, sides: (u32, u32), levels: u32) -> Texture {
+    texture_with_levels(
+        device,
+        "paint",
+        sides,
+        TextureFormat::Rgba8Unorm,
+        levels,
+        1,
+        TextureUsages::TEXTURE_BINDING | TextureUsages::COPY_DST,
+    )
+}
