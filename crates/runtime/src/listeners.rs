@@ -129,7 +129,23 @@ impl<L> TimerServer<L> {
         gone.into_iter().filter(|&number| self.cancel(number)).count()
     }
 
-    /// Requests pending.
+    /// The requests pending, those for the next pass first and the others by deadline: for people who look on.
+    pub fn pending(&self) -> Vec<(TimerNumber, RealTime, L)>
+    where
+        L: Clone,
+    {
+        let requests = self.0.borrow();
+        let for_next_pass = requests
+            .for_next_pass
+            .iter()
+            .map(|(at, number, listener)| (*number, *at, listener.clone()));
+        let later = requests.pending.in_order().into_iter();
+        for_next_pass
+            .chain(later.map(|(at, (number, listener))| (*number, at, listener.clone())))
+            .collect()
+    }
+
+    /// How many requests are pending.
     pub fn len(&self) -> usize {
         self.0.borrow().len()
     }

@@ -199,6 +199,11 @@ proptest! {
             for key in &due { model.remove(key); }
             prop_assert_eq!(fired, due.iter().map(|key| key.2).collect::<Vec<_>>());
             prop_assert_eq!(manager.next_deadline(), model.keys().next().map(|key| key.0));
+            // Whoever looks on sees the same, whatever waits for the next pass.
+            let mut listed: Vec<_> = servers[which].pending().iter().map(|&(number, at, ())| (at, number)).collect();
+            listed.sort_unstable();
+            let expected = model.keys().filter(|key| key.1 == which).map(|key| (key.0, key.2));
+            prop_assert_eq!(listed, expected.collect::<Vec<_>>());
         }
     }
 }

@@ -154,6 +154,11 @@ impl SystemControl {
         self.entry(name).map(|entry| entry.pacer.phase(now))
     }
 
+    /// When a system is due.
+    pub fn due_of(&self, name: &str) -> Option<Due> {
+        self.entry(name).map(|entry| entry.pacer.due())
+    }
+
     /// How often a system is called.
     pub fn pace_of(&self, name: &str) -> Option<Pace> {
         self.entry(name).map(|entry| entry.pacer.pace())
