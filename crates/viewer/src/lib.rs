@@ -6,18 +6,24 @@
 //!                          requests <── hud ── stage ── mouse, keys
 //! ```
 //!
-//! [`picture`] decides what is drawn and knows no graphics card; [`gpu`] draws it and knows no game. [`mod@stage`] is
-//! everything between a source of scenes and a picture, without a window; [`app`] is the window. The rules of the
-//! game and the protocol are the client's: nothing here decides what is true.
+//! [`mod@game_loop`] is where to begin: what happens in a frame, and what in the time between two. [`picture`] decides
+//! what is drawn and knows no graphics card; [`gpu`] draws it and knows no game. [`mod@stage`] is everything between a
+//! source of scenes and a picture, without a window; [`app`] is the window, [`terminal`] the view for a terminal. The
+//! rules of the game and the protocol are the client's: nothing here decides what is true.
 
 pub mod app;
+pub mod console;
 pub mod demo;
+pub mod game_loop;
 pub mod gpu;
 pub mod hud;
 pub mod input;
+pub mod lag;
+pub mod logging;
 pub mod net;
 pub mod options;
 pub mod picture;
+pub mod recording;
 pub mod screenshot;
 pub mod settings;
 pub mod source;
@@ -62,6 +68,7 @@ fn stage(cli: &Cli, settings: &Settings, waker: Waker) -> anyhow::Result<Stage> 
     let options = StageOptions {
         theme: cli.theme.or(settings.theme).unwrap_or_default(),
         bindings: Bindings::with(&settings.keys),
+        view: settings.view,
         panels: !cli.no_hud,
         reports: cli.report_widgets,
     };

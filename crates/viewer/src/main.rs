@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use trantor_viewer::options::{self, Asked, EXIT_STATUS_REFUSED};
 
 fn main() -> ExitCode {
-    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("error,wgpu_hal=off")).init();
+    trantor_viewer::logging::start();
     let said = match options::parse(std::env::args_os()) {
         Ok(Asked::Run(cli)) => match trantor_viewer::run(&cli) {
             Ok(()) => return ExitCode::SUCCESS,

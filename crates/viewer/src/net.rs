@@ -54,7 +54,8 @@ pub struct Outgoing(Sender<Vec<u8>>);
 pub struct Net {
     events: Receiver<NetEvent>,
     spare: Sender<Piece>,
-    stop: Option<Sender<()>>,
+    /// A word in it ends the wait for the next try; its end ends the thread.
+    again: Option<Sender<()>>,
     open: OpenSocket,
     thread: Option<Thread<()>>,
 }
@@ -67,6 +68,8 @@ struct Open {
     socket: Option<TcpStream>,
     /// No other socket may be opened: nobody would end the wait in it.
     ending: bool,
+    /// The next try waits for a word, however long: the server would only make the same mistake again.
+    held: bool,
 }
 
 impl Net {
@@ -77,14 +80,14 @@ impl Net {
     pub fn start(host: &str, port: u16, wake: impl Fn() + Send + 'static) -> io::Result<Self> {
         let (to_loop, events) = bounded(PIECES_MAX);
         let (spare, spares) = bounded(PIECES_MAX);
-        let (stop, stopped) = bounded(0);
+        let (again, told_again) = bounded(1);
         let open = OpenSocket::default();
         let mut reader = Reader {
             host: host.to_owned(),
             port,
             to_loop,
             spares,
-            stopped,
+            told_again,
             open: Arc::clone(&open),
             wake: Box::new(wake),
         };
@@ -92,7 +95,7 @@ impl Net {
         Ok(Self {
             events,
             spare,
-            stop: Some(stop),
+            again: Some(again),
             open,
             thread: Some(thread),
         })
@@ -108,6 +111,29 @@ impl Net {
         !self.events.is_empty()
     }
 
+    /// How many events wait.
+    pub fn waiting(&self) -> usize {
+        self.events.len()
+    }
+
+    /// Ends the connection; there is no other before [`Self::connect_again`].
+    pub fn hang_up(&self) {
+        let mut open = lock(&self.open);
+        open.held = true;
+        shut(&mut open);
+    }
+
+    /// Ends the connection, if there is one, and makes the next without waiting.
+    pub fn connect_again(&self) {
+        let mut open = lock(&self.open);
+        open.held = false;
+        shut(&mut open);
+        if let Some(again) = &self.again {
+            // A word that waits already is as good as two.
+            let _ = again.try_send(());
+        }
+    }
+
     /// Lets the memory of bytes be used again.
     pub fn give_back(&self, mut piece: Piece) {
         piece.clear();
@@ -118,14 +144,11 @@ impl Net {
 
 impl Drop for Net {
     fn drop(&mut self) {
-        self.stop = None;
+        self.again = None;
         {
             let mut open = lock(&self.open);
             open.ending = true;
-            if let Some(socket) = open.socket.take() {
-                // A socket that is gone already needs no shutting.
-                let _ = socket.shutdown(Shutdown::Both);
-            }
+            shut(&mut open);
         }
         // The thread may wait for room among the events; with the receiver drained it goes on and sees the stop.
         while self.thread.as_ref().is_some_and(|thread| !thread.has_ended()) {
@@ -145,12 +168,17 @@ impl Outgoing {
     ///
     /// # Errors
     /// If the connection is over, or so much waits that the server must be stuck.
-    pub fn send(&self, bytes: &[u8]) -> Result<(), &'static str> {
-        match self.0.try_send(bytes.to_vec()) {
+    pub fn send(&self, bytes: Vec<u8>) -> Result<(), &'static str> {
+        match self.0.try_send(bytes) {
             Ok(()) => Ok(()),
             Err(TrySendError::Full(_)) => Err("the server does not read"),
             Err(TrySendError::Disconnected(_)) => Err("the connection is over"),
         }
+    }
+
+    /// Whether the line takes more.
+    pub fn has_room(&self) -> bool {
+        !self.0.is_full()
     }
 }
 
@@ -159,7 +187,7 @@ struct Reader {
     port: u16,
     to_loop: Sender<NetEvent>,
     spares: Receiver<Piece>,
-    stopped: Receiver<()>,
+    told_again: Receiver<()>,
     open: OpenSocket,
     wake: Box<dyn Fn() + Send>,
 }
@@ -175,9 +203,20 @@ impl Reader {
             if self.tell(NetEvent::Closed { reason }).is_err() {
                 return;
             }
-            match self.stopped.recv_timeout(RETRY_AFTER) {
-                Err(RecvTimeoutError::Timeout) => {}
-                Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
+            if !self.wait_for_next_try() {
+                return;
+            }
+        }
+    }
+
+    /// Answers whether there is a next try.
+    fn wait_for_next_try(&self) -> bool {
+        loop {
+            match self.told_again.recv_timeout(RETRY_AFTER) {
+                Ok(()) => return true,
+                Err(RecvTimeoutError::Disconnected) => return false,
+                Err(RecvTimeoutError::Timeout) if lock(&self.open).held => {}
+                Err(RecvTimeoutError::Timeout) => return true,
             }
         }
     }
@@ -270,6 +309,14 @@ fn write_all(mut socket: &TcpStream, outgoing: &Receiver<Vec<u8>>, ended: &Recei
     }
 }
 
+/// Ends the wait in a socket, if one is open.
+fn shut(open: &mut Open) {
+    if let Some(socket) = open.socket.take() {
+        // A socket that is gone already needs no shutting.
+        let _ = socket.shutdown(Shutdown::Both);
+    }
+}
+
 fn lock(open: &OpenSocket) -> std::sync::MutexGuard<'_, Open> {
     open.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -301,7 +348,7 @@ mod tests {
             };
             assert_eq!(piece, [round; 3]);
             net.give_back(piece);
-            out.send(b"hello").unwrap();
+            out.send(b"hello".to_vec()).unwrap();
             let mut heard = [0; 5];
             server.read_exact(&mut heard).unwrap();
             assert_eq!(&heard, b"hello");
@@ -324,6 +371,21 @@ mod tests {
         };
         assert!(reason.contains("refused"), "{reason}");
         drop(net);
+    }
+
+    #[test]
+    fn a_connection_that_was_hung_up_waits_for_a_word() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let net = Net::start("127.0.0.1", port, || {}).unwrap();
+        assert!(matches!(wait_for(&net), NetEvent::Opened { .. }));
+        net.hang_up();
+        assert!(matches!(wait_for(&net), NetEvent::Closed { .. }));
+        // Longer than from one try to the next.
+        let quiet = net.events.recv_timeout(RETRY_AFTER * 3 / 2);
+        assert!(quiet.is_err(), "{quiet:?}");
+        net.connect_again();
+        assert!(matches!(wait_for(&net), NetEvent::Opened { .. }));
     }
 
     #[test]

@@ -7,9 +7,9 @@ use trantor_runtime::real_clock::RealClock;
 use trantor_runtime::wait::{Parker, Wait as _};
 use trantor_time::{Clock as _, RealSpan, RealTime};
 
+use crate::game_loop::figures::Figures;
 use crate::gpu::painter::{Laid, Painter};
 use crate::gpu::{Context, Offscreen, Pixels, Quality, Renderer};
-use crate::hud::FrameFigures;
 use crate::options::{Cli, QualityChoice};
 use crate::stage::Stage;
 
@@ -91,16 +91,16 @@ pub fn draw(stage: &mut Stage, quality: Quality, size: (u32, u32), now: RealTime
     let egui_context = egui::Context::default();
     // The first layout only measures; later ones settle what glides into place.
     for round in 0..SETTLING {
-        let laid = lay_out(stage, &egui_context, size, now + STEP * round);
-        painter.paint(&context, laid, None);
+        let mut laid = lay_out(stage, &egui_context, size, now + STEP * round);
+        painter.paint(&context, &mut laid, None);
     }
-    let laid = lay_out(stage, &egui_context, size, now + STEP * SETTLING);
+    let mut laid = lay_out(stage, &egui_context, size, now + STEP * SETTLING);
     let mut encoder = context.device.create_command_encoder(&Default::default());
     let view = target.view();
     let (list, paint) = stage.drawing();
     renderer.upload(&context.device, &context.queue, list, paint);
     renderer.encode(&mut encoder, list, &view);
-    painter.paint(&context, laid, Some((&mut encoder, &view, size)));
+    painter.paint(&context, &mut laid, Some((&mut encoder, &view, size)));
     target.encode_copy(&mut encoder);
     context.queue.submit([encoder.finish()]);
     Ok(target.read(&context.device)?)
@@ -116,7 +116,7 @@ fn lay_out(stage: &mut Stage, context: &egui::Context, size: (u32, u32), now: Re
         ..Default::default()
     };
     let output = context.run_ui(input, |ui| {
-        stage.panels(&ui.ctx().clone(), FrameFigures::default(), now)
+        stage.panels(&ui.ctx().clone(), &Figures::default(), now)
     });
     Laid {
         textures: output.textures_delta,

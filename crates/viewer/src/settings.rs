@@ -3,21 +3,72 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use trantor_model::MapSize;
+
 use crate::input::Action;
 use crate::options::Theme;
+use crate::picture::CameraPose;
 
 /// Remembered choices. What is missing is as at a first start.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Light or dark.
     pub theme: Option<Theme>,
     /// Width and height of the window, in pixels.
     pub window: Option<(u32, u32)>,
+    /// Where the window was on the screen, in pixels.
+    pub place: Option<(i32, i32)>,
+    /// Whether it filled the screen.
+    pub full_screen: bool,
+    /// How a map was looked at, by somebody who moved the camera.
+    pub view: Option<SavedView>,
     /// Actions with other keys than the usual ones.
     pub keys: BTreeMap<Action, Vec<String>>,
     #[serde(skip)]
     path: Option<PathBuf>,
+}
+
+/// How a map was looked at: of use on a map of the same size.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SavedView {
+    map: (u16, u16),
+    target: (f32, f32),
+    distance: f32,
+    yaw: f32,
+    pitch: f32,
+}
+
+impl SavedView {
+    /// A camera's pose over a map.
+    pub fn of(size: MapSize, pose: &CameraPose) -> Self {
+        Self {
+            map: (size.width(), size.height()),
+            target: pose.target.into(),
+            distance: pose.distance,
+            yaw: pose.yaw,
+            pitch: pose.pitch,
+        }
+    }
+
+    /// Whether it is of a map of this size, and numbers that a camera can have: the file may have been edited.
+    pub fn is_of(&self, size: MapSize) -> bool {
+        let numbers = [self.target.0, self.target.1, self.distance, self.yaw, self.pitch];
+        self.map == (size.width(), size.height())
+            && numbers.iter().all(|number| number.is_finite())
+            && self.distance > 0.0
+    }
+
+    /// The pose.
+    pub fn pose(&self) -> CameraPose {
+        CameraPose {
+            target: self.target.into(),
+            distance: self.distance,
+            yaw: self.yaw,
+            pitch: self.pitch,
+        }
+    }
 }
 
 impl Settings {
@@ -87,6 +138,15 @@ mod tests {
         let settings = Settings {
             theme: Some(Theme::Light),
             window: Some((800, 600)),
+            place: Some((-5, 40)),
+            full_screen: true,
+            view: Some(SavedView {
+                map: (20, 30),
+                target: (3.5, 4.0),
+                distance: 12.0,
+                yaw: 0.5,
+                pitch: 0.75,
+            }),
             keys: BTreeMap::from([(Action::FullScreen, vec!["g".to_owned()])]),
             path: None,
         };
@@ -94,5 +154,12 @@ mod tests {
         assert_eq!(toml::from_str::<Settings>(&text).unwrap(), settings);
         assert_eq!(toml::from_str::<Settings>("").unwrap(), Settings::default());
         assert!(toml::from_str::<Settings>("colour = 3").is_err());
+        let view = settings.view.unwrap();
+        assert!(view.is_of(MapSize::new(20, 30).unwrap()) && !view.is_of(MapSize::new(20, 20).unwrap()));
+        let broken = SavedView {
+            distance: f32::NAN,
+            ..view
+        };
+        assert!(!broken.is_of(MapSize::new(20, 30).unwrap()));
     }
 }

@@ -7,8 +7,10 @@ use trantor_client::{
 };
 use trantor_protocol::wire::StepKind;
 use trantor_time::RealTime;
+use trantor_time::link::LinkCounts;
 
 use crate::demo::{self, Demo};
+use crate::lag::{Lag, Line};
 use crate::net::{Net, NetEvent, Outgoing};
 
 /// Something to watch.
@@ -29,11 +31,19 @@ pub struct Live {
     token: Option<String>,
     program: String,
     session: Option<(Client, Outgoing)>,
+    /// The way here and the way there, as long as they are made.
+    down: Line<NetEvent>,
+    up: Line<Vec<u8>>,
     /// Why there is no connection.
     waiting_for: Arc<str>,
+    /// What the server did wrong, after which only the user tries again.
+    given_up: Option<String>,
     /// What the user should read: refusals of requests.
     notices: Vec<String>,
 }
+
+/// Messages for the user that may wait: nobody reads more in the seconds that one is shown.
+const NOTICES_MAX: usize = 16;
 
 /// A demo, with the little control that makes sense for one.
 #[derive(Debug)]
@@ -66,6 +76,9 @@ impl Source {
             token,
             program: concat!("trantor-viewer ", env!("CARGO_PKG_VERSION")).to_owned(),
             session: None,
+            down: Line::new(0),
+            up: Line::new(1),
+            given_up: None,
             notices: Vec::new(),
         })))
     }
@@ -89,9 +102,52 @@ impl Source {
         }
     }
 
-    /// Whether things from the network wait.
+    /// Whether things from the network wait, and there is room to take them.
     pub fn has_network(&self) -> bool {
-        matches!(self, Self::Live(live) if live.net.has_events())
+        matches!(self, Self::Live(live) if live.net.has_events() && !live.down.is_full())
+    }
+
+    /// How many pieces from the network wait.
+    pub fn pieces_waiting(&self) -> usize {
+        match self {
+            Self::Live(live) => live.net.waiting() + live.down.len(),
+            Self::Demo(_) => 0,
+        }
+    }
+
+    /// Makes the way to the server longer on purpose, or as long as it is.
+    ///
+    /// # Errors
+    /// If there is no way; the text is for the user.
+    pub fn set_lag(&mut self, lag: Option<Lag>) -> Result<(), String> {
+        let Self::Live(live) = self else {
+            return Err("there is no connection that could lag".to_owned());
+        };
+        live.down.set(lag);
+        live.up.set(lag);
+        Ok(())
+    }
+
+    /// How much longer the way is made.
+    pub fn lag(&self) -> Option<Lag> {
+        match self {
+            Self::Live(live) => live.down.lag(),
+            Self::Demo(_) => None,
+        }
+    }
+
+    /// Leaves the server, if there is one, and joins it again at once.
+    ///
+    /// # Errors
+    /// If there is none to join; the text is for the user.
+    pub fn reconnect(&mut self) -> Result<(), String> {
+        let Self::Live(live) = self else {
+            return Err("there is no server to join".to_owned());
+        };
+        live.given_up = None;
+        live.waiting_for = format!("joining {} …", live.address).into();
+        live.net.connect_again();
+        Ok(())
     }
 
     /// Does what is due, and sends what is to be sent.
@@ -104,10 +160,7 @@ impl Source {
     /// When [`Self::tend`] has something to do without anything having come.
     pub fn next_timeout(&self) -> Option<RealTime> {
         match self {
-            Self::Live(live) => live
-                .session
-                .as_ref()
-                .and_then(|(client, _)| client.next_timeout()),
+            Self::Live(live) => live.next_timeout(),
             Self::Demo(_) => None,
         }
     }
@@ -180,14 +233,43 @@ impl Source {
             && let Some((client, out)) = &mut live.session
         {
             client.leave();
-            send(client, out);
+            live.up.set(None);
+            live.up.clear();
+            send(client, &mut live.up, out, RealTime::ZERO);
         }
     }
 }
 
 impl Live {
+    /// What the way here did to what was sent.
+    pub fn lag(&self) -> Option<(Lag, LinkCounts)> {
+        Some((self.down.lag()?, self.down.counts()))
+    }
+
+    fn next_timeout(&self) -> Option<RealTime> {
+        let client = self
+            .session
+            .as_ref()
+            .and_then(|(client, _)| client.next_timeout());
+        let arrivals = [self.down.next_arrival(), self.up.next_arrival()];
+        arrivals.into_iter().flatten().chain(client).min()
+    }
+
     fn take_network(&mut self, now: RealTime) -> bool {
-        let Some(event) = self.net.poll() else {
+        while !self.down.is_full()
+            && let Some(event) = self.net.poll()
+        {
+            let bytes = match &event {
+                NetEvent::Bytes(piece) => piece.len(),
+                NetEvent::Opened { .. } | NetEvent::Closed { .. } => 0,
+            };
+            self.down.put(event, bytes, now);
+            if self.down.lag().is_none() {
+                // Without lag what came is taken at once, so that the line to the thread stays the only one.
+                break;
+            }
+        }
+        let Some(event) = self.down.take(now) else {
             return false;
         };
         match event {
@@ -206,20 +288,26 @@ impl Live {
                 }
                 self.net.give_back(piece);
             }
-            NetEvent::Closed { reason } => {
-                let had_session = self.session.take();
-                let because = match had_session {
-                    Some((mut client, _)) => {
-                        client.closed(&reason, now);
-                        last_words(&mut client).unwrap_or(reason)
-                    }
-                    None => reason,
-                };
-                self.waiting_for = format!("waiting for a server at {}: {because}", self.address).into();
-            }
+            NetEvent::Closed { reason } => self.closed(reason, now),
         }
         self.tend(now);
         true
+    }
+
+    fn closed(&mut self, reason: String, now: RealTime) {
+        self.up.clear();
+        let because = match self.session.take() {
+            Some((mut client, _)) => {
+                client.closed(&reason, now);
+                last_words(&mut client).unwrap_or(reason)
+            }
+            None => reason,
+        };
+        self.waiting_for = match &self.given_up {
+            Some(mistake) => format!("{mistake} — {} was left", self.address),
+            None => format!("waiting for a server at {}: {because}", self.address),
+        }
+        .into();
     }
 
     fn tend(&mut self, now: RealTime) {
@@ -230,19 +318,28 @@ impl Live {
             client.handle_timeout(now);
         }
         while let Some(event) = client.poll_event() {
-            match event {
-                ClientEvent::Refused { reason } => self.notices.push(format!("The server says: {reason}")),
+            let notice = match event {
+                ClientEvent::Refused { reason } => format!("The server says: {reason}"),
                 ClientEvent::Welcome {
                     may_control: false, ..
-                } => self
-                    .notices
-                    .push("This server does not let viewers control its time".to_owned()),
-                ClientEvent::Message { text } => self.notices.push(text),
-                ClientEvent::Ended { reason, .. } => self.notices.push(reason),
-                ClientEvent::Welcome { .. } | ClientEvent::Live => {}
+                } => "This server does not let viewers control its time".to_owned(),
+                ClientEvent::Message { text } => text,
+                ClientEvent::Ended { reason, error } => {
+                    if error.is_some() {
+                        // Whatever it said wrong, it would say again.
+                        self.given_up = Some(reason.clone());
+                        self.net.hang_up();
+                    }
+                    reason
+                }
+                ClientEvent::Welcome { .. } | ClientEvent::Live => continue,
+            };
+            if self.notices.len() == NOTICES_MAX {
+                self.notices.remove(0);
             }
+            self.notices.push(notice);
         }
-        send(client, out);
+        send(client, &mut self.up, out, now);
     }
 
     fn scene(&mut self, now: RealTime, scene: &mut Scene) {
@@ -274,16 +371,22 @@ impl Live {
     }
 }
 
-fn send(client: &mut Client, out: &Outgoing) {
+/// Puts what is to be sent on its way, and hands over what has come to its end.
+fn send(client: &mut Client, up: &mut Line<Vec<u8>>, out: &Outgoing, now: RealTime) {
     let unsent = client.unsent();
-    if unsent.is_empty() {
-        return;
+    if !unsent.is_empty() && !up.is_full() {
+        let count = unsent.len();
+        up.put(unsent.to_vec(), count, now);
+        client.sent(count);
     }
-    let count = unsent.len();
-    match out.send(unsent) {
-        Ok(()) => client.sent(count),
-        // The socket's thread notices by itself, and tells.
-        Err(why) => log::debug!("{count} bytes stay unsent: {why}"),
+    // What finds no room stays; if it stays too long, the client gives the connection up.
+    while out.has_room()
+        && let Some(bytes) = up.take(now)
+    {
+        if let Err(why) = out.send(bytes) {
+            // The socket's thread notices by itself, and tells.
+            log::debug!("bytes stay unsent: {why}");
+        }
     }
 }
 

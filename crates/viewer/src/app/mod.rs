@@ -1,23 +1,22 @@
-//! The window and its loop.
-//!
-//! Frames are paced by [`trantor_runtime::frames::FramePacer`], and so by the clock alone (R-002-25): whether window
-//! events, the network or nothing at all woke the loop, the next frame is drawn when it is due and not before.
+//! The window: winit's event loop around a [`GameLoop`], and the window as its screen.
 //!
 //! ```text
-//! winit event ──────> handled at once, its time counted ─┐
-//! network bytes ────> taken piece by piece ──────────────┼─> frame due? draw
-//! nothing left ─────> sleep until frame, time-out, wake ─┘
+//! winit event ──────> put in line, its time counted ─┐
+//! nothing left ─────> network, frame if due ─────────┼─> sleep until frame, time-out, wake
+//! waker ────────────> looks ─────────────────────────┘
 //! ```
 
 mod handler;
-mod pointer;
 mod refresh;
+mod screen;
 mod window;
 
 use anyhow::Context as _;
+use trantor_runtime::real_clock::RealClock;
 use trantor_runtime::wait::{WakeGate, Waker};
 use winit::event_loop::EventLoop;
 
+use crate::game_loop::GameLoop;
 use crate::options::Cli;
 use crate::settings::Settings;
 use crate::stage::Stage;
@@ -37,14 +36,16 @@ pub fn run(
 ) -> anyhow::Result<()> {
     let event_loop = EventLoop::<Roused>::with_user_event()
         .build()
-        .context("there is no display to open a window on; --screenshot FILE makes a picture without one")?;
+        .context("there is no display to open a window on; --text draws in this terminal, --screenshot FILE into a file")?;
     let proxy = event_loop.create_proxy();
     let gate = WakeGate::new(move || {
         // A loop that is gone needs no rousing.
         let _ = proxy.send_event(Roused);
     });
     let stage = make_stage(gate.waker())?;
-    let mut app = handler::App::new(cli, settings, stage, gate);
+    let screen = screen::WindowScreen::new(cli.clone(), &settings);
+    let game_loop = GameLoop::new(stage, screen, settings, RealClock::new());
+    let mut app = handler::App::new(game_loop, gate);
     event_loop.run_app(&mut app).context("the window's loop failed")?;
     app.finish()
 }

@@ -38,10 +38,11 @@ impl RefreshRate {
         }
     }
 
-    /// The rate to aim at, asked for anew when the last answer is old; `None` if it did not change.
-    pub(super) fn follow(&mut self, window: &Window, now: RealTime) -> Option<Rate> {
+    /// The rate to aim at, asked for anew when the last answer is old. Without a window, that of the last one.
+    pub(super) fn follow(&mut self, window: Option<&Window>, now: RealTime) -> Rate {
+        let Some(window) = window else { return self.rate };
         if self.asked_at.is_some_and(|at| now.since(at) < ASK_EVERY) {
-            return None;
+            return self.rate;
         }
         self.asked_at = Some(now);
         let rates = match &self.x11 {
@@ -59,11 +60,8 @@ impl RefreshRate {
                 .map(|millihertz| f64::from(millihertz) / 1e3)
                 .collect(),
         };
-        let rate = target_rate(rates);
-        (rate != self.rate).then(|| {
-            self.rate = rate;
-            rate
-        })
+        self.rate = target_rate(rates);
+        self.rate
     }
 }
 

@@ -29,8 +29,10 @@ pub(super) struct Canvas {
 /// What became of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Drawn {
-    /// It is shown, or nobody could see it.
-    Done,
+    /// It is shown.
+    Shown,
+    /// Nobody could have seen it: the window is hidden, or without area, or about to change.
+    Unseen,
     /// The surface or its device is gone; the canvas has to be made again.
     Lost,
 }
@@ -113,7 +115,7 @@ impl Canvas {
     }
 
     /// Draws what was composed, and the panels over it.
-    pub(super) fn draw(&mut self, stage: &mut Stage, laid: Laid) -> Drawn {
+    pub(super) fn draw(&mut self, stage: &mut Stage, laid: &mut Laid) -> Drawn {
         if self.stale {
             self.resize(self.window.inner_size());
         }
@@ -139,7 +141,7 @@ impl Canvas {
         self.context.queue.submit([encoder.finish()]);
         self.window.pre_present_notify();
         self.context.queue.present(frame);
-        Drawn::Done
+        Drawn::Shown
     }
 
     fn without_frame(&mut self, why: &CurrentSurfaceTexture) -> Drawn {
@@ -164,14 +166,14 @@ impl Canvas {
             }
             _ => {}
         }
-        Drawn::Done
+        Drawn::Unseen
     }
 
     /// Draws the same picture into memory.
     ///
     /// # Errors
     /// If the device is lost.
-    pub(super) fn picture(&mut self, stage: &mut Stage, laid: Laid) -> std::io::Result<Pixels> {
+    pub(super) fn picture(&mut self, stage: &mut Stage, laid: &mut Laid) -> std::io::Result<Pixels> {
         let size = (self.config.width, self.config.height);
         let target = Offscreen::new(&self.context.device, self.config.format, size);
         let mut encoder = self.encode(stage, laid, &target.view());
@@ -180,7 +182,7 @@ impl Canvas {
         target.read(&self.context.device)
     }
 
-    fn encode(&mut self, stage: &mut Stage, laid: Laid, view: &TextureView) -> wgpu::CommandEncoder {
+    fn encode(&mut self, stage: &mut Stage, laid: &mut Laid, view: &TextureView) -> wgpu::CommandEncoder {
         let Context { device, queue, .. } = &self.context;
         let mut encoder = device.create_command_encoder(&Default::default());
         let (list, paint) = stage.drawing();

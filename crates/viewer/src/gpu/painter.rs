@@ -17,7 +17,7 @@ impl std::fmt::Debug for Painter {
     }
 }
 
-/// Panels, laid out and cut into triangles.
+/// Panels, laid out and cut into triangles. They may be drawn more than once.
 #[derive(Debug)]
 pub struct Laid {
     /// Textures that came, changed and went. All must be applied, in order, drawn or not.
@@ -28,6 +28,25 @@ pub struct Laid {
     pub pixels_per_point: f32,
 }
 
+impl Laid {
+    /// Nothing laid out yet.
+    pub fn empty() -> Self {
+        Self {
+            textures: TexturesDelta::default(),
+            primitives: Vec::new(),
+            pixels_per_point: 1.0,
+        }
+    }
+}
+
+impl Drop for Laid {
+    fn drop(&mut self) {
+        // Whoever drops them unpainted will not paint any more, or with a new painter that is given all anew; egui
+        // takes textures that nobody applied for a mistake.
+        self.textures.clear();
+    }
+}
+
 impl Painter {
     /// A painter for pictures of this format.
     pub fn new(context: &Context, format: TextureFormat) -> Self {
@@ -36,8 +55,8 @@ impl Painter {
         }
     }
 
-    /// Takes over what changed in textures, as has to be done for every layout, and draws on `target`, if there is
-    /// one, of `size` pixels.
+    /// Takes over what changed in textures since, as has to be done for every layout, and draws on `target`, if there
+    /// is one, of `size` pixels.
     #[expect(
         clippy::iter_over_hash_type,
         reason = "egui keeps changes of textures by texture; which texture is changed first cannot be seen"
@@ -45,11 +64,11 @@ impl Painter {
     pub fn paint(
         &mut self,
         context: &Context,
-        laid: Laid,
+        laid: &mut Laid,
         target: Option<(&mut CommandEncoder, &TextureView, (u32, u32))>,
     ) {
         let Laid {
-            mut textures,
+            textures,
             primitives,
             pixels_per_point,
         } = laid;
@@ -62,11 +81,11 @@ impl Painter {
         if let Some((encoder, view, size)) = target {
             let screen = ScreenDescriptor {
                 size_in_pixels: [size.0, size.1],
-                pixels_per_point,
+                pixels_per_point: *pixels_per_point,
             };
             let more =
                 self.renderer
-                    .update_buffers(&context.device, &context.queue, encoder, &primitives, &screen);
+                    .update_buffers(&context.device, &context.queue, encoder, primitives, &screen);
             debug_assert!(more.is_empty(), "panels use no callbacks into the graphics card");
             let mut pass = encoder
                 .begin_render_pass(&wgpu::RenderPassDescriptor {
@@ -83,7 +102,7 @@ impl Painter {
                     ..Default::default()
                 })
                 .forget_lifetime();
-            self.renderer.render(&mut pass, &primitives, &screen);
+            self.renderer.render(&mut pass, primitives, &screen);
         }
         for id in textures.free.drain() {
             self.renderer.free_texture(&id);

@@ -2,14 +2,10 @@
 
 use egui::{Align2, Area, Context, Id, Order, RichText, vec2};
 use trantor_client::LinkState;
-use trantor_time::RealSpan;
 
 use super::HudInput;
 use super::theme::{Colors, color};
 use crate::picture::palette;
-
-/// How long a message stays.
-const NOTICE_FOR: RealSpan = RealSpan::from_secs(5);
 
 pub(super) fn show(context: &Context, colors: &Colors, input: &HudInput<'_>) {
     let text = match &input.scene.link {
@@ -60,8 +56,8 @@ fn line(context: &Context, colors: &Colors, text: RichText, mark: egui::Color32)
         });
 }
 
-/// Shows a message; `true` when its time is over.
-pub(super) fn notice(context: &Context, colors: &Colors, text: &str, age: RealSpan) -> bool {
+/// Shows a message.
+pub(super) fn notice(context: &Context, colors: &Colors, text: &str) {
     Area::new(Id::unique("notice"))
         .anchor(Align2::CENTER_TOP, vec2(0.0, 64.0))
         .order(Order::Foreground)
@@ -71,5 +67,4 @@ pub(super) fn notice(context: &Context, colors: &Colors, text: &str, age: RealSp
                 .card()
                 .show(ui, |ui| ui.label(RichText::new(text).color(colors.text)));
         });
-    age > NOTICE_FOR
 }

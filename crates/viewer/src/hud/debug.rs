@@ -1,166 +1,204 @@
-//! What goes on inside: frames, their stages, the connection, the server (R-001-50, R-001-52).
+//! The debugging view: figures of the inside, the frame-time plot, the log, and the command line (R-001-50 to R-001-52).
 //!
-//! Closed, it costs nothing: nothing is collected for it that is not collected anyway.
+//! It shows [`Figures`] and passes lines on; what the figures are and what commands do is the game loop's.
 
-use std::collections::VecDeque;
-
-use egui::{Align2, Area, Color32, Context, Id, Order, RichText, Stroke, Ui, pos2, vec2};
+use egui::{
+    Align2, Area, Color32, Context, EventFilter, FontId, Id, Key, Modifiers, Order, RichText, ScrollArea,
+    Stroke, Ui, pos2, vec2,
+};
 
 use super::HudInput;
+use super::report::Report;
 use super::theme::{self, Colors};
+use crate::console::{Console, Said};
+use crate::game_loop::figures::{FRAMES_KEPT, Figures, Group};
 
-/// Frames in the plot.
-const FRAMES_SHOWN: usize = 240;
+/// Width of the view, in points.
+const WIDTH: f32 = 640.0;
+/// Height of what was said, in points.
+const SAID_HEIGHT: f32 = 84.0;
+
+/// Keys that belong to the command line while it has the focus: tab completes, and does not go on to the next widget.
+const KEYS_KEPT: EventFilter = EventFilter {
+    tab: true,
+    vertical_arrows: true,
+    horizontal_arrows: true,
+    escape: false,
+};
 
 #[derive(Debug, Default)]
 pub(super) struct DebugView {
-    frame_ms: VecDeque<f32>,
+    /// Whether keys shall go into the command line from the next frame on.
+    wants_focus: bool,
 }
 
 impl DebugView {
-    pub(super) fn show(&mut self, context: &Context, colors: &Colors, input: &HudInput<'_>) {
-        if self.frame_ms.len() == FRAMES_SHOWN {
-            self.frame_ms.pop_front();
-        }
-        self.frame_ms.push_back(input.frames.last_ms as f32);
-        Area::new(Id::unique("debug"))
+    /// Lets keys go into the command line.
+    pub(super) fn focus(&mut self) {
+        self.wants_focus = true;
+    }
+
+    pub(super) fn show(
+        &mut self,
+        context: &Context,
+        colors: &Colors,
+        input: &HudInput<'_>,
+        console: &mut Console,
+        report: &mut Report,
+    ) {
+        let response = Area::new(Id::unique("debug"))
             .anchor(Align2::CENTER_BOTTOM, vec2(0.0, -52.0))
             .order(Order::Foreground)
-            .interactable(false)
             .show(context, |ui| {
                 colors.card().show(ui, |ui| {
-                    ui.set_width(560.0);
-                    ui.spacing_mut().item_spacing.y = 3.0;
-                    ui.columns(3, |columns| {
-                        self.frames(&mut columns[0], colors, input);
-                        connection(&mut columns[1], colors, input);
-                        server(&mut columns[2], colors, input);
-                    });
-                    self.plot(ui, colors, input);
+                    ui.set_width(WIDTH);
+                    ui.spacing_mut().item_spacing.y = 2.0;
+                    figures(ui, colors, input.figures);
+                    plot(ui, colors, input.figures);
+                    for line in &input.figures.log {
+                        ui.add(egui::Label::new(small(line, colors.gold)).truncate());
+                    }
+                    said(ui, colors, console);
+                    self.line(ui, colors, console, report);
                 });
             });
+        report.widget("debug", response.response.rect);
     }
 
-    fn frames(&self, ui: &mut Ui, colors: &Colors, input: &HudInput<'_>) {
-        let frames = &input.frames;
-        theme::heading(ui, colors, "Frames");
-        let rate = frames
-            .per_second
-            .map_or_else(|| "–".to_owned(), |rate| format!("{rate:.1}"));
-        theme::row(ui, colors, "a second", format!("{rate} of {:.1}", frames.target));
-        theme::row(
-            ui,
-            colors,
-            "p50, p99",
-            format!("{:.2}, {:.2} ms", frames.p50_ms, frames.p99_ms),
-        );
-        theme::row(ui, colors, "longest", format!("{:.2} ms", frames.max_ms));
-        for (name, time) in ["scene", "draw list", "panels", "hand over"]
-            .into_iter()
-            .zip(frames.stages_ms)
-        {
-            theme::row(ui, colors, name, format!("{time:.2} ms"));
+    /// The command line.
+    fn line(&mut self, ui: &mut Ui, colors: &Colors, console: &mut Console, report: &mut Report) {
+        let id = Id::unique("command");
+        let has_focus = ui.memory(|memory| memory.has_focus(id));
+        // These keys would else move the focus or the cursor.
+        let (tab, up, down) = ui.input_mut(|keys| {
+            let mut pressed = |key| has_focus && keys.consume_key(Modifiers::NONE, key);
+            (pressed(Key::Tab), pressed(Key::ArrowUp), pressed(Key::ArrowDown))
+        });
+        let response = ui
+            .horizontal(|ui| {
+                ui.label(RichText::new(">").monospace().color(colors.accent));
+                let field = egui::TextEdit::singleline(&mut console.line)
+                    .id(id)
+                    .font(FontId::monospace(12.0))
+                    .hint_text("help, speed 500, rate hud 10, lag 100 20 …   tab completes")
+                    .event_filter(KEYS_KEPT)
+                    .desired_width(f32::INFINITY);
+                ui.add(field)
+            })
+            .inner;
+        report.widget("command-line", response.rect);
+        // Only now is in the line what was typed before them.
+        if tab {
+            console.complete();
         }
-        theme::row(ui, colors, "instances", frames.instances.to_string());
-    }
-
-    fn plot(&self, ui: &mut Ui, colors: &Colors, input: &HudInput<'_>) {
-        let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 54.0), egui::Sense::hover());
-        let painter = ui.painter_at(rect);
-        painter.rect_filled(rect, 5.0, colors.well);
-        let period = (1e3 / input.frames.target.max(1.0)) as f32;
-        let most = self.frame_ms.iter().copied().fold(period * 1.5, f32::max);
-        let height = |ms: f32| rect.bottom() - rect.height() * (ms / most);
-        painter.line_segment(
-            [
-                pos2(rect.left(), height(period)),
-                pos2(rect.right(), height(period)),
-            ],
-            Stroke::new(1.0, colors.accent.gamma_multiply(0.6)),
-        );
-        let step = rect.width() / FRAMES_SHOWN as f32;
-        for (place, &ms) in self.frame_ms.iter().enumerate() {
-            let left = rect.left() + place as f32 * step;
-            let color: Color32 = if ms > period { colors.gold } else { colors.accent };
-            let bar =
-                egui::Rect::from_min_max(pos2(left, height(ms)), pos2(left + step.max(1.0), rect.bottom()));
-            painter.rect_filled(bar, 0.0, color.gamma_multiply(0.8));
+        if up || down {
+            console.look(up);
         }
-        painter.text(
-            rect.left_top() + vec2(5.0, 3.0),
-            Align2::LEFT_TOP,
-            format!("{most:.1} ms"),
-            egui::FontId::proportional(9.5),
-            colors.weak,
-        );
+        if std::mem::take(&mut console.was_replaced) {
+            cursor_to_end(ui.ctx(), id, console.line.chars().count());
+        }
+        if response.lost_focus() && ui.input(|keys| keys.key_pressed(Key::Enter)) {
+            console.enter();
+            self.wants_focus = true;
+        }
+        if std::mem::take(&mut self.wants_focus) {
+            response.request_focus();
+        }
     }
 }
 
-fn connection(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>) {
-    theme::heading(ui, colors, "Connection");
-    let Some(stats) = input.stats else {
-        ui.label(RichText::new("none").color(colors.weak));
-        return;
-    };
-    let ms = |nanos: i64| format!("{:.2} ms", nanos as f64 / 1e6);
-    theme::row(ui, colors, "received", format!("{} KiB", stats.bytes_in / 1024));
-    theme::row(ui, colors, "messages", stats.messages_in.to_string());
-    theme::row(
-        ui,
-        colors,
-        "ticks, skipped",
-        format!("{}, {}", stats.ticks, stats.ticks_skipped),
-    );
-    theme::row(ui, colors, "clock error", ms(stats.clock.error_bound_ns));
-    theme::row(ui, colors, "round trip", ms(stats.clock.rtt_best_ns));
-    theme::row(ui, colors, "shown behind", ms(stats.display_delay_ns));
-    theme::row(ui, colors, "heard ago", ms(stats.network_age_ns));
-    theme::row(
-        ui,
-        colors,
-        "pending, late",
-        format!("{}, {}", stats.pending, stats.late),
-    );
-    theme::row(ui, colors, "unacknowledged", stats.unacknowledged.to_string());
+fn cursor_to_end(context: &Context, id: Id, chars: usize) {
+    let mut state = egui::text_edit::TextEditState::load(context, id).unwrap_or_default();
+    let end = egui::text::CCursor::new(chars);
+    state
+        .cursor
+        .set_char_range(Some(egui::text::CCursorRange::one(end)));
+    state.store(context, id);
 }
 
-fn server(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>) {
-    theme::heading(ui, colors, "Server");
-    let Some(server) = input.stats.and_then(|stats| stats.server.as_ref()) else {
-        ui.label(RichText::new("has not said yet").color(colors.weak));
+fn small(text: &str, color: Color32) -> RichText {
+    RichText::new(text).monospace().size(10.0).color(color)
+}
+
+/// Groups side by side, in three columns as even as they can be in their order.
+fn figures(ui: &mut Ui, colors: &Colors, figures: &Figures) {
+    const COLUMNS: usize = 3;
+    let rows: usize = figures.groups.iter().map(|group| group.rows.len() + 1).sum();
+    ui.columns(COLUMNS, |columns| {
+        let mut before = 0;
+        for group in &figures.groups {
+            let height = group.rows.len() + 1;
+            let middle = before + height / 2;
+            self::group(&mut columns[middle * COLUMNS / rows], colors, group);
+            before += height;
+        }
+    });
+}
+
+fn group(ui: &mut Ui, colors: &Colors, group: &Group) {
+    ui.spacing_mut().interact_size.y = 13.0;
+    theme::heading(ui, colors, group.title);
+    for row in &group.rows {
+        let color = if row.is_bad { colors.gold } else { colors.text };
+        ui.horizontal(|ui| {
+            ui.label(RichText::new(&row.name).size(10.5).color(colors.weak));
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                let value = RichText::new(&row.value).size(10.5).color(color);
+                ui.add(egui::Label::new(value).truncate());
+            });
+        });
+    }
+}
+
+/// A bar for each frame, a line at the time that there is for one.
+fn plot(ui: &mut Ui, colors: &Colors, figures: &Figures) {
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 46.0), egui::Sense::hover());
+    let painter = ui.painter_at(rect);
+    painter.rect_filled(rect, 5.0, colors.well);
+    let period = figures.period_ms;
+    let most = figures.frame_ms.iter().copied().fold(period * 1.5, f32::max);
+    let height = |ms: f32| rect.bottom() - rect.height() * (ms / most);
+    painter.line_segment(
+        [
+            pos2(rect.left(), height(period)),
+            pos2(rect.right(), height(period)),
+        ],
+        Stroke::new(1.0, colors.accent.gamma_multiply(0.6)),
+    );
+    let step = rect.width() / FRAMES_KEPT as f32;
+    for (place, &ms) in figures.frame_ms.iter().enumerate() {
+        let left = rect.left() + place as f32 * step;
+        let color: Color32 = if ms > period { colors.gold } else { colors.accent };
+        let bar = egui::Rect::from_min_max(pos2(left, height(ms)), pos2(left + step.max(1.0), rect.bottom()));
+        painter.rect_filled(bar, 0.0, color.gamma_multiply(0.8));
+    }
+    painter.text(
+        rect.left_top() + vec2(5.0, 3.0),
+        Align2::LEFT_TOP,
+        format!("{most:.1} ms a frame"),
+        FontId::proportional(9.5),
+        colors.weak,
+    );
+}
+
+fn said(ui: &mut Ui, colors: &Colors, console: &Console) {
+    if console.said().next().is_none() {
         return;
-    };
-    theme::row(
-        ui,
-        colors,
-        "up",
-        format!("{:.1} s", server.uptime_ms as f64 / 1e3),
-    );
-    theme::row(ui, colors, "passes", server.passes.to_string());
-    theme::row(ui, colors, "deadlines", server.deadlines_fired.to_string());
-    theme::row(
-        ui,
-        colors,
-        "late p99",
-        format!("{:.3} ms", server.lateness_p99_ns as f64 / 1e6),
-    );
-    theme::row(
-        ui,
-        colors,
-        "late max",
-        format!("{:.3} ms", server.lateness_max_ns as f64 / 1e6),
-    );
-    theme::row(
-        ui,
-        colors,
-        "units / s",
-        format!("{:.2}", server.effective_frequency_milli as f64 / 1e3),
-    );
-    theme::row(ui, colors, "slipped", format!("{} u", server.slipped_units));
-    theme::row(
-        ui,
-        colors,
-        "connections",
-        format!("{}, {} viewers", server.connections, server.viewers),
-    );
+    }
+    ui.add_space(3.0);
+    ScrollArea::vertical()
+        .max_height(SAID_HEIGHT)
+        .stick_to_bottom(true)
+        .auto_shrink([false, true])
+        .show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            for said in console.said() {
+                let text = match said {
+                    Said::Asked(text) => small(&format!("> {text}"), colors.weak),
+                    Said::Answered(text) => small(text, colors.text),
+                    Said::Refused(text) => small(text, colors.gold),
+                };
+                ui.add(egui::Label::new(text).wrap());
+            }
+        });
 }

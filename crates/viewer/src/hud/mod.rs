@@ -24,6 +24,8 @@ use trantor_client::{ClientStats, ControlRequest, FeedEntry, Scene};
 use trantor_model::{AgentId, Tile};
 use trantor_time::RealTime;
 
+use crate::console::Console;
+use crate::game_loop::figures::Figures;
 use crate::input::{Action, Bindings};
 use crate::options::Theme;
 use crate::picture::camera::View;
@@ -61,25 +63,13 @@ pub enum Intent {
     Paint(PaintMode),
 }
 
-/// Figures of frames, for those who watch them.
+/// What is always shown of frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FrameFigures {
     /// Frames drawn in the last second; `None` until that can be told.
     pub per_second: Option<f64>,
     /// Frames aimed at.
     pub target: f64,
-    /// Milliseconds below which half of the frames stayed.
-    pub p50_ms: f64,
-    /// The same for 99 in 100.
-    pub p99_ms: f64,
-    /// The longest.
-    pub max_ms: f64,
-    /// The last one, and of it what was spent before the graphics card was asked.
-    pub last_ms: f64,
-    /// Milliseconds of the last frame for scene, draw list, panels, and handing over.
-    pub stages_ms: [f64; 4],
-    /// Things drawn.
-    pub instances: usize,
 }
 
 /// What panels show.
@@ -95,6 +85,8 @@ pub struct HudInput<'a> {
     pub source: &'a str,
     /// Figures of frames.
     pub frames: FrameFigures,
+    /// What goes on inside; collected only while somebody looks.
+    pub figures: &'a Figures,
     /// What is selected.
     pub selection: Selection,
     /// Whether the view stays with it.
@@ -148,8 +140,11 @@ pub struct Hud {
     minimap: minimap::Minimap,
     search: search::Search,
     labels: labels::Labels,
+    /// The command line.
+    pub console: Console,
     debug: debug::DebugView,
-    notice: Option<(String, RealTime)>,
+    notice: Option<String>,
+    is_notice_new: bool,
     themed: Option<Theme>,
 }
 
@@ -170,8 +165,10 @@ impl Hud {
             minimap: minimap::Minimap::default(),
             search: search::Search::default(),
             labels: labels::Labels::default(),
+            console: Console::default(),
             debug: debug::DebugView::default(),
             notice: None,
+            is_notice_new: false,
             themed: None,
         }
     }
@@ -181,9 +178,36 @@ impl Hud {
         self.feed.tell(&entry, scene);
     }
 
-    /// Shows a message for a few seconds.
-    pub fn notice(&mut self, text: String, now: RealTime) {
-        self.notice = Some((text, now));
+    /// Shows a message, until another comes or [`Self::forget_notice`].
+    pub fn notice(&mut self, text: String) {
+        self.notice = Some(text);
+        self.is_notice_new = true;
+    }
+
+    /// The message that is shown.
+    pub fn shown_notice(&self) -> Option<&str> {
+        self.notice.as_deref()
+    }
+
+    /// Whether a message came since this was asked last.
+    pub fn take_new_notice(&mut self) -> bool {
+        std::mem::take(&mut self.is_notice_new)
+    }
+
+    /// Shows no message any more.
+    pub fn forget_notice(&mut self) {
+        self.notice = None;
+    }
+
+    /// Gives the colours to egui again: it is a new one.
+    pub fn forget_theme(&mut self) {
+        self.themed = None;
+    }
+
+    /// Opens the debugging view and lets keys go into its command line.
+    pub fn open_console(&mut self) {
+        self.panels.debug = true;
+        self.debug.focus();
     }
 
     /// Notes the standings, for the score line.
@@ -238,10 +262,8 @@ impl Hud {
         self.report.begin(context.pixels_per_point());
         self.report.scene(input.scene);
         banner::show(context, &colors, input);
-        if let Some((text, since)) = &self.notice
-            && banner::notice(context, &colors, text, input.now.since(*since))
-        {
-            self.notice = None;
+        if let Some(text) = &self.notice {
+            banner::notice(context, &colors, text);
         }
         if self.panels.labels {
             self.labels.show(context, input);
@@ -252,7 +274,8 @@ impl Hud {
         }
         self.search.show(context, &colors, input, intents);
         if self.panels.debug {
-            self.debug.show(context, &colors, input);
+            self.debug
+                .show(context, &colors, input, &mut self.console, &mut self.report);
         }
         if self.panels.help {
             help::show(context, &colors, input, intents);

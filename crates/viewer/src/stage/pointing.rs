@@ -41,6 +41,12 @@ impl Stage {
         self.moved = true;
     }
 
+    /// Turns by an angle in radians, as fingers on a touchpad do.
+    pub fn turn_by(&mut self, angle: f32) {
+        self.camera.orbit(angle, 0.0);
+        self.moved = true;
+    }
+
     /// Zooms by notches of a wheel (away from the user is nearer), keeping what is under `at` (pixels) there.
     pub fn zoom(&mut self, notches: f32, at: Vec2) {
         let Some((_, window)) = self.view() else { return };

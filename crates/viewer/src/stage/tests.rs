@@ -1,8 +1,10 @@
 //! A stage with a demo on it, driven without a window.
 
+use super::acts::next_heat_map;
 use super::*;
 use crate::demo::{Demo, DemoScene};
 use glam::Vec3;
+use trantor_model::{AgentId, Resource};
 
 const PIXELS: (u32, u32) = (1280, 720);
 

@@ -15,7 +15,7 @@ const NOTCHES_PER_PINCH: f32 = 6.0;
 
 /// Where the pointer is and what it is doing.
 #[derive(Debug, Default)]
-pub(super) struct Pointer {
+pub struct Pointer {
     at: Vec2,
     gesture: Option<Gesture>,
 }
@@ -30,7 +30,7 @@ enum Gesture {
 
 impl Pointer {
     /// It moved.
-    pub(super) fn moved(&mut self, to: PhysicalPosition<f64>, over_panel: bool, stage: &mut Stage) {
+    pub fn moved(&mut self, to: PhysicalPosition<f64>, over_panel: bool, stage: &mut Stage) {
         let from = self.at;
         self.at = Vec2::new(to.x as f32, to.y as f32);
         match self.gesture {
@@ -46,13 +46,7 @@ impl Pointer {
     }
 
     /// A button went down or up; a press on a panel is not for the board.
-    pub(super) fn button(
-        &mut self,
-        button: MouseButton,
-        state: ElementState,
-        over_panel: bool,
-        stage: &mut Stage,
-    ) {
+    pub fn button(&mut self, button: MouseButton, state: ElementState, over_panel: bool, stage: &mut Stage) {
         match (state, button) {
             (ElementState::Pressed, _) if over_panel => {}
             (ElementState::Pressed, MouseButton::Left) => self.gesture = Some(Gesture::Press(self.at)),
@@ -69,7 +63,7 @@ impl Pointer {
     }
 
     /// The wheel turned, or two fingers moved on a touchpad.
-    pub(super) fn wheel(&mut self, delta: MouseScrollDelta, stage: &mut Stage) {
+    pub fn wheel(&mut self, delta: MouseScrollDelta, stage: &mut Stage) {
         let notches = match delta {
             MouseScrollDelta::LineDelta(_, away) => away,
             MouseScrollDelta::PixelDelta(pixels) => pixels.y as f32 / PIXELS_PER_NOTCH,
@@ -78,7 +72,12 @@ impl Pointer {
     }
 
     /// Two fingers were spread (positive) or pinched; 1 is twice the size.
-    pub(super) fn pinch(&mut self, delta: f64, stage: &mut Stage) {
+    pub fn pinch(&mut self, delta: f64, stage: &mut Stage) {
         stage.zoom(delta as f32 * NOTCHES_PER_PINCH, self.at);
+    }
+
+    /// Two fingers were turned, by so many degrees.
+    pub fn rotate(&mut self, degrees: f32, stage: &mut Stage) {
+        stage.turn_by(degrees.to_radians());
     }
 }

@@ -3,9 +3,15 @@
 //! Keys are named as they are written on the keyboard in use (`a`, `+`, `space`, `f12`), not by their place, so that
 //! help and keyboard agree in every country; the arrows do what `w a s d` do wherever those are awkward.
 
+mod pointer;
+mod queue;
+
 use std::collections::BTreeMap;
 
 use winit::keyboard::{Key, NamedKey};
+
+pub use pointer::Pointer;
+pub use queue::{Input, InputQueue};
 
 /// Declares each action once: its name, what help says of it, and its keys unless changed.
 macro_rules! actions {
@@ -93,13 +99,38 @@ actions! {
     Help: "this help", ["h", "f1"];
     /// What goes on inside.
     Debug: "what goes on inside", ["f3"];
+    /// The command line.
+    Console: "type a command", [":", "`"];
     /// Without a frame around it.
     FullScreen: "full screen", ["f11"];
     /// The picture into a file.
     Screenshot: "picture into a file", ["f12"];
+    /// The pictures of a while into files.
+    Record: "start and stop recording", ["f9"];
+    /// Tries a server that is gone again at once.
+    Reconnect: "join the server again", ["f5"];
+    /// Ends the viewer.
+    Quit: "quit", ["f10"];
 }
 
 impl Action {
+    /// As settings and commands write it: `heat-map`.
+    pub fn name(self) -> String {
+        let mut name = String::new();
+        for letter in format!("{self:?}").chars() {
+            if letter.is_ascii_uppercase() && !name.is_empty() {
+                name.push('-');
+            }
+            name.push(letter.to_ascii_lowercase());
+        }
+        name
+    }
+
+    /// The action that is written so.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|action| action.name() == name)
+    }
+
     /// Whether a key that is held does it again and again.
     pub fn repeats(self) -> bool {
         matches!(
@@ -143,7 +174,12 @@ impl Bindings {
 
     /// What a key does.
     pub fn action(&self, key: &Key) -> Option<Action> {
-        self.actions.get(key_name(key)?.as_str()).copied()
+        self.action_of(&key_name(key)?)
+    }
+
+    /// What the key of that name does.
+    pub fn action_of(&self, name: &str) -> Option<Action> {
+        self.actions.get(name).copied()
     }
 
     /// The keys of an action, as they are written.
@@ -182,6 +218,15 @@ mod tests {
     }
 
     #[test]
+    fn actions_are_found_by_the_names_that_settings_use() {
+        for &action in Action::ALL {
+            assert_eq!(Action::named(&action.name()), Some(action));
+        }
+        assert_eq!(Action::HeatMap.name(), "heat-map");
+        assert_eq!(Action::named("HeatMap"), None);
+    }
+
+    #[test]
     fn r_001_55_bindings_can_be_changed() {
         let changed = BTreeMap::from([
             (Action::Pause, vec!["P".to_owned()]),
@@ -197,6 +242,6 @@ mod tests {
             bindings.action(&Key::Named(NamedKey::F12)),
             Some(Action::Screenshot)
         );
-        assert_eq!(bindings.action(&Key::Named(NamedKey::F9)), None);
+        assert_eq!(bindings.action(&Key::Named(NamedKey::F8)), None);
     }
 }

@@ -1,0 +1,288 @@
+//! The window as the screen of a game loop: opened, drawn on, lost and opened again.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use trantor_runtime::real_clock::date_for_records;
+use trantor_time::{Rate, RealTime};
+use winit::dpi::{PhysicalPosition, PhysicalSize};
+use winit::event::WindowEvent;
+use winit::event_loop::ActiveEventLoop;
+use winit::window::{Fullscreen, Window};
+
+use super::refresh::RefreshRate;
+use super::window::{Canvas, Drawn};
+use crate::game_loop::Screen;
+use crate::game_loop::figures::Figures;
+use crate::gpu::painter::Laid;
+use crate::options::Cli;
+use crate::recording::Recording;
+use crate::settings::Settings;
+use crate::stage::{Outside, Stage};
+
+/// A window, or the want of one.
+#[derive(Debug)]
+pub(super) struct WindowScreen {
+    cli: Cli,
+    refresh: RefreshRate,
+    egui: egui::Context,
+    open: Option<Open>,
+    recording: Option<Recording>,
+    /// As it should be at the next start.
+    size: (u32, u32),
+    place: Option<(i32, i32)>,
+    is_full: bool,
+}
+
+/// What there is while there is a window.
+#[derive(Debug)]
+struct Open {
+    canvas: Canvas,
+    input: InputState,
+    laid: Laid,
+}
+
+/// egui's account of keys and mouse.
+struct InputState(egui_winit::State);
+
+impl WindowScreen {
+    /// No window yet; it will be as it was last, unless `cli` says otherwise.
+    pub(super) fn new(cli: Cli, settings: &Settings) -> Self {
+        Self {
+            size: cli.size.or(settings.window).unwrap_or(Cli::SIZE),
+            place: settings.place,
+            is_full: settings.full_screen,
+            cli,
+            refresh: RefreshRate::new(),
+            egui: egui::Context::default(),
+            open: None,
+            recording: None,
+        }
+    }
+
+    /// Opens the window, if there is none.
+    ///
+    /// # Errors
+    /// If there is nothing to draw with.
+    pub(super) fn open(&mut self, event_loop: &ActiveEventLoop, stage: &mut Stage) -> anyhow::Result<()> {
+        if self.open.is_some() {
+            return Ok(());
+        }
+        let (width, height) = self.size;
+        let mut attributes = Window::default_attributes()
+            .with_title("Trantor")
+            .with_inner_size(PhysicalSize::new(width, height));
+        if let Some((x, y)) = self.place.filter(|place| is_on_a_monitor(event_loop, *place)) {
+            attributes = attributes.with_position(PhysicalPosition::new(x, y));
+        }
+        if self.is_full {
+            attributes = attributes.with_fullscreen(Some(Fullscreen::Borderless(None)));
+        }
+        let window = Arc::new(event_loop.create_window(attributes)?);
+        // A painter that is new knows no textures, and gets them from panels that are new as well.
+        self.egui = egui::Context::default();
+        stage.hud().forget_theme();
+        let display = event_loop.owned_display_handle();
+        let canvas = Canvas::new(Arc::clone(&window), display, self.cli.quality)
+            .context("--text shows the game in a terminal instead")?;
+        stage.set_detail(canvas.quality().detail());
+        let input = egui_winit::State::new(
+            self.egui.clone(),
+            egui::ViewportId::ROOT,
+            &window,
+            Some(window.scale_factor() as f32),
+            None,
+            Some(canvas.texture_side_max()),
+        );
+        self.open = Some(Open {
+            canvas,
+            input: InputState(input),
+            laid: Laid::empty(),
+        });
+        Ok(())
+    }
+
+    /// Whether the window cannot be drawn on any more and has to be opened again.
+    pub(super) fn is_lost(&self) -> bool {
+        self.open.is_none()
+    }
+
+    /// Lets the panels see an event; answers whether they use it.
+    pub(super) fn tell_panels(&mut self, event: &WindowEvent) -> bool {
+        let told = self
+            .open
+            .as_mut()
+            .map(|open| open.input.0.on_window_event(&open.canvas.window, event));
+        told.is_some_and(|response| response.consumed)
+    }
+
+    /// Whether keys are letters for a panel.
+    pub(super) fn is_typing(&self) -> bool {
+        self.egui.egui_wants_keyboard_input()
+    }
+
+    pub(super) fn is_pointer_over_panel(&self) -> bool {
+        self.egui.is_pointer_over_egui()
+    }
+
+    /// Follows the window's size.
+    pub(super) fn resize(&mut self, size: PhysicalSize<u32>) {
+        if let Some(open) = &mut self.open {
+            open.canvas.resize(size);
+        }
+        if size.width > 0 && size.height > 0 && !self.is_full {
+            self.size = (size.width, size.height);
+        }
+    }
+
+    /// Follows the window's place.
+    pub(super) fn moved(&mut self, place: PhysicalPosition<i32>) {
+        if !self.is_full {
+            self.place = Some((place.x, place.y));
+        }
+    }
+
+    /// Notes what should be as it is at the next start.
+    pub(super) fn remember(&self, settings: &mut Settings) {
+        settings.window = Some(self.size);
+        settings.place = self.place;
+        settings.full_screen = self.is_full;
+    }
+
+    fn toggle_full_screen(&mut self) {
+        let Some(open) = &self.open else { return };
+        self.is_full = !self.is_full;
+        let wanted = self.is_full.then_some(Fullscreen::Borderless(None));
+        open.canvas.window.set_fullscreen(wanted);
+    }
+
+    fn take_picture(&mut self, stage: &mut Stage) -> Option<String> {
+        let open = self.open.as_mut()?;
+        let file = PathBuf::from(format!("trantor-{}.png", date_for_records().as_millis()));
+        let saved = open
+            .canvas
+            .picture(stage, &mut open.laid)
+            .and_then(|pixels| pixels.write_png(&file));
+        Some(match saved {
+            Ok(()) => format!("saved as {}", file.display()),
+            Err(error) => format!("cannot save {}: {error}", file.display()),
+        })
+    }
+
+    /// Records the picture just drawn, if its turn has come; answers what the user should read.
+    fn record(&mut self, stage: &mut Stage, now: RealTime) -> Option<String> {
+        let (open, recording) = (self.open.as_mut()?, self.recording.as_mut()?);
+        if recording.is_due(now) {
+            match open.canvas.picture(stage, &mut open.laid) {
+                Ok(pixels) => recording.add(pixels, now),
+                Err(error) => log::warn!("a picture could not be recorded: {error}"),
+            }
+        }
+        recording.is_over(now).then(|| self.end_recording())?
+    }
+
+    fn end_recording(&mut self) -> Option<String> {
+        self.recording.take().map(Recording::finish)
+    }
+}
+
+impl Screen for WindowScreen {
+    fn display_rate(&mut self, now: RealTime) -> Rate {
+        let window = self.open.as_ref().map(|open| &*open.canvas.window);
+        self.refresh.follow(window, now)
+    }
+
+    fn size(&self) -> ((u32, u32), f32) {
+        let Some(open) = &self.open else {
+            return ((1, 1), 1.0);
+        };
+        let size = open.canvas.window.inner_size();
+        let scale = egui_winit::pixels_per_point(&self.egui, &open.canvas.window);
+        ((size.width, size.height), scale)
+    }
+
+    fn lay_out(&mut self, stage: &mut Stage, figures: &Figures, now: RealTime) {
+        let Some(open) = &mut self.open else { return };
+        let window = &open.canvas.window;
+        let input = open.input.0.take_egui_input(window);
+        let output = self
+            .egui
+            .run_ui(input, |ui| stage.panels(&ui.ctx().clone(), figures, now));
+        open.input
+            .0
+            .handle_platform_output(window, output.platform_output);
+        // Textures that no frame has taken over yet must not be forgotten.
+        open.laid.textures.append(output.textures_delta);
+        open.laid.primitives = self.egui.tessellate(output.shapes, output.pixels_per_point);
+        open.laid.pixels_per_point = output.pixels_per_point;
+        print_report(stage);
+    }
+
+    fn draw(&mut self, stage: &mut Stage, now: RealTime) -> anyhow::Result<bool> {
+        let Some(open) = &mut self.open else {
+            return Ok(false);
+        };
+        stage.compose();
+        match open.canvas.draw(stage, &mut open.laid) {
+            Drawn::Shown => {
+                if let Some(said) = self.record(stage, now) {
+                    stage.notice(said);
+                }
+                Ok(true)
+            }
+            Drawn::Unseen => Ok(false),
+            Drawn::Lost => {
+                self.open = None;
+                anyhow::bail!("the window's surface or its device was lost; the window is opened again")
+            }
+        }
+    }
+
+    fn outside(&mut self, what: Outside, stage: &mut Stage, now: RealTime) -> Option<String> {
+        match what {
+            Outside::FullScreen => {
+                self.toggle_full_screen();
+                None
+            }
+            Outside::Screenshot => self.take_picture(stage),
+            Outside::Record(_) if self.recording.is_some() => self.end_recording(),
+            Outside::Record(span) => match Recording::start(span, now) {
+                Ok(recording) => {
+                    let said = format!("recording into {}", recording.folder().display());
+                    self.recording = Some(recording);
+                    Some(said)
+                }
+                Err(error) => Some(format!("cannot record: {error}")),
+            },
+            // The loop's own.
+            Outside::Quit => None,
+        }
+    }
+}
+
+impl std::fmt::Debug for InputState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("InputState").finish_non_exhaustive()
+    }
+}
+
+/// A place that was remembered may be on a monitor that is gone.
+fn is_on_a_monitor(event_loop: &ActiveEventLoop, (x, y): (i32, i32)) -> bool {
+    event_loop.available_monitors().any(|monitor| {
+        let (from, size) = (monitor.position(), monitor.size());
+        let (width, height) = (size.width as i32, size.height as i32);
+        (from.x..from.x.saturating_add(width)).contains(&x)
+            && (from.y..from.y.saturating_add(height)).contains(&y)
+    })
+}
+
+/// Prints what tests want to know.
+fn print_report(stage: &mut Stage) {
+    let mut out = std::io::stdout().lock();
+    for line in stage.hud().report.take_lines() {
+        // A reader that is gone does not end the viewer.
+        let _ = writeln!(out, "{line}");
+    }
+}

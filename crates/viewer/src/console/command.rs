@@ -1,0 +1,491 @@
+//! The words of the command line, and what a line of them means.
+
+use log::LevelFilter;
+use trantor_protocol::wire::StepKind;
+use trantor_time::{Pace, Pacing, Rate};
+
+use crate::hud::FREQUENCY_MAX;
+use crate::input::Action;
+use crate::lag::{LAG_MS_MAX, Lag};
+
+/// A word that begins a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// The word.
+    pub name: &'static str,
+    /// What may follow it.
+    pub follows: &'static str,
+    /// What it does.
+    pub does: &'static str,
+    /// What the words after it can be, in their order, for completion.
+    pub(super) slots: &'static [Slot],
+}
+
+/// What can stand in a place of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slot {
+    System,
+    Command,
+    Action,
+    Timer,
+    Value,
+    OneOf(&'static [&'static str]),
+    Anything,
+}
+
+const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+const PACES: [&str; 5] = ["uncapped", "off", "on", "grid", "spacing"];
+/// Longest time that can be waited for, in seconds: a day.
+const REMIND_SECONDS_MAX: f64 = 86_400.0;
+/// Longest span that is recorded, in seconds; ten of them are hundreds of large files already.
+pub const RECORD_SECONDS_MAX: f64 = 60.0;
+
+/// All words, in the order in which help lists them.
+pub const WORDS: [Word; 22] = [
+    word("help", "[COMMAND]", "all commands, or one", &[Slot::Command]),
+    word(
+        "speed",
+        "UNITS_PER_SECOND | max",
+        "the game's speed",
+        &[Slot::OneOf(&["max"])],
+    ),
+    word("pause", "", "stops game time", &[]),
+    word("resume", "", "lets game time go on", &[]),
+    word(
+        "step",
+        "[unit | event]",
+        "while paused: one unit on, or to the next event",
+        &[Slot::OneOf(&["unit", "event"])],
+    ),
+    word(
+        "rate",
+        "[SYSTEM [PER_SECOND | uncapped | off | on | grid | spacing]]",
+        "how often a system is called; all of them without a name",
+        &[Slot::System, Slot::OneOf(&PACES)],
+    ),
+    word(
+        "frames",
+        "PER_SECOND | auto",
+        "frames to aim at, whatever the display says",
+        &[Slot::OneOf(&["auto"])],
+    ),
+    word(
+        "lag",
+        "[MS [JITTER_MS] | off]",
+        "makes the way to the server longer, both ways",
+        &[Slot::OneOf(&["off"])],
+    ),
+    word(
+        "log",
+        "[LEVEL [TARGET]]",
+        "how much the log says: off, error, warn, info, debug, trace",
+        &[
+            Slot::OneOf(&LEVELS),
+            Slot::OneOf(&[
+                "trantor_viewer",
+                "trantor_client",
+                "trantor_runtime",
+                "wgpu_core",
+                "wgpu_hal",
+            ]),
+        ],
+    ),
+    word("values", "[BEGINNING]", "published values", &[Slot::Value]),
+    word("timers", "", "what is waited for", &[]),
+    word(
+        "remind",
+        "SECONDS TEXT",
+        "shows TEXT after so long",
+        &[Slot::Anything],
+    ),
+    word("cancel", "TIMER", "takes a timer back", &[Slot::Timer]),
+    word("keys", "[ACTION]", "which key does what", &[Slot::Action]),
+    word(
+        "bind",
+        "ACTION KEY…",
+        "gives an action other keys, and remembers them",
+        &[Slot::Action],
+    ),
+    word(
+        "unbind",
+        "ACTION",
+        "gives an action its usual keys again",
+        &[Slot::Action],
+    ),
+    word("do", "ACTION", "the same as its key", &[Slot::Action]),
+    word("goto", "X Y", "looks at a tile", &[Slot::Anything]),
+    word(
+        "record",
+        "SECONDS",
+        "every picture of so long into numbered files",
+        &[Slot::Anything],
+    ),
+    word("reconnect", "", "leaves the server and joins again", &[]),
+    word("clear", "", "forgets what was said here", &[]),
+    word("quit", "", "ends the viewer", &[]),
+];
+
+const fn word(name: &'static str, follows: &'static str, does: &'static str, slots: &'static [Slot]) -> Word {
+    Word {
+        name,
+        follows,
+        does,
+        slots,
+    }
+}
+
+/// What a line asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// All commands, or one.
+    Help(Option<&'static Word>),
+    /// Another speed of the game.
+    Speed(u32),
+    /// Game time stands still.
+    Pause,
+    /// Game time goes on.
+    Resume,
+    /// Game time moves on a little.
+    Step(StepKind),
+    /// The rates of all systems, or of one.
+    Rates(Option<String>),
+    /// A change to how a system is called.
+    Rate(String, RateChange),
+    /// Frames to aim at; `None` for what displays say.
+    Frames(Option<Rate>),
+    /// How long the way to the server is made.
+    Lags,
+    /// Makes it that long.
+    Lag(Option<Lag>),
+    /// How much the log says.
+    Levels,
+    /// Changes that, for a target or for all.
+    Log(LevelFilter, Option<String>),
+    /// Published values whose names begin so.
+    Values(String),
+    /// What is waited for.
+    Timers,
+    /// A text after so many seconds.
+    Remind(f64, String),
+    /// Takes a timer back.
+    Cancel(u64),
+    /// Which key does what; all, or one action's.
+    Keys(Option<Action>),
+    /// Gives an action these keys.
+    Bind(Action, Vec<String>),
+    /// Gives an action its usual keys.
+    Unbind(Action),
+    /// The same as a key.
+    Do(Action),
+    /// Looks at a tile.
+    Goto(u16, u16),
+    /// Records pictures for so many seconds.
+    Record(f64),
+    /// Joins the server again.
+    Reconnect,
+    /// Forgets what was said.
+    Clear,
+    /// Ends the viewer.
+    Quit,
+}
+
+/// What is changed about how a system is called.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RateChange {
+    /// How often.
+    Pace(Pace),
+    /// From what its interval counts.
+    Pacing(Pacing),
+    /// Whether at all.
+    Enabled(bool),
+}
+
+/// Why a line means nothing; the text says what to type instead.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Mistake {
+    /// No such word.
+    #[error("there is no command {word:?}{}; type help for all of them", suggestion.as_ref().map(|near| format!(", did you mean {near}?")).unwrap_or_default())]
+    NoSuchCommand {
+        /// What was typed.
+        word: String,
+        /// What is much like it.
+        suggestion: Option<&'static str>,
+    },
+    /// No action of that name.
+    #[error("there is no action {name:?}; type keys for all of them")]
+    NoSuchAction {
+        /// What was typed.
+        name: String,
+    },
+    /// What follows the word does not fit.
+    #[error("{what}; type {usage}")]
+    Usage {
+        /// What is wrong.
+        what: String,
+        /// What would be right.
+        usage: String,
+    },
+}
+
+/// A word with what may follow it.
+pub fn usage_of(word: &Word) -> String {
+    match word.follows {
+        "" => word.name.to_owned(),
+        follows => format!("{} {follows}", word.name),
+    }
+}
+
+impl Command {
+    /// What `line` asks for; `None` if it is empty.
+    ///
+    /// # Errors
+    /// If it means nothing.
+    pub fn parse(line: &str) -> Result<Option<Self>, Mistake> {
+        let mut words = line.split_whitespace();
+        let Some(first) = words.next() else {
+            return Ok(None);
+        };
+        let word = find_word(first)?;
+        let rest: Vec<&str> = words.collect();
+        let usage = |what: String| Mistake::Usage {
+            what,
+            usage: usage_of(word),
+        };
+        let command = match (word.name, rest.as_slice()) {
+            ("help", []) => Self::Help(None),
+            ("help", [name]) => Self::Help(Some(find_word(name)?)),
+            ("speed", ["max"]) => Self::Speed(FREQUENCY_MAX),
+            ("speed", [speed]) => Self::Speed(frequency(speed).map_err(usage)?),
+            ("pause", []) => Self::Pause,
+            ("resume", []) => Self::Resume,
+            ("step", [] | ["unit"]) => Self::Step(StepKind::Unit),
+            ("step", ["event"]) => Self::Step(StepKind::Event),
+            ("rate", []) => Self::Rates(None),
+            ("rate", [system]) => Self::Rates(Some((*system).to_owned())),
+            ("rate", [system, change]) => {
+                Self::Rate((*system).to_owned(), rate_change(change).map_err(usage)?)
+            }
+            ("frames", ["auto"]) => Self::Frames(None),
+            ("frames", [rate]) => Self::Frames(Some(frame_rate(rate).map_err(usage)?)),
+            ("lag", []) => Self::Lags,
+            ("lag", ["off"]) => Self::Lag(None),
+            ("lag", [latency]) => Self::Lag(Some(lag(latency, "0").map_err(usage)?)),
+            ("lag", [latency, jitter]) => Self::Lag(Some(lag(latency, jitter).map_err(usage)?)),
+            ("log", []) => Self::Levels,
+            ("log", [level]) => Self::Log(log_level(level).map_err(usage)?, None),
+            ("log", [level, target]) => {
+                Self::Log(log_level(level).map_err(usage)?, Some((*target).to_owned()))
+            }
+            ("values", []) => Self::Values(String::new()),
+            ("values", [beginning]) => Self::Values((*beginning).to_owned()),
+            ("timers", []) => Self::Timers,
+            ("remind", [after, text @ ..]) if !text.is_empty() => {
+                Self::Remind(seconds(after, REMIND_SECONDS_MAX).map_err(usage)?, text.join(" "))
+            }
+            ("cancel", [timer]) => {
+                let number = timer.trim_start_matches('#').parse();
+                Self::Cancel(number.map_err(|_| usage(format!("{timer:?} is no number of a timer")))?)
+            }
+            ("keys", []) => Self::Keys(None),
+            ("keys", [action]) => Self::Keys(Some(find_action(action)?)),
+            ("bind", [action, keys @ ..]) if !keys.is_empty() => Self::Bind(
+                find_action(action)?,
+                keys.iter().map(|key| key.to_lowercase()).collect(),
+            ),
+            ("unbind", [action]) => Self::Unbind(find_action(action)?),
+            ("do", [action]) => Self::Do(find_action(action)?),
+            ("goto", [x, y]) => match (x.parse(), y.parse()) {
+                (Ok(x), Ok(y)) => Self::Goto(x, y),
+                _ => return Err(usage(format!("{x:?} and {y:?} are no tile"))),
+            },
+            ("record", [span]) => Self::Record(seconds(span, RECORD_SECONDS_MAX).map_err(usage)?),
+            ("reconnect", []) => Self::Reconnect,
+            ("clear", []) => Self::Clear,
+            ("quit", []) => Self::Quit,
+            (_, []) => return Err(usage("something is missing".to_owned())),
+            (_, [first, ..]) => return Err(usage(format!("{first:?} does not fit here"))),
+        };
+        Ok(Some(command))
+    }
+}
+
+fn find_word(name: &str) -> Result<&'static Word, Mistake> {
+    WORDS.iter().find(|word| word.name == name).ok_or_else(|| {
+        let near = WORDS.iter().map(|word| word.name);
+        Mistake::NoSuchCommand {
+            word: name.to_owned(),
+            suggestion: near
+                .map(|near| (strsim::damerau_levenshtein(near, name), near))
+                .min()
+                .filter(|&(off, near)| off <= 1 + near.len() / 4)
+                .map(|(_, near)| near),
+        }
+    })
+}
+
+fn find_action(name: &str) -> Result<Action, Mistake> {
+    Action::named(name).ok_or_else(|| Mistake::NoSuchAction {
+        name: name.to_owned(),
+    })
+}
+
+fn frequency(text: &str) -> Result<u32, String> {
+    let known = text
+        .parse()
+        .ok()
+        .filter(|speed| (1..=FREQUENCY_MAX).contains(speed));
+    known.ok_or_else(|| format!("a speed is a whole number from 1 to {FREQUENCY_MAX}, not {text:?}"))
+}
+
+fn rate_change(text: &str) -> Result<RateChange, String> {
+    Ok(match text {
+        "uncapped" => RateChange::Pace(Pace::Uncapped),
+        "off" => RateChange::Enabled(false),
+        "on" => RateChange::Enabled(true),
+        "grid" => RateChange::Pacing(Pacing::Grid),
+        "spacing" => RateChange::Pacing(Pacing::Spacing),
+        number => {
+            let number: f64 = number.parse().map_err(|_| format!("{number:?} is no rate"))?;
+            RateChange::Pace(Pace::from_setting(number).map_err(|error| error.to_string())?)
+        }
+    })
+}
+
+/// Frames that can be aimed at: fewer are no motion, more no display shows.
+const FRAMES_PER_SECOND: std::ops::RangeInclusive<f64> = 1.0..=1_000.0;
+
+fn frame_rate(text: &str) -> Result<Rate, String> {
+    let known = text.parse().ok().filter(|rate| FRAMES_PER_SECOND.contains(rate));
+    let rate = known.and_then(|rate| Rate::per_second(rate).ok());
+    rate.ok_or_else(|| format!("frames a second are a number from 1 to 1000, not {text:?}"))
+}
+
+fn lag(latency: &str, jitter: &str) -> Result<Lag, String> {
+    let ms = |text: &str| {
+        let known = text.parse().ok().filter(|ms| (0..=LAG_MS_MAX).contains(ms));
+        known.ok_or_else(|| format!("a lag is a number of milliseconds from 0 to {LAG_MS_MAX}, not {text:?}"))
+    };
+    Ok(Lag {
+        latency_ms: ms(latency)?,
+        jitter_ms: ms(jitter)?,
+    })
+}
+
+fn log_level(text: &str) -> Result<LevelFilter, String> {
+    text.parse().map_err(|_| format!("{text:?} is no level"))
+}
+
+fn seconds(text: &str, most: f64) -> Result<f64, String> {
+    let known = text.parse().ok().filter(|seconds| (0.0..=most).contains(seconds));
+    known.ok_or_else(|| format!("a number of seconds from 0 to {most} is expected, not {text:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(line: &str) -> String {
+        Command::parse(line).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn r_001_51_lines_are_understood() {
+        let at = |rate| Pace::from_setting(rate).unwrap();
+        for (line, command) in [
+            ("speed 250", Command::Speed(250)),
+            ("speed max", Command::Speed(10_000)),
+            ("  step   event ", Command::Step(StepKind::Event)),
+            ("step", Command::Step(StepKind::Unit)),
+            (
+                "rate hud 10",
+                Command::Rate("hud".into(), RateChange::Pace(at(10.0))),
+            ),
+            (
+                "rate hud -1",
+                Command::Rate("hud".into(), RateChange::Pace(Pace::Uncapped)),
+            ),
+            (
+                "rate hud off",
+                Command::Rate("hud".into(), RateChange::Enabled(false)),
+            ),
+            (
+                "rate hud grid",
+                Command::Rate("hud".into(), RateChange::Pacing(Pacing::Grid)),
+            ),
+            ("frames auto", Command::Frames(None)),
+            (
+                "lag 80 20",
+                Command::Lag(Some(Lag {
+                    latency_ms: 80,
+                    jitter_ms: 20,
+                })),
+            ),
+            ("lag off", Command::Lag(None)),
+            (
+                "log debug trantor_client",
+                Command::Log(LevelFilter::Debug, Some("trantor_client".into())),
+            ),
+            (
+                "remind 2.5 look at the north",
+                Command::Remind(2.5, "look at the north".into()),
+            ),
+            ("cancel #3", Command::Cancel(3)),
+            (
+                "bind pause P space",
+                Command::Bind(Action::Pause, vec!["p".into(), "space".into()]),
+            ),
+            ("do heat-map", Command::Do(Action::HeatMap)),
+            ("goto 3 5", Command::Goto(3, 5)),
+        ] {
+            assert_eq!(Command::parse(line), Ok(Some(command)), "{line}");
+        }
+        assert_eq!(Command::parse("   "), Ok(None));
+    }
+
+    #[test]
+    fn r_001_51_a_mistake_says_what_to_type() {
+        for (line, wanted) in [
+            (
+                "spede 100",
+                "there is no command \"spede\", did you mean speed?; type help for all of them",
+            ),
+            (
+                "xyzzy",
+                "there is no command \"xyzzy\"; type help for all of them",
+            ),
+            (
+                "speed fast",
+                "a speed is a whole number from 1 to 10000, not \"fast\"; type speed UNITS_PER_SECOND | max",
+            ),
+            ("speed", "something is missing; type speed UNITS_PER_SECOND | max"),
+            ("pause now", "\"now\" does not fit here; type pause"),
+            ("rate hud 0", "type rate [SYSTEM"),
+            ("rate hud often", "\"often\" is no rate; type rate"),
+            ("lag 9999999", "from 0 to 5000, not \"9999999\"; type lag [MS"),
+            ("log loud", "\"loud\" is no level; type log [LEVEL [TARGET]]"),
+            ("remind 5", "\"5\" does not fit here; type remind SECONDS TEXT"),
+            ("frames nan", "a number from 1 to 1000, not \"nan\"; type frames"),
+            (
+                "bind fly x",
+                "there is no action \"fly\"; type keys for all of them",
+            ),
+            ("goto a b", "are no tile; type goto X Y"),
+            ("help me", "there is no command \"me\""),
+        ] {
+            assert!(said(line).contains(wanted), "{line}: {}", said(line));
+        }
+    }
+
+    #[test]
+    fn words_are_different_and_their_usage_is_understood_as_written() {
+        for (place, word) in WORDS.iter().enumerate() {
+            assert!(WORDS[..place].iter().all(|other| other.name != word.name));
+            // A word without anything to follow must stand alone, and one with it must not be an unknown word.
+            match Command::parse(word.name) {
+                Ok(Some(_)) => {}
+                Err(Mistake::Usage { usage, .. }) => assert!(usage.starts_with(word.name)),
+                other => panic!("{}: {other:?}", word.name),
+            }
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! The command line of the debugging view: words, help, completion, history (R-001-51).
+//!
+//! A line becomes a [`Command`] or a [`Mistake`] that says what to type instead. What a command does is
+//! [`crate::game_loop::commands`]'s; nothing here knows what it is typed into, a window or a terminal.
+
+mod command;
+mod complete;
+mod history;
+
+pub use command::{Command, Mistake, RECORD_SECONDS_MAX, RateChange, WORDS, Word, usage_of};
+pub use complete::{Completion, Vocabulary, complete};
+pub use history::{Console, Said};

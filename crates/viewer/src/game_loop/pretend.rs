@@ -1,0 +1,88 @@
+//! A screen that shows nothing: for the tests of the loop, and to measure its pace without a display (R-002-29).
+
+use trantor_time::{Rate, RealSpan, RealTime};
+
+use super::Screen;
+use super::figures::Figures;
+use crate::stage::{Outside, Stage};
+
+/// A display that reports a rate, and a renderer that makes its lists and throws them away.
+#[derive(Debug)]
+pub struct PretendScreen {
+    rate: Rate,
+    /// When each frame was drawn, as far as there is room.
+    drawn: Vec<RealTime>,
+    /// What else a frame does, told when it is drawn.
+    work: fn(),
+    asked: Vec<Outside>,
+}
+
+/// Frames that are noted: an hour at 144 a second.
+const FRAMES_MAX: usize = 144 * 3_600;
+/// Size of the picture that is not drawn.
+const PIXELS: (u32, u32) = (1280, 720);
+
+impl PretendScreen {
+    /// A display that shows `rate` pictures a second.
+    pub fn new(rate: Rate) -> Self {
+        Self {
+            rate,
+            drawn: Vec::new(),
+            work: || (),
+            asked: Vec::new(),
+        }
+    }
+
+    /// The same, with `work` to be done in each frame.
+    pub fn working(self, work: fn()) -> Self {
+        Self { work, ..self }
+    }
+
+    /// Another display: it reports another rate from the next frame on.
+    pub fn set_rate(&mut self, rate: Rate) {
+        self.rate = rate;
+    }
+
+    /// When frames were drawn, each at the instant that its systems were given.
+    pub fn drawn(&self) -> &[RealTime] {
+        &self.drawn
+    }
+
+    /// From each frame to the next.
+    pub fn intervals(&self) -> impl Iterator<Item = RealSpan> + '_ {
+        self.drawn.windows(2).map(|pair| pair[1] - pair[0])
+    }
+
+    /// What was asked of the program around the loop.
+    pub fn asked(&self) -> &[Outside] {
+        &self.asked
+    }
+}
+
+impl Screen for PretendScreen {
+    fn display_rate(&mut self, _: RealTime) -> Rate {
+        self.rate
+    }
+
+    fn size(&self) -> ((u32, u32), f32) {
+        (PIXELS, 1.0)
+    }
+
+    fn lay_out(&mut self, _: &mut Stage, _: &Figures, _: RealTime) {}
+
+    fn draw(&mut self, stage: &mut Stage, now: RealTime) -> anyhow::Result<bool> {
+        stage.compose();
+        (self.work)();
+        if self.drawn.len() < FRAMES_MAX {
+            self.drawn.push(now);
+        }
+        Ok(true)
+    }
+
+    fn outside(&mut self, what: Outside, _: &mut Stage, _: RealTime) -> Option<String> {
+        if self.asked.len() < FRAMES_MAX {
+            self.asked.push(what);
+        }
+        None
+    }
+}

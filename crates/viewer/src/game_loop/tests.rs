@@ -1,0 +1,250 @@
+//! The loop on a manual clock, with a screen that shows nothing.
+
+use super::pretend::PretendScreen;
+use super::*;
+use crate::demo::{Demo, DemoScene};
+use crate::input::Action;
+use crate::source::Source;
+use crate::stage::StageOptions;
+use trantor_runtime::wait::{ManualWait, Wait as _};
+use trantor_time::{ManualClock, RealSpan};
+
+type TestLoop = GameLoop<PretendScreen, ManualClock>;
+
+fn hertz(rate: f64) -> Rate {
+    Rate::per_second(rate).unwrap()
+}
+
+fn at(millis: i64) -> RealTime {
+    RealTime::ZERO + RealSpan::from_millis(millis)
+}
+
+fn test_loop(rate: f64) -> (TestLoop, ManualClock) {
+    let clock = ManualClock::default();
+    let stage = Stage::new(
+        Source::demo(Demo::new(DemoScene::Ritual)),
+        StageOptions::default(),
+    );
+    let screen = PretendScreen::new(hertz(rate));
+    (
+        GameLoop::new(stage, screen, Settings::default(), clock.clone()),
+        clock,
+    )
+}
+
+/// Turns until `until`, sleeping exactly as told.
+fn run(game_loop: &mut TestLoop, clock: &ManualClock, until: RealTime) {
+    let mut wait = ManualWait::new(clock);
+    while clock.now() < until {
+        if let Wake::At(wake) = game_loop.turn() {
+            wait.wait(Some(wake.min(until)));
+        }
+    }
+}
+
+fn type_line(game_loop: &mut TestLoop, line: &str) {
+    let console = &mut game_loop.viewer().stage.hud().console;
+    console.line = line.to_owned();
+    console.enter();
+}
+
+#[test]
+fn r_001_2_the_systems_are_called_in_their_declared_order() {
+    let (mut game_loop, _) = test_loop(60.0);
+    let names: Vec<_> = game_loop.control().names().collect();
+    assert_eq!(
+        names,
+        [
+            "input",
+            "network",
+            "mirror",
+            "interpolation",
+            "hud",
+            "graphics",
+            "statistics"
+        ]
+    );
+}
+
+#[test]
+fn r_002_16_frames_follow_the_display_and_its_change() {
+    let (mut game_loop, clock) = test_loop(144.0);
+    run(&mut game_loop, &clock, at(1_000));
+    let drawn = game_loop.viewer().screen.drawn().len();
+    assert!((143..=145).contains(&drawn), "{drawn} frames in a second");
+    game_loop.viewer().screen.set_rate(hertz(75.0));
+    run(&mut game_loop, &clock, at(2_000));
+    let later = game_loop.viewer().screen.drawn().len() - drawn;
+    assert!((74..=76).contains(&later), "{later} frames in the next");
+}
+
+#[test]
+fn r_002_25_a_flood_of_events_does_not_delay_a_frame() {
+    let (mut game_loop, clock) = test_loop(60.0);
+    run(&mut game_loop, &clock, at(100));
+    // The platform is never quiet: the pointer moves ten thousand times a second, and handling that takes half of it.
+    while clock.now() < at(1_100) {
+        game_loop.event(|viewer, _| {
+            viewer.put_input(Input::Pinch(0.0));
+            clock.advance(RealSpan::from_micros(50));
+        });
+        clock.advance(RealSpan::from_micros(50));
+    }
+    let worst = game_loop.viewer().screen.intervals().max().unwrap();
+    assert!(worst < RealSpan::from_micros(16_667 + 101), "{worst:?}");
+    let stats = game_loop.viewer().pacer.stats();
+    assert!(
+        stats.time_in_events() >= RealSpan::from_millis(450),
+        "the time of events is counted"
+    );
+}
+
+#[test]
+fn r_001_55_input_is_sampled_in_the_first_system_of_a_frame() {
+    let (mut game_loop, clock) = test_loop(60.0);
+    run(&mut game_loop, &clock, at(100));
+    game_loop.event(|viewer, _| {
+        viewer.put_input(Input::Act(Action::Pause));
+        viewer.put_input(Input::Act(Action::Theme));
+        assert!(!viewer.stage.scene().clock.paused);
+    });
+    run(&mut game_loop, &clock, at(120));
+    assert!(
+        game_loop.viewer().stage.scene().clock.paused,
+        "in the frame that follows"
+    );
+    assert!(game_loop.viewer().inputs.is_empty());
+}
+
+#[test]
+fn r_001_55_letters_that_are_typed_are_no_keys() {
+    let (mut game_loop, clock) = test_loop(60.0);
+    let key = |name: &str, is_typing| Input::Key {
+        name: name.to_owned(),
+        is_down: true,
+        is_repeat: false,
+        is_typing,
+    };
+    game_loop.event(|viewer, _| viewer.put_input(key("space", true)));
+    run(&mut game_loop, &clock, at(50));
+    assert!(!game_loop.viewer().stage.scene().clock.paused);
+    game_loop.event(|viewer, _| viewer.put_input(key("space", false)));
+    run(&mut game_loop, &clock, at(100));
+    assert!(game_loop.viewer().stage.scene().clock.paused);
+}
+
+#[test]
+fn r_001_5_a_system_is_slowed_down_by_a_command_and_the_others_keep_their_rates() {
+    let (mut game_loop, clock) = test_loop(60.0);
+    run(&mut game_loop, &clock, at(50));
+    type_line(&mut game_loop, "rate graphics 10");
+    run(&mut game_loop, &clock, at(1_050));
+    let calls = |game_loop: &mut TestLoop, name: &str| game_loop.control().stats_of(name).unwrap().calls;
+    assert!((60..=65).contains(&calls(&mut game_loop, "hud")));
+    let graphics = calls(&mut game_loop, "graphics");
+    assert!((11..=15).contains(&graphics), "{graphics}");
+    assert!(calls(&mut game_loop, "statistics") <= 3);
+}
+
+#[test]
+fn r_001_20_a_message_goes_when_its_timer_is_done_and_a_reminder_comes() {
+    let (mut game_loop, clock) = test_loop(60.0);
+    let shown = |game_loop: &mut TestLoop| game_loop.viewer().stage.hud().shown_notice().map(str::to_owned);
+    type_line(&mut game_loop, "remind 2 look north");
+    run(&mut game_loop, &clock, at(1_900));
+    assert_eq!(shown(&mut game_loop), None);
+    run(&mut game_loop, &clock, at(2_100));
+    assert_eq!(shown(&mut game_loop).as_deref(), Some("look north"));
+    run(&mut game_loop, &clock, at(6_900));
+    assert!(shown(&mut game_loop).is_some());
+    run(&mut game_loop, &clock, at(7_200));
+    assert_eq!(shown(&mut game_loop), None);
+    assert!(game_loop.viewer().timers.is_empty());
+}
+
+#[test]
+fn r_001_48_values_are_published_once_a_second() {
+    let (mut game_loop, clock) = test_loop(60.0);
+    run(&mut game_loop, &clock, at(3_000));
+    let value = |game_loop: &mut TestLoop, name: &str| game_loop.viewer().published.get(name).unwrap();
+    let frames = value(&mut game_loop, "loop.frames_per_second");
+    assert!((59.0..=61.0).contains(&frames), "{frames}");
+    assert!((59.0..=61.0).contains(&value(&mut game_loop, "system.hud.calls_per_second")));
+    assert!(value(&mut game_loop, "graphics.instances_count") > 0.0);
+}
+
+#[test]
+fn r_001_50_the_debugging_view_has_all_that_it_should() {
+    let (mut game_loop, clock) = test_loop(60.0);
+    run(&mut game_loop, &clock, at(1_500));
+    game_loop.event(|viewer, _| viewer.put_input(Input::Act(Action::Debug)));
+    type_line(&mut game_loop, "remind 60 tea");
+    run(&mut game_loop, &clock, at(1_600));
+    let figures = game_loop.viewer().figures.clone();
+    let titles: Vec<_> = figures.groups.iter().map(|group| group.title).collect();
+    assert_eq!(titles, ["Frames", "Systems", "Pending", "Connection", "Server"]);
+    let names = |group: usize| -> Vec<&str> {
+        let rows = &figures.groups[group].rows;
+        rows.iter().map(|row| row.name.as_str()).collect()
+    };
+    assert!(names(1).contains(&"interpolation"), "time by stage");
+    assert!(
+        names(2).contains(&"statistics"),
+        "pending work by name and deadline: {:?}",
+        names(2)
+    );
+    assert!(names(2).contains(&"#0 “tea”"));
+    assert!(figures.frame_ms.len() > 80 && figures.period_ms > 16.0);
+}
+
+#[test]
+fn r_001_52_r_001_54_closed_nothing_is_collected_for_the_debugging_view() {
+    let (mut game_loop, clock) = test_loop(60.0);
+    run(&mut game_loop, &clock, at(1_500));
+    assert_eq!(game_loop.viewer().figures, Figures::default());
+    game_loop.event(|viewer, _| viewer.put_input(Input::Act(Action::Debug)));
+    run(&mut game_loop, &clock, at(1_600));
+    let open = game_loop.viewer().figures.clone();
+    game_loop.event(|viewer, _| viewer.put_input(Input::Act(Action::Debug)));
+    run(&mut game_loop, &clock, at(1_620));
+    let last = game_loop.viewer().figures.clone();
+    run(&mut game_loop, &clock, at(1_700));
+    assert_ne!(open, last, "r_001_52: open, it is new in each frame");
+    assert_eq!(
+        game_loop.viewer().figures,
+        last,
+        "closed again, it stays as it was"
+    );
+}
+
+#[test]
+fn r_002_27_a_system_that_fails_is_told_of_and_the_loop_goes_on() {
+    let (mut game_loop, clock) = test_loop(60.0);
+    game_loop.viewer().screen = PretendScreen::new(hertz(60.0)).working(|| panic!("the renderer broke"));
+    game_loop.event(|viewer, _| viewer.put_input(Input::Act(Action::Debug)));
+    run(&mut game_loop, &clock, at(500));
+    let figures = &game_loop.viewer().figures;
+    let last = figures.groups[2]
+        .rows
+        .iter()
+        .find(|row| row.name == "the last")
+        .unwrap();
+    assert_eq!(last.value, "graphics failed: the renderer broke");
+    assert!(game_loop.control().stats_of("hud").unwrap().calls > 20);
+}
+
+#[test]
+fn what_only_the_program_can_do_is_asked_of_it_and_quitting_ends_the_loop() {
+    let (mut game_loop, clock) = test_loop(60.0);
+    game_loop.event(|viewer, _| {
+        for action in [Action::Screenshot, Action::FullScreen, Action::Quit] {
+            viewer.put_input(Input::Act(action));
+        }
+    });
+    run(&mut game_loop, &clock, at(100));
+    assert_eq!(
+        game_loop.viewer().screen.asked(),
+        [Outside::Screenshot, Outside::FullScreen]
+    );
+    assert!(game_loop.is_over());
+}

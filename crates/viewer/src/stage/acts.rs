@@ -1,0 +1,129 @@
+//! What keys and buttons ask for.
+
+use glam::Vec2;
+use trantor_client::ControlRequest;
+use trantor_model::{AgentId, Resource};
+use trantor_protocol::wire::StepKind;
+use trantor_time::{RealSpan, RealTime};
+
+use super::{Outside, Stage};
+use crate::hud::Selection;
+use crate::input::Action;
+use crate::options::Theme;
+use crate::picture::ground::PaintMode;
+
+/// How long the key records unless it is pressed again.
+const RECORD_FOR: RealSpan = RealSpan::from_secs(10);
+
+impl Stage {
+    /// A key went down or up whose action lasts while it is held.
+    pub fn hold(&mut self, action: Action, down: bool) {
+        self.held.retain(|held| *held != action);
+        if down {
+            self.held.push(action);
+        }
+    }
+
+    /// No key is held any more, as when the window loses the keyboard.
+    pub fn release_all(&mut self) {
+        self.held.clear();
+    }
+
+    /// Does what a key asks for.
+    pub fn act(&mut self, action: Action, now: RealTime) {
+        let clock = &self.scene.clock;
+        let frequency = clock.frequency.max(1);
+        match action {
+            Action::Pause if clock.paused => self.request(ControlRequest::Resume, now),
+            Action::Pause => self.request(ControlRequest::Pause, now),
+            Action::StepUnit => self.request(ControlRequest::Step(StepKind::Unit), now),
+            Action::StepEvent => self.request(ControlRequest::Step(StepKind::Event), now),
+            Action::Faster => self.set_speed(frequency + frequency.div_ceil(2), now),
+            Action::Slower => self.set_speed(frequency * 2 / 3, now),
+            Action::MuchFaster => self.set_speed(frequency.saturating_mul(10), now),
+            Action::MuchSlower => self.set_speed(frequency / 10, now),
+            Action::Overview => {
+                self.follows = false;
+                self.moved = false;
+                self.framed = None;
+            }
+            Action::Follow => {
+                self.follows = !self.follows && matches!(self.selection, Selection::Agent(_));
+                self.come_home();
+            }
+            Action::NextAgent => self.next_agent(),
+            Action::Clear => {
+                if !self.hud.close_top() {
+                    self.select(Selection::None);
+                }
+            }
+            Action::Search => self.hud.toggle_search(),
+            Action::HeatMap => self.paint_mode = next_heat_map(self.paint_mode),
+            Action::Trails => self.shows_trails = !self.shows_trails,
+            Action::Labels => self.hud.panels.labels = !self.hud.panels.labels,
+            Action::Panels => self.hud.panels.any = !self.hud.panels.any,
+            Action::Theme => {
+                self.theme = match self.theme {
+                    Theme::Dark => Theme::Light,
+                    Theme::Light => Theme::Dark,
+                };
+            }
+            Action::Help => self.hud.panels.help = !self.hud.panels.help,
+            Action::Debug => self.hud.panels.debug = !self.hud.panels.debug,
+            Action::Console => self.hud.open_console(),
+            Action::FullScreen => self.ask_outside(Outside::FullScreen),
+            Action::Screenshot => self.ask_outside(Outside::Screenshot),
+            Action::Record => self.ask_outside(Outside::Record(RECORD_FOR)),
+            Action::Reconnect => {
+                if let Err(why) = self.source.reconnect() {
+                    self.hud.notice(why);
+                }
+            }
+            Action::Quit => self.ask_outside(Outside::Quit),
+            Action::PanNorth
+            | Action::PanSouth
+            | Action::PanWest
+            | Action::PanEast
+            | Action::TurnLeft
+            | Action::TurnRight
+            | Action::TiltDown
+            | Action::TiltUp
+            | Action::ZoomIn
+            | Action::ZoomOut => {}
+        }
+    }
+
+    fn set_speed(&mut self, frequency: u32, now: RealTime) {
+        let frequency = frequency.clamp(1, crate::hud::FREQUENCY_MAX);
+        self.request(ControlRequest::SetFrequency(frequency), now);
+    }
+
+    fn next_agent(&mut self) {
+        let after = match self.selection {
+            Selection::Agent(id) => id.0.saturating_add(1),
+            _ => 0,
+        };
+        let agents = &self.scene.agents;
+        let place = agents.partition_point(|agent| agent.id < AgentId(after));
+        if let Some(agent) = agents.get(place).or(agents.first()) {
+            let place = Vec2::new(agent.x, agent.y);
+            let follows = self.follows;
+            self.select(Selection::Agent(agent.id));
+            if follows {
+                self.follows = true;
+            } else if let Some(window) = self.window() {
+                self.camera.goal.target += window.shortest(self.camera.goal.target, place);
+            }
+        }
+    }
+}
+
+/// None, then one for each resource, then none.
+pub(super) fn next_heat_map(mode: PaintMode) -> PaintMode {
+    match mode {
+        PaintMode::Mixture => PaintMode::Heat(Resource::Food),
+        PaintMode::Heat(resource) => {
+            Resource::from_index(resource.index() + 1).map_or(PaintMode::Mixture, PaintMode::Heat)
+        }
+    }
+}

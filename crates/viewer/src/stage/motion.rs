@@ -1,0 +1,144 @@
+//! Where the camera looks: the first sight of a map, held keys, following an agent, and the map's edge.
+
+use glam::Vec2;
+use trantor_model::{AgentId, MapSize};
+
+use super::Stage;
+use crate::hud::Selection;
+use crate::input::Action;
+use crate::picture::CameraPose;
+use crate::picture::camera::View;
+use crate::picture::torus::TorusWindow;
+
+/// Tiles a second that a held key moves the camera, for each tile of distance.
+const PAN_PER_SECOND: f32 = 0.75;
+/// Radians a second that a held key turns it.
+const TURN_PER_SECOND: f32 = 1.5;
+/// Factor of the distance that a held key zooms in a second.
+const ZOOM_PER_SECOND: f32 = 2.4;
+
+impl Stage {
+    pub(super) fn followed(&self) -> Option<AgentId> {
+        match self.selection {
+            Selection::Agent(id) if self.follows => Some(id),
+            _ => None,
+        }
+    }
+
+    /// Keeps the camera on the followed agent, over seams and all.
+    pub(super) fn follow(&mut self) {
+        let Some(id) = self.followed() else { return };
+        let Some(agent) = self.scene.agent(id) else {
+            self.follows = false;
+            self.come_home();
+            return;
+        };
+        let place = Vec2::new(agent.x, agent.y);
+        if let Some(window) = self.window() {
+            self.camera.goal.target += window.shortest(self.camera.goal.target, place);
+        }
+    }
+
+    /// Brings the camera back onto the map as it is numbered, after it may have gone round.
+    pub(super) fn come_home(&mut self) {
+        if let Some(window) = self.window()
+            && !self.follows
+        {
+            let target = self.camera.pose.target;
+            self.camera.shift(window.home(target) - target);
+        }
+    }
+
+    /// While an agent is followed, the map shown is the one around it.
+    pub(super) fn window_middle(&self) -> Option<Vec2> {
+        self.follows.then_some(self.camera.pose.target)
+    }
+
+    pub(super) fn window(&self) -> Option<TorusWindow> {
+        self.scene
+            .ground
+            .as_ref()
+            .map(|ground| TorusWindow::whole(ground.size))
+    }
+
+    /// The eye of the last frame, and the part of the plane that it shows.
+    pub(super) fn view(&self) -> Option<(View, TorusWindow)> {
+        let window = self.window()?;
+        let window = self
+            .window_middle()
+            .map_or(window, |middle| window.around(middle));
+        Some((self.camera.pose.view(self.pixels.0, self.pixels.1), window))
+    }
+
+    /// Sets the camera up for a new map, and again for a new shape of the picture as long as nobody moved it.
+    pub(super) fn frame_map(&mut self, size: MapSize) {
+        let framed = (size, self.pixels);
+        if self.framed == Some(framed) || (self.moved && self.framed.is_some_and(|(of, _)| of == size)) {
+            return;
+        }
+        let first = self.framed.is_none_or(|(of, _)| of != size) && !self.moved;
+        let aspect = self.pixels.0 as f32 / self.pixels.1 as f32;
+        let saved = self.view.take().filter(|view| first && view.is_of(size));
+        let pose = match (saved, self.source.as_demo()) {
+            (Some(view), _) => {
+                self.moved = true;
+                view.pose()
+            }
+            (None, Some(demo)) => demo.camera(aspect, self.hud.clear_part(self.points)),
+            (None, None) => {
+                let sides = Vec2::new(f32::from(size.width()), f32::from(size.height()));
+                CameraPose::overview(sides, aspect, self.hud.clear_part(self.points))
+            }
+        };
+        self.camera.goal = pose;
+        // The first sight of a map is not a flight over it; a key that asks for it is.
+        if first && !self.scene_was_seen() {
+            self.camera.pose = pose;
+        }
+        self.framed = Some(framed);
+    }
+
+    pub(super) fn scene_was_seen(&self) -> bool {
+        self.list.frame.is_some()
+    }
+
+    pub(super) fn move_by_keys(&mut self, seconds: f32) {
+        if self.held.is_empty() {
+            return;
+        }
+        let far = self.camera.goal.distance * PAN_PER_SECOND * seconds;
+        let turn = TURN_PER_SECOND * seconds;
+        let zoom = ZOOM_PER_SECOND.powf(seconds);
+        let side = self.window().map_or(20.0, |window| window.sides().max_element());
+        for place in 0..self.held.len() {
+            match self.held[place] {
+                Action::PanNorth => self.pan(0.0, far),
+                Action::PanSouth => self.pan(0.0, -far),
+                Action::PanWest => self.pan(-far, 0.0),
+                Action::PanEast => self.pan(far, 0.0),
+                Action::TurnLeft => self.camera.orbit(-turn, 0.0),
+                Action::TurnRight => self.camera.orbit(turn, 0.0),
+                Action::TiltDown => self.camera.orbit(0.0, turn * 0.5),
+                Action::TiltUp => self.camera.orbit(0.0, -turn * 0.5),
+                Action::ZoomIn => self.camera.zoom(1.0 / zoom, side),
+                Action::ZoomOut => self.camera.zoom(zoom, side),
+                _ => {}
+            }
+        }
+        self.moved = true;
+    }
+
+    pub(super) fn pan(&mut self, right: f32, ahead: f32) {
+        self.follows = false;
+        self.camera.pan(right, ahead);
+        self.keep_on_map();
+    }
+
+    /// Does not let the camera leave the map.
+    pub(super) fn keep_on_map(&mut self) {
+        if let Some(window) = self.window() {
+            let (least, most) = (window.middle - window.half, window.middle + window.half);
+            self.camera.goal.target = self.camera.goal.target.clamp(least, most);
+        }
+    }
+}
