@@ -125,6 +125,17 @@ impl LoadAgent {
         &mut self.unsent
     }
 
+    /// The server is ahead of what was thought ideal, by `-by`, so all that follows should come as much earlier.
+    ///
+    /// That happens after it has lagged: commands that arrive then are stamped with the game time it has reached,
+    /// and what is queued behind them keeps the gain.
+    fn move_ideal_ends(&mut self, by: RealSpan) {
+        self.ideal_end += by;
+        for open in &mut self.open {
+            open.ideal_end += by;
+        }
+    }
+
     fn line(&mut self, line: &[u8], now: RealTime, figures: &mut Figures) {
         match self.state {
             AgentState::Greeting => {
@@ -152,7 +163,11 @@ impl LoadAgent {
             return;
         };
         figures.refused += u64::from(figures.is_measuring && line == b"ko");
-        figures.answer(open.kind, now.since(open.sent_at), now - open.ideal_end);
+        let lateness = now - open.ideal_end;
+        figures.answer(open.kind, now.since(open.sent_at), lateness);
+        if lateness < RealSpan::ZERO {
+            self.move_ideal_ends(lateness);
+        }
         if !figures.is_measuring {
             return;
         }
@@ -225,7 +240,11 @@ mod tests {
         agent.fill(1, &"take=1".parse().unwrap(), speed, at_ms(0));
         agent.take_in(b"message 1, hello\nko\n", at_ms(60), &mut figures);
         assert_eq!((figures.unasked, figures.refused, figures.early), (1, 1, 1));
-        agent.take_in(b"dead\n", at_ms(70), &mut figures);
+        agent.fill(1, &"take=1".parse().unwrap(), speed, at_ms(60));
+        agent.take_in(b"ok\n", at_ms(131), &mut figures);
+        assert_eq!(figures.early, 1, "the next one is due 70 ms after the early one");
+        assert_eq!(figures.lateness_ns.max() / 1_000_000, 1);
+        agent.take_in(b"dead\n", at_ms(140), &mut figures);
         assert_eq!((agent.state(), figures.deaths), (AgentState::Dead, 1));
     }
 }
