@@ -67,9 +67,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "trantor-bench",
         &[
+            "trantor-bot",
             "trantor-server",
             "trantor-engine",
             "trantor-game",
+            "trantor-protocol",
             "trantor-runtime",
             "trantor-time",
         ],

@@ -90,11 +90,41 @@ impl Server {
 
     /// How often its threads went to sleep so far, and so how often they were woken.
     pub(crate) fn sleeps(&self) -> Result<u64> {
+        self.sum_over_threads("status", |status| field(status, "voluntary_ctxt_switches:"))
+    }
+
+    /// How often its threads were taken off their processor so far, by their own wish or not.
+    pub(crate) fn switches(&self) -> Result<u64> {
         self.sum_over_threads("status", |status| {
-            status
-                .lines()
-                .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:")?.trim().parse().ok())
+            let voluntary = field(status, "voluntary_ctxt_switches:")?;
+            Some(voluntary + field(status, "nonvoluntary_ctxt_switches:")?)
         })
+    }
+
+    /// Memory that it holds, in bytes. What the system keeps for its sockets is not in it.
+    pub(crate) fn memory_bytes(&self) -> Result<u64> {
+        let path = self.file("status");
+        let kib: Option<u64> = field(&std::fs::read_to_string(&path)?, "VmRSS:");
+        Ok(kib.with_context(|| format!("{path} is not as expected"))? * 1_024)
+    }
+
+    /// Processor time that it has used so far outside the system's calls. Coarse: the system counts in hundredths of
+    /// a second.
+    pub(crate) fn user_time(&self) -> Result<RealSpan> {
+        let path = self.file("stat");
+        let stat = std::fs::read_to_string(&path)?;
+        // The name in brackets may hold spaces; behind it user time is the twelfth field.
+        let behind_name = stat.rsplit(") ").next().unwrap_or_default();
+        let ticks: Option<i64> = behind_name
+            .split(' ')
+            .nth(11)
+            .and_then(|field| field.parse().ok());
+        let ticks = ticks.with_context(|| format!("{path} is not as expected"))?;
+        Ok(RealSpan::from_millis(ticks * 1_000 / TICKS_PER_SECOND))
+    }
+
+    fn file(&self, name: &str) -> String {
+        format!("/proc/{}/{name}", self.child.id())
     }
 
     /// Processor time that it has used so far.
@@ -113,6 +143,15 @@ impl Server {
         Ok(sum)
     }
 }
+
+/// The first number behind `name` in a file of lines like `name: 12 kB`.
+fn field(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// What Linux counts processor time in for its readers, on every machine of today.
+const TICKS_PER_SECOND: i64 = 100;
 
 impl Drop for Server {
     fn drop(&mut self) {

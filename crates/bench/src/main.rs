@@ -7,6 +7,7 @@ mod accuracy;
 mod child;
 mod idle;
 mod samples;
+mod server;
 mod table;
 mod wake;
 
@@ -31,6 +32,8 @@ enum What {
     Accuracy(accuracy::Options),
     /// Watches an idle server
     Idle(idle::Options),
+    /// Loads a server with agents, from a few to thousands
+    Server(server::Options),
     /// Compares ways of waiting for a deadline
     Wake(wake::Options),
 }
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
     let measured = match Arguments::parse().what {
         What::Accuracy(options) => accuracy::run(&options),
         What::Idle(options) => idle::run(&options),
+        What::Server(options) => server::run(&options),
         What::Wake(options) => wake::run(&options),
     };
     match measured {

@@ -39,6 +39,9 @@ const READ_BYTES: usize = 64 * 1024;
 /// The token of signals; peers count from zero.
 const TOKEN_SIGNALS: Token = Token(usize::MAX);
 
+/// What is let pass after [`Phase::Warm`], so that whoever looked then has delayed no answer that counts.
+const SETTLE_SPAN: RealSpan = RealSpan::from_millis(100);
+
 /// Units over which agents are spread when they begin: one step, so that every moment of it has its share.
 const SPREAD_UNITS: u16 = 7;
 
@@ -70,10 +73,34 @@ pub enum LoadError {
     System(#[from] io::Error),
 }
 
+/// How far a load has come, for those who watch the server meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// All agents have their places, and none has asked for anything.
+    Joined,
+    /// The warm-up is over; a moment later it is measured, so that what takes longer to look at is seen now.
+    Warm,
+    /// From now on answers count. What is done here makes the first of them late.
+    Measuring,
+    /// They count no more.
+    Measured,
+}
+
 /// Makes the load and answers what was found. SIGINT and SIGTERM end the measurement early.
+///
+/// # Errors
+/// If there is no server, no place in it, or nothing was measured.
 pub fn run(config: &LoadConfig) -> Result<Report, LoadError> {
+    run_watched(config, |_| {})
+}
+
+/// The same; `watch` is told how far it has come, and what it takes is not measured.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_watched(config: &LoadConfig, watch: impl FnMut(Phase)) -> Result<Report, LoadError> {
     allow_many_connections();
-    Generator::new(config)?.run()
+    Generator::new(config)?.run(watch)
 }
 
 struct Generator<'a> {
@@ -126,9 +153,10 @@ impl<'a> Generator<'a> {
         })
     }
 
-    fn run(mut self) -> Result<Report, LoadError> {
+    fn run(mut self, mut watch: impl FnMut(Phase)) -> Result<Report, LoadError> {
         self.prepare()?;
         self.let_all_join()?;
+        watch(Phase::Joined);
         let speed = self.settle_speed()?;
         self.schedule_starts(speed);
 
@@ -137,6 +165,10 @@ impl<'a> Generator<'a> {
         if self.was_interrupted {
             return Err(LoadError::Interrupted);
         }
+        watch(Phase::Warm);
+        let settled = self.clock.now().saturating_add(SETTLE_SPAN);
+        self.turn_until(settled, |generator| generator.was_interrupted)?;
+        watch(Phase::Measuring);
         self.figures.is_measuring = true;
         let begun = self.clock.now();
         let processor_before = processor_time_for_measurement();
@@ -144,12 +176,14 @@ impl<'a> Generator<'a> {
         self.turn_until(until, |generator| generator.was_interrupted)?;
 
         let processor_after = processor_time_for_measurement();
+        let measured = self.clock.now().since(begun);
+        watch(Phase::Measured);
         let run = Run {
             config: self.config,
             speed,
             joined: self.joined,
             refused: self.refused,
-            measured: self.clock.now().since(begun),
+            measured,
             processor: processor_after
                 .zip(processor_before)
                 .map(|(after, before)| after - before),

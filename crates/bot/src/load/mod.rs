@@ -29,7 +29,7 @@ use std::net::SocketAddr;
 use trantor_protocol::text::Dialect;
 use trantor_time::{Frequency, RealSpan};
 
-pub use generator::{LoadError, run};
+pub use generator::{LoadError, Phase, run, run_watched};
 pub use mix::Mix;
 pub use report::Report;
 

@@ -1,0 +1,123 @@
+//! What is required of the server under load, and whether it was met.
+//!
+//! The figures are those of one core of a two-core machine with the load generator on the other.
+
+use super::{Figure, Figures};
+use crate::table::Table;
+
+/// One figure of one row, and what it may be at most or must be at least.
+struct Goal {
+    agents: usize,
+    frequency: u32,
+    what: &'static str,
+    figure: Figure,
+    bound: Bound,
+}
+
+#[derive(Clone, Copy)]
+enum Bound {
+    AtMost(f64),
+    AtLeast(f64),
+}
+
+use Bound::{AtLeast, AtMost};
+
+const P99: (&str, Figure) = ("p99 of lateness, µs", |row| row.late_p99_us);
+const CORE: (&str, Figure) = ("of a core, %", |row| row.core * 100.0);
+const IDEAL: (&str, Figure) = ("achieved/ideal, or slowed by as much", |row| {
+    row.achieved / (1.0 - row.slowed).max(1e-9)
+});
+const MEMORY: (&str, Figure) = ("memory, MB", |row| row.memory_bytes / 1e6);
+
+const GOALS: [Goal; 13] = [
+    goal(100, 100, P99, AtMost(100.0)),
+    goal(100, 100, CORE, AtMost(3.0)),
+    goal(1_000, 100, P99, AtMost(500.0)),
+    goal(1_000, 100, CORE, AtMost(25.0)),
+    goal(2_000, 100, P99, AtMost(500.0)),
+    goal(2_000, 100, CORE, AtMost(40.0)),
+    goal(2_000, 100, MEMORY, AtMost(12.0)),
+    goal(5_000, 100, P99, AtMost(1_000.0)),
+    goal(10_000, 100, IDEAL, AtLeast(0.999)),
+    goal(100, 1_000, IDEAL, AtLeast(0.999)),
+    goal(100, 1_000, CORE, AtMost(16.0)),
+    goal(100, 10_000, IDEAL, AtLeast(0.99)),
+    goal(100, 10_000, P99, AtMost(500.0)),
+];
+
+const fn goal(agents: usize, frequency: u32, (what, figure): (&'static str, Figure), bound: Bound) -> Goal {
+    Goal {
+        agents,
+        frequency,
+        what,
+        figure,
+        bound,
+    }
+}
+
+/// A table of goals with what was measured; goals whose row was not measured are left out.
+pub(super) fn compare(rows: &[Figures]) -> Table {
+    let mut table = Table::new(["load", "what", "goal", "measured", ""]);
+    for goal in &GOALS {
+        let row = rows.iter().find(|row| {
+            let load = row.load;
+            let is_plain = !load.in_step && load.text_viewers + load.frame_viewers == 0;
+            is_plain && (load.agents, load.frequency) == (goal.agents, goal.frequency)
+        });
+        if let Some(row) = row {
+            let load = format!("{} at {}", goal.agents, goal.frequency);
+            add(&mut table, load, goal.what, goal.bound, (goal.figure)(row));
+        }
+    }
+    for (load, what, bound, measured) in over_all(rows) {
+        add(&mut table, load.to_owned(), what, bound, measured);
+    }
+    table
+}
+
+/// Goals that are about several rows.
+fn over_all(rows: &[Figures]) -> Vec<(&'static str, &'static str, Bound, f64)> {
+    let plain = |agents: usize| {
+        rows.iter()
+            .find(move |row| row.load.agents == agents && row.load.frequency == 100 && !row.load.in_step)
+    };
+    let mut found = Vec::new();
+    let per_core = rows
+        .iter()
+        .filter(|row| row.core > 0.9)
+        .map(|row| row.commands_per_s / row.core);
+    if let Some(best) = per_core.reduce(f64::max) {
+        found.push((
+            "where a core is full",
+            "commands a second and core",
+            AtLeast(150_000.0),
+            best,
+        ));
+    }
+    if let (Some(few), Some(many)) = (plain(100), plain(10_000)) {
+        let ratio = many.us_per_command / few.us_per_command;
+        found.push(("10,000 to 100", "cost of a command", AtMost(1.5), ratio));
+    }
+    if let Some(many) = plain(10_000) {
+        let kib = many.bytes_per_agent / 1_024.0;
+        found.push(("10,000 idle", "memory of an agent, KiB", AtMost(4.0), kib));
+    }
+    found
+}
+
+fn add(table: &mut Table, load: String, what: &str, bound: Bound, measured: f64) {
+    let (goal, is_met) = match bound {
+        AtMost(most) => (format!("≤ {most}"), measured <= most),
+        AtLeast(least) => (format!("≥ {least}"), measured >= least),
+    };
+    let verdict = if is_met { "met" } else { "missed" };
+    let measured = format!("{measured:.4}");
+    let measured = measured.trim_end_matches('0').trim_end_matches('.');
+    table.row(vec![
+        load,
+        what.to_owned(),
+        goal,
+        measured.to_owned(),
+        verdict.to_owned(),
+    ]);
+}

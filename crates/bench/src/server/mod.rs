@@ -1,0 +1,130 @@
+//! `trantor-bench server`: the server under load, from ten agents to ten thousand.
+//!
+//! The server is a child of this program and the load generator a part of it, so both share the machine's cores and
+//! talk over loopback. Each row is a fresh server on a map with ten tiles for each agent, so that rows differ in the
+//! number of agents and in nothing else. Agents join while the game goes at one unit a second; the figures are of a
+//! steady stretch afterwards.
+//!
+//! What good looks like is printed below the table: [`goals`] holds each row to what is required of it. The real-time
+//! class (`chrt -f 50`) keeps other programs off the cores, as an otherwise idle machine would.
+
+mod goals;
+mod row;
+
+use anyhow::Result;
+use trantor_server::start::raise_descriptor_limit;
+use trantor_time::RealSpan;
+
+use self::row::{Figures, Load};
+use crate::child::ServerProgram;
+use crate::table::Table;
+
+/// What to measure.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    program: ServerProgram,
+    /// Seconds measured for each row
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(i64).range(1..=600))]
+    seconds: i64,
+    /// Only loads of at most so many agents
+    #[arg(long, value_name = "AGENTS", default_value_t = usize::MAX, hide_default_value = true)]
+    up_to: usize,
+    /// Only loads at these speeds
+    #[arg(long, value_name = "UNITS", value_delimiter = ',')]
+    frequencies: Vec<u32>,
+    /// One load of so many agents instead of the table's, at the speeds given
+    #[arg(long, value_name = "N", requires = "frequencies")]
+    agents: Option<usize>,
+    /// Commands that agents of that one load keep open
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=10))]
+    in_flight: u16,
+    /// Viewers that speak text, for that one load
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    text_viewers: usize,
+    /// Viewers of ours, for that one load
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    frame_viewers: usize,
+}
+
+/// The loads of the table: agents, units a second, whether all begin at one instant, commands in flight.
+const LOADS: [Load; 15] = [
+    Load::spread(10, 100),
+    Load::spread(100, 100),
+    Load::spread(1_000, 100),
+    Load::spread(2_000, 100),
+    Load::spread(5_000, 100),
+    Load::spread(10_000, 100),
+    Load::spread(100, 1_000),
+    Load::spread(1_000, 1_000),
+    Load::spread(100, 10_000),
+    Load::spread(1_000, 10_000),
+    Load::in_step(100, 100),
+    Load::in_step(1_000, 100),
+    Load::in_step(5_000, 100),
+    Load {
+        text_viewers: 1_000,
+        ..Load::spread(100, 100)
+    },
+    Load {
+        frame_viewers: 1_000,
+        ..Load::spread(100, 100)
+    },
+];
+
+/// Measures and prints.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    raise_descriptor_limit();
+    let span = RealSpan::from_secs(options.seconds);
+    let mut table = Table::new([
+        "agents",
+        "units/s",
+        "commands/s",
+        "achieved/ideal",
+        "slowed, %",
+        "late p50, µs",
+        "p99, µs",
+        "p99.9, µs",
+        "% of a core",
+        "µs per command",
+        "µs of that outside the system",
+        "switches per command",
+        "KiB per agent",
+        "MB in all",
+        "generator, % of a core",
+    ]);
+    let mut all = Vec::new();
+    for load in options.loads() {
+        let figures = row::measure(&options.program, load, span)?;
+        eprintln!("{}: {:.0} commands/s", load.name(), figures.commands_per_s);
+        table.row(figures.cells());
+        all.push(figures);
+    }
+    println!("{table}");
+    if options.agents.is_none() {
+        println!("{}", goals::compare(&all));
+    }
+    Ok(())
+}
+
+impl Options {
+    fn loads(&self) -> Vec<Load> {
+        if let Some(agents) = self.agents {
+            let load = |&frequency: &u32| Load {
+                in_flight: usize::from(self.in_flight),
+                text_viewers: self.text_viewers,
+                frame_viewers: self.frame_viewers,
+                ..Load::spread(agents, frequency)
+            };
+            return self.frequencies.iter().map(load).collect();
+        }
+        let is_wanted = |load: &&Load| {
+            load.agents <= self.up_to
+                && (self.frequencies.is_empty() || self.frequencies.contains(&load.frequency))
+        };
+        LOADS.iter().filter(is_wanted).copied().collect()
+    }
+}
+
+/// A figure of [`Figures`] that goals are about.
+type Figure = fn(&Figures) -> f64;
