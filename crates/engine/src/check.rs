@@ -121,12 +121,29 @@ impl Engine {
             "what is owed is bounded"
         );
         assert!(
-            session.violations <= limits::VIOLATIONS_MAX,
+            session.violations <= self.config.limits.violations_max,
             "who offends too often goes"
         );
         assert!(
             session.inbox.pending_bytes() <= trantor_protocol::limits::INBOX_BYTES_MAX,
             "what is kept of a line or frame is bounded"
+        );
+        let flow = &session.flow;
+        assert!(
+            flow.unread.len() <= limits::HELD_BYTES_MAX && (flow.is_read <= flow.unread.is_empty()),
+            "what was read and not carried out is bounded, and is there only while a peer is held up"
+        );
+        assert!(
+            !flow.waits_for_room() || (flow.is_filling && session.outbox.len() > limits::OUTBOX_RESUME_BYTES),
+            "whoever is held up goes on at some time, or when it has read, or is let go"
+        );
+        assert!(
+            flow.is_filling == flow.stall.is_some() || session.is_going(),
+            "whoever is owed too much is looked after"
+        );
+        assert!(
+            flow.is_filling || session.is_going() || session.outbox.len() < limits::OUTBOX_PAUSE_BYTES,
+            "whoever is owed too much is known"
         );
         assert!(
             !session.is_going() || session.agent().is_none(),

@@ -9,6 +9,7 @@ use trantor_time::overload::LAG_MAX;
 use trantor_time::{Frequency, RealSpan};
 
 use crate::control::{Control, Token};
+use crate::limits::Limits;
 
 /// Everything about a server's engine that is settled before it starts.
 #[derive(Clone, Debug)]
@@ -33,6 +34,8 @@ pub struct EngineConfig {
     pub token: Option<Token>,
     /// How far the game may lag before it slows down instead; `None` lets it lag as far as it likes.
     pub lag_max: Option<RealSpan>,
+    /// What peers may do to the server.
+    pub limits: Limits,
     /// Name and version of the program, as viewers of ours are told.
     pub program: String,
 }
@@ -63,6 +66,7 @@ impl EngineConfig {
             control: Control::default(),
             token: None,
             lag_max: Some(LAG_MAX),
+            limits: Limits::default(),
             program: concat!("trantor ", env!("CARGO_PKG_VERSION")).to_owned(),
         }
     }

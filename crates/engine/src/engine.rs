@@ -2,6 +2,7 @@
 
 mod admin;
 mod closing;
+mod flow;
 mod operators;
 mod requests;
 mod sprint;
@@ -20,7 +21,7 @@ use crate::output::{OperatorLine, Output};
 use crate::pace::Pace;
 use crate::recorder::{JournalBytes, JournalFull, Recorder};
 use crate::replicate::{News, TextNews, tell_agent};
-use crate::session::{Session, Sessions};
+use crate::session::Sessions;
 use crate::stats::{Counters, EngineStats, Logged, SpanRecorder, Speedometer};
 use crate::ticks::Ticks;
 pub use operators::{Client, ClientKind};
@@ -86,6 +87,8 @@ pub enum FiredKind {
     Game(DueKind),
     /// A session ran into the limit of its phase.
     SessionLimit,
+    /// A peer that was held up goes on.
+    GoOn,
     /// A tick.
     Tick,
     /// Figures for viewers of ours.
@@ -100,6 +103,7 @@ impl FiredKind {
         match self {
             Self::Game(kind) => kind.name(),
             Self::SessionLimit => "session_limit",
+            Self::GoOn => "go_on",
             Self::Tick => "tick",
             Self::Stats => "stats",
             Self::MatchEnd => "match_end",
@@ -192,10 +196,7 @@ impl Engine {
         match input {
             Input::Opened { conn, peer } => {
                 self.counters.opened += 1;
-                self.sessions.insert(Session::new(conn, peer));
-                if self.pace.is_started() {
-                    self.greet(conn);
-                }
+                self.open(conn, peer, now);
             }
             Input::Bytes { conn, bytes } => self.read(conn, bytes, now),
             Input::Closed { conn, cause: _ } => self.closed_by_peer(conn),
@@ -262,6 +263,7 @@ impl Engine {
             return;
         };
         let waited = session.outbox.sent(now, count);
+        self.room_was_made(conn);
         self.counters.bytes_out += count as u64;
         self.outbox_waits
             .note(now, u64::try_from(waited.as_nanos()).unwrap_or(0));
@@ -379,6 +381,14 @@ impl Engine {
                 self.session_limit_passed(conn);
                 FiredKind::SessionLimit
             }
+            Chore::GoOn(conn) => {
+                self.go_on(conn, now);
+                FiredKind::GoOn
+            }
+            Chore::Stall(conn) => {
+                self.look_for_stall(conn, now);
+                FiredKind::SessionLimit
+            }
             Chore::Tick => {
                 self.tick(now);
                 FiredKind::Tick
@@ -453,6 +463,7 @@ impl Engine {
                 break;
             }
         }
+        self.watch_filling();
         if cfg!(debug_assertions) {
             self.check();
         }

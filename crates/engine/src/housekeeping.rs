@@ -12,6 +12,10 @@ pub(crate) enum Chore {
     /// A session has not done in time what its phase allows time for: say what it is, read what it is owed,
     /// or hang up.
     SessionLimit(ConnId),
+    /// A peer that was held up may go on: it has saved up requests, or taken what it was owed.
+    GoOn(ConnId),
+    /// It is to be seen whether a peer to whom much is owed takes anything of it.
+    Stall(ConnId),
     /// The next tick (§13); pending only while a viewer of ours is there.
     Tick,
     /// Figures for viewers of ours; pending only while one is there.

@@ -9,7 +9,7 @@
 //!     engine.begin_pass(now)                              game time of the pass
 //!     engine.handle(Opened | Bytes | Closed, now)         what is ready, within a budget
 //!     engine.fire_next(now)                               what is due, one a call, within a budget
-//!     engine.poll_output()                                close, shut down writing
+//!     engine.poll_output()                                close, shut down writing, read or do not read
 //!     engine.next_dirty(), unsent(conn), sent(conn, n)    write until it would block
 //! }
 //! ```

@@ -3,9 +3,91 @@
 //! Nothing a peer does can make the engine hold more than these allow, or wait longer. Relations between
 //! them are checked when compiling.
 
+use std::net::IpAddr;
+
 use trantor_model::MapSize;
-use trantor_protocol::limits::{SNAPSHOT_PART_TILES_MAX, TEXT_FREQUENCY_MAX};
-use trantor_time::RealSpan;
+use trantor_protocol::limits::{
+    INBOX_BYTES_MAX, LINE_BYTES_MAX, SNAPSHOT_PART_TILES_MAX, TEXT_FREQUENCY_MAX,
+};
+use trantor_time::{Frequency, RealSpan};
+
+/// The bounds that whoever runs a server may choose; the constants below are what they are by default.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections at one time, all together.
+    pub connections_max: u32,
+    /// Connections at one time from one address of another machine; `None`: no more than in all.
+    pub connections_per_address_max: Option<u32>,
+    /// Connections taken in within a second; more wait with the system.
+    pub accepts_per_second: u32,
+    /// How long a peer may take to say what it is.
+    pub greeting_span: RealSpan,
+    /// Longest line or frame taken from a peer, in bytes.
+    pub message_bytes_max: usize,
+    /// Messages longer than that before a peer is let go.
+    pub violations_max: u32,
+    /// Requests of one peer carried out in a second, besides one for each unit of game time.
+    pub requests_per_second: u32,
+    /// Bytes an agent may leave unread.
+    pub agent_outbox_bytes_max: usize,
+    /// Bytes a viewer may leave unread; text viewers on top of what describes the map, see
+    /// [`Limits::text_viewer_outbox_bytes_max`].
+    pub viewer_outbox_bytes_max: usize,
+    /// How long a peer may take nothing of what waits for it, once that is more than [`OUTBOX_PAUSE_BYTES`].
+    pub stall_span: RealSpan,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections_max: CONNECTIONS_MAX,
+            connections_per_address_max: Some(CONNECTIONS_PER_ADDRESS_MAX),
+            accepts_per_second: ACCEPTS_PER_SECOND,
+            greeting_span: GREETING_SPAN,
+            message_bytes_max: LINE_BYTES_MAX,
+            violations_max: VIOLATIONS_MAX,
+            requests_per_second: REQUESTS_PER_SECOND,
+            agent_outbox_bytes_max: AGENT_OUTBOX_BYTES_MAX,
+            viewer_outbox_bytes_max: VIEWER_OUTBOX_BYTES_MAX,
+            stall_span: STALL_SPAN,
+        }
+    }
+}
+
+impl Limits {
+    /// How many connections `peer`'s address may have at one time.
+    ///
+    /// Programs on the server's own machine share one address, and could do worse than connect.
+    pub fn connections_of(&self, peer: IpAddr) -> u32 {
+        match self.connections_per_address_max {
+            Some(most) if !peer.to_canonical().is_loopback() => most,
+            _ => self.connections_max,
+        }
+    }
+
+    /// Requests of one peer carried out in a second at this speed. A command that an agent can make use of takes a
+    /// unit at least, so that no honest agent is ever held up.
+    pub fn requests_per_second_at(&self, speed: Frequency) -> u32 {
+        self.requests_per_second.saturating_add(speed.get())
+    }
+
+    /// Bytes a text viewer may leave unread on a map of this size.
+    pub fn text_viewer_outbox_bytes_max(&self, size: MapSize) -> usize {
+        self.viewer_outbox_bytes_max + BCT_BYTES * size.area()
+    }
+}
+
+/// Connections at one time, all together. Above any school's year, far below what memory allows: each idle one
+/// takes a few KiB.
+pub const CONNECTIONS_MAX: u32 = 16_384;
+
+/// Connections taken in within a second. A thousand bots that are started at once are in after a moment, and a storm
+/// of connections that say nothing takes a tenth of a core at most.
+pub const ACCEPTS_PER_SECOND: u32 = 2_000;
+
+/// Connections at one time from one other machine. A class behind one router starts its bots at once; more is
+/// somebody who means harm, and may not keep all others out.
+pub const CONNECTIONS_PER_ADDRESS_MAX: u32 = 1_024;
 
 /// How long a peer may take to say what it is, from the greeting on (R-000-28). Long enough for a person at
 /// a terminal, short enough that forgotten connections do not pile up.
@@ -36,18 +118,29 @@ pub const OPERATOR_OUTBOX_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// requests may be open, so an agent that reads at all never comes near.
 pub const AGENT_OUTBOX_BYTES_MAX: usize = 256 * 1024;
 
-/// Bytes a text viewer may leave unread, besides what answers about the whole map need; see
-/// [`text_viewer_outbox_bytes_max`].
-pub const TEXT_VIEWER_OUTBOX_BYTES_MIN: usize = 4 * 1024 * 1024;
+/// Requests of one peer carried out in a second, besides one for each unit of game time. A viewer that asks for each
+/// tile of a map by itself gets it in seconds; a hundred that flood take a tenth of a core at most.
+pub const REQUESTS_PER_SECOND: u32 = 1_000;
+
+/// Requests that may be made at once by a peer that has been silent: those of so many seconds. A viewer asks for
+/// much when it begins.
+pub const REQUESTS_SAVED_SECONDS: u32 = 2;
+
+/// Bytes of an answer that count as another request: whoever asks for the whole map pays for what it takes.
+pub const ANSWER_BYTES_PER_REQUEST: usize = 4 * 1024;
+
+/// Bytes waiting for a peer above which nothing more is read from it: what it asks for would only be added.
+pub const OUTBOX_PAUSE_BYTES: usize = 64 * 1024;
+
+/// Bytes waiting for a peer from which on down it is read again.
+pub const OUTBOX_RESUME_BYTES: usize = 16 * 1024;
+
+/// How long a peer may take nothing of what waits for it, once that is more than [`OUTBOX_PAUSE_BYTES`]. A viewer on
+/// a laptop that was closed for longer connects again anyway.
+pub const STALL_SPAN: RealSpan = RealSpan::from_secs(60);
 
 /// Bytes of the longest ordinary `bct` line: two coordinates of three digits and seven counts of three.
 const BCT_BYTES: usize = 40;
-
-/// Bytes a text viewer may leave unread on this map before it is let go: two descriptions of the whole map
-/// (the burst, and a request made at once) and room for the news of many seconds.
-pub const fn text_viewer_outbox_bytes_max(size: MapSize) -> usize {
-    TEXT_VIEWER_OUTBOX_BYTES_MIN + 2 * BCT_BYTES * size.area()
-}
 
 /// Bytes waiting for a viewer of ours beyond which it gets no more news, but a fresh snapshot once it has
 /// caught up (R-002-57): it must see the present rather than all of the past.
@@ -56,8 +149,9 @@ pub const VIEWER_NEWS_BYTES_MAX: usize = 1024 * 1024;
 /// Bytes waiting for a viewer of ours below which it counts as having caught up.
 pub const VIEWER_CAUGHT_UP_BYTES: usize = 64 * 1024;
 
-/// Bytes a viewer of ours may leave unread in all. What is not news (marks, answers, figures) is a few
-/// hundred bytes a second, so that only a peer that stopped reading for hours gets here.
+/// Bytes a viewer may leave unread in all. For text viewers that is the news of many seconds. For viewers of ours what
+/// is not news (marks, answers, figures) is a few hundred bytes a second, so that only a peer that stopped reading for
+/// hours gets here.
 pub const VIEWER_OUTBOX_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Pieces of a snapshot under way to a viewer at one time (R-002-56).
@@ -109,6 +203,16 @@ pub const STATS_PERIOD: RealSpan = RealSpan::from_secs(1);
 const _: () = assert!(
     GROUND_TILES_PER_PART <= SNAPSHOT_PART_TILES_MAX,
     "a piece of a snapshot fits a frame"
+);
+
+const _: () = assert!(
+    OUTBOX_RESUME_BYTES < OUTBOX_PAUSE_BYTES && OUTBOX_PAUSE_BYTES < AGENT_OUTBOX_BYTES_MAX,
+    "a peer is read no more long before it is let go, and again well below that"
+);
+
+const _: () = assert!(
+    LINE_BYTES_MAX < INBOX_BYTES_MAX,
+    "the longest message fits what is kept of a peer that is not read"
 );
 
 const _: () = assert!(

@@ -20,6 +20,14 @@ pub enum Output {
         /// Why, for the log.
         reason: CloseReason,
     },
+    /// Read this connection, or do not until told otherwise: what it sends is to wait with the system. Every
+    /// connection is read at first. Bytes that are under way already are kept.
+    Reading {
+        /// Which.
+        conn: ConnId,
+        /// Whether it is to be read.
+        is_wanted: bool,
+    },
     /// A team won. The server goes on; the shell may end it if it was told to.
     Won {
         /// Which.
@@ -50,6 +58,12 @@ pub enum CloseReason {
     Violations,
     /// It did not read what it was sent (R-002-57).
     OutboxFull,
+    /// It took nothing of what waited for it for too long (R-002-57).
+    Stalled,
+    /// There were as many connections as there may be.
+    TooManyConnections,
+    /// There were as many connections from its address as there may be.
+    TooManyFromAddress,
     /// It broke the rules of our wire protocol (R-002-58).
     ProtocolError,
     /// It wanted to control the server, and may not.
@@ -68,12 +82,15 @@ pub enum CloseReason {
 
 impl CloseReason {
     /// All of them, in the order of declaration.
-    pub const ALL: [CloseReason; 12] = [
+    pub const ALL: [CloseReason; 15] = [
         Self::GreetingTimeout,
         Self::GreetingFailures,
         Self::InboxFull,
         Self::Violations,
         Self::OutboxFull,
+        Self::Stalled,
+        Self::TooManyConnections,
+        Self::TooManyFromAddress,
         Self::ProtocolError,
         Self::ControlRefused,
         Self::VersionRefused,
@@ -96,6 +113,9 @@ impl CloseReason {
             Self::InboxFull => "inbox_full",
             Self::Violations => "violations",
             Self::OutboxFull => "outbox_full",
+            Self::Stalled => "stalled",
+            Self::TooManyConnections => "too_many_connections",
+            Self::TooManyFromAddress => "too_many_from_address",
             Self::ProtocolError => "protocol_error",
             Self::ControlRefused => "control_refused",
             Self::VersionRefused => "version_refused",

@@ -92,6 +92,14 @@ pub struct Counters {
     pub messages_refused: u64,
     /// Lines that were too long.
     pub violations: u64,
+    /// Times a peer was not read for a while because it asked too fast, and peers to whom that happened.
+    pub throttled: u64,
+    /// See `throttled`.
+    pub throttled_peers: u64,
+    /// Times a peer was not read for a while because it had not read its answers, and peers to whom that happened.
+    pub blocked: u64,
+    /// See `blocked`.
+    pub blocked_peers: u64,
     /// Snapshots sent to viewers of ours.
     pub snapshots: u64,
     /// How often a viewer of ours was too slow for the news and got a snapshot instead.

@@ -5,6 +5,8 @@
 
 mod harness;
 
+use std::net::IpAddr;
+
 use harness::{Bench, Sound, game_config};
 use proptest::prelude::*;
 use trantor_engine::{AdminRequest, CloseReason, EngineConfig, Input, JournalBytes, RefillNews, limits};
@@ -53,23 +55,168 @@ fn r_002_57_an_agent_that_does_not_read_is_let_go() {
     );
 }
 
+/// A viewer that asks for the whole map without end and never reads costs two pieces of an answer, and goes in time.
 #[test]
 fn r_002_57_a_text_viewer_that_does_not_read_is_let_go() {
-    let mut bench = bench(30, 30, 3);
+    let mut bench = bench(150, 150, 3);
     let deaf = bench.join("G", "GRAPHIC");
     let other = bench.join("H", "GRAPHIC");
     bench.peers[deaf].is_reading = false;
-    let max = limits::text_viewer_outbox_bytes_max(bench.engine.config().game.size);
-    for _ in 0..400 {
-        bench.send(deaf, b"mct\n");
+    for _ in 0..40 {
+        bench.send(deaf, &b"mct\n".repeat(250));
         let now = bench.now;
-        assert!(bench.engine.stats(now).outbox_bytes <= max);
+        assert!(bench.engine.stats(now).outbox_bytes <= 2 * limits::OUTBOX_PAUSE_BYTES);
     }
+    let now = bench.now;
+    assert_eq!(bench.engine.stats(now).counters.blocked_peers, 1);
+    bench.run_for(limits::STALL_SPAN - ms(1));
+    assert!(bench.peers[deaf].is_open);
+    bench.run_for(ms(2));
     assert!(!bench.peers[deaf].is_open);
-    assert_eq!(closed(&mut bench, CloseReason::OutboxFull), 1);
+    assert_eq!(closed(&mut bench, CloseReason::Stalled), 1);
     bench.lines(other);
     bench.send(other, b"sgt\n");
     assert_eq!(bench.lines(other), ["sgt 100"]);
+}
+
+/// News that a viewer of text does not read grow up to its bound; then it goes.
+#[test]
+fn r_002_57_news_for_a_text_viewer_that_does_not_read_are_bounded() {
+    let mut config = EngineConfig::new(game_config(5, 5, 3));
+    config.limits.viewer_outbox_bytes_max = 100_000;
+    let mut bench = Bench::new(config);
+    let deaf = bench.join("G", "GRAPHIC");
+    let agent = bench.join("A", "a");
+    bench.act(AdminAction::SetHunger { enabled: false });
+    bench.peers[deaf].is_reading = false;
+    let speech = format!("Broadcast {}\n", "x".repeat(16_000));
+    for _ in 0..7 {
+        assert!(bench.peers[deaf].is_open);
+        bench.send(agent, speech.as_bytes());
+        bench.run_for(ms(70));
+    }
+    assert_eq!(closed(&mut bench, CloseReason::OutboxFull), 1);
+}
+
+/// The whole map is answered piece by piece, in order, and what is asked behind it is answered behind it.
+#[test]
+fn an_answer_about_a_large_map_comes_whole_and_in_its_place() {
+    let mut bench = bench(100, 100, 3);
+    let viewer = bench.join("G", "GRAPHIC");
+    bench.lines(viewer);
+    bench.send(viewer, b"mct\nsgt\nmct\n");
+    bench.run_for(ms(10_000));
+    let lines = bench.lines(viewer);
+    assert_eq!(lines.len(), 2 * 10_000 + 1);
+    assert!(lines[0].starts_with("bct 0 0 ") && lines[9_999].starts_with("bct 99 99 "));
+    assert_eq!(lines[10_000], "sgt 100");
+    assert!(lines[10_001].starts_with("bct 0 0 "));
+}
+
+/// A flood is carried out at its rate: nothing is lost, and it costs no more than that.
+#[test]
+fn requests_beyond_the_rate_wait_and_are_counted() {
+    let mut bench = bench(5, 5, 3);
+    let flooder = bench.join("G", "GRAPHIC");
+    bench.lines(flooder);
+    let rate = u64::from(limits::REQUESTS_PER_SECOND) + 100;
+    let flood = 5 * rate;
+    bench.send(flooder, &b"sgt\n".repeat(1_000));
+    for _ in 1..flood.div_ceil(1_000) {
+        bench.send(flooder, &b"sgt\n".repeat(1_000));
+    }
+    let heard = bench.lines(flooder).len() as u64;
+    let at_once = rate * u64::from(limits::REQUESTS_SAVED_SECONDS);
+    assert!(
+        (at_once - 1..=at_once + 1).contains(&heard),
+        "{heard} of {at_once}"
+    );
+    bench.run_for(ms(1_000));
+    let heard = bench.lines(flooder).len() as u64;
+    assert!(
+        (rate * 9 / 10..=rate * 11 / 10).contains(&heard),
+        "{heard} of {rate}"
+    );
+    bench.run_for(ms(5_000));
+    let now = bench.now;
+    let counters = bench.engine.stats(now).counters;
+    assert_eq!(counters.gui_requests, flood.div_ceil(1_000) * 1_000);
+    assert_eq!(counters.throttled_peers, 1);
+}
+
+/// The rate grows with the speed: an agent is never held up for commands that it could use.
+#[test]
+fn r_000_41_an_agent_that_keeps_ten_open_is_not_held_up_at_any_speed() {
+    for (frequency, commands) in [(1, 100), (100, 1_000), (10_000, 30_000)] {
+        let mut bench = bench(5, 5, 3);
+        let agent = bench.join("A", "a");
+        bench.act(AdminAction::SetHunger { enabled: false });
+        bench.admin(AdminRequest::SetFrequency(frequency)).unwrap();
+        bench.lines(agent);
+        bench.send(agent, &b"Inventory\n".repeat(10));
+        for _ in 0..commands {
+            bench.run_for(RealSpan::from_nanos(1_000_000_000 / i64::from(frequency)));
+            for _ in bench.lines(agent) {
+                bench.send(agent, b"Inventory\n");
+            }
+        }
+        let now = bench.now;
+        let counters = bench.engine.stats(now).counters;
+        assert_eq!(
+            counters.throttled + counters.commands_dropped,
+            0,
+            "at {frequency}"
+        );
+        assert!(
+            counters.commands > commands,
+            "{} at {frequency}",
+            counters.commands
+        );
+    }
+}
+
+#[test]
+fn connections_are_limited_in_all_and_by_address() {
+    let mut config = EngineConfig::new(game_config(5, 5, 3));
+    config.limits.connections_max = 5;
+    config.limits.connections_per_address_max = Some(2);
+    let mut bench = Bench::new(config);
+    let far = |last| IpAddr::from([192, 0, 2, last]);
+    let first = bench.open_from("A", far(1));
+    bench.open_from("B", far(1));
+    let third = bench.open_from("C", far(1));
+    assert!(!bench.peers[third].is_open);
+    assert_eq!(bench.lines(third), ["[closed: too_many_from_address]"]);
+    bench.close(first);
+    let again = bench.open_from("D", far(1));
+    assert!(bench.peers[again].is_open, "there is room again");
+    for name in ["E", "F", "G"] {
+        let own = bench.open(name);
+        assert!(bench.peers[own].is_open, "this machine counts as many");
+    }
+    let sixth = bench.open_from("H", far(2));
+    assert_eq!(bench.lines(sixth), ["[closed: too_many_connections]"]);
+    assert_eq!(closed(&mut bench, CloseReason::TooManyConnections), 1);
+    assert_eq!(closed(&mut bench, CloseReason::TooManyFromAddress), 1);
+}
+
+/// Messages may be shorter than usual, and a peer that does not know is let go sooner.
+#[test]
+fn r_003_56_the_length_of_messages_and_the_offences_borne_can_be_chosen() {
+    let mut config = EngineConfig::new(game_config(5, 5, 3));
+    config.limits.message_bytes_max = 100;
+    config.limits.violations_max = 2;
+    let mut bench = Bench::new(config);
+    let agent = bench.join("A", "a");
+    bench.lines(agent);
+    bench.send(agent, format!("Broadcast {}\n", "x".repeat(90)).as_bytes());
+    bench.run_for(ms(70));
+    assert_eq!(bench.lines(agent), ["ok"]);
+    bench.send(agent, format!("Broadcast {}\n", "x".repeat(91)).as_bytes());
+    bench.run_for(ms(70));
+    assert_eq!(bench.lines(agent), ["ko"]);
+    bench.send(agent, &[b'x'; 300]);
+    assert_eq!(closed(&mut bench, CloseReason::Violations), 1);
 }
 
 #[test]
@@ -142,7 +289,17 @@ fn r_000_29_a_flood_of_commands_is_dropped_and_counted() {
     bench.run_for(ms(70));
     assert_eq!(bench.lines(other), ["ok"]);
     let now = bench.now;
-    assert_eq!(bench.engine.stats(now).counters.commands_dropped, 4_990);
+    let counters = bench.engine.stats(now).counters;
+    assert_eq!(
+        counters.commands_dropped,
+        counters.commands - 11,
+        "ten and the other's are taken"
+    );
+    assert!(
+        counters.commands_dropped > 2_000,
+        "what was saved up is spent at once"
+    );
+    assert!(counters.commands < 3_000, "the rest is held up");
     bench.run_for(ms(630));
     assert_eq!(bench.lines(flooder).len(), 10);
 }

@@ -61,6 +61,10 @@ struct Conn {
     in_read_list: bool,
     /// The system reported an end or an error, which only reading to the end will show.
     hung_up: bool,
+    /// It is not to be read for now: what the peer sends waits with the system.
+    is_paused: bool,
+    /// The system reported something to read meanwhile, and does not report it again.
+    is_ready_while_paused: bool,
     /// The last write did not take everything: no use in trying before the system says so.
     write_blocked: bool,
     /// What the socket is registered for at present, besides reading.
@@ -132,6 +136,8 @@ impl Conns {
             socket,
             in_read_list: false,
             hung_up: false,
+            is_paused: false,
+            is_ready_while_paused: false,
             write_blocked: false,
             watched_for_write: false,
         });
@@ -148,7 +154,10 @@ impl Conns {
         self.stats.reports += 1;
         if ready.readable && !self.reading_ended {
             conn.hung_up |= ready.hung_up;
-            if !conn.in_read_list {
+            // A peer that has gone is noticed even while it is not read; what it leaves behind is bounded.
+            if conn.is_paused && !conn.hung_up {
+                conn.is_ready_while_paused = true;
+            } else if !conn.in_read_list {
                 conn.in_read_list = true;
                 self.to_read.push_back(conn.id);
             }
@@ -157,6 +166,18 @@ impl Conns {
             conn.write_blocked = false;
             self.blocked -= 1;
             self.to_write.push_back(conn.id);
+        }
+    }
+
+    /// Reads this connection no more for now, or again.
+    pub fn set_reading(&mut self, id: ConnId, is_wanted: bool) {
+        let Some(conn) = get(&mut self.slots, id) else {
+            return;
+        };
+        conn.is_paused = !is_wanted;
+        if is_wanted && std::mem::take(&mut conn.is_ready_while_paused) && !conn.in_read_list {
+            conn.in_read_list = true;
+            self.to_read.push_back(id);
         }
     }
 
@@ -170,6 +191,11 @@ impl Conns {
         let id = self.to_read.pop_front()?;
         let conn = get(&mut self.slots, id)?;
         conn.in_read_list = false;
+        if conn.is_paused && !conn.hung_up {
+            // It was put on the list before it was paused.
+            conn.is_ready_while_paused = true;
+            return None;
+        }
         let outcome = loop {
             match conn.socket.read(buffer) {
                 Ok(0) => break ReadOutcome::Ended(CloseCause::EndOfStream),

@@ -110,13 +110,17 @@ fn gauges(stats: &EngineStats) -> [(&'static str, f64); 7] {
     ]
 }
 
-fn counters(stats: &EngineStats) -> [(&'static str, u64); 26] {
+fn counters(stats: &EngineStats) -> [(&'static str, u64); 30] {
     let counters = &stats.counters;
     let slipped_units = stats.slipped.as_nanounits() / i128::from(NANOS);
     [
         ("sessions.closed_by_peer_count", counters.closed_by_peer),
         ("sessions.dropped_bytes", counters.bytes_dropped),
         ("sessions.violations_count", counters.violations),
+        ("sessions.throttled_count", counters.throttled),
+        ("sessions.throttled_peers_count", counters.throttled_peers),
+        ("sessions.blocked_count", counters.blocked),
+        ("sessions.blocked_peers_count", counters.blocked_peers),
         ("outbox.undeliverable_count", counters.undeliverable),
         ("game.joined_count", counters.joined),
         ("game.joins_refused_count", counters.joins_refused),

@@ -43,7 +43,8 @@ impl EventLoop {
     /// # Errors
     /// If the address cannot be listened on, or the system gives no descriptors.
     pub fn new(address: SocketAddr, config: EngineConfig) -> io::Result<Self> {
-        Self::around(address, |now| Engine::new(config, now))
+        let accepts_per_second = config.limits.accepts_per_second;
+        Self::around(address, accepts_per_second, |now| Engine::new(config, now))
     }
 
     /// A loop that listens on `address`, around an engine that goes on with `game`.
@@ -51,11 +52,19 @@ impl EventLoop {
     /// # Errors
     /// As [`Self::new`].
     pub fn resume(address: SocketAddr, config: EngineConfig, game: Game) -> io::Result<Self> {
-        Self::around(address, |now| Engine::resume(config, game, now))
+        let accepts_per_second = config.limits.accepts_per_second;
+        Self::around(address, accepts_per_second, |now| {
+            Engine::resume(config, game, now)
+        })
     }
 
-    fn around(address: SocketAddr, make: impl FnOnce(RealTime) -> Engine) -> io::Result<Self> {
-        let listener = Listener::bind(address)?;
+    fn around(
+        address: SocketAddr,
+        accepts_per_second: u32,
+        make: impl FnOnce(RealTime) -> Engine,
+    ) -> io::Result<Self> {
+        let mut listener = Listener::bind(address)?;
+        listener.limit_rate(accepts_per_second);
         let address = listener.address();
         let wait = MioWait::new()?;
         let clock = RealClock::new();

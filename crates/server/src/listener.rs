@@ -15,11 +15,21 @@ const BACK_OFF_SPAN: RealSpan = RealSpan::from_secs(1);
 /// the system then lets those who came too late wait a second before they try again. The system may allow fewer.
 const BACKLOG_MAX: i32 = 4_096;
 
+/// Span in which connections are counted: short, so that those inside do not notice how many came at once.
+const RATE_SPAN: RealSpan = RealSpan::from_millis(20);
+
+/// How many of that span make a second.
+const RATE_SPANS_PER_SECOND: u32 = 50;
+
 /// Accepts connections.
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
     address: SocketAddr,
+    /// Connections taken in within one span.
+    accepts_per_span: u32,
+    span_began: RealTime,
+    accepts_in_span: u32,
     /// The system reported connections that were not all accepted yet.
     pending: bool,
     backing_off_until: Option<RealTime>,
@@ -35,6 +45,8 @@ pub struct ListenerStats {
     pub back_offs: u64,
     /// Connections that were gone again before they could be accepted.
     pub aborted: u64,
+    /// Times that so many had come at once that the rest was made to wait.
+    pub slowed: u64,
 }
 
 impl Listener {
@@ -51,10 +63,18 @@ impl Listener {
         Ok(Self {
             socket,
             address,
+            accepts_per_span: u32::MAX,
+            span_began: RealTime::ZERO,
+            accepts_in_span: 0,
             pending: false,
             backing_off_until: None,
             stats: ListenerStats::default(),
         })
+    }
+
+    /// Takes in about so many connections within a second from now on; more wait with the system.
+    pub fn limit_rate(&mut self, accepts_per_second: u32) {
+        self.accepts_per_span = accepts_per_second.div_ceil(RATE_SPANS_PER_SECOND).max(1);
     }
 
     /// Has the system report new connections as `token`.
@@ -77,12 +97,15 @@ impl Listener {
 
     /// Whether it is worth trying to accept at `now`.
     pub fn has_pending(&self, now: RealTime) -> bool {
-        self.pending && self.backing_off_until.is_none_or(|until| until <= now)
+        self.pending && self.next_try().is_none_or(|until| until <= now)
     }
 
-    /// When to try again after the system had no room; `None` unless connections are kept waiting for that.
+    /// When to try again after the system had no room, or too many came at once; `None` unless connections are kept
+    /// waiting for that.
     pub fn next_try(&self) -> Option<RealTime> {
-        self.backing_off_until.filter(|_| self.pending)
+        let span_ends = self.span_began + RATE_SPAN;
+        let too_many = (self.accepts_in_span >= self.accepts_per_span).then_some(span_ends);
+        self.backing_off_until.max(too_many).filter(|_| self.pending)
     }
 
     /// The next connection and where it comes from, if there is one.
@@ -92,6 +115,7 @@ impl Listener {
                 Ok((socket, peer)) => {
                     self.backing_off_until = None;
                     self.stats.accepted += 1;
+                    self.count_in_span(now);
                     return Some((socket, peer.ip()));
                 }
                 Err(error) => self.refused(&error, now),
@@ -108,6 +132,15 @@ impl Listener {
     /// What happened so far.
     pub fn stats(&self) -> ListenerStats {
         self.stats
+    }
+
+    fn count_in_span(&mut self, now: RealTime) {
+        if now.since(self.span_began) >= RATE_SPAN {
+            self.span_began = now;
+            self.accepts_in_span = 0;
+        }
+        self.accepts_in_span += 1;
+        self.stats.slowed += u64::from(self.accepts_in_span == self.accepts_per_span);
     }
 
     fn refused(&mut self, error: &io::Error, now: RealTime) {

@@ -15,7 +15,7 @@ use crate::mio_wait::WaitCounts;
 use crate::recorder::RecorderStats;
 
 /// Every kind of due work, in the order of their counters.
-const KINDS: [FiredKind; DueKind::ALL.len() + 4] = [
+const KINDS: [FiredKind; DueKind::ALL.len() + 5] = [
     FiredKind::Game(DueKind::Action),
     FiredKind::Game(DueKind::Ritual),
     FiredKind::Game(DueKind::Hatch),
@@ -24,6 +24,7 @@ const KINDS: [FiredKind; DueKind::ALL.len() + 4] = [
     FiredKind::Game(DueKind::Start),
     FiredKind::Game(DueKind::Delivery),
     FiredKind::SessionLimit,
+    FiredKind::GoOn,
     FiredKind::Tick,
     FiredKind::Stats,
     FiredKind::MatchEnd,
@@ -77,6 +78,7 @@ struct Transport {
     accepted: Counter,
     back_offs: Counter,
     aborted: Counter,
+    slowed: Counter,
     sleeps: Counter,
     wake_ups: Counter,
     alarms_set: Counter,
@@ -111,9 +113,10 @@ impl Meters {
         let place = match fired.kind {
             FiredKind::Game(kind) => kind as usize,
             FiredKind::SessionLimit => DueKind::ALL.len(),
-            FiredKind::Tick => DueKind::ALL.len() + 1,
-            FiredKind::Stats => DueKind::ALL.len() + 2,
-            FiredKind::MatchEnd => DueKind::ALL.len() + 3,
+            FiredKind::GoOn => DueKind::ALL.len() + 1,
+            FiredKind::Tick => DueKind::ALL.len() + 2,
+            FiredKind::Stats => DueKind::ALL.len() + 3,
+            FiredKind::MatchEnd => DueKind::ALL.len() + 4,
         };
         debug_assert_eq!(KINDS[place], fired.kind, "each kind has a counter of its own");
         self.meter.add(self.due[place], 1);
@@ -174,6 +177,7 @@ impl Meters {
             meter.set_total(to.accepted, stats.accepted);
             meter.set_total(to.back_offs, stats.back_offs);
             meter.set_total(to.aborted, stats.aborted);
+            meter.set_total(to.slowed, stats.slowed);
         }
         let stats = self.wait.get();
         meter.set_total(to.sleeps, stats.sleeps);
@@ -197,6 +201,7 @@ impl Transport {
             accepted: declare.counter("listener.accepted_count"),
             back_offs: declare.counter("listener.back_offs_count"),
             aborted: declare.counter("listener.aborted_count"),
+            slowed: declare.counter("listener.slowed_count"),
             sleeps: declare.counter("wait.sleeps_count"),
             wake_ups: declare.counter("wait.wake_ups_count"),
             alarms_set: declare.counter("wait.alarms_set_count"),

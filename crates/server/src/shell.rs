@@ -167,6 +167,7 @@ impl Shell {
                     log::debug!("{} is let go: {}", Shown(conn), reason.name());
                     self.close(conn);
                 }
+                Output::Reading { conn, is_wanted } => self.conns.set_reading(conn, is_wanted),
                 Output::Won { team } => {
                     let name = &self.engine.config().game.teams[usize::from(team.0)];
                     log::info!("team {name} has won");

@@ -25,6 +25,8 @@ pub(crate) struct Conn {
     pub(crate) down: Line,
     /// Whether the server's end is open.
     pub(crate) is_served: bool,
+    /// Whether the server reads what comes.
+    is_read: bool,
 }
 
 /// See the module.
@@ -91,6 +93,7 @@ impl Host {
             up,
             down,
             is_served: true,
+            is_read: true,
         });
         let conn = self.conns.len() - 1;
         self.served.insert(id, conn);
@@ -120,6 +123,7 @@ impl Host {
         let arrivals = self
             .served
             .values()
+            .filter(|conn| self.conns[**conn].is_read)
             .filter_map(|conn| self.conns[*conn].up.ready_at());
         arrivals.chain(self.engine.poll_timeout()).min()
     }
@@ -137,7 +141,9 @@ impl Host {
             }
             self.write_all(now);
             self.keep_journal(sabotage);
-            if is_done {
+            // What was written may let a peer go on that had not read its answers.
+            let has_more = self.engine.poll_timeout().is_some_and(|wake| wake <= now);
+            if is_done && !has_more {
                 break;
             }
             self.engine.begin_pass(now);
@@ -188,6 +194,7 @@ impl Host {
         }
         for conn in self.served.values().copied().collect::<Vec<_>>() {
             while self.conns[conn].is_served
+                && self.conns[conn].is_read
                 && let Some(item) = self.conns[conn].up.take(now)
             {
                 match item {
@@ -261,6 +268,11 @@ impl Host {
                         self.trace.note(now, b'x', conn, reason.name().as_bytes());
                         self.conns[conn].down.send(now, Item::End);
                         self.forget(conn);
+                    }
+                }
+                Output::Reading { conn, is_wanted } => {
+                    if let Some(conn) = self.served.get(&conn) {
+                        self.conns[*conn].is_read = is_wanted;
                     }
                 }
                 Output::Won { team } => self.trace.note(now, b'w', usize::from(team.0), &[]),

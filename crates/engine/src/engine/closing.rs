@@ -1,12 +1,14 @@
-//! The ends of sessions, by either side.
+//! The beginnings and ends of sessions, by either side.
 //!
 //! A peer that was promised something gets it: its outbox is flushed, the writing half is shut down, and its
 //! input is drained for a while, since closing with unread input would make the kernel answer with a reset
 //! that eats the last lines. A peer that breaks a limit gets nothing.
 
+use std::net::IpAddr;
+
 use trantor_game::{GameInput, Handled, LeaveCause};
 use trantor_model::AgentId;
-use trantor_time::RealSpan;
+use trantor_time::{RealSpan, RealTime};
 
 use super::Engine;
 use crate::housekeeping::Chore;
@@ -16,6 +18,27 @@ use crate::output::{CloseReason, Output};
 use crate::session::{Role, Session};
 
 impl Engine {
+    /// A peer has connected: it is greeted, or let go if there are too many.
+    pub(super) fn open(&mut self, conn: ConnId, peer: IpAddr, now: RealTime) {
+        let limits = &self.config.limits;
+        let open = u32::try_from(self.sessions.len()).unwrap_or(u32::MAX);
+        let refused = if open >= limits.connections_max {
+            Some(CloseReason::TooManyConnections)
+        } else if self.sessions.count_at(peer) >= limits.connections_of(peer) {
+            Some(CloseReason::TooManyFromAddress)
+        } else {
+            None
+        };
+        let requests_per_second = limits.requests_per_second_at(self.pace.clock().frequency());
+        self.sessions
+            .insert(Session::new(conn, peer, now, limits, requests_per_second));
+        match refused {
+            Some(reason) => self.sessions.doom(conn, reason),
+            None if self.pace.is_started() => self.greet(conn),
+            None => {}
+        }
+    }
+
     /// The peer is gone.
     pub(super) fn closed_by_peer(&mut self, conn: ConnId) {
         log::debug!("{}: hung up", self.shown(conn));
@@ -55,6 +78,7 @@ impl Engine {
                 is_write_shut: false,
             },
         );
+        self.end_flow(conn);
         self.set_limit(conn, Some(limits::FLUSH_SPAN));
         if was_watching {
             self.stop_watch_if_unwatched();
@@ -142,6 +166,9 @@ impl Engine {
     fn forget(&mut self, conn: ConnId, cause: LeaveCause) -> Option<Session> {
         self.set_limit(conn, None);
         let session = self.sessions.remove(conn)?;
+        for timer in [session.flow.go_on, session.flow.stall].into_iter().flatten() {
+            self.housekeeping.cancel(timer);
+        }
         if let Some(agent) = session.agent() {
             self.leave(agent, cause);
         }

@@ -13,7 +13,7 @@ use crate::input::ConnId;
 use crate::limits;
 use crate::output::CloseReason;
 use crate::pace::PaceRefusal;
-use crate::replicate::{write_burst, write_map, write_teams};
+use crate::replicate::{write_burst, write_teams};
 use crate::session::{Inbox, Observer, Request, Role, TokenShown};
 
 impl Engine {
@@ -39,7 +39,7 @@ impl Engine {
     /// Greets a peer and gives it some time to say what it is.
     pub(super) fn greet(&mut self, conn: ConnId) {
         self.sessions.set_role(conn, Role::Greeted { failures: 0 });
-        self.set_limit(conn, Some(limits::GREETING_SPAN));
+        self.set_limit(conn, Some(self.config.limits.greeting_span));
         self.tell_line(conn, &AiLine::Welcome);
     }
 
@@ -53,17 +53,7 @@ impl Engine {
         self.read_on(conn, bytes, now);
     }
 
-    fn read_on(&mut self, conn: ConnId, mut bytes: &[u8], now: RealTime) {
-        while let Some(session) = self.sessions.get_mut(conn) {
-            let violations_before = session.violations;
-            let request = session.next_request(&mut bytes, &self.config.game, self.config.dialect);
-            self.counters.violations += u64::from(session.violations - violations_before);
-            let Some(request) = request else { return };
-            self.carry_out(conn, request, now);
-        }
-    }
-
-    fn carry_out(&mut self, conn: ConnId, request: Request, now: RealTime) {
+    pub(super) fn carry_out(&mut self, conn: ConnId, request: Request, now: RealTime) {
         match request {
             Request::Join(team) => self.join(conn, team),
             Request::WatchText(token) => self.watch_text(conn, token.as_deref(), now),
@@ -130,7 +120,10 @@ impl Engine {
             return;
         };
         session.outbox.make_stream();
-        session.outbox_bytes_max = limits::text_viewer_outbox_bytes_max(self.config.game.size);
+        session.outbox_bytes_max = self
+            .config
+            .limits
+            .text_viewer_outbox_bytes_max(self.config.game.size);
         let (game, ids, frequency) = (&self.game, self.config.gui_ids, self.pace.clock().frequency());
         self.sessions
             .push(conn, |outbox| write_burst(outbox, ids, game, frequency));
@@ -145,9 +138,9 @@ impl Engine {
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
         };
-        session.inbox = Inbox::frames();
+        session.inbox = Inbox::frames(&self.config.limits);
         session.outbox.make_stream();
-        session.outbox_bytes_max = limits::VIEWER_OUTBOX_BYTES_MAX;
+        session.outbox_bytes_max = self.config.limits.viewer_outbox_bytes_max;
     }
 
     /// An agent's command goes into its queue of ten, where it waits its turn (R-000-38, R-000-41).
@@ -192,7 +185,10 @@ impl Engine {
                 }
             }
             GuiRequest::Map => {
-                self.sessions.push(conn, |outbox| write_map(outbox, ids, game));
+                if let Some(session) = self.sessions.get_mut(conn) {
+                    session.flow.map_from = Some(0);
+                    self.answer_map(conn, now);
+                }
                 return Ok(());
             }
             GuiRequest::Teams => {

@@ -57,8 +57,24 @@ pub(crate) fn write_burst(out: &mut Vec<u8>, ids: GuiIds, game: &Game, frequency
 
 /// Writes what lies on every tile, row by row.
 pub(crate) fn write_map(out: &mut Vec<u8>, ids: GuiIds, game: &Game) {
+    write_map_from(out, ids, game, 0, usize::MAX);
+}
+
+/// The same from the tile of this index on, until `bytes` were written or a little more; answers the index of the tile
+/// that comes next.
+pub(crate) fn write_map_from(
+    out: &mut Vec<u8>,
+    ids: GuiIds,
+    game: &Game,
+    from: usize,
+    bytes: usize,
+) -> usize {
     let size = game.config().size;
-    for index in 0..size.area() {
+    let end = out.len().saturating_add(bytes);
+    for index in from..size.area() {
+        if out.len() >= end {
+            return index;
+        }
         let tile = size.tile_at(index);
         write_gui_event(
             out,
@@ -69,6 +85,7 @@ pub(crate) fn write_map(out: &mut Vec<u8>, ids: GuiIds, game: &Game) {
             },
         );
     }
+    size.area()
 }
 
 /// Writes every team's name, in the order the teams were given.

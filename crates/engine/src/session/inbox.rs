@@ -7,13 +7,12 @@ use trantor_game::GameConfig;
 use trantor_model::{AgentId, Command, TeamId};
 use trantor_protocol::error::FrameError;
 use trantor_protocol::greeting::{Greeting, read_greeting};
-use trantor_protocol::text::{
-    Cut, Dialect, GuiRefusal, GuiRequest, LineCutter, parse_command, parse_gui_request,
-};
+use trantor_protocol::text::{Cut, GuiRefusal, GuiRequest, LineCutter, parse_command, parse_gui_request};
 use trantor_protocol::wire::{FrameCutter, ToServer, read_frame};
 
 use super::{Role, Session};
-use crate::limits;
+use crate::config::EngineConfig;
+use crate::limits::{self, Limits};
 
 /// Bytes that arrived and are not yet a whole request.
 #[derive(Debug)]
@@ -55,12 +54,12 @@ pub(crate) enum Request {
 }
 
 impl Inbox {
-    pub(crate) fn lines() -> Self {
-        Self::Lines(LineCutter::new())
+    pub(crate) fn lines(limits: &Limits) -> Self {
+        Self::Lines(LineCutter::with_max(limits.message_bytes_max))
     }
 
-    pub(crate) fn frames() -> Self {
-        Self::Frames(FrameCutter::new::<ToServer>())
+    pub(crate) fn frames(limits: &Limits) -> Self {
+        Self::Frames(FrameCutter::with_max::<ToServer>(limits.message_bytes_max))
     }
 
     /// Bytes kept.
@@ -74,12 +73,7 @@ impl Inbox {
 
 impl Session {
     /// Takes the next request off the front of `bytes`; `None` once all of `bytes` is taken.
-    pub(crate) fn next_request(
-        &mut self,
-        bytes: &mut &[u8],
-        game: &GameConfig,
-        dialect: Dialect,
-    ) -> Option<Request> {
+    pub(crate) fn next_request(&mut self, bytes: &mut &[u8], config: &EngineConfig) -> Option<Request> {
         if self.is_going() {
             *bytes = &[];
             return None;
@@ -90,7 +84,7 @@ impl Session {
                 return Some(Request::HeldTooMuch);
             }
             held.extend_from_slice(taken);
-            return early_operator(held, game);
+            return early_operator(held, &config.game);
         }
         let cut = match &mut self.inbox {
             Inbox::Lines(lines) => lines.next(bytes)?,
@@ -108,7 +102,7 @@ impl Session {
             Cut::Line(line) => Some(line),
             Cut::TooLong => {
                 self.violations += 1;
-                if self.violations >= limits::VIOLATIONS_MAX {
+                if self.violations >= config.limits.violations_max {
                     return Some(Request::TooManyViolations);
                 }
                 None
@@ -116,10 +110,10 @@ impl Session {
         };
         // A line that is too long is answered as one that makes no sense, in its place.
         Some(match self.role {
-            Role::Greeted { .. } => first_line(line.unwrap_or_default(), game),
+            Role::Greeted { .. } => first_line(line.unwrap_or_default(), &config.game),
             Role::Agent(agent) => Request::Command(
                 agent,
-                line.map_or(Command::Refused(None), |line| parse_command(dialect, line)),
+                line.map_or(Command::Refused(None), |line| parse_command(config.dialect, line)),
             ),
             Role::Operator => {
                 Request::OperatorLine(line.map(|line| String::from_utf8_lossy(line).into_owned()))

@@ -3,6 +3,8 @@
 //! Transport (the boxes for bytes, the limit on time) and role (what the peer is in the game) are kept
 //! apart (R-003-54). What a request leads to is decided by the engine; a session only understands it.
 
+mod allowance;
+mod flow;
 mod inbox;
 mod observer;
 mod outbox;
@@ -11,15 +13,16 @@ mod table;
 use std::net::IpAddr;
 
 use trantor_model::AgentId;
-use trantor_time::TimerId;
+use trantor_time::{RealTime, TimerId};
 
+pub(crate) use flow::{Flow, HeldUp};
 pub(crate) use inbox::{Inbox, Request};
 pub(crate) use observer::{Feed, Observer};
 pub(crate) use outbox::{Outbox, OutboxFull};
 pub(crate) use table::Sessions;
 
 use crate::input::ConnId;
-use crate::limits;
+use crate::limits::Limits;
 use crate::output::CloseReason;
 
 /// A connected peer.
@@ -36,6 +39,8 @@ pub(crate) struct Session {
     pub(crate) limit: Option<TimerId>,
     /// What it has shown of the server's token.
     pub(crate) token: TokenShown,
+    /// How what it says is held up.
+    pub(crate) flow: Flow,
     /// Offences so far.
     pub(crate) violations: u32,
     /// Whether the shell was or is about to be told that bytes wait.
@@ -85,16 +90,23 @@ pub(crate) enum Role {
 
 impl Session {
     /// A session that is yet to be greeted.
-    pub(crate) fn new(conn: ConnId, peer: IpAddr) -> Self {
+    pub(crate) fn new(
+        conn: ConnId,
+        peer: IpAddr,
+        now: RealTime,
+        limits: &Limits,
+        requests_per_second: u32,
+    ) -> Self {
         Self {
             conn,
             peer,
             role: Role::Held(Vec::new()),
-            inbox: Inbox::lines(),
+            inbox: Inbox::lines(limits),
             outbox: Outbox::default(),
-            outbox_bytes_max: limits::AGENT_OUTBOX_BYTES_MAX,
+            outbox_bytes_max: limits.agent_outbox_bytes_max,
             limit: None,
             token: TokenShown::default(),
+            flow: Flow::new(now, requests_per_second),
             violations: 0,
             is_announced: false,
             is_doomed: false,

@@ -4,12 +4,14 @@
 //! order that a replay repeats.
 
 use std::collections::{HashMap, VecDeque};
+use std::net::IpAddr;
 
 use trantor_model::AgentId;
 use trantor_time::RealTime;
 
 use super::{Observer, OutboxFull, Role, Session, TokenShown};
 use crate::input::ConnId;
+use crate::limits;
 use crate::output::CloseReason;
 
 /// The session store (R-003-53).
@@ -24,6 +26,10 @@ pub(crate) struct Sessions {
     viewers: Vec<ConnId>,
     /// Sessions with bytes that the shell has not been told of; each stands here once at most.
     announced: VecDeque<ConnId>,
+    /// Sessions to which more is owed than a peer that reads leaves waiting; each stands here once at most.
+    filling: Vec<ConnId>,
+    /// Connections by address; looked up, never gone through.
+    by_address: HashMap<IpAddr, u32>,
     /// To be let go before the engine returns; each stands here once at most.
     doomed: VecDeque<(ConnId, CloseReason)>,
     /// The latest instant that was handed in: when what is queued now is queued.
@@ -38,6 +44,7 @@ impl Sessions {
     /// # Panics
     /// If its place is taken: the shell hands out free places only.
     pub(crate) fn insert(&mut self, session: Session) {
+        *self.by_address.entry(session.peer).or_default() += 1;
         let slot = session.conn.slot as usize;
         if self.slots.len() <= slot {
             self.slots.resize_with(slot + 1, || None);
@@ -56,6 +63,12 @@ impl Sessions {
         let session = self.slots[conn.slot as usize].take()?;
         self.open -= 1;
         self.unlist(&session.role, conn);
+        if let Some(count) = self.by_address.get_mut(&session.peer) {
+            *count -= 1;
+            if *count == 0 {
+                self.by_address.remove(&session.peer);
+            }
+        }
         Some(session)
     }
 
@@ -130,7 +143,13 @@ impl Sessions {
             return;
         };
         match session.outbox.push(now, session.outbox_bytes_max, write) {
-            Ok(()) => self.announce(conn),
+            Ok(()) => {
+                if session.outbox.len() >= limits::OUTBOX_PAUSE_BYTES && !session.flow.is_filling {
+                    session.flow.is_filling = true;
+                    self.filling.push(conn);
+                }
+                self.announce(conn);
+            }
             Err(OutboxFull) => self.doom(conn, CloseReason::OutboxFull),
         }
     }
@@ -150,6 +169,16 @@ impl Sessions {
             session.is_doomed = true;
             self.doomed.push_back((conn, reason));
         }
+    }
+
+    /// The next session to which too much is owed for a peer that reads.
+    pub(crate) fn take_filling(&mut self) -> Option<ConnId> {
+        self.filling.pop()
+    }
+
+    /// Connections from an address.
+    pub(crate) fn count_at(&self, peer: IpAddr) -> u32 {
+        self.by_address.get(&peer).copied().unwrap_or(0)
     }
 
     /// The next session to be let go.
@@ -225,15 +254,21 @@ mod tests {
     use std::net::{IpAddr, Ipv4Addr};
 
     use super::*;
+    use crate::limits::Limits;
 
     fn conn(slot: u32, generation: u32) -> ConnId {
         ConnId { slot, generation }
     }
 
+    fn session(conn: ConnId) -> Session {
+        let limits = Limits::default();
+        Session::new(conn, IpAddr::V4(Ipv4Addr::LOCALHOST), RealTime::ZERO, &limits, 1)
+    }
+
     fn sessions(slots: u32) -> Sessions {
         let mut sessions = Sessions::default();
         for slot in 0..slots {
-            sessions.insert(Session::new(conn(slot, 0), IpAddr::V4(Ipv4Addr::LOCALHOST)));
+            sessions.insert(session(conn(slot, 0)));
         }
         sessions
     }
@@ -242,7 +277,7 @@ mod tests {
     fn r_000_11_a_late_word_about_a_connection_that_is_gone_reaches_nobody() {
         let mut sessions = sessions(2);
         assert!(sessions.remove(conn(1, 0)).is_some());
-        sessions.insert(Session::new(conn(1, 1), IpAddr::V4(Ipv4Addr::LOCALHOST)));
+        sessions.insert(session(conn(1, 1)));
         assert!(sessions.get(conn(1, 0)).is_none());
         assert!(sessions.remove(conn(1, 0)).is_none());
         sessions.push(conn(1, 0), |outbox| outbox.push(b'x'));

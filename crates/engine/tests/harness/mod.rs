@@ -23,6 +23,9 @@ use trantor_time::{GameTime, RealSpan, RealTime};
 
 use viewer::Viewer;
 
+/// Bytes read at once of a peer that had to wait, as the server does.
+const READ_BYTES: usize = 4 * 1024;
+
 /// An engine and its peers.
 pub struct Bench {
     pub engine: Engine,
@@ -50,6 +53,10 @@ pub struct Peer {
     pub is_open: bool,
     /// Whether it takes what is written to it.
     pub is_reading: bool,
+    /// Whether the engine wants to hear it.
+    pub is_read: bool,
+    /// What it has said while the engine did not.
+    pub backlog: Vec<u8>,
     /// Whether it hangs up when the server has nothing more to say.
     pub hangs_up: bool,
     /// What it is, if it is a viewer of ours.
@@ -129,6 +136,8 @@ impl Bench {
             hidden: Vec::new(),
             is_open: true,
             is_reading: true,
+            is_read: true,
+            backlog: Vec::new(),
             hangs_up: true,
             viewer: None,
         });
@@ -144,6 +153,10 @@ impl Bench {
             Some(b"GRAPHICAL") => is_alias_free,
             _ => false,
         };
+        if !self.peers[peer].is_read {
+            self.peers[peer].backlog.extend_from_slice(bytes);
+            return;
+        }
         self.pass(|engine, now| engine.handle(Input::Bytes { conn, bytes }, now));
     }
 
@@ -308,13 +321,26 @@ impl Bench {
                     self.take_writes(peer);
                 }
             }
-            let Some(output) = self.engine.poll_output() else {
+            if let Some(output) = self.engine.poll_output() {
+                self.carry_out(output);
+            } else if !self.read_backlog() {
                 break;
-            };
-            self.carry_out(output);
+            }
         }
         // Which of two peers hears first within one pass cannot be seen from outside.
         self.heard[from..].sort_by_key(|heard| heard.peer);
+    }
+
+    /// Hands in a piece of what a peer has said while it was not read, if one is read again.
+    fn read_backlog(&mut self) -> bool {
+        let is_waiting = |peer: &&mut Peer| peer.is_open && peer.is_read && !peer.backlog.is_empty();
+        let Some(peer) = self.peers.iter_mut().find(is_waiting) else {
+            return false;
+        };
+        let piece = READ_BYTES.min(peer.backlog.len());
+        let (conn, bytes) = (peer.conn, peer.backlog.drain(..piece).collect::<Vec<u8>>());
+        self.engine.handle(Input::Bytes { conn, bytes: &bytes }, self.now);
+        true
     }
 
     /// Takes what waits to be written to a peer, if it reads.
@@ -386,6 +412,11 @@ impl Bench {
                 if let Some(peer) = self.peer_of(conn) {
                     self.hear(peer, Sound::Closed(reason.name()));
                     self.free(peer);
+                }
+            }
+            Output::Reading { conn, is_wanted } => {
+                if let Some(peer) = self.peer_of(conn) {
+                    self.peers[peer].is_read = is_wanted;
                 }
             }
             Output::Won { .. } => {}

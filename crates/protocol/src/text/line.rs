@@ -7,8 +7,9 @@
 use crate::limits::{LINE_BYTES_MAX, LINE_ROOM_KEPT_BYTES};
 
 /// Collects pieces into lines, in bounded memory.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct LineCutter {
+    line_bytes_max: usize,
     /// The beginning of a line whose end has not come; after a cut, the line that was given out.
     pending: Vec<u8>,
     /// Whether `pending` was given out and goes with the next call.
@@ -22,14 +23,24 @@ pub struct LineCutter {
 pub enum Cut<'a> {
     /// A line, without its end.
     Line(&'a [u8]),
-    /// A line passed [`LINE_BYTES_MAX`]. Said once, as soon as it is known; the rest of that line is dropped.
+    /// A line passed the cutter's limit. Said once, as soon as it is known; the rest of that line is dropped.
     TooLong,
 }
 
 impl LineCutter {
-    /// Nothing collected yet.
+    /// Nothing collected yet; lines of up to [`LINE_BYTES_MAX`] are taken.
     pub fn new() -> Self {
-        Self::default()
+        Self::with_max(LINE_BYTES_MAX)
+    }
+
+    /// The same with a limit of its own, in bytes without the line's end.
+    pub fn with_max(line_bytes_max: usize) -> Self {
+        Self {
+            line_bytes_max,
+            pending: Vec::new(),
+            spent: false,
+            discarding: false,
+        }
     }
 
     /// Takes the next line off the front of `piece`, or all of `piece` if no line ends in it.
@@ -76,8 +87,8 @@ impl LineCutter {
     fn is_too_long_with(&self, taken: &[u8]) -> bool {
         let len = self.pending.len() + taken.len();
         let last = taken.last().or(self.pending.last());
-        let may_drop_one = last == Some(&b'\r') && len == LINE_BYTES_MAX + 1;
-        len > LINE_BYTES_MAX && !may_drop_one
+        let may_drop_one = last == Some(&b'\r') && len == self.line_bytes_max + 1;
+        len > self.line_bytes_max && !may_drop_one
     }
 
     /// Drops what is pending, and the memory of an unusually long line with it.
@@ -85,6 +96,12 @@ impl LineCutter {
         self.spent = false;
         self.pending.clear();
         self.pending.shrink_to(LINE_ROOM_KEPT_BYTES);
+    }
+}
+
+impl Default for LineCutter {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

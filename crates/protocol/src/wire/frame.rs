@@ -79,8 +79,13 @@ pub struct FrameCutter {
 impl FrameCutter {
     /// For the frames of messages of kind `M`.
     pub fn new<M: FrameMessage>() -> Self {
+        Self::with_max::<M>(M::FRAME_BYTES_MAX)
+    }
+
+    /// The same for frames of at most `frame_bytes_max`, which is never more than the cap of their direction.
+    pub fn with_max<M: FrameMessage>(frame_bytes_max: usize) -> Self {
         Self {
-            frame_bytes_max: M::FRAME_BYTES_MAX,
+            frame_bytes_max: frame_bytes_max.min(M::FRAME_BYTES_MAX),
             pending: Vec::new(),
             spent: false,
             broken: None,

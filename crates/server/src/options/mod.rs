@@ -14,6 +14,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use log::LevelFilter;
+use trantor_engine::limits::Limits;
 use trantor_engine::{Control, EngineConfig, RefillNews, Token};
 use trantor_game::{GameConfig, Rules};
 use trantor_model::MapSize;
@@ -67,6 +68,8 @@ pub struct Options {
     pub token_file: Option<PathBuf>,
     /// How far the game may fall behind before it slows down instead; `None`: as far as it likes.
     pub lag_limit: Option<RealSpan>,
+    /// What peers may do to the server.
+    pub limits: Limits,
     /// Where a journal of the run is kept; `None`: nowhere.
     pub record: Option<PathBuf>,
     /// How the game is saved, and whether it goes on from a save.
@@ -128,6 +131,7 @@ impl Default for Options {
             control: Control::default(),
             token_file: None,
             lag_limit: Some(RealSpan::from_millis(250)),
+            limits: Limits::default(),
             record: None,
             save: SaveOptions::default(),
             metrics: MetricsOptions::default(),
@@ -167,6 +171,7 @@ impl Options {
             refill_news: self.refill_news,
             control: self.control,
             lag_max: self.lag_limit,
+            limits: self.limits.clone(),
             ..EngineConfig::new(game)
         }
     }

@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use log::LevelFilter;
-use trantor_engine::{Control, RefillNews};
+use trantor_engine::{Control, RefillNews, limits};
 use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::{Frequency, RealSpan};
 
@@ -53,6 +53,28 @@ pub const FREQUENCY_MAX: u64 = 10_000;
 const SAVES_KEPT_MAX: u64 = 1_000;
 /// Time between saves, in milliseconds: a tenth of a second to a day. Less would only wear the disk.
 const SAVE_EVERY_MS: std::ops::RangeInclusive<i64> = 100..=24 * 60 * 60 * 1_000;
+
+/// Connections: as many as a system has descriptors for.
+const CONNECTIONS_LIMIT_MAX: u64 = 1_000_000;
+/// Longest time that a peer may be given: a day.
+const LIMIT_SECONDS_MAX: u64 = 24 * 60 * 60;
+/// Shortest message that must pass: the text protocol promises as much.
+const MESSAGE_BYTES_MIN: u64 = 8_192;
+/// Longest message: it has to fit what is kept of a peer that is held up.
+const MESSAGE_BYTES_MAX: u64 = 32 * 1_024;
+/// Unread bytes of a player, in KiB: more than where the server stops reading it.
+const AGENT_OUTPUT_KIB_MIN: u64 = 128;
+/// Unread bytes of a viewer, in KiB: more than where it gets a snapshot instead of news.
+const VIEWER_OUTPUT_KIB_MIN: u64 = 2 * 1_024;
+/// Unread bytes of any peer, in KiB: a gibibyte.
+const OUTPUT_KIB_MAX: u64 = 1_024 * 1_024;
+
+const _: () = assert!(
+    AGENT_OUTPUT_KIB_MIN as usize * 1_024 > limits::OUTBOX_PAUSE_BYTES
+        && VIEWER_OUTPUT_KIB_MIN as usize * 1_024 > limits::VIEWER_NEWS_BYTES_MAX
+        && (MESSAGE_BYTES_MAX as usize) < limits::HELD_BYTES_MAX,
+    "no limit that can be chosen contradicts another"
+);
 
 /// All options, in the order of the help text and of the sample file.
 pub const SETTINGS: &[Setting] = &[
@@ -298,6 +320,128 @@ pub const SETTINGS: &[Setting] = &[
                 options.lag_limit =
                     Some(RealSpan::from_millis(fits(n))).filter(|span| *span > RealSpan::ZERO);
             },
+        },
+    },
+    Setting {
+        name: "connections-limit",
+        short: None,
+        aliases: &[],
+        placeholder: "COUNT",
+        help: "Connections at one time, all together",
+        kind: Kind::Whole {
+            from: 1,
+            to: CONNECTIONS_LIMIT_MAX,
+            store: |options, n| options.limits.connections_max = fits(n),
+        },
+    },
+    Setting {
+        name: "connections-per-address",
+        short: None,
+        aliases: &[],
+        placeholder: "COUNT",
+        help: "Connections at one time from one other machine; 0 for no limit",
+        kind: Kind::Whole {
+            from: 0,
+            to: CONNECTIONS_LIMIT_MAX,
+            store: |options, n| {
+                options.limits.connections_per_address_max = Some(fits(n)).filter(|count| *count > 0);
+            },
+        },
+    },
+    Setting {
+        name: "accept-rate",
+        short: None,
+        aliases: &[],
+        placeholder: "COUNT",
+        help: "Connections taken in within a second; more wait",
+        kind: Kind::Whole {
+            from: 1,
+            to: CONNECTIONS_LIMIT_MAX,
+            store: |options, n| options.limits.accepts_per_second = fits(n),
+        },
+    },
+    Setting {
+        name: "greeting-limit",
+        short: None,
+        aliases: &[],
+        placeholder: "SECONDS",
+        help: "How long a peer may take to say what it is",
+        kind: Kind::Whole {
+            from: 1,
+            to: LIMIT_SECONDS_MAX,
+            store: |options, n| options.limits.greeting_span = RealSpan::from_secs(fits(n)),
+        },
+    },
+    Setting {
+        name: "message-limit",
+        short: None,
+        aliases: &[],
+        placeholder: "BYTES",
+        help: "Longest line or message taken from a peer",
+        kind: Kind::Whole {
+            from: MESSAGE_BYTES_MIN,
+            to: MESSAGE_BYTES_MAX,
+            store: |options, n| options.limits.message_bytes_max = fits(n),
+        },
+    },
+    Setting {
+        name: "violations-limit",
+        short: None,
+        aliases: &[],
+        placeholder: "COUNT",
+        help: "Longer ones that a peer may send before it is let go",
+        kind: Kind::Whole {
+            from: 1,
+            to: 1_000_000,
+            store: |options, n| options.limits.violations_max = fits(n),
+        },
+    },
+    Setting {
+        name: "request-rate",
+        short: None,
+        aliases: &[],
+        placeholder: "COUNT",
+        help: "Requests of one peer carried out in a second, besides one for each unit of game time",
+        kind: Kind::Whole {
+            from: 1,
+            to: 1_000_000,
+            store: |options, n| options.limits.requests_per_second = fits(n),
+        },
+    },
+    Setting {
+        name: "agent-output-limit",
+        short: None,
+        aliases: &[],
+        placeholder: "KIB",
+        help: "Kibibytes that a player may leave unread",
+        kind: Kind::Whole {
+            from: AGENT_OUTPUT_KIB_MIN,
+            to: OUTPUT_KIB_MAX,
+            store: |options, n| options.limits.agent_outbox_bytes_max = fits::<usize>(n) * 1_024,
+        },
+    },
+    Setting {
+        name: "viewer-output-limit",
+        short: None,
+        aliases: &[],
+        placeholder: "KIB",
+        help: "Kibibytes that a viewer may leave unread",
+        kind: Kind::Whole {
+            from: VIEWER_OUTPUT_KIB_MIN,
+            to: OUTPUT_KIB_MAX,
+            store: |options, n| options.limits.viewer_outbox_bytes_max = fits::<usize>(n) * 1_024,
+        },
+    },
+    Setting {
+        name: "stall-limit",
+        short: None,
+        aliases: &[],
+        placeholder: "SECONDS",
+        help: "How long a peer that is owed much may read nothing",
+        kind: Kind::Whole {
+            from: 1,
+            to: LIMIT_SECONDS_MAX,
+            store: |options, n| options.limits.stall_span = RealSpan::from_secs(fits(n)),
         },
     },
     Setting {

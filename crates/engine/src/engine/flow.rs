@@ -1,0 +1,253 @@
+//! What peers say, as far as they may: requests are carried out while a peer keeps to its rate and reads its answers.
+//!
+//! A peer that does not is not read for a while. That takes nothing from it but speed, and what it costs the others is
+//! bounded: by the rate, and by an outbox that grows by one answer more at most. Even one answer can be large, so that
+//! about the whole map is written piece by piece, as the peer takes it.
+
+use trantor_time::{RealSpan, RealTime};
+
+use super::Engine;
+use crate::housekeeping::Chore;
+use crate::input::ConnId;
+use crate::limits;
+use crate::output::{CloseReason, Output};
+use crate::replicate::write_map_from;
+use crate::session::{HeldUp, Role, Session};
+
+/// How long a peer that asks too fast is left alone at least: so that a flood costs a wake-up now and then, and not
+/// one for each request.
+const RATE_PAUSE_SPAN: RealSpan = RealSpan::from_millis(50);
+
+impl Engine {
+    /// Carries out every whole request in `bytes`, as far as the peer may go on; keeps the rest.
+    pub(super) fn read_on(&mut self, conn: ConnId, bytes: &[u8], now: RealTime) {
+        match self.sessions.get_mut(conn) {
+            // The shell had some under way when it was told not to read on.
+            Some(session) if !session.flow.is_read => self.keep_unread(conn, bytes),
+            Some(_) => self.carry_out_all(conn, bytes, now),
+            None => {}
+        }
+    }
+
+    fn carry_out_all(&mut self, conn: ConnId, mut bytes: &[u8], now: RealTime) {
+        let per_second = self.requests_per_second();
+        while let Some(session) = self.sessions.get_mut(conn) {
+            if bytes.is_empty() {
+                return;
+            }
+            if let Some(why) = held_up(session, now, per_second) {
+                self.hold_up(conn, bytes, why, now);
+                return;
+            }
+            let violations_before = session.violations;
+            let request = session.next_request(&mut bytes, &self.config);
+            self.counters.violations += u64::from(session.violations - violations_before);
+            let Some(request) = request else { return };
+            session.flow.allowance.take(1);
+            self.carry_out(conn, request, now);
+        }
+    }
+
+    /// The time has come, or there is room: a peer that was held up goes on.
+    pub(super) fn go_on(&mut self, conn: ConnId, now: RealTime) {
+        let Some(session) = self.sessions.get_mut(conn) else {
+            return;
+        };
+        session.flow.go_on = None;
+        if session.flow.map_from.is_some() {
+            self.answer_map(conn, now);
+        }
+        let Some(session) = self.sessions.get_mut(conn) else {
+            return;
+        };
+        if session.flow.is_read || session.flow.map_from.is_some() {
+            return;
+        }
+        let unread = std::mem::take(&mut session.flow.unread);
+        session.flow.is_read = true;
+        self.carry_out_all(conn, &unread, now);
+        let is_read_again = self
+            .sessions
+            .get(conn)
+            .is_some_and(|session| session.flow.is_read && !session.is_going());
+        if is_read_again {
+            self.outputs.push_back(Output::Reading {
+                conn,
+                is_wanted: true,
+            });
+        }
+    }
+
+    /// Answers what lies on every tile, from where it was left, as far as the peer has room and may ask.
+    pub(super) fn answer_map(&mut self, conn: ConnId, now: RealTime) {
+        let per_second = self.requests_per_second();
+        let Some(session) = self.sessions.get_mut(conn) else {
+            return;
+        };
+        let Some(from) = session.flow.map_from.take() else {
+            return;
+        };
+        let room = limits::OUTBOX_PAUSE_BYTES.saturating_sub(session.outbox.len());
+        let before = session.outbox.len();
+        let mut next = from;
+        let (game, ids) = (&self.game, self.config.gui_ids);
+        self.sessions.push(conn, |outbox| {
+            next = write_map_from(outbox, ids, game, from, room)
+        });
+        let area = game.config().size.area();
+        let Some(session) = self.sessions.get_mut(conn) else {
+            return;
+        };
+        let answered = session.outbox.len().saturating_sub(before);
+        let requests = answered / limits::ANSWER_BYTES_PER_REQUEST;
+        session
+            .flow
+            .allowance
+            .take(u32::try_from(requests).unwrap_or(u32::MAX));
+        if next < area {
+            session.flow.map_from = Some(next);
+            if session.outbox.len() <= limits::OUTBOX_RESUME_BYTES {
+                let at = session.flow.allowance.next_at(now, per_second);
+                self.go_on_at(conn, at.unwrap_or(now));
+            }
+        }
+    }
+
+    /// Some of what waits for a peer was written: if that was what it waited for, it goes on in the next pass.
+    pub(super) fn room_was_made(&mut self, conn: ConnId) {
+        let now = self.sessions.now();
+        let per_second = self.requests_per_second();
+        let Some(session) = self.sessions.get_mut(conn) else {
+            return;
+        };
+        session.flow.taken_at = now;
+        if session.flow.waits_for_room()
+            && session.outbox.len() <= limits::OUTBOX_RESUME_BYTES
+            && !session.is_going()
+        {
+            let at = session.flow.allowance.next_at(now, per_second);
+            self.go_on_at(conn, at.unwrap_or(now));
+        }
+    }
+
+    /// Looks after those to whom too much is owed by now.
+    pub(super) fn watch_filling(&mut self) {
+        while let Some(conn) = self.sessions.take_filling() {
+            let now = self.sessions.now();
+            let Some(session) = self.sessions.get_mut(conn) else {
+                continue;
+            };
+            session.flow.taken_at = now;
+            let at = now.saturating_add(self.config.limits.stall_span);
+            session.flow.stall = Some(self.housekeeping.schedule(at, Chore::Stall(conn)));
+        }
+    }
+
+    /// It is time to see whether a peer has taken anything of what waits for it.
+    pub(super) fn look_for_stall(&mut self, conn: ConnId, now: RealTime) {
+        let Some(session) = self.sessions.get_mut(conn) else {
+            return;
+        };
+        session.flow.stall = None;
+        // Not where it began to be too much: what a peer has left there may keep it held up for ever.
+        if session.outbox.len() <= limits::OUTBOX_RESUME_BYTES {
+            session.flow.is_filling = false;
+            return;
+        }
+        let at = session
+            .flow
+            .taken_at
+            .saturating_add(self.config.limits.stall_span);
+        if at <= now {
+            self.close_now(conn, CloseReason::Stalled);
+        } else {
+            session.flow.stall = Some(self.housekeeping.schedule(at, Chore::Stall(conn)));
+        }
+    }
+
+    /// Nothing a session says counts any more: it is read only to be drained.
+    pub(super) fn end_flow(&mut self, conn: ConnId) {
+        let Some(session) = self.sessions.get_mut(conn) else {
+            return;
+        };
+        let flow = &mut session.flow;
+        flow.unread = Vec::new();
+        flow.map_from = None;
+        for timer in [flow.go_on.take(), flow.stall.take()].into_iter().flatten() {
+            self.housekeeping.cancel(timer);
+        }
+        if !std::mem::replace(&mut flow.is_read, true) {
+            self.outputs.push_back(Output::Reading {
+                conn,
+                is_wanted: true,
+            });
+        }
+    }
+
+    fn hold_up(&mut self, conn: ConnId, bytes: &[u8], why: HeldUp, now: RealTime) {
+        let Some(session) = self.sessions.get_mut(conn) else {
+            return;
+        };
+        let flow = &mut session.flow;
+        if std::mem::replace(&mut flow.is_read, false) {
+            // Of two words about one connection in a pass the last one counts.
+            self.outputs.push_back(Output::Reading {
+                conn,
+                is_wanted: false,
+            });
+        }
+        match why {
+            HeldUp::Rate(until) => {
+                self.counters.throttled += 1;
+                self.counters.throttled_peers += u64::from(!std::mem::replace(&mut flow.was_throttled, true));
+                self.go_on_at(conn, until.max(now.saturating_add(RATE_PAUSE_SPAN)));
+            }
+            HeldUp::Output | HeldUp::Answer => {
+                self.counters.blocked += 1;
+                self.counters.blocked_peers += u64::from(!std::mem::replace(&mut flow.was_blocked, true));
+            }
+        }
+        self.keep_unread(conn, bytes);
+    }
+
+    fn keep_unread(&mut self, conn: ConnId, bytes: &[u8]) {
+        let Some(session) = self.sessions.get_mut(conn) else {
+            return;
+        };
+        if session.is_going() {
+            return;
+        }
+        if session.flow.unread.len() + bytes.len() > limits::HELD_BYTES_MAX {
+            self.sessions.doom(conn, CloseReason::InboxFull);
+            return;
+        }
+        session.flow.unread.extend_from_slice(bytes);
+    }
+
+    fn go_on_at(&mut self, conn: ConnId, at: RealTime) {
+        if let Some(session) = self.sessions.get_mut(conn)
+            && session.flow.go_on.is_none()
+        {
+            session.flow.go_on = Some(self.housekeeping.schedule(at, Chore::GoOn(conn)));
+        }
+    }
+
+    fn requests_per_second(&self) -> u32 {
+        let speed = self.pace.clock().frequency();
+        self.config.limits.requests_per_second_at(speed)
+    }
+}
+
+/// Why the next request of a session has to wait, if it does.
+fn held_up(session: &mut Session, now: RealTime, per_second: u32) -> Option<HeldUp> {
+    if session.is_going() || matches!(session.role, Role::Held(_)) {
+        return None;
+    }
+    if session.flow.map_from.is_some() {
+        return Some(HeldUp::Answer);
+    }
+    if session.outbox.len() >= limits::OUTBOX_PAUSE_BYTES {
+        return Some(HeldUp::Output);
+    }
+    session.flow.allowance.next_at(now, per_second).map(HeldUp::Rate)
+}

@@ -1,0 +1,129 @@
+//! How many requests a peer may make: so many a second, and a few more saved up while it was silent.
+//!
+//! Counted in billionths of a request, so that nothing is lost between two looks however close they are.
+
+use trantor_time::{NANOS, RealSpan, RealTime};
+
+use crate::limits;
+
+/// What one peer may still ask for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allowance {
+    /// Below zero once a request turned out to be dearer than what there was.
+    saved_nano: i64,
+    since: RealTime,
+}
+
+impl Allowance {
+    /// As much as can be saved up: whoever comes may begin.
+    pub(crate) fn full(now: RealTime, per_second: u32) -> Self {
+        Self {
+            saved_nano: most_nano(per_second),
+            since: now,
+        }
+    }
+
+    /// Takes `requests` away, whether they are there or not.
+    pub(crate) fn take(&mut self, requests: u32) {
+        self.saved_nano = self.saved_nano.saturating_sub(i64::from(requests) * NANOS);
+    }
+
+    /// When a request may be made at the earliest; `None` if one may be made at `now`.
+    pub(crate) fn next_at(&mut self, now: RealTime, per_second: u32) -> Option<RealTime> {
+        if self.saved_nano >= NANOS {
+            // Nothing needs to be counted while there is some: whoever asks seldom costs nothing here.
+            return None;
+        }
+        let passed_ns = now.since(self.since).as_nanos();
+        self.since = self.since.max(now);
+        let gained = passed_ns.saturating_mul(i64::from(per_second));
+        self.saved_nano = self.saved_nano.saturating_add(gained).min(most_nano(per_second));
+        let missing = NANOS - self.saved_nano;
+        (missing > 0).then(|| {
+            let wait_ns = -(-missing).div_euclid(i64::from(per_second.max(1)));
+            now.saturating_add(RealSpan::from_nanos(wait_ns))
+        })
+    }
+}
+
+fn most_nano(per_second: u32) -> i64 {
+    i64::from(per_second)
+        .saturating_mul(i64::from(limits::REQUESTS_SAVED_SECONDS) * NANOS)
+        .max(NANOS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ms(millis: i64) -> RealTime {
+        RealTime::ZERO + RealSpan::from_millis(millis)
+    }
+
+    #[test]
+    fn what_was_saved_may_be_taken_at_once_and_then_so_many_a_second() {
+        let mut allowance = Allowance::full(ms(0), 10);
+        for _ in 0..10 * limits::REQUESTS_SAVED_SECONDS {
+            assert_eq!(allowance.next_at(ms(0), 10), None);
+            allowance.take(1);
+        }
+        assert_eq!(allowance.next_at(ms(0), 10), Some(ms(100)));
+        assert_eq!(
+            allowance.next_at(ms(40), 10),
+            Some(ms(100)),
+            "looking costs nothing"
+        );
+        assert_eq!(allowance.next_at(ms(100), 10), None);
+        allowance.take(3);
+        assert_eq!(
+            allowance.next_at(ms(100), 10),
+            Some(ms(400)),
+            "what was dear is paid for"
+        );
+    }
+
+    #[test]
+    fn no_more_is_saved_than_that() {
+        let mut allowance = Allowance::full(ms(0), 10);
+        allowance.take(10 * limits::REQUESTS_SAVED_SECONDS);
+        let much_later = ms(1_000_000_000);
+        let mut taken = 0;
+        while allowance.next_at(much_later, 10).is_none() {
+            allowance.take(1);
+            taken += 1;
+        }
+        assert_eq!(taken, 10 * limits::REQUESTS_SAVED_SECONDS);
+    }
+
+    proptest! {
+        /// In any time no more is let through than was saved and than came in that time.
+        #[test]
+        fn the_rate_holds_over_any_time(
+            per_second in 1u32..20_000,
+            steps in prop::collection::vec((0i64..50_000_000, 0u32..40), 1..100),
+        ) {
+            let (mut now, mut taken) = (RealTime::ZERO, 0u64);
+            let mut allowance = Allowance::full(now, per_second);
+            for (wait_ns, wanted) in steps {
+                now += RealSpan::from_nanos(wait_ns);
+                for _ in 0..wanted {
+                    match allowance.next_at(now, per_second) {
+                        None => {
+                            allowance.take(1);
+                            taken += 1;
+                        }
+                        Some(at) => {
+                            prop_assert!(at > now);
+                            prop_assert_eq!(allowance.next_at(at, per_second), None, "the instant told is enough");
+                            // Looking ahead moved its clock: go on from there.
+                            now = at;
+                        }
+                    }
+                }
+            }
+            let came = now.since(RealTime::ZERO).as_nanos() as u64 * u64::from(per_second) / NANOS as u64;
+            prop_assert!(taken <= came + u64::from(per_second * limits::REQUESTS_SAVED_SECONDS) + 1);
+        }
+    }
+}

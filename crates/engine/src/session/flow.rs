@@ -1,0 +1,66 @@
+//! How what a peer says is held up: by its rate of requests, and by what it has not read.
+//!
+//! Nothing a peer has sent is lost by that. What was read and is not carried out yet waits here, bounded; the rest
+//! waits with the system, which lets the peer know by itself.
+
+use trantor_time::{RealTime, TimerId};
+
+use super::allowance::Allowance;
+
+/// The flow of one session's requests.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    pub(crate) allowance: Allowance,
+    /// Read, and not carried out yet. Only while the peer is not read.
+    pub(crate) unread: Vec<u8>,
+    /// Whether the shell is to read what the peer sends.
+    pub(crate) is_read: bool,
+    /// When it goes on by itself, if that is a matter of time.
+    pub(crate) go_on: Option<TimerId>,
+    /// The next tile of an answer about the whole map, while one is under way: requests wait for its end.
+    pub(crate) map_from: Option<usize>,
+    /// When the peer last took something of what waits for it, or began to let too much wait.
+    pub(crate) taken_at: RealTime,
+    /// Pending while it is looked after whether the peer takes anything at all.
+    pub(crate) stall: Option<TimerId>,
+    /// Whether that is about to be so.
+    pub(crate) is_filling: bool,
+    /// Reasons for which it was ever held up, so that peers can be counted.
+    pub(crate) was_throttled: bool,
+    /// See `was_throttled`.
+    pub(crate) was_blocked: bool,
+}
+
+/// Why the next request of a peer is not carried out yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HeldUp {
+    /// It has asked for too much; when it may go on.
+    Rate(RealTime),
+    /// It does not read what it is owed.
+    Output,
+    /// Its last request is still being answered.
+    Answer,
+}
+
+impl Flow {
+    /// Nothing is held up.
+    pub(crate) fn new(now: RealTime, requests_per_second: u32) -> Self {
+        Self {
+            allowance: Allowance::full(now, requests_per_second),
+            unread: Vec::new(),
+            is_read: true,
+            go_on: None,
+            map_from: None,
+            taken_at: now,
+            stall: None,
+            is_filling: false,
+            was_throttled: false,
+            was_blocked: false,
+        }
+    }
+
+    /// Whether something waits that room in the outbox would let go on.
+    pub(crate) fn waits_for_room(&self) -> bool {
+        self.go_on.is_none() && (!self.is_read || self.map_from.is_some())
+    }
+}
