@@ -6,10 +6,11 @@
 use trantor_game::{AdminAction, Refusal};
 use trantor_model::AgentId;
 use trantor_protocol::wire::StepKind;
-use trantor_time::Frequency;
+use trantor_time::{Frequency, GameTime};
 
 use crate::input::ConnId;
 use crate::pace::PaceRefusal;
+use crate::playback::SeekRefusal;
 
 /// One request of an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub enum AdminRequest {
     Step(StepKind),
     /// Runs so many units as fast as [`crate::limits::FREQUENCY_ASKED_MAX`], and goes back to the speed there was.
     Sprint(u32),
+    /// Moves a recording to another moment; one outside stands for the nearer end.
+    Seek(GameTime),
     /// Says something to all text viewers.
     Say(Vec<u8>),
     /// Lets an agent go.
@@ -42,6 +45,12 @@ pub enum AdminRefusal {
     /// The pace cannot be changed like that.
     #[error(transparent)]
     Pace(#[from] PaceRefusal),
+    /// The recording cannot be moved.
+    #[error(transparent)]
+    Seek(#[from] SeekRefusal),
+    /// There is no game to reach into.
+    #[error("this is a recording: it can be watched, and not changed")]
+    Recorded,
     /// The game does not allow it.
     #[error("the game refuses: {0}")]
     Game(Refusal),

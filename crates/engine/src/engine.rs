@@ -4,6 +4,7 @@ mod admin;
 mod closing;
 mod flow;
 mod operators;
+mod playing;
 mod requests;
 mod sprint;
 mod viewers;
@@ -11,7 +12,9 @@ mod watching;
 
 use std::collections::VecDeque;
 
-use trantor_game::{AdminAction, DueKind, Game, GameEvent, GameInput, Handled, LeaveCause};
+use trantor_game::{
+    AdminAction, DueKind, Game, GameEvent, GameInput, Handled, LeaveCause, PaceChange, Refusal,
+};
 use trantor_time::{GameClock, GameTime, RealSpan, RealTime, TimerId};
 
 use crate::config::EngineConfig;
@@ -19,6 +22,7 @@ use crate::housekeeping::{Chore, Housekeeping};
 use crate::input::{ConnId, Input};
 use crate::output::{OperatorLine, Output};
 use crate::pace::Pace;
+use crate::playback::Playback;
 use crate::recorder::{JournalBytes, JournalFull, Recorder};
 use crate::replicate::{News, TextNews, tell_agent};
 use crate::session::Sessions;
@@ -34,6 +38,8 @@ use sprint::Sprint;
 pub struct Engine {
     pub(crate) config: EngineConfig,
     pub(crate) game: Game,
+    /// What moves the game, if that is a recording.
+    pub(crate) playback: Option<Box<Playback>>,
     pub(crate) pace: Pace,
     pub(crate) sessions: Sessions,
     pub(crate) housekeeping: Housekeeping,
@@ -85,6 +91,8 @@ pub struct Fired {
 pub enum FiredKind {
     /// One of the game's.
     Game(DueKind),
+    /// A record of what is played back: an input, or a digest.
+    Recorded,
     /// A session ran into the limit of its phase.
     SessionLimit,
     /// A peer that was held up goes on.
@@ -102,6 +110,7 @@ impl FiredKind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Game(kind) => kind.name(),
+            Self::Recorded => "recorded",
             Self::SessionLimit => "session_limit",
             Self::GoOn => "go_on",
             Self::Tick => "tick",
@@ -138,6 +147,7 @@ impl Engine {
         let mut engine = Self {
             pace: Pace::new(now, game.now(), config.frequency, config.lag_max),
             game,
+            playback: None,
             sessions: Sessions::default(),
             housekeeping: Housekeeping::new(),
             text_news: TextNews::new(&config),
@@ -173,7 +183,7 @@ impl Engine {
         self.counters.passes += 1;
         self.sessions.set_now(now);
         let sprint_ended = self.end_sprint(now);
-        if self.pace.begin_pass(now, self.game.next_deadline()) {
+        if self.pace.begin_pass(now, self.next_game_deadline()) {
             // Under overload that is every pass; viewers are told with the next tick.
             if let Some(watch) = &mut self.watch {
                 watch.has_slipped = true;
@@ -208,7 +218,7 @@ impl Engine {
     /// first. One a call, so that a shell can time it and stop when its budget is spent.
     pub fn fire_next(&mut self, now: RealTime) -> Option<Fired> {
         self.sessions.set_now(now);
-        let game_due = self.game.next_deadline().filter(|at| *at <= self.pace.game_now());
+        let game_due = self.next_game_deadline().filter(|at| *at <= self.pace.game_now());
         let chore_due = self.housekeeping.next_deadline().filter(|at| *at <= now);
         let is_game_first = match (game_due.and_then(|at| self.pace.clock().real_at(at)), chore_due) {
             (Some(game), Some(chore)) => game <= chore,
@@ -233,8 +243,7 @@ impl Engine {
     /// something is read or written (R-000-19, R-000-20).
     pub fn poll_timeout(&self) -> Option<RealTime> {
         let game = self
-            .game
-            .next_deadline()
+            .next_game_deadline()
             .and_then(|at| self.pace.clock().real_at(at));
         let chore = self.housekeeping.next_deadline();
         [game, chore, self.sprint_ends_at()].into_iter().flatten().min()
@@ -274,6 +283,14 @@ impl Engine {
     /// missed. The bytes are to be taken once a pass by [`Self::poll_journal`].
     pub fn start_recording(&mut self) {
         self.recorder = Some(Recorder::new(&self.game, &self.config.program));
+        self.record_speed();
+    }
+
+    /// Every piece says at which speed it was played, so that it can be shown at that.
+    fn record_speed(&mut self) {
+        let change = PaceChange::Frequency(self.pace.clock().frequency());
+        let handled = self.apply(GameInput::Pace(change));
+        debug_assert_eq!(handled, Handled::Done, "a speed changes nothing in the game");
     }
 
     /// The bytes of the journal since the last call; `None` if there are none, or nothing is recorded. If
@@ -286,6 +303,7 @@ impl Engine {
     pub fn begin_journal_piece(&mut self) {
         if let Some(recorder) = &mut self.recorder {
             recorder.begin_piece(&self.game);
+            self.record_speed();
         }
     }
 
@@ -359,6 +377,9 @@ impl Engine {
     }
 
     fn fire_game(&mut self, now: RealTime) -> Option<Fired> {
+        if self.playback.is_some() {
+            return self.fire_recorded(now);
+        }
         let fired = self.game.fire_next(self.pace.game_now())?;
         let lateness_ns = self.pace.lateness_ns(now, fired.at);
         if let Some(recorder) = &mut self.recorder {
@@ -416,6 +437,10 @@ impl Engine {
 
     /// The same, leaving the events to be published by the caller.
     pub(crate) fn apply_quietly(&mut self, input: GameInput) -> Handled {
+        if self.playback.is_some() {
+            // Nothing more happens in it than was recorded; who asks for a place is told that there is none.
+            return Handled::Refused(Refusal::GameOver);
+        }
         let at = self.pace.game_now();
         let at = self
             .game
@@ -443,8 +468,11 @@ impl Engine {
                 GameEvent::Died { agent } => self.agent_died(agent),
                 GameEvent::Won { team } => {
                     log::info!("team {:?} has won", self.config.game.teams[usize::from(team.0)]);
-                    self.outputs.push_back(Output::Won { team });
-                    self.is_over_for_agents = true;
+                    // The end of a game that was recorded ends nothing here.
+                    if self.playback.is_none() {
+                        self.outputs.push_back(Output::Won { team });
+                        self.is_over_for_agents = true;
+                    }
                 }
                 _ => {}
             }

@@ -26,6 +26,9 @@ pub enum PaceRefusal {
     /// A start happens once.
     #[error("the game was started already")]
     AlreadyStarted,
+    /// At the end of a recording there is nothing to go on to.
+    #[error("the recording is over; go back in it first")]
+    RecordingOver,
     /// A step to the next event needs one.
     #[error("nothing is due in this game, ever")]
     NothingDue,
@@ -151,6 +154,17 @@ impl Pace {
         Ok(self.game_now)
     }
 
+    /// Moves game time to `to`, backwards or forwards: a recording goes to another moment. Speed and pause stay.
+    pub(crate) fn jump(&mut self, now: RealTime, to: GameTime) {
+        let is_paused = self.clock.is_paused();
+        self.clock = GameClock::new(now, to, self.clock.frequency());
+        if is_paused {
+            self.clock.pause(now);
+        }
+        self.governor.restart();
+        self.game_now = to;
+    }
+
     fn must_be_paused(&self) -> Result<(), PaceRefusal> {
         match (self.started, self.clock.is_paused()) {
             (false, _) => Err(PaceRefusal::NotStarted),
@@ -220,6 +234,22 @@ mod tests {
         // Far ahead of the oldest work: still no slip, for paused time does not run away.
         assert!(!pace.begin_pass(ms(99_000), Some(units(3))));
         assert_eq!(pace.game_now(), units(300));
+    }
+
+    #[test]
+    fn r_001_46_a_jump_moves_time_either_way_and_nothing_else() {
+        let mut pace = started(100);
+        pace.begin_pass(ms(10_000), Some(units(1_000)));
+        assert_eq!(pace.game_now(), units(1_000));
+        pace.jump(ms(10_000), units(7));
+        assert!(!pace.begin_pass(ms(10_050), Some(units(8))));
+        assert_eq!((pace.game_now(), pace.slips().0), (units(12), 0));
+        pace.pause(ms(10_050)).unwrap();
+        pace.jump(ms(10_060), units(900));
+        pace.begin_pass(ms(99_000), Some(units(901)));
+        assert_eq!(pace.game_now(), units(900));
+        pace.resume(ms(99_000)).unwrap();
+        assert_eq!(pace.clock().now(ms(99_100)), units(910));
     }
 
     /// A stall beyond the limit: the clock gives up what lies beyond, and shows it.

@@ -102,6 +102,8 @@ pub struct Counters {
     pub blocked_peers: u64,
     /// Snapshots sent to viewers of ours.
     pub snapshots: u64,
+    /// How often a recording was moved to another moment.
+    pub seeks: u64,
     /// How often a viewer of ours was too slow for the news and got a snapshot instead.
     pub viewers_thinned: u64,
     /// Messages that fitted no frame and were not sent (R-003-51).

@@ -15,7 +15,7 @@ use crate::mio_wait::WaitCounts;
 use crate::recorder::RecorderStats;
 
 /// Every kind of due work, in the order of their counters.
-const KINDS: [FiredKind; DueKind::ALL.len() + 5] = [
+const KINDS: [FiredKind; DueKind::ALL.len() + 6] = [
     FiredKind::Game(DueKind::Action),
     FiredKind::Game(DueKind::Ritual),
     FiredKind::Game(DueKind::Hatch),
@@ -28,6 +28,7 @@ const KINDS: [FiredKind; DueKind::ALL.len() + 5] = [
     FiredKind::Tick,
     FiredKind::Stats,
     FiredKind::MatchEnd,
+    FiredKind::Recorded,
 ];
 
 /// The server's own counts; they live in its loop.
@@ -117,6 +118,7 @@ impl Meters {
             FiredKind::Tick => DueKind::ALL.len() + 2,
             FiredKind::Stats => DueKind::ALL.len() + 3,
             FiredKind::MatchEnd => DueKind::ALL.len() + 4,
+            FiredKind::Recorded => DueKind::ALL.len() + 5,
         };
         debug_assert_eq!(KINDS[place], fired.kind, "each kind has a counter of its own");
         self.meter.add(self.due[place], 1);

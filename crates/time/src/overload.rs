@@ -70,6 +70,11 @@ impl LagGovernor {
         governed
     }
 
+    /// The clock was set to another moment, which may be earlier: what it showed before binds nobody.
+    pub fn restart(&mut self) {
+        self.last = None;
+    }
+
     /// How often the clock slipped.
     pub fn slips(&self) -> u64 {
         self.slips

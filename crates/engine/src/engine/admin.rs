@@ -54,6 +54,8 @@ impl Engine {
                     None => self.close_after_flush(conn, CloseReason::Kicked),
                 }
             }
+            AdminRequest::Seek(to) => self.seek(to, now)?,
+            AdminRequest::Act(_) if self.is_playback() => return Err(AdminRefusal::Recorded),
             AdminRequest::Act(action) => {
                 let is_about_hunger = matches!(action, AdminAction::SetHunger { .. });
                 if let Handled::Refused(refusal) = self.apply(GameInput::Admin(action)) {

@@ -237,6 +237,7 @@ impl Engine {
 
     /// Changes how game time follows real time, and tells every viewer (R-000-31, R-000-34).
     pub(super) fn change_pace(&mut self, request: PaceRequest, now: RealTime) -> Result<(), PaceRefusal> {
+        self.refuse_if_recording_is_over(request)?;
         let (change, paced) = match request {
             PaceRequest::SetFrequency(asked) => {
                 let frequency = self.pace.set_frequency(now, asked)?;
@@ -256,7 +257,7 @@ impl Engine {
                 (PaceChange::Stepped, Paced::Other)
             }
             PaceRequest::Step(StepKind::Event) => {
-                self.pace.step_event(self.game.next_deadline())?;
+                self.pace.step_event(self.next_game_deadline())?;
                 (PaceChange::Stepped, Paced::Other)
             }
         };
@@ -266,12 +267,16 @@ impl Engine {
 
     /// Records a change of pace that was made, and tells every viewer.
     pub(super) fn pace_changed(&mut self, change: PaceChange, paced: Paced, now: RealTime) {
-        let handled = self.apply(GameInput::Pace(change));
-        debug_assert_eq!(
-            handled,
-            Handled::Done,
-            "a change of pace changes nothing in the game"
-        );
+        if self.is_playback() {
+            self.note_pace_of_playback(change);
+        } else {
+            let handled = self.apply(GameInput::Pace(change));
+            debug_assert_eq!(
+                handled,
+                Handled::Done,
+                "a change of pace changes nothing in the game"
+            );
+        }
         if let Paced::Frequency(frequency) = paced {
             self.text_news
                 .announce(&mut self.sessions, &GuiEvent::Frequency(frequency));

@@ -54,6 +54,14 @@ impl Engine {
         Some(back_to)
     }
 
+    /// A recording goes to another moment: a sprint that was under way was to somewhere else.
+    pub(super) fn abandon_sprint(&mut self, now: RealTime) {
+        if let Some(Sprint { back_to, .. }) = self.sprint.take() {
+            let set = self.pace.set_frequency(now, back_to.get());
+            debug_assert_eq!(set, Ok(back_to), "it was the speed before");
+        }
+    }
+
     /// Tells everybody that a sprint is over.
     pub(super) fn sprint_ended(&mut self, frequency: Frequency, now: RealTime) {
         log::info!("the sprint is over: {} units/s", frequency.get());

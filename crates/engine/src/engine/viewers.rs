@@ -1,7 +1,7 @@
 //! Viewers of ours: what they say, and what they are told in answer (§16, §17).
 
 use trantor_protocol::wire::{ClientHello, ServerHello, ToClient, ToServer, WIRE_VERSION};
-use trantor_time::RealTime;
+use trantor_time::{GameTime, RealTime};
 
 use super::Engine;
 use super::operators::WRONG_TOKEN;
@@ -50,14 +50,7 @@ impl Engine {
             ToServer::Pause => self.pace_request(conn, PaceRequest::Pause, number, now),
             ToServer::Resume => self.pace_request(conn, PaceRequest::Resume, number, now),
             ToServer::Step(kind) => self.pace_request(conn, PaceRequest::Step(kind), number, now),
-            ToServer::Seek { .. } => {
-                self.refuse(
-                    conn,
-                    number,
-                    "this is a game that is being played, not a recording",
-                    now,
-                );
-            }
+            ToServer::Seek { at } => self.seek_request(conn, at, number, now),
         }
         self.acknowledge(conn, now);
     }
@@ -116,6 +109,10 @@ impl Engine {
         self.counters.snapshots += 1;
         send(&mut self.sessions, conn, &message);
         self.tell_clock_to(conn, now);
+        if let Some(playback) = &self.playback {
+            let message = ToClient::Recording(playback.info().clone());
+            send(&mut self.sessions, conn, &message);
+        }
         self.acknowledge(conn, now);
         self.send_snapshot(conn, now);
     }
@@ -124,6 +121,17 @@ impl Engine {
         if let Err(reason) = self.control_pace(conn, request, now) {
             log::info!("{}: {request:?}: {reason}", self.shown(conn));
             self.refuse(conn, number, &reason, now);
+        }
+    }
+
+    fn seek_request(&mut self, conn: ConnId, to: GameTime, number: u64, now: RealTime) {
+        let sought = match self.may_control(conn) || !self.is_playback() {
+            true => self.seek(to, now).map_err(|refusal| refusal.to_string()),
+            false => Err(self.config.control.refusal().to_owned()),
+        };
+        match sought {
+            Ok(()) => log::debug!("{}: to {to:?}", self.shown(conn)),
+            Err(reason) => self.refuse(conn, number, &reason, now),
         }
     }
 

@@ -71,6 +71,11 @@ impl TextNews {
         }
     }
 
+    /// Forgets what was held back: the moment it belonged to is left.
+    pub(crate) fn forget_held_back(&mut self) {
+        self.held_back.clear();
+    }
+
     /// Tells all text viewers something that is no event of the game.
     pub(crate) fn announce(&mut self, sessions: &mut Sessions, line: &GuiEvent<'_>) {
         self.lines.clear();

@@ -93,8 +93,13 @@ pub fn game_config(width: u32, height: u32, places: u32) -> GameConfig {
 impl Bench {
     pub fn new(config: EngineConfig) -> Self {
         let now = RealTime::from_nanos(1_000_000_000);
+        Self::around(Engine::new(config, now), now)
+    }
+
+    /// An engine as it is at `now`.
+    pub fn around(engine: Engine, now: RealTime) -> Self {
         Self {
-            engine: Engine::new(config, now),
+            engine,
             now,
             peers: Vec::new(),
             heard: Vec::new(),

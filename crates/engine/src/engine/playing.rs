@@ -1,0 +1,188 @@
+//! Recordings shown to viewers: the same sessions, ticks and news, with a journal where the connections' inputs were.
+
+use std::sync::Arc;
+
+use trantor_game::replay::{Divergence, Recording, Replayed};
+use trantor_game::{Game, PaceChange};
+use trantor_protocol::text::GuiEvent;
+use trantor_protocol::wire::ToClient;
+use trantor_time::{GameTime, RealTime};
+
+use super::{Engine, Fired, FiredKind};
+use crate::admin::PaceRequest;
+use crate::config::EngineConfig;
+use crate::pace::PaceRefusal;
+use crate::playback::{Playback, SeekRefusal};
+use crate::replicate::{clock_anchor, send, snapshot_frames, write_jump};
+
+impl Engine {
+    /// An engine that shows `recording` from the moment `at`, or the nearer end (R-001-43); `config.game` is of no
+    /// account. Nobody can play in it: who asks for a place is answered as by a team without one.
+    ///
+    /// With `follows_speed` the speed is what it was when the game was recorded, until somebody asks for another;
+    /// without, it is `config.frequency`.
+    ///
+    /// # Errors
+    /// If the recording is not what it was when it was opened.
+    pub fn play(
+        config: EngineConfig,
+        recording: &Arc<Recording>,
+        at: GameTime,
+        follows_speed: bool,
+        now: RealTime,
+    ) -> Result<Self, Divergence> {
+        let (game, playback) = Playback::new(recording, at, follows_speed)?;
+        let config = EngineConfig {
+            game: recording.config().clone(),
+            frequency: playback.speed_at(game.now()).unwrap_or(config.frequency),
+            match_duration: None,
+            ..config
+        };
+        let mut engine = Self::with_game(config, game, now);
+        engine.playback = Some(Box::new(playback));
+        engine.stop_if_over(now);
+        Ok(engine)
+    }
+
+    /// Moves a recording to another moment, or the nearer end, and shows every viewer the world as it was there
+    /// (R-001-46). What had stopped because the recording was over goes on; what was paused stays so.
+    ///
+    /// # Errors
+    /// If there is no recording. Nothing has changed then.
+    pub fn seek(&mut self, to: GameTime, now: RealTime) -> Result<(), SeekRefusal> {
+        let playback = self.playback.as_mut().ok_or(SeekRefusal::NotARecording)?;
+        let game = playback.seek(to).map_err(|divergence| {
+            log::error!("the recording cannot be moved to {to:?}: {divergence}");
+            SeekRefusal::Unplayable
+        })?;
+        let before = std::mem::replace(&mut self.game, game);
+        self.abandon_sprint(now);
+        self.pace.jump(now, self.game.now());
+        let playback = self.playback.as_mut().expect("there was one just now");
+        if let Some(frequency) = playback.speed_at(self.game.now()) {
+            // A journal may name a speed that nobody may ask for; then the present one stays.
+            let _refused = self.pace.set_frequency(now, frequency.get());
+        }
+        if playback.is_stopped_at_end() {
+            playback.set_stopped_at_end(false);
+            self.pace.resume(now).expect("it was stopped, and by nobody else");
+        }
+        self.stop_if_over(now);
+        self.counters.seeks += 1;
+        self.show_jump_in_text(&before);
+        self.show_jump(now);
+        Ok(())
+    }
+
+    /// Whether what is shown was recorded.
+    pub fn is_playback(&self) -> bool {
+        self.playback.is_some()
+    }
+
+    /// When the game goes on at the latest, whoever moves it.
+    pub(super) fn next_game_deadline(&self) -> Option<GameTime> {
+        match &self.playback {
+            None => self.game.next_deadline(),
+            Some(playback) => playback.next_time(&self.game),
+        }
+    }
+
+    /// At the end of a recording there is nothing that time could go on to.
+    pub(super) fn refuse_if_recording_is_over(&self, request: PaceRequest) -> Result<(), PaceRefusal> {
+        let is_over = self
+            .playback
+            .as_ref()
+            .is_some_and(|playback| playback.next_time(&self.game).is_none());
+        match request {
+            PaceRequest::Resume | PaceRequest::Step(_) if is_over => Err(PaceRefusal::RecordingOver),
+            _ => Ok(()),
+        }
+    }
+
+    /// Somebody changed the pace: what is shown keeps to it.
+    pub(super) fn note_pace_of_playback(&mut self, change: PaceChange) {
+        let Some(playback) = &mut self.playback else {
+            return;
+        };
+        match change {
+            PaceChange::Frequency(_) => playback.choose_speed(),
+            PaceChange::Paused | PaceChange::Resumed => playback.set_stopped_at_end(false),
+            PaceChange::Stepped => {}
+        }
+    }
+
+    /// Carries out what is due next in a recording.
+    pub(super) fn fire_recorded(&mut self, now: RealTime) -> Option<Fired> {
+        let playback = self.playback.as_mut()?;
+        let at = playback.next_time(&self.game)?;
+        let lateness_ns = self.pace.lateness_ns(now, at);
+        let Some(replayed) = playback.step(&mut self.game, self.pace.game_now()) else {
+            self.stop_if_over(now);
+            self.tell_clock(now);
+            return None;
+        };
+        let speed = playback.speed_set(&replayed);
+        if let Some(Ok(frequency)) = speed.map(|speed| self.pace.set_frequency(now, speed.get())) {
+            self.text_news
+                .announce(&mut self.sessions, &GuiEvent::Frequency(frequency));
+            self.tell_clock(now);
+        }
+        let kind = match replayed {
+            Replayed::Fired(fired) => {
+                self.counters.fired[fired.kind as usize] += 1;
+                FiredKind::Game(fired.kind)
+            }
+            Replayed::Input(_) | Replayed::Checked(_) => FiredKind::Recorded,
+        };
+        self.lateness.note(now, lateness_ns);
+        self.publish_events();
+        if self.stop_if_over(now) {
+            self.tell_clock(now);
+        }
+        Some(Fired { kind, lateness_ns })
+    }
+
+    /// At the end of a recording game time stands still, exactly there. Answers whether it was stopped.
+    fn stop_if_over(&mut self, now: RealTime) -> bool {
+        let Some(playback) = &mut self.playback else {
+            return false;
+        };
+        if playback.next_time(&self.game).is_some() || !self.pace.is_started() {
+            return false;
+        }
+        if !self.pace.clock().is_paused() {
+            self.pace.pause(now).expect("it runs");
+            playback.set_stopped_at_end(true);
+        }
+        self.pace.jump(now, self.game.now());
+        true
+    }
+
+    /// Viewers of ours get the new anchor, and then the world of that moment as when they joined.
+    fn show_jump(&mut self, now: RealTime) {
+        self.news.clear();
+        let frames = snapshot_frames(&self.game);
+        for conn in self.welcome_viewers() {
+            self.tell_stream_time(conn, now);
+            let Some(observer) = self.sessions.observer_mut(conn) else {
+                continue;
+            };
+            observer.begin_snapshot(frames.clone(), 0);
+            let anchor = clock_anchor(observer, self.pace.clock(), now);
+            self.counters.snapshots += 1;
+            send(&mut self.sessions, conn, &ToClient::Sought(anchor));
+            self.send_snapshot(conn, now);
+        }
+    }
+
+    /// Text viewers know no other time: they are told what is different.
+    fn show_jump_in_text(&mut self, before: &Game) {
+        self.text_news.forget_held_back();
+        let (game, ids, frequency) = (&self.game, self.config.gui_ids, self.pace.clock().frequency());
+        let mut lines = Vec::new();
+        if !self.sessions.text_viewers().is_empty() {
+            write_jump(&mut lines, ids, before, game, frequency);
+            self.sessions.push_to_text_viewers(&lines);
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! Recordings shown to viewers: what they see is what was, wherever they go in it.
+
+mod harness;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use harness::{Bench, Sound, game_config};
+use trantor_engine::{AdminRefusal, AdminRequest, Control, Engine, EngineConfig, PaceRefusal, SeekRefusal};
+use trantor_game::AdminAction;
+use trantor_game::replay::{IndexedPiece, Recording};
+use trantor_model::AgentId;
+use trantor_protocol::wire::{MarkKind, StepKind, ToServer};
+use trantor_time::{GameTime, RealSpan, RealTime};
+
+fn ms(millis: i64) -> RealSpan {
+    RealSpan::from_millis(millis)
+}
+
+fn units(units: i64) -> GameTime {
+    GameTime::from_units(units)
+}
+
+/// A busy game of 3,000 units in three pieces, at 100, 300 and 1,000 units a second.
+fn recorded() -> Arc<Recording> {
+    let mut bench = Bench::new(EngineConfig::new(game_config(6, 5, 4)));
+    bench.engine.start_recording();
+    let agents: Vec<usize> = (0..6)
+        .map(|number| bench.join(&format!("A{number}"), ["a", "b"][number % 2]))
+        .collect();
+    // Nobody is to starve before there was something to see.
+    bench.act(AdminAction::SetHunger { enabled: false });
+    let lines = [
+        "Forward",
+        "Take food",
+        "Right",
+        "Broadcast hi",
+        "Fork",
+        "Eject",
+        "Incantation",
+        "Take linemate",
+    ];
+    let mut pieces = vec![Vec::new(); 3];
+    for (piece, frequency) in [(0, 100), (1, 300), (2, 1_000)] {
+        bench
+            .admin(AdminRequest::SetFrequency(frequency))
+            .expect("a speed");
+        while bench.engine.game_now() < units(1_000 * (piece as i64 + 1)) {
+            for (number, agent) in agents.iter().enumerate() {
+                let line = lines[(bench.now.as_nanos() as usize / 1_000 + number * 7) % lines.len()];
+                bench.send(*agent, format!("{line}\n").as_bytes());
+            }
+            bench.run_for(ms(50));
+        }
+        if piece == 1 {
+            bench.admin(AdminRequest::Pause).expect("it runs");
+            bench.admin(AdminRequest::Resume).expect("it stands");
+            bench.act(AdminAction::Kill { agent: AgentId(3) });
+        }
+        if piece < 2 {
+            bench.engine.begin_journal_piece();
+        }
+        while let Some(journal) = bench.engine.poll_journal() {
+            pieces[journal.piece as usize].extend(journal.bytes);
+        }
+    }
+    for journal in bench.engine.stop_recording() {
+        pieces[journal.piece as usize].extend(journal.bytes);
+    }
+    let indexed = pieces
+        .iter()
+        .map(|piece| IndexedPiece::new(&piece[..]).expect("a piece"))
+        .collect();
+    Arc::new(Recording::join(indexed).expect("they follow each other"))
+}
+
+fn playing(recording: &Arc<Recording>, at: i64, follows_speed: bool) -> Bench {
+    let now = RealTime::from_nanos(5_000_000_000);
+    let config = EngineConfig::new(game_config(1, 1, 1));
+    let engine = Engine::play(config, recording, units(at), follows_speed, now).expect("it can be played");
+    Bench::around(engine, now)
+}
+
+fn assert_shows(bench: &mut Bench, recording: &Arc<Recording>, at: GameTime, peers: &[usize]) {
+    let (game, _) = recording.seek(at).expect("it can be played");
+    assert_eq!(bench.engine.game().digest(), game.digest(), "at {at:?}");
+    for peer in peers {
+        let viewer = bench.viewer(*peer);
+        assert!(viewer.is_acked() && viewer.is_complete());
+        let copy = viewer.copy.clone().expect("it is complete");
+        copy.assert_same(bench.engine.game().world(), bench.engine.game().now());
+    }
+}
+
+#[test]
+fn r_001_43_a_recording_is_shown_as_it_was_at_any_speed() {
+    let recording = recorded();
+    let last = recording.seek(recording.end()).expect("it can be played").0;
+    for frequency in [90, 1_000, 9_999] {
+        let mut bench = playing(&recording, 0, false);
+        let viewer = bench.watch("V");
+        bench.say(viewer, &ToServer::SetFrequency { frequency });
+        bench.run_for(ms(40_000));
+        let seen = bench.viewer(viewer);
+        assert!(seen.changes > 1_000, "{} changes", seen.changes);
+        assert_eq!(seen.jumps, 0);
+        assert!(bench.copies_compared > 4, "{} copies", bench.copies_compared);
+        assert_eq!(bench.engine.game().digest(), last.digest());
+        assert_shows(&mut bench, &recording, recording.end(), &[viewer]);
+    }
+}
+
+#[test]
+fn r_001_43_it_can_be_paused_and_stepped() {
+    let recording = recorded();
+    let mut bench = playing(&recording, 500, false);
+    let viewer = bench.watch("V");
+    bench.say(viewer, &ToServer::Pause);
+    bench.run_for(ms(500));
+    let stood = bench.engine.game_now();
+    bench.say(viewer, &ToServer::Step(StepKind::Unit));
+    assert_eq!(bench.engine.game_now(), units(stood.whole_units() as i64 + 1));
+    for _ in 0..50 {
+        let before = bench.engine.game_now();
+        bench.say(viewer, &ToServer::Step(StepKind::Event));
+        assert!(bench.engine.game_now() >= before);
+    }
+    bench.run_for(ms(500));
+    let now = bench.engine.game_now();
+    assert!(now > stood);
+    assert_shows(&mut bench, &recording, now, &[viewer]);
+}
+
+#[test]
+fn r_001_46_everybody_sees_the_world_of_the_moment_that_one_jumps_to() {
+    let recording = recorded();
+    let mut bench = playing(&recording, 0, false);
+    let viewers = [bench.watch("V"), bench.watch("W")];
+    assert_eq!(
+        bench.viewer(viewers[0]).recording.as_ref().map(|info| info.end),
+        Some(recording.end())
+    );
+    for (number, to) in [2_900, 3, 1_000, 999, 1_001, 2_000, 0, 70, 2_500]
+        .into_iter()
+        .enumerate()
+    {
+        bench.say(viewers[number % 2], &ToServer::Seek { at: units(to) });
+        assert_eq!(bench.engine.game_now(), units(to), "at once");
+        let (game, _) = recording.seek(units(to)).expect("it can be played");
+        assert_eq!(bench.engine.game().digest(), game.digest());
+        bench.run_for(ms(330));
+        let now = bench.engine.game_now();
+        assert_eq!(now, units(to + 33));
+        assert_shows(&mut bench, &recording, now, &viewers);
+        assert_eq!(bench.viewer(viewers[1]).jumps, number as u32 + 1);
+    }
+}
+
+#[test]
+fn r_001_43_at_the_end_time_stands_still_and_a_jump_lets_it_go_on() {
+    let recording = recorded();
+    let mut bench = playing(&recording, 2_990, false);
+    let viewer = bench.watch("V");
+    bench.run_for(ms(10_000));
+    assert_eq!(bench.engine.game_now(), recording.end());
+    assert!(
+        bench
+            .viewer(viewer)
+            .clock
+            .is_some_and(|clock| clock.paused && clock.game == recording.end())
+    );
+    let over = Err(AdminRefusal::Pace(PaceRefusal::RecordingOver));
+    assert_eq!(bench.admin(AdminRequest::Resume), over);
+    assert_eq!(bench.admin(AdminRequest::Step(StepKind::Unit)), over);
+    // It goes on by itself, since nobody had paused it.
+    bench.admin(AdminRequest::Seek(units(100))).expect("a recording");
+    bench.run_for(ms(100));
+    assert_eq!(bench.engine.game_now(), units(110));
+    // Whoever pauses it goes elsewhere in peace.
+    bench.say(viewer, &ToServer::Pause);
+    bench.say(viewer, &ToServer::Seek { at: units(99_999) });
+    bench.say(viewer, &ToServer::Seek { at: units(200) });
+    bench.run_for(ms(1_000));
+    assert_eq!(bench.engine.game_now(), units(200));
+    assert_shows(&mut bench, &recording, units(200), &[viewer]);
+}
+
+#[test]
+fn r_001_43_recorded_speeds_are_followed_until_somebody_asks_for_another() {
+    let recording = recorded();
+    let mut bench = playing(&recording, 900, true);
+    let hertz = |bench: &Bench| bench.engine.game_clock().frequency().get();
+    assert_eq!(hertz(&bench), 100);
+    bench.run_for(ms(1_500));
+    assert_eq!(hertz(&bench), 300);
+    bench.engine.seek(units(2_500), bench.now).expect("a recording");
+    assert_eq!(hertz(&bench), 1_000);
+    bench.admin(AdminRequest::SetFrequency(77)).expect("a speed");
+    bench.engine.seek(units(500), bench.now).expect("a recording");
+    bench.run_for(ms(8_000));
+    assert_eq!(hertz(&bench), 77);
+}
+
+#[test]
+fn the_time_line_has_its_marks() {
+    let recording = recorded();
+    let mut bench = playing(&recording, 0, true);
+    let viewer = bench.watch("V");
+    let marks = bench.viewer(viewer).recording.clone().expect("it is one").marks;
+    let count = |wanted: fn(&MarkKind) -> bool| marks.iter().filter(|mark| wanted(&mark.kind)).count();
+    assert!(count(|kind| matches!(kind, MarkKind::Died { .. })) >= 1);
+    assert_eq!(count(|kind| matches!(kind, MarkKind::Speed { .. })), 2);
+    assert_eq!(
+        count(|kind| matches!(kind, MarkKind::Paused | MarkKind::Resumed)),
+        2
+    );
+}
+
+/// Nobody plays in a recording, nobody reaches into it, and who may not control it may not move it.
+#[test]
+fn what_was_recorded_cannot_be_changed() {
+    let recording = recorded();
+    let mut bench = playing(&recording, 0, true);
+    let peer = bench.join("A", "a");
+    let heard: Vec<_> = bench
+        .heard
+        .iter()
+        .filter(|heard| heard.peer == peer)
+        .map(|heard| &heard.what)
+        .collect();
+    assert!(heard.contains(&&Sound::Bytes(b"ko\n".to_vec())), "{heard:?}");
+    let kill = AdminRequest::Act(AdminAction::Kill { agent: AgentId(0) });
+    assert_eq!(bench.admin(kill), Err(AdminRefusal::Recorded));
+
+    let config = EngineConfig {
+        control: Control::Nobody,
+        ..EngineConfig::new(game_config(1, 1, 1))
+    };
+    let engine = Engine::play(config, &recording, units(0), true, bench.now).expect("it can be played");
+    let mut bench = Bench::around(engine, bench.now);
+    let viewer = bench.watch("V");
+    bench.say(viewer, &ToServer::Seek { at: units(5) });
+    assert_eq!(
+        (bench.viewer(viewer).refused.len(), bench.viewer(viewer).jumps),
+        (1, 0)
+    );
+    assert!(bench.viewer(viewer).is_acked());
+
+    let mut live = Bench::new(EngineConfig::new(game_config(2, 2, 1)));
+    assert_eq!(
+        live.engine.seek(units(5), live.now),
+        Err(SeekRefusal::NotARecording)
+    );
+    let viewer = live.watch("V");
+    live.say(viewer, &ToServer::Seek { at: units(5) });
+    assert!(live.viewer(viewer).refused[0].1.contains("not a recording"));
+}
+
+/// What a text viewer knows, by the words it was told last.
+#[derive(Debug, Default, PartialEq)]
+struct TextCopy(BTreeMap<String, String>);
+
+impl TextCopy {
+    fn hear(&mut self, line: &str) {
+        let words: Vec<&str> = line.split(' ').collect();
+        let rest = |from: usize| words[from..].join(" ");
+        match words[0] {
+            "bct" => self.set(format!("bct {} {}", words[1], words[2]), rest(3)),
+            "pnw" => {
+                assert!(
+                    !self.0.contains_key(&format!("ppo {}", words[1])),
+                    "{line}: nobody is born twice"
+                );
+                self.set(format!("ppo {}", words[1]), words[2..5].join(" "));
+                self.set(format!("plv {}", words[1]), words[5].to_owned());
+            }
+            "ppo" | "plv" | "pin" => {
+                assert!(
+                    self.0.contains_key(&format!("ppo {}", words[1])),
+                    "{line}: of nobody"
+                );
+                // An inventory names the tile too, which is older than the last step.
+                let from = if words[0] == "pin" { 4 } else { 2 };
+                self.set(format!("{} {}", words[0], words[1]), rest(from));
+            }
+            "pdi" => {
+                let of_it = ["ppo", "plv", "pin"].map(|word| self.0.remove(&format!("{word} {}", words[1])));
+                assert!(of_it[0].is_some(), "{line}: of nobody");
+            }
+            "enw" => self.set(format!("enw {}", words[1]), rest(3)),
+            "ebo" | "edi" => {
+                assert!(
+                    self.0.remove(&format!("enw {}", words[1])).is_some(),
+                    "{line}: no such egg"
+                );
+            }
+            _ => {}
+        }
+    }
+
+    fn set(&mut self, key: String, value: String) {
+        self.0.insert(key, value);
+    }
+}
+
+fn text_copies(bench: &Bench) -> Vec<TextCopy> {
+    let mut copies: Vec<TextCopy> = bench.peers.iter().map(|_| TextCopy::default()).collect();
+    for heard in &bench.heard {
+        if let Sound::Bytes(line) = &heard.what {
+            copies[heard.peer].hear(String::from_utf8_lossy(line).trim_end());
+        }
+    }
+    copies
+}
+
+#[test]
+fn r_001_46_text_viewers_are_told_what_is_different() {
+    let recording = recorded();
+    let mut bench = playing(&recording, 0, true);
+    let first = bench.join("G", "GRAPHIC");
+    for to in [1_500, 40, 2_900, 0, 2_100, 1_999, 10] {
+        bench.engine.seek(units(to), bench.now).expect("a recording");
+        bench.run_for(ms(70));
+        // Whoever comes now is told the whole world.
+        let late = bench.join("H", "GRAPHIC");
+        let copies = text_copies(&bench);
+        assert!(copies[late].0.len() >= 30);
+        assert_eq!(copies[first], copies[late], "at {to}");
+        bench.close(late);
+    }
+}
