@@ -98,7 +98,6 @@ fn a_run_that_ends_in_order_leaves_a_packed_journal_with_everything_in_it() {
         );
         assert_eq!(ending(&checked[0]), Ending::Closed);
         // The speed, two joins, and all that was asked for.
-        // The speed, two joins, and all that was asked for.
         assert_eq!(inputs(&checked), commands + 3);
     }
 }

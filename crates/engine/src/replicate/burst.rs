@@ -113,7 +113,7 @@ fn write_rituals(out: &mut Vec<u8>, ids: GuiIds, game: &Game) {
 }
 
 /// Writes what lies on every tile, row by row.
-fn write_map(out: &mut Vec<u8>, ids: GuiIds, game: &Game) {
+pub(crate) fn write_map(out: &mut Vec<u8>, ids: GuiIds, game: &Game) {
     write_map_from(out, ids, game, 0, usize::MAX);
 }
 
