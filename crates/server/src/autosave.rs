@@ -114,6 +114,11 @@ impl Autosave {
         })
     }
 
+    /// Where saves are kept.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// What came of it so far.
     pub fn stats(&self) -> SaveStats {
         self.stats

@@ -18,6 +18,7 @@ pub mod headless;
 pub mod listener;
 pub mod meters;
 pub mod mio_wait;
+mod nearest;
 pub mod options;
 pub mod recorder;
 pub mod replay;

@@ -26,6 +26,11 @@ fn main() -> ExitCode {
     }
     match cli::parse(std::env::args_os(), std::env::vars_os()) {
         Ok(Asked::Run(options)) => run(&options),
+        Ok(Asked::Console(asked)) => match console::remote::run(&asked) {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::FAILURE,
+            Err(error) => refuse(error),
+        },
         Ok(Asked::Replay(asked)) => replay::run(&asked),
         Ok(Asked::Print(text)) => {
             tell(text.trim_end());
@@ -48,14 +53,17 @@ fn run(options: &Options) -> ExitCode {
     if let Err(error) = event_loop.end_at_signals() {
         return refuse(error);
     }
-    let console = match options.auto_start {
-        true => None,
-        false => match console::watch(event_loop.poster()) {
-            Ok(thread) => Some(thread),
+    tell(&format!("{PROGRAM}: {line}"));
+    let console = match options.console.is_wanted(!options.auto_start) {
+        false => None,
+        true => match console::input::watch(event_loop.poster()) {
+            Ok(thread) => {
+                log::info!("the console is open; help lists its words");
+                Some(thread)
+            }
             Err(error) => return refuse(error),
         },
     };
-    tell(&format!("{PROGRAM}: {line}"));
     let exporter = match options.metrics.are_wanted() {
         false => None,
         true => match Exporter::start(&options.metrics, event_loop.sources()) {

@@ -16,6 +16,7 @@ use trantor_runtime::service::{Service, Stage, StageTurn};
 use trantor_runtime::stages::Budget;
 use trantor_time::{RealSpan, RealTime};
 
+use crate::console;
 use crate::listener::Listener;
 use crate::recorder;
 use crate::shell::{Flushed, Shell};
@@ -79,6 +80,7 @@ impl Stage<Shell> for Read {
         while service.state.conns.has_to_read() && turn.admits() {
             turn.name_item("read");
             service.state.read_one(now);
+            console::answer_operators(service);
         }
     }
 

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 
 use trantor_engine::{Control, RefillNews};
 use trantor_protocol::text::{Dialect, GuiIds};
+use trantor_server::console::input::ConsoleInput;
 use trantor_server::options::cli::{Asked, parse};
 use trantor_server::options::settings::SETTINGS;
 use trantor_server::options::{Options, layers};
@@ -118,6 +119,7 @@ fn accepted_lines_set_what_they_say() {
             o.bind = "0.0.0.0".parse::<IpAddr>().unwrap()
         }),
         ("--bind ::1", |o| o.bind = "::1".parse::<IpAddr>().unwrap()),
+        ("--console off", |o| o.console = ConsoleInput::Off),
         ("--control everyone", |o| o.control = Control::Everyone),
         ("--control off", |o| o.control = Control::Nobody),
         ("--control token --token-file t", |o| {
@@ -361,7 +363,7 @@ fn help_and_version_are_printed_not_refused() {
 fn unlike_defaults() -> Options {
     options(
         "-p 1 --bind ::1 -x 1 -y 1 -n z -c 1 -f 1 --auto-start off --display-eggs true --eject-eggs off \
-         --egg-hatch 1 --respawn-slots on --refill-news none --gui-ids pnw --dialect 42 --control token --token-file t --lag-limit 0 \
+         --egg-hatch 1 --respawn-slots on --refill-news none --gui-ids pnw --dialect 42 --control token --token-file t --console on --lag-limit 0 \
          --connections-limit 1 --connections-per-address 0 --accept-rate 1 --greeting-limit 1 --message-limit 8192 --violations-limit 1 \
          --request-rate 1 --agent-output-limit 128 --viewer-output-limit 2048 --stall-limit 1 --metrics-log info \
          --metrics-every 1 --save x --save-every 1s --save-keep 1 --resume --log off",

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
 
+#[path = "support/folder.rs"]
+mod folder;
 #[path = "support/mod.rs"]
 #[expect(dead_code, reason = "every test program uses a part of it")]
 mod support;
@@ -11,6 +13,7 @@ use std::process::{Command, Stdio};
 
 use trantor_time::RealSpan;
 
+use folder::Folder;
 use support::{Peer, Program, now};
 
 fn run(arguments: &[&str]) -> (i32, String, String) {
@@ -133,6 +136,96 @@ fn a_game_told_to_wait_is_started_from_standard_input() {
     // Its input stays open, and it ends all the same.
     program.kill("-TERM");
     assert_eq!(program.child.wait().unwrap().code(), Some(0));
+}
+
+/// What operators did is in the journal, so that the game can be played again to the same end.
+#[test]
+fn an_operators_connection_does_what_the_console_does_and_is_recorded() {
+    let folder = Folder::new();
+    let journals = folder.path().join("journals");
+    let record = journals.to_str().unwrap();
+    let mut program = Program::start(&["--auto-start", "off", "--record", record], Stdio::null());
+    let port = program.address.port().to_string();
+    let console = |line: &str| {
+        let mut arguments = vec!["console", "-h", "127.0.0.1", "-p", &port];
+        arguments.extend(line.split(' '));
+        run(&arguments)
+    };
+    let told = |status: i32, text: &str| (status, text.to_owned(), String::new());
+    let mut agent = Peer::connect(program.address);
+    agent.send("red\n");
+    assert_eq!(
+        console("tick query"),
+        told(0, "100 units/s, not started yet, at unit 0\n")
+    );
+    assert_eq!(console("start").0, 0);
+    assert_eq!(agent.line(), "WELCOME");
+    agent.lines_until("20 20");
+    assert_eq!(console("tick freeze").0, 0);
+    for line in [
+        "tp 0 3 4 north",
+        "setlevel 0 2",
+        "setinventory 0 food 77",
+        "settile linemate 5 3 4",
+        "egg blue 1 1",
+        "tick step 7",
+    ] {
+        assert_eq!(console(line).0, 0, "{line}");
+    }
+    agent.send("Inventory\n");
+    assert_eq!(console("tick rate 1000").0, 0);
+    assert_eq!(console("tick unfreeze").0, 0);
+    assert!(agent.line().starts_with("[ food 7"));
+    let off_map = told(1, "the map has columns 0 to 19 and rows 0 to 19\n");
+    assert_eq!(console("tile 99 0"), off_map);
+    assert_eq!(console("save").0, 1, "it has no place to save to");
+    assert_eq!(console("kick 0").0, 0);
+    agent.rest().unwrap();
+    assert_eq!(console("quit"), told(0, "ending\n"));
+    assert_eq!(program.child.wait().unwrap().code(), Some(0));
+    assert_eq!(run(&["replay", "verify", record]).0, 0);
+
+    let (status, out, err) = console("tick query");
+    assert_eq!((status, out.as_str()), (84, ""));
+    assert!(err.contains("is a trantor-server running there?"), "{err}");
+}
+
+#[test]
+fn the_console_on_standard_input_answers_and_ends_the_server() {
+    let mut program = Program::start(&["--console", "on"], Stdio::piped());
+    let mut stdin = program.child.stdin.take().unwrap();
+    stdin.write_all(b"nonsense\ntick rate 300\n").unwrap();
+    let mut viewer = Peer::connect(program.address);
+    viewer.send("GRAPHIC\n");
+    while viewer.lines_until("sgt").last().unwrap() != "sgt 300" {}
+    stdin.write_all(b"quit\n").unwrap();
+    assert_eq!(program.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn an_operator_shows_the_token_where_control_is_by_token() {
+    let folder = Folder::new();
+    let right = folder.write("token", b"a-token-for-this-test\n");
+    let wrong = folder.write("wrong", b"another-token-for-this-test\n");
+    let short = folder.write("short", b"123\n");
+    let [right, wrong, short] = [&right, &wrong, &short].map(|path| path.to_str().unwrap());
+    let program = Program::start(&["--control", "token", "--token-file", right], Stdio::null());
+    let port = program.address.port().to_string();
+    let console = |token: &[&str]| run(&[&["console", "-p", &port][..], token, &["tick"]].concat());
+    assert_eq!(console(&["--token-file", right]).0, 0);
+    for (token, reason) in [
+        (&[][..], "only by those who show its token"),
+        (&["--token-file", wrong], "not the server's token"),
+        (&["--token-file", short], "16 to 256 characters"),
+        (&["--token-file", "/nowhere"], "/nowhere: cannot be read"),
+    ] {
+        let (status, out, err) = console(token);
+        assert_eq!((status, out.as_str()), (84, ""));
+        assert!(err.contains(reason) && err.lines().count() == 1, "{err}");
+    }
+    let (status, _, err) = run(&["-p", "0", "--control", "token", "--token-file", short]);
+    assert_eq!(status, 84);
+    assert!(err.contains("16 to 256 characters, this one has 3"), "{err}");
 }
 
 /// Those who find no descriptor wait at the door, and come in when others leave; nobody inside notices.

@@ -40,6 +40,11 @@ impl Engine {
         Ok(())
     }
 
+    /// The game time at which the sprint under way ends, if there is one.
+    pub fn sprint_until(&self) -> Option<GameTime> {
+        self.sprint.map(|sprint| sprint.until)
+    }
+
     /// When the sprint under way ends, unless time stands still.
     pub(super) fn sprint_ends_at(&self) -> Option<RealTime> {
         self.pace.clock().real_at(self.sprint?.until)

@@ -12,6 +12,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use log::LevelFilter;
 use trantor_protocol::text::Dialect;
 
+use crate::console::remote::{self, ConsoleAsked};
 use crate::replay::{self, ReplayAsked};
 
 use super::settings::{SETTINGS, Setting, find, nearest_name};
@@ -26,6 +27,8 @@ pub const EXIT_STATUS_REFUSED: u8 = 84;
 pub enum Asked {
     /// Run with these options.
     Run(Box<Options>),
+    /// Operate a running server: the first word was `console`.
+    Console(ConsoleAsked),
     /// Look at journals instead of running a server: the first word was `replay`.
     Replay(ReplayAsked),
     /// Print this and end with status 0: the help text or the version.
@@ -48,6 +51,11 @@ pub fn parse(
     if arguments.get(1).is_some_and(|word| word == "replay") {
         let asked = replay::parse(arguments.into_iter().skip(1))?;
         return Ok(asked.map_or_else(Asked::Print, Asked::Replay));
+    }
+    if arguments.get(1).is_some_and(|word| word == remote::WORD) {
+        let asked = remote::parse(arguments.into_iter().skip(1))
+            .map_err(|mistake| OptionError::new(remote::WORD, mistake))?;
+        return Ok(asked.map_or_else(Asked::Print, Asked::Console));
     }
     let matches = match command().try_get_matches_from(arguments) {
         Ok(matches) => matches,
@@ -99,6 +107,7 @@ pub fn command() -> Command {
         .after_help(
             "Each option with a long name may also stand in the file (port = 4242) and in the environment\n\
              (TRANTOR_SERVER_PORT=4242). A mistake is told in one line, and the exit status is then 84.\n\n\
+             A running server: trantor-server console; see trantor-server console --help.\n\
              Recorded games: trantor-server replay verify|info|export FILE...; see trantor-server replay --help.\n\
              Whole games without connections: see trantor-server sim --help.",
         )
@@ -217,16 +226,13 @@ fn explain(error: &clap::Error) -> OptionError {
             OptionError::new(format!("{flag} without a value"), must_be)
         }
         ErrorKind::InvalidUtf8 => OptionError::new("the command line", "must be valid UTF-8"),
-        // "error: the argument … cannot …" and then advice over several lines; the first says it.
-        _ => {
-            let text = error.to_string();
-            let line = text
-                .lines()
-                .next()
-                .unwrap_or_default()
-                .trim_start_matches("error: ")
-                .to_owned();
-            OptionError::new("the command line", line)
-        }
+        _ => OptionError::new("the command line", first_line(error)),
     }
+}
+
+/// The line of clap's that says what is wrong: "error: the argument … cannot …" is followed by advice over several.
+pub fn first_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let first = text.lines().next().unwrap_or_default();
+    first.trim_start_matches("error: ").to_owned()
 }

@@ -22,6 +22,7 @@ use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::{Frequency, RealSpan};
 
 use crate::autosave::SaveOptions;
+use crate::console::input::ConsoleInput;
 
 pub use log_filter::LogFilter;
 
@@ -44,7 +45,7 @@ pub struct Options {
     pub frequency: Frequency,
     /// Real time after which the leading team wins; `None`: only the rules end a match.
     pub match_duration: Option<RealSpan>,
-    /// Whether peers are greeted at once, or only after `/start` on standard input.
+    /// Whether peers are greeted at once, or only after `start` on the console.
     pub auto_start: bool,
     /// Whether eggs are seen by `Look`.
     pub display_eggs: bool,
@@ -66,6 +67,8 @@ pub struct Options {
     pub control: Control,
     /// Where the token for [`Control::Token`] stands.
     pub token_file: Option<PathBuf>,
+    /// Whether the console is read on standard input.
+    pub console: ConsoleInput,
     /// How far the game may fall behind before it slows down instead; `None`: as far as it likes.
     pub lag_limit: Option<RealSpan>,
     /// What peers may do to the server.
@@ -130,6 +133,7 @@ impl Default for Options {
             seed: None,
             control: Control::default(),
             token_file: None,
+            console: ConsoleInput::default(),
             lag_limit: Some(RealSpan::from_millis(250)),
             limits: Limits::default(),
             record: None,

@@ -12,6 +12,8 @@ use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::{Frequency, RealSpan};
 
 use super::written::Kind;
+use crate::console::input::ConsoleInput;
+use crate::nearest::nearest;
 
 /// One option.
 pub struct Setting {
@@ -177,7 +179,7 @@ pub const SETTINGS: &[Setting] = &[
         short: None,
         aliases: &["auto_start"],
         placeholder: "on|off",
-        help: "Greet peers at once, or only after /start on standard input",
+        help: "Greet peers at once, or only after start on the console",
         kind: Kind::Switch {
             words: ON_OFF,
             store: |options, yes| options.auto_start = yes,
@@ -305,6 +307,19 @@ pub const SETTINGS: &[Setting] = &[
         kind: Kind::Text {
             accepts: "the path of a file",
             store: |options, path| store_path(&mut options.token_file, path),
+        },
+    },
+    Setting {
+        name: "console",
+        short: None,
+        aliases: &[],
+        placeholder: "WHEN",
+        help: "Read the console's words on standard input: if it is a terminal (auto), always (on), never (off)",
+        kind: Kind::Choice {
+            words: &["auto", "on", "off"],
+            store: |options, place| {
+                options.console = [ConsoleInput::Auto, ConsoleInput::On, ConsoleInput::Off][place];
+            },
         },
     },
     Setting {
@@ -568,15 +583,10 @@ pub fn find(name: &str) -> Option<&'static Setting> {
 /// `extra` are further names known where `unknown` was written.
 pub fn nearest_name(unknown: &str, extra: &[&'static str]) -> Option<&'static str> {
     let unknown = unknown.to_lowercase().replace('_', "-");
-    SETTINGS
+    let names = SETTINGS
         .iter()
-        .flat_map(|setting| std::iter::once(&setting.name).chain(setting.aliases))
-        .chain(extra)
-        .map(|name| (strsim::damerau_levenshtein(&unknown, name), *name))
-        // More than half of it wrong is no slip of the finger, and to suggest something would mislead.
-        .filter(|(edits, name)| *edits * 2 <= name.len().max(unknown.len()))
-        .min()
-        .map(|(_, name)| name)
+        .flat_map(|setting| std::iter::once(&setting.name).chain(setting.aliases));
+    nearest(&unknown, names.chain(extra).copied())
 }
 
 /// A span of time with its unit, within the range of `--save-every`.

@@ -1,0 +1,74 @@
+//! The console: what an operator types, at the server's own terminal or over a connection, and what is answered.
+//!
+//! ```text
+//! terminal ─> input (a thread) ─> posted to the loop ┐
+//!                                                    ├─> words ─> operate ─> engine, saves, the end
+//! ADMIN connection ─> engine ─> the loop's read stage┘      answer ─> terminal or connection
+//! ```
+//!
+//! [`words`] has the vocabulary, [`operate`] what each word does to an engine, [`remote`] the program at the other end
+//! of a connection. What changes the world goes through the game's inputs, and so into the journal.
+
+pub mod input;
+pub mod operate;
+mod picture;
+pub mod remote;
+pub mod words;
+
+use trantor_engine::OperatorLine;
+use trantor_runtime::RealClock;
+use trantor_runtime::service::Service;
+
+use crate::autosave;
+use crate::shell::Shell;
+use words::Request;
+
+/// What is answered to a line: text of whole lines, or in one line why it was not done.
+pub type Answer = Result<String, String>;
+
+/// Carries out a line of the console; `from` is who typed it, for the log.
+pub fn carry_out(service: &mut Service<Shell>, from: &str, line: &str) -> Answer {
+    let answer = match words::parse(line) {
+        Ok(None) => return Ok(String::new()),
+        Ok(Some(Request::Save)) => save(service),
+        Ok(Some(Request::Quit)) => {
+            service.stop_signal().request();
+            Ok("ending\n".to_owned())
+        }
+        Ok(Some(request)) => {
+            let now = service.now();
+            operate::carry_out(&mut service.state.engine, request, now)
+        }
+        Err(mistake) => Err(mistake.to_string()),
+    };
+    match &answer {
+        Ok(_) => log::info!("{from}: {}", line.trim().escape_debug()),
+        Err(reason) => log::info!("{from}: {}: {reason}", line.trim().escape_debug()),
+    }
+    answer
+}
+
+/// Carries out and answers what operators said over connections since the last call.
+pub(crate) fn answer_operators(service: &mut Service<Shell>) {
+    while let Some(OperatorLine { conn, line }) = service.state.engine.poll_operator_line() {
+        let answer = carry_out(service, &format!("connection {conn}"), &line);
+        service.state.engine.answer_operator(conn, &as_lines(&answer));
+    }
+}
+
+/// An answer as it goes over a connection: its text, then a line that begins with `ok` or `ko`.
+pub fn as_lines(answer: &Answer) -> String {
+    match answer {
+        Ok(text) => format!("{text}ok\n"),
+        Err(reason) => format!("ko {reason}\n"),
+    }
+}
+
+fn save(service: &mut Service<Shell>) -> Answer {
+    let Some(autosave) = &service.state.autosave else {
+        return Err("there is no place to save to: start the server with --save DIR".to_owned());
+    };
+    let directory = autosave.directory().display().to_string();
+    autosave::save(service, RealClock::new());
+    Ok(format!("saving in {directory}; the log tells if that fails\n"))
+}

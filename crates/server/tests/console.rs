@@ -1,0 +1,136 @@
+//! The console, as transcripts: what is typed, and what is answered.
+//!
+//! ```text
+//! > tick rate 200        a line for the console; what it answers follows
+//! @500ms                 half a second passes
+//! + red                  an agent of that team joins
+//! # …                    a remark
+//! ```
+//!
+//! `BLESS=1 cargo nextest run -p trantor-server --test console` rewrites what is expected; the difference is then
+//! reviewed like code.
+
+#![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
+
+use trantor_engine::{ConnId, Engine, Input};
+use trantor_server::console::{as_lines, operate, words};
+use trantor_server::options::cli::{Asked, parse};
+use trantor_time::{RealSpan, RealTime};
+
+/// An engine on a manual clock.
+struct Stage {
+    engine: Engine,
+    now: RealTime,
+    connections: u32,
+}
+
+impl Stage {
+    fn new(options: &str) -> Self {
+        let arguments = std::iter::once("trantor-server").chain(options.split_whitespace());
+        let Ok(Asked::Run(options)) = parse(arguments.map(Into::into), []) else {
+            panic!("{options:?} should run");
+        };
+        let now = RealTime::from_nanos(1_000_000_000);
+        Self {
+            engine: Engine::new(options.engine_config(1), now),
+            now,
+            connections: 0,
+        }
+    }
+
+    fn say(&mut self, line: &str) -> String {
+        self.engine.begin_pass(self.now);
+        let answer = match words::parse(line) {
+            Ok(None) => Ok(String::new()),
+            Ok(Some(request)) => operate::carry_out(&mut self.engine, request, self.now),
+            Err(mistake) => Err(mistake.to_string()),
+        };
+        self.fire();
+        as_lines(&answer)
+    }
+
+    fn pass_time(&mut self, span: RealSpan) {
+        let until = self.now + span;
+        while let Some(wake) = self.engine.poll_timeout().filter(|wake| *wake <= until) {
+            self.now = wake;
+            self.engine.begin_pass(self.now);
+            self.fire();
+        }
+        self.now = until;
+        self.engine.begin_pass(self.now);
+    }
+
+    fn join(&mut self, word: &str) {
+        let conn = ConnId {
+            slot: self.connections,
+            generation: 0,
+        };
+        self.connections += 1;
+        let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        self.engine.begin_pass(self.now);
+        self.engine.handle(Input::Opened { conn, peer }, self.now);
+        let bytes = format!("{word}\n").into_bytes();
+        self.engine.handle(Input::Bytes { conn, bytes: &bytes }, self.now);
+        self.fire();
+    }
+
+    fn fire(&mut self) {
+        while self.engine.fire_next(self.now).is_some() {}
+        while self.engine.poll_output().is_some() {}
+        while let Some(conn) = self.engine.next_dirty() {
+            while !self.engine.unsent(conn).is_empty() {
+                self.engine.sent(conn, self.engine.unsent(conn).len());
+            }
+        }
+    }
+}
+
+/// Plays a transcript; answers it as it should have been written.
+fn play(text: &str) -> String {
+    let mut lines = text.lines();
+    let options = lines.next().unwrap();
+    let mut stage = Stage::new(options);
+    let mut played = format!("{options}\n");
+    for line in lines {
+        if let Some(typed) = line.strip_prefix("> ") {
+            played += &format!("{line}\n{}", stage.say(typed));
+        } else if let Some(ms) = line.strip_prefix('@').and_then(|it| it.strip_suffix("ms")) {
+            stage.pass_time(RealSpan::from_millis(ms.parse().unwrap()));
+            played += &format!("{line}\n");
+        } else if let Some(word) = line.strip_prefix("+ ") {
+            stage.join(word);
+            played += &format!("{line}\n");
+        } else if line.starts_with('#') {
+            played += &format!("{line}\n");
+        }
+    }
+    played
+}
+
+#[test]
+fn transcripts() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/console");
+    let mut files: Vec<_> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|file| file.unwrap().path())
+        .collect();
+    files.sort();
+    assert!(files.len() >= 3, "the transcripts are where they were");
+    for file in files {
+        let expected = std::fs::read_to_string(&file).unwrap();
+        let played = play(&expected);
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(&file, played).unwrap();
+        } else {
+            assert_eq!(
+                played,
+                expected,
+                "{} (BLESS=1 rewrites what is expected)",
+                file.display()
+            );
+        }
+    }
+}
