@@ -28,6 +28,7 @@ pub mod screenshot;
 pub mod settings;
 pub mod source;
 pub mod stage;
+pub mod terminal;
 pub mod trails;
 
 use trantor_runtime::wait::{Parker, Wait as _, Waker};
@@ -53,7 +54,11 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         None => {
             let settings = Settings::load();
             let options = settings.clone();
-            app::run(cli, settings, |waker| stage(cli, &options, waker))
+            let make_stage = |waker| stage(cli, &options, waker);
+            match cli.text {
+                true => terminal::run(settings, make_stage),
+                false => app::run(cli, settings, make_stage),
+            }
         }
     }
 }

@@ -39,6 +39,9 @@ pub struct Cli {
     /// Draw one picture without a window into FILE (PNG), and end
     #[arg(long, value_name = "FILE")]
     pub screenshot: Option<PathBuf>,
+    /// Draw in this terminal instead of a window; into a pipe, a plain page a second
+    #[arg(long, conflicts_with = "screenshot")]
+    pub text: bool,
     /// How long to watch before the screenshot
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds, allow_negative_numbers = true)]
     pub after: f64,

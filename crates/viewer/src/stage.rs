@@ -10,6 +10,7 @@ mod pointing;
 use std::collections::VecDeque;
 
 use glam::Vec2;
+use trantor_client::text_scene::FeedLines;
 use trantor_client::{ControlRequest, LinkState, Scene};
 use trantor_model::{MapSize, Tile};
 use trantor_time::{RealSpan, RealTime};
@@ -145,6 +146,16 @@ impl Stage {
     /// What is shown.
     pub fn scene(&self) -> &Scene {
         &self.scene
+    }
+
+    /// What is shown, and what happened in words.
+    pub fn scene_and_feed(&self) -> (&Scene, &FeedLines) {
+        (&self.scene, self.hud.feed_lines())
+    }
+
+    /// What is selected.
+    pub fn selection(&self) -> Selection {
+        self.selection
     }
 
     /// The panels.

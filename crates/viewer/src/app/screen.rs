@@ -4,7 +4,6 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use trantor_runtime::real_clock::date_for_records;
 use trantor_time::{Rate, RealTime};
 use winit::dpi::{PhysicalPosition, PhysicalSize};
@@ -85,8 +84,7 @@ impl WindowScreen {
         self.egui = egui::Context::default();
         stage.hud().forget_theme();
         let display = event_loop.owned_display_handle();
-        let canvas = Canvas::new(Arc::clone(&window), display, self.cli.quality)
-            .context("--text shows the game in a terminal instead")?;
+        let canvas = Canvas::new(Arc::clone(&window), display, self.cli.quality)?;
         stage.set_detail(canvas.quality().detail());
         let input = egui_winit::State::new(
             self.egui.clone(),

@@ -21,7 +21,7 @@ pub enum ContextError {
     /// No adapter fits.
     #[error(
         "no graphics adapter was found ({reason}). On Debian or Ubuntu install one that draws in software: \
-         apt-get install libvulkan1 mesa-vulkan-drivers"
+         apt-get install libvulkan1 mesa-vulkan-drivers. --text shows the game in a terminal, without any."
     )]
     NoAdapter {
         /// What was tried.

@@ -20,7 +20,8 @@ pub mod theme;
 
 use egui::{Align2, vec2};
 use glam::Vec2;
-use trantor_client::{ClientStats, ControlRequest, FeedEntry, Scene};
+use trantor_client::text_scene::FeedLines;
+use trantor_client::{ClientStats, ControlRequest, FeedEntry, FeedKind, Scene};
 use trantor_model::{AgentId, Tile};
 use trantor_time::RealTime;
 
@@ -135,6 +136,8 @@ pub struct Hud {
     /// What tests read.
     pub report: Report,
     feed: feed::Feed,
+    /// The same without panels.
+    feed_lines: FeedLines,
     score: score::ScoreLine,
     speed: speed::SpeedCard,
     minimap: minimap::Minimap,
@@ -160,6 +163,7 @@ impl Hud {
             panels: Panels::default(),
             report: Report::new(reports),
             feed: feed::Feed::default(),
+            feed_lines: FeedLines::default(),
             score: score::ScoreLine::default(),
             speed: speed::SpeedCard::default(),
             minimap: minimap::Minimap::default(),
@@ -175,7 +179,17 @@ impl Hud {
 
     /// Notes something that happened.
     pub fn tell(&mut self, entry: FeedEntry, scene: &Scene) {
+        if scene.winner.is_some() && matches!(entry.kind, FeedKind::Left(..)) {
+            // A match ends by letting all agents go; that they leave then is no event.
+            return;
+        }
         self.feed.tell(&entry, scene);
+        self.feed_lines.add(&entry, &scene.teams);
+    }
+
+    /// What happened, in lines.
+    pub fn feed_lines(&self) -> &FeedLines {
+        &self.feed_lines
     }
 
     /// Shows a message, until another comes or [`Self::forget_notice`].
@@ -218,6 +232,7 @@ impl Hud {
     /// Forgets what belongs to the world before: another server, or the same one begun anew.
     pub fn forget_world(&mut self) {
         self.feed = feed::Feed::default();
+        self.feed_lines = FeedLines::default();
         self.score = score::ScoreLine::default();
     }
 

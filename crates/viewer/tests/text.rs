@@ -1,0 +1,41 @@
+//! The view for terminals, as a program in a pipe: no display, no adapter, no terminal.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+#[test]
+fn r_001_53_a_page_is_written_to_a_pipe_and_the_end_of_its_reader_is_the_end() {
+    let mut viewer = Command::new(env!("CARGO_BIN_EXE_trantor-viewer"))
+        .args(["--text", "--demo-scene", "overview"])
+        .env_remove("DISPLAY")
+        .env_remove("WAYLAND_DISPLAY")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(viewer.stdout.take().unwrap()).lines();
+    let first = lines.next().unwrap().unwrap();
+    assert!(first.starts_with("trantor live | unit 0.0 at 100/s"), "{first}");
+    let page: Vec<String> = lines.by_ref().take(32).map(Result::unwrap).collect();
+    assert!(page.iter().any(|line| line.contains("Terminus")), "{page:#?}");
+    assert!(
+        page.iter().all(|line| !line.contains('\x1b')),
+        "a pipe is no terminal"
+    );
+    // Nobody reads on: the next page is the last.
+    drop(lines);
+    assert!(viewer.wait().unwrap().success());
+}
+
+#[test]
+fn without_a_display_it_is_told_what_else_there_is() {
+    let output = Command::new(env!("CARGO_BIN_EXE_trantor-viewer"))
+        .args(["--demo-scene", "overview"])
+        .env_remove("DISPLAY")
+        .env_remove("WAYLAND_DISPLAY")
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(84), "{said}");
+    assert!(said.contains("--text") && said.contains("--screenshot"), "{said}");
+}
