@@ -2,7 +2,7 @@
 
 use trantor_model::Level;
 use trantor_protocol::text::Dialect;
-use trantor_strategy::{Brain, Percept};
+use trantor_strategy::{Brain, Percept, agent_seed};
 
 use crate::dialogue::{Answer, Dialogue, Heard, News};
 
@@ -10,6 +10,10 @@ use crate::dialogue::{Answer, Dialogue, Heard, News};
 #[derive(Debug)]
 pub struct Player {
     dialogue: Dialogue,
+    team: Vec<u8>,
+    seed: u64,
+    replacement: u64,
+    /// Of the agent that was born; before, of one that never will be.
     brain: Brain,
     state: PlayerState,
 }
@@ -28,21 +32,32 @@ pub enum PlayerState {
 }
 
 impl Player {
-    /// An agent that will ask for a place in `team`. Seeds of one team must differ.
-    pub fn new(team: &[u8], dialect: Dialect, seed: u64) -> Self {
+    /// An agent that will ask for a place in `team`. All its chance grows from `seed` and from what it is told at
+    /// birth; `replacement` is 0 for the first agents of a team and another number for each that comes later
+    /// ([`agent_seed`]).
+    pub fn new(team: &[u8], dialect: Dialect, seed: u64, replacement: u64) -> Self {
         Self {
             dialogue: Dialogue::new(team, dialect),
+            team: team.to_vec(),
+            seed,
+            replacement,
             brain: Brain::new(team, seed),
             state: PlayerState::Joining,
         }
     }
 
     /// Takes in bytes from the server; what follows from them is in [`Self::unsent`].
+    ///
+    /// It decides after each line, so that it does not matter how the lines were cut on their way.
     pub fn take_in(&mut self, bytes: &[u8]) {
         self.dialogue.take_in(bytes);
         while let Some(heard) = self.dialogue.poll() {
             self.heard(&heard);
+            self.decide();
         }
+    }
+
+    fn decide(&mut self) {
         while self.state == PlayerState::Playing && self.dialogue.may_send() {
             match self.brain.next_command() {
                 Some(command) => self.dialogue.send(command),
@@ -78,7 +93,9 @@ impl Player {
 
     fn heard(&mut self, heard: &Heard) {
         let percept = match heard {
-            Heard::Joined { .. } => {
+            Heard::Joined { places, .. } => {
+                let seed = agent_seed(self.seed, &self.team, *places, self.replacement);
+                self.brain = Brain::new(&self.team, seed);
                 self.state = PlayerState::Playing;
                 return;
             }
@@ -125,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_player_joins_and_plays() {
-        let mut player = Player::new(b"red", Dialect::Epitech, 1);
+        let mut player = Player::new(b"red", Dialect::Epitech, 1, 0);
         player.take_in(b"WELCOME\n");
         assert_eq!(player.unsent(), b"red\n");
         player.sent(4);
@@ -143,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_player_without_a_place_sends_nothing() {
-        let mut player = Player::new(b"red", Dialect::Epitech, 1);
+        let mut player = Player::new(b"red", Dialect::Epitech, 1, 0);
         player.take_in(b"WELCOME\nko\n");
         assert_eq!(player.state(), PlayerState::Refused);
         assert_eq!(player.unsent(), b"red\n");

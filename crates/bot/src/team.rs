@@ -178,12 +178,13 @@ impl Team {
             Ok(stream) => stream,
             Err(error) => return self.connection_failed(error),
         };
-        // Seeds are spread, so that two processes with neighbouring seeds do not share agents.
-        let seed = self
-            .config
-            .seed
-            .wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let player = Player::new(self.config.team.as_bytes(), self.config.dialect, seed);
+        let replacement = (number + 1).saturating_sub(self.config.size as u64);
+        let player = Player::new(
+            self.config.team.as_bytes(),
+            self.config.dialect,
+            self.config.seed,
+            replacement,
+        );
         let entry = self.agents.vacant_entry();
         let token = Token(entry.key());
         let agent = entry.insert(Agent {

@@ -61,7 +61,7 @@ impl Engine {
                 }
                 Role::Held(held) => {
                     assert!(
-                        !self.pace.is_started(),
+                        !self.pace.is_started() || self.is_gathering(),
                         "everybody is greeted once the game is started"
                     );
                     assert!(held.len() <= limits::HELD_BYTES_MAX, "what is held is bounded");
@@ -111,6 +111,9 @@ impl Engine {
             welcome_viewers > 0,
             "ticks run exactly while somebody watches"
         );
+        if let Some(lock_step) = &self.lock_step {
+            lock_step.check(&self.game);
+        }
         assert!(
             self.game.now() <= self.pace.game_now(),
             "the game is never ahead of its clock"

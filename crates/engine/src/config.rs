@@ -36,6 +36,9 @@ pub struct EngineConfig {
     pub lag_max: Option<RealSpan>,
     /// What peers may do to the server.
     pub limits: Limits,
+    /// Whether game time waits for agents, and how long at most at one moment. It then leaps from moment to
+    /// moment, whatever the frequency, and the game plays by [`trantor_game::Rules::lock_step`].
+    pub lock_step: Option<RealSpan>,
     /// Name and version of the program, as viewers of ours are told.
     pub program: String,
 }
@@ -67,6 +70,7 @@ impl EngineConfig {
             token: None,
             lag_max: Some(LAG_MAX),
             limits: Limits::default(),
+            lock_step: None,
             program: concat!("trantor ", env!("CARGO_PKG_VERSION")).to_owned(),
         }
     }

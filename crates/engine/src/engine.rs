@@ -3,6 +3,7 @@
 mod admin;
 mod closing;
 mod flow;
+mod lock_step;
 mod operators;
 mod playing;
 mod requests;
@@ -20,6 +21,7 @@ use trantor_time::{GameClock, GameTime, RealSpan, RealTime, TimerId};
 use crate::config::EngineConfig;
 use crate::housekeeping::{Chore, Housekeeping};
 use crate::input::{ConnId, Input};
+use crate::lock_step::{LeapRate, LockStep};
 use crate::output::{OperatorLine, Output};
 use crate::pace::Pace;
 use crate::playback::Playback;
@@ -46,6 +48,8 @@ pub struct Engine {
     pub(crate) text_news: TextNews,
     pub(crate) news: News,
     pub(crate) ticks: Ticks,
+    /// For whom game time waits, if it does.
+    pub(crate) lock_step: Option<LockStep>,
     /// What is pending in real time while a viewer of ours is there.
     pub(crate) watch: Option<Watch>,
     outputs: VecDeque<Output>,
@@ -74,6 +78,8 @@ pub(crate) struct Watch {
     stats: TimerId,
     /// The game clock slipped since the last tick, and the viewers are yet to be told.
     has_slipped: bool,
+    /// How fast a game in lock-step goes at present.
+    leaps: LeapRate,
 }
 
 /// A deadline that was carried out.
@@ -125,7 +131,8 @@ impl Engine {
     ///
     /// # Panics
     /// If [`trantor_game::GameConfig::check`] refuses the game.
-    pub fn new(config: EngineConfig, now: RealTime) -> Self {
+    pub fn new(mut config: EngineConfig, now: RealTime) -> Self {
+        config.game.rules.lock_step |= config.lock_step.is_some();
         let game = Game::new(config.game.clone());
         Self::with_game(config, game, now)
     }
@@ -134,7 +141,14 @@ impl Engine {
     ///
     /// Nobody plays its agents any more, so they are gone, and each leaves an egg of its team where it stood: whoever
     /// comes back has a place to be born at (docs/decisions/0052).
+    ///
+    /// # Panics
+    /// If it is to go on in lock-step and was not begun so: the order of its deadlines is another.
     pub fn resume(config: EngineConfig, mut game: Game, now: RealTime) -> Self {
+        assert!(
+            config.lock_step.is_none() || game.config().rules.lock_step,
+            "only a game begun in lock-step goes on in it"
+        );
         release_agents(&mut game);
         let config = EngineConfig {
             game: game.config().clone(),
@@ -145,7 +159,14 @@ impl Engine {
 
     fn with_game(config: EngineConfig, game: Game, now: RealTime) -> Self {
         let mut engine = Self {
-            pace: Pace::new(now, game.now(), config.frequency, config.lag_max),
+            pace: Pace::new(
+                now,
+                game.now(),
+                config.frequency,
+                config.lag_max,
+                config.lock_step.is_some(),
+            ),
+            lock_step: config.lock_step.map(|cap| LockStep::new(&game, cap)),
             game,
             playback: None,
             sessions: Sessions::default(),
@@ -183,6 +204,7 @@ impl Engine {
         self.counters.passes += 1;
         self.sessions.set_now(now);
         let sprint_ended = self.end_sprint(now);
+        self.end_wait_if_due(now);
         if self.pace.begin_pass(now, self.next_game_deadline()) {
             // Under overload that is every pass; viewers are told with the next tick.
             if let Some(watch) = &mut self.watch {
@@ -218,8 +240,18 @@ impl Engine {
     /// first. One a call, so that a shell can time it and stop when its budget is spent.
     pub fn fire_next(&mut self, now: RealTime) -> Option<Fired> {
         self.sessions.set_now(now);
-        let game_due = self.next_game_deadline().filter(|at| *at <= self.pace.game_now());
         let chore_due = self.housekeeping.next_deadline().filter(|at| *at <= now);
+        if self.lock_step.is_some() {
+            // Leaps have no instant of their own, and there may be no end of them: what has one goes first.
+            self.end_wait_if_due(now);
+            let fired = match chore_due {
+                Some(_) => self.fire_chore(now),
+                None => self.fire_leap(now),
+            };
+            self.settle();
+            return fired;
+        }
+        let game_due = self.next_game_deadline().filter(|at| *at <= self.pace.game_now());
         let is_game_first = match (game_due.and_then(|at| self.pace.clock().real_at(at)), chore_due) {
             (Some(game), Some(chore)) => game <= chore,
             (game, _) => game.is_some(),
@@ -242,9 +274,15 @@ impl Engine {
     /// When to begin a pass at the latest; an instant that is past if work is left over. `None`: only when
     /// something is read or written (R-000-19, R-000-20).
     pub fn poll_timeout(&self) -> Option<RealTime> {
-        let game = self
-            .next_game_deadline()
-            .and_then(|at| self.pace.clock().real_at(at));
+        let game = match &self.lock_step {
+            Some(lock_step) => match self.leap_due() {
+                Some(_) => Some(self.sessions.now()),
+                None => lock_step.wait_ends(&self.game),
+            },
+            None => self
+                .next_game_deadline()
+                .and_then(|at| self.pace.clock().real_at(at)),
+        };
         let chore = self.housekeeping.next_deadline();
         [game, chore, self.sprint_ends_at()].into_iter().flatten().min()
     }
@@ -459,6 +497,9 @@ impl Engine {
     /// Tells everybody what happened.
     pub(crate) fn publish_events(&mut self) {
         while let Some(event) = self.game.poll_event() {
+            if let Some(lock_step) = &mut self.lock_step {
+                lock_step.note(&self.game, &event);
+            }
             tell_agent(&mut self.sessions, self.config.dialect, &event);
             self.text_news.tell(&mut self.sessions, &self.game, &event);
             if self.watch.is_some() && self.news.note(&self.game, &event).is_err() {
@@ -492,6 +533,11 @@ impl Engine {
             }
         }
         self.watch_filling();
+        if let Some(lock_step) = &mut self.lock_step
+            && self.pace.is_started()
+        {
+            lock_step.settle(&self.game, self.sessions.now());
+        }
         if cfg!(debug_assertions) {
             self.check();
         }

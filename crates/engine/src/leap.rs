@@ -4,8 +4,9 @@
 //! something by it is asked at once. The order is the game's own, so a leap is neither another game nor an
 //! approximation of one: a lock-step server whose agents are the same minds plays the same (R-000-50).
 
-use trantor_game::{AdminAction, Game, GameConfig, GameEvent, GameInput, Handled, Reply};
+use trantor_game::{AdminAction, Agent, Game, GameConfig, GameEvent, GameInput, Handled, LeaveCause, Reply};
 use trantor_model::{AgentId, TeamId};
+use trantor_strategy::agent_seed;
 use trantor_time::GameTime;
 
 use crate::minds::{Mind, MindKind, Percept, Spelled};
@@ -43,9 +44,8 @@ pub struct Leap {
     voice: Voice,
     /// By number of the agent; numbers begin near 0 and are given out in turn.
     minds: Vec<Option<Box<dyn Mind>>>,
-    /// Who was told something and is yet to be asked; in the order of the telling.
-    told: Vec<AgentId>,
     joins: u64,
+    joins_by_team: Vec<u64>,
     actions: u64,
 }
 
@@ -64,8 +64,8 @@ impl Leap {
             kinds: (0..teams).map(|team| *kinds.get(team).unwrap_or(&last)).collect(),
             voice,
             minds: Vec::new(),
-            told: Vec::new(),
             joins: 0,
+            joins_by_team: vec![0; teams],
             actions: 0,
         };
         for _ in 0..places {
@@ -106,6 +106,20 @@ impl Leap {
         handled
     }
 
+    /// Lets all agents go in the order of their numbers, as a server does once a team has won.
+    pub fn dismiss_agents(&mut self) {
+        let agents: Vec<AgentId> = self.game.world().agents().map(Agent::id).collect();
+        for agent in agents {
+            let cause = LeaveCause::Dismissed;
+            let left = self
+                .game
+                .handle(GameInput::Leave { agent, cause }, self.game.now());
+            debug_assert_eq!(left, Handled::Done, "whoever is in the world can leave it");
+            self.minds[agent.0 as usize] = None;
+        }
+        self.attend();
+    }
+
     /// The game, to be looked at.
     pub fn game(&self) -> &Game {
         &self.game
@@ -121,32 +135,17 @@ impl Leap {
         self.joins
     }
 
-    /// Tells the minds what happened and takes their commands, until nobody has anything more to say.
+    /// Tells the minds what happened, one thing at a time as lines are read, and takes their commands.
     fn attend(&mut self) {
-        loop {
-            while let Some(event) = self.game.poll_event() {
-                self.tell(&event);
-            }
-            if self.told.is_empty() {
-                return;
-            }
-            // A newborn that is wanted by one of these is asked in the next round.
-            let told = std::mem::take(&mut self.told);
-            for &agent in &told {
+        while let Some(event) = self.game.poll_event() {
+            if let Some(agent) = self.tell(&event) {
                 self.ask(agent);
             }
-            self.keep_room(told);
         }
     }
 
-    /// Keeps the memory of a list that was worked off.
-    fn keep_room(&mut self, mut told: Vec<AgentId>) {
-        told.clear();
-        told.append(&mut self.told);
-        self.told = told;
-    }
-
-    fn tell(&mut self, event: &GameEvent) {
+    /// Tells the mind that the event is for, and answers whose that is.
+    fn tell(&mut self, event: &GameEvent) -> Option<AgentId> {
         let (agent, percept) = match event {
             GameEvent::Reply { agent, reply } => (*agent, percept_of(reply)),
             GameEvent::Heard {
@@ -163,14 +162,13 @@ impl Leap {
             }
             GameEvent::Died { agent } => {
                 self.minds[agent.0 as usize] = None;
-                return;
+                return None;
             }
-            _ => return,
+            _ => return None,
         };
-        if let Some(mind) = &mut self.minds[agent.0 as usize] {
-            mind.perceive(percept);
-            self.told.push(agent);
-        }
+        let mind = self.minds[agent.0 as usize].as_mut()?;
+        mind.perceive(percept);
+        Some(agent)
     }
 
     fn ask(&mut self, agent: AgentId) {
@@ -215,28 +213,23 @@ impl Leap {
         }
         self.minds[place] = Some(self.awaken(team));
         self.joins += 1;
-        self.told.push(agent);
+        self.joins_by_team[usize::from(team.0)] += 1;
+        self.ask(agent);
     }
 
     fn awaken(&self, team: TeamId) -> Box<dyn Mind> {
         let config = self.game.config();
         let name = config.teams[usize::from(team.0)].as_bytes();
-        let mind = self.kinds[usize::from(team.0)].awaken(name, mind_seed(config.seed, self.joins));
+        let joined = self.joins_by_team[usize::from(team.0)];
+        let replacement = (joined + 1).saturating_sub(u64::from(config.places_per_team));
+        let places = self.game.world().team(team).map_or(0, |team| team.places());
+        let seed = agent_seed(config.seed, name, places, replacement);
+        let mind = self.kinds[usize::from(team.0)].awaken(name, seed);
         match self.voice {
             Voice::Values => mind,
             Voice::Text => Box::new(Spelled::new(mind)),
         }
     }
-}
-
-/// The seed of the mind that joins a game of this seed after so many others.
-pub fn mind_seed(game_seed: u64, joined_before: u64) -> u64 {
-    // An odd factor keeps the seeds of one game apart, and spreads those of neighbouring games.
-    game_seed
-        .wrapping_add(joined_before)
-        .wrapping_add(1)
-        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-        ^ joined_before
 }
 
 fn percept_of(reply: &Reply) -> Percept<'_> {

@@ -26,6 +26,7 @@ mod housekeeping;
 mod input;
 pub mod leap;
 pub mod limits;
+mod lock_step;
 mod marks;
 pub mod minds;
 mod output;

@@ -29,6 +29,9 @@ pub enum PaceRefusal {
     /// At the end of a recording there is nothing to go on to.
     #[error("the recording is over; go back in it first")]
     RecordingOver,
+    /// In lock-step, time goes from moment to moment and takes no steps.
+    #[error("in lock-step there are no steps")]
+    LockStep,
     /// A step to the next event needs one.
     #[error("nothing is due in this game, ever")]
     NothingDue,
@@ -39,23 +42,28 @@ pub enum PaceRefusal {
 pub(crate) struct Pace {
     clock: GameClock,
     started: bool,
+    /// Time stands still but for leaps: lock-step.
+    leaps: bool,
     governor: LagGovernor,
     game_now: GameTime,
 }
 
 impl Pace {
-    /// A game clock that shows `game_now` at `now`; it stands still until [`Self::start`].
+    /// A game clock that shows `game_now` at `now`; it stands still until [`Self::start`], and with `leaps` also
+    /// after that.
     pub(crate) fn new(
         now: RealTime,
         game_now: GameTime,
         frequency: Frequency,
         lag_max: Option<RealSpan>,
+        leaps: bool,
     ) -> Self {
         let mut clock = GameClock::new(now, game_now, frequency);
         clock.pause(now);
         Self {
             clock,
             started: false,
+            leaps,
             governor: LagGovernor::new(lag_max),
             game_now,
         }
@@ -73,6 +81,12 @@ impl Pace {
     /// The game time of the pass: what is due at it is due, and nothing else.
     pub(crate) fn game_now(&self) -> GameTime {
         self.game_now
+    }
+
+    /// In lock-step, moves on to a deadline at which the game need not wait any more.
+    pub(crate) fn leap_to(&mut self, deadline: GameTime) {
+        debug_assert!(self.leaps && self.started, "only lock-step leaps");
+        self.game_now = self.clock.step_to(deadline);
     }
 
     /// The clock itself, for what is told to viewers and mapped to waits.
@@ -106,7 +120,9 @@ impl Pace {
             return Err(PaceRefusal::AlreadyStarted);
         }
         self.started = true;
-        self.clock.resume(now);
+        if !self.leaps {
+            self.clock.resume(now);
+        }
         Ok(())
     }
 
@@ -166,6 +182,9 @@ impl Pace {
     }
 
     fn must_be_paused(&self) -> Result<(), PaceRefusal> {
+        if self.leaps {
+            return Err(PaceRefusal::LockStep);
+        }
         match (self.started, self.clock.is_paused()) {
             (false, _) => Err(PaceRefusal::NotStarted),
             (true, false) => Err(PaceRefusal::NotPaused),
@@ -189,14 +208,20 @@ mod tests {
 
     fn started(frequency: u32) -> Pace {
         let frequency = Frequency::new(u64::from(frequency)).unwrap();
-        let mut pace = Pace::new(ms(0), GameTime::ZERO, frequency, Some(RealSpan::from_millis(250)));
+        let mut pace = Pace::new(
+            ms(0),
+            GameTime::ZERO,
+            frequency,
+            Some(RealSpan::from_millis(250)),
+            false,
+        );
         pace.start(ms(0)).unwrap();
         pace
     }
 
     #[test]
     fn time_begins_with_the_start() {
-        let mut pace = Pace::new(ms(0), GameTime::ZERO, Frequency::new(100).unwrap(), None);
+        let mut pace = Pace::new(ms(0), GameTime::ZERO, Frequency::new(100).unwrap(), None, false);
         pace.begin_pass(ms(5_000), None);
         assert_eq!(pace.game_now(), units(0));
         assert_eq!(pace.pause(ms(5_000)), Err(PaceRefusal::NotStarted));

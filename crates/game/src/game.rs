@@ -108,6 +108,11 @@ impl Game {
         self.agenda.next_deadline()
     }
 
+    /// Whether the earliest deadline is the start of a command: all else due at its instant is done then. O(1).
+    pub fn is_start_next(&self) -> bool {
+        self.agenda.is_start_next()
+    }
+
     /// Carries out the earliest deadline if it lies no later than `until`; its moment becomes the time of the
     /// game (R-X-5).
     pub fn fire_next(&mut self, until: GameTime) -> Option<Fired> {

@@ -57,6 +57,8 @@ pub enum PaceChange {
     Resumed,
     /// While paused, game time was moved on.
     Stepped,
+    /// In lock-step, game time had waited long enough and went on without those who owe a command.
+    WaitEnded,
 }
 
 /// What an operator may do to a world. Each is checked; one that does not fit changes nothing.

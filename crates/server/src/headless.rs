@@ -47,8 +47,10 @@ struct Summary {
     deadlines: u64,
     actions: u64,
     joins: u64,
+    /// Agents alive at the end; if a team has won, they are let go after it.
     living: usize,
-    /// One number for the whole state at the end, in hexadecimal.
+    /// One number for the whole state after that, in hexadecimal: that of a server in lock-step with the same
+    /// players.
     digest: String,
     wall_ms: f64,
 }
@@ -99,6 +101,10 @@ fn play(config: GameConfig, kinds: &[MindKind], until: Until) -> Summary {
     let mut leap = Leap::new(config, kinds, Voice::Values);
     let ended = leap.run(until.0);
     let wall = clock.now().since(began);
+    let living = leap.game().world().agents().len();
+    if let Ended::Won(_) = ended {
+        leap.dismiss_agents();
+    }
     let game = leap.game();
     let config = game.config();
     Summary {
@@ -119,7 +125,7 @@ fn play(config: GameConfig, kinds: &[MindKind], until: Until) -> Summary {
         deadlines: game.steps(),
         actions: leap.actions(),
         joins: leap.joins(),
-        living: game.world().agents().len(),
+        living,
         digest: format!("{:016x}", game.digest()),
         wall_ms: wall.as_millis_f64(),
     }

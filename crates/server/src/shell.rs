@@ -115,6 +115,11 @@ impl Shell {
         }
     }
 
+    /// The engine, to be looked at.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
     /// The connections.
     pub fn conns(&self) -> &Conns {
         &self.conns

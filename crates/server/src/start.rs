@@ -23,6 +23,9 @@ pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
     let mut config = options.engine_config(seed);
     config.token = options.token()?;
     let made = match saved_game(&options.save)? {
+        Some(game) if options.lock_step && !game.config().rules.lock_step => {
+            return Err(StartError::NotInLockStep);
+        }
         Some(game) => EventLoop::resume(address, config, game),
         None => EventLoop::new(address, config),
     };
@@ -43,14 +46,17 @@ pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
         })?;
     // A game that is continued keeps the rules it was begun with, whatever the options say.
     let game = event_loop.game_config();
+    let speed = match options.lock_step {
+        true => "in lock-step".to_owned(),
+        false => format!("{} units/s", options.frequency),
+    };
     let line = format!(
-        "listening on {} ({}x{}, teams {}, {} places each, {} units/s, seed {})",
+        "listening on {} ({}x{}, teams {}, {} places each, {speed}, seed {})",
         event_loop.address(),
         game.size.width(),
         game.size.height(),
         game.teams.join(" "),
         game.places_per_team,
-        options.frequency,
         game.seed,
     );
     Ok((event_loop, line))
@@ -105,6 +111,9 @@ pub enum StartError {
     /// There are saves, and no game can go on from them.
     #[error(transparent)]
     NotResumed(#[from] ResumeError),
+    /// The order of what falls together is another in lock-step, from the first unit on.
+    #[error("the saved game was not begun in lock-step, and cannot go on in it: leave out --lock-step")]
+    NotInLockStep,
     /// Anything else that the system refuses.
     #[error("cannot listen on {address}: {error}")]
     Refused {

@@ -20,9 +20,11 @@ pub mod flight;
 mod forage;
 mod meeting;
 mod percept;
+mod seed;
 mod signal;
 mod steering;
 mod team;
 
 pub use brain::Brain;
 pub use percept::Percept;
+pub use seed::agent_seed;

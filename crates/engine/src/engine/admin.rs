@@ -23,6 +23,8 @@ impl Engine {
 
     fn carry_out_admin(&mut self, request: AdminRequest, now: RealTime) -> Result<(), AdminRefusal> {
         match request {
+            // A second one in lock-step: whoever is missing is waited for no longer.
+            AdminRequest::Start if self.pace.is_started() && self.is_gathering() => self.begin_lock_step(now),
             AdminRequest::Start => {
                 self.start(now)?;
                 self.tell_clock(now);

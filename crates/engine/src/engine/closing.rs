@@ -169,6 +169,7 @@ impl Engine {
         for timer in [session.flow.go_on, session.flow.stall].into_iter().flatten() {
             self.housekeeping.cancel(timer);
         }
+        self.leave_seat(conn);
         if let Some(agent) = session.agent() {
             self.leave(agent, cause);
         }

@@ -4,7 +4,7 @@
 //! bounded: by the rate, and by an outbox that grows by one answer more at most. Even one answer can be large, so that
 //! about the whole map is written piece by piece, as the peer takes it.
 
-use trantor_time::{RealSpan, RealTime};
+use trantor_time::{Frequency, RealSpan, RealTime};
 
 use super::Engine;
 use crate::housekeeping::Chore;
@@ -233,7 +233,11 @@ impl Engine {
     }
 
     fn requests_per_second(&self) -> u32 {
-        let speed = self.pace.clock().frequency();
+        let speed = match self.lock_step {
+            // As fast as they think: no speed is too high.
+            Some(_) => Frequency::new(u64::from(Frequency::MAX)).expect("the highest frequency is one"),
+            None => self.pace.clock().frequency(),
+        };
         self.config.limits.requests_per_second_at(speed)
     }
 }

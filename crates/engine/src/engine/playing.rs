@@ -36,6 +36,8 @@ impl Engine {
             game: recording.config().clone(),
             frequency: playback.speed_at(game.now()).unwrap_or(config.frequency),
             match_duration: None,
+            // What was waited for is in the recording.
+            lock_step: None,
             ..config
         };
         let mut engine = Self::with_game(config, game, now);
@@ -107,7 +109,7 @@ impl Engine {
         match change {
             PaceChange::Frequency(_) => playback.choose_speed(),
             PaceChange::Paused | PaceChange::Resumed => playback.set_stopped_at_end(false),
-            PaceChange::Stepped => {}
+            PaceChange::Stepped | PaceChange::WaitEnded => {}
         }
     }
 

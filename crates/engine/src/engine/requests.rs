@@ -33,6 +33,7 @@ impl Engine {
             self.greet(conn);
             self.read_on(conn, &held, now);
         }
+        self.begin_if_full(now);
         Ok(())
     }
 
@@ -55,6 +56,7 @@ impl Engine {
 
     pub(super) fn carry_out(&mut self, conn: ConnId, request: Request, now: RealTime) {
         match request {
+            Request::Join(team) if self.is_gathering() => self.take_seat(conn, team, now),
             Request::Join(team) => self.join(conn, team),
             Request::WatchText(token) => self.watch_text(conn, token.as_deref(), now),
             Request::WatchFrames(token) => self.watch_frames(conn, token.as_deref(), now),
@@ -95,7 +97,7 @@ impl Engine {
     }
 
     /// A wrong answer to the greeting: the peer may try again, but not for ever.
-    fn greeting_failed(&mut self, conn: ConnId) {
+    pub(super) fn greeting_failed(&mut self, conn: ConnId) {
         self.counters.joins_refused += 1;
         self.tell_line(conn, &AiLine::Ko);
         let Some(session) = self.sessions.get_mut(conn) else {
@@ -148,7 +150,11 @@ impl Engine {
         self.counters.commands += 1;
         self.counters.commands_malformed += u64::from(matches!(command, Command::Refused(_)));
         match self.apply(GameInput::Command { agent, command }) {
-            Handled::Done => {}
+            Handled::Done => {
+                if let Some(lock_step) = &mut self.lock_step {
+                    lock_step.look_at(&self.game, agent);
+                }
+            }
             Handled::Refused(Refusal::QueueFull) => self.counters.commands_dropped += 1,
             handled => unreachable!("an agent with a session lives and plays: {handled:?}"),
         }
@@ -245,11 +251,17 @@ impl Engine {
                 (PaceChange::Frequency(frequency), Paced::Frequency(frequency))
             }
             PaceRequest::Pause => {
-                self.pace.pause(now)?;
+                match &mut self.lock_step {
+                    Some(_) => self.hold_leaps(true)?,
+                    None => self.pace.pause(now)?,
+                }
                 (PaceChange::Paused, Paced::Other)
             }
             PaceRequest::Resume => {
-                self.pace.resume(now)?;
+                match &mut self.lock_step {
+                    Some(_) => self.hold_leaps(false)?,
+                    None => self.pace.resume(now)?,
+                }
                 (PaceChange::Resumed, Paced::Other)
             }
             PaceRequest::Step(StepKind::Unit) => {
@@ -270,12 +282,7 @@ impl Engine {
         if self.is_playback() {
             self.note_pace_of_playback(change);
         } else {
-            let handled = self.apply(GameInput::Pace(change));
-            debug_assert_eq!(
-                handled,
-                Handled::Done,
-                "a change of pace changes nothing in the game"
-            );
+            self.note_pace(change);
         }
         if let Paced::Frequency(frequency) = paced {
             self.text_news
@@ -285,7 +292,7 @@ impl Engine {
     }
 
     /// Tells one peer one line in the words of agents.
-    fn tell_line(&mut self, conn: ConnId, line: &AiLine<'_>) {
+    pub(super) fn tell_line(&mut self, conn: ConnId, line: &AiLine<'_>) {
         let dialect = self.config.dialect;
         self.sessions
             .push(conn, |outbox| write_ai_line(outbox, dialect, line));

@@ -162,7 +162,7 @@ impl Engine {
         let Some(observer) = self.sessions.observer(conn) else {
             return;
         };
-        let anchor = clock_anchor(observer, self.pace.clock(), now);
+        let anchor = clock_anchor(observer, &self.shown_clock(now), now);
         self.tell(conn, now, &ToClient::Clock(anchor));
     }
 

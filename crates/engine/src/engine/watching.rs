@@ -7,6 +7,7 @@ use super::{Engine, Watch};
 use crate::housekeeping::Chore;
 use crate::input::ConnId;
 use crate::limits;
+use crate::lock_step::LeapRate;
 use crate::replicate::{send, snapshot_frames};
 use crate::session::{Feed, Observer};
 
@@ -30,7 +31,9 @@ impl Engine {
         let next = self.ticks.end(now);
         let Some(watch) = &mut self.watch else { return };
         watch.tick = self.housekeeping.schedule(next, Chore::Tick);
-        if std::mem::take(&mut watch.has_slipped) {
+        watch.leaps.measure(now, self.pace.game_now());
+        // In lock-step time leaps in every pass, which would be too often to tell.
+        if std::mem::take(&mut watch.has_slipped) || self.lock_step.is_some() {
             self.tell_clock(now);
         }
         let (_, skipped) = self.ticks.counts();
@@ -204,6 +207,7 @@ impl Engine {
                 tick,
                 stats,
                 has_slipped: false,
+                leaps: LeapRate::new(now, self.pace.game_now()),
             });
         }
     }

@@ -105,6 +105,14 @@ impl Agenda {
         self.next
     }
 
+    /// Whether the first deadline is a start.
+    pub(crate) fn is_start_next(&self) -> bool {
+        match self.rows.first() {
+            Some((moment, _)) if self.starts.is_empty() || moment.at <= self.starts_at => false,
+            _ => !self.starts.is_empty(),
+        }
+    }
+
     /// Takes the first deadline.
     pub(crate) fn take_first(&mut self) -> Option<(GameTime, Due)> {
         match self.rows.first() {

@@ -60,6 +60,10 @@ impl Game {
                 desk.timer = Some(self.agenda.schedule(end, Due::Action(id)));
                 return self.note_running(id, command, end);
             }
+            if self.world.rules.lock_step {
+                // The next one may still be on its way, and is then a start of its own; so it is when it is here.
+                return self.start_when_free(id);
+            }
         }
     }
 

@@ -370,7 +370,7 @@ impl Marker {
                 PaceChange::Frequency(frequency) => Some(MarkKind::Speed(frequency)),
                 PaceChange::Paused => Some(MarkKind::Paused),
                 PaceChange::Resumed => Some(MarkKind::Resumed),
-                PaceChange::Stepped => None,
+                PaceChange::Stepped | PaceChange::WaitEnded => None,
             };
             if let Some(MarkKind::Speed(frequency)) = kind {
                 self.speed = Some(frequency);

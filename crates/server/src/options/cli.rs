@@ -136,7 +136,9 @@ fn flag(setting: &'static Setting) -> Arg {
     let arg = match setting.kind {
         Kind::TeamNames { .. } => arg.num_args(1..).allow_negative_numbers(false),
         // `--resume` alone says yes.
-        _ if setting.name == "resume" => arg.num_args(0..=1).default_missing_value("on"),
+        _ if matches!(setting.name, "resume" | "lock-step") => {
+            arg.num_args(0..=1).default_missing_value("on")
+        }
         _ => arg,
     };
     match setting.short {

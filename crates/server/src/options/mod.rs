@@ -79,6 +79,10 @@ pub struct Options {
     pub save: SaveOptions,
     /// How the server's counts are told.
     pub metrics: MetricsOptions,
+    /// Whether game time waits for players instead of for the clock.
+    pub lock_step: bool,
+    /// How long it waits for them at most, at one moment of the game.
+    pub lock_step_timeout: RealSpan,
     /// What is logged on standard error.
     pub log: LogFilter,
 }
@@ -136,6 +140,8 @@ impl Default for Options {
             console: ConsoleInput::default(),
             lag_limit: Some(RealSpan::from_millis(250)),
             limits: Limits::default(),
+            lock_step: false,
+            lock_step_timeout: RealSpan::from_secs(5),
             record: None,
             save: SaveOptions::default(),
             metrics: MetricsOptions::default(),
@@ -176,6 +182,7 @@ impl Options {
             control: self.control,
             lag_max: self.lag_limit,
             limits: self.limits.clone(),
+            lock_step: self.lock_step.then_some(self.lock_step_timeout),
             ..EngineConfig::new(game)
         }
     }

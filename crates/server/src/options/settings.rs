@@ -48,6 +48,8 @@ const MATCH_SECONDS_MAX: u64 = 365 * 24 * 60 * 60;
 const METRICS_SECONDS_MAX: u64 = 24 * 60 * 60;
 /// Longest lag: an hour. Whoever wants more wants no limit.
 const LAG_LIMIT_MS_MAX: u64 = 60 * 60 * 1000;
+/// Longest wait in lock-step: a day, for a person who debugs a bot.
+const LOCK_STEP_SECONDS_MAX: u64 = 24 * 60 * 60;
 /// Highest frequency to start with: a unit is then 100 µs, still well above the lateness of a wake-up.
 pub const FREQUENCY_MAX: u64 = 10_000;
 
@@ -468,6 +470,29 @@ pub const SETTINGS: &[Setting] = &[
         kind: Kind::Text {
             accepts: "the path of a directory",
             store: |options, path| store_path(&mut options.record, path),
+        },
+    },
+    Setting {
+        name: "lock-step",
+        short: None,
+        aliases: &["lock_step"],
+        placeholder: "on|off",
+        help: "Let game time wait for every player that owes a command instead of for the clock; -f has no effect then",
+        kind: Kind::Switch {
+            words: ON_OFF,
+            store: |options, yes| options.lock_step = yes,
+        },
+    },
+    Setting {
+        name: "lock-step-timeout",
+        short: None,
+        aliases: &["lock_step_timeout"],
+        placeholder: "SECONDS",
+        help: "How long lock-step waits for players at one moment of the game, and before it begins",
+        kind: Kind::Whole {
+            from: 1,
+            to: LOCK_STEP_SECONDS_MAX,
+            store: |options, n| options.lock_step_timeout = RealSpan::from_secs(fits(n)),
         },
     },
     Setting {

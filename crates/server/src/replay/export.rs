@@ -84,6 +84,7 @@ fn input_value(game: &Game, input: &GameInput) -> Value {
         GameInput::Pace(PaceChange::Paused) => json!({ "event": "paused" }),
         GameInput::Pace(PaceChange::Resumed) => json!({ "event": "resumed" }),
         GameInput::Pace(PaceChange::Stepped) => json!({ "event": "stepped" }),
+        GameInput::Pace(PaceChange::WaitEnded) => json!({ "event": "wait_ended" }),
         GameInput::Admin(action) => json!({ "event": "operator", "action": format!("{action:?}") }),
     }
 }

@@ -1,0 +1,81 @@
+//! Bots as processes against a server in lock-step: the same bots and seeds play the same game, in whichever order
+//! the system lets them run, and it is the game that `trantor-server sim` plays.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use trantor_server::background::Background;
+use trantor_server::headless::{self, Simulated};
+use trantor_server::options::Options;
+
+mod support;
+
+use support::serve;
+
+/// Longer than a game takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Some of a team's agents, in a process of their own.
+fn bots(server: SocketAddr, team: &str, agents: u32) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_trantor-bot"))
+        .args(["-h", &server.ip().to_string(), "-p", &server.port().to_string()])
+        .args(["-n", team, "--seed", "7", "--team-size", &agents.to_string()])
+        .args(["--team-size-max", &agents.to_string()])
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the program was built with the test")
+}
+
+/// The state in which the server's game is: its digest and its time, once a team has won.
+fn end_of(server: &Background) -> Option<(String, i128)> {
+    let (told, state) = mpsc::sync_channel(1);
+    let posted = server.poster().post("end_of", move |service| {
+        let game = service.state.engine().game();
+        let end = game
+            .winner()
+            .map(|_| (format!("{:016x}", game.digest()), game.now().whole_units()));
+        told.send(end).expect("the test waits for it");
+    });
+    posted.expect("the server's loop runs");
+    state.recv_timeout(PATIENCE).expect("the server's loop runs")
+}
+
+/// A game of two teams of six; `split` says how the first one's agents are spread over processes.
+fn played(split: &[u32]) -> (String, i128) {
+    let server = serve(&Options {
+        width: 10,
+        height: 10,
+        places_per_team: 6,
+        lock_step: true,
+        ..Options::default()
+    });
+    let mut processes: Vec<Child> = split
+        .iter()
+        .map(|&agents| bots(server.address(), "red", agents))
+        .collect();
+    processes.push(bots(server.address(), "blue", 6));
+    for process in &mut processes {
+        let status = process.wait().expect("a process that was started ends");
+        assert!(status.success(), "{status}");
+    }
+    end_of(&server).expect("the bots play until the game is over")
+}
+
+#[test]
+fn r_000_50_bots_as_processes_play_the_game_of_a_leap() {
+    const CALL: &str = "p sim --seed 7 -x 10 -y 10 -c 6";
+    let Simulated::Print(summary) = headless::simulate(CALL.split(' ').map(OsString::from)) else {
+        panic!("{CALL} is refused");
+    };
+    let summary: serde_json::Value = serde_json::from_str(&summary).expect("it is JSON");
+    assert_eq!(summary["ended"], "won");
+    let leap = (
+        summary["digest"].as_str().expect("a digest is text").to_owned(),
+        summary["units"].as_i64().expect("units are a number").into(),
+    );
+    assert_eq!(played(&[6]), leap, "two processes");
+    assert_eq!(played(&[1, 2, 3]), leap, "four processes, which race for places");
+}

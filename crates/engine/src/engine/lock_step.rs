@@ -1,0 +1,167 @@
+//! Lock-step, carried out: how a game begins, when time leaps, and what happens when it has waited long enough.
+
+use trantor_game::{GameInput, Handled, PaceChange};
+use trantor_model::TeamId;
+use trantor_protocol::text::AiLine;
+use trantor_time::{GameClock, GameTime, RealTime};
+
+use super::{Engine, Fired};
+use crate::input::ConnId;
+use crate::output::CloseReason;
+use crate::pace::PaceRefusal;
+use crate::session::Role;
+
+impl Engine {
+    /// Whether a game in lock-step is yet to begin.
+    pub(crate) fn is_gathering(&self) -> bool {
+        self.lock_step
+            .as_ref()
+            .is_some_and(|lock_step| lock_step.is_gathering())
+    }
+
+    /// Promises a place of the start. The peer is told at once, since many programs start their next agent only
+    /// then; it is born when the game begins, and what it says until then is kept.
+    pub(super) fn take_seat(&mut self, conn: ConnId, team: Option<TeamId>, now: RealTime) {
+        let seat = match (&mut self.lock_step, team) {
+            (Some(lock_step), Some(team)) => lock_step.take_seat(&self.game, team, conn),
+            _ => None,
+        };
+        let Some(places) = seat else {
+            return self.greeting_failed(conn);
+        };
+        self.sessions.set_role(conn, Role::Held(Vec::new()));
+        self.set_limit(conn, None);
+        let size = self.config.game.size;
+        self.tell_line(conn, &AiLine::Accepted { places, size });
+        self.begin_if_full(now);
+    }
+
+    /// A peer is gone that may have been promised a place.
+    pub(super) fn leave_seat(&mut self, conn: ConnId) {
+        if let Some(lock_step) = &mut self.lock_step {
+            lock_step.leave_seat(conn);
+        }
+    }
+
+    /// Begins the game if nobody is missing.
+    pub(super) fn begin_if_full(&mut self, now: RealTime) {
+        if let Some(lock_step) = &self.lock_step
+            && lock_step.is_gathering()
+            && lock_step.free_seats(&self.game) == 0
+        {
+            self.begin_lock_step(now);
+        }
+    }
+
+    /// Begins the game with those who are there: all are born, and then what they have said meanwhile counts.
+    pub(super) fn begin_lock_step(&mut self, now: RealTime) {
+        let Some(lock_step) = &mut self.lock_step else {
+            return;
+        };
+        let born = lock_step.begin();
+        log::info!("lock-step: the game begins with {} agents", born.len());
+        let mut said = Vec::with_capacity(born.len());
+        for (team, conn) in born {
+            let held = match self.sessions.get_mut(conn).map(|session| &mut session.role) {
+                Some(Role::Held(held)) => std::mem::take(held),
+                _ => unreachable!("a place is kept for a session that waits"),
+            };
+            match self.apply_quietly(GameInput::Join { team }) {
+                Handled::Joined(agent) => {
+                    self.counters.joined += 1;
+                    self.sessions.set_role(conn, Role::Agent(agent));
+                    said.push((conn, held));
+                }
+                // An operator has ended the match meanwhile.
+                _ => self.close_after_flush(conn, CloseReason::GameOver),
+            }
+            self.publish_events();
+        }
+        for (conn, held) in said {
+            self.read_on(conn, &held, now);
+        }
+    }
+
+    /// The deadline that may be carried out now, if nobody is waited for. What is due at a moment is carried out
+    /// at once, so that all whom it concerns can think at the same time; the starts of a moment come only when
+    /// everybody has said what to start.
+    pub(super) fn leap_due(&self) -> Option<GameTime> {
+        let lock_step = self.lock_step.as_ref()?;
+        let due = self.game.next_deadline().filter(|_| self.pace.is_started())?;
+        let belongs_to_moment = due == self.game.now()
+            && !self.game.is_start_next()
+            && !lock_step.is_held()
+            && !lock_step.is_gathering();
+        (belongs_to_moment || !lock_step.must_wait(&self.game)).then_some(due)
+    }
+
+    /// Moves to the next deadline and carries it out, if nobody is waited for.
+    pub(super) fn fire_leap(&mut self, now: RealTime) -> Option<Fired> {
+        let due = self.leap_due()?;
+        self.pace.leap_to(due);
+        self.fire_game(now)
+    }
+
+    /// Gives up those who are waited for if the game has waited long enough. It is recorded: what comes after
+    /// hangs on it.
+    pub(super) fn end_wait_if_due(&mut self, now: RealTime) {
+        let Some(lock_step) = &mut self.lock_step else {
+            return;
+        };
+        if lock_step.wait_ends(&self.game).is_none_or(|ends| ends > now) {
+            return;
+        }
+        let given_up = lock_step.give_up(&self.game);
+        log::info!(
+            "lock-step: no longer waiting for {} agents and {} places",
+            given_up.agents,
+            given_up.places
+        );
+        self.note_pace(PaceChange::WaitEnded);
+        if self.is_gathering() {
+            self.begin_lock_step(now);
+        }
+        self.settle();
+    }
+
+    /// An operator or a viewer holds the game, or lets it go on.
+    pub(super) fn hold_leaps(&mut self, is_held: bool) -> Result<(), PaceRefusal> {
+        if !self.pace.is_started() {
+            return Err(PaceRefusal::NotStarted);
+        }
+        let lock_step = self.lock_step.as_mut().expect("asked for in lock-step only");
+        match (lock_step.is_held(), is_held) {
+            (true, true) => Err(PaceRefusal::AlreadyPaused),
+            (false, false) => Err(PaceRefusal::NotPaused),
+            _ => {
+                lock_step.set_held(is_held);
+                Ok(())
+            }
+        }
+    }
+
+    /// The game clock as viewers of ours are told of it. In lock-step it stands still between leaps, which nobody
+    /// could watch; so it is shown to go as fast as the game went since the last tick.
+    pub(super) fn shown_clock(&self, now: RealTime) -> GameClock {
+        let Some(lock_step) = &self.lock_step else {
+            return *self.pace.clock();
+        };
+        let rate = self.watch.as_ref().and_then(|watch| watch.leaps.frequency());
+        let frequency = rate.unwrap_or_else(|| self.pace.clock().frequency());
+        let mut clock = GameClock::new(now, self.pace.game_now(), frequency);
+        if rate.is_none() || lock_step.is_held() {
+            clock.pause(now);
+        }
+        clock
+    }
+
+    /// Records a change of pace; it changes nothing in the game.
+    pub(super) fn note_pace(&mut self, change: PaceChange) {
+        let handled = self.apply(GameInput::Pace(change));
+        debug_assert_eq!(
+            handled,
+            Handled::Done,
+            "a change of pace changes nothing in the game"
+        );
+    }
+}

@@ -1,0 +1,288 @@
+//! Lock-step: game time waits for the agents instead of for the clock.
+//!
+//! A moment of the game is passed only when every living agent that owes a command has sent one, or the cap on
+//! the wait ran out. Then time leaps to the next deadline, whatever the frequency. What this module keeps is who
+//! is waited for, who was given up, and since when the game waits; the engine fires and hears
+//! (`engine/lock_step.rs`).
+//!
+//! ```text
+//! gathering ──(every place of the start is taken, /start, or the cap ran out)──> playing
+//!
+//! playing    a moment's ends, hunger and refill    at once: all whom they concern can think at the same time
+//!            its starts, and the next moment       when nobody is waited for
+//! ```
+//!
+//! An agent owes a command while it lives, nothing of its own is under way or waits, and no elevation holds it.
+//! So one that sends ahead owes nothing; one that is silent is waited for once and then given up until it begins
+//! something again; one that comes late owes from its birth on; one that dies or leaves owes nothing.
+
+use std::collections::BTreeSet;
+
+use trantor_game::{Game, GameEvent};
+use trantor_model::{AgentId, TeamId};
+use trantor_time::{Frequency, GameTime, RealSpan, RealTime};
+
+use crate::input::ConnId;
+
+/// For whom the game waits.
+#[derive(Debug)]
+pub(crate) struct LockStep {
+    /// The longest wait at one moment of the game.
+    cap: RealSpan,
+    /// The places of the start, until the game begins.
+    seats: Option<Seats>,
+    /// Who owes a command and is waited for.
+    awaited: BTreeSet<AgentId>,
+    /// Who was waited for in vain and has begun nothing since.
+    given_up: BTreeSet<AgentId>,
+    /// Those given up who owe a command.
+    passed_over: BTreeSet<AgentId>,
+    /// The moment at which the game waits, and until when it will.
+    wait: Option<(GameTime, RealTime)>,
+    /// The last moment at which a wait was given up.
+    gave_up_at: Option<GameTime>,
+    is_held: bool,
+}
+
+/// Who was promised which place, by team and by the number it was told, counted from the first.
+#[derive(Debug)]
+struct Seats(Vec<Vec<Option<ConnId>>>);
+
+/// How fast time leaps, measured from tick to tick.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LeapRate {
+    at: RealTime,
+    game: GameTime,
+    frequency: Option<Frequency>,
+}
+
+/// How many were no longer waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GivenUp {
+    /// Agents that owe a command.
+    pub(crate) agents: usize,
+    /// Places of the start that nobody has taken.
+    pub(crate) places: usize,
+}
+
+impl LockStep {
+    /// A game that is yet to begin, and in which nobody lives; no wait is longer than `cap`.
+    pub(crate) fn new(game: &Game, cap: RealSpan) -> Self {
+        debug_assert_eq!(game.world().agents().len(), 0, "whoever plays is yet to come");
+        Self {
+            cap,
+            seats: Some(Seats(vec![Vec::new(); game.world().teams().len()])),
+            awaited: BTreeSet::new(),
+            given_up: BTreeSet::new(),
+            passed_over: BTreeSet::new(),
+            wait: None,
+            gave_up_at: None,
+            is_held: false,
+        }
+    }
+
+    /// Whether the game is yet to begin.
+    pub(crate) fn is_gathering(&self) -> bool {
+        self.seats.is_some()
+    }
+
+    /// Promises a place of the start, the lowest that is free; answers how many of the team are free then, as a
+    /// newborn agent is told. `None` if all are taken.
+    ///
+    /// The number names the place: whoever is told the same has the same agent, so that it does not matter in
+    /// which order the connections of a start come about.
+    pub(crate) fn take_seat(&mut self, game: &Game, team: TeamId, conn: ConnId) -> Option<u32> {
+        let places = game.world().team(team)?.places() as usize;
+        let seats = &mut self.seats.as_mut()?.0[usize::from(team.0)];
+        if seats.len() < places {
+            seats.resize(places, None);
+        }
+        let free = seats.iter().position(Option::is_none)?;
+        seats[free] = Some(conn);
+        // Each that comes is given as long as the first.
+        self.wait = None;
+        u32::try_from(places.saturating_sub(free + 1)).ok()
+    }
+
+    /// A peer is gone; if it was promised a place, that is free again.
+    pub(crate) fn leave_seat(&mut self, conn: ConnId) {
+        let Some(seats) = &mut self.seats else { return };
+        for seat in seats.0.iter_mut().flatten() {
+            seat.take_if(|taken| *taken == conn);
+        }
+    }
+
+    /// Places of the start that nobody has taken.
+    pub(crate) fn free_seats(&self, game: &Game) -> usize {
+        let Some(seats) = &self.seats else { return 0 };
+        let teams = game.world().teams().iter().zip(&seats.0);
+        teams
+            .map(|(team, seats)| (team.places() as usize).saturating_sub(seats.iter().flatten().count()))
+            .sum()
+    }
+
+    /// The game begins: who is born in which team, in this order. It goes by places and then by teams, whichever
+    /// came first.
+    pub(crate) fn begin(&mut self) -> Vec<(TeamId, ConnId)> {
+        self.wait = None;
+        let seats = self.seats.take().map_or_else(Vec::new, |seats| seats.0);
+        let most = seats.iter().map(Vec::len).max().unwrap_or(0);
+        let of_place = |place: usize| {
+            seats.iter().enumerate().filter_map(move |(team, seats)| {
+                let conn = seats.get(place).copied().flatten()?;
+                let team = u16::try_from(team).expect("teams are numbered with 16 bits");
+                Some((TeamId(team), conn))
+            })
+        };
+        (0..most).flat_map(of_place).collect()
+    }
+
+    /// Whether time may not go on to what starts, or to the next moment.
+    pub(crate) fn must_wait(&self, game: &Game) -> bool {
+        self.is_held || self.is_gathering() || self.is_waiting(game)
+    }
+
+    /// Whether an operator or a viewer holds the game.
+    pub(crate) fn is_held(&self) -> bool {
+        self.is_held
+    }
+
+    /// Somebody holds the game, or lets it go on; a wait begins anew then.
+    pub(crate) fn set_held(&mut self, is_held: bool) {
+        self.is_held = is_held;
+        self.wait = None;
+    }
+
+    /// Until when the game waits at most, if it does.
+    pub(crate) fn wait_ends(&self, game: &Game) -> Option<RealTime> {
+        self.wait.filter(|_| self.is_waiting(game)).map(|(_, ends)| ends)
+    }
+
+    /// Something happened in the game that may have changed who owes.
+    pub(crate) fn note(&mut self, game: &Game, event: &GameEvent) {
+        match event {
+            GameEvent::Joined { agent, .. } => self.look_at(game, agent.id),
+            GameEvent::ActionStarted { agent, .. } => {
+                // Only what takes time brings somebody back: else one that asks for nothing else could hold the
+                // game at one moment for ever.
+                self.given_up.remove(agent);
+                self.look_at(game, *agent);
+            }
+            GameEvent::Reply { agent, .. } | GameEvent::Died { agent } | GameEvent::Left { agent, .. } => {
+                self.look_at(game, *agent);
+            }
+            GameEvent::RitualStarted { participants, .. } | GameEvent::RitualEnded { participants, .. } => {
+                for agent in participants.iter() {
+                    self.look_at(game, *agent);
+                }
+            }
+            GameEvent::Won { .. } => {
+                self.awaited.clear();
+                self.given_up.clear();
+                self.passed_over.clear();
+            }
+            _ => {}
+        }
+    }
+
+    /// An agent may owe something now, or no longer.
+    pub(crate) fn look_at(&mut self, game: &Game, id: AgentId) {
+        let Some(agent) = game.world().agent(id) else {
+            self.awaited.remove(&id);
+            self.given_up.remove(&id);
+            self.passed_over.remove(&id);
+            return;
+        };
+        let owes = agent.owes_command() && game.winner().is_none();
+        let is_given_up = self.given_up.contains(&id);
+        put(&mut self.awaited, id, owes && !is_given_up);
+        put(&mut self.passed_over, id, owes && is_given_up);
+    }
+
+    /// Begins a wait if one is due. Its time counts for all of one moment of the game, so that an agent which asks
+    /// only for what takes no time does not begin it anew.
+    pub(crate) fn settle(&mut self, game: &Game, now: RealTime) {
+        let moment = game.now();
+        self.wait.take_if(|(at, _)| *at != moment);
+        if self.wait.is_none() && !self.is_held && self.is_waiting(game) {
+            self.wait = Some((moment, now.saturating_add(self.cap)));
+        }
+    }
+
+    /// The wait has been long enough: goes on without those who are waited for.
+    pub(crate) fn give_up(&mut self, game: &Game) -> GivenUp {
+        self.wait = None;
+        self.gave_up_at = Some(game.now());
+        let awaited = std::mem::take(&mut self.awaited);
+        let given_up = GivenUp {
+            agents: awaited.len(),
+            places: self.free_seats(game),
+        };
+        self.given_up.extend(&awaited);
+        self.passed_over.extend(&awaited);
+        given_up
+    }
+
+    /// Before the beginning, the game waits once somebody is there. Later it waits for those who owe, and at each
+    /// moment once more if all alive are given up: else time would rush on to their death.
+    fn is_waiting(&self, game: &Game) -> bool {
+        if let Some(seats) = &self.seats {
+            return seats.0.iter().flatten().any(Option::is_some);
+        }
+        let all_given_up =
+            !self.passed_over.is_empty() && self.passed_over.len() == game.world().agents().len();
+        !self.awaited.is_empty() || (all_given_up && self.gave_up_at != Some(game.now()))
+    }
+
+    /// Compares with the game.
+    ///
+    /// # Panics
+    /// If somebody is waited for who owes nothing, or owes and is not waited for.
+    pub(crate) fn check(&self, game: &Game) {
+        let owing: BTreeSet<AgentId> = game.owing().collect();
+        let known: BTreeSet<AgentId> = self.awaited.union(&self.passed_over).copied().collect();
+        assert_eq!(known, owing, "who owes is waited for, or was given up");
+        assert!(
+            self.passed_over.is_subset(&self.given_up) && self.awaited.is_disjoint(&self.given_up),
+            "nobody is waited for who was given up"
+        );
+        assert!(
+            self.given_up.iter().all(|id| game.world().agent(*id).is_some()),
+            "nobody waits for the dead"
+        );
+    }
+}
+
+impl LeapRate {
+    /// Nothing measured yet.
+    pub(crate) fn new(now: RealTime, game: GameTime) -> Self {
+        Self {
+            at: now,
+            game,
+            frequency: None,
+        }
+    }
+
+    /// Measures how far the game has come since the last call.
+    pub(crate) fn measure(&mut self, now: RealTime, game: GameTime) {
+        let real_ns = i128::from(now.since(self.at).as_nanos());
+        let game_nu = (game - self.game).as_nanounits();
+        self.frequency = (real_ns > 0 && game_nu > 0)
+            .then(|| (game_nu / real_ns).clamp(1, i128::from(Frequency::MAX)))
+            .and_then(|hertz| Frequency::new(u64::try_from(hertz).ok()?).ok());
+        (self.at, self.game) = (now, game);
+    }
+
+    /// Units a second; `None` if the game stood still.
+    pub(crate) fn frequency(&self) -> Option<Frequency> {
+        self.frequency
+    }
+}
+
+fn put(set: &mut BTreeSet<AgentId>, id: AgentId, belongs: bool) {
+    if belongs {
+        set.insert(id);
+    } else {
+        set.remove(&id);
+    }
+}
