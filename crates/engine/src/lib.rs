@@ -45,6 +45,6 @@ pub use engine::{Client, ClientKind, Engine, Fired, FiredKind};
 pub use input::{CloseCause, ConnId, Input};
 pub use output::{CloseReason, OperatorLine, Output};
 pub use pace::PaceRefusal;
-pub use playback::SeekRefusal;
+pub use playback::{PlaybackStart, SeekRefusal};
 pub use recorder::JournalBytes;
 pub use stats::{Counters, EngineStats, Spans};

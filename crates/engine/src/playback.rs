@@ -23,6 +23,17 @@ pub enum SeekRefusal {
     Unplayable,
 }
 
+/// How a recording begins to be shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlaybackStart {
+    /// At which moment; the nearer end for one outside.
+    pub at: GameTime,
+    /// At the speeds at which it was recorded, until somebody asks for another; else at that of the configuration.
+    pub follows_speed: bool,
+    /// With time standing still.
+    pub is_paused: bool,
+}
+
 /// What is played back, and how far that has come.
 #[derive(Debug)]
 pub(crate) struct Playback {
@@ -37,21 +48,16 @@ pub(crate) struct Playback {
 }
 
 impl Playback {
-    /// Plays from `at`, or the nearer end; answers the game of that moment too. `follows_speed`: at the recorded
-    /// speeds.
+    /// Plays as `start` says; answers the game of that moment too.
     ///
     /// # Errors
     /// If the recording is not what it was when it was opened.
-    pub(crate) fn new(
-        recording: &Arc<Recording>,
-        at: GameTime,
-        follows_speed: bool,
-    ) -> Result<(Game, Self), Divergence> {
-        let (game, cursor) = recording.seek(at)?;
+    pub(crate) fn new(recording: &Arc<Recording>, start: PlaybackStart) -> Result<(Game, Self), Divergence> {
+        let (game, cursor) = recording.seek(start.at)?;
         let playback = Self {
             cursor,
             info: recording_info(recording),
-            follows_speed,
+            follows_speed: start.follows_speed,
             is_stopped_at_end: false,
             is_broken: false,
         };

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use harness::{Bench, Sound, game_config};
-use trantor_engine::{AdminRefusal, AdminRequest, Control, Engine, EngineConfig, PaceRefusal, SeekRefusal};
+use trantor_engine::{
+    AdminRefusal, AdminRequest, Control, Engine, EngineConfig, PaceRefusal, PlaybackStart, SeekRefusal,
+};
 use trantor_game::AdminAction;
 use trantor_game::replay::{IndexedPiece, Recording};
 use trantor_model::AgentId;
@@ -77,7 +79,12 @@ fn recorded() -> Arc<Recording> {
 fn playing(recording: &Arc<Recording>, at: i64, follows_speed: bool) -> Bench {
     let now = RealTime::from_nanos(5_000_000_000);
     let config = EngineConfig::new(game_config(1, 1, 1));
-    let engine = Engine::play(config, recording, units(at), follows_speed, now).expect("it can be played");
+    let start = PlaybackStart {
+        at: units(at),
+        follows_speed,
+        is_paused: false,
+    };
+    let engine = Engine::play(config, recording, start, now).expect("it can be played");
     Bench::around(engine, now)
 }
 
@@ -236,7 +243,12 @@ fn what_was_recorded_cannot_be_changed() {
         control: Control::Nobody,
         ..EngineConfig::new(game_config(1, 1, 1))
     };
-    let engine = Engine::play(config, &recording, units(0), true, bench.now).expect("it can be played");
+    let start = PlaybackStart {
+        at: units(3),
+        follows_speed: true,
+        is_paused: true,
+    };
+    let engine = Engine::play(config, &recording, start, bench.now).expect("it can be played");
     let mut bench = Bench::around(engine, bench.now);
     let viewer = bench.watch("V");
     bench.say(viewer, &ToServer::Seek { at: units(5) });
@@ -245,6 +257,11 @@ fn what_was_recorded_cannot_be_changed() {
         (1, 0)
     );
     assert!(bench.viewer(viewer).is_acked());
+    assert_eq!(
+        bench.engine.game_now(),
+        units(3),
+        "it stands still from the very start"
+    );
 
     let mut live = Bench::new(EngineConfig::new(game_config(2, 2, 1)));
     assert_eq!(

@@ -7,8 +7,10 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 
-use trantor_engine::{Engine, EngineConfig, EngineStats};
+use trantor_engine::{Engine, EngineConfig, EngineStats, PlaybackStart};
+use trantor_game::replay::Recording;
 use trantor_game::{Game, GameConfig};
 use trantor_runtime::life::StopSignal;
 use trantor_runtime::metrics::Reader;
@@ -44,7 +46,7 @@ impl EventLoop {
     /// If the address cannot be listened on, or the system gives no descriptors.
     pub fn new(address: SocketAddr, config: EngineConfig) -> io::Result<Self> {
         let accepts_per_second = config.limits.accepts_per_second;
-        Self::around(address, accepts_per_second, |now| Engine::new(config, now))
+        Self::around(address, accepts_per_second, |now| Ok(Engine::new(config, now)))
     }
 
     /// A loop that listens on `address`, around an engine that goes on with `game`.
@@ -54,14 +56,30 @@ impl EventLoop {
     pub fn resume(address: SocketAddr, config: EngineConfig, game: Game) -> io::Result<Self> {
         let accepts_per_second = config.limits.accepts_per_second;
         Self::around(address, accepts_per_second, |now| {
-            Engine::resume(config, game, now)
+            Ok(Engine::resume(config, game, now))
+        })
+    }
+
+    /// A loop that listens on `address` and shows `recording`; see [`Engine::play`].
+    ///
+    /// # Errors
+    /// As [`Self::new`], or if the recording is not what it was when it was read.
+    pub fn play(
+        address: SocketAddr,
+        config: EngineConfig,
+        recording: &Arc<Recording>,
+        start: PlaybackStart,
+    ) -> io::Result<Self> {
+        let accepts_per_second = config.limits.accepts_per_second;
+        Self::around(address, accepts_per_second, |now| {
+            Engine::play(config, recording, start, now).map_err(io::Error::other)
         })
     }
 
     fn around(
         address: SocketAddr,
         accepts_per_second: u32,
-        make: impl FnOnce(RealTime) -> Engine,
+        make: impl FnOnce(RealTime) -> io::Result<Engine>,
     ) -> io::Result<Self> {
         let mut listener = Listener::bind(address)?;
         listener.limit_rate(accepts_per_second);
@@ -70,7 +88,7 @@ impl EventLoop {
         let clock = RealClock::new();
         let (meters, reader) = Meters::new(wait.counts());
         let shell = Shell::new(
-            make(clock.now()),
+            make(clock.now())?,
             listener,
             wait.registry().try_clone()?,
             wait.ready(),

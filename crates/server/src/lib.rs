@@ -20,6 +20,7 @@ pub mod meters;
 pub mod mio_wait;
 mod nearest;
 pub mod options;
+pub mod playback;
 pub mod recorder;
 pub mod replay;
 pub mod shell;

@@ -4,10 +4,12 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use trantor_runtime::service::EndReason;
+use trantor_server::event_loop::EventLoop;
 use trantor_server::export::Exporter;
 use trantor_server::headless::{self, Simulated};
 use trantor_server::options::Options;
 use trantor_server::options::cli::{self, Asked, EXIT_STATUS_REFUSED, PROGRAM};
+use trantor_server::start::StartError;
 use trantor_server::{console, replay, start};
 
 fn main() -> ExitCode {
@@ -25,7 +27,8 @@ fn main() -> ExitCode {
         };
     }
     match cli::parse(std::env::args_os(), std::env::vars_os()) {
-        Ok(Asked::Run(options)) => run(&options),
+        Ok(Asked::Run(options)) => run(&options, start::start),
+        Ok(Asked::Play(asked)) => run(&asked.options, |_| start::play(&asked)),
         Ok(Asked::Console(asked)) => match console::remote::run(&asked) {
             Ok(true) => ExitCode::SUCCESS,
             Ok(false) => ExitCode::FAILURE,
@@ -40,13 +43,16 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(options: &Options) -> ExitCode {
+fn run(
+    options: &Options,
+    start: impl FnOnce(&Options) -> Result<(EventLoop, String), StartError>,
+) -> ExitCode {
     let mut logger = env_logger::Builder::new();
     options.log.apply(&mut logger);
     logger.format_timestamp_millis();
     logger.init();
 
-    let (mut event_loop, line) = match start::start(options) {
+    let (mut event_loop, line) = match start(options) {
         Ok(started) => started,
         Err(error) => return refuse(error),
     };

@@ -6,11 +6,13 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use trantor_engine::PlaybackStart;
 use trantor_game::Game;
 
 use crate::autosave::{self, ResumeError, SaveOptions};
 use crate::event_loop::EventLoop;
 use crate::options::{OptionError, Options};
+use crate::playback::{self, PlayAsked, PlaybackError};
 
 /// Makes the loop that `options` ask for. Answers it with the line that tells what was started.
 ///
@@ -60,6 +62,31 @@ pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
         game.seed,
     );
     Ok((event_loop, line))
+}
+
+/// Makes the loop that shows the recording that was asked for. Answers it with the line that tells what was started.
+///
+/// # Errors
+/// One line that says what is wrong and what would help.
+pub fn play(asked: &PlayAsked) -> Result<(EventLoop, String), StartError> {
+    raise_descriptor_limit();
+    let options = &asked.options;
+    let recording = playback::load(&asked.files)?;
+    let address = options.listen_address();
+    let mut config = options.engine_config(recording.config().seed);
+    config.token = options.token()?;
+    let start = PlaybackStart {
+        at: asked.at.of(&recording),
+        follows_speed: asked.follows_speed,
+        is_paused: asked.is_paused,
+    };
+    let made = EventLoop::play(address, config, &recording, start);
+    let event_loop = made.map_err(|error| StartError::new(address, error))?;
+    let (address, what) = (event_loop.address(), playback::described(&recording));
+    Ok((
+        event_loop,
+        format!("listening on {address} (a recording: {what})"),
+    ))
 }
 
 /// The game to go on with, if one is asked for and there is one.
@@ -114,6 +141,9 @@ pub enum StartError {
     /// The order of what falls together is another in lock-step, from the first unit on.
     #[error("the saved game was not begun in lock-step, and cannot go on in it: leave out --lock-step")]
     NotInLockStep,
+    /// The recording cannot be played.
+    #[error(transparent)]
+    NotPlayed(#[from] PlaybackError),
     /// Anything else that the system refuses.
     #[error("cannot listen on {address}: {error}")]
     Refused {

@@ -12,36 +12,36 @@ use super::{Engine, Fired, FiredKind};
 use crate::admin::PaceRequest;
 use crate::config::EngineConfig;
 use crate::pace::PaceRefusal;
-use crate::playback::{Playback, SeekRefusal};
+use crate::playback::{Playback, PlaybackStart, SeekRefusal};
 use crate::replicate::{clock_anchor, send, snapshot_frames, write_jump};
 
 impl Engine {
-    /// An engine that shows `recording` from the moment `at`, or the nearer end (R-001-43); `config.game` is of no
-    /// account. Nobody can play in it: who asks for a place is answered as by a team without one.
-    ///
-    /// With `follows_speed` the speed is what it was when the game was recorded, until somebody asks for another;
-    /// without, it is `config.frequency`.
+    /// An engine that shows `recording` (R-001-43); `config.game` is of no account. Nobody can play in it: who asks
+    /// for a place is answered as by a team without one.
     ///
     /// # Errors
     /// If the recording is not what it was when it was opened.
     pub fn play(
         config: EngineConfig,
         recording: &Arc<Recording>,
-        at: GameTime,
-        follows_speed: bool,
+        start: PlaybackStart,
         now: RealTime,
     ) -> Result<Self, Divergence> {
-        let (game, playback) = Playback::new(recording, at, follows_speed)?;
+        let (game, playback) = Playback::new(recording, start)?;
         let config = EngineConfig {
             game: recording.config().clone(),
             frequency: playback.speed_at(game.now()).unwrap_or(config.frequency),
             match_duration: None,
             // What was waited for is in the recording.
             lock_step: None,
+            auto_start: true,
             ..config
         };
         let mut engine = Self::with_game(config, game, now);
         engine.playback = Some(Box::new(playback));
+        if start.is_paused {
+            engine.pace.pause(now).expect("it was started just now");
+        }
         engine.stop_if_over(now);
         Ok(engine)
     }

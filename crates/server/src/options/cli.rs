@@ -13,6 +13,7 @@ use log::LevelFilter;
 use trantor_protocol::text::Dialect;
 
 use crate::console::remote::{self, ConsoleAsked};
+use crate::playback::PlayAsked;
 use crate::replay::{self, ReplayAsked};
 
 use super::settings::{SETTINGS, Setting, find, nearest_name};
@@ -31,6 +32,8 @@ pub enum Asked {
     Console(ConsoleAsked),
     /// Look at journals instead of running a server: the first word was `replay`.
     Replay(ReplayAsked),
+    /// Show a recording instead of a game that is played: the first words were `replay play`.
+    Play(Box<PlayAsked>),
     /// Print this and end with status 0: the help text or the version.
     Print(String),
 }
@@ -49,8 +52,11 @@ pub fn parse(
         return Ok(Asked::Print(command().render_help().to_string()));
     }
     if arguments.get(1).is_some_and(|word| word == "replay") {
-        let asked = replay::parse(arguments.into_iter().skip(1))?;
-        return Ok(asked.map_or_else(Asked::Print, Asked::Replay));
+        return Ok(match replay::parse(arguments.into_iter().skip(1))? {
+            replay::Asked::Look(asked) => Asked::Replay(asked),
+            replay::Asked::Play(asked) => Asked::Play(asked),
+            replay::Asked::Print(text) => Asked::Print(text),
+        });
     }
     if arguments.get(1).is_some_and(|word| word == remote::WORD) {
         let asked = remote::parse(arguments.into_iter().skip(1))
@@ -108,7 +114,7 @@ pub fn command() -> Command {
             "Each option with a long name may also stand in the file (port = 4242) and in the environment\n\
              (TRANTOR_SERVER_PORT=4242). A mistake is told in one line, and the exit status is then 84.\n\n\
              A running server: trantor-server console; see trantor-server console --help.\n\
-             Recorded games: trantor-server replay verify|info|export FILE...; see trantor-server replay --help.\n\
+             Recorded games: trantor-server replay verify|info|export|play FILE...; see trantor-server replay --help.\n\
              Whole games without connections: see trantor-server sim --help.",
         )
 }
@@ -121,6 +127,23 @@ const VERBOSE: &str = "verbose";
 const SPEED_OR_DURATION: &str = "t";
 /// Names that are flags only, so that a misspelt flag can be told its nearest.
 const FLAGS_ONLY: [&str; 4] = [CONFIG, VERBOSE, "help", "version"];
+
+/// The flag of the setting of this name, for other commands that take it.
+pub(crate) fn named_flag(name: &'static str) -> Arg {
+    flag(find(name).expect("it is in the table"))
+}
+
+/// Checks the words given to that flag, if it was given.
+///
+/// # Errors
+/// One line that says what is accepted.
+pub(crate) fn apply_named(
+    options: &mut Options,
+    matches: &ArgMatches,
+    name: &'static str,
+) -> Result<(), OptionError> {
+    apply_flag(options, matches, name, find(name).expect("it is in the table"))
+}
 
 fn flag(setting: &'static Setting) -> Arg {
     let arg = Arg::new(setting.name)

@@ -6,8 +6,20 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use crate::options::OptionError;
-use crate::options::cli::PROGRAM;
+use crate::options::cli::{self, PROGRAM};
+use crate::options::{OptionError, Options};
+use crate::playback::{PlayAsked, PlayFrom};
+
+/// What is asked for by the words after `replay`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// To look at journals, and end.
+    Look(ReplayAsked),
+    /// To show one to viewers.
+    Play(Box<PlayAsked>),
+    /// To print this: a help text.
+    Print(String),
+}
 
 /// What is to be done with journals.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,14 +54,17 @@ impl ReplayAsked {
     }
 }
 
-/// Reads `words`, of which the first is `replay`. The help text comes back as `Ok(Err(text))`.
+/// Reads `words`, of which the first is `replay`.
 ///
 /// # Errors
 /// One line about the first mistake.
-pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Result<ReplayAsked, String>, OptionError> {
+pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Asked, OptionError> {
     match command().try_get_matches_from(words) {
-        Ok(matches) => Ok(Ok(asked(&matches))),
-        Err(error) if error.kind() == ErrorKind::DisplayHelp => Ok(Err(error.to_string())),
+        Ok(matches) => match matches.subcommand() {
+            Some((PLAY, matches)) => play_asked(matches).map(|asked| Asked::Play(Box::new(asked))),
+            _ => Ok(Asked::Look(asked(&matches))),
+        },
+        Err(error) if error.kind() == ErrorKind::DisplayHelp => Ok(Asked::Print(error.to_string())),
         Err(error) => {
             let text = error.to_string();
             let first = text.lines().next().unwrap_or_default();
@@ -75,6 +90,45 @@ fn asked(matches: &ArgMatches) -> ReplayAsked {
     }
 }
 
+/// The options of a server that mean something where nobody plays.
+const PLAY_SETTINGS: [&str; 12] = [
+    "port",
+    "bind",
+    "frequency",
+    "control",
+    "token-file",
+    "gui-ids",
+    "dialect",
+    "lag-limit",
+    "metrics",
+    "metrics-log",
+    "metrics-every",
+    "log",
+];
+
+fn play_asked(matches: &ArgMatches) -> Result<PlayAsked, OptionError> {
+    let mut options = Options::default();
+    for name in PLAY_SETTINGS {
+        cli::apply_named(&mut options, matches, name)?;
+    }
+    let at = match matches.get_one::<String>(AT) {
+        None => PlayFrom::Thousandths(0),
+        Some(text) => PlayFrom::read(text).ok_or_else(|| {
+            OptionError::new(
+                format!("--{AT} {text}"),
+                "must be a moment in units, as 1500 or 1500.5, or a part of the recording, as 40%",
+            )
+        })?,
+    };
+    Ok(PlayAsked {
+        files: matches.get_many(FILES).into_iter().flatten().cloned().collect(),
+        at,
+        is_paused: matches.get_flag(PAUSED),
+        follows_speed: !matches.contains_id("frequency"),
+        options,
+    })
+}
+
 fn command() -> Command {
     let files = || {
         Arg::new(FILES)
@@ -86,7 +140,7 @@ fn command() -> Command {
     };
     let json = |help: &'static str| Arg::new(JSON).long(JSON).action(ArgAction::SetTrue).help(help);
     Command::new("trantor-server replay")
-        .about("Checks, describes and tells recorded games.")
+        .about("Checks, describes, tells and shows recorded games.")
         .subcommand_required(true)
         .disable_help_subcommand(true)
         .subcommand(
@@ -109,7 +163,30 @@ fn command() -> Command {
                     files(),
                 ]),
         )
+        .subcommand(
+            Command::new(PLAY)
+                .about(
+                    "Show a recording to viewers, who can pause it, step it, change its speed and jump in it",
+                )
+                .args([
+                    files(),
+                    Arg::new(AT)
+                        .long(AT)
+                        .value_name("TIME")
+                        .allow_negative_numbers(true)
+                        .help("Where to begin, in units (1500) or as a part of the recording (40%)"),
+                    Arg::new(PAUSED)
+                        .long(PAUSED)
+                        .action(ArgAction::SetTrue)
+                        .help("Begin with time standing still"),
+                ])
+                .args(PLAY_SETTINGS.map(cli::named_flag))
+                .after_help("Without --frequency it is played at the speeds at which it was recorded."),
+        )
 }
 
+const PLAY: &str = "play";
 const FILES: &str = "files";
+const AT: &str = "at";
+const PAUSED: &str = "paused";
 const JSON: &str = "json";

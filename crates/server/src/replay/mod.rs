@@ -1,18 +1,19 @@
 //! `trantor-server replay`: journals checked, described, and told event by event, without a server.
 //!
 //! Files are what `--record` leaves, one piece of a journal each, compressed or not; a directory stands for the
-//! pieces in it. The playing itself is [`trantor_game::replay`]'s.
+//! pieces in it. The playing itself is [`trantor_game::replay`]'s; showing a recording to viewers is [`crate::playback`]'s.
 
 mod cli;
 mod export;
 mod info;
+pub(crate) mod parallel;
 mod piece_file;
 mod verify;
 
 use std::io::Write;
 use std::process::ExitCode;
 
-pub use cli::{ReplayAsked, parse};
+pub use cli::{Asked, ReplayAsked, parse};
 pub use piece_file::{PieceFileError, pieces_in, read};
 pub use verify::{Checked, Outcome, verify_all, verify_bytes};
 

@@ -1,18 +1,15 @@
 //! `replay verify`: every digest of every file, several files at a time.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
-use trantor_game::journal::{CutShort, Ending, JournalError, Piece};
+use trantor_game::journal::{CutShort, Ending};
 use trantor_game::replay::{Divergence, DivergenceKind, Played};
 use trantor_game::{Digest, Replay, Stamp};
-use trantor_runtime::threads;
 
+use super::parallel::{for_each_file, progress_bar};
 use super::{Worst, line, piece_file};
 
 /// What became of one file.
@@ -56,16 +53,12 @@ pub enum Outcome {
 }
 
 /// Plays one piece and compares every digest.
-pub fn verify_bytes(bytes: &[u8]) -> Outcome {
-    let begin = match begin_of(bytes) {
-        Ok(begin) => begin,
-        Err(error) => return Outcome::Unplayable(error.to_string()),
-    };
+pub fn verify_bytes(bytes: impl Into<Arc<[u8]>>) -> Outcome {
     let replay = match Replay::open(bytes) {
         Ok(replay) => replay,
         Err(error) => return Outcome::Unplayable(error.to_string()),
     };
-    let number = replay.head().number;
+    let (number, begin) = (replay.head().number, replay.game().snapshot().digest());
     match replay.verify() {
         Ok(verified) => Outcome::Played {
             number,
@@ -78,47 +71,19 @@ pub fn verify_bytes(bytes: &[u8]) -> Outcome {
     }
 }
 
-fn begin_of(bytes: &[u8]) -> Result<Digest, JournalError> {
-    Ok(Piece::open(bytes)?.snapshot()?.digest())
-}
-
 /// Plays all `files` on as many threads as there are processors; `done` is told after each.
 ///
 /// # Errors
 /// If the system refuses a thread.
 pub fn verify_all(files: &[PathBuf], done: impl Fn() + Send + Sync + 'static) -> io::Result<Vec<Checked>> {
-    let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(files.len().max(1)));
-    let files: Arc<[PathBuf]> = files.into();
-    let next = Arc::new(AtomicUsize::new(0));
-    let outcomes: Arc<Mutex<Vec<Option<Outcome>>>> = Arc::new(Mutex::new(vec![None; files.len()]));
-    let done = Arc::new(done);
-    let mut running = Vec::new();
-    for worker in 0..workers {
-        let (files, next, outcomes, done) = (
-            Arc::clone(&files),
-            Arc::clone(&next),
-            Arc::clone(&outcomes),
-            Arc::clone(&done),
-        );
-        running.push(threads::spawn(&format!("verify {worker}"), move || {
-            while let Some(place) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|at| *at < files.len())
-            {
-                let outcome = match piece_file::read(&files[place]) {
-                    Ok(bytes) => verify_bytes(&bytes),
-                    Err(error) => Outcome::Unreadable(error.to_string()),
-                };
-                outcomes.lock().unwrap_or_else(PoisonError::into_inner)[place] = Some(outcome);
-                done();
-            }
-        })?);
-    }
-    for thread in running {
-        thread.join().map_err(io::Error::other)?;
-    }
-    let outcomes = std::mem::take(&mut *outcomes.lock().unwrap_or_else(PoisonError::into_inner));
-    let outcomes = outcomes
-        .into_iter()
-        .map(|outcome| outcome.expect("every file was taken by a thread that ended well"));
+    let outcomes = for_each_file(files, move |path| {
+        let outcome = match piece_file::read(path) {
+            Ok(bytes) => verify_bytes(bytes),
+            Err(error) => Outcome::Unreadable(error.to_string()),
+        };
+        done();
+        outcome
+    })?;
     let mut checked: Vec<Checked> = files
         .iter()
         .cloned()
@@ -161,13 +126,7 @@ fn check_seams(checked: &mut [Checked]) {
 
 /// Checks `files` and prints a line about each.
 pub(super) fn run(files: &[PathBuf], as_json: bool) -> io::Result<Worst> {
-    let bar = match io::stderr().is_terminal() {
-        true => ProgressBar::new(files.len() as u64).with_style(
-            ProgressStyle::with_template("{bar:40} {pos}/{len} files, {eta} left")
-                .expect("the template is well formed"),
-        ),
-        false => ProgressBar::hidden(),
-    };
+    let bar = progress_bar(files.len());
     let of_threads = bar.clone();
     let checked = verify_all(files, move || of_threads.inc(1))?;
     bar.finish_and_clear();

@@ -1,0 +1,216 @@
+//! `replay play`: the pieces of a recording read, played once, and put together for the engine to show.
+//!
+//! All of it is held in memory, so that any moment is milliseconds away and no disk is waited for in the loop.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use trantor_game::JournalError;
+use trantor_game::replay::{IndexedPiece, Recording, RecordingEnd, RecordingError};
+use trantor_time::{GameSpan, GameTime, NANOS};
+
+use crate::options::Options;
+use crate::replay::parallel::{for_each_file, progress_bar};
+use crate::replay::{PieceFileError, pieces_in, read};
+
+/// The most bytes of one recording, unpacked. They are held in memory with states of about as many bytes. At a
+/// thousand commands a second it is four days.
+const RECORDING_BYTES_MAX: u64 = 2 * 1024 * 1024 * 1024;
+
+/// What is to be played, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlayAsked {
+    /// Files of one run, or its directory.
+    pub files: Vec<PathBuf>,
+    /// Where to begin.
+    pub at: PlayFrom,
+    /// Whether time stands still at first.
+    pub is_paused: bool,
+    /// Whether it is played at the speeds at which it was recorded; else at that of the options.
+    pub follows_speed: bool,
+    /// Where to listen, who may control it, and the rest that it has in common with a game that is played.
+    pub options: Options,
+}
+
+/// A moment of a recording, as a person writes it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PlayFrom {
+    /// Game time, in nanounits.
+    Moment(GameTime),
+    /// So many thousandths of its length.
+    Thousandths(u32),
+}
+
+impl Eq for PlayFrom {}
+
+impl PlayFrom {
+    /// Reads `1500`, `1500.25` or `40%`; `None` if it is none of these.
+    pub fn read(text: &str) -> Option<Self> {
+        if let Some(percent) = text.strip_suffix('%') {
+            let thousandths = fixed(percent, 1)?;
+            return (thousandths <= 1_000).then_some(Self::Thousandths(thousandths as u32));
+        }
+        let nanounits = fixed(text, 9)?;
+        Some(Self::Moment(GameTime::from_nanounits(i128::from(nanounits))))
+    }
+
+    /// The moment meant in this recording; one outside stands for the nearer end.
+    pub fn of(self, recording: &Recording) -> GameTime {
+        let (begin, end) = (recording.begin(), recording.end());
+        match self {
+            Self::Moment(at) => at.clamp(begin, end),
+            Self::Thousandths(part) => {
+                let length_nu = (end - begin).as_nanounits();
+                begin + GameSpan::from_nanounits(length_nu * i128::from(part) / 1_000)
+            }
+        }
+    }
+}
+
+/// A number with at most so many digits after its point, times ten to the power of that.
+fn fixed(text: &str, digits: u32) -> Option<u64> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_number(whole) || !is_number(part) || part.len() > digits as usize {
+        return None;
+    }
+    let scale = 10u64.checked_pow(digits)?;
+    let part_scale = 10u64.checked_pow(digits - part.len() as u32)?;
+    let whole: u64 = whole.parse().ok()?;
+    whole
+        .checked_mul(scale)?
+        .checked_add(part.parse::<u64>().ok()? * part_scale)
+}
+
+/// Why a recording cannot be played. One line.
+#[derive(Debug, thiserror::Error)]
+pub enum PlaybackError {
+    /// A file cannot be read.
+    #[error(transparent)]
+    File(#[from] PieceFileError),
+    /// A file holds no piece that can be played.
+    #[error("{path}: {error}")]
+    Journal {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        error: JournalError,
+    },
+    /// Files of several runs were named.
+    #[error("these are {count} recordings; name one, as {first}")]
+    Runs {
+        /// How many.
+        count: usize,
+        /// One of them.
+        first: PathBuf,
+    },
+    /// The pieces make no recording.
+    #[error("{0}; trantor-server replay verify tells more")]
+    Join(#[from] RecordingError),
+    /// It is too much to be held in memory.
+    #[error(
+        "the recording has more than {RECORDING_BYTES_MAX} bytes; name fewer of its files, which follow each other"
+    )]
+    TooLarge,
+    /// The system refuses a thread.
+    #[error("the files cannot be read: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// Reads the recording that `paths` stand for: files of one run, or its directory.
+///
+/// # Errors
+/// One line that says what is wrong with them.
+pub fn load(paths: &[PathBuf]) -> Result<Arc<Recording>, PlaybackError> {
+    let files = pieces_in(paths)?;
+    check_one_run(&files)?;
+    let bar = progress_bar(files.len());
+    let (of_threads, bytes_read) = (bar.clone(), AtomicU64::new(0));
+    let pieces = for_each_file(&files, move |path| {
+        let piece = read_piece(path, &bytes_read);
+        of_threads.inc(1);
+        piece
+    })?;
+    bar.finish_and_clear();
+    let pieces = pieces.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let recording = Recording::join(pieces)?;
+    match recording.ends() {
+        RecordingEnd::Closed => {}
+        RecordingEnd::CutOff(why) => log::info!("the recording ends after its last whole record: {why}"),
+        RecordingEnd::Different(divergence) => {
+            log::warn!("the recording is shown up to where playing it gives something else: {divergence}");
+        }
+    }
+    Ok(Arc::new(recording))
+}
+
+fn read_piece(path: &Path, bytes_read: &AtomicU64) -> Result<IndexedPiece, PlaybackError> {
+    let bytes = read(path)?;
+    let before = bytes_read.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+    if before + bytes.len() as u64 > RECORDING_BYTES_MAX {
+        return Err(PlaybackError::TooLarge);
+    }
+    IndexedPiece::new(bytes).map_err(|error| PlaybackError::Journal {
+        path: path.to_owned(),
+        error,
+    })
+}
+
+/// Each run has a directory of its own; pieces of two do not follow each other.
+fn check_one_run(files: &[PathBuf]) -> Result<(), PlaybackError> {
+    let mut runs: Vec<&Path> = files.iter().filter_map(|file| file.parent()).collect();
+    runs.dedup();
+    match runs[..] {
+        [] | [_] => Ok(()),
+        [.., newest] => Err(PlaybackError::Runs {
+            count: runs.len(),
+            first: newest.to_owned(),
+        }),
+    }
+}
+
+/// What is played, in a line for people.
+pub(crate) fn described(recording: &Recording) -> String {
+    let config = recording.config();
+    let units = |at: GameTime| at.as_nanounits() as f64 / NANOS as f64;
+    format!(
+        "{}x{}, teams {}, units {:.0} to {:.0}, {} marks, seed {}",
+        config.size.width(),
+        config.size.height(),
+        config.teams.join(" "),
+        units(recording.begin()),
+        units(recording.end()),
+        recording.marks().len(),
+        config.seed,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_written_in_units_or_as_a_part() {
+        let moment = |nanounits| Some(PlayFrom::Moment(GameTime::from_nanounits(nanounits)));
+        assert_eq!(PlayFrom::read("1500"), moment(1_500_000_000_000));
+        assert_eq!(PlayFrom::read("0.25"), moment(250_000_000));
+        assert_eq!(PlayFrom::read("40%"), Some(PlayFrom::Thousandths(400)));
+        assert_eq!(PlayFrom::read("99.9%"), Some(PlayFrom::Thousandths(999)));
+        for wrong in [
+            "",
+            "-1",
+            "1e3",
+            "101%",
+            "%",
+            "1.",
+            ".5",
+            "1.0000000001",
+            "99999999999999",
+            "12s",
+        ] {
+            assert_eq!(PlayFrom::read(wrong), None, "{wrong:?}");
+        }
+    }
+}

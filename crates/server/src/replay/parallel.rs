@@ -1,0 +1,59 @@
+//! The same work for many files, on as many threads as there are processors, with a bar for people.
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use trantor_runtime::threads;
+
+/// Does `work` with each file; the results are in the order of the files.
+///
+/// # Errors
+/// If the system refuses a thread.
+pub(crate) fn for_each_file<T: Send + 'static>(
+    files: &[PathBuf],
+    work: impl Fn(&Path) -> T + Send + Sync + 'static,
+) -> io::Result<Vec<T>> {
+    let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(files.len().max(1)));
+    let files: Arc<[PathBuf]> = files.into();
+    let next = Arc::new(AtomicUsize::new(0));
+    let results: Arc<Mutex<Vec<Option<T>>>> = Arc::new(Mutex::new(files.iter().map(|_| None).collect()));
+    let work = Arc::new(work);
+    let mut running = Vec::new();
+    for worker in 0..workers {
+        let (files, next, results, work) = (
+            Arc::clone(&files),
+            Arc::clone(&next),
+            Arc::clone(&results),
+            Arc::clone(&work),
+        );
+        running.push(threads::spawn(&format!("journal {worker}"), move || {
+            while let Some(place) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|at| *at < files.len())
+            {
+                let result = work(&files[place]);
+                results.lock().unwrap_or_else(PoisonError::into_inner)[place] = Some(result);
+            }
+        })?);
+    }
+    for thread in running {
+        thread.join().map_err(io::Error::other)?;
+    }
+    let results = std::mem::take(&mut *results.lock().unwrap_or_else(PoisonError::into_inner));
+    let results = results.into_iter();
+    Ok(results
+        .map(|result| result.expect("every file was taken by a thread that ended well"))
+        .collect())
+}
+
+/// A bar on standard error for so many files, if a person looks at it.
+pub(crate) fn progress_bar(files: usize) -> ProgressBar {
+    match io::stderr().is_terminal() {
+        true => ProgressBar::new(files as u64).with_style(
+            ProgressStyle::with_template("{bar:40} {pos}/{len} files, {eta} left")
+                .expect("the template is well formed"),
+        ),
+        false => ProgressBar::hidden(),
+    }
+}
