@@ -190,7 +190,7 @@ fn metrics() {
         .map(|number| declare.counter(format!("own.{number}_count")))
         .collect();
     let lateness = declare.distribution("own.lateness_ns");
-    let (mut meter, reader) = LoopMeter::build(declare, "loop", specs, clock.now());
+    let (mut meter, reader) = LoopMeter::build(declare, specs, clock.now());
     let mut stages = Stages::declare("bench", specs, LONG_PASS);
 
     stages.begin_pass(clock.now());

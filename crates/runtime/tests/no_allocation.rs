@@ -56,7 +56,7 @@ fn r_003_66_counting_and_publishing_a_pass_allocates_nothing() {
     let clock = ManualClock::default();
     let specs = [StageSpec::new("work", Budget::new(64, RealSpan::from_millis(5)))];
     let mut stages = Stages::declare("test", specs, LONG_PASS);
-    let (mut meter, _reader) = LoopMeter::build(MeterBuilder::new(), "loop", specs, clock.now());
+    let (mut meter, _reader) = LoopMeter::build(MeterBuilder::new(), specs, clock.now());
     let mut passes = |count: u32| {
         for _ in 0..count {
             stages.begin_pass(clock.now());

@@ -62,12 +62,12 @@ fn r_003_65_metrics_can_be_scraped() {
     assert_eq!(value(&body, "trantor_connections_open_count"), 2.0);
     assert_eq!(value(&body, "trantor_due_action_run_count"), 1.0);
     assert_eq!(value(&body, "trantor_game_frequency_per_second"), 100.0);
-    assert!(value(&body, "trantor_loop_passes_count") > 3.0);
+    assert!(value(&body, "trantor_server_loop_passes_count") > 3.0);
     assert_eq!(
-        value(&body, "trantor_loop_passes_count"),
-        value(&body, "trantor_loop_tick_count")
+        value(&body, "trantor_server_loop_passes_count"),
+        value(&body, "trantor_server_loop_tick_count")
     );
-    assert!(value(&body, "trantor_loop_uptime_ns") >= value(&body, "trantor_loop_busy_ns"));
+    assert!(value(&body, "trantor_server_loop_uptime_ns") >= value(&body, "trantor_server_loop_busy_ns"));
     assert!(
         value(&body, "trantor_io_written_bytes") > 9_000.0,
         "the viewer's first burst alone"

@@ -28,22 +28,23 @@ pub struct LoopMeter {
 /// Reads a [`LoopMeter`] from any thread, and adds what only the reader knows: how much time has passed (R-003-60).
 #[derive(Clone, Debug)]
 pub struct LoopReader {
-    prefix: &'static str,
+    busy_name: String,
+    uptime_name: String,
+    utilization_name: String,
     reader: Reader,
     started: RealTime,
 }
 
 impl LoopMeter {
-    /// Declares the metrics of a loop with these stages in `declare`, under names that begin with `prefix`, and builds it.
+    /// Declares the metrics of a loop with these stages in `declare`, under names that begin with `loop`, and builds it.
     ///
     /// `started` is when the loop's uptime begins.
     pub fn build(
         mut declare: MeterBuilder,
-        prefix: &'static str,
         stages: impl IntoIterator<Item = StageSpec>,
         started: RealTime,
     ) -> (Self, LoopReader) {
-        let name = |rest: &str| format!("{prefix}.{rest}");
+        let name = |rest: &str| format!("loop.{rest}");
         let passes = declare.counter(name("passes_count"));
         // The traditional word for the passes of a service loop; ticks are something else here (R-X-26).
         declare.alias(passes, name("tick_count"));
@@ -65,6 +66,8 @@ impl LoopMeter {
                 )
             })
             .collect();
+        let [busy_name, uptime_name, utilization_name] =
+            ["busy_ns", "uptime_ns", "utilization_ratio"].map(|rest| declare.full_name(&name(rest)));
         let (meter, reader) = declare.build();
         let meter = Self {
             meter,
@@ -81,7 +84,9 @@ impl LoopMeter {
         (
             meter,
             LoopReader {
-                prefix,
+                busy_name,
+                uptime_name,
+                utilization_name,
                 reader,
                 started,
             },
@@ -136,30 +141,29 @@ impl Source for LoopReader {
         let first = samples.len();
         self.reader.read(samples);
         let uptime_ns = now.since(self.started).as_nanos();
-        let busy_name = format!("{}.busy_ns", self.prefix);
         let busy = samples[first..]
             .iter()
-            .find(|sample| sample.name == busy_name)
+            .find(|sample| sample.name == self.busy_name)
             .map(|sample| sample.value);
         let busy_ns = match busy {
             Some(Value::Counter(busy_ns)) => busy_ns as f64,
-            _ => return Err(format!("{busy_name} is not among the loop's own counters").into()),
+            _ => return Err(format!("{} is not among the loop's own counters", self.busy_name).into()),
         };
-        let mut tell = |rest: &str, value| {
+        let mut tell = |name: &String, value| {
             samples.push(Sample {
-                name: format!("{}.{rest}", self.prefix).into(),
-                value,
+                name: name.clone().into(),
+                value: Value::Gauge(value),
             });
         };
         // A loop that sleeps is up, not busy: both are told, and their ratio.
-        tell("uptime_ns", Value::Gauge(uptime_ns as f64));
+        tell(&self.uptime_name, uptime_ns as f64);
         tell(
-            "utilization_ratio",
-            Value::Gauge(if uptime_ns > 0 {
+            &self.utilization_name,
+            if uptime_ns > 0 {
                 busy_ns / uptime_ns as f64
             } else {
                 0.0
-            }),
+            },
         );
         Ok(())
     }
@@ -182,7 +186,7 @@ mod tests {
         let spec = StageSpec::new("due work", Budget::new(64, RealSpan::from_millis(5)));
         let clock = ManualClock::default();
         let mut stages = Stages::declare("test", [spec], LONG_PASS);
-        let (mut meter, mut reader) = LoopMeter::build(MeterBuilder::new(), "loop", [spec], clock.now());
+        let (mut meter, mut reader) = LoopMeter::build(MeterBuilder::new(), [spec], clock.now());
         for pass in 1..=10 {
             stages.begin_pass(clock.now());
             let mut turn = stages.enter(0, clock.now());
@@ -218,10 +222,32 @@ mod tests {
     }
 
     #[test]
+    fn r_003_65_two_loops_of_a_program_tell_their_own_under_their_names() {
+        let spec = StageSpec::new("work", Budget::UNLIMITED);
+        let mut samples = Vec::new();
+        for name in ["server", "metrics"] {
+            let (_meter, mut reader) = LoopMeter::build(MeterBuilder::of_loop(name), [spec], RealTime::ZERO);
+            reader.collect(RealTime::ZERO, &mut samples).unwrap();
+        }
+        let snapshot = super::super::Snapshot::new(RealTime::ZERO, samples);
+        for name in ["passes_count", "busy_ns", "stage.work.items_count"] {
+            for of in ["server", "metrics"] {
+                assert_eq!(
+                    snapshot.get(&format!("{of}.loop.{name}")),
+                    Some(Value::Counter(0))
+                );
+            }
+        }
+        assert_eq!(snapshot.get("server.loop.uptime_ns"), Some(Value::Gauge(0.0)));
+        let names: Vec<_> = snapshot.samples().iter().map(|sample| &sample.name).collect();
+        assert!(names.is_sorted_by(|a, b| a < b), "no name is told twice");
+    }
+
+    #[test]
     fn r_x_26_passes_keep_their_traditional_name_as_an_alias() {
         let specs = [StageSpec::new("work", Budget::UNLIMITED)];
         let mut stages = Stages::declare("test", specs, LONG_PASS);
-        let (mut meter, mut reader) = LoopMeter::build(MeterBuilder::new(), "loop", specs, RealTime::ZERO);
+        let (mut meter, mut reader) = LoopMeter::build(MeterBuilder::new(), specs, RealTime::ZERO);
         for _ in 0..3 {
             stages.begin_pass(RealTime::ZERO);
             meter.count_pass(&stages.end_pass(RealTime::ZERO));
@@ -236,7 +262,7 @@ mod tests {
         let spec = StageSpec::new("work", Budget::UNLIMITED);
         let clock = ManualClock::starting_at(RealTime::from_nanos(5_000_000_000));
         let mut stages = Stages::declare("test", [spec], LONG_PASS);
-        let (mut meter, mut reader) = LoopMeter::build(MeterBuilder::new(), "loop", [spec], clock.now());
+        let (mut meter, mut reader) = LoopMeter::build(MeterBuilder::new(), [spec], clock.now());
         stages.begin_pass(clock.now());
         clock.advance(RealSpan::from_secs(1));
         meter.count_pass(&stages.end_pass(clock.now()));
@@ -252,7 +278,7 @@ mod tests {
         let spec = StageSpec::new("work", Budget::UNLIMITED);
         let clock = ManualClock::default();
         let mut stages = Stages::declare("test", [spec], LONG_PASS);
-        let (mut meter, mut reader) = LoopMeter::build(MeterBuilder::new(), "loop", [spec], clock.now());
+        let (mut meter, mut reader) = LoopMeter::build(MeterBuilder::new(), [spec], clock.now());
         stages.begin_pass(clock.now());
         clock.advance(RealSpan::from_millis(10));
         meter.count_pass(&stages.end_pass(clock.now()));

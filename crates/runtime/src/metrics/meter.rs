@@ -35,6 +35,8 @@ pub struct Spread(usize);
 /// Declares what a [`Meter`] counts.
 #[derive(Debug, Default)]
 pub struct MeterBuilder {
+    /// What every name begins with: the loop's name and a dot, or nothing.
+    prefix: String,
     names: Vec<Declared>,
     counters: usize,
     gauges: usize,
@@ -59,9 +61,22 @@ pub struct Reader {
 }
 
 impl MeterBuilder {
-    /// Nothing declared yet.
+    /// Nothing declared yet. What it declares has the names it is given: for what there is one of in a program.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Nothing declared yet. All names begin with that of the loop they are of, so that a program may have several.
+    pub fn of_loop(name: &str) -> Self {
+        Self {
+            prefix: format!("{name}."),
+            ..Self::default()
+        }
+    }
+
+    /// The name under which readers see what is declared as `name`.
+    pub(super) fn full_name(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
     }
 
     /// Declares a number that only rises.
@@ -124,6 +139,10 @@ impl MeterBuilder {
             UNITS.iter().any(|unit| name.ends_with(unit)),
             "the name {name:?} does not end in its unit"
         );
+        let name = match self.prefix.as_str() {
+            "" => name,
+            _ => self.full_name(&name).into(),
+        };
         assert!(
             self.names.iter().all(|known| known.name != name),
             "the name {name:?} is declared twice"

@@ -104,7 +104,7 @@ impl<S: 'static, C: Clock, W: Wait> ServiceBuilder<S, C, W> {
             has_timers: false,
             service,
             posts: Some(posts),
-            declare: MeterBuilder::new(),
+            declare: MeterBuilder::of_loop(name),
             clock,
             wait,
         }
@@ -120,7 +120,7 @@ impl<S: 'static, C: Clock, W: Wait> ServiceBuilder<S, C, W> {
         &mut self.service
     }
 
-    /// Where to declare metrics of the program's own.
+    /// Where to declare metrics of the program's own; their names, like the loop's, will begin with the loop's name.
     pub fn metrics(&mut self) -> &mut MeterBuilder {
         &mut self.declare
     }

@@ -77,7 +77,7 @@ impl<S: 'static, C: Clock, W: Wait> ServiceLoop<S, C, W> {
             mut metrics,
         } = declared;
         let faults = metrics.counter("loop.faults_count");
-        let (meter, reader) = LoopMeter::build(metrics, "loop", specs.iter().copied(), clock.now());
+        let (meter, reader) = LoopMeter::build(metrics, specs.iter().copied(), clock.now());
         Self {
             stages: Stages::declare(name, specs, settings.long_pass),
             settings,

@@ -46,8 +46,8 @@ const NAME_PREFIX: &str = "trantor_";
 /// What is worth a line in the log; the rest is for scrapers.
 const LOGGED: [&str; 5] = [
     "due.lateness_ns",
-    "loop.pass.duration_ns",
-    "loop.utilization",
+    "server.loop.pass.duration_ns",
+    "server.loop.utilization",
     "sessions.agents",
     "game.slips",
 ];

@@ -103,7 +103,7 @@ impl Rig {
             .unwrap();
         match samples
             .iter()
-            .find(|sample| sample.name == name)
+            .find(|sample| sample.name == format!("test.{name}"))
             .map(|sample| sample.value)
         {
             Some(Value::Counter(count)) => count,

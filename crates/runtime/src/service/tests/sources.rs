@@ -38,7 +38,7 @@ fn r_003_59_timers_tell_of_themselves() {
     let told = |name: &str| {
         samples
             .iter()
-            .find(|sample| sample.name == name)
+            .find(|sample| sample.name == format!("test.{name}"))
             .map(|sample| sample.value)
     };
     assert_eq!(told("timers.active_count"), Some(Value::Gauge(1.0)));
