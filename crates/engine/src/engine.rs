@@ -170,7 +170,7 @@ impl Engine {
             game,
             playback: None,
             sessions: Sessions::default(),
-            housekeeping: Housekeeping::new(),
+            housekeeping: Housekeeping::default(),
             text_news: TextNews::new(&config),
             news: News::default(),
             ticks: Ticks::default(),
@@ -411,6 +411,7 @@ impl Engine {
             viewers: self.sessions.viewers().len(),
             outbox_bytes: self.sessions.iter().map(|session| session.outbox.len()).sum(),
             chores_pending: self.housekeeping.len(),
+            wheel_steps: self.housekeeping.wheel_steps(),
         }
     }
 

@@ -35,6 +35,8 @@ pub struct Limits {
     pub viewer_outbox_bytes_max: usize,
     /// How long a peer may take nothing of what waits for it, once that is more than [`OUTBOX_PAUSE_BYTES`].
     pub stall_span: RealSpan,
+    /// How long an agent may say and do nothing; `None`: for ever. Zappy's rules allow it, so somebody has to ask for it.
+    pub idle_span: Option<RealSpan>,
 }
 
 impl Default for Limits {
@@ -50,6 +52,7 @@ impl Default for Limits {
             agent_outbox_bytes_max: AGENT_OUTBOX_BYTES_MAX,
             viewer_outbox_bytes_max: VIEWER_OUTBOX_BYTES_MAX,
             stall_span: STALL_SPAN,
+            idle_span: None,
         }
     }
 }

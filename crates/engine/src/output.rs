@@ -50,6 +50,8 @@ pub struct OperatorLine {
 pub enum CloseReason {
     /// It never said what it is (R-000-28).
     GreetingTimeout,
+    /// It plays, and has said and done nothing for too long.
+    Idle,
     /// It gave too many wrong answers to the greeting.
     GreetingFailures,
     /// It sent too much before it was greeted (R-000-27).
@@ -82,8 +84,9 @@ pub enum CloseReason {
 
 impl CloseReason {
     /// All of them, in the order of declaration.
-    pub const ALL: [CloseReason; 15] = [
+    pub const ALL: [CloseReason; 16] = [
         Self::GreetingTimeout,
+        Self::Idle,
         Self::GreetingFailures,
         Self::InboxFull,
         Self::Violations,
@@ -109,6 +112,7 @@ impl CloseReason {
     pub const fn name(self) -> &'static str {
         match self {
             Self::GreetingTimeout => "greeting_timeout",
+            Self::Idle => "idle",
             Self::GreetingFailures => "greeting_failures",
             Self::InboxFull => "inbox_full",
             Self::Violations => "violations",

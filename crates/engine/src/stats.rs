@@ -45,6 +45,8 @@ pub struct EngineStats {
     pub outbox_bytes: usize,
     /// Real-time deadlines pending.
     pub chores_pending: usize,
+    /// Steps that the wheel of session limits went through.
+    pub wheel_steps: u64,
 }
 
 /// What is counted one by one. Everything starts at zero (R-003-67).

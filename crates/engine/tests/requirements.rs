@@ -9,6 +9,7 @@ use harness::{Bench, Sound, game_config};
 use trantor_engine::{AdminRequest, CloseReason, EngineConfig, FiredKind, Input, limits};
 use trantor_game::{AdminAction, DueKind};
 use trantor_model::{AgentId, Counts, Direction, Resource, Tile};
+use trantor_time::wheel::WHEEL_RESOLUTION;
 use trantor_time::{Frequency, GameTime, RealSpan, RealTime};
 
 fn ms(millis: i64) -> RealSpan {
@@ -23,6 +24,10 @@ fn ns(nanos: i64) -> RealSpan {
 fn quiet(frequency: u64) -> Bench {
     let mut config = EngineConfig::new(game_config(10, 10, 20));
     config.frequency = Frequency::new(frequency).expect("a frequency");
+    quiet_with(config)
+}
+
+fn quiet_with(config: EngineConfig) -> Bench {
     let mut bench = Bench::new(config);
     bench.act(AdminAction::SetRefill { enabled: false });
     bench.act(AdminAction::SetHunger { enabled: false });
@@ -124,7 +129,8 @@ fn r_000_28_one_port_for_all_and_a_limit_on_silence() {
     bench.send(refused, b"nope\n");
     bench.run_for(ms(29_999));
     assert_eq!(bench.engine.stats(bench.now).connections, 6);
-    bench.run_for(ms(1));
+    // Limits lie in a wheel, and are reached at the end of one of its steps.
+    bench.run_for(WHEEL_RESOLUTION);
     let now = bench.now;
     let stats = bench.engine.stats(now);
     assert_eq!(
@@ -674,6 +680,36 @@ fn r_003_52_the_age_of_what_waits_is_a_figure() {
     );
 }
 
+/// Who says nothing while it could act is let go; who waits for its own commands, or for a paused game, is not.
+#[test]
+fn r_003_15_silent_players_are_let_go_at_the_idle_limit() {
+    let mut config = EngineConfig::new(game_config(10, 10, 20));
+    config.limits.idle_span = Some(RealSpan::from_secs(10));
+    let mut bench = quiet_with(config);
+    let silent = bench.join("S", "a");
+    let busy = bench.join("B", "b");
+    let watching = bench.join("G", "GRAPHIC");
+    // A unit takes ten milliseconds, so that these take seven seconds, said at once.
+    for _ in 0..3 {
+        bench.send(busy, &b"Forward\n".repeat(10));
+        bench.run_for(ms(5_000));
+    }
+    assert!(!bench.peers[silent].is_open);
+    assert!(bench.peers[busy].is_open && bench.peers[watching].is_open);
+    let stats = bench.engine.stats(bench.now);
+    assert_eq!(stats.counters.closed[CloseReason::Idle.index()], 1);
+    // Nobody can act while the game is paused.
+    bench.admin(AdminRequest::Pause).unwrap();
+    bench.run_for(ms(60_000));
+    assert!(bench.peers[busy].is_open);
+    bench.admin(AdminRequest::Resume).unwrap();
+    bench.run_for(ms(20_000) + WHEEL_RESOLUTION + WHEEL_RESOLUTION);
+    assert!(!bench.peers[busy].is_open, "at most twice the limit");
+    let stats = bench.engine.stats(bench.now);
+    assert_eq!((stats.agents, stats.connections, stats.chores_pending), (0, 1, 0));
+    assert!(bench.peers[watching].is_open, "those who watch may be silent");
+}
+
 #[test]
 fn r_003_53_and_r_003_57_sessions_come_and_go_with_all_they_own() {
     let mut bench = quiet(100);
@@ -687,7 +723,7 @@ fn r_003_53_and_r_003_57_sessions_come_and_go_with_all_they_own() {
         if round < 30 {
             bench.close(agent);
         } else if bench.admin(AdminRequest::Kick(AgentId(round as u32))).is_ok() {
-            bench.run_for(limits::FLUSH_SPAN);
+            bench.run_for(limits::FLUSH_SPAN + WHEEL_RESOLUTION);
         }
         let now = bench.now;
         let stats = bench.engine.stats(now);

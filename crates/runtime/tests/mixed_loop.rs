@@ -82,7 +82,10 @@ fn mixed() -> (Mixed, ManualClock, ManualWait) {
     let wait = ManualWait::new(&clock);
     let mut builder = ServiceBuilder::new(
         "mixed",
-        ServiceSettings::default(),
+        ServiceSettings {
+            timer_resolution: RealSpan::from_nanos(1),
+            ..ServiceSettings::default()
+        },
         Log::new(),
         clock.clone(),
         wait.clone(),

@@ -13,6 +13,7 @@ use mio::{Interest, Registry, Token};
 use rustix::net::sockopt;
 use slab::Slab;
 use trantor_engine::{CloseCause, ConnId};
+use trantor_time::RealSpan;
 
 use crate::mio_wait::Ready;
 
@@ -28,15 +29,18 @@ const SHORT_READ_MEANS_EMPTY: bool = cfg!(target_os = "linux");
 /// under way.
 const LAST_READS_MAX: usize = 8;
 
-/// Silence after which the system asks whether a peer is still there, the pause between questions, and how many
-/// go unanswered before the connection counts as broken: a machine that vanished is found within two minutes.
-const KEEPALIVE_IDLE_SECONDS: u64 = 60;
-const KEEPALIVE_PAUSE_SECONDS: u64 = 15;
-const KEEPALIVE_QUESTIONS: u32 = 4;
+/// Silence after which the system asks whether a peer is still there, unless told otherwise. With the questions that
+/// follow, a machine that vanished is found within two minutes.
+pub const KEEP_ALIVE: RealSpan = RealSpan::from_secs(60);
+/// The pause between questions, and how many go unanswered before the connection counts as broken.
+const KEEP_ALIVE_PAUSE: RealSpan = RealSpan::from_secs(15);
+const KEEP_ALIVE_QUESTIONS: u32 = 4;
 
 /// All connections.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Conns {
+    /// After how long a silence the system asks whether a peer is still there; `None`: never.
+    keep_alive: Option<RealSpan>,
     slots: Slab<Conn>,
     /// By slot: how often it was taken before. Longer than the table has ever been, never shrinks.
     generations: Vec<u32>,
@@ -112,13 +116,35 @@ pub enum WriteOutcome {
     Failed,
 }
 
+impl Default for Conns {
+    fn default() -> Self {
+        Self {
+            keep_alive: Some(KEEP_ALIVE),
+            slots: Slab::new(),
+            generations: Vec::new(),
+            to_read: VecDeque::new(),
+            to_write: VecDeque::new(),
+            to_watch: Vec::new(),
+            blocked: 0,
+            reading_ended: false,
+            stats: ConnStats::default(),
+        }
+    }
+}
+
 impl Conns {
+    /// Sets after how long a silence the system asks whether a peer is still there, for connections yet to come; in
+    /// whole seconds, at least one. `None`: never.
+    pub fn set_keep_alive(&mut self, silence: Option<RealSpan>) {
+        self.keep_alive = silence;
+    }
+
     /// Takes a connection in, watched for reading from now on.
     ///
     /// # Errors
     /// If the system does not let it be watched; the connection is closed then.
     pub fn open(&mut self, mut socket: TcpStream, registry: &Registry) -> io::Result<ConnId> {
-        prepare(&socket);
+        prepare(&socket, self.keep_alive);
         let entry = self.slots.vacant_entry();
         let slot = entry.key();
         registry.register(&mut socket, Token(slot), Interest::READABLE)?;
@@ -374,16 +400,16 @@ fn get(slots: &mut Slab<Conn>, id: ConnId) -> Option<&mut Conn> {
 }
 
 /// Sets what a socket should be like. A system that refuses one of these serves it a little worse, no more.
-fn prepare(socket: &TcpStream) {
+fn prepare(socket: &TcpStream, keep_alive: Option<RealSpan>) {
     // Without it a reply would wait for the acknowledgement of the one before.
     let no_delay = socket.set_nodelay(true);
-    let keepalive = sockopt::set_socket_keepalive(socket, true).and_then(|()| {
-        let seconds = std::time::Duration::from_secs;
-        sockopt::set_tcp_keepidle(socket, seconds(KEEPALIVE_IDLE_SECONDS))?;
-        sockopt::set_tcp_keepintvl(socket, seconds(KEEPALIVE_PAUSE_SECONDS))?;
-        sockopt::set_tcp_keepcnt(socket, KEEPALIVE_QUESTIONS)
+    let keep_alive = keep_alive.map_or(Ok(()), |silence| {
+        sockopt::set_socket_keepalive(socket, true)?;
+        sockopt::set_tcp_keepidle(socket, silence.to_std())?;
+        sockopt::set_tcp_keepintvl(socket, KEEP_ALIVE_PAUSE.to_std())?;
+        sockopt::set_tcp_keepcnt(socket, KEEP_ALIVE_QUESTIONS)
     });
-    for refused in [no_delay, keepalive.map_err(io::Error::from)]
+    for refused in [no_delay, keep_alive.map_err(io::Error::from)]
         .into_iter()
         .filter_map(Result::err)
     {

@@ -110,7 +110,7 @@ fn gauges(stats: &EngineStats) -> [(&'static str, f64); 7] {
     ]
 }
 
-fn counters(stats: &EngineStats) -> [(&'static str, u64); 30] {
+fn counters(stats: &EngineStats) -> [(&'static str, u64); 31] {
     let counters = &stats.counters;
     let slipped_units = stats.slipped.as_nanounits() / i128::from(NANOS);
     [
@@ -146,6 +146,7 @@ fn counters(stats: &EngineStats) -> [(&'static str, u64); 30] {
         ("ticks.skipped_count", stats.ticks_skipped),
         ("timers.game.executed_count", counters.deadlines_fired()),
         ("timers.real.executed_count", counters.chores),
+        ("timers.real.wheel_steps_count", stats.wheel_steps),
         ("outbox.writes_count", stats.outbox_waits.count),
     ]
 }

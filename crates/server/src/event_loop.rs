@@ -128,6 +128,11 @@ impl EventLoop {
         self.service.service().state.watch_signals()
     }
 
+    /// Sets after how long a silence the system asks whether a peer is still there; `None`: never.
+    pub fn keep_alive(&mut self, silence: Option<RealSpan>) {
+        self.service.service().state.conns.set_keep_alive(silence);
+    }
+
     /// Keeps a journal of everything in `directory`.
     ///
     /// # Errors

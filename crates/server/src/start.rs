@@ -32,6 +32,7 @@ pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
         None => EventLoop::new(address, config),
     };
     let mut event_loop = made.map_err(|error| StartError::new(address, error))?;
+    event_loop.keep_alive(options.keep_alive);
     if let Some(directory) = &options.record {
         event_loop
             .record(directory)

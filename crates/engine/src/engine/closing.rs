@@ -6,7 +6,7 @@
 
 use std::net::IpAddr;
 
-use trantor_game::{GameInput, Handled, LeaveCause};
+use trantor_game::{Agent, GameInput, Handled, LeaveCause};
 use trantor_model::AgentId;
 use trantor_time::{RealSpan, RealTime};
 
@@ -110,14 +110,30 @@ impl Engine {
         session.limit = None;
         match session.role {
             Role::Leaving { reason, .. } => self.close_now(conn, reason),
-            Role::Held(_)
-            | Role::Greeted { .. }
-            | Role::Agent(_)
-            | Role::TextViewer
-            | Role::Viewer(_)
-            | Role::Operator => {
+            Role::Agent(agent) => self.see_whether_idle(conn, agent),
+            Role::Held(_) | Role::Greeted { .. } | Role::TextViewer | Role::Viewer(_) | Role::Operator => {
                 self.close_now(conn, CloseReason::GreetingTimeout);
             }
+        }
+    }
+
+    /// An agent's idle limit passed: it goes if it has said nothing and had nothing to do for that long, and is looked at
+    /// again later otherwise. Looking now and then is cheaper than moving a limit at each word.
+    fn see_whether_idle(&mut self, conn: ConnId, agent: AgentId) {
+        let now = self.sessions.now();
+        let may_act =
+            !self.pace.clock().is_paused() && self.game.world().agent(agent).is_some_and(Agent::owes_command);
+        let (Some(limit), Some(session)) = (self.config.limits.idle_span, self.sessions.get_mut(conn)) else {
+            return;
+        };
+        if !may_act {
+            session.heard_at = now;
+        }
+        let silent = now.since(session.heard_at);
+        if silent < limit {
+            self.set_limit(conn, Some(limit - silent));
+        } else {
+            self.dismiss_agent(agent, CloseReason::Idle);
         }
     }
 
@@ -153,12 +169,12 @@ impl Engine {
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
         };
-        if let Some(timer) = session.limit.take() {
-            self.housekeeping.cancel(timer);
+        if let Some(limit) = session.limit.take() {
+            self.housekeeping.lift_limit(limit);
         }
         session.limit = span.map(|span| {
             self.housekeeping
-                .schedule(now.saturating_add(span), Chore::SessionLimit(conn))
+                .set_limit(now.saturating_add(span), Chore::SessionLimit(conn))
         });
     }
 
@@ -166,9 +182,7 @@ impl Engine {
     fn forget(&mut self, conn: ConnId, cause: LeaveCause) -> Option<Session> {
         self.set_limit(conn, None);
         let session = self.sessions.remove(conn)?;
-        for timer in [session.flow.go_on, session.flow.stall].into_iter().flatten() {
-            self.housekeeping.cancel(timer);
-        }
+        self.cancel_flow(session.flow.go_on, session.flow.stall);
         self.leave_seat(conn);
         if let Some(agent) = session.agent() {
             self.leave(agent, cause);

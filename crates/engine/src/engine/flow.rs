@@ -4,10 +4,10 @@
 //! bounded: by the rate, and by an outbox that grows by one answer more at most. Even one answer can be large, so that
 //! about the whole map is written piece by piece, as the peer takes it.
 
-use trantor_time::{Frequency, RealSpan, RealTime};
+use trantor_time::{Frequency, RealSpan, RealTime, TimerId};
 
 use super::Engine;
-use crate::housekeeping::Chore;
+use crate::housekeeping::{Chore, LimitId};
 use crate::input::ConnId;
 use crate::limits;
 use crate::output::{CloseReason, Output};
@@ -139,7 +139,7 @@ impl Engine {
             };
             session.flow.taken_at = now;
             let at = now.saturating_add(self.config.limits.stall_span);
-            session.flow.stall = Some(self.housekeeping.schedule(at, Chore::Stall(conn)));
+            session.flow.stall = Some(self.housekeeping.set_limit(at, Chore::Stall(conn)));
         }
     }
 
@@ -161,7 +161,7 @@ impl Engine {
         if at <= now {
             self.close_now(conn, CloseReason::Stalled);
         } else {
-            session.flow.stall = Some(self.housekeeping.schedule(at, Chore::Stall(conn)));
+            session.flow.stall = Some(self.housekeeping.set_limit(at, Chore::Stall(conn)));
         }
     }
 
@@ -173,14 +173,23 @@ impl Engine {
         let flow = &mut session.flow;
         flow.unread = Vec::new();
         flow.map_from = None;
-        for timer in [flow.go_on.take(), flow.stall.take()].into_iter().flatten() {
-            self.housekeeping.cancel(timer);
-        }
+        let (go_on, stall) = (flow.go_on.take(), flow.stall.take());
         if !std::mem::replace(&mut flow.is_read, true) {
             self.outputs.push_back(Output::Reading {
                 conn,
                 is_wanted: true,
             });
+        }
+        self.cancel_flow(go_on, stall);
+    }
+
+    /// Takes back what was to be done for a session's flow.
+    pub(super) fn cancel_flow(&mut self, go_on: Option<TimerId>, stall: Option<LimitId>) {
+        if let Some(timer) = go_on {
+            self.housekeeping.cancel(timer);
+        }
+        if let Some(limit) = stall {
+            self.housekeeping.lift_limit(limit);
         }
     }
 

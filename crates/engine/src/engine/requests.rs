@@ -47,10 +47,11 @@ impl Engine {
     /// Takes in bytes of a peer and carries out every whole request in them.
     pub(super) fn read(&mut self, conn: ConnId, bytes: &[u8], now: RealTime) {
         self.counters.bytes_in += bytes.len() as u64;
-        if self.sessions.get(conn).is_none_or(|session| session.is_going()) {
+        let Some(session) = self.sessions.get_mut(conn).filter(|session| !session.is_going()) else {
             self.counters.bytes_dropped += bytes.len() as u64;
             return;
-        }
+        };
+        session.heard_at = now;
         self.read_on(conn, bytes, now);
     }
 
@@ -89,7 +90,7 @@ impl Engine {
             .and_then(|team| self.game.world().team(team))
             .map_or(0, |team| team.places());
         self.sessions.set_role(conn, Role::Agent(agent));
-        self.set_limit(conn, None);
+        self.set_limit(conn, self.config.limits.idle_span);
         log::debug!("{}: joined", self.shown(conn));
         let size = self.config.game.size;
         self.tell_line(conn, &AiLine::Accepted { places, size });

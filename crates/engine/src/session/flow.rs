@@ -6,6 +6,7 @@
 use trantor_time::{RealTime, TimerId};
 
 use super::allowance::Allowance;
+use crate::housekeeping::LimitId;
 
 /// The flow of one session's requests.
 #[derive(Debug)]
@@ -22,7 +23,7 @@ pub(crate) struct Flow {
     /// When the peer last took something of what waits for it, or began to let too much wait.
     pub(crate) taken_at: RealTime,
     /// Pending while it is looked after whether the peer takes anything at all.
-    pub(crate) stall: Option<TimerId>,
+    pub(crate) stall: Option<LimitId>,
     /// Whether that is about to be so.
     pub(crate) is_filling: bool,
     /// Reasons for which it was ever held up, so that peers can be counted.

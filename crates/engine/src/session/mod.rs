@@ -13,7 +13,7 @@ mod table;
 use std::net::IpAddr;
 
 use trantor_model::AgentId;
-use trantor_time::{RealTime, TimerId};
+use trantor_time::RealTime;
 
 pub(crate) use flow::{Flow, HeldUp};
 pub(crate) use inbox::{Inbox, Request};
@@ -21,6 +21,7 @@ pub(crate) use observer::{Feed, Observer};
 pub(crate) use outbox::{Outbox, OutboxFull};
 pub(crate) use table::Sessions;
 
+use crate::housekeeping::LimitId;
 use crate::input::ConnId;
 use crate::limits::Limits;
 use crate::output::CloseReason;
@@ -36,7 +37,9 @@ pub(crate) struct Session {
     /// Bytes that may wait in the outbox; by role.
     pub(crate) outbox_bytes_max: usize,
     /// The limit on the present phase, where it has one.
-    pub(crate) limit: Option<TimerId>,
+    pub(crate) limit: Option<LimitId>,
+    /// When it last said something, or was seen to be busy.
+    pub(crate) heard_at: RealTime,
     /// What it has shown of the server's token.
     pub(crate) token: TokenShown,
     /// How what it says is held up.
@@ -105,6 +108,7 @@ impl Session {
             outbox: Outbox::default(),
             outbox_bytes_max: limits.agent_outbox_bytes_max,
             limit: None,
+            heard_at: RealTime::ZERO,
             token: TokenShown::default(),
             flow: Flow::new(now, requests_per_second),
             violations: 0,

@@ -1,7 +1,8 @@
 //! Settings of a service loop, and the declaration of its stages.
 
 use trantor_time::timers::Timers;
-use trantor_time::{Clock, DeadlineHeap, RealSpan};
+use trantor_time::wheel::{WHEEL_RESOLUTION, WHEEL_SLOTS};
+use trantor_time::{Clock, RealSpan, TimerWheel};
 
 use crate::fault::{FaultPolicy, Faults};
 use crate::inbox::Inbox;
@@ -40,6 +41,9 @@ pub struct ServiceSettings {
     pub jobs_waiting_max: usize,
     /// Timers that may be registered.
     pub timers_max: usize,
+    /// The step of the timers: none runs early, and none later than the end of the step that its deadline lies in, so
+    /// that all of a step share one wake-up. A nanosecond makes them exact.
+    pub timer_resolution: RealSpan,
     /// The least time between two wake-ups that only a deadline causes; 0 for exact ones, 1 ms is traditional (R-003-6).
     pub idle_spacing: RealSpan,
     /// Passes this long are logged.
@@ -59,6 +63,7 @@ impl Default for ServiceSettings {
             workers: workers_default(),
             jobs_waiting_max: JOBS_WAITING_MAX,
             timers_max: trantor_time::timers::TIMERS_MAX,
+            timer_resolution: WHEEL_RESOLUTION,
             idle_spacing: RealSpan::ZERO,
             long_pass: LONG_PASS,
             on_fault: FaultPolicy::Contain,
@@ -84,12 +89,16 @@ pub struct ServiceBuilder<S: 'static, C, W> {
 
 impl<S: 'static, C: Clock, W: Wait> ServiceBuilder<S, C, W> {
     /// A loop called `name` over `state`, on the calling thread, with no stages yet.
+    ///
+    /// # Panics
+    /// If the resolution of timers is not positive.
     pub fn new(name: &'static str, settings: ServiceSettings, state: S, clock: C, wait: W) -> Self {
         let posts = Posts::new(settings.posts_max, wait.waker());
+        let wheel = TimerWheel::with_size(settings.timer_resolution, WHEEL_SLOTS);
         let service = Service {
             state,
             now: clock.now(),
-            timers: Timers::with_capacity(DeadlineHeap::new(), settings.timers_max),
+            timers: Timers::with_capacity(wheel, settings.timers_max),
             jobs: Jobs::new(posts.poster(), settings.workers, settings.jobs_waiting_max),
             poster: posts.poster(),
             faults: Faults::new(settings.on_fault),

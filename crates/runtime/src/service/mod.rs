@@ -21,7 +21,7 @@ mod stage;
 use std::fmt;
 
 use trantor_time::timers::{NewTimer, RegisterError, Timers};
-use trantor_time::{DeadlineHeap, RealSpan, RealTime, TimerId};
+use trantor_time::{RealSpan, RealTime, TimerId, TimerWheel};
 
 use crate::fault::{CallbackResult, Faults, caught};
 use crate::jobs::{Job, JobId, JobRefused, JobSpec, Jobs, OwnerId};
@@ -37,8 +37,9 @@ pub use self::stage::{Stage, StageTurn};
 /// What a callback of a timer is given, and answers.
 pub type TimerCallback<S> = Box<dyn FnMut(&mut Service<S>) -> CallbackResult>;
 
-/// The store of a service loop's timers. Any other would do: they obey one contract (R-003-28).
-type TimerStore = DeadlineHeap<RealTime, TimerId>;
+/// The store of a service loop's timers: limits, keep-alives, saves, of which there may be masses and none needs to be
+/// exact. Any other would do: they obey one contract (R-003-28).
+type TimerStore = TimerWheel<TimerId>;
 
 /// What everything that runs in a service loop is given: the program's state, and what the loop offers.
 pub struct Service<S: 'static> {
@@ -59,7 +60,8 @@ impl<S> Service<S> {
         self.now
     }
 
-    /// Registers a timer that runs once, `delay` after [`Self::now`].
+    /// Registers a timer that runs once, `delay` after [`Self::now`], or up to a step of the loop's timers later
+    /// ([`ServiceSettings::timer_resolution`]).
     ///
     /// # Errors
     /// As [`Self::register`].

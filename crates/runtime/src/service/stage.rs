@@ -207,6 +207,7 @@ struct TimerMetrics {
     executed: Counter,
     failed: Counter,
     coalesced: Counter,
+    wheel_steps: Counter,
     duration_average: Gauge,
     duration_max: Gauge,
     lateness_max: Gauge,
@@ -278,6 +279,7 @@ impl<S: 'static> Stage<S> for DueTimers {
             executed: metrics.counter("timers.executed_count"),
             failed: metrics.counter("timers.failed_count"),
             coalesced: metrics.counter("timers.coalesced_count"),
+            wheel_steps: metrics.counter("timers.wheel_steps_count"),
             duration_average: metrics.gauge("timers.duration_average_ns"),
             duration_max: metrics.gauge("timers.duration_max_ns"),
             lateness_max: metrics.gauge("timers.lateness_max_ns"),
@@ -303,6 +305,7 @@ impl<S: 'static> Stage<S> for DueTimers {
         meter.set_total(metrics.executed, stats.executed);
         meter.set_total(metrics.failed, stats.failed);
         meter.set_total(metrics.coalesced, stats.coalesced);
+        meter.set_total(metrics.wheel_steps, service.timers.store().steps());
         meter.set(metrics.duration_average, stats.duration_ns_recent);
         meter.set(metrics.duration_max, stats.duration_ns_max as f64);
         meter.set(metrics.lateness_max, stats.lateness_nanos_max as f64);

@@ -22,6 +22,7 @@ use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::{Frequency, RealSpan};
 
 use crate::autosave::SaveOptions;
+use crate::conn::KEEP_ALIVE;
 use crate::console::input::ConsoleInput;
 
 pub use log_filter::LogFilter;
@@ -73,6 +74,8 @@ pub struct Options {
     pub lag_limit: Option<RealSpan>,
     /// What peers may do to the server.
     pub limits: Limits,
+    /// Silence after which the system asks whether a peer is still there; `None`: it never asks.
+    pub keep_alive: Option<RealSpan>,
     /// Where a journal of the run is kept; `None`: nowhere.
     pub record: Option<PathBuf>,
     /// How the game is saved, and whether it goes on from a save.
@@ -142,6 +145,7 @@ impl Default for Options {
             limits: Limits::default(),
             lock_step: false,
             lock_step_timeout: RealSpan::from_secs(5),
+            keep_alive: Some(KEEP_ALIVE),
             record: None,
             save: SaveOptions::default(),
             metrics: MetricsOptions::default(),

@@ -46,6 +46,8 @@ const TRUE_FALSE: [&str; 2] = ["true", "false"];
 const MATCH_SECONDS_MAX: u64 = 365 * 24 * 60 * 60;
 /// Longest time between two lines with figures: a day.
 const METRICS_SECONDS_MAX: u64 = 24 * 60 * 60;
+/// Longest silence before the system asks: what Linux takes.
+const KEEP_ALIVE_SECONDS_MAX: u64 = 32_767;
 /// Longest lag: an hour. Whoever wants more wants no limit.
 const LAG_LIMIT_MS_MAX: u64 = 60 * 60 * 1000;
 /// Longest wait in lock-step: a day, for a person who debugs a bot.
@@ -462,6 +464,30 @@ pub const SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        name: "idle-limit",
+        short: None,
+        aliases: &["idle_limit"],
+        placeholder: "SECONDS",
+        help: "Let players go who say and do nothing for this long (at most twice as long); 0 for never",
+        kind: Kind::Whole {
+            from: 0,
+            to: LIMIT_SECONDS_MAX,
+            store: |options, n| options.limits.idle_span = seconds_or_never(n),
+        },
+    },
+    Setting {
+        name: "keep-alive",
+        short: None,
+        aliases: &["keep_alive"],
+        placeholder: "SECONDS",
+        help: "Silence after which the system asks whether a peer is still there; 0 for never",
+        kind: Kind::Whole {
+            from: 0,
+            to: KEEP_ALIVE_SECONDS_MAX,
+            store: |options, n| options.keep_alive = seconds_or_never(n),
+        },
+    },
+    Setting {
         name: "record",
         short: None,
         aliases: &[],
@@ -627,6 +653,11 @@ fn span(text: &str) -> Option<RealSpan> {
     };
     let ms = number.checked_mul(unit_ms)?;
     SAVE_EVERY_MS.contains(&ms).then(|| RealSpan::from_millis(ms))
+}
+
+/// A span of whole seconds; none for 0.
+fn seconds_or_never(seconds: u64) -> Option<RealSpan> {
+    Some(RealSpan::from_secs(fits(seconds))).filter(|span| *span > RealSpan::ZERO)
 }
 
 /// Keeps a path, unless it is empty.

@@ -45,7 +45,13 @@ fn rig_with(settings: ServiceSettings, handlers: Handlers<Log, Text>) -> Rig {
     let clock = ManualClock::default();
     let wait = ManualWait::new(&clock);
     let log = Log::default();
-    let builder = ServiceBuilder::new("test", settings, Rc::clone(&log), clock.clone(), wait.clone());
+    let builder = ServiceBuilder::new(
+        "test",
+        exact(settings),
+        Rc::clone(&log),
+        clock.clone(),
+        wait.clone(),
+    );
     let inbox = Inbox::new(8, builder.waker());
     let sender = inbox.sender();
     let a_loop = builder
@@ -60,6 +66,14 @@ fn rig_with(settings: ServiceSettings, handlers: Handlers<Log, Text>) -> Rig {
         wait,
         sender,
         log,
+    }
+}
+
+/// Timers that run at their deadlines, which most tests count on.
+fn exact(settings: ServiceSettings) -> ServiceSettings {
+    ServiceSettings {
+        timer_resolution: RealSpan::from_nanos(1),
+        ..settings
     }
 }
 

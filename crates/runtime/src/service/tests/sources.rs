@@ -48,6 +48,11 @@ fn r_003_59_timers_tell_of_themselves() {
     assert_eq!(told("timers.coalesced_count"), Some(Value::Counter(2)));
     assert_eq!(told("timers.duration_max_ns"), Some(Value::Gauge(4e6)));
     assert_eq!(told("timers.lateness_max_ns"), Some(Value::Gauge(25e6)));
+    assert_eq!(
+        told("timers.wheel_steps_count"),
+        Some(Value::Counter(10_000_001)),
+        "of a nanosecond each"
+    );
 }
 
 #[test]

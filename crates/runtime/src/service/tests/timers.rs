@@ -32,6 +32,30 @@ fn r_003_1_a_pass_drains_messages_runs_posts_advances_timers_and_flushes() {
 }
 
 #[test]
+fn r_003_15_timers_of_a_step_share_one_wake_up() {
+    let clock = ManualClock::default();
+    let wait = ManualWait::new(&clock);
+    let settings = ServiceSettings::default();
+    let builder = ServiceBuilder::new("test", settings, Log::default(), clock.clone(), wait);
+    let mut a_loop = builder.posts(POSTED).timers(TIMERS).build();
+    assert_eq!(a_loop.pass(), None);
+    for late_ms in [9, 12, 15] {
+        let name = format!("{late_ms} ms");
+        let heard = name.clone();
+        let tell = move |service: &mut Service<Log>| {
+            note(service, &heard);
+            Ok(())
+        };
+        a_loop.service().once(&name, ms(late_ms), tell).unwrap();
+    }
+    assert_eq!(a_loop.next_wake(), Some(at(16)), "the end of the second step");
+    assert_eq!(a_loop.pass(), None);
+    assert_eq!(clock.now(), at(16));
+    assert_eq!(a_loop.service().state.take(), ["9 ms", "12 ms", "15 ms"]);
+    assert_eq!(a_loop.next_wake(), None);
+}
+
+#[test]
 fn r_x_6_a_chain_of_delays_counts_from_logical_time() {
     let mut rig = rig();
     rig.passes(1);
