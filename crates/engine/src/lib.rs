@@ -43,6 +43,7 @@ pub use config::{EngineConfig, RefillNews};
 pub use control::{Control, Token};
 pub use engine::{Client, ClientKind, Engine, Fired, FiredKind};
 pub use input::{CloseCause, ConnId, Input};
+pub use lock_step::LockStepState;
 pub use output::{CloseReason, OperatorLine, Output};
 pub use pace::PaceRefusal;
 pub use playback::{PlaybackStart, SeekRefusal};

@@ -56,6 +56,23 @@ pub(crate) struct LeapRate {
     frequency: Option<Frequency>,
 }
 
+/// How a game in lock-step stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockStepState {
+    /// It is yet to begin.
+    Gathering {
+        /// Places of the start that nobody has taken.
+        free: usize,
+    },
+    /// Somebody holds it.
+    Held,
+    /// It goes on when those it waits for have spoken.
+    Playing {
+        /// How many those are.
+        awaited: usize,
+    },
+}
+
 /// How many were no longer waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GivenUp {
@@ -140,6 +157,21 @@ impl LockStep {
     /// Whether time may not go on to what starts, or to the next moment.
     pub(crate) fn must_wait(&self, game: &Game) -> bool {
         self.is_held || self.is_gathering() || self.is_waiting(game)
+    }
+
+    /// How the game stands.
+    pub(crate) fn state(&self, game: &Game) -> LockStepState {
+        if self.is_gathering() {
+            LockStepState::Gathering {
+                free: self.free_seats(game),
+            }
+        } else if self.is_held {
+            LockStepState::Held
+        } else {
+            LockStepState::Playing {
+                awaited: self.awaited.len(),
+            }
+        }
     }
 
     /// Whether an operator or a viewer holds the game.

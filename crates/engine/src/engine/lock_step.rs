@@ -7,11 +7,17 @@ use trantor_time::{GameClock, GameTime, RealTime};
 
 use super::{Engine, Fired};
 use crate::input::ConnId;
+use crate::lock_step::LockStepState;
 use crate::output::CloseReason;
 use crate::pace::PaceRefusal;
 use crate::session::Role;
 
 impl Engine {
+    /// How the game stands if it is played in lock-step.
+    pub fn lock_step_state(&self) -> Option<LockStepState> {
+        Some(self.lock_step.as_ref()?.state(&self.game))
+    }
+
     /// Whether a game in lock-step is yet to begin.
     pub(crate) fn is_gathering(&self) -> bool {
         self.lock_step

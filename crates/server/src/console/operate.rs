@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use trantor_engine::{AdminRequest, Client, ClientKind, Engine};
+use trantor_engine::{AdminRequest, Client, ClientKind, Engine, LockStepState};
 use trantor_game::AdminAction;
 use trantor_model::{AgentId, Resource, TeamId, Tile};
 use trantor_protocol::wire::StepKind;
@@ -101,11 +101,18 @@ fn pace(engine: &mut Engine, now: RealTime) -> String {
         (true, false, Some(until)) => format!("sprinting to unit {}", until.whole_units()),
         (true, false, None) => "running".to_owned(),
     };
-    let mut text = format!(
-        "{} units/s, {state}, at unit {}\n",
-        clock.frequency().get(),
-        engine.game_now().whole_units()
-    );
+    let speed = match engine.lock_step_state() {
+        None => format!("{} units/s, {state}", clock.frequency().get()),
+        Some(_) if !engine.is_started() => format!("in lock-step, {state}"),
+        Some(LockStepState::Gathering { free }) => {
+            format!("in lock-step, waiting for {free} more players; start begins without them")
+        }
+        Some(LockStepState::Held) => "in lock-step, frozen".to_owned(),
+        Some(LockStepState::Playing { awaited }) => {
+            format!("in lock-step, waiting for {awaited} players")
+        }
+    };
+    let mut text = format!("{speed}, at unit {}\n", engine.game_now().whole_units());
     if stats.slips > 0 {
         let units = stats.slipped.as_units_f64();
         writeln!(

@@ -429,7 +429,7 @@ const WORDS: &[Word] = &[
         name: "start",
         aliases: &[],
         usage: "start",
-        help: "starts a game that waits for it (--auto-start off)",
+        help: "starts a game that waits for it (--auto-start off), or for players (--lock-step)",
         read: |it| alone(it, AdminRequest::Start),
     },
     Word {
