@@ -40,8 +40,8 @@ pub struct Game {
     pub(crate) delivery_timers: BTreeMap<MessageId, Ticket>,
     /// The deadline of the refill; it exists only while a refill would change something.
     pub(crate) refill_timer: Option<Ticket>,
-    /// The last round of the refill's grid that was used.
-    pub(crate) refilled_at: Option<GameTime>,
+    /// The last round of the refill's grid that was used; the first ground was one.
+    pub(crate) refilled_at: GameTime,
 }
 
 impl Game {
@@ -70,7 +70,7 @@ impl Game {
             hatch_timers: BTreeMap::new(),
             delivery_timers: BTreeMap::new(),
             refill_timer: None,
-            refilled_at: None,
+            refilled_at: GameTime::ZERO,
         };
         game.check_in_debug();
         game

@@ -37,7 +37,7 @@ const MAGIC: [u8; 8] = *b"TRANTORJ";
 
 /// The version of the format. It rises with every change; see `docs/replay-format.md`. What entries hold is
 /// part of it, and so are the rules: a change of either makes old journals replay differently.
-pub const JOURNAL_VERSION: u16 = 1;
+pub const JOURNAL_VERSION: u16 = 2;
 
 /// Length and checksum of a frame.
 const FRAME_HEADER_BYTES: usize = 2 * size_of::<u32>();

@@ -25,7 +25,7 @@ use crate::rules::incantation::{Ritual, RitualId};
 const MAGIC: [u8; 8] = *b"TRANTORS";
 
 /// The version of the format. It rises with every change of what is saved or how; see `docs/replay-format.md`.
-pub const SNAPSHOT_VERSION: u16 = 1;
+pub const SNAPSHOT_VERSION: u16 = 2;
 
 /// Magic, version and checksum.
 const HEADER_BYTES: usize = MAGIC.len() + size_of::<u16>() + size_of::<u32>();
@@ -58,7 +58,7 @@ pub(crate) struct Course {
     pub(crate) next_egg: u32,
     pub(crate) next_ritual: u64,
     pub(crate) refill_at: Option<GameTime>,
-    pub(crate) refilled_at: Option<GameTime>,
+    pub(crate) refilled_at: GameTime,
     pub(crate) hunger_enabled: bool,
     pub(crate) refill_enabled: bool,
     pub(crate) winner: Option<TeamId>,

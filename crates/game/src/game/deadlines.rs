@@ -40,7 +40,7 @@ impl Game {
 
     pub(super) fn refill(&mut self) {
         self.refill_timer = None;
-        self.refilled_at = Some(self.now);
+        self.refilled_at = self.now;
         spawning::refill(&mut self.world, &mut self.events);
     }
 

@@ -53,14 +53,12 @@ pub(crate) fn refill(world: &mut World, events: &mut Events) {
     events.push(GameEvent::Refilled);
 }
 
-/// The first moment of the refill's grid that is not before `now` and comes after `last`, the last one used.
-pub(crate) fn next_round(now: GameTime, last: Option<GameTime>) -> GameTime {
+/// The first moment of the refill's grid that is not before `now` and comes after `last`, the last one used. The
+/// first ground was the round of the beginning.
+pub(crate) fn next_round(now: GameTime, last: GameTime) -> GameTime {
     let period_nu = GameSpan::from_units(REFILL_UNITS).as_nanounits();
     let round_up = |nanounits: i128| (nanounits + period_nu - 1).div_euclid(period_nu) * period_nu;
-    let earliest_nu = match last {
-        Some(last) if last >= now => last.as_nanounits() + 1,
-        _ => now.as_nanounits(),
-    };
+    let earliest_nu = now.as_nanounits().max(last.as_nanounits() + 1);
     GameTime::from_nanounits(round_up(earliest_nu))
 }
 
@@ -179,19 +177,24 @@ mod tests {
     fn r_000_44_rounds_are_every_twenty_units_from_the_beginning() {
         let at = |nanounits: i128| GameTime::from_nanounits(nanounits);
         let units = GameTime::from_units;
-        assert_eq!(next_round(units(0), None), units(0));
-        assert_eq!(next_round(at(1), None), units(20));
+        let beginning = GameTime::ZERO;
         assert_eq!(
-            next_round(units(20), None),
+            next_round(units(0), beginning),
+            units(20),
+            "the first ground was the round of the beginning"
+        );
+        assert_eq!(next_round(at(1), beginning), units(20));
+        assert_eq!(
+            next_round(units(20), beginning),
             units(20),
             "what ends at a round is part of it"
         );
         assert_eq!(
-            next_round(units(20), Some(units(20))),
+            next_round(units(20), units(20)),
             units(40),
             "but no round is held twice"
         );
-        assert_eq!(next_round(at(20_000_000_001), Some(units(20))), units(40));
-        assert_eq!(next_round(units(59), Some(units(20))), units(60));
+        assert_eq!(next_round(at(20_000_000_001), units(20)), units(40));
+        assert_eq!(next_round(units(59), units(20)), units(60));
     }
 }

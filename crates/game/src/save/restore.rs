@@ -98,9 +98,7 @@ impl Game {
             refilled_at: course.refilled_at,
         };
         ensure(
-            course
-                .refilled_at
-                .is_none_or(|last| (GameTime::ZERO..=now).contains(&last)),
+            (GameTime::ZERO..=now).contains(&course.refilled_at),
             "the last refill is not in the past",
         )?;
         game.put_agenda(&agenda, course.refill_at)?;
