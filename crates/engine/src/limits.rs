@@ -129,6 +129,9 @@ pub const REQUESTS_PER_SECOND: u32 = 1_000;
 /// much when it begins.
 pub const REQUESTS_SAVED_SECONDS: u32 = 2;
 
+/// Bytes from a peer that count as another request, whatever is in them: a line that never ends is work too.
+pub const BYTES_PER_REQUEST: usize = 1_024;
+
 /// Bytes of an answer that count as another request: whoever asks for the whole map pays for what it takes.
 pub const ANSWER_BYTES_PER_REQUEST: usize = 4 * 1024;
 

@@ -156,7 +156,11 @@ impl Shell {
     pub(crate) fn read_one(&mut self, now: RealTime) {
         match self.conns.read_next(&mut self.read_buffer) {
             None => {}
-            Some((conn, ReadOutcome::Bytes(bytes))) => self.engine.handle(Input::Bytes { conn, bytes }, now),
+            Some((conn, ReadOutcome::Bytes(bytes))) => {
+                self.engine.handle(Input::Bytes { conn, bytes }, now);
+                // Right away, or a connection that is not to be read on would be before the pass is over.
+                self.carry_out_outputs(|| {});
+            }
             Some((conn, ReadOutcome::Ended(cause))) => self.close_lost(conn, cause, now),
         }
     }

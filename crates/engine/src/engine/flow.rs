@@ -39,9 +39,13 @@ impl Engine {
                 self.hold_up(conn, bytes, why, now);
                 return;
             }
+            let before = bytes.len();
             let violations_before = session.violations;
             let request = session.next_request(&mut bytes, &self.config);
             self.counters.violations += u64::from(session.violations - violations_before);
+            let taken = before - bytes.len();
+            let requests = u32::try_from(taken / limits::BYTES_PER_REQUEST).unwrap_or(u32::MAX);
+            session.flow.allowance.take(requests);
             let Some(request) = request else { return };
             session.flow.allowance.take(1);
             self.carry_out(conn, request, now);

@@ -87,7 +87,15 @@ impl Session {
             return early_operator(held, &config.game);
         }
         let cut = match &mut self.inbox {
-            Inbox::Lines(lines) => lines.next(bytes)?,
+            Inbox::Lines(lines) => match lines.next(bytes) {
+                Some(cut) => cut,
+                None => {
+                    // A line without an end is said to be too long once only, and is an offence all the same.
+                    let max = &config.limits;
+                    let borne = max.message_bytes_max.saturating_mul(max.violations_max as usize);
+                    return (lines.discarded_bytes() > borne).then_some(Request::TooManyViolations);
+                }
+            },
             Inbox::Frames(frames) => {
                 return match frames
                     .next(bytes)

@@ -16,6 +16,8 @@ pub struct LineCutter {
     spent: bool,
     /// Whether the line under way was already reported as too long; its bytes are dropped up to its end.
     discarding: bool,
+    /// Bytes of that line dropped so far.
+    discarded_bytes: usize,
 }
 
 /// What was cut from the stream.
@@ -40,6 +42,7 @@ impl LineCutter {
             pending: Vec::new(),
             spent: false,
             discarding: false,
+            discarded_bytes: 0,
         }
     }
 
@@ -59,6 +62,10 @@ impl LineCutter {
             if is_too_long {
                 self.forget();
                 self.discarding = !is_complete;
+                self.discarded_bytes = match self.discarding {
+                    true => self.discarded_bytes.saturating_add(taken.len()),
+                    false => 0,
+                };
                 if was_reported {
                     continue;
                 }
@@ -79,6 +86,11 @@ impl LineCutter {
     /// Bytes held of a line whose end has not come.
     pub fn pending_bytes(&self) -> usize {
         if self.spent { 0 } else { self.pending.len() }
+    }
+
+    /// Bytes dropped so far of a line that is too long and whose end has not come.
+    pub fn discarded_bytes(&self) -> usize {
+        self.discarded_bytes
     }
 
     /// Whether what is pending with `taken` behind it can no longer be a line of accepted length.
