@@ -20,6 +20,17 @@ pub struct Options {
     passed_on: Vec<String>,
 }
 
+/// How long to soak.
+#[derive(clap::Args)]
+pub struct SoakOptions {
+    /// How long
+    #[arg(long, default_value_t = 20)]
+    minutes: u32,
+    /// Flags for the measuring program, after `--`
+    #[arg(last = true)]
+    passed_on: Vec<String>,
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 enum What {
     /// Deadline stores, frequency changes, memory per timer
@@ -36,6 +47,8 @@ enum What {
     Accuracy,
     /// The server under load, from 10 to 10,000 agents
     Server,
+    /// Honest agents beside a crew of abusers
+    Abuse,
 }
 
 /// Starts the one asked for.
@@ -48,6 +61,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         What::Idle => measuring_program("idle", &options.passed_on),
         What::Accuracy => measuring_program("accuracy", &options.passed_on),
         What::Server => measuring_program("server", &options.passed_on),
+        What::Abuse => measuring_program("abuse", &options.passed_on),
     }
 }
 
@@ -67,6 +81,13 @@ fn cargo_example(package: &str, name: &str, passed_on: &[String]) -> Result<Exit
         .args(passed_on);
     process::check(&mut example)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Keeps a server busy for a long time.
+pub fn soak(options: &SoakOptions) -> Result<ExitCode> {
+    let minutes = options.minutes.to_string();
+    let flags = [vec!["--minutes".to_owned(), minutes], options.passed_on.clone()].concat();
+    measuring_program("soak", &flags)
 }
 
 /// The programs measured are built in release, and so is the one that measures.

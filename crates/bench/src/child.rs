@@ -3,10 +3,12 @@
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 use anyhow::{Context, Result, bail};
-use trantor_time::RealSpan;
+use rustix::process::{Pid, Signal, kill_process};
+use trantor_runtime::{Parker, RealClock, Wait};
+use trantor_time::{Clock, RealSpan, RealTime};
 
 /// Where the server's program lies.
 #[derive(clap::Args)]
@@ -26,12 +28,17 @@ pub(crate) struct Server {
 }
 
 impl ServerProgram {
+    /// Where it lies.
+    pub(crate) fn path(&self) -> Result<PathBuf> {
+        match &self.server {
+            Some(path) => Ok(path.clone()),
+            None => Ok(std::env::current_exe()?.with_file_name("trantor-server")),
+        }
+    }
+
     /// Starts it on ports of its choice, and waits until it listens.
     pub(crate) fn start(&self, arguments: &[&str]) -> Result<Server> {
-        let path = match &self.server {
-            Some(path) => path.clone(),
-            None => std::env::current_exe()?.with_file_name("trantor-server"),
-        };
+        let path = self.path()?;
         let mut child = Command::new(&path)
             .args(["-p", "0", "--metrics", "0", "--log", "warn"])
             .args(arguments)
@@ -103,8 +110,17 @@ impl Server {
 
     /// Memory that it holds, in bytes. What the system keeps for its sockets is not in it.
     pub(crate) fn memory_bytes(&self) -> Result<u64> {
+        self.kibibytes("VmRSS:")
+    }
+
+    /// The most memory that it ever held, in bytes.
+    pub(crate) fn memory_peak_bytes(&self) -> Result<u64> {
+        self.kibibytes("VmHWM:")
+    }
+
+    fn kibibytes(&self, name: &str) -> Result<u64> {
         let path = self.file("status");
-        let kib: Option<u64> = field(&std::fs::read_to_string(&path)?, "VmRSS:");
+        let kib = field(&std::fs::read_to_string(&path)?, name);
         Ok(kib.with_context(|| format!("{path} is not as expected"))? * 1_024)
     }
 
@@ -121,6 +137,30 @@ impl Server {
             .and_then(|field| field.parse().ok());
         let ticks = ticks.with_context(|| format!("{path} is not as expected"))?;
         Ok(RealSpan::from_millis(ticks * 1_000 / TICKS_PER_SECOND))
+    }
+
+    /// Descriptors that it has open.
+    pub(crate) fn descriptors(&self) -> Result<usize> {
+        Ok(std::fs::read_dir(self.file("fd"))?.count())
+    }
+
+    /// The system's name for it.
+    pub(crate) fn pid(&self) -> Pid {
+        let number = i32::try_from(self.child.id()).expect("the system numbers processes so");
+        Pid::from_raw(number).expect("a child is not process 0")
+    }
+
+    /// Ends it in order, and answers how it ended; fails if that is not before `until`.
+    pub(crate) fn end(&mut self, until: RealTime) -> Result<ExitStatus> {
+        kill_process(self.pid(), Signal::TERM)?;
+        let clock = RealClock::new();
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            anyhow::ensure!(clock.now() < until, "the server does not end when asked");
+            Parker::new().wait(Some(clock.now() + END_LOOK_SPAN));
+        }
     }
 
     fn file(&self, name: &str) -> String {
@@ -149,6 +189,9 @@ fn field(status: &str, name: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()
 }
+
+/// How often it is looked whether a server that was asked to end has done so.
+const END_LOOK_SPAN: RealSpan = RealSpan::from_millis(20);
 
 /// What Linux counts processor time in for its readers, on every machine of today.
 const TICKS_PER_SECOND: i64 = 100;

@@ -3,11 +3,13 @@
 //! A tool for those who develop Trantor; nothing that ships depends on it. Each subcommand says in its module what
 //! its figures stand for and what good looks like.
 
+mod abuse;
 mod accuracy;
 mod child;
 mod idle;
 mod samples;
 mod server;
+mod soak;
 mod table;
 mod wake;
 
@@ -28,21 +30,31 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum What {
+    /// Sets a crew of abusers beside honest agents
+    Abuse(abuse::Options),
+    /// Is such a crew
+    #[command(hide = true)]
+    Abusers(abuse::crew::Options),
     /// Compares replies, chains and spans with the real clock
     Accuracy(accuracy::Options),
     /// Watches an idle server
     Idle(idle::Options),
     /// Loads a server with agents, from a few to thousands
     Server(server::Options),
+    /// Keeps one server busy for a long time, and looks what is left of it
+    Soak(soak::Options),
     /// Compares ways of waiting for a deadline
     Wake(wake::Options),
 }
 
 fn main() -> ExitCode {
     let measured = match Arguments::parse().what {
+        What::Abuse(options) => abuse::run(&options),
+        What::Abusers(options) => abuse::crew::run(&options),
         What::Accuracy(options) => accuracy::run(&options),
         What::Idle(options) => idle::run(&options),
         What::Server(options) => server::run(&options),
+        What::Soak(options) => soak::run(&options),
         What::Wake(options) => wake::run(&options),
     };
     match measured {

@@ -1,0 +1,238 @@
+//! `trantor-bench abuse`: honest agents beside a crew of abusers, and the same agents without it.
+//!
+//! Both are measured several times in turn, each with a fresh server, and the medians compared: the honest p99 of
+//! lateness is to stay within a fifth of what it is without abusers. The crew is a program of its own in the ordinary
+//! class, so that with `chrt -f 50` it takes what the server and the honest leave over, as a network would give it.
+//!
+//! Every kind of abuse is to be found in the server's counts, memory is to stay bounded, and nobody honest may be
+//! lost.
+
+pub(crate) mod crew;
+mod kinds;
+
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use trantor_bot::load::{LoadConfig, Mix, Phase, Report, Speed, run_watched};
+use trantor_protocol::text::Dialect;
+use trantor_server::start::raise_descriptor_limit;
+use trantor_time::{Frequency, RealSpan};
+
+use self::kinds::{Kind, TEAM};
+use crate::child::{Server, ServerProgram};
+use crate::table::Table;
+
+/// What to measure.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    program: ServerProgram,
+    /// Seconds measured each time
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(i64).range(2..=600))]
+    seconds: i64,
+    /// Times that each is measured
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: u32,
+    /// Abusers
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(9..=1_000))]
+    abusers: u32,
+    /// Honest agents
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    honest: u32,
+}
+
+/// How long the honest, and the crew, are there before it counts: longer than the limits below, so that all that
+/// abuse leads to has happened.
+const WARM_UP: RealSpan = RealSpan::from_secs(5);
+
+/// Limits on time are shorter than usual, so that they are reached while it is measured.
+const LIMITS: [&str; 4] = ["--greeting-limit", "3", "--stall-limit", "3"];
+
+/// The honest p99 with abusers may be so many times what it is without.
+const RATIO_MAX: f64 = 1.2;
+
+/// Memory that the server may hold in all, in bytes: a hundred of the dearest sessions.
+const MEMORY_BYTES_MAX: u64 = 64 * 1_024 * 1_024;
+
+/// What was found in one run.
+struct Run {
+    report: Report,
+    memory_bytes: u64,
+    core: f64,
+    /// What each kind did, and the server's counts of it.
+    deeds: Vec<Vec<String>>,
+}
+
+/// Measures, prints, and fails if somebody honest was lost, a kind was not counted, or memory grew beyond its bound.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    raise_descriptor_limit();
+    let (mut without, mut with) = (Vec::new(), Vec::new());
+    for _ in 0..options.rounds {
+        without.push(measure(options, 0)?);
+        with.push(measure(options, options.abusers)?);
+    }
+    let mut table = Table::new([
+        "abusers",
+        "honest p50, µs",
+        "p99, µs",
+        "p99.9, µs",
+        "achieved/ideal",
+        "lost",
+        "server, % of a core",
+        "server, MB",
+    ]);
+    for (abusers, runs) in [(0, &without), (options.abusers, &with)] {
+        table.row(vec![
+            abusers.to_string(),
+            format!("{:.0}", median(runs, |run| run.report.lateness.p50_us)),
+            format!("{:.0}", median(runs, |run| run.report.lateness.p99_us)),
+            format!("{:.0}", median(runs, |run| run.report.lateness.p999_us)),
+            format!("{:.4}", median(runs, |run| run.report.achieved_of_ideal)),
+            runs.iter()
+                .map(|run| run.report.connections_lost)
+                .sum::<u64>()
+                .to_string(),
+            format!("{:.0}", median(runs, |run| run.core * 100.0)),
+            format!("{:.1}", median(runs, |run| run.memory_bytes as f64 / 1e6)),
+        ]);
+    }
+    println!("{table}");
+    let last = with.last().context("there is a round at least")?;
+    let mut deeds = Table::new([
+        "abuse",
+        "abusers",
+        "connections",
+        "let go",
+        "MB sent",
+        "counted as",
+    ]);
+    last.deeds.iter().for_each(|cells| deeds.row(cells.clone()));
+    println!("{deeds}");
+
+    let p99 = |runs: &[Run]| median(runs, |run| run.report.lateness.p99_us);
+    let ratio = p99(&with) / p99(&without);
+    println!("honest p99 with abusers: {ratio:.2} times what it is without (at most {RATIO_MAX})");
+    for run in with.iter().chain(&without) {
+        ensure!(run.report.connections_lost == 0, "somebody honest was let go");
+        ensure!(
+            run.memory_bytes <= MEMORY_BYTES_MAX,
+            "the server holds {} bytes",
+            run.memory_bytes
+        );
+    }
+    ensure!(ratio <= RATIO_MAX, "the honest are served worse beside abusers");
+    Ok(())
+}
+
+fn measure(options: &Options, abusers: u32) -> Result<Run> {
+    let honest = options.honest.to_string();
+    let mut flags = vec!["-f", "1", "-x", "100", "-y", "100", "--seed", "1", "-c", &honest];
+    flags.extend(["--respawn-slots", "on", "-n", "red", "blue", TEAM]);
+    flags.extend(LIMITS);
+    let server = options.program.start(&flags)?;
+    let span = RealSpan::from_secs(options.seconds);
+    let mut crew = None;
+    let mut used = Vec::new();
+    let report = run_watched(&honest_load(options, &server, span)?, |phase| {
+        match phase {
+            Phase::Joined if abusers > 0 => {
+                let seconds = options.seconds + WARM_UP.as_nanos() / 1_000_000_000;
+                crew = Some(let_loose(&server, abusers, seconds));
+            }
+            Phase::Measuring | Phase::Measured => used.push(server.processor_time()),
+            Phase::Joined | Phase::Warm => {}
+        };
+    })?;
+    let told = crew.transpose()?.map(Child::wait_with_output).transpose()?;
+    let used = used.into_iter().collect::<Result<Vec<_>>>()?;
+    let deeds = match told {
+        Some(told) => counted(&server, &String::from_utf8(told.stdout)?)?,
+        None => Vec::new(),
+    };
+    Ok(Run {
+        core: (used[1] - used[0]).as_secs_f64() / report.measured_s,
+        report,
+        memory_bytes: server.memory_peak_bytes()?,
+        deeds,
+    })
+}
+
+fn honest_load(options: &Options, server: &Server, span: RealSpan) -> Result<LoadConfig> {
+    Ok(LoadConfig {
+        server: server.address,
+        teams: vec!["red".to_owned(), "blue".to_owned()],
+        agents: options.honest as usize,
+        text_viewers: 0,
+        frame_viewers: 0,
+        in_flight: 2,
+        mix: Mix::default(),
+        dialect: Dialect::default(),
+        speed: Speed::Set(Frequency::new(100)?),
+        warm_up: WARM_UP,
+        duration: span,
+        in_step: false,
+        join_patience: RealSpan::from_secs(30),
+        seed: 1,
+    })
+}
+
+/// Starts a crew, in the ordinary class whatever ours is.
+pub(crate) fn let_loose(server: &Server, abusers: u32, seconds: i64) -> Result<Child> {
+    let this = std::env::current_exe()?;
+    let (address, count, seconds) = (
+        server.address.to_string(),
+        abusers.to_string(),
+        seconds.to_string(),
+    );
+    let flags = [
+        "abusers",
+        "--address",
+        &address,
+        "--count",
+        &count,
+        "--seconds",
+        &seconds,
+    ];
+    let in_ordinary_class = Command::new("chrt")
+        .args(["--other", "0"])
+        .arg(&this)
+        .args(flags)
+        .stdout(Stdio::piped())
+        .spawn();
+    in_ordinary_class
+        .or_else(|_no_such_program| Command::new(&this).args(flags).stdout(Stdio::piped()).spawn())
+        .context("the crew cannot be started")
+}
+
+/// Rows of what each kind did, and what the server counted of it; fails if that is nothing.
+fn counted(server: &Server, told: &str) -> Result<Vec<Vec<String>>> {
+    let mut rows = Vec::new();
+    for (kind, line) in Kind::ALL.into_iter().zip(told.lines()) {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [name, count, connections, let_go, bytes] = fields[..] else {
+            anyhow::bail!("the crew tells {line:?}");
+        };
+        let mut counts = Vec::new();
+        for metric in kind.counted_as() {
+            let value = server.metric(&format!("trantor_{metric}_count"))?;
+            ensure!(value > 0.0, "{name}: the server counts nothing as {metric}");
+            counts.push(format!("{metric} {value:.0}"));
+        }
+        let megabytes = bytes.parse::<f64>()? / 1e6;
+        rows.push(vec![
+            name.to_owned(),
+            count.to_owned(),
+            connections.to_owned(),
+            let_go.to_owned(),
+            format!("{megabytes:.1}"),
+            counts.join(", "),
+        ]);
+    }
+    Ok(rows)
+}
+
+fn median(runs: &[Run], figure: impl Fn(&Run) -> f64) -> f64 {
+    let mut figures: Vec<f64> = runs.iter().map(figure).collect();
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
+}
