@@ -6,6 +6,7 @@
 mod bench;
 mod ci;
 mod demo;
+mod fuzz;
 mod mutants;
 mod process;
 mod requirements;
@@ -41,8 +42,12 @@ enum Chore {
     Tidy,
     /// Run the whole system on simulated networks: --seed 0x…, --seeds N or --minutes N
     Sim(sim::Options),
+    /// Hostile bytes for everything that reads bytes from outside, each target for so many minutes
+    Fuzz(fuzz::Options),
     /// Measure, and print the tables that docs/benchmarks.md quotes
     Bench(bench::Options),
+    /// Keep one server busy for a long time, with crowds, abuse and trouble, and look what is left of it
+    Soak(bench::SoakOptions),
     /// Break the arithmetic of time on purpose, and see that a test notices each time
     Mutants(mutants::Options),
     /// Write the list of tests behind each requirement into docs/requirements.md
@@ -58,7 +63,9 @@ fn main() -> ExitCode {
         Chore::RunBot(arguments) => run::program("bot", &arguments),
         Chore::Tidy => tidy::run().map(|()| ExitCode::SUCCESS),
         Chore::Sim(options) => sim::run(&options),
+        Chore::Fuzz(options) => fuzz::run(&options),
         Chore::Bench(options) => bench::run(&options),
+        Chore::Soak(options) => bench::soak(&options),
         Chore::Mutants(options) => mutants::run(&options).map(|()| ExitCode::SUCCESS),
         Chore::Requirements(options) => requirements::run(&options).map(|()| ExitCode::SUCCESS),
     };

@@ -77,6 +77,18 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "trantor-fuzz",
+        &[
+            "trantor-server",
+            "trantor-engine",
+            "trantor-game",
+            "trantor-protocol",
+            "trantor-model",
+            "trantor-runtime",
+            "trantor-time",
+        ],
+    ),
+    (
         "trantor-sim",
         &[
             "trantor-client",

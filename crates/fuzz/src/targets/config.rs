@@ -1,0 +1,23 @@
+//! The server's file of options.
+
+use trantor_server::options::{Options, layers};
+
+/// A file is taken, or refused in one line that can be printed.
+pub(super) fn read(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    let mut options = Options::default();
+    if let Err(error) = layers::apply_text(&mut options, "server.toml", text) {
+        let line = error.to_string();
+        assert!(!line.is_empty() && !line.contains(char::is_control), "{line:?}");
+    }
+}
+
+pub(super) fn seeds() -> Vec<Vec<u8>> {
+    vec![
+        include_bytes!("../../../../assets/config/server.toml").to_vec(),
+        b"port = 4242\nteams = [\"red\"]\nauto-start = false\nlog = \"warn,x=trace\"\n".to_vec(),
+        b"frequency = -1\nbind = \"::1\"\nmetrics = \"[::1]:9\"\nsave-every = \"5m\"\n".to_vec(),
+    ]
+}

@@ -1,0 +1,84 @@
+//! Frames of our own wire protocol: cut from a stream, and read, in both directions.
+
+use std::fmt::Debug;
+
+use trantor_protocol::wire::{
+    ClientHello, FrameCutter, FrameMessage, StepKind, ToClient, ToServer, WIRE_VERSION, read_frame,
+    write_frame,
+};
+
+/// What is read is the same wherever the stream was cut, and comes back if it is written again.
+pub(super) fn decode(data: &[u8]) {
+    decode_as::<ToServer>(data);
+    decode_as::<ToClient>(data);
+}
+
+fn decode_as<M: FrameMessage + Debug>(data: &[u8]) {
+    let whole = frames::<M>(data, data.len().max(1));
+    for size in [1, 7, 4_096] {
+        assert_eq!(frames::<M>(data, size), whole, "in pieces of {size}");
+    }
+    for frame in whole.iter().flatten() {
+        // Where bytes can be written in several ways, writing them again gives the shortest, which then is final.
+        if let Ok(message) = read_frame::<M>(frame) {
+            let written = rewritten(&message);
+            let again = read_frame::<M>(&written).expect("what was written can be read");
+            assert_eq!(rewritten(&again), written, "{message:?}");
+        }
+    }
+}
+
+/// All frames; `None` at the end for a stream that cannot be trusted any more.
+fn frames<M: FrameMessage>(data: &[u8], size: usize) -> Vec<Option<Vec<u8>>> {
+    let mut cutter = FrameCutter::new::<M>();
+    let mut frames = Vec::new();
+    for mut piece in data.chunks(size) {
+        loop {
+            match cutter.next(&mut piece) {
+                Ok(Some(frame)) => frames.push(Some(frame.to_vec())),
+                Ok(None) => break,
+                Err(_) => {
+                    frames.push(None);
+                    return frames;
+                }
+            }
+        }
+        assert!(
+            cutter.pending_bytes() <= M::FRAME_BYTES_MAX + 4,
+            "what is kept is bounded"
+        );
+    }
+    frames
+}
+
+fn rewritten<M: FrameMessage>(message: &M) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // A message that was read from a frame may be longer written out; it is refused then, and not cut.
+    match write_frame(&mut bytes, message) {
+        Ok(()) => bytes.split_off(4),
+        Err(_) => panic!("a message that came in a frame fits one"),
+    }
+}
+
+pub(super) fn seeds() -> Vec<Vec<u8>> {
+    let hello = ToServer::Hello(ClientHello {
+        version: WIRE_VERSION,
+        program: "fuzz".to_owned(),
+    });
+    let said = [
+        hello,
+        ToServer::Probe { token: 7 },
+        ToServer::Credit { items: 3 },
+        ToServer::SetFrequency { frequency: 200 },
+        ToServer::Pause,
+        ToServer::Resume,
+        ToServer::Step(StepKind::Event),
+        ToServer::Goodbye,
+    ];
+    let mut to_server = Vec::new();
+    for message in &said {
+        write_frame(&mut to_server, message).expect("these are short");
+    }
+    // What a server says is had from one: a viewer's first seconds.
+    vec![to_server, super::sessions::what_a_viewer_is_told()]
+}

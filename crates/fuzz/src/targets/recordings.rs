@@ -1,0 +1,138 @@
+//! Journals and snapshots: what a disk gives back.
+//!
+//! Checksums find what a disk does, and hide everything behind them from a fuzzer. So they are made to fit where the
+//! content is what is to be read: a file may also have been made by somebody.
+
+use trantor_game::{Game, GameConfig, GameInput, Handled, PieceWriter, Replay, Rules, Snapshot};
+use trantor_model::{AgentId, Command, MapSize, Resource, TeamId, Turn};
+
+/// Magic and version of a journal, before its first frame.
+const JOURNAL_HEAD_BYTES: usize = 10;
+
+/// Length and checksum of a frame of a journal.
+const FRAME_HEADER_BYTES: usize = 8;
+
+/// Where a snapshot has its checksum, and where its content begins.
+const SNAPSHOT_CHECKSUM: std::ops::Range<usize> = 10..14;
+
+/// Deadlines that a restored game is played on for.
+const STEPS_PLAYED: usize = 64;
+
+/// Tiles of a map beyond which a game is not played: reading it is what is looked at here, and large ones take long.
+const TILES_PLAYED_MAX: usize = 10_000;
+
+/// A journal that is damaged is told so, or replays.
+pub(super) fn read_journal(data: &[u8]) {
+    let Ok(replay) = Replay::open(data) else { return };
+    if replay.game().config().size.area() <= TILES_PLAYED_MAX {
+        let _verified_or_told = replay.verify();
+    }
+}
+
+/// The same with checksums that fit.
+pub(super) fn read_sealed_journal(data: &[u8]) {
+    let mut bytes = data.to_vec();
+    let (mut at, mut checksum, mut is_snapshot_next) = (JOURNAL_HEAD_BYTES, 0, false);
+    while let Some(header) = bytes.get(at..at + FRAME_HEADER_BYTES) {
+        let length = u32::from_le_bytes([header[0], header[1], header[2], header[3]]) as usize;
+        let content = at + FRAME_HEADER_BYTES;
+        if bytes.len() - content < length {
+            break;
+        }
+        if is_snapshot_next {
+            seal_snapshot(&mut bytes[content..content + length]);
+        }
+        // The first frame is the head, the second the snapshot.
+        is_snapshot_next = at == JOURNAL_HEAD_BYTES;
+        let mut hasher = crc32fast::Hasher::new_with_initial(checksum);
+        hasher.update(&bytes[content..content + length]);
+        checksum = hasher.finalize();
+        bytes[at + 4..content].copy_from_slice(&checksum.to_le_bytes());
+        at = content + length;
+    }
+    read_journal(&bytes);
+}
+
+/// A snapshot that cannot be is refused; one that is restored is sound, and can be played on and saved again.
+pub(super) fn read_snapshot(data: &[u8]) {
+    let mut bytes = data.to_vec();
+    seal_snapshot(&mut bytes);
+    let Ok(snapshot) = Snapshot::decode(&bytes) else {
+        return;
+    };
+    let Ok(mut game) = Game::restore(snapshot) else {
+        return;
+    };
+    if game.config().size.area() > TILES_PLAYED_MAX {
+        return;
+    }
+    for _ in 0..STEPS_PLAYED {
+        let Some(at) = game.next_deadline() else { break };
+        game.fire_next(at);
+        while game.poll_event().is_some() {}
+    }
+    let again = Snapshot::decode(&game.snapshot().encode()).expect("what was just written can be read");
+    let again = Game::restore(again).expect("a game that plays can be saved");
+    assert_eq!(again.digest(), game.digest());
+}
+
+fn seal_snapshot(bytes: &mut [u8]) {
+    if bytes.len() >= SNAPSHOT_CHECKSUM.end {
+        let checksum = crc32fast::hash(&bytes[SNAPSHOT_CHECKSUM.end..]);
+        bytes[SNAPSHOT_CHECKSUM].copy_from_slice(&checksum.to_le_bytes());
+    }
+}
+
+pub(super) fn journal_seeds() -> Vec<Vec<u8>> {
+    (1..4).map(|seed| played(seed).1).collect()
+}
+
+pub(super) fn snapshot_seeds() -> Vec<Vec<u8>> {
+    (1..4).map(|seed| played(seed).0.snapshot().encode()).collect()
+}
+
+/// A short game, and its journal.
+fn played(seed: u64) -> (Game, Vec<u8>) {
+    let mut game = Game::new(GameConfig {
+        size: MapSize::new(4, 3).expect("a size of a map"),
+        teams: vec!["red".to_owned(), "blue".to_owned()],
+        places_per_team: 3,
+        seed,
+        rules: Rules::default(),
+    });
+    let mut journal = PieceWriter::new(&game, "fuzz", 0);
+    let say = |game: &mut Game, journal: &mut PieceWriter, input: GameInput| {
+        let at = game.now();
+        journal.input(game, &input, at);
+        let handled = game.handle(input, at);
+        debug_assert!(!matches!(handled, Handled::Refused(_)), "a seed makes sense");
+        while game.poll_event().is_some() {}
+    };
+    for team in [0, 1, 0] {
+        say(&mut game, &mut journal, GameInput::Join { team: TeamId(team) });
+    }
+    let commands = [
+        Command::Forward,
+        Command::Turn(Turn::Left),
+        Command::Take(Resource::Food),
+        Command::Look,
+        Command::Broadcast(b"hello".to_vec().into()),
+        Command::Fork,
+        Command::Set(Resource::Food),
+        Command::Incantation,
+        Command::Eject,
+    ];
+    for (turn, command) in commands.into_iter().cycle().take(40).enumerate() {
+        let agent = AgentId(turn as u32 % 3);
+        if game.world().agent(agent).is_some() {
+            say(&mut game, &mut journal, GameInput::Command { agent, command });
+        }
+        if let Some(at) = game.next_deadline() {
+            game.fire_next(at);
+            journal.stepped(&game);
+            while game.poll_event().is_some() {}
+        }
+    }
+    let bytes = journal.close(&game);
+    (game, bytes)
+}

@@ -1,0 +1,209 @@
+//! A whole engine with several peers that say anything at any time.
+//!
+//! An input is a list of steps of two bytes and what follows them: which peer does what. In builds with assertions the
+//! engine compares all its parts after each step.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use trantor_engine::{CloseCause, ConnId, Engine, EngineConfig, Input, Output};
+use trantor_game::{GameConfig, Rules};
+use trantor_model::MapSize;
+use trantor_protocol::wire::{ClientHello, ToServer, WIRE_VERSION, write_frame};
+use trantor_time::{RealSpan, RealTime};
+
+/// Peers at one time.
+const PEERS: usize = 6;
+
+/// Deadlines carried out in one pass.
+const FIRED_MAX: usize = 64;
+
+/// An engine, and the connections to it.
+struct Play {
+    engine: Engine,
+    now: RealTime,
+    open: [bool; PEERS],
+    generations: [u32; PEERS],
+    /// Bytes that went to each peer; kept for the first only.
+    told: Vec<u8>,
+}
+
+/// Plays the steps of an input.
+pub(super) fn play(data: &[u8]) {
+    let mut play = Play::new();
+    let mut rest = data;
+    while let [step, size, after @ ..] = rest {
+        let peer = usize::from(step >> 3) % PEERS;
+        let (bytes, next) = after.split_at(after.len().min(usize::from(*size)));
+        match step & 7 {
+            0 => play.open(peer),
+            1 => play.close(peer, CloseCause::Failed),
+            2 => play.pass(RealSpan::from_millis(i64::from(*size))),
+            // From the fourth kind on the bytes are said, so that most steps are speech.
+            _ => play.say(peer, bytes),
+        }
+        rest = if step & 7 > 2 { next } else { after };
+    }
+    play.pass(RealSpan::from_secs(100));
+}
+
+impl Play {
+    fn new() -> Self {
+        let mut config = EngineConfig::new(GameConfig {
+            size: MapSize::new(3, 3).expect("a size of a map"),
+            teams: vec!["red".to_owned(), "blue".to_owned()],
+            places_per_team: 2,
+            seed: 1,
+            rules: Rules::default(),
+        });
+        config.limits.connections_max = PEERS as u32 - 1;
+        config.limits.requests_per_second = 20;
+        config.limits.violations_max = 3;
+        let now = RealTime::from_nanos(1);
+        Self {
+            engine: Engine::new(config, now),
+            now,
+            open: [false; PEERS],
+            generations: [0; PEERS],
+            told: Vec::new(),
+        }
+    }
+
+    fn conn(&self, peer: usize) -> ConnId {
+        ConnId {
+            slot: peer as u32,
+            generation: self.generations[peer],
+        }
+    }
+
+    fn open(&mut self, peer: usize) {
+        if !self.open[peer] {
+            self.open[peer] = true;
+            let conn = self.conn(peer);
+            let from = IpAddr::V4(Ipv4Addr::LOCALHOST);
+            self.engine.handle(Input::Opened { conn, peer: from }, self.now);
+            self.carry_out();
+        }
+    }
+
+    fn close(&mut self, peer: usize, cause: CloseCause) {
+        if self.open[peer] {
+            let conn = self.conn(peer);
+            self.engine.handle(Input::Closed { conn, cause }, self.now);
+            self.forget(peer);
+            self.carry_out();
+        }
+    }
+
+    fn say(&mut self, peer: usize, bytes: &[u8]) {
+        if self.open[peer] {
+            let conn = self.conn(peer);
+            self.engine.handle(Input::Bytes { conn, bytes }, self.now);
+            self.carry_out();
+        }
+    }
+
+    fn pass(&mut self, span: RealSpan) {
+        self.now = self.now.saturating_add(span);
+        self.engine.begin_pass(self.now);
+        for _ in 0..FIRED_MAX {
+            if self.engine.fire_next(self.now).is_none() {
+                break;
+            }
+        }
+        self.carry_out();
+        // Odd peers do not read.
+        while let Some(conn) = self.engine.next_dirty() {
+            if conn.slot % 2 == 0 {
+                self.read(conn);
+            }
+        }
+        self.carry_out();
+    }
+
+    fn read(&mut self, conn: ConnId) {
+        loop {
+            let bytes = self.engine.unsent(conn);
+            let count = bytes.len();
+            if count == 0 {
+                return;
+            }
+            if conn.slot == 0 {
+                self.told.extend_from_slice(bytes);
+            }
+            self.engine.sent(conn, count);
+        }
+    }
+
+    fn carry_out(&mut self) {
+        while let Some(output) = self.engine.poll_output() {
+            if let Output::Close { conn, .. } = output {
+                self.forget(conn.slot as usize);
+            }
+        }
+        while self.engine.poll_operator_line().is_some() {}
+    }
+
+    fn forget(&mut self, peer: usize) {
+        self.open[peer] = false;
+        self.generations[peer] += 1;
+    }
+}
+
+/// What a viewer of ours is told in its first moments, without the greeting.
+pub(super) fn what_a_viewer_is_told() -> Vec<u8> {
+    let mut play = Play::new();
+    play.open(0);
+    play.pass(RealSpan::ZERO);
+    let greeting = play.told.len();
+    play.say(0, &viewer_hello());
+    play.open(1);
+    play.say(1, b"red\nForward\nLook\nBroadcast hi\n");
+    for _ in 0..10 {
+        play.pass(RealSpan::from_millis(50));
+    }
+    play.told.split_off(greeting)
+}
+
+fn viewer_hello() -> Vec<u8> {
+    let mut bytes = b"TRANTOR\n".to_vec();
+    let hello = ToServer::Hello(ClientHello {
+        version: WIRE_VERSION,
+        program: "fuzz".to_owned(),
+    });
+    write_frame(&mut bytes, &hello).expect("a hello is short");
+    bytes
+}
+
+pub(super) fn seeds() -> Vec<Vec<u8>> {
+    let open = |peer: u8| vec![peer << 3, 0];
+    let wait = |ms: u8| vec![2, ms];
+    let say = |peer: u8, bytes: &[u8]| [&[peer << 3 | 3, bytes.len() as u8], bytes].concat();
+    let players = [
+        open(0),
+        say(0, b"red\nForward\nTake food\nLook\nInventory\nFork\n"),
+        open(2),
+        say(2, b"blue\nBroadcast hello\nEject\nIncantation\nConnect_nbr\n"),
+        wait(200),
+        open(3),
+        say(3, b"red\nLook\nLook\nLook\n"),
+        wait(255),
+        vec![1, 0],
+        wait(255),
+    ]
+    .concat();
+    let viewers = [
+        open(0),
+        say(0, b"GRAPHIC\nmct\nbct 1 1\ntna\nppo 0\nsst 300\nsgt\nfoo\n"),
+        open(1),
+        say(1, b"GRAPHIC\nmct\nmct\nmct\n"),
+        open(2),
+        say(2, &viewer_hello()),
+        open(4),
+        say(4, b"ADMIN\nhelp\ntick query\n"),
+        wait(100),
+        say(2, &[1, 0, 0, 0, 4]),
+        wait(100),
+    ]
+    .concat();
+    vec![players, viewers]
+}
