@@ -307,7 +307,9 @@ fn r_000_29_a_flood_of_commands_is_dropped_and_counted() {
 /// A shell that does not take the journal loses it, not the server its memory.
 #[test]
 fn a_journal_that_nobody_takes_ends_at_its_bound() {
-    let mut bench = bench(2, 2, 3);
+    let mut config = EngineConfig::new(game_config(2, 2, 3));
+    config.limits.requests_per_second = 1_000_000;
+    let mut bench = Bench::new(config);
     let agent = bench.join("A", "a");
     bench.engine.start_recording();
     bench.run_for(ms(100));
