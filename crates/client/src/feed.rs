@@ -34,6 +34,8 @@ pub enum FeedKind {
     Left(Who, Level),
     /// An agent began something.
     Started(Who, CommandKind),
+    /// An agent sent a line like this that the server refused; it takes as long, and nothing comes of it.
+    Refused(Who, CommandKind),
     /// An agent picked up (`true`) or put down one of these.
     Carried(Who, Resource, bool),
     /// An agent said something; cut after 256 bytes, and not always UTF-8.
@@ -110,7 +112,9 @@ fn kind_of<X: Default>(change: &Change, world: &World<X>) -> Option<FeedKind> {
         }),
         Change::Died { agent } => FeedKind::Died(who(agent)?, view(agent)?.level),
         Change::Left { agent } => FeedKind::Left(who(agent)?, view(agent)?.level),
-        Change::ActionStarted { action, .. } if action.refused => return None,
+        Change::ActionStarted { agent, action } if action.refused => {
+            FeedKind::Refused(who(agent)?, action.kind)
+        }
         Change::ActionStarted { agent, action } => FeedKind::Started(who(agent)?, action.kind),
         Change::Carried {
             agent,

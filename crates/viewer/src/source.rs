@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use trantor_client::{
-    Client, ClientConfig, ClientEvent, ClientStats, ControlRequest, FeedEntry, Language, LinkState, Scene,
+    Client, ClientConfig, ClientEvent, ClientStats, ControlRequest, FeedEntry, Language, LinkState,
+    Recording, Scene,
 };
 use trantor_protocol::wire::StepKind;
-use trantor_time::RealTime;
 use trantor_time::link::LinkCounts;
+use trantor_time::{GameTime, RealTime};
 
 use crate::demo::{self, Demo};
 use crate::lag::{Lag, Line};
@@ -184,6 +185,28 @@ impl Source {
                 playing.request(request);
                 Ok(())
             }
+        }
+    }
+
+    /// The time-line of what is watched, if it is a recording.
+    pub fn recording(&self) -> Option<&Recording> {
+        match self {
+            Self::Live(live) => live.session.as_ref().and_then(|(client, _)| client.recording()),
+            Self::Demo(_) => None,
+        }
+    }
+
+    /// Moves a recording to a moment.
+    ///
+    /// # Errors
+    /// If it cannot be; the text is for the user.
+    pub fn seek(&mut self, to: GameTime) -> Result<(), String> {
+        match self {
+            Self::Live(live) => {
+                let (client, _) = live.session.as_mut().ok_or("there is no connection")?;
+                client.seek(to).map_err(|error| error.to_string())
+            }
+            Self::Demo(_) => Err("this is no recording".to_owned()),
         }
     }
 

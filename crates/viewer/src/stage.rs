@@ -6,6 +6,7 @@ mod acts;
 mod ending;
 mod motion;
 mod pointing;
+mod repeat;
 
 use std::collections::VecDeque;
 
@@ -13,7 +14,7 @@ use glam::Vec2;
 use trantor_client::text_scene::FeedLines;
 use trantor_client::{ControlRequest, LinkState, Scene};
 use trantor_model::{MapSize, Tile};
-use trantor_time::{RealSpan, RealTime};
+use trantor_time::{GameTime, RealSpan, RealTime};
 
 use crate::game_loop::figures::Figures;
 
@@ -29,6 +30,8 @@ use crate::settings::{SavedView, Settings};
 use crate::source::Source;
 use crate::trails::Trails;
 use ending::Ending;
+
+pub use repeat::Repeat;
 
 /// How a stage begins.
 #[derive(Clone, Debug, Default)]
@@ -93,6 +96,10 @@ pub struct Stage {
     /// The map whose events and scores are kept.
     known: Option<MapSize>,
     ending: Ending,
+    /// The span of a recording that is repeated.
+    repeat: Repeat,
+    /// The moment shown last.
+    last_shown: GameTime,
     view: Option<SavedView>,
 }
 
@@ -134,6 +141,8 @@ impl Stage {
             frames: FrameFigures::default(),
             known: None,
             ending: Ending::default(),
+            repeat: Repeat::default(),
+            last_shown: GameTime::ZERO,
             view: options.view,
         }
     }
@@ -241,6 +250,13 @@ impl Stage {
             self.trails.clear();
             self.known = size;
         }
+        let shown = self.scene.clock.game;
+        if shown < self.last_shown {
+            self.hud.go_back_to(shown);
+            self.trails.clear();
+        }
+        self.last_shown = shown;
+        self.repeat_recording();
         while let Some(entry) = self.source.poll_feed() {
             self.hud.tell(entry, &self.scene);
         }
@@ -322,6 +338,8 @@ impl Stage {
             scene: &self.scene,
             stats: stats.as_ref(),
             source: self.source.name(),
+            recording: self.source.recording(),
+            repeat: self.repeat,
             frames: self.frames,
             figures,
             selection: self.selection,
@@ -345,6 +363,7 @@ impl Stage {
             Intent::Select(selection) => self.select(selection),
             Intent::Do(action) => self.act(action, now),
             Intent::LookAt(place) => self.look_at(place),
+            Intent::Seek(to) => self.seek(to),
             Intent::Paint(mode) => self.paint_mode = mode,
         }
     }
@@ -352,6 +371,27 @@ impl Stage {
     fn request(&mut self, request: ControlRequest, now: RealTime) {
         if let Err(why) = self.source.request(request, now) {
             self.hud.notice(why);
+        }
+    }
+
+    /// Moves a recording to a moment.
+    pub fn seek(&mut self, to: GameTime) {
+        if let Err(why) = self.source.seek(to) {
+            self.hud.notice(why);
+        }
+    }
+
+    /// Jumps back at the end of a span that is repeated.
+    fn repeat_recording(&mut self) {
+        let Some(recording) = self.source.recording() else {
+            return;
+        };
+        // A repetition up to the very end would wait for a moment that is never passed.
+        let shown = self.scene.clock.game.min(recording.end());
+        if recording.target().is_none()
+            && let Some(to) = self.repeat.jump(shown)
+        {
+            self.seek(to);
         }
     }
 

@@ -65,7 +65,9 @@ fn words(kind: &FeedKind, teams: &[SceneTeam]) -> Option<String> {
             format!("… from level {} at {},{}: in vain", level.get(), tile.x, tile.y)
         }
         FeedKind::Won(of) => format!("{} wins", team(*of)),
-        FeedKind::Rose(..) | FeedKind::Started(..) | FeedKind::Carried(..) => return None,
+        FeedKind::Rose(..) | FeedKind::Started(..) | FeedKind::Refused(..) | FeedKind::Carried(..) => {
+            return None;
+        }
     })
 }
 

@@ -41,7 +41,7 @@ const REMIND_SECONDS_MAX: f64 = 86_400.0;
 pub const RECORD_SECONDS_MAX: f64 = 60.0;
 
 /// All words, in the order in which help lists them.
-pub const WORDS: [Word; 22] = [
+pub const WORDS: [Word; 23] = [
     word("help", "[COMMAND]", "all commands, or one", &[Slot::Command]),
     word(
         "speed",
@@ -115,6 +115,12 @@ pub const WORDS: [Word; 22] = [
     word("do", "ACTION", "the same as its key", &[Slot::Action]),
     word("goto", "X Y", "looks at a tile", &[Slot::Anything]),
     word(
+        "seek",
+        "UNITS",
+        "moves a recording to that moment",
+        &[Slot::Anything],
+    ),
+    word(
         "record",
         "SECONDS",
         "every picture of so long into numbered files",
@@ -179,6 +185,8 @@ pub enum Command {
     Do(Action),
     /// Looks at a tile.
     Goto(u16, u16),
+    /// Moves a recording to a moment, in units.
+    Seek(i64),
     /// Records pictures for so many seconds.
     Record(f64),
     /// Joins the server again.
@@ -299,6 +307,10 @@ impl Command {
                 _ => return Err(usage(format!("{x:?} and {y:?} are no tile"))),
             },
             ("record", [span]) => Self::Record(seconds(span, RECORD_SECONDS_MAX).map_err(usage)?),
+            ("seek", [units]) => match units.parse() {
+                Ok(units) => Self::Seek(units),
+                Err(_) => return Err(usage(format!("{units:?} is no number of units"))),
+            },
             ("reconnect", []) => Self::Reconnect,
             ("clear", []) => Self::Clear,
             ("quit", []) => Self::Quit,

@@ -7,7 +7,7 @@ use trantor_runtime::frames::FramePacer;
 use trantor_runtime::listeners::TimerServer;
 use trantor_runtime::publish::Published;
 use trantor_runtime::systems::{SystemCall, SystemControl};
-use trantor_time::{Due, Pace, Rate, RealSpan, RealTime};
+use trantor_time::{Due, GameTime, Pace, Rate, RealSpan, RealTime};
 
 use super::figures::timer_name;
 use super::{Listener, Viewer};
@@ -99,6 +99,7 @@ pub fn run(line: &str, levers: &mut Levers<'_>) -> Result<String, String> {
         Command::Unbind(action) => return levers.bind(action, None),
         Command::Do(action) => levers.stage.act(action, levers.now),
         Command::Goto(x, y) => levers.stage.go_to(x, y)?,
+        Command::Seek(units) => levers.stage.source().seek(GameTime::from_units(units))?,
         Command::Record(seconds) => levers.stage.ask_outside(Outside::Record(span(seconds))),
         Command::Reconnect => levers.stage.source().reconnect()?,
         Command::Clear => levers.stage.hud().console.clear(),

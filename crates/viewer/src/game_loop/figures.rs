@@ -158,6 +158,30 @@ pub(super) fn publish<S>(viewer: &mut Viewer<S>, now: RealTime) {
     }
 }
 
+/// Tells tests how the loop keeps its pace.
+pub(super) fn report<S>(viewer: &mut Viewer<S>) {
+    let Viewer {
+        stage,
+        published,
+        pacer,
+        ..
+    } = viewer;
+    let report = &mut stage.hud().report;
+    report.state(
+        "frames-target",
+        format_args!("{:.1}", pacer.target().as_per_second()),
+    );
+    for (name, value) in [
+        ("frames-per-second", "loop.frames_per_second"),
+        ("interval-p99-ms", "frame.interval_p99_ms"),
+        ("took-p50-ms", "frame.took_p50_ms"),
+    ] {
+        if let Some(value) = published.get(value) {
+            report.state(name, format_args!("{value:.2}"));
+        }
+    }
+}
+
 /// Collects all figures of this frame.
 pub(super) fn collect<S>(viewer: &mut Viewer<S>, call: &SystemCall<'_>) {
     let now = call.now;

@@ -147,6 +147,7 @@ fn graphics<S: Screen>(viewer: &mut Viewer<S>, call: &mut SystemCall<'_>) -> Cal
 fn statistics<S: Screen>(viewer: &mut Viewer<S>, call: &mut SystemCall<'_>) -> CallbackResult {
     call.control.publish(&mut viewer.published, call.now);
     figures::publish(viewer, call.now);
+    figures::report(viewer);
     // Completion knows what there is, a second late at most.
     let vocabulary = Levers::of(viewer, call).vocabulary();
     viewer.stage.hud().console.set_vocabulary(vocabulary);

@@ -205,15 +205,15 @@ fn r_001_52_r_001_54_closed_nothing_is_collected_for_the_debugging_view() {
     game_loop.event(|viewer, _| viewer.put_input(Input::Act(Action::Debug)));
     run(&mut game_loop, &clock, at(1_600));
     let open = game_loop.viewer().figures.clone();
-    game_loop.event(|viewer, _| viewer.put_input(Input::Act(Action::Debug)));
     run(&mut game_loop, &clock, at(1_620));
     let last = game_loop.viewer().figures.clone();
+    assert_ne!(open, last, "open, they are new in each frame");
+    game_loop.event(|viewer, _| viewer.put_input(Input::Act(Action::Debug)));
     run(&mut game_loop, &clock, at(1_700));
-    assert_ne!(open, last, "r_001_52: open, it is new in each frame");
     assert_eq!(
         game_loop.viewer().figures,
         last,
-        "closed again, it stays as it was"
+        "closed again, they stay as they were"
     );
 }
 

@@ -9,6 +9,7 @@ use trantor_client::feed::FeedKind;
 use trantor_client::{FeedEntry, Scene};
 use trantor_model::{AgentId, TeamId, Tile};
 
+use super::report::Report;
 use super::speed::grouped;
 use super::theme::{self, Colors, color};
 use super::{HudInput, Intent, Selection};
@@ -132,7 +133,7 @@ impl Feed {
                 None,
                 None,
             ),
-            FeedKind::Started(..) | FeedKind::Carried(..) => return,
+            FeedKind::Started(..) | FeedKind::Refused(..) | FeedKind::Carried(..) => return,
         };
         if self.lines.len() == LINES_MAX {
             self.lines.pop_back();
@@ -151,11 +152,17 @@ impl Feed {
         });
     }
 
+    /// A recording was moved back: what happened later has not happened.
+    pub(super) fn go_back_to(&mut self, units: i128) {
+        self.lines.retain(|line| line.units <= units);
+    }
+
     pub(super) fn show(
         &mut self,
         ui: &mut Ui,
         colors: &Colors,
         input: &HudInput<'_>,
+        report: &mut Report,
         intents: &mut Vec<Intent>,
     ) {
         colors.card().show(ui, |ui| {
@@ -168,7 +175,10 @@ impl Feed {
                     for ((_, name), wanted) in Subject::ALL.iter().zip(&mut self.wanted).rev() {
                         let text = RichText::new(*name).size(9.5);
                         ui.spacing_mut().button_padding = vec2(5.0, 2.0);
-                        if ui.add(egui::Button::selectable(*wanted, text)).clicked() {
+                        let response = ui.add(egui::Button::selectable(*wanted, text));
+                        report.widget(&format!("feed-{name}"), response.rect);
+                        report.state(&format!("feed-{name}"), *wanted);
+                        if response.clicked() {
                             *wanted = !*wanted;
                         }
                     }
@@ -239,7 +249,7 @@ fn show_line(
 }
 
 /// What somebody said, as far as it fits and can be read.
-fn said(words: &[u8]) -> String {
+pub(super) fn said(words: &[u8]) -> String {
     let text = String::from_utf8_lossy(words);
     let mut shown: String = text
         .chars()

@@ -5,7 +5,9 @@ use glam::Vec2;
 use trantor_client::{SceneAction, SceneAgent, SceneClock};
 use trantor_model::{CommandKind, Counts, Direction, Resource, TeamId, Tile};
 
+use super::doings::{Answer, Doings};
 use super::report::Report;
+use super::speed::grouped;
 use super::theme::{self, Colors, color};
 use super::{HudInput, Intent, Selection, icons};
 use crate::input::Action;
@@ -22,6 +24,7 @@ pub(super) fn show(
     ui: &mut Ui,
     colors: &Colors,
     input: &HudInput<'_>,
+    doings: &Doings,
     report: &mut Report,
     intents: &mut Vec<Intent>,
 ) {
@@ -34,7 +37,7 @@ pub(super) fn show(
         Selection::Agent(id) => {
             report.state("selection", format_args!("agent {}", id.0));
             match input.scene.agent(id) {
-                Some(agent) => self::agent(ui, colors, input, agent, intents),
+                Some(agent) => self::agent(ui, colors, input, (agent, doings), report, intents),
                 None => card(ui, colors, |ui| {
                     ui.label(RichText::new(format!("agent #{}", id.0)).size(15.0).strong());
                     ui.label(RichText::new("is not on the map").color(colors.weak));
@@ -52,7 +55,14 @@ fn card(ui: &mut Ui, colors: &Colors, content: impl FnOnce(&mut Ui)) {
     });
 }
 
-fn agent(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>, agent: &SceneAgent, intents: &mut Vec<Intent>) {
+fn agent(
+    ui: &mut Ui,
+    colors: &Colors,
+    input: &HudInput<'_>,
+    (agent, doings): (&SceneAgent, &Doings),
+    report: &mut Report,
+    intents: &mut Vec<Intent>,
+) {
     let clock = &input.scene.clock;
     card(ui, colors, |ui| {
         ui.horizontal(|ui| {
@@ -64,7 +74,9 @@ fn agent(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>, agent: &SceneAgent,
             ui.label(RichText::new(team.map_or("", |team| &*team.name)).color(colors.weak));
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 let text = RichText::new(if input.follows { "following" } else { "follow" }).size(11.0);
-                if ui.add(egui::Button::selectable(input.follows, text)).clicked() {
+                let response = ui.add(egui::Button::selectable(input.follows, text));
+                report.widget("follow", response.rect);
+                if response.clicked() {
                     intents.push(Intent::Do(Action::Follow));
                 }
             });
@@ -85,7 +97,65 @@ fn agent(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>, agent: &SceneAgent,
         if let Some(requirement) = agent.level.requirement() {
             needs(ui, colors, input, agent, requirement.agents, &requirement.stones);
         }
+        lately(ui, colors, input, agent, doings);
     });
+}
+
+/// The last commands, and what was answered.
+fn lately(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>, agent: &SceneAgent, doings: &Doings) {
+    let mut own = doings.of(agent.id, agent.action.is_some()).peekable();
+    if own.peek().is_none() {
+        return;
+    }
+    theme::heading(ui, colors, "Lately");
+    ui.spacing_mut().item_spacing.y = 1.0;
+    ui.spacing_mut().interact_size.y = 14.0;
+    for (doing, answer) in own {
+        ui.horizontal(|ui| {
+            let (words, shade) = match answer {
+                Answer::UnderWay => ("…", colors.weak),
+                Answer::Ok => ("ok", colors.accent),
+                Answer::Ko => ("ko", colors.alarm),
+            };
+            ui.add_sized(
+                vec2(18.0, 13.0),
+                egui::Label::new(RichText::new(words).monospace().size(10.0).color(shade)),
+            );
+            let text = match doing.detail.as_str() {
+                "" => command(doing.kind).to_owned(),
+                detail => format!("{} {detail}", command(doing.kind)),
+            };
+            let ago = input.scene.clock.game.whole_units() - doing.units;
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                ui.label(
+                    RichText::new(format!("{} u", grouped(-ago)))
+                        .size(9.5)
+                        .color(colors.weak),
+                );
+                ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                    ui.add(egui::Label::new(RichText::new(text).size(10.5)).truncate());
+                });
+            });
+        });
+    }
+}
+
+/// A command as players write it.
+fn command(kind: CommandKind) -> &'static str {
+    match kind {
+        CommandKind::Forward => "Forward",
+        CommandKind::Right => "Right",
+        CommandKind::Left => "Left",
+        CommandKind::Look => "Look",
+        CommandKind::Inventory => "Inventory",
+        CommandKind::Broadcast => "Broadcast",
+        CommandKind::ConnectNbr => "Connect_nbr",
+        CommandKind::Fork => "Fork",
+        CommandKind::Eject => "Eject",
+        CommandKind::Take => "Take",
+        CommandKind::Set => "Set",
+        CommandKind::Incantation => "Incantation",
+    }
 }
 
 fn level(ui: &mut Ui, colors: &Colors, agent: &SceneAgent) {

@@ -5,6 +5,7 @@ use glam::Vec2;
 use trantor_model::{MapSize, Resource};
 use trantor_time::{RealSpan, RealTime};
 
+use super::report::Report;
 use super::theme::{self, Colors, color};
 use super::{HudInput, Intent, icons};
 use crate::picture::ground::PaintMode;
@@ -37,6 +38,7 @@ impl Minimap {
         ui: &mut Ui,
         colors: &Colors,
         input: &HudInput<'_>,
+        report: &mut Report,
         intents: &mut Vec<Intent>,
     ) {
         let Some(size) = input.paint.size() else { return };
@@ -75,7 +77,8 @@ impl Minimap {
                 let tile = (point - rect.min) / scale;
                 intents.push(Intent::LookAt(Vec2::new(tile.x - 0.5, tile.y - 0.5)));
             }
-            paint_buttons(ui, colors, input, intents);
+            report.widget("minimap", rect);
+            paint_buttons(ui, colors, input, report, intents);
         });
     }
 
@@ -146,12 +149,19 @@ fn seen(painter: &egui::Painter, input: &HudInput<'_>, rect: egui::Rect, scale: 
 }
 
 /// A heat map for each resource, and none.
-fn paint_buttons(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>, intents: &mut Vec<Intent>) {
+fn paint_buttons(
+    ui: &mut Ui,
+    colors: &Colors,
+    input: &HudInput<'_>,
+    report: &mut Report,
+    intents: &mut Vec<Intent>,
+) {
     ui.horizontal(|ui| {
         theme::heading(ui, colors, "Heat");
         ui.spacing_mut().item_spacing.x = 2.0;
         for resource in Resource::ALL {
             let (rect, response) = ui.allocate_exact_size(vec2(22.0, 20.0), Sense::click());
+            report.widget(&format!("heat-{}", resource.name()), rect);
             let chosen = input.paint_mode == PaintMode::Heat(resource);
             if chosen || response.hovered() {
                 let fill = if chosen {

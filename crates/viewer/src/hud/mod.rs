@@ -5,6 +5,7 @@
 
 mod banner;
 mod debug;
+mod doings;
 mod feed;
 mod help;
 pub mod icons;
@@ -17,13 +18,14 @@ mod search;
 mod speed;
 mod teams;
 pub mod theme;
+mod timeline;
 
 use egui::{Align2, vec2};
 use glam::Vec2;
 use trantor_client::text_scene::FeedLines;
-use trantor_client::{ClientStats, ControlRequest, FeedEntry, FeedKind, Scene};
+use trantor_client::{ClientStats, ControlRequest, FeedEntry, FeedKind, Recording, Scene};
 use trantor_model::{AgentId, Tile};
-use trantor_time::RealTime;
+use trantor_time::{GameTime, RealTime};
 
 use crate::console::Console;
 use crate::game_loop::figures::Figures;
@@ -32,6 +34,7 @@ use crate::options::Theme;
 use crate::picture::camera::View;
 use crate::picture::ground::{GroundPaint, PaintMode};
 use crate::picture::torus::TorusWindow;
+use crate::stage::Repeat;
 use report::Report;
 use theme::Colors;
 
@@ -60,6 +63,8 @@ pub enum Intent {
     Do(Action),
     /// To look at a place.
     LookAt(Vec2),
+    /// A recording moved to a moment.
+    Seek(GameTime),
     /// Another paint of the ground.
     Paint(PaintMode),
 }
@@ -84,6 +89,10 @@ pub struct HudInput<'a> {
     pub stats: Option<&'a ClientStats>,
     /// What is watched.
     pub source: &'a str,
+    /// The time-line of what is watched, if it is a recording, and the span of it that is repeated.
+    pub recording: Option<&'a Recording>,
+    /// See `recording`.
+    pub repeat: Repeat,
     /// Figures of frames.
     pub frames: FrameFigures,
     /// What goes on inside; collected only while somebody looks.
@@ -138,6 +147,7 @@ pub struct Hud {
     feed: feed::Feed,
     /// The same without panels.
     feed_lines: FeedLines,
+    doings: doings::Doings,
     score: score::ScoreLine,
     speed: speed::SpeedCard,
     minimap: minimap::Minimap,
@@ -164,6 +174,7 @@ impl Hud {
             report: Report::new(reports),
             feed: feed::Feed::default(),
             feed_lines: FeedLines::default(),
+            doings: doings::Doings::default(),
             score: score::ScoreLine::default(),
             speed: speed::SpeedCard::default(),
             minimap: minimap::Minimap::default(),
@@ -184,6 +195,7 @@ impl Hud {
             return;
         }
         self.feed.tell(&entry, scene);
+        self.doings.tell(&entry);
         self.feed_lines.add(&entry, &scene.teams);
     }
 
@@ -229,10 +241,20 @@ impl Hud {
         self.score.sample(scene);
     }
 
+    /// A recording was moved back to this moment: what happened later has not happened.
+    pub fn go_back_to(&mut self, at: GameTime) {
+        let units = at.whole_units();
+        self.feed.go_back_to(units);
+        self.score.go_back_to(units);
+        self.feed_lines = FeedLines::default();
+        self.doings = doings::Doings::default();
+    }
+
     /// Forgets what belongs to the world before: another server, or the same one begun anew.
     pub fn forget_world(&mut self) {
         self.feed = feed::Feed::default();
         self.feed_lines = FeedLines::default();
+        self.doings = doings::Doings::default();
         self.score = score::ScoreLine::default();
     }
 
@@ -276,6 +298,7 @@ impl Hud {
         let colors = Colors::of(input.theme);
         self.report.begin(context.pixels_per_point());
         self.report.scene(input.scene);
+        self.report_switches(input);
         banner::show(context, &colors, input);
         if let Some(text) = &self.notice {
             banner::notice(context, &colors, text);
@@ -285,9 +308,11 @@ impl Hud {
         }
         if self.panels.any {
             self.columns(context, &colors, input, intents);
+            timeline::show(context, &colors, input, &mut self.report, intents);
             help::hints(context, &colors, input);
         }
-        self.search.show(context, &colors, input, intents);
+        self.search
+            .show(context, &colors, input, &mut self.report, intents);
         if self.panels.debug {
             self.debug
                 .show(context, &colors, input, &mut self.console, &mut self.report);
@@ -295,6 +320,27 @@ impl Hud {
         if self.panels.help {
             help::show(context, &colors, input, intents);
         }
+    }
+
+    /// What tests want to know of everything that can be switched.
+    fn report_switches(&mut self, input: &HudInput<'_>) {
+        let report = &mut self.report;
+        report.state("help", self.panels.help);
+        report.state("debug", self.panels.debug);
+        report.state("labels", self.panels.labels);
+        report.state("panels", self.panels.any);
+        report.state("search", self.search.is_open());
+        report.state("follows", input.follows);
+        report.state("theme", format_args!("{:?}", input.theme));
+        let paint = match input.paint_mode {
+            PaintMode::Mixture => "mixture",
+            PaintMode::Heat(resource) => resource.name(),
+        };
+        report.state("paint", paint);
+        report.state(
+            "notice",
+            self.notice.as_deref().unwrap_or("none").replace(' ', "_"),
+        );
     }
 
     fn columns(
@@ -312,9 +358,9 @@ impl Hud {
             vec2(EDGE, EDGE),
             COLUMN_WIDTH,
             |ui| {
-                teams::show(ui, colors, input, &self.score, intents);
+                teams::show(ui, colors, input, &self.score, &mut self.report, intents);
                 if height > 520.0 {
-                    self.feed.show(ui, colors, input, intents);
+                    self.feed.show(ui, colors, input, &mut self.report, intents);
                 }
             },
         );
@@ -326,7 +372,7 @@ impl Hud {
             COLUMN_WIDTH,
             |ui| {
                 self.speed.show(ui, colors, input, &mut self.report, intents);
-                inspect::show(ui, colors, input, &mut self.report, intents);
+                inspect::show(ui, colors, input, &self.doings, &mut self.report, intents);
             },
         );
         if height > 460.0 && matches!(input.selection, Selection::None) || height > 780.0 {
@@ -336,7 +382,7 @@ impl Hud {
                 Align2::RIGHT_BOTTOM,
                 vec2(-EDGE, -EDGE),
                 COLUMN_WIDTH,
-                |ui| self.minimap.show(ui, colors, input, intents),
+                |ui| self.minimap.show(ui, colors, input, &mut self.report, intents),
             );
         }
     }

@@ -62,6 +62,12 @@ impl ScoreLine {
         }
     }
 
+    /// A recording was moved back: what was scored later has not been.
+    pub(super) fn go_back_to(&mut self, units: i128) {
+        self.samples.retain(|(at, _)| *at <= units as f64);
+        self.next_at = units;
+    }
+
     pub(super) fn show(&self, ui: &mut Ui, colors: &Colors, teams: &[SceneTeam]) {
         if self.samples.len() < 2 {
             return;
@@ -132,6 +138,24 @@ mod tests {
         assert_eq!(line.samples[0].0, 0.0);
         assert!(line.samples.last().unwrap().0 > 1_980_000.0);
         assert!(line.samples.is_sorted_by(|one, other| one.0 < other.0));
+    }
+
+    #[test]
+    fn a_recording_that_is_moved_back_is_scored_anew_from_there() {
+        let mut line = ScoreLine::default();
+        let mut scene = Scene {
+            teams: vec![SceneTeam::default()],
+            ..Scene::default()
+        };
+        for units in [0, 100, 200, 300, 150, 160] {
+            scene.clock.game = GameTime::from_units(units);
+            if units == 150 {
+                line.go_back_to(150);
+            }
+            line.sample(&scene);
+        }
+        let at: Vec<f64> = line.samples.iter().map(|(at, _)| *at).collect();
+        assert_eq!(at, [0.0, 100.0, 150.0, 160.0]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use egui::{Align2, Area, Context, Id, Key, Order, RichText, vec2};
 use glam::Vec2;
 use trantor_client::SceneAgent;
 
+use super::report::Report;
 use super::theme::{Colors, color};
 use super::{HudInput, Intent, Selection};
 use crate::picture::palette;
@@ -35,6 +36,7 @@ impl Search {
         context: &Context,
         colors: &Colors,
         input: &HudInput<'_>,
+        report: &mut Report,
         intents: &mut Vec<Intent>,
     ) {
         let Some(text) = &mut self.text else { return };
@@ -49,6 +51,7 @@ impl Search {
                         .hint_text("number of an agent, or name of a team")
                         .desired_width(f32::INFINITY);
                     let response = ui.add(field);
+                    report.widget("search-field", response.rect);
                     if self.just_opened {
                         response.request_focus();
                         self.just_opened = false;

@@ -1,9 +1,10 @@
 //! Who is winning: each team's agents by level, food, eggs, and how near it is to victory.
 
-use egui::{Align, CornerRadius, Layout, RichText, Sense, Ui, vec2};
+use egui::{Align, CornerRadius, Layout, Response, RichText, Sense, Ui, vec2};
 use trantor_client::SceneTeam;
 use trantor_model::{Resource, TeamId};
 
+use super::report::Report;
 use super::score::ScoreLine;
 use super::theme::{Colors, color};
 use super::{HudInput, Intent, icons};
@@ -19,6 +20,7 @@ pub(super) fn show(
     colors: &Colors,
     input: &HudInput<'_>,
     score: &ScoreLine,
+    report: &mut Report,
     intents: &mut Vec<Intent>,
 ) {
     colors.card().show(ui, |ui| {
@@ -39,7 +41,8 @@ pub(super) fn show(
             standings.sort_unstable();
         }
         for team in standings {
-            row(ui, colors, input, team, leader == Some(team), intents);
+            let response = row(ui, colors, input, team, leader == Some(team), intents);
+            report.widget(&format!("team-{team}"), response.rect);
         }
         if input.scene.teams.is_empty() {
             ui.label(RichText::new("no teams yet").color(colors.weak));
@@ -69,7 +72,7 @@ fn row(
     place: usize,
     leads: bool,
     intents: &mut Vec<Intent>,
-) {
+) -> Response {
     let team = &input.scene.teams[place];
     let id = TeamId(u16::try_from(place).unwrap_or(u16::MAX));
     let tint = color(palette::team(id));
@@ -123,6 +126,7 @@ fn row(
         intents.push(Intent::Select(super::Selection::Agent(agent.id)));
         intents.push(Intent::LookAt(glam::Vec2::new(agent.x, agent.y)));
     }
+    response
 }
 
 /// Eight columns, one for each level, as high as the team has agents there.

@@ -55,6 +55,16 @@ actions! {
     MuchFaster: "ten times as fast", ["pageup"];
     /// A tenth of the speed.
     MuchSlower: "a tenth of the speed", ["pagedown"];
+    /// A recording, a little back.
+    SeekBack: "a recording: 100 units back", ["j"];
+    /// A recording, a little on.
+    SeekOn: "a recording: 100 units on", ["k"];
+    /// The beginning of a span that is repeated.
+    RepeatFrom: "a recording: repeat from here", ["["];
+    /// The end of a span that is repeated.
+    RepeatTo: "a recording: repeat to here", ["]"];
+    /// No span is repeated any more.
+    RepeatNothing: "a recording: play on", ["\\"];
     /// Moves the view; while held.
     PanNorth: "move ahead", ["w", "arrowup"];
     /// See `PanNorth`.
@@ -135,7 +145,13 @@ impl Action {
     pub fn repeats(self) -> bool {
         matches!(
             self,
-            Self::Faster | Self::Slower | Self::StepUnit | Self::StepEvent | Self::NextAgent
+            Self::Faster
+                | Self::Slower
+                | Self::StepUnit
+                | Self::StepEvent
+                | Self::NextAgent
+                | Self::SeekBack
+                | Self::SeekOn
         )
     }
 }

@@ -4,14 +4,16 @@ use glam::Vec2;
 use trantor_client::ControlRequest;
 use trantor_model::{AgentId, Resource};
 use trantor_protocol::wire::StepKind;
-use trantor_time::{RealSpan, RealTime};
+use trantor_time::{GameSpan, RealSpan, RealTime};
 
-use super::{Outside, Stage};
+use super::{Outside, Repeat, Stage};
 use crate::hud::Selection;
 use crate::input::Action;
 use crate::options::Theme;
 use crate::picture::ground::PaintMode;
 
+/// How far a key moves a recording, in units.
+const SEEK_UNITS: i64 = 100;
 /// How long the key records unless it is pressed again.
 const RECORD_FOR: RealSpan = RealSpan::from_secs(10);
 
@@ -79,6 +81,11 @@ impl Stage {
                     self.hud.notice(why);
                 }
             }
+            Action::SeekBack => self.seek_by(-SEEK_UNITS),
+            Action::SeekOn => self.seek_by(SEEK_UNITS),
+            Action::RepeatFrom => self.repeat.begin(self.scene.clock.game),
+            Action::RepeatTo => self.repeat.end(self.scene.clock.game),
+            Action::RepeatNothing => self.repeat = Repeat::default(),
             Action::Quit => self.ask_outside(Outside::Quit),
             Action::PanNorth
             | Action::PanSouth
@@ -96,6 +103,16 @@ impl Stage {
     fn set_speed(&mut self, frequency: u32, now: RealTime) {
         let frequency = frequency.clamp(1, crate::hud::FREQUENCY_MAX);
         self.request(ControlRequest::SetFrequency(frequency), now);
+    }
+
+    /// Moves a recording on or back; several times in a row goes several times as far.
+    fn seek_by(&mut self, units: i64) {
+        let from = self
+            .source
+            .recording()
+            .and_then(trantor_client::Recording::target);
+        let from = from.unwrap_or(self.scene.clock.game);
+        self.seek(from + GameSpan::from_units(units));
     }
 
     fn next_agent(&mut self) {
