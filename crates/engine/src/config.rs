@@ -32,6 +32,8 @@ pub struct EngineConfig {
     pub control: Control,
     /// What they show for [`Control::Token`]; without one nobody can.
     pub token: Option<Token>,
+    /// How much later than it happens viewers are told of the game, if they may not control it.
+    pub spectator_delay: RealSpan,
     /// How far the game may lag before it slows down instead; `None` lets it lag as far as it likes.
     pub lag_max: Option<RealSpan>,
     /// What peers may do to the server.
@@ -68,6 +70,7 @@ impl EngineConfig {
             refill_news: RefillNews::default(),
             control: Control::default(),
             token: None,
+            spectator_delay: RealSpan::ZERO,
             lag_max: Some(LAG_MAX),
             limits: Limits::default(),
             lock_step: None,

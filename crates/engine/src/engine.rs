@@ -203,6 +203,7 @@ impl Engine {
     pub fn begin_pass(&mut self, now: RealTime) {
         self.counters.passes += 1;
         self.sessions.set_now(now);
+        self.sessions.release(now);
         let sprint_ended = self.end_sprint(now);
         self.end_wait_if_due(now);
         if self.pace.begin_pass(now, self.next_game_deadline()) {
@@ -284,7 +285,8 @@ impl Engine {
                 .and_then(|at| self.pace.clock().real_at(at)),
         };
         let chore = self.housekeeping.next_deadline();
-        [game, chore, self.sprint_ends_at()].into_iter().flatten().min()
+        let others = [self.sprint_ends_at(), self.sessions.next_release()];
+        [game, chore].into_iter().chain(others).flatten().min()
     }
 
     /// The next session with bytes to write that the shell has not been told of since they came.

@@ -111,6 +111,22 @@ pub const VIOLATIONS_MAX: u32 = 32;
 /// Units of the longest sprint: at the highest speed, more than a day.
 pub const SPRINT_UNITS_MAX: u32 = 1_000_000_000;
 
+/// Bytes held for all delayed viewers together: a busy game of a hundred agents for several minutes. Beyond it they
+/// are all let go: releasing something early would tell what the delay is to hide.
+pub const DELAYED_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Bytes held for one delayed viewer, so that one that asks for the whole map again and again costs itself its place
+/// and nobody else.
+pub const DELAYED_BYTES_PER_VIEWER_MAX: usize = 16 * 1024 * 1024;
+
+/// Bytes of one tile in a snapshot: seven counts of up to three digits, and room for their neighbours.
+const SNAPSHOT_TILE_BYTES: usize = 16;
+
+/// Bytes of a snapshot of such a map, which a delayed viewer is sent all at once.
+pub const fn snapshot_bytes_max(size: MapSize) -> usize {
+    SNAPSHOT_TILE_BYTES * size.area()
+}
+
 /// Lines of operators that may wait for the shell, which takes them after every read.
 pub const OPERATOR_LINES_MAX: usize = 4 * 1024;
 

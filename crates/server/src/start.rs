@@ -6,8 +6,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use trantor_engine::PlaybackStart;
+use trantor_engine::{Control, PlaybackStart};
 use trantor_game::Game;
+use trantor_time::RealSpan;
 
 use crate::autosave::{self, ResumeError, SaveOptions};
 use crate::event_loop::EventLoop;
@@ -20,6 +21,14 @@ use crate::playback::{self, PlayAsked, PlaybackError};
 /// One line that says what is wrong and what would help.
 pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
     raise_descriptor_limit();
+    if options.spectator_delay > RealSpan::ZERO
+        && matches!(options.control, Control::Loopback | Control::Everyone)
+    {
+        log::warn!(
+            "who may control the game sees the present: spectator-delay holds up the others only; with --control token \
+             or off, those are all who show no token"
+        );
+    }
     let address = options.listen_address();
     let seed = options.seed.unwrap_or_else(seed_from_system);
     let mut config = options.engine_config(seed);

@@ -119,6 +119,9 @@ fn accepted_lines_set_what_they_say() {
             o.bind = "0.0.0.0".parse::<IpAddr>().unwrap()
         }),
         ("--bind ::1", |o| o.bind = "::1".parse::<IpAddr>().unwrap()),
+        ("--spectator-delay 30", |o| {
+            o.spectator_delay = RealSpan::from_secs(30)
+        }),
         ("--console off", |o| o.console = ConsoleInput::Off),
         ("--control everyone", |o| o.control = Control::Everyone),
         ("--control off", |o| o.control = Control::Nobody),
@@ -372,7 +375,7 @@ fn help_and_version_are_printed_not_refused() {
 fn unlike_defaults() -> Options {
     options(
         "-p 1 --bind ::1 -x 1 -y 1 -n z -c 1 -f 1 --auto-start off --display-eggs true --eject-eggs off \
-         --egg-hatch 1 --respawn-slots on --refill-news none --gui-ids pnw --dialect 42 --control token --token-file t --console on --lag-limit 0 \
+         --egg-hatch 1 --respawn-slots on --refill-news none --gui-ids pnw --dialect 42 --control token --token-file t --spectator-delay 9 --console on --lag-limit 0 \
          --connections-limit 1 --connections-per-address 0 --accept-rate 1 --greeting-limit 1 --message-limit 8192 --violations-limit 1 \
          --request-rate 1 --agent-output-limit 128 --viewer-output-limit 2048 --stall-limit 1 --idle-limit 1 --keep-alive 0 \
          --lock-step on --lock-step-timeout 9 --metrics-log info \

@@ -92,7 +92,7 @@ impl Engine {
             return;
         };
         let room = limits::OUTBOX_PAUSE_BYTES.saturating_sub(session.outbox.len());
-        let before = session.outbox.len();
+        let before = session.owed_bytes();
         let mut next = from;
         let (game, ids) = (&self.game, self.config.gui_ids);
         self.sessions.push(conn, |outbox| {
@@ -102,7 +102,7 @@ impl Engine {
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
         };
-        let answered = session.outbox.len().saturating_sub(before);
+        let answered = session.owed_bytes().saturating_sub(before);
         let requests = answered / limits::ANSWER_BYTES_PER_REQUEST;
         session
             .flow

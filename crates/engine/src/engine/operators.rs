@@ -7,7 +7,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 use trantor_model::AgentId;
-use trantor_time::RealTime;
+use trantor_time::{RealSpan, RealTime};
 
 use super::Engine;
 use crate::admin::PaceRequest;
@@ -60,6 +60,29 @@ impl Engine {
             may_control: session.agent().is_none() && self.may_control(session.conn),
             unread_bytes: session.outbox.len(),
         })
+    }
+
+    /// Changes how much later spectators are told of the game; for those who come from now on.
+    pub fn set_spectator_delay(&mut self, delay: RealSpan) {
+        self.config.spectator_delay = delay;
+    }
+
+    /// A peer is about to watch: unless it may control the game, it sees the past of it.
+    pub(super) fn delay_spectator(&mut self, conn: ConnId) {
+        let delay = match self.may_control(conn) {
+            true => RealSpan::ZERO,
+            false => self.config.spectator_delay,
+        };
+        if let Some(session) = self.sessions.get_mut(conn) {
+            session.delay = delay;
+        }
+    }
+
+    /// How much later a peer is told of the game.
+    pub(super) fn delay_of(&self, conn: ConnId) -> RealSpan {
+        self.sessions
+            .get(conn)
+            .map_or(RealSpan::ZERO, |session| session.delay)
     }
 
     /// A peer wants to operate the server. One that may not is told why, and goes.

@@ -4,7 +4,7 @@ use trantor_game::{GameInput, Handled, PaceChange, Refusal};
 use trantor_model::{AgentId, Command, TeamId};
 use trantor_protocol::text::{AiLine, GuiEvent, GuiRefusal, GuiRequest, write_ai_line, write_gui_event};
 use trantor_protocol::wire::StepKind;
-use trantor_time::RealTime;
+use trantor_time::{NANOS, RealSpan, RealTime};
 
 use super::Engine;
 use crate::admin::{PaceRequest, Paced};
@@ -116,6 +116,7 @@ impl Engine {
         if self.take_token(conn, token, now) == TokenShown::Wrong {
             return self.greeting_failed(conn);
         }
+        self.delay_spectator(conn);
         self.sessions.set_role(conn, Role::TextViewer);
         log::debug!("{}: watches in text", self.shown(conn));
         self.set_limit(conn, None);
@@ -130,11 +131,18 @@ impl Engine {
         let (game, ids, frequency) = (&self.game, self.config.gui_ids, self.pace.clock().frequency());
         self.sessions
             .push(conn, |outbox| write_burst(outbox, ids, game, frequency));
+        let delay = self.delay_of(conn);
+        if delay > RealSpan::ZERO {
+            let secs = delay.as_nanos() / NANOS;
+            let text = format!("what you see is the game of {secs} seconds ago");
+            self.tell_viewer(conn, &GuiEvent::Message(text.as_bytes()));
+        }
     }
 
     fn watch_frames(&mut self, conn: ConnId, token: Option<&[u8]>, now: RealTime) {
         // A wrong one is refused with the hello, in frames and in words.
         self.take_token(conn, token, now);
+        self.delay_spectator(conn);
         self.sessions
             .set_role(conn, Role::Viewer(Box::new(Observer::new(now))));
         // The limit on the greeting stays until the hello has come.
@@ -144,6 +152,9 @@ impl Engine {
         session.inbox = Inbox::frames(&self.config.limits);
         session.outbox.make_stream();
         session.outbox_bytes_max = self.config.limits.viewer_outbox_bytes_max;
+        if session.delay > RealSpan::ZERO {
+            session.outbox_bytes_max += limits::snapshot_bytes_max(self.config.game.size);
+        }
     }
 
     /// An agent's command goes into its queue of ten, where it waits its turn (R-000-38, R-000-41).
@@ -231,9 +242,11 @@ impl Engine {
                 if let Err(reason) = self.control_pace(conn, request, now) {
                     log::info!("{}: sst {}: {reason}", self.shown(conn), frequency.get());
                     self.counters.gui_refused += 1;
-                    self.tell_viewer(conn, &GuiEvent::BadParameter);
                     // The sheet has no word for why; an operator's word is shown to people.
-                    self.tell_viewer(conn, &GuiEvent::Message(reason.as_bytes()));
+                    self.sessions.push_at_once(conn, |outbox| {
+                        write_gui_event(outbox, ids, &GuiEvent::BadParameter);
+                        write_gui_event(outbox, ids, &GuiEvent::Message(reason.as_bytes()));
+                    });
                 }
                 return Ok(());
             }

@@ -1,14 +1,14 @@
 //! Viewers of ours: what they say, and what they are told in answer (§16, §17).
 
 use trantor_protocol::wire::{ClientHello, ServerHello, ToClient, ToServer, WIRE_VERSION};
-use trantor_time::{GameTime, RealTime};
+use trantor_time::{GameTime, RealSpan, RealTime};
 
 use super::Engine;
 use super::operators::WRONG_TOKEN;
 use crate::admin::PaceRequest;
 use crate::input::ConnId;
 use crate::output::CloseReason;
-use crate::replicate::{clock_anchor, send, snapshot_frames};
+use crate::replicate::{clock_anchor, send, send_at_once, snapshot_frames};
 use crate::session::TokenShown;
 use crate::ticks::Ticks;
 
@@ -16,6 +16,7 @@ impl Engine {
     /// Carries out a message of a viewer of ours, and acknowledges it after its effects (R-002-51).
     pub(super) fn message(&mut self, conn: ConnId, message: ToServer, now: RealTime) {
         self.counters.messages += 1;
+        let delay = self.delay_of(conn);
         let Some(observer) = self.sessions.observer_mut(conn) else {
             return;
         };
@@ -27,8 +28,8 @@ impl Engine {
             ToServer::Hello(_) => return self.protocol_error(conn, "a hello is said once", now),
             ToServer::Goodbye => return self.close_after_flush(conn, CloseReason::Goodbye),
             ToServer::Probe { token } => {
-                let server_us = observer.us_at(now);
-                send(
+                let server_us = observer.us_at(now - delay);
+                send_at_once(
                     &mut self.sessions,
                     conn,
                     &ToClient::ProbeReply { token, server_us },
@@ -58,7 +59,7 @@ impl Engine {
     /// Ends a session that broke the rules of the wire, with the reason (R-002-58).
     pub(super) fn protocol_error(&mut self, conn: ConnId, reason: &str, now: RealTime) {
         let reason = reason.to_owned();
-        self.tell(conn, now, &ToClient::Goodbye { reason });
+        self.tell_at_once(conn, now, &ToClient::Goodbye { reason });
         self.close_after_flush(conn, CloseReason::ProtocolError);
     }
 
@@ -69,12 +70,12 @@ impl Engine {
                 hello.program.escape_debug(),
                 hello.version
             );
-            send(&mut self.sessions, conn, &ToClient::Refused { number, reason });
+            send_at_once(&mut self.sessions, conn, &ToClient::Refused { number, reason });
             return self.close_after_flush(conn, CloseReason::VersionRefused);
         }
         if self.token_shown(conn) == TokenShown::Wrong {
             let reason = WRONG_TOKEN.to_owned();
-            send(&mut self.sessions, conn, &ToClient::Refused { number, reason });
+            send_at_once(&mut self.sessions, conn, &ToClient::Refused { number, reason });
             return self.close_after_flush(conn, CloseReason::ControlRefused);
         }
         log::debug!(
@@ -85,12 +86,14 @@ impl Engine {
         self.set_limit(conn, None);
         self.start_watch(now);
         let may_control = self.may_control(conn);
+        let delay = self.delay_of(conn);
         let news_from = self.news.len();
         let frames = snapshot_frames(&self.game);
         let Some(observer) = self.sessions.observer_mut(conn) else {
             return;
         };
-        observer.reference = now;
+        // A viewer that is told later lives in the past, and the clock it is shown with it.
+        observer.reference = now - delay;
         observer.begin_snapshot(frames, news_from);
         let message = ToClient::Hello(ServerHello {
             version: WIRE_VERSION,
@@ -107,7 +110,7 @@ impl Engine {
             may_control,
         });
         self.counters.snapshots += 1;
-        send(&mut self.sessions, conn, &message);
+        send_at_once(&mut self.sessions, conn, &message);
         self.tell_clock_to(conn, now);
         if let Some(playback) = &self.playback {
             let message = ToClient::Recording(playback.info().clone());
@@ -138,7 +141,7 @@ impl Engine {
     fn refuse(&mut self, conn: ConnId, number: u64, reason: &str, now: RealTime) {
         self.counters.messages_refused += 1;
         let reason = reason.to_owned();
-        self.tell(conn, now, &ToClient::Refused { number, reason });
+        self.tell_at_once(conn, now, &ToClient::Refused { number, reason });
     }
 
     fn acknowledge(&mut self, conn: ConnId, now: RealTime) {
@@ -147,7 +150,7 @@ impl Engine {
             .observer_mut(conn)
             .and_then(|observer| observer.numbers.take_ack());
         if let Some(number) = ack {
-            self.tell(conn, now, &ToClient::Ack { number });
+            self.tell_at_once(conn, now, &ToClient::Ack { number });
         }
     }
 
@@ -170,6 +173,14 @@ impl Engine {
     pub(super) fn tell(&mut self, conn: ConnId, now: RealTime, message: &ToClient) {
         self.tell_stream_time(conn, now);
         send(&mut self.sessions, conn, message);
+    }
+
+    /// Sends a message about the connection rather than the game, which no delay holds up.
+    fn tell_at_once(&mut self, conn: ConnId, now: RealTime, message: &ToClient) {
+        if self.delay_of(conn) == RealSpan::ZERO {
+            return self.tell(conn, now, message);
+        }
+        send_at_once(&mut self.sessions, conn, message);
     }
 
     /// Tells a viewer that what follows belongs to this moment, if it would otherwise take it for another

@@ -1,7 +1,7 @@
 //! Viewers of ours: what they see. Ticks, news, snapshots and figures (§13, §16, §17).
 
 use trantor_protocol::wire::{ServerStats, TeamStats, ToClient};
-use trantor_time::{NANOS, RealTime};
+use trantor_time::{NANOS, RealSpan, RealTime};
 
 use super::{Engine, Watch};
 use crate::housekeeping::Chore;
@@ -108,11 +108,13 @@ impl Engine {
 
     /// Sends as much of a viewer's snapshot as it has credit for.
     pub(super) fn send_snapshot(&mut self, conn: ConnId, now: RealTime) {
+        // Credit that comes back after the delay only would make a large world take for ever.
+        let is_lent = self.delay_of(conn) > RealSpan::ZERO;
         let mut is_first = true;
         while let Some(part) = self
             .sessions
             .observer_mut(conn)
-            .and_then(|observer| observer.next_part())
+            .and_then(|observer| observer.next_part(is_lent))
         {
             if std::mem::take(&mut is_first) {
                 self.tell_stream_time(conn, now);

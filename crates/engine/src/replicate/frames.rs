@@ -112,6 +112,13 @@ pub(crate) fn send(sessions: &mut Sessions, conn: ConnId, message: &ToClient) {
     });
 }
 
+/// Sends a message at once, also to a viewer that is told of the game later.
+pub(crate) fn send_at_once(sessions: &mut Sessions, conn: ConnId, message: &ToClient) {
+    sessions.push_at_once(conn, |outbox| {
+        write_frame(outbox, message).expect("a message that is not made of lists fits a frame");
+    });
+}
+
 /// What the game clock shows, exactly, at a whole microsecond of this viewer: the next one, since a clock
 /// that was changed just now can be read from now on only.
 pub(crate) fn clock_anchor(observer: &Observer, clock: &GameClock, now: RealTime) -> ClockAnchor {

@@ -4,6 +4,7 @@
 //! apart (R-003-54). What a request leads to is decided by the engine; a session only understands it.
 
 mod allowance;
+mod delay;
 mod flow;
 mod inbox;
 mod observer;
@@ -13,7 +14,7 @@ mod table;
 use std::net::IpAddr;
 
 use trantor_model::AgentId;
-use trantor_time::RealTime;
+use trantor_time::{RealSpan, RealTime};
 
 pub(crate) use flow::{Flow, HeldUp};
 pub(crate) use inbox::{Inbox, Request};
@@ -42,6 +43,10 @@ pub(crate) struct Session {
     pub(crate) heard_at: RealTime,
     /// What it has shown of the server's token.
     pub(crate) token: TokenShown,
+    /// How much later than it happens it is told of the game; no time for those who play or control.
+    pub(crate) delay: RealSpan,
+    /// Bytes that wait for that.
+    held_bytes: usize,
     /// How what it says is held up.
     pub(crate) flow: Flow,
     /// Offences so far.
@@ -110,11 +115,18 @@ impl Session {
             limit: None,
             heard_at: RealTime::ZERO,
             token: TokenShown::default(),
+            delay: RealSpan::ZERO,
+            held_bytes: 0,
             flow: Flow::new(now, requests_per_second),
             violations: 0,
             is_announced: false,
             is_doomed: false,
         }
+    }
+
+    /// Bytes it is owed, now or later.
+    pub(crate) fn owed_bytes(&self) -> usize {
+        self.outbox.len() + self.held_bytes
     }
 
     /// Its place in the game, if it plays.

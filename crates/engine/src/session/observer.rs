@@ -88,14 +88,15 @@ impl Observer {
         self.news_from = news_from;
     }
 
-    /// The next piece of a snapshot that there is credit for. The last one is the snapshot's end.
-    pub(crate) fn next_part(&mut self) -> Option<Vec<u8>> {
+    /// The next piece of a snapshot that there is credit for, which is lent if `is_lent`. The last one is the
+    /// snapshot's end.
+    pub(crate) fn next_part(&mut self, is_lent: bool) -> Option<Vec<u8>> {
         let Feed::Snapshot { parts, .. } = &mut self.feed else {
             return None;
         };
         // The end costs no credit: it is no piece.
         if parts.len() > 1 {
-            if self.in_flight >= limits::SNAPSHOT_CREDIT {
+            if self.in_flight >= limits::SNAPSHOT_CREDIT && !is_lent {
                 return None;
             }
             self.in_flight += 1;
@@ -140,13 +141,13 @@ mod tests {
         let pieces = limits::SNAPSHOT_CREDIT + 2;
         observer.begin_snapshot((0..=pieces).map(|part| vec![part as u8]).collect(), 0);
         let mut sent = 0;
-        while observer.next_part().is_some() {
+        while observer.next_part(false).is_some() {
             sent += 1;
         }
         assert_eq!(sent, limits::SNAPSHOT_CREDIT);
         assert_eq!(observer.credit(limits::SNAPSHOT_CREDIT + 1), Err(CreditOverdrawn));
         assert_eq!(observer.credit(2), Ok(()));
-        let rest: Vec<_> = std::iter::from_fn(|| observer.next_part()).collect();
+        let rest: Vec<_> = std::iter::from_fn(|| observer.next_part(false)).collect();
         assert_eq!(rest.len(), 3, "two pieces and the end");
     }
 }

@@ -5,10 +5,12 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
+use std::rc::Rc;
 
 use trantor_model::AgentId;
-use trantor_time::RealTime;
+use trantor_time::{RealSpan, RealTime};
 
+use super::delay::{Delay, To};
 use super::{Observer, OutboxFull, Role, Session, TokenShown};
 use crate::input::ConnId;
 use crate::limits;
@@ -32,6 +34,10 @@ pub(crate) struct Sessions {
     by_address: HashMap<IpAddr, u32>,
     /// To be let go before the engine returns; each stands here once at most.
     doomed: VecDeque<(ConnId, CloseReason)>,
+    /// What viewers are told later.
+    delay: Delay,
+    /// The text viewers that are, as long as they are the same.
+    delayed_text_viewers: Option<Rc<[ConnId]>>,
     /// The latest instant that was handed in: when what is queued now is queued.
     now: RealTime,
     /// What was meant for sessions that are gone.
@@ -63,6 +69,9 @@ impl Sessions {
         let session = self.slots[conn.slot as usize].take()?;
         self.open -= 1;
         self.unlist(&session.role, conn);
+        if session.held_bytes > 0 {
+            self.delay.forget(conn);
+        }
         if let Some(count) = self.by_address.get_mut(&session.peer) {
             *count -= 1;
             if *count == 0 {
@@ -113,7 +122,10 @@ impl Sessions {
                 let agent = *agent;
                 self.by_agent.insert(agent, conn);
             }
-            Role::TextViewer => self.text_viewers.push(conn),
+            Role::TextViewer => {
+                self.text_viewers.push(conn);
+                self.delayed_text_viewers = None;
+            }
             Role::Viewer(_) => self.viewers.push(conn),
             Role::Held(_) | Role::Greeted { .. } | Role::Operator | Role::Leaving { .. } => {}
         }
@@ -135,8 +147,25 @@ impl Sessions {
         self.undeliverable
     }
 
-    /// Adds to what a session is owed. One that has no room left is doomed.
+    /// Adds to what a session is owed: now, or later if it is told of the past. One that has no room left is doomed.
     pub(crate) fn push(&mut self, conn: ConnId, write: impl FnOnce(&mut Vec<u8>)) {
+        let now = self.now;
+        let slot = self.slots.get_mut(conn.slot as usize).and_then(Option::as_mut);
+        match slot.filter(|session| session.conn == conn && !session.is_doomed) {
+            Some(session) if session.delay > RealSpan::ZERO => {
+                let mut what = Vec::new();
+                write(&mut what);
+                let (delay, held) = (session.delay, &mut session.held_bytes);
+                if self.delay.hold(now, delay, conn, held, what).is_err() {
+                    self.doom(conn, CloseReason::OutboxFull);
+                }
+            }
+            _ => self.push_at_once(conn, write),
+        }
+    }
+
+    /// Adds to what a session is owed now, whatever it is otherwise told later.
+    pub(crate) fn push_at_once(&mut self, conn: ConnId, write: impl FnOnce(&mut Vec<u8>)) {
         let now = self.now;
         let Some(session) = self.get_mut(conn).filter(|session| !session.is_doomed) else {
             self.undeliverable += 1;
@@ -156,8 +185,61 @@ impl Sessions {
 
     /// Adds the same bytes to what each text viewer is owed: they were encoded once for all of them.
     pub(crate) fn push_to_text_viewers(&mut self, bytes: &[u8]) {
+        let mut delay = RealSpan::ZERO;
         for index in 0..self.text_viewers.len() {
-            self.push(self.text_viewers[index], |outbox| outbox.extend_from_slice(bytes));
+            let conn = self.text_viewers[index];
+            match self.get(conn).map_or(RealSpan::ZERO, |session| session.delay) {
+                RealSpan::ZERO => self.push_at_once(conn, |outbox| outbox.extend_from_slice(bytes)),
+                its => delay = delay.max(its),
+            }
+        }
+        if delay > RealSpan::ZERO {
+            self.hold_for_text_viewers(delay, bytes);
+        }
+    }
+
+    /// Keeps something for all text viewers that are told later.
+    fn hold_for_text_viewers(&mut self, delay: RealSpan, bytes: &[u8]) {
+        let to = self.delayed_text_viewers.take().unwrap_or_else(|| {
+            let is_delayed = |conn: &&ConnId| {
+                self.get(**conn)
+                    .is_some_and(|session| session.delay > RealSpan::ZERO)
+            };
+            self.text_viewers.iter().filter(is_delayed).copied().collect()
+        });
+        if self.delay.hold_for_several(self.now, delay, &to, bytes).is_err() {
+            log::warn!("too much happens for the spectators' delay: they are let go");
+            self.delay.clear();
+            for conn in to.iter() {
+                self.doom(*conn, CloseReason::OutboxFull);
+            }
+        }
+        self.delayed_text_viewers = Some(to);
+    }
+
+    /// Tells viewers what they are to know by now.
+    pub(crate) fn release(&mut self, now: RealTime) {
+        while let Some((to, what)) = self.delay.take_due(now) {
+            match to {
+                To::One(conn) => {
+                    if let Some(session) = self.get_mut(conn) {
+                        session.held_bytes -= what.len();
+                    }
+                    self.tell_past(conn, &what);
+                }
+                To::Several(conns) => conns.iter().for_each(|conn| self.tell_past(*conn, &what)),
+            }
+        }
+    }
+
+    /// When [`Self::release`] has something to do.
+    pub(crate) fn next_release(&self) -> Option<RealTime> {
+        self.delay.next_deadline()
+    }
+
+    fn tell_past(&mut self, conn: ConnId, what: &[u8]) {
+        if self.get(conn).is_some_and(|session| !session.is_going()) {
+            self.push_at_once(conn, |outbox| outbox.extend_from_slice(what));
         }
     }
 
@@ -242,7 +324,10 @@ impl Sessions {
     fn unlist(&mut self, role: &Role, conn: ConnId) {
         match role {
             Role::Agent(agent) => drop(self.by_agent.remove(agent)),
-            Role::TextViewer => self.text_viewers.retain(|viewer| *viewer != conn),
+            Role::TextViewer => {
+                self.text_viewers.retain(|viewer| *viewer != conn);
+                self.delayed_text_viewers = None;
+            }
             Role::Viewer(_) => self.viewers.retain(|viewer| *viewer != conn),
             Role::Held(_) | Role::Greeted { .. } | Role::Operator | Role::Leaving { .. } => {}
         }

@@ -68,6 +68,8 @@ pub struct Options {
     pub control: Control,
     /// Where the token for [`Control::Token`] stands.
     pub token_file: Option<PathBuf>,
+    /// How much later than it happens viewers that may not control the game are told of it.
+    pub spectator_delay: RealSpan,
     /// Whether the console is read on standard input.
     pub console: ConsoleInput,
     /// How far the game may fall behind before it slows down instead; `None`: as far as it likes.
@@ -140,6 +142,7 @@ impl Default for Options {
             seed: None,
             control: Control::default(),
             token_file: None,
+            spectator_delay: RealSpan::ZERO,
             console: ConsoleInput::default(),
             lag_limit: Some(RealSpan::from_millis(250)),
             limits: Limits::default(),
@@ -184,6 +187,7 @@ impl Options {
             gui_ids: self.gui_ids,
             refill_news: self.refill_news,
             control: self.control,
+            spectator_delay: self.spectator_delay,
             lag_max: self.lag_limit,
             limits: self.limits.clone(),
             lock_step: self.lock_step.then_some(self.lock_step_timeout),

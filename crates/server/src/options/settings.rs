@@ -48,6 +48,8 @@ const MATCH_SECONDS_MAX: u64 = 365 * 24 * 60 * 60;
 const METRICS_SECONDS_MAX: u64 = 24 * 60 * 60;
 /// Longest silence before the system asks: what Linux takes.
 const KEEP_ALIVE_SECONDS_MAX: u64 = 32_767;
+/// Longest delay of spectators: ten minutes. What is held for them is bounded too, and a match is seldom longer.
+const SPECTATOR_DELAY_SECONDS_MAX: u64 = 600;
 /// Longest lag: an hour. Whoever wants more wants no limit.
 const LAG_LIMIT_MS_MAX: u64 = 60 * 60 * 1000;
 /// Longest wait in lock-step: a day, for a person who debugs a bot.
@@ -311,6 +313,18 @@ pub const SETTINGS: &[Setting] = &[
         kind: Kind::Text {
             accepts: "the path of a file",
             store: |options, path| store_path(&mut options.token_file, path),
+        },
+    },
+    Setting {
+        name: "spectator-delay",
+        short: None,
+        aliases: &["spectator_delay"],
+        placeholder: "SECONDS",
+        help: "Show viewers that may not control the game what was so long ago; 0 for the present",
+        kind: Kind::Whole {
+            from: 0,
+            to: SPECTATOR_DELAY_SECONDS_MAX,
+            store: |options, n| options.spectator_delay = RealSpan::from_secs(fits(n)),
         },
     },
     Setting {

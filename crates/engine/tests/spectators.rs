@@ -1,0 +1,176 @@
+//! Spectators who are told of the game later than it happens: all of it, in order, never early, and with a clock that fits.
+
+#![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
+
+#[path = "harness/mod.rs"]
+mod harness;
+
+use trantor_engine::Control;
+use trantor_engine::{EngineConfig, Token};
+use trantor_protocol::wire::{
+    ClientHello, FrameCutter, ToClient, ToServer, WIRE_VERSION, read_frame, write_frame,
+};
+use trantor_time::{RealSpan, RealTime};
+
+use harness::{Bench, Heard, Sound, game_config};
+
+const DELAY: RealSpan = RealSpan::from_secs(30);
+/// What is delayed leaves on a grid.
+const GRID: RealSpan = RealSpan::from_millis(50);
+const TOKEN: &str = "correct-horse-battery";
+
+fn bench(width: u32, height: u32) -> Bench {
+    let mut config = EngineConfig::new(game_config(width, height, 6));
+    config.control = Control::Token;
+    config.token = Some(Token::read(TOKEN).unwrap());
+    config.spectator_delay = DELAY;
+    Bench::new(config)
+}
+
+/// Agents that do something all the time, for `span`.
+fn play(bench: &mut Bench, span: RealSpan) {
+    let until = bench.now + span;
+    let agents: Vec<usize> = ["a", "b", "a"].map(|team| bench.join("A", team)).to_vec();
+    while bench.now < until {
+        for &agent in &agents {
+            bench.send(agent, b"Forward\nTake food\nRight\nBroadcast hi\n");
+        }
+        bench.run_for(RealSpan::from_millis(410));
+    }
+}
+
+fn lines_of(heard: &[Heard], peer: usize) -> Vec<(RealTime, String)> {
+    let mine = heard.iter().filter(|heard| heard.peer == peer);
+    mine.map(|heard| (heard.real, heard.what.to_string())).collect()
+}
+
+#[test]
+fn a_text_spectator_hears_all_of_it_later_and_whoever_controls_at_once() {
+    let mut bench = bench(5, 5);
+    let controls = bench.join("C", &format!("GRAPHIC {TOKEN}"));
+    let watches = bench.join("S", "GRAPHIC");
+    let joined = bench.now;
+    play(&mut bench, RealSpan::from_secs(20));
+    bench.send(controls, b"sst 150\n");
+    bench.send(watches, b"sst 200\nbct 0 0\nsgt\n");
+    play(&mut bench, RealSpan::from_secs(20));
+    bench.run_for(DELAY + GRID);
+
+    let heard = bench.take_heard();
+    let (at_once, later) = (lines_of(&heard, controls), lines_of(&heard, watches));
+    let refusal = "smg this server is controlled only by those who show its token (--token-file)";
+    let (refused, later): (Vec<_>, Vec<_>) = later
+        .into_iter()
+        .partition(|(_, line)| line == "WELCOME" || line == "sbp" || line == refusal);
+    assert_eq!(refused.len(), 3, "a refusal is no news of the game: {refused:?}");
+    assert!(refused[2].0 < joined + DELAY);
+
+    assert!(at_once.len() > 500, "{} lines", at_once.len());
+    let mut news = later.iter();
+    let mut answers = 0;
+    for (told, line) in at_once.iter().filter(|(_, line)| line != "WELCOME") {
+        loop {
+            let (at, same) = news.next().expect("what one was told the other is told");
+            if same == line {
+                let lateness = *at - *told.max(&joined);
+                assert!(
+                    DELAY <= lateness && lateness <= DELAY + GRID,
+                    "{line}: {lateness:?}"
+                );
+                break;
+            }
+            // What only the one who asked was told: the answers, and that it sees the past.
+            answers += 1;
+            let is_answer = [
+                "bct 0 0",
+                "sgt 150",
+                "smg what you see is the game of 30 seconds ago",
+            ];
+            assert!(is_answer.iter().any(|start| same.starts_with(start)), "{same}");
+        }
+    }
+    assert_eq!(answers + news.count(), 3);
+}
+
+#[test]
+fn a_spectator_of_ours_lives_in_the_past_with_its_clock() {
+    let mut bench = bench(40, 40);
+    play(&mut bench, RealSpan::from_secs(2));
+    let watches = bench.open("S");
+    bench.send(watches, b"TRANTOR\n");
+    bench.peers[watches].is_stream = false;
+    let mut hello = Vec::new();
+    let message = ToServer::Hello(ClientHello {
+        version: WIRE_VERSION,
+        program: "a spectator".to_owned(),
+    });
+    write_frame(&mut hello, &message).unwrap();
+    bench.send(watches, &hello);
+    let began = bench.now;
+    let mut heard = bench.take_heard();
+    heard.retain(|heard| heard.what.to_string() != "WELCOME");
+
+    let mut probe = Vec::new();
+    write_frame(&mut probe, &ToServer::Probe { token: 7 }).unwrap();
+    for _ in 0..40 {
+        bench.send(watches, &probe);
+        play(&mut bench, RealSpan::from_secs(1));
+        heard.append(&mut bench.take_heard());
+    }
+
+    let mut cutter = FrameCutter::new::<ToClient>();
+    let mut told = Vec::new();
+    for Heard { real, peer, what, .. } in heard {
+        if peer != watches {
+            continue;
+        }
+        let Sound::Bytes(bytes) = what else {
+            panic!("{what:?}")
+        };
+        let mut bytes = bytes.as_slice();
+        while let Some(frame) = cutter.next(&mut bytes).unwrap() {
+            told.push((real, read_frame::<ToClient>(frame).unwrap()));
+        }
+    }
+    // On the viewer's clock, that of the server as it was.
+    let shown_us = |real: RealTime| (real - began).as_nanos() / 1_000;
+    let (mut ticks, mut parts, mut probes) = (0, 0, 0);
+    for (real, message) in &told {
+        let is_past = *real >= began + DELAY;
+        match message {
+            ToClient::ProbeReply { server_us, .. } => {
+                assert_eq!(*server_us, shown_us(*real));
+                probes += 1;
+            }
+            ToClient::Hello(_) => assert_eq!(*real, began),
+            ToClient::Ack { .. } => {}
+            ToClient::Clock(anchor) => {
+                assert!(
+                    is_past && (0..=GRID.as_nanos() / 1_000).contains(&(shown_us(*real) - anchor.real_us))
+                );
+            }
+            ToClient::Snapshot(_) => {
+                assert!(is_past);
+                parts += 1;
+            }
+            ToClient::StreamTime { instant_us } => assert!(is_past && *instant_us <= shown_us(*real)),
+            ToClient::TickBegin { .. } => {
+                assert!(is_past);
+                ticks += 1;
+            }
+            ToClient::TickEnd { .. }
+            | ToClient::SnapshotEnd { .. }
+            | ToClient::Stats(_)
+            | ToClient::Changes { .. } => assert!(is_past),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(probes, 40);
+    assert!(parts >= 3, "{parts} pieces");
+    let saw = (bench.now - began - DELAY).as_nanos() / GRID.as_nanos();
+    assert!((saw - 2..=saw + 2).contains(&ticks), "{ticks} ticks, not {saw}");
+    assert!(
+        told.iter()
+            .any(|(_, message)| matches!(message, ToClient::Changes { .. }))
+    );
+}
