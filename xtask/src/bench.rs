@@ -47,6 +47,8 @@ enum What {
     Idle,
     /// Completions against the real clock, chains, speed changes
     Accuracy,
+    /// What a frame of the viewer costs: lists, uploads, panels, and the picture on the adapter at hand
+    View,
     /// The server under load, from 10 to 10,000 agents
     Server,
     /// Honest agents beside a crew of abusers
@@ -63,6 +65,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         What::Wake => measuring_program("wake", &options.passed_on),
         What::Idle => measuring_program("idle", &options.passed_on),
         What::Accuracy => measuring_program("accuracy", &options.passed_on),
+        What::View => cargo_bench("trantor-viewer", "view", &options.passed_on),
         What::Server => measuring_program("server", &options.passed_on),
         What::Abuse => measuring_program("abuse", &options.passed_on),
     }

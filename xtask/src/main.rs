@@ -1,4 +1,4 @@
-//! The project's chores as one program: run, demo, ci, tidy, sim, bench.
+//! The project's chores as one program: run, demo, ci, tidy, sim, bench, gallery.
 //!
 //! `cargo xtask` is an alias of `.cargo/config.toml`. What CI runs, anyone can run: `cargo xtask ci` is that list.
 //! Nothing of the product lives here.
@@ -7,6 +7,7 @@ mod bench;
 mod ci;
 mod demo;
 mod fuzz;
+mod gallery;
 mod mutants;
 mod process;
 mod requirements;
@@ -48,6 +49,8 @@ enum Chore {
     Bench(bench::Options),
     /// Keep one server busy for a long time, with crowds, abuse and trouble, and look what is left of it
     Soak(bench::SoakOptions),
+    /// Draw the pictures of docs/gallery.md, and write the page
+    Gallery(gallery::Options),
     /// Break the arithmetic of time on purpose, and see that a test notices each time
     Mutants(mutants::Options),
     /// Write the list of tests behind each requirement into docs/requirements.md
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         Chore::Fuzz(options) => fuzz::run(&options),
         Chore::Bench(options) => bench::run(&options),
         Chore::Soak(options) => bench::soak(&options),
+        Chore::Gallery(options) => gallery::run(&options),
         Chore::Mutants(options) => mutants::run(&options).map(|()| ExitCode::SUCCESS),
         Chore::Requirements(options) => requirements::run(&options).map(|()| ExitCode::SUCCESS),
     };

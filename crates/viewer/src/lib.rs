@@ -26,6 +26,7 @@ pub mod picture;
 pub mod recording;
 pub mod screenshot;
 pub mod settings;
+pub mod shots;
 pub mod source;
 pub mod stage;
 pub mod terminal;

@@ -109,14 +109,17 @@ impl Demo {
             DemoScene::Overview | DemoScene::Broadcast => CameraPose::overview(sides, aspect, clear),
             DemoScene::Close => near(Vec2::new(9.6, 9.4), 9.5, 0.45, 0.62),
             DemoScene::Ritual => near(staging::RITUAL + Vec2::new(0.0, -0.9), 9.0, -0.5, 0.5),
-            DemoScene::BigWorld => near(sides / 2.0, 62.0, 0.35, 0.56),
+            DemoScene::BigWorld => near(sides / 2.0, 120.0, 0.35, 0.5),
         }
     }
 }
 
-/// Resources as a server would scatter them: the usual densities, a little clustered.
+/// Resources in a server's densities, but each with regions in which it is rather found, so that a far view has
+/// something to tell.
 fn scattered(size: MapSize, lots: &mut Lots) -> SceneGround {
     const PER_THOUSAND_TILES: [u32; Resource::COUNT] = [500, 300, 150, 100, 100, 80, 50];
+    /// Places looked at for each; the likeliest is taken.
+    const TRIES: usize = 3;
     let mut ground = SceneGround {
         size,
         tiles: vec![trantor_model::Counts::ZERO; size.area()],
@@ -127,11 +130,32 @@ fn scattered(size: MapSize, lots: &mut Lots) -> SceneGround {
     for resource in Resource::ALL {
         let count = size.area() * PER_THOUSAND_TILES[resource.index()] as usize / 1_000;
         for _ in 0..count.max(1) {
-            let place = lots.below(size.area() as u32) as usize;
-            ground.tiles[place].add_one(resource);
+            let places: [usize; TRIES] = std::array::from_fn(|_| lots.below(size.area() as u32) as usize);
+            let likeliest = places
+                .into_iter()
+                .max_by(|&one, &other| {
+                    let likely = |place| likely(size, resource, place);
+                    likely(one).total_cmp(&likely(other))
+                })
+                .expect("more than one place was looked at");
+            ground.tiles[likeliest].add_one(resource);
         }
     }
     ground
+}
+
+/// How likely a resource is found at a place, compared with others: broad waves that go round with the map, each
+/// resource's its own.
+fn likely(size: MapSize, resource: Resource, place: usize) -> f32 {
+    /// Tiles from one region to the next, about.
+    const WAVE_TILES: f32 = 33.0;
+    let tile = size.tile_at(place);
+    let turn = |at: u16, side: u16| std::f32::consts::TAU * f32::from(at) / f32::from(side);
+    let waves = |side: u16| (f32::from(side) / WAVE_TILES).round().max(1.0);
+    let (x, y) = (turn(tile.x, size.width()), turn(tile.y, size.height()));
+    let (across, down) = (waves(size.width()), waves(size.height()));
+    let own = resource.index() as f32 * 2.4;
+    (x * across + own + (y * down).sin() * 1.4).sin() + (y * down + own * 1.7 + (x * across).sin()).sin()
 }
 
 /// Numbers that look drawn by lot and are the same each time.

@@ -54,10 +54,14 @@ pub(super) fn fill(which: DemoScene, paths: &[Path], size: MapSize, units: f64, 
             }
         }
         DemoScene::BigWorld => {
-            for number in 0..60u16 {
+            // Around the middle of the map, which is what is looked at, and in no order that can be seen.
+            for number in 0..40u16 {
+                let around = f32::from(number) * 2.399_963;
+                let away = 11.0 * f32::from(number + 1).sqrt();
+                let middle = f32::from(size.width()) / 2.0;
                 let tile = Tile {
-                    x: 460 + (number * 37) % 90,
-                    y: 470 + (number * 23) % 60,
+                    x: (middle + away * around.sin()) as u16,
+                    y: (middle + away * around.cos()) as u16,
                 };
                 ritual(
                     scene,
@@ -106,10 +110,14 @@ fn team_of(number: u32, teams: u16) -> TeamId {
     TeamId((number % u32::from(teams)) as u16)
 }
 
-/// Mostly low levels, as in the first half of a match; number 5 leads.
-fn level_of(number: u32) -> Level {
+/// From the first level on, some sooner and some later, up to mostly low ones, as in the first half of a match;
+/// number 5 leads.
+fn level_of(number: u32, units: f64) -> Level {
     const LEVELS: [u8; 12] = [2, 1, 3, 4, 1, 8, 2, 5, 3, 1, 6, 4];
-    Level::new(LEVELS[number as usize % LEVELS.len()]).expect("the levels above are levels")
+    let units_a_level = 44.0 + f64::from(number * 37 % 24);
+    let risen = (units / units_a_level).min(7.0) as u8;
+    let level = LEVELS[number as usize % LEVELS.len()].min(1 + risen);
+    Level::new(level).expect("one to eight are levels")
 }
 
 fn walker(number: u32, path: &Path, units: f64, teams: u16) -> SceneAgent {
@@ -122,7 +130,7 @@ fn walker(number: u32, path: &Path, units: f64, teams: u16) -> SceneAgent {
     SceneAgent {
         id: AgentId(number),
         team: team_of(number, teams),
-        level: level_of(number),
+        level: level_of(number, units),
         tile: moment.tile,
         x: moment.x,
         y: moment.y,

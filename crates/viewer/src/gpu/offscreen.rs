@@ -125,17 +125,22 @@ impl Offscreen {
 }
 
 impl Pixels {
-    /// Writes a PNG file.
+    /// Writes a PNG file: colours alone, since a picture in a file is not looked through.
     ///
     /// # Errors
     /// If the file cannot be written.
     pub fn write_png(&self, path: &Path) -> io::Result<()> {
+        let rgb: Vec<u8> = self
+            .rgba
+            .chunks_exact(4)
+            .flat_map(|pixel| [pixel[0], pixel[1], pixel[2]])
+            .collect();
         let file = io::BufWriter::new(std::fs::File::create(path)?);
         let mut encoder = png::Encoder::new(file, self.width, self.height);
-        encoder.set_color(png::ColorType::Rgba);
+        encoder.set_color(png::ColorType::Rgb);
         encoder.set_depth(png::BitDepth::Eight);
         let mut writer = encoder.write_header().map_err(io::Error::other)?;
-        writer.write_image_data(&self.rgba).map_err(io::Error::other)?;
+        writer.write_image_data(&rgb).map_err(io::Error::other)?;
         writer.finish().map_err(io::Error::other)
     }
 }

@@ -60,6 +60,8 @@ impl Quality {
 #[derive(Debug)]
 pub struct Renderer {
     quality: Quality,
+    /// Whether noise of half a step hides the steps of smooth gradients.
+    noise: bool,
     pipelines: Pipelines,
     light: Light,
     targets: Targets,
@@ -125,6 +127,7 @@ impl Renderer {
         let (meshes, mesh_ranges) = upload_meshes(device);
         Self {
             quality,
+            noise: true,
             pipelines,
             light,
             targets,
@@ -141,6 +144,11 @@ impl Renderer {
     /// How much beauty is paid for.
     pub fn quality(&self) -> Quality {
         self.quality
+    }
+
+    /// Leaves out the noise that hides the steps of smooth gradients: a file is then a third of the size.
+    pub fn without_noise(self) -> Self {
+        Self { noise: false, ..self }
     }
 
     /// Follows a new size of the picture, in pixels; a side of 0 counts as 1.
@@ -176,7 +184,7 @@ impl Renderer {
         self.light.set_frame(queue, &uniform);
         match &mut self.ending {
             Ending::Direct(direct) => direct.backdrop.follow(&uniform, painted && look.paint_shows),
-            Ending::Post(post) => post.set_glow(queue, look.mood.bloom * 0.55),
+            Ending::Post(post) => post.set(queue, look.mood.bloom * 0.55, self.noise),
         }
     }
 

@@ -69,7 +69,8 @@ fn fragment(in: GroundOut) -> @location(0) vec4f {
     tilt += sign(from_middle) * (1.0 - smoothstep(vec2f(bevel * 0.4), vec2f(bevel), to_edge)) * 0.42;
     let normal = normalize(vec3f(tilt.x * fine, 1.0, tilt.y * fine));
     let edge = min(to_edge.x, to_edge.y);
-    albedo = mix(albedo, frame.seam.rgb, (1.0 - smoothstep(0.008, 0.03, edge)) * 0.55 * fine);
+    let seam = (1.0 - smoothstep(0.008, 0.03, edge)) * fine;
+    albedo = mix(albedo, frame.seam.rgb, seam * 0.55);
 
     // What lies here, as a colour: far away, or everywhere for a heat map.
     var shining = 0.0;
@@ -79,8 +80,8 @@ fn fragment(in: GroundOut) -> @location(0) vec4f {
         let wide = textureSampleLevel(paint, paint_sampler, p / frame.map.xy, log2(max(step, 0.01)) + 0.5);
         let texel = mix(near, wide, smoothstep(0.3, 0.8, step));
         let away = distance(world, frame.eye.xyz);
-        let everywhere = frame.right.w * mix(1.0, smoothstep(0.02, 0.05, edge), fine);
-        let far = smoothstep(frame.detail.x * 0.7, frame.detail.y, away) * 0.5;
+        let everywhere = frame.right.w * (1.0 - 0.5 * seam);
+        let far = smoothstep(frame.detail.x * 0.7, frame.detail.y, away) * 0.42;
         albedo = mix(albedo, linear(texel.rgb), texel.a * max(everywhere, far));
         shining = frame.right.w * texel.a * 0.35;
     }

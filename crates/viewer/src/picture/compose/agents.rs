@@ -92,6 +92,18 @@ pub(super) fn scale_of(level: Level) -> f32 {
     1.18 + 0.045 * f32::from(level.get() - Level::FIRST.get())
 }
 
+/// How much larger than in truth an agent is drawn where a tile has so many pixels: who plays is still seen where
+/// what lies there is not.
+fn larger_from_afar(pixels_per_tile: f32) -> f32 {
+    /// Pixels of a tile at which agents begin to be enlarged, and at which they are half again as large.
+    const FROM: f32 = 52.0;
+    const TO: f32 = 22.0;
+    /// No agent is less high than this, unless it would be larger than three.
+    const PIXELS_LEAST: f32 = 7.0;
+    let grown = 1.0 + 0.4 * (1.0 - smoothstep(TO, FROM, pixels_per_tile));
+    grown.max((PIXELS_LEAST / (HEAD_HEIGHT * pixels_per_tile.max(0.1))).min(3.0))
+}
+
 fn contact(position: Vec2, reach: f32, height: f32, opacity: f32) -> Decal {
     Decal {
         position: position.to_array(),
@@ -113,9 +125,10 @@ fn draw(
         .iter()
         .find(|(id, _)| *id == agent.id)
         .map_or(1.0, |&(_, progress)| grown(progress));
-    let scale = scale_of(agent.level) * birth;
+    let pixels = frame.view.pixels_per_tile(grounded(position));
+    let scale = scale_of(agent.level) * birth * larger_from_afar(pixels);
     let color = palette::team(agent.team);
-    let near = frame.view.pixels_per_tile(grounded(position)) > frame.detail.characters;
+    let near = pixels > frame.detail.characters;
     let stance = Stance::of(agent, frame);
 
     list.decal(

@@ -105,6 +105,8 @@ struct Frame<'a> {
     detail: Detail,
     /// See [`effects::wave_strength`].
     wave_strength: f32,
+    /// How large resources are: small where the ground tells of them, so that they do not hide what it says.
+    thing_scale: f32,
 }
 
 impl Compose {
@@ -148,6 +150,7 @@ impl Compose {
             calm: self.calm,
             detail: options.detail,
             wave_strength: effects::wave_strength(&scene.effects),
+            thing_scale: if options.paint_everywhere { 0.6 } else { 1.0 },
         };
         list.frame = Some(FrameLook {
             view,

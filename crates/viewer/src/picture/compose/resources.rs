@@ -77,7 +77,8 @@ fn tile_things(
             let around = signed(lots, 16) * 0.5 + piece as f32 * std::f32::consts::TAU / 3.0;
             let apart = if pieces > 1 { 0.105 * heap } else { 0.0 };
             let place = slot + Vec2::new(around.sin(), around.cos()) * apart;
-            let size = (1.18 + 0.1 * signed(lots, 24)) * heap * if pieces > 1 { 0.8 } else { 1.0 };
+            let crowded = if pieces > 1 { 0.8 } else { 1.0 };
+            let size = (1.18 + 0.1 * signed(lots, 24)) * heap * crowded * frame.thing_scale;
             let shape = match Shape::of(resource) {
                 shape if pixels > frame.detail.facets => shape,
                 shape if pixels > frame.detail.pieces => shape.plain(),

@@ -1,0 +1,143 @@
+//! A busy world without a server: all agents walk east for ever, and each step takes or leaves something.
+//!
+//! The viewer's bench draws what this one only writes down.
+
+use trantor_client::Scene;
+use trantor_client::clock_sync::ServerTime;
+use trantor_client::display_clock::{Anchor, DisplayClock};
+use trantor_client::mirror::Mirror;
+use trantor_client::show::Show;
+use trantor_model::{AgentId, AgentView, CommandKind, Counts, Direction, Level, MapSize, TeamId, Tile};
+use trantor_protocol::wire::{ActionState, AgentState, Change, SnapshotPart};
+use trantor_time::{Frequency, GameSpan, GameTime};
+
+const FRAME_NS: i64 = 1_000_000_000 / 60;
+const STEP_UNITS: i64 = 7;
+/// Agents set out at as many different moments.
+const PHASES: u32 = 64;
+
+/// A world in which all agents walk east for ever.
+pub struct Walkers {
+    size: MapSize,
+    show: Show,
+    agents: u32,
+    now_ns: i64,
+    /// Arrivals told so far, in phases: phase `n` arrives at `7 + 7 n / 64` units.
+    told: i64,
+    /// What was drawn last.
+    pub scene: Scene,
+}
+
+fn tile_of(size: MapSize, agent: u32, steps: i64) -> Tile {
+    let area = size.area() as u64;
+    let home = size.tile_at((u64::from(agent) * 7_919 % area) as usize);
+    size.offset(home, (steps % i64::from(size.width())) as i32, 0)
+}
+
+fn units_of_phase(phase: i64) -> GameTime {
+    GameTime::from_nanounits(i128::from(phase) * i128::from(STEP_UNITS) * 1_000_000_000 / i128::from(PHASES))
+}
+
+fn start_of(agent: u32, steps: i64) -> GameTime {
+    units_of_phase(i64::from(agent % PHASES) + steps * i64::from(PHASES))
+}
+
+fn walk(agent: u32, steps: i64) -> ActionState {
+    let start = start_of(agent, steps);
+    ActionState {
+        kind: CommandKind::Forward,
+        start,
+        end: start + GameSpan::from_units(STEP_UNITS),
+        refused: false,
+    }
+}
+
+impl Walkers {
+    /// A square map with so many agents, and a resource on every tile.
+    pub fn new(side: u32, agents: u32) -> Self {
+        let size = MapSize::new(side, side).expect("the sides are sides of a map");
+        let mut mirror = Mirror::new(size, 4);
+        let ground = |place: usize| {
+            Counts(std::array::from_fn(|kind| {
+                u32::from((place * 13 + kind * 5).is_multiple_of(7))
+            }))
+        };
+        let state = |agent: u32| AgentState {
+            view: AgentView {
+                id: AgentId(agent),
+                team: TeamId((agent % 4) as u16),
+                tile: tile_of(size, agent, 0),
+                facing: Direction::East,
+                level: Level::new(1 + (agent % 8) as u8).expect("1 to 8"),
+                inventory: Counts([5, 1, 0, 2, 0, 0, 0]),
+            },
+            action: Some(walk(agent, 0)),
+            food_ends: Some(GameTime::from_units(1_000_000)),
+        };
+        for part in [
+            SnapshotPart::Ground {
+                first: 0,
+                tiles: (0..size.area()).map(ground).collect(),
+            },
+            SnapshotPart::Agents((0..agents).map(state).collect()),
+        ] {
+            mirror.load(part).expect("a sound world");
+        }
+        mirror.finish(GameTime::ZERO).expect("a whole world");
+        let mut clock = DisplayClock::new(60_000_000);
+        clock.anchor(Anchor {
+            at: ServerTime::default(),
+            game: GameTime::ZERO,
+            frequency: Frequency::new(100).expect("100 is a frequency"),
+            paused: false,
+        });
+        let teams = (0..4).map(|team| format!("team {team}").into()).collect();
+        Self {
+            size,
+            show: Show::new(mirror, teams, clock, 0),
+            agents,
+            now_ns: 0,
+            told: i64::from(PHASES),
+            scene: Scene::default(),
+        }
+    }
+
+    /// Tells all that happens until the next frame: arrivals, new steps, and a resource that is picked up.
+    pub fn tell(&mut self) {
+        self.now_ns += FRAME_NS;
+        let until = GameTime::from_nanounits(i128::from(self.now_ns) * 100);
+        while units_of_phase(self.told) <= until {
+            let at = units_of_phase(self.told);
+            let steps = self.told / i64::from(PHASES);
+            let phase = (self.told % i64::from(PHASES)) as u32;
+            self.show.advance(at).expect("game time goes on");
+            for agent in (phase..self.agents).step_by(PHASES as usize) {
+                let tile = tile_of(self.size, agent, steps);
+                let action = walk(agent, steps);
+                let agent = AgentId(agent);
+                for change in [
+                    Change::Moved {
+                        agent,
+                        tile,
+                        facing: Direction::East,
+                        forced: false,
+                    },
+                    Change::ActionStarted { agent, action },
+                    Change::Ground {
+                        tile,
+                        ground: Counts([(steps % 3) as u32, 0, 1, 0, 0, 0, 0]),
+                    },
+                ] {
+                    self.show.apply(at, change).expect("what is told is sound");
+                }
+            }
+            self.told += 1;
+        }
+    }
+
+    /// Writes the scene of this moment.
+    pub fn draw(&mut self) {
+        let server_now = ServerTime::from_nanos(self.now_ns);
+        self.show.scene(server_now, &mut self.scene);
+    }
+}

@@ -1,0 +1,168 @@
+//! Moments worth a picture: what the gallery shows, and what tests compare with stored pictures.
+//!
+//! A shot names a synthetic scene, a moment of it, and what somebody at the screen did before. It is the same each
+//! time, so that two pictures of it differ only if the picture is made in another way.
+
+use trantor_model::AgentId;
+use trantor_time::{RealSpan, RealTime};
+
+use crate::demo::{Demo, DemoScene};
+use crate::hud::Selection;
+use crate::input::Action;
+use crate::options::Theme;
+use crate::source::Source;
+use crate::stage::{Stage, StageOptions};
+
+/// One picture.
+#[derive(Clone, Copy, Debug)]
+pub struct Shot {
+    /// Of its file, without an ending.
+    pub name: &'static str,
+    /// Above it in the gallery.
+    pub title: &'static str,
+    /// Below it: what is to be seen.
+    pub caption: &'static str,
+    /// What is watched.
+    pub scene: DemoScene,
+    /// Which moment of it, in milliseconds of a demo at its own speed.
+    pub at_ms: i64,
+    /// For how long before that it is watched, for what has a past: score lines, trails, a gliding eye.
+    pub watched_ms: i64,
+    /// Whether panels are shown.
+    pub panels: bool,
+    /// The light.
+    pub theme: Theme,
+    /// What somebody does once the scene is there.
+    pub acts: &'static [Act],
+}
+
+/// Something done at the screen.
+#[derive(Clone, Copy, Debug)]
+pub enum Act {
+    /// As with a key.
+    Do(Action),
+    /// As with a click on an agent.
+    Select(AgentId),
+}
+
+/// From which the others differ.
+const PLAIN: Shot = Shot {
+    name: "",
+    title: "",
+    caption: "",
+    scene: DemoScene::Overview,
+    at_ms: 5_000,
+    watched_ms: 500,
+    panels: false,
+    theme: Theme::Dark,
+    acts: &[],
+};
+
+/// All shots of synthetic scenes, in the order of the gallery.
+pub const SHOTS: &[Shot] = &[
+    Shot {
+        name: "overview",
+        title: "A match at a glance",
+        caption: "Four teams on a map of 20 × 20 tiles: who leads, by how much and since when on the left, time on \
+                  the right. The map goes round; beyond the dashed line its own other side fades in.",
+        watched_ms: 5_000,
+        panels: true,
+        ..PLAIN
+    },
+    Shot {
+        name: "close",
+        title: "From near",
+        caption: "Agents carry their team's colour, look where they face, and count their level around their feet. \
+                  Food and the six stones differ in shape first.",
+        scene: DemoScene::Close,
+        ..PLAIN
+    },
+    Shot {
+        name: "ritual",
+        title: "An elevation",
+        caption: "Over its 300 units the circle fills, the column rises and sparks gather. It is almost done here.",
+        scene: DemoScene::Ritual,
+        at_ms: 3_450,
+        ..PLAIN
+    },
+    Shot {
+        name: "broadcast",
+        title: "Words travel",
+        caption: "What is said spreads as a wave over the map, and over its edges, until everybody has heard it.",
+        scene: DemoScene::Broadcast,
+        watched_ms: 5_000,
+        panels: true,
+        ..PLAIN
+    },
+    Shot {
+        name: "heat-map",
+        title: "Where the food is",
+        caption: "A heat map of one resource, by a key or a click; brightness alone is enough to read it.",
+        panels: true,
+        watched_ms: 5_000,
+        acts: &[Act::Do(Action::HeatMap)],
+        ..PLAIN
+    },
+    Shot {
+        name: "inspector",
+        title: "Everything about one agent",
+        caption: "What it carries, how long its food lasts, what it is doing. The tiles it sees are marked, and its \
+                  trail.",
+        scene: DemoScene::Close,
+        watched_ms: 5_000,
+        panels: true,
+        acts: &[Act::Select(AgentId(24)), Act::Do(Action::Follow)],
+        ..PLAIN
+    },
+    Shot {
+        name: "day",
+        title: "By day",
+        caption: "The same board under a morning sky, for bright rooms.",
+        watched_ms: 5_000,
+        panels: true,
+        theme: Theme::Light,
+        ..PLAIN
+    },
+    Shot {
+        name: "big-world",
+        title: "A million tiles",
+        caption: "1,000 × 1,000 tiles with 10,000 agents and more than a million resources. What is too small to be \
+                  drawn colours its tile.",
+        scene: DemoScene::BigWorld,
+        watched_ms: 50,
+        ..PLAIN
+    },
+];
+
+/// Steps in which a scene is watched: those of a display.
+const STEP: RealSpan = RealSpan::from_nanos(16_666_667);
+
+impl Shot {
+    /// Sets it up for a picture of `size` pixels; answers also the moment that it shows.
+    pub fn stage(&self, size: (u32, u32)) -> (Stage, RealTime) {
+        let options = StageOptions {
+            theme: self.theme,
+            panels: self.panels,
+            ..StageOptions::default()
+        };
+        let mut stage = Stage::new(Source::demo(Demo::new(self.scene)), options);
+        stage.resize(size, egui::vec2(size.0 as f32, size.1 as f32));
+        // A demo begins when it is looked at first; what is watched of it comes after a leap.
+        stage.update(None, RealTime::ZERO);
+        let end = RealTime::ZERO + RealSpan::from_millis(self.at_ms);
+        let mut now = (end - RealSpan::from_millis(self.watched_ms)).max(RealTime::ZERO);
+        stage.update(Some(RealSpan::ZERO), now);
+        for act in self.acts {
+            match *act {
+                Act::Do(action) => stage.act(action, now),
+                Act::Select(agent) => stage.select(Selection::Agent(agent)),
+            }
+        }
+        while now < end {
+            let step = STEP.min(end - now);
+            now += step;
+            stage.update(Some(step), now);
+        }
+        (stage, end)
+    }
+}
