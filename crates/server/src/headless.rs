@@ -15,6 +15,8 @@ use trantor_model::MapSize;
 use trantor_runtime::RealClock;
 use trantor_time::{Clock, GameTime};
 
+use crate::options::cli;
+
 /// The word that asks for it, in the place of the first option.
 pub const WORD: &str = "sim";
 
@@ -60,7 +62,7 @@ pub fn simulate(arguments: impl IntoIterator<Item = OsString>) -> Simulated {
     let matches = match command().try_get_matches_from(arguments.into_iter().skip(1)) {
         Ok(matches) => matches,
         Err(error) if error.kind() == ErrorKind::DisplayHelp => return Simulated::Print(error.to_string()),
-        Err(error) => return Simulated::Refused(first_line(&error.to_string())),
+        Err(error) => return Simulated::Refused(cli::first_line(&error)),
     };
     let number = |name| *matches.get_one::<u64>(name).expect("it has a default");
     let teams: Vec<String> = matches
@@ -212,12 +214,6 @@ fn command() -> Command {
         .after_help(
             "The same seed, map, teams and minds give the same digest, at any time and on any machine.",
         )
-}
-
-/// What is wrong, from a text that goes on with advice.
-fn first_line(text: &str) -> String {
-    let line = text.lines().next().unwrap_or_default();
-    line.trim_start_matches("error: ").to_owned()
 }
 
 #[cfg(test)]

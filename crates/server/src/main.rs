@@ -1,14 +1,15 @@
 //! `trantor-server`: reads the options, starts the loop, and runs it until a signal ends it.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use trantor_runtime::service::EndReason;
 use trantor_server::event_loop::EventLoop;
 use trantor_server::export::Exporter;
 use trantor_server::headless::{self, Simulated};
-use trantor_server::options::Options;
 use trantor_server::options::cli::{self, Asked, EXIT_STATUS_REFUSED, PROGRAM};
+use trantor_server::options::{Options, config};
 use trantor_server::start::StartError;
 use trantor_server::{console, replay, start};
 
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
     match cli::parse(std::env::args_os(), std::env::vars_os()) {
         Ok(Asked::Run(options)) => run(&options, start::start),
         Ok(Asked::Play(asked)) => run(&asked.options, |_| start::play(&asked)),
+        Ok(Asked::CheckConfig(files)) => check_config(&files),
         Ok(Asked::Console(asked)) => match console::remote::run(&asked) {
             Ok(true) => ExitCode::SUCCESS,
             Ok(false) => ExitCode::FAILURE,
@@ -94,6 +96,21 @@ fn run(
         }
         EndReason::Stopped | EndReason::StopLimit | EndReason::Forced => ExitCode::SUCCESS,
     }
+}
+
+/// Tells what is wrong with each file of options, all of it.
+fn check_config(files: &[PathBuf]) -> ExitCode {
+    let mut status = ExitCode::SUCCESS;
+    for file in files {
+        let mistakes = config::check(file);
+        if mistakes.is_empty() {
+            tell(&format!("{}: ok", file.display()));
+        }
+        for mistake in mistakes {
+            status = refuse(mistake);
+        }
+    }
+    status
 }
 
 fn refuse(error: impl std::fmt::Display) -> ExitCode {

@@ -9,7 +9,7 @@ use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_server::console::input::ConsoleInput;
 use trantor_server::options::cli::{Asked, parse};
 use trantor_server::options::settings::SETTINGS;
-use trantor_server::options::{Options, layers};
+use trantor_server::options::{Options, config, layers};
 use trantor_time::{Frequency, RealSpan};
 
 const SAMPLE: &str = include_str!("../../../assets/config/server.toml");
@@ -425,38 +425,38 @@ fn mistakes_in_the_file_are_told_with_their_place() {
     let table = [
         (
             "port = 70000",
-            "s: port = 70000: port must be a whole number from 0 to 65535",
+            "s:1: port = 70000: port must be a whole number from 0 to 65535",
         ),
         (
             "port = \"4242\"",
-            "s: port = \"4242\": port must be a whole number from 0 to 65535",
+            "s:1: port = \"4242\": port must be a whole number from 0 to 65535",
         ),
         (
             "auto-start = \"on\"",
-            "s: auto-start = \"on\": auto-start must be true or false",
+            "s:1: auto-start = \"on\": auto-start must be true or false",
         ),
         (
             "seed = -1",
-            "s: seed = -1: seed must be a whole number from 0 to 18446744073709551615",
+            "s:1: seed = -1: seed must be a whole number from 0 to 18446744073709551615",
         ),
         (
             "frequncy = 3",
-            "s: 'frequncy': unknown key; the nearest known one is 'frequency'",
+            "s:1: 'frequncy': unknown key; the nearest known one is 'frequency'",
         ),
         (
             "auto_start = true",
-            "s: 'auto_start': unknown key; the nearest known one is 'auto-start'",
+            "s:1: 'auto_start': unknown key; the nearest known one is 'auto-start'",
         ),
         (
             "[engine]\nlag = 3",
-            "s: 'engine': unknown key; the keys are the long names of --help",
+            "s:1: 'engine': unknown key; the keys are the long names of --help",
         ),
         (
             "config = \"x\"",
-            "s: 'config': unknown key; the keys are the long names of --help",
+            "s:1: 'config': unknown key; the keys are the long names of --help",
         ),
-        ("port = 1\nport = 2", "s: line 2: duplicate key"),
-        ("port 1", "s: line 1: key with no value, expected `=`"),
+        ("port = 1\nport = 2", "s:2: duplicate key"),
+        ("port 1", "s:1: key with no value, expected `=`"),
     ];
     for (text, expected) in table {
         let mut untouched = Options::default();
@@ -520,4 +520,104 @@ fn r_003_14_unknown_or_wrong_variables_are_reported() {
         ..Options::default()
     };
     assert_eq!(teams_by_variable, Ok(Asked::Run(Box::new(expected))));
+}
+
+/// What is printed is a file that says the same, and where each thing was said.
+#[test]
+fn printed_options_are_a_file_of_the_same_options() {
+    let lines = [
+        "",
+        "-p 1 -f 007 -n a \"b -t 50 -v --resume --save d",
+        "--dialect 42 -t 50 --metrics 9100 --auto-start off --display-eggs true --seed 7 --spectator-delay 0",
+        "--control token --token-file t.token --log warn,mio=off -vv",
+    ];
+    let printed =
+        |line: &str| match ask_with(&format!("config print {line}"), &[("TRANTOR_SERVER_WIDTH", "33")]) {
+            Ok(Asked::Print(text)) => text,
+            other => panic!("{line:?} should print, but: {other:?}"),
+        };
+    for line in lines {
+        let mut read_back = Options::default();
+        layers::apply_text(&mut read_back, "printed", &printed(line)).unwrap();
+        let expected = Options {
+            width: 33,
+            ..options(line)
+        };
+        assert_eq!(read_back, expected, "{line:?}");
+    }
+    let text = printed("-p 1 -t 60 -vv");
+    for said in [
+        "port = 1  # -p\n",
+        "width = 33  # TRANTOR_SERVER_WIDTH\n",
+        "match-duration = 60  # -t\n",
+        "log = \"trace\"  # -vv\n",
+        "height = 20\n",
+        "# seed = 1\n",
+    ] {
+        assert!(text.contains(said), "{said:?} in {text}");
+    }
+    let largest = printed("--seed 18446744073709551615");
+    assert!(largest.contains("# seed = 18446744073709551615  # --seed; too large for a file\n"));
+    assert_eq!(ask_with("config print -f 0", &[]), Err(refusal("-f 0")));
+}
+
+#[test]
+fn checking_a_file_tells_every_mistake_with_its_line() {
+    let text = "port = 70000\n# fine\nwidth = 30\nfrequncy = 3\n\nteams = [\"GRAPHIC\"]\n";
+    let told: Vec<String> = layers::read_text(&mut Options::default(), "s", text)
+        .err()
+        .unwrap()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(told.len(), 3);
+    assert_eq!(
+        told[0],
+        "s:1: port = 70000: port must be a whole number from 0 to 65535"
+    );
+    assert_eq!(
+        told[1],
+        "s:4: 'frequncy': unknown key; the nearest known one is 'frequency'"
+    );
+    assert!(told[2].starts_with("s:6: teams = [\"GRAPHIC\"]: teams must be different words"));
+
+    let path = std::env::temp_dir().join(format!("trantor-check-{}.toml", std::process::id()));
+    let shown = path.display().to_string();
+    for (text, expected) in [
+        (SAMPLE, None),
+        (
+            "resume = true\n",
+            Some("resume: needs save, the directory to go on from"),
+        ),
+        (
+            "control = \"token\"\ntoken-file = \"/nowhere/token\"\n",
+            Some("token-file /nowhere/token: cannot be read: No such file or directory (os error 2)"),
+        ),
+    ] {
+        std::fs::write(&path, text).unwrap();
+        let told: Vec<String> = config::check(&path).iter().map(ToString::to_string).collect();
+        let expected: Vec<String> = expected.iter().map(|line| format!("{shown}: {line}")).collect();
+        assert_eq!(told, expected);
+    }
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(
+        ask_with("config check a b", &[]),
+        Ok(Asked::CheckConfig(vec!["a".into(), "b".into()]))
+    );
+    for (line, expected) in [
+        (
+            "config",
+            "config: say what: check, print; see trantor-server config --help",
+        ),
+        (
+            "config chek x",
+            "config: unrecognized subcommand 'chek'; see trantor-server config --help",
+        ),
+        (
+            "config check",
+            "config: <FILE>... is missing; see trantor-server config --help",
+        ),
+    ] {
+        assert_eq!(refusal(line), expected);
+    }
 }

@@ -7,7 +7,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::error::{ContextKind, ErrorKind};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use log::LevelFilter;
 use trantor_protocol::text::Dialect;
@@ -16,6 +16,8 @@ use crate::console::remote::{self, ConsoleAsked};
 use crate::playback::PlayAsked;
 use crate::replay::{self, ReplayAsked};
 
+use super::config::{self, ConfigAsked};
+use super::origins::Origins;
 use super::settings::{SETTINGS, Setting, find, nearest_name};
 use super::written::{Kind, Written};
 use super::{OptionError, Options, layers};
@@ -28,6 +30,8 @@ pub const EXIT_STATUS_REFUSED: u8 = 84;
 pub enum Asked {
     /// Run with these options.
     Run(Box<Options>),
+    /// Tell every mistake in these files of options.
+    CheckConfig(Vec<PathBuf>),
     /// Operate a running server: the first word was `console`.
     Console(ConsoleAsked),
     /// Look at journals instead of running a server: the first word was `replay`.
@@ -63,32 +67,68 @@ pub fn parse(
             .map_err(|mistake| OptionError::new(remote::WORD, mistake))?;
         return Ok(asked.map_or_else(Asked::Print, Asked::Console));
     }
+    if arguments.get(1).is_some_and(|word| word == config::WORD) {
+        return Ok(match config::parse(&arguments[1..])? {
+            Ok(ConfigAsked::Check(files)) => Asked::CheckConfig(files),
+            // What is left behind `config print` are flags of the server.
+            Ok(ConfigAsked::Print) => match resolve(arguments.into_iter().skip(2), environment)? {
+                Ok(resolved) => Asked::Print(config::print(&resolved)),
+                Err(text) => Asked::Print(text),
+            },
+            Err(text) => Asked::Print(text),
+        });
+    }
+    Ok(match resolve(arguments, environment)? {
+        Ok(resolved) => Asked::Run(Box::new(resolved.options)),
+        Err(text) => Asked::Print(text),
+    })
+}
+
+/// The options of all layers together, and where each was said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolved {
+    /// The options.
+    pub options: Options,
+    /// Where they were said.
+    pub origins: Origins,
+}
+
+/// Reads the flags in `arguments` (the program's name first), over the environment, over the file. The text of help or
+/// version comes back as `Ok(Err(text))`.
+///
+/// # Errors
+/// One line about the first mistake found.
+pub fn resolve(
+    arguments: impl IntoIterator<Item = OsString>,
+    environment: impl IntoIterator<Item = (OsString, OsString)>,
+) -> Result<Result<Resolved, String>, OptionError> {
     let matches = match command().try_get_matches_from(arguments) {
         Ok(matches) => matches,
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
-            return Ok(Asked::Print(error.to_string()));
+            return Ok(Err(error.to_string()));
         }
         Err(error) => return Err(explain(&error)),
     };
 
     let environment = layers::Environment::read(environment)?;
     let mut options = Options::default();
-    let config = matches
+    let mut origins = Origins::default();
+    let file = matches
         .get_one::<PathBuf>(CONFIG)
         .map(PathBuf::as_path)
         .or_else(|| environment.config());
-    if let Some(path) = config {
-        layers::apply_file(&mut options, path)?;
+    if let Some(path) = file {
+        layers::apply_file(&mut options, &mut origins, path)?;
     }
-    environment.apply(&mut options)?;
-    apply_flags(&mut options, &matches)?;
+    environment.apply(&mut options, &mut origins)?;
+    apply_flags(&mut options, &mut origins, &matches)?;
     options.check_together()?;
-    Ok(Asked::Run(Box::new(options)))
+    Ok(Ok(Resolved { options, origins }))
 }
 
 /// The command as clap knows it.
 pub fn command() -> Command {
-    let config = Arg::new(CONFIG)
+    let file = Arg::new(CONFIG)
         .long(CONFIG)
         .value_name("FILE")
         .value_parser(clap::value_parser!(PathBuf))
@@ -109,10 +149,11 @@ pub fn command() -> Command {
         .version(env!("CARGO_PKG_VERSION"))
         .about("The arena's server: Zappy players and viewers connect to it.")
         .args(SETTINGS.iter().map(flag))
-        .args([speed_or_duration, config, verbose])
+        .args([speed_or_duration, file, verbose])
         .after_help(
             "Each option with a long name may also stand in the file (port = 4242) and in the environment\n\
              (TRANTOR_SERVER_PORT=4242). A mistake is told in one line, and the exit status is then 84.\n\n\
+             Files of options: trantor-server config check FILE, trantor-server config print [OPTIONS].\n\
              A running server: trantor-server console; see trantor-server console --help.\n\
              Recorded games: trantor-server replay verify|info|export|play FILE...; see trantor-server replay --help.\n\
              Whole games without connections: see trantor-server sim --help.",
@@ -142,7 +183,9 @@ pub(crate) fn apply_named(
     matches: &ArgMatches,
     name: &'static str,
 ) -> Result<(), OptionError> {
-    apply_flag(options, matches, name, find(name).expect("it is in the table"))
+    let mut unseen = Origins::default();
+    let setting = find(name).expect("it is in the table");
+    apply_flag(options, &mut unseen, matches, name, setting)
 }
 
 fn flag(setting: &'static Setting) -> Arg {
@@ -170,9 +213,13 @@ fn flag(setting: &'static Setting) -> Arg {
     }
 }
 
-fn apply_flags(options: &mut Options, matches: &ArgMatches) -> Result<(), OptionError> {
+fn apply_flags(
+    options: &mut Options,
+    origins: &mut Origins,
+    matches: &ArgMatches,
+) -> Result<(), OptionError> {
     for setting in SETTINGS {
-        apply_flag(options, matches, setting.name, setting)?;
+        apply_flag(options, origins, matches, setting.name, setting)?;
     }
     // After the table, since the dialect decides what it means.
     let meant = match options.dialect {
@@ -181,21 +228,25 @@ fn apply_flags(options: &mut Options, matches: &ArgMatches) -> Result<(), Option
     };
     apply_flag(
         options,
+        origins,
         matches,
         SPEED_OR_DURATION,
         find(meant).expect("both are in the table"),
     )?;
-    match matches.get_count(VERBOSE) {
-        0 => {}
-        1 => options.log = options.log.clone().at_least(LevelFilter::Debug),
-        _ => options.log = options.log.clone().at_least(LevelFilter::Trace),
-    }
+    let (level, spelt) = match matches.get_count(VERBOSE) {
+        0 => return Ok(()),
+        1 => (LevelFilter::Debug, "-v"),
+        _ => (LevelFilter::Trace, "-vv"),
+    };
+    options.log = options.log.clone().at_least(level);
+    origins.set("log", format!("\"{}\"", options.log), spelt);
     Ok(())
 }
 
 /// Checks the words given to the flag `id`, if it was given, as a value of `setting`.
 fn apply_flag(
     options: &mut Options,
+    origins: &mut Origins,
     matches: &ArgMatches,
     id: &str,
     setting: &Setting,
@@ -205,14 +256,17 @@ fn apply_flag(
     };
     let words: Vec<String> = words.cloned().collect();
     let written = Written::Words(&words);
-    setting.kind.store(options, written).ok_or_else(|| {
-        let spelt = if id == SPEED_OR_DURATION {
-            "-t".to_owned()
-        } else {
-            spelt(setting)
-        };
-        OptionError::new(format!("{spelt} {written}"), setting.must_be(false))
-    })
+    let spelt = if id == SPEED_OR_DURATION {
+        "-t".to_owned()
+    } else {
+        spelt(setting)
+    };
+    setting
+        .kind
+        .store(options, written)
+        .ok_or_else(|| OptionError::new(format!("{spelt} {written}"), setting.must_be(false)))?;
+    origins.note(setting, written, spelt);
+    Ok(())
 }
 
 /// The shorter of a setting's flags, as scripts mostly use it.
@@ -257,6 +311,17 @@ fn explain(error: &clap::Error) -> OptionError {
 
 /// The line of clap's that says what is wrong: "error: the argument … cannot …" is followed by advice over several.
 pub fn first_line(error: &clap::Error) -> String {
+    let names = |kind| match error.get(kind) {
+        Some(ContextValue::Strings(names)) => names.join(", "),
+        _ => String::new(),
+    };
+    match error.kind() {
+        ErrorKind::MissingSubcommand => return format!("say what: {}", names(ContextKind::ValidSubcommand)),
+        ErrorKind::MissingRequiredArgument => {
+            return format!("{} is missing", names(ContextKind::InvalidArg));
+        }
+        _ => {}
+    }
     let text = error.to_string();
     let first = text.lines().next().unwrap_or_default();
     first.trim_start_matches("error: ").to_owned()

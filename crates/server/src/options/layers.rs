@@ -5,7 +5,10 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::settings::{SETTINGS, find, nearest_name};
+use toml::de::DeTable;
+
+use super::origins::Origins;
+use super::settings::{Setting, find, nearest_name};
 use super::written::{Kind, Written};
 use super::{OptionError, Options};
 
@@ -80,74 +83,120 @@ impl Environment {
         self.config.as_deref()
     }
 
-    /// Puts the values into `options`.
+    /// Puts the values into `options`, and where they stood into `origins`.
     ///
     /// # Errors
     /// The first value that is not accepted.
-    pub fn apply(&self, options: &mut Options) -> Result<(), OptionError> {
+    pub fn apply(&self, options: &mut Options, origins: &mut Origins) -> Result<(), OptionError> {
         for (name, value) in &self.values {
             let setting = find(name).expect("only known names were kept");
             let words = match setting.kind {
                 Kind::TeamNames { .. } => value.split_whitespace().map(str::to_owned).collect(),
                 _ => vec![value.clone()],
             };
+            let written = Written::Words(&words);
+            let variable = format!("{ENVIRONMENT_PREFIX}{}", name.to_uppercase().replace('-', "_"));
             setting
                 .kind
-                .store(options, Written::Words(&words))
-                .ok_or_else(|| {
-                    let variable = name.to_uppercase().replace('-', "_");
-                    OptionError::new(
-                        format!("{ENVIRONMENT_PREFIX}{variable}={value}"),
-                        setting.must_be(false),
-                    )
-                })?;
+                .store(options, written)
+                .ok_or_else(|| OptionError::new(format!("{variable}={value}"), setting.must_be(false)))?;
+            origins.note(setting, written, variable);
         }
         Ok(())
     }
 }
 
-/// Reads the TOML file at `path` into `options`.
+/// Reads the TOML file at `path` into `options`, and where each value stood into `origins`.
 ///
 /// # Errors
 /// A file that cannot be read, that is not TOML, or that holds a key or a value that is not accepted.
-pub fn apply_file(options: &mut Options, path: &Path) -> Result<(), OptionError> {
-    let shown = path.display().to_string();
-    let text = read_bounded(path).map_err(|error| OptionError::new(shown.clone(), error))?;
-    apply_text(options, &shown, &text)
+pub fn apply_file(options: &mut Options, origins: &mut Origins, path: &Path) -> Result<(), OptionError> {
+    let source = path.display().to_string();
+    let text = read_bounded(path).map_err(|error| OptionError::new(source.clone(), error))?;
+    match read_text(options, &source, &text) {
+        Ok(read) => {
+            for (setting, value, place) in read {
+                origins.note(setting, Written::Toml(&value), place);
+            }
+            Ok(())
+        }
+        Err(mistakes) => Err(first(mistakes)),
+    }
 }
 
 /// Reads TOML `text` into `options`; `source` names it in errors.
 ///
 /// # Errors
-/// As [`apply_file`].
+/// The first mistake; nothing has changed then.
 pub fn apply_text(options: &mut Options, source: &str, text: &str) -> Result<(), OptionError> {
-    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
-        let before = error
-            .span()
-            .map_or("", |span| text.get(..span.start).unwrap_or(text));
-        let line = before.matches('\n').count() + 1;
-        OptionError::new(format!("{source}: line {line}"), error.message())
-    })?;
-    if let Some(unknown) = table.keys().find(|key| find(key).is_none()) {
-        let hint = match nearest_name(unknown, &[]) {
-            Some(nearest) => format!("unknown key; the nearest known one is '{nearest}'"),
-            None => "unknown key; the keys are the long names of --help".to_owned(),
+    read_text(options, source, text).map(drop).map_err(first)
+}
+
+fn first(mistakes: Vec<OptionError>) -> OptionError {
+    mistakes
+        .into_iter()
+        .next()
+        .expect("a file that is refused has a mistake")
+}
+
+/// What a text says of one option: which, its value, and where it stands.
+type Said = (&'static Setting, toml::Value, String);
+
+/// Reads TOML `text` into `options`; answers what it said.
+///
+/// # Errors
+/// All mistakes in it, in the order of its lines; nothing has changed then.
+pub fn read_text(options: &mut Options, source: &str, text: &str) -> Result<Vec<Said>, Vec<OptionError>> {
+    let at = |offset: Option<usize>| {
+        let before = text.get(..offset.unwrap_or(0)).unwrap_or(text);
+        format!("{source}:{}", before.matches('\n').count() + 1)
+    };
+    let (table, broken) = DeTable::parse_recoverable(text);
+    if !broken.is_empty() {
+        let tell = |error: &toml::de::Error| {
+            OptionError::new(at(error.span().map(|span| span.start)), error.message())
         };
-        return Err(OptionError::new(format!("{source}: '{unknown}'"), hint));
+        return Err(broken.iter().map(tell).collect());
     }
-    for setting in SETTINGS {
-        let Some(value) = table.get(setting.name) else {
+    let mut values: toml::Table = match text.parse() {
+        Ok(values) => values,
+        Err(error) => return Err(vec![OptionError::new(at(None), toml::de::Error::message(&error))]),
+    };
+    let mut keys: Vec<(usize, &str)> = table
+        .get_ref()
+        .keys()
+        .map(|key| (key.span().start, key.get_ref().as_ref()))
+        .collect();
+    keys.sort_unstable();
+
+    let mut changed = options.clone();
+    let mut said = Vec::new();
+    let mut mistakes = Vec::new();
+    for (offset, key) in keys {
+        let place = at(Some(offset));
+        let Some(setting) = find(key) else {
+            let hint = match nearest_name(key, &[]) {
+                Some(nearest) => format!("unknown key; the nearest known one is '{nearest}'"),
+                None => "unknown key; the keys are the long names of --help".to_owned(),
+            };
+            mistakes.push(OptionError::new(format!("{place}: '{key}'"), hint));
             continue;
         };
-        let written = Written::Toml(value);
-        setting.kind.store(options, written).ok_or_else(|| {
-            OptionError::new(
-                format!("{source}: {} = {written}", setting.name),
-                setting.must_be(true),
-            )
-        })?;
+        let value = values.remove(key).expect("both are the same text");
+        let written = Written::Toml(&value);
+        if setting.kind.store(&mut changed, written).is_some() {
+            said.push((setting, value, place));
+        } else {
+            let what = format!("{place}: {key} = {written}");
+            mistakes.push(OptionError::new(what, setting.must_be(true)));
+        }
     }
-    Ok(())
+    if mistakes.is_empty() {
+        *options = changed;
+        Ok(said)
+    } else {
+        Err(mistakes)
+    }
 }
 
 /// The text of a file that a person wrote.

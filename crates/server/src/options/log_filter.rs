@@ -1,5 +1,6 @@
 //! Which log lines are wanted: a level for all, and levels by module.
 
+use std::fmt;
 use std::str::FromStr;
 
 use log::LevelFilter;
@@ -32,6 +33,17 @@ impl LogFilter {
         for (module, level) in &self.modules {
             builder.filter_module(module, *level);
         }
+    }
+}
+
+/// As it is written.
+impl fmt::Display for LogFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |level: LevelFilter| level.as_str().to_lowercase();
+        f.write_str(&name(self.everything))?;
+        self.modules
+            .iter()
+            .try_for_each(|(module, level)| write!(f, ",{module}={}", name(*level)))
     }
 }
 

@@ -5,8 +5,10 @@
 //! ([`layers`]) and the sample file are all made from it or tested against it.
 
 pub mod cli;
+pub mod config;
 pub mod layers;
 pub mod log_filter;
+pub mod origins;
 pub mod settings;
 pub mod written;
 
@@ -211,7 +213,7 @@ impl Options {
 
     /// Checks what no single option can: a resume from somewhere, a token to control by, and the places of all
     /// teams together.
-    fn check_together(&self) -> Result<(), OptionError> {
+    pub(crate) fn check_together(&self) -> Result<(), OptionError> {
         match (self.control, &self.token_file) {
             (Control::Token, None) => {
                 return Err(OptionError::new(
@@ -255,6 +257,11 @@ pub struct OptionError {
 }
 
 impl OptionError {
+    /// The same in a file of options.
+    pub(crate) fn within(self, file: &str) -> Self {
+        Self::new(format!("{file}: {}", self.written), self.accepted)
+    }
+
     pub(crate) fn new(written: impl Into<String>, accepted: impl Into<String>) -> Self {
         Self {
             // A control character in what was written would break the promise of one line.

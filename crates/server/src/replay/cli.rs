@@ -66,14 +66,10 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Asked, OptionE
         },
         Err(error) if error.kind() == ErrorKind::DisplayHelp => Ok(Asked::Print(error.to_string())),
         Err(error) => {
-            let text = error.to_string();
-            let first = text.lines().next().unwrap_or_default();
+            let line = cli::first_line(&error);
             Err(OptionError::new(
                 "replay",
-                format!(
-                    "{}; see {PROGRAM} replay --help",
-                    first.trim_start_matches("error: ")
-                ),
+                format!("{line}; see {PROGRAM} replay --help"),
             ))
         }
     }

@@ -1,0 +1,70 @@
+//! Which option was said where, and what was said: for `config print`, and to see what a changed file changes.
+
+use std::collections::BTreeMap;
+
+use super::settings::Setting;
+use super::written::{Kind, Written};
+
+/// The options that somebody wrote, by name. What nobody wrote has its default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origins(BTreeMap<&'static str, Origin>);
+
+/// What was written for one option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The value as the file would have it.
+    pub value: String,
+    /// Where it was written: a file and a line, a variable, a flag.
+    pub place: String,
+}
+
+impl Origins {
+    /// Notes an accepted value. The last one noted counts, as the layers have it.
+    pub(super) fn note(&mut self, setting: &Setting, written: Written<'_>, place: impl Into<String>) {
+        self.set(setting.name, in_file(setting.kind, written), place);
+    }
+
+    /// Notes a value that is already as the file would have it.
+    pub(super) fn set(&mut self, name: &'static str, value: String, place: impl Into<String>) {
+        let place = place.into();
+        self.0.insert(name, Origin { value, place });
+    }
+
+    /// What was written for an option.
+    pub fn of(&self, name: &str) -> Option<&Origin> {
+        self.0.get(name)
+    }
+
+    /// The options that have another value in `other`, sorted by name.
+    pub fn differences(&self, other: &Self) -> Vec<&'static str> {
+        let value = |origins: &Self, name| origins.of(name).map(|origin| origin.value.clone());
+        let mut names: Vec<_> = self.0.keys().chain(other.0.keys()).copied().collect();
+        names.sort_unstable();
+        names.dedup();
+        names.retain(|name| value(self, name) != value(other, name));
+        names
+    }
+}
+
+/// An accepted value as the file would have it.
+fn in_file(kind: Kind, written: Written<'_>) -> String {
+    let words = match written {
+        Written::Toml(value) => return value.to_string(),
+        Written::Words(words) => words,
+    };
+    let word = words.first().map(String::as_str).unwrap_or_default();
+    let quoted = |word: &str| toml::Value::String(word.to_owned()).to_string();
+    match kind {
+        // `007` is seven here, and nothing at all in a file.
+        Kind::Whole { .. } => match word.trim_start_matches('0') {
+            "" => "0".to_owned(),
+            digits => digits.to_owned(),
+        },
+        Kind::Switch { words: [yes, _], .. } => (word == yes).to_string(),
+        Kind::TeamNames { .. } => {
+            let names: Vec<String> = words.iter().map(|name| quoted(name)).collect();
+            format!("[{}]", names.join(", "))
+        }
+        Kind::Choice { .. } | Kind::Address { .. } | Kind::Text { .. } => quoted(word),
+    }
+}
