@@ -8,6 +8,7 @@ mod ci;
 mod demo;
 mod fuzz;
 mod gallery;
+mod kills;
 mod mutants;
 mod process;
 mod requirements;
@@ -45,6 +46,8 @@ enum Chore {
     Sim(sim::Options),
     /// Hostile bytes for everything that reads bytes from outside, each target for so many minutes
     Fuzz(fuzz::Options),
+    /// Kill a server at random instants and look at what is left: --times N
+    Kills(kills::Options),
     /// Measure, and print the tables that docs/benchmarks.md quotes
     Bench(bench::Options),
     /// Keep one server busy for a long time, with crowds, abuse and trouble, and look what is left of it
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Chore::Tidy => tidy::run().map(|()| ExitCode::SUCCESS),
         Chore::Sim(options) => sim::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),
+        Chore::Kills(options) => kills::run(&options),
         Chore::Bench(options) => bench::run(&options),
         Chore::Soak(options) => bench::soak(&options),
         Chore::Gallery(options) => gallery::run(&options),

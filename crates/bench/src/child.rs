@@ -95,6 +95,23 @@ impl Server {
             .context("a metric is a number")
     }
 
+    /// Ends it as no process can prevent, and waits until it is gone.
+    pub(crate) fn kill(mut self) -> Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+
+    /// Asks it to end, as a service manager does, and waits until it has.
+    pub(crate) fn stop(mut self) -> Result<()> {
+        let id = self.child.id().to_string();
+        let asked = Command::new("kill").args(["-TERM", &id]).status()?;
+        anyhow::ensure!(asked.success(), "the server cannot be asked to end");
+        let status = self.child.wait()?;
+        anyhow::ensure!(status.success(), "the server ended with {status}");
+        Ok(())
+    }
+
     /// How often its threads went to sleep so far, and so how often they were woken.
     pub(crate) fn sleeps(&self) -> Result<u64> {
         self.sum_over_threads("status", |status| field(status, "voluntary_ctxt_switches:"))

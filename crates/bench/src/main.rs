@@ -1,4 +1,4 @@
-//! Measures the programs against the real clock, and prints the tables of `docs/benchmarks.md`.
+//! Measures the programs against the real clock, and prints the tables of `docs/benchmarks.md`; and kills them.
 //!
 //! A tool for those who develop Trantor; nothing that ships depends on it. Each subcommand says in its module what
 //! its figures stand for and what good looks like.
@@ -7,6 +7,7 @@ mod abuse;
 mod accuracy;
 mod child;
 mod idle;
+mod kills;
 mod samples;
 mod server;
 mod soak;
@@ -39,6 +40,8 @@ enum What {
     Accuracy(accuracy::Options),
     /// Watches an idle server
     Idle(idle::Options),
+    /// Kills a server at random instants, and looks at what is left
+    Kills(kills::Options),
     /// Loads a server with agents, from a few to thousands
     Server(server::Options),
     /// Keeps one server busy for a long time, and looks what is left of it
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
         What::Abusers(options) => abuse::crew::run(&options),
         What::Accuracy(options) => accuracy::run(&options),
         What::Idle(options) => idle::run(&options),
+        What::Kills(options) => kills::run(&options),
         What::Server(options) => server::run(&options),
         What::Soak(options) => soak::run(&options),
         What::Wake(options) => wake::run(&options),
