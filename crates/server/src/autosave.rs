@@ -103,6 +103,7 @@ impl Autosave {
     /// If it cannot be made or read.
     pub fn new(directory: &Path, keep: usize) -> io::Result<Self> {
         fs::create_dir_all(directory)?;
+        store::remove_asides(directory)?;
         let newest = saves_in(directory)?.last().map_or(0, |(number, _)| *number);
         Ok(Self {
             directory: directory.to_owned(),
@@ -366,11 +367,16 @@ mod tests {
         // The newest is damaged, and a crash left one that never was renamed.
         let bytes = fs::read(&saves[2].1).unwrap();
         fs::write(&saves[2].1, &bytes[..bytes.len() / 2]).unwrap();
-        fs::write(directory.join("save-0000000009.trs.aside"), b"half").unwrap();
+        let half = directory.join("save-0000000009.trs.aside");
+        fs::write(&half, b"half").unwrap();
         let (loaded, path) = newest_good(&directory).unwrap().unwrap();
         assert_eq!((loaded.digest(), &path), (digests[3], &saves[1].1));
         // Numbers go on, so that no save takes the place of another.
         assert_eq!(Autosave::new(&directory, 3).unwrap().next_number, 6);
+        assert!(
+            !half.exists(),
+            "what was never finished is removed at the next start"
+        );
 
         for (_, path) in &saves {
             fs::write(path, b"nothing").unwrap();

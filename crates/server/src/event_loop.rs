@@ -244,6 +244,36 @@ mod tests {
     use super::*;
 
     use crate::options::Options;
+    use crate::recorder;
+
+    #[test]
+    fn what_is_recorded_is_forced_to_the_disk_in_the_background() {
+        let directory = std::env::temp_dir().join(format!("trantor-sync-{}", std::process::id()));
+        let options = Options {
+            port: 0,
+            ..Options::default()
+        };
+        let mut event_loop = EventLoop::new(options.listen_address(), options.engine_config(1)).unwrap();
+        event_loop.record(&directory).unwrap();
+        let mut service = event_loop.service;
+        let poster = service.service().poster();
+        poster.post("wake", |_: &mut Service<Shell>| {}).unwrap();
+        service.pass();
+        let synced = |service: &mut ServiceLoop<Shell, RealClock, MioWait>| {
+            let recorder = service.service().state.recorder.as_ref();
+            recorder.map_or(0, |recorder| recorder.stats().synced)
+        };
+        let timer = service.next_wake().unwrap();
+        assert!(
+            timer > RealClock::new().now(),
+            "the beginning of the journal waits for its turn"
+        );
+        recorder::sync(service.service());
+        while synced(&mut service) == 0 {
+            service.pass();
+        }
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
 
     #[test]
     fn r_000_23_the_stages_of_a_pass_have_their_order() {

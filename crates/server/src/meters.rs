@@ -61,6 +61,8 @@ struct Recording {
     pieces: Counter,
     packed: Counter,
     not_packed: Counter,
+    synced: Counter,
+    not_synced: Counter,
     failures: Counter,
 }
 
@@ -138,6 +140,8 @@ impl Meters {
         meter.set_total(to.pieces, stats.pieces);
         meter.set_total(to.packed, stats.packed);
         meter.set_total(to.not_packed, stats.not_packed);
+        meter.set_total(to.synced, stats.synced);
+        meter.set_total(to.not_synced, stats.not_synced);
         meter.set_total(to.failures, stats.failures);
     }
 
@@ -218,6 +222,8 @@ impl Recording {
             pieces: declare.counter("journal.pieces_count"),
             packed: declare.counter("journal.packed_count"),
             not_packed: declare.counter("journal.not_packed_count"),
+            synced: declare.counter("journal.synced_count"),
+            not_synced: declare.counter("journal.not_synced_count"),
             failures: declare.counter("journal.failures_count"),
         }
     }

@@ -6,8 +6,13 @@
 //! ```
 //!
 //! The engine makes the bytes; here they are appended to a file once a pass, before anybody is told what happened in
-//! it, so that a process that is killed leaves all it did. A finished piece is packed by a background job, one at a
-//! time. If the disk refuses, that is said once, recording ends, and the game goes on.
+//! it, so that a process that is killed leaves all it did. A background job forces them to the disk a few seconds later
+//! ([`SYNC_SPAN`]), which bounds what a power failure takes. A finished piece is packed by a background job, one at a
+//! time, and forced to the disk with it. If the disk refuses, that is said once, what was written of the last record
+//! is taken back, recording ends, and the game goes on.
+//!
+//! A recorder holds a lock on its run's directory. What a run without one left half done is removed at the start of
+//! the next.
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
@@ -17,6 +22,7 @@ use std::path::{Path, PathBuf};
 use trantor_engine::{Engine, JournalBytes};
 use trantor_runtime::jobs::{Job, JobSpec};
 use trantor_runtime::service::Service;
+use trantor_time::RealSpan;
 
 use crate::shell::Shell;
 use crate::store::{self, COMPRESSED, JOURNAL};
@@ -32,6 +38,13 @@ const PIECE_SNAPSHOTS: u64 = 8;
 /// Finished pieces that may wait to be packed. More would mean that packing does not keep up; they stay as they are,
 /// which every reader takes as well.
 const TO_PACK_MAX: usize = 64;
+
+/// The longest that what was written may lie with the system before it is forced to the disk. Forcing makes the disk busy
+/// and with it, on some file systems, whoever writes; seldom enough, it is not felt.
+const SYNC_SPAN: RealSpan = RealSpan::from_secs(5);
+
+/// The name of its timer and its job, as they stand in logs and metrics.
+const SYNC: &str = "journal_sync";
 
 /// How hard zstd tries. Its usual level: a second level of effort saves a few per cent.
 const PACK_LEVEL: i32 = 3;
@@ -51,7 +64,12 @@ pub struct Recorder {
     head_bytes: u64,
     to_pack: VecDeque<PathBuf>,
     is_packing: bool,
+    /// Whether something was written that no job will force to the disk yet.
+    is_unsynced: bool,
+    is_sync_due: bool,
     has_ended: bool,
+    /// Held as long as this run is being recorded.
+    _lock: File,
     stats: RecorderStats,
 }
 
@@ -68,6 +86,10 @@ pub struct RecorderStats {
     pub not_packed: u64,
     /// Times that recording ended because the disk refused; at most one.
     pub failures: u64,
+    /// Times that what was written was forced to the disk.
+    pub synced: u64,
+    /// Times that it could not be.
+    pub not_synced: u64,
 }
 
 impl Recorder {
@@ -77,7 +99,16 @@ impl Recorder {
     /// What the system says.
     pub fn create(directory: &Path) -> io::Result<Self> {
         fs::create_dir_all(directory)?;
-        let directory = new_run(directory)?;
+        tidy_up(directory)?;
+        let run = new_run(directory)?;
+        let lock = File::open(&run)?;
+        if let Err(error) = lock.try_lock() {
+            // Some file systems have none. Then another server's start may tidy up under this one's hands, and a piece
+            // that is being packed stays unpacked.
+            log::debug!("{}: no lock on it: {error}", run.display());
+        }
+        store::sync_directory(directory)?;
+        let directory = run;
         let file = new_file(&directory, 0)?;
         Ok(Self {
             directory,
@@ -87,7 +118,10 @@ impl Recorder {
             head_bytes: 0,
             to_pack: VecDeque::new(),
             is_packing: false,
+            is_unsynced: false,
+            is_sync_due: false,
             has_ended: false,
+            _lock: lock,
             stats: RecorderStats::default(),
         })
     }
@@ -117,6 +151,8 @@ impl Recorder {
                 "{}: {error}; recording ends here, the game goes on",
                 self.directory.display()
             );
+            // So that the file ends with a whole record.
+            let _still_torn = self.file.set_len(self.piece_bytes);
             self.end_early();
             let _untaken = engine.stop_recording();
         }
@@ -165,6 +201,7 @@ impl Recorder {
         if self.piece_bytes == 0 {
             self.head_bytes = journal.bytes.len() as u64;
         }
+        self.is_unsynced = true;
         self.piece_bytes += journal.bytes.len() as u64;
         self.stats.bytes += journal.bytes.len() as u64;
         if journal.is_last {
@@ -175,6 +212,22 @@ impl Recorder {
             }
         }
         Ok(())
+    }
+
+    /// Another handle on what is to be forced to the disk: the file and the directory it lies in.
+    fn take_to_sync(&mut self) -> io::Result<[File; 2]> {
+        self.is_unsynced = false;
+        Ok([self.file.try_clone()?, File::open(&self.directory)?])
+    }
+
+    fn note_synced(&mut self, synced: Result<(), String>) {
+        match synced {
+            Ok(()) => self.stats.synced += 1,
+            Err(error) => {
+                log::warn!("the journal cannot be forced to the disk: {error}");
+                self.stats.not_synced += 1;
+            }
+        }
     }
 
     fn end_early(&mut self) {
@@ -228,10 +281,86 @@ pub(crate) fn pack_finished(service: &mut Service<Shell>) {
     }
 }
 
+/// Sets a timer that has a job force to the disk what was written, unless one is set: a server in which nothing happens
+/// is not woken for it.
+pub(crate) fn sync_later(service: &mut Service<Shell>) {
+    match &mut service.state.recorder {
+        Some(recorder) if recorder.is_unsynced && !recorder.is_sync_due => recorder.is_sync_due = true,
+        _ => return,
+    }
+    let registered = service.once(SYNC, SYNC_SPAN, |service| {
+        sync(service);
+        Ok(())
+    });
+    if let (Err(error), Some(recorder)) = (registered, &mut service.state.recorder) {
+        recorder.is_sync_due = false;
+        recorder.note_synced(Err(error.to_string()));
+    }
+}
+
+/// Has a job force to the disk what was written.
+pub(crate) fn sync(service: &mut Service<Shell>) {
+    let Some(recorder) = &mut service.state.recorder else {
+        return;
+    };
+    recorder.is_sync_due = false;
+    let files = match recorder.take_to_sync() {
+        Ok(files) => files,
+        Err(error) => return recorder.note_synced(Err(error.to_string())),
+    };
+    let note = |service: &mut Service<Shell>, synced| {
+        if let Some(recorder) = &mut service.state.recorder {
+            recorder.note_synced(synced);
+        }
+    };
+    let work = move |_: &_| {
+        let [file, directory] = &files;
+        file.sync_data()?;
+        directory.sync_all()
+    };
+    let job = Job::new(work, move |service, ()| note(service, Ok(())))
+        .on_error(move |service, error| note(service, Err(error.to_string())));
+    if let Err(refused) = service.submit(JobSpec::new(SYNC).keyed(0), job) {
+        note(service, Err(refused.to_string()));
+    }
+}
+
+/// Removes what runs left half done whose recorders are gone: files that were never renamed, and pieces of which there is
+/// a packed one too.
+fn tidy_up(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let run = entry?.path();
+        let is_run = run
+            .file_name()
+            .and_then(|name| name.to_str())
+            .and_then(run_number);
+        if is_run.is_none() || !run.is_dir() || File::open(&run)?.try_lock().is_err() {
+            continue;
+        }
+        store::remove_asides(&run)?;
+        for entry in fs::read_dir(&run)? {
+            let piece = entry?.path();
+            let is_plain = piece.to_string_lossy().ends_with(JOURNAL);
+            if is_plain && packed_path(&piece).exists() {
+                fs::remove_file(piece)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn run_number(name: &str) -> Option<u32> {
+    name.strip_prefix("run-")?.parse().ok()
+}
+
+fn packed_path(piece: &Path) -> PathBuf {
+    piece.with_extension(COMPRESSED.trim_start_matches('.'))
+}
+
 /// Packs a finished piece; the plain file goes once the packed one is on the disk.
 fn pack(piece: &Path) -> io::Result<()> {
     let packed = zstd::stream::encode_all(File::open(piece)?, PACK_LEVEL)?;
-    store::write_whole(&piece.with_extension(COMPRESSED.trim_start_matches('.')), &packed)?;
+    store::write_whole(&packed_path(piece), &packed)?;
     fs::remove_file(piece)
 }
 
@@ -240,10 +369,7 @@ fn new_run(directory: &Path) -> io::Result<PathBuf> {
     let mut last = 0;
     for entry in fs::read_dir(directory)? {
         let name = entry?.file_name();
-        let number = name
-            .to_str()
-            .and_then(|name| name.strip_prefix("run-")?.parse().ok());
-        last = last.max(number.unwrap_or(0));
+        last = last.max(name.to_str().and_then(run_number).unwrap_or(0));
     }
     for number in last + 1..=RUNS_MAX {
         let run = directory.join(format!("run-{number:04}"));

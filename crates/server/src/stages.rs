@@ -154,6 +154,7 @@ impl Stage<Shell> for Journal {
         turn.name_item("journal");
         recorder.write(&mut shell.engine);
         recorder::pack_finished(service);
+        recorder::sync_later(service);
     }
 }
 

@@ -35,7 +35,30 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
         return Err(error);
     }
     match path.parent() {
-        Some(directory) => File::open(directory)?.sync_all(),
+        Some(directory) => sync_directory(directory),
         None => Ok(()),
     }
+}
+
+/// Forces to the disk which files a directory has.
+///
+/// # Errors
+/// What the system says.
+pub fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}
+
+/// Removes files in `directory` that [`write_whole`] began and could not end, because its process died.
+///
+/// # Errors
+/// What the system says.
+pub fn remove_asides(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == ASIDE) {
+            log::info!("{}: a file that was never finished is removed", path.display());
+            fs::remove_file(path)?;
+        }
+    }
+    Ok(())
 }

@@ -166,6 +166,23 @@ fn a_long_journal_is_cut_into_pieces_that_fit_together_and_are_packed_meanwhile(
     assert!(inputs(&checked) >= 152);
 }
 
+#[test]
+fn what_a_dead_run_left_half_done_is_removed_and_a_living_one_is_left_alone() {
+    let folder = Folder::new();
+    let record = ["--record", folder.path().to_str().unwrap()];
+    let living = Program::start(&record, Stdio::null());
+    let of_living = folder.write("run-0001/piece-00007.trj.zst.aside", b"half");
+    let half = folder.write("run-0002/piece-00000.trj.zst.aside", b"half");
+    let packed = folder.write("run-0002/piece-00001.trj.zst", b"whole");
+    let plain = folder.write("run-0002/piece-00001.trj", b"whole");
+    let last = folder.write("run-0002/piece-00002.trj", b"as far as it got");
+    let not_ours = folder.write("notes/half.aside", b"half");
+    let second = Program::start(&record, Stdio::null());
+    let is_there = [&of_living, &half, &packed, &plain, &last, &not_ours].map(|file| file.exists());
+    assert_eq!(is_there, [true, false, true, false, true, true]);
+    drop((living, second));
+}
+
 /// A limit on the size of files stands for a disk that is full: from some byte on, writing fails.
 #[test]
 fn a_full_disk_ends_the_recording_and_not_the_game() {
@@ -192,6 +209,17 @@ fn a_full_disk_ends_the_recording_and_not_the_game() {
     assert_eq!(program.child.wait().unwrap().code(), Some(0));
 
     let checked = verify(folder.path());
+    let last = ending(checked.last().unwrap());
+    assert!(
+        matches!(
+            last,
+            Ending::CutOff {
+                why: CutShort::Nothing,
+                ..
+            }
+        ),
+        "what was written of the last record is taken back: {last:?}"
+    );
     let recorded = inputs(&checked);
     assert!((5..answered).contains(&recorded), "{recorded} of {answered}");
 }
