@@ -4,26 +4,27 @@
 //! are read where the server's loop publishes them with its passes, so that telling them costs that loop nothing.
 //! For what the engine counts it is sent an action, and for `/health` too: whether it runs is what is asked.
 
+mod exchanges;
 mod http;
 
-use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 
-use mio::{Registry, Token};
+use mio::Token;
 use trantor_engine::ConnId;
 use trantor_runtime::life::{LoopThread, StartError};
 use trantor_runtime::metrics::loop_meter::LoopReader;
 use trantor_runtime::metrics::{Collector, Reader};
 use trantor_runtime::service::{
-    self, EndReason, Service, ServiceBuilder, ServiceLoop, ServiceSettings, StageTurn,
+    self, EndReason, Outbound, Service, ServiceBuilder, ServiceLoop, ServiceSettings, StageTurn,
 };
 use trantor_runtime::stages::Budget;
 use trantor_runtime::{Poster, RealClock};
 use trantor_time::{RealSpan, RealTime};
 
+use self::exchanges::{Exchanges, Read};
 use self::http::{Request, Status};
-use crate::conn::{Conns, READ_BYTES_MAX, ReadOutcome, WriteOutcome};
+use crate::conn::READ_BYTES_MAX;
 use crate::engine_source::EngineSource;
 use crate::listener::Listener;
 use crate::mio_wait::{MioWait, ReadyList};
@@ -107,32 +108,13 @@ impl Exporter {
 /// What the exporter's loop works on.
 struct Desk {
     listener: Option<Listener>,
-    conns: Conns,
     ready: ReadyList,
-    registry: Registry,
     read_buffer: Box<[u8]>,
-    /// One for each connection.
-    exchanges: BTreeMap<ConnId, Exchange>,
+    exchanges: Exchanges,
+    /// Answers, which leave with the flush of the pass; one for each connection at most.
+    answers: Outbound<ConnId, Vec<u8>>,
     collector: Collector,
     server: Poster<Service<Shell>>,
-}
-
-/// One request and its answer.
-struct Exchange {
-    /// Order of arrival; the smallest is the oldest.
-    number: u64,
-    state: ExchangeState,
-}
-
-enum ExchangeState {
-    /// The head of the request, as far as it has come.
-    Asking(Vec<u8>),
-    /// The server's loop is being asked.
-    Waiting,
-    /// What is left of the answer.
-    Answering(Vec<u8>),
-    /// All is written; the peer is to hang up first.
-    Answered,
 }
 
 fn build(
@@ -158,11 +140,10 @@ fn build(
     });
     let desk = Desk {
         listener,
-        conns: Conns::default(),
         ready: wait.ready(),
-        registry: wait.registry().try_clone()?,
         read_buffer: vec![0; READ_BYTES_MAX].into(),
-        exchanges: BTreeMap::new(),
+        exchanges: Exchanges::new(wait.registry().try_clone()?),
+        answers: Outbound::new(CONNECTIONS_MAX),
         collector: collector_of(&sources),
         server: sources.poster,
     };
@@ -176,7 +157,7 @@ fn build(
     .stage_fn("exchanges", Budget::new(64, service::STAGE_TIME), serve)
     .posts(service::POSTED)
     .timers(service::TIMERS)
-    .stage_fn("answers", Budget::new(64, service::STAGE_TIME), write_answers);
+    .stage_fn("answers", Budget::new(64, service::STAGE_TIME), flush);
     if let Some(mut collector) = log_collector.take() {
         let gather = move |service: &mut Service<Desk>| {
             collector.gather(service.now());
@@ -197,7 +178,7 @@ fn serve(service: &mut Service<Desk>, turn: &mut StageTurn<'_>) {
     while let Some(ready) = desk.ready.pop() {
         match ready.token {
             TOKEN_LISTENER => desk.listener.iter_mut().for_each(Listener::note_ready),
-            _ => desk.conns.note_ready(ready),
+            _ => desk.exchanges.note_ready(ready),
         }
     }
     while service.state.has_pending(now) && turn.admits() {
@@ -213,7 +194,7 @@ fn serve(service: &mut Service<Desk>, turn: &mut StageTurn<'_>) {
             }
         }
     }
-    while service.state.conns.has_to_read() && turn.admits() {
+    while service.state.exchanges.has_to_read() && turn.admits() {
         if let Some((conn, Request::Health)) = service.state.read_one(now) {
             ask_server(service, conn);
         }
@@ -221,52 +202,37 @@ fn serve(service: &mut Service<Desk>, turn: &mut StageTurn<'_>) {
 }
 
 /// Writes what is answered, as far as the peers take it.
-fn write_answers(service: &mut Service<Desk>, turn: &mut StageTurn<'_>) {
+fn flush(service: &mut Service<Desk>, turn: &mut StageTurn<'_>) {
+    let now = service.now();
     let desk = &mut service.state;
-    // Whoever takes bytes again is tried below, like all others.
-    while desk.conns.next_to_write().is_some() {}
-    let mut lost = Vec::new();
-    for (&conn, exchange) in &mut desk.exchanges {
-        while let ExchangeState::Answering(rest) = &mut exchange.state {
-            if rest.is_empty() {
-                desk.conns.shut_down_write(conn);
-                exchange.state = ExchangeState::Answered;
-                break;
-            }
-            if !turn.admits() {
-                break;
-            }
-            match desk.conns.write(conn, rest) {
-                WriteOutcome::Taken(count) => drop(rest.drain(..count)),
-                WriteOutcome::Blocked => break,
-                WriteOutcome::Failed => {
-                    lost.push(conn);
-                    break;
-                }
-            }
-        }
-    }
-    for conn in lost {
+    desk.answers.flush(&mut desk.exchanges, turn, now);
+    desk.exchanges.write_on();
+    while let Some(conn) = desk.exchanges.take_lost() {
         desk.close(conn);
     }
-    desk.conns.update_watch(&desk.registry);
+    desk.exchanges.update_watch();
 }
 
 /// Has the server's loop show that it runs: it is to post an answer back, within a time limit.
 fn ask_server(service: &mut Service<Desk>, conn: ConnId) {
     let desk = service.poster();
     let ask = move |_: &mut Service<Shell>| {
-        let runs = move |service: &mut Service<Desk>| service.state.answer_health(conn, true);
+        let runs = move |service: &mut Service<Desk>| {
+            let now = service.now();
+            service.state.answer_health(conn, true, now);
+        };
         // A desk that has no room or is gone needs no answer: the limit below is its answer.
         let _no_room = desk.post("health_answer", runs);
     };
     let is_asked = service.state.server.post("health", ask).is_ok();
     let give_up = move |service: &mut Service<Desk>| {
-        service.state.answer_health(conn, false);
+        let now = service.now();
+        service.state.answer_health(conn, false, now);
         Ok(())
     };
     if !is_asked || service.once("health_limit", HEALTH_SPAN, give_up).is_err() {
-        service.state.answer_health(conn, false);
+        let now = service.now();
+        service.state.answer_health(conn, false, now);
     }
 }
 
@@ -279,73 +245,61 @@ impl Desk {
 
     fn accept_one(&mut self, now: RealTime) -> Option<ConnId> {
         let (socket, _) = self.listener.as_mut()?.accept(now)?;
-        let conn = match self.conns.open(socket, &self.registry) {
-            Ok(conn) => conn,
-            Err(error) => {
-                log::warn!("a connection to the metrics cannot be watched: {error}");
-                return None;
-            }
-        };
         if self.exchanges.len() == CONNECTIONS_MAX {
-            let oldest = self.exchanges.iter().min_by_key(|(_, exchange)| exchange.number);
-            let (&oldest, _) = oldest.expect("there are as many as may be");
+            let oldest = self.exchanges.oldest().expect("there are as many as may be");
             self.close(oldest);
         }
-        let number = self.conns.stats().opened;
-        self.exchanges.insert(
-            conn,
-            Exchange {
-                number,
-                state: ExchangeState::Asking(Vec::new()),
-            },
-        );
-        Some(conn)
+        match self.exchanges.open(socket) {
+            Ok(conn) => Some(conn),
+            Err(error) => {
+                log::warn!("a connection to the metrics cannot be watched: {error}");
+                None
+            }
+        }
     }
 
     /// Reads once. Answers the request that this made whole, if any; all but a question of health is answered here.
     fn read_one(&mut self, now: RealTime) -> Option<(ConnId, Request)> {
-        let (conn, outcome) = self.conns.read_next(&mut self.read_buffer)?;
-        let ReadOutcome::Bytes(bytes) = outcome else {
-            self.close(conn);
-            return None;
+        let (conn, read) = self.exchanges.read_next(&mut self.read_buffer)?;
+        let request = match read {
+            Read::Ended => {
+                self.close(conn);
+                return None;
+            }
+            Read::More => return None,
+            Read::Whole(request) => request,
         };
-        let exchange = self
-            .exchanges
-            .get_mut(&conn)
-            .expect("each connection has its exchange");
-        // What comes after a whole request is not for us.
-        let ExchangeState::Asking(head) = &mut exchange.state else {
-            return None;
-        };
-        head.extend_from_slice(bytes);
-        let request = http::parse(head)?;
-        exchange.state = match request {
+        match request {
             Request::Metrics => {
                 let text = self.collector.gather(now).to_prometheus(NAME_PREFIX);
-                ExchangeState::Answering(http::answer(Status::Ok, &text))
+                self.answer(conn, http::answer(Status::Ok, &text), now);
             }
-            Request::Health => ExchangeState::Waiting,
-            Request::Refused(status) => ExchangeState::Answering(http::refusal(status)),
-        };
+            Request::Health => {}
+            Request::Refused(status) => self.answer(conn, http::refusal(status), now),
+        }
         Some((conn, request))
     }
 
     /// Answers a question of health, unless it was answered before.
-    fn answer_health(&mut self, conn: ConnId, runs: bool) {
-        let Some(exchange) = self.exchanges.get_mut(&conn) else {
-            return;
+    fn answer_health(&mut self, conn: ConnId, runs: bool, now: RealTime) {
+        let answer = match runs {
+            true => http::answer(Status::Ok, "ok\n"),
+            false => http::answer(Status::Unavailable, "the server's loop does not answer\n"),
         };
-        if matches!(exchange.state, ExchangeState::Waiting) {
-            exchange.state = ExchangeState::Answering(match runs {
-                true => http::answer(Status::Ok, "ok\n"),
-                false => http::answer(Status::Unavailable, "the server's loop does not answer\n"),
-            });
+        self.answer(conn, answer, now);
+    }
+
+    /// Queues the answer of an exchange that waits for one.
+    fn answer(&mut self, conn: ConnId, answer: Vec<u8>, now: RealTime) {
+        if self.exchanges.take_question(conn) {
+            let queued = self.answers.queue(conn, answer, now);
+            assert!(queued.is_ok(), "there is room for an answer to each connection");
         }
     }
 
     fn close(&mut self, conn: ConnId) {
-        if self.exchanges.remove(&conn).is_some() {
-            self.conns.close(conn, &self.registry);
+        if self.exchanges.close(conn) {
+            self.answers.forget(conn);
             self.listener.iter_mut().for_each(Listener::room_was_made);
         }
     }

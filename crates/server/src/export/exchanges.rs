@@ -1,0 +1,183 @@
+//! The exporter's connections: one request each, and its answer.
+//!
+//! A peer that takes its answer slowly holds up nobody: what it does not take waits here. When a connection is to be
+//! let go, and what is answered, is the desk's to say ([`super`]).
+
+use std::collections::BTreeMap;
+use std::io;
+
+use mio::Registry;
+use mio::net::TcpStream;
+use trantor_engine::ConnId;
+use trantor_runtime::service::Peers;
+use trantor_runtime::service::outbound::SendError;
+
+use super::http::{self, Request};
+use crate::conn::{Conns, ReadOutcome, WriteOutcome};
+use crate::mio_wait::Ready;
+
+/// All connections with their exchanges.
+pub(super) struct Exchanges {
+    conns: Conns,
+    registry: Registry,
+    /// One for each connection.
+    by_conn: BTreeMap<ConnId, Exchange>,
+    /// Connections that turned out to be broken while they were written to.
+    lost: Vec<ConnId>,
+}
+
+/// One request and its answer.
+struct Exchange {
+    /// Order of arrival; the smallest is the oldest.
+    number: u64,
+    state: ExchangeState,
+}
+
+enum ExchangeState {
+    /// The head of the request, as far as it has come.
+    Asking(Vec<u8>),
+    /// The request is whole, and not answered yet.
+    Asked,
+    /// The answer is on its way.
+    Queued,
+    /// What is left of the answer.
+    Answering(Vec<u8>),
+    /// All is written; the peer is to hang up first.
+    Answered,
+}
+
+/// What a read brought.
+pub(super) enum Read {
+    /// Not yet, or nothing more of, a request.
+    More,
+    /// The rest of one.
+    Whole(Request),
+    /// The end of the connection.
+    Ended,
+}
+
+impl Exchanges {
+    pub(super) fn new(registry: Registry) -> Self {
+        Self {
+            conns: Conns::default(),
+            registry,
+            by_conn: BTreeMap::new(),
+            lost: Vec::new(),
+        }
+    }
+
+    /// Begins an exchange.
+    ///
+    /// # Errors
+    /// If the system does not let the connection be watched.
+    pub(super) fn open(&mut self, socket: TcpStream) -> io::Result<ConnId> {
+        let conn = self.conns.open(socket, &self.registry)?;
+        let exchange = Exchange {
+            number: self.conns.stats().opened,
+            state: ExchangeState::Asking(Vec::new()),
+        };
+        self.by_conn.insert(conn, exchange);
+        Ok(conn)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.by_conn.len()
+    }
+
+    /// The connection that came first.
+    pub(super) fn oldest(&self) -> Option<ConnId> {
+        let oldest = self.by_conn.iter().min_by_key(|(_, exchange)| exchange.number);
+        oldest.map(|(&conn, _)| conn)
+    }
+
+    pub(super) fn note_ready(&mut self, ready: Ready) {
+        self.conns.note_ready(ready);
+    }
+
+    pub(super) fn has_to_read(&self) -> bool {
+        self.conns.has_to_read()
+    }
+
+    /// Reads once from the next connection with something to read.
+    pub(super) fn read_next(&mut self, buffer: &mut [u8]) -> Option<(ConnId, Read)> {
+        let (conn, outcome) = self.conns.read_next(buffer)?;
+        let ReadOutcome::Bytes(bytes) = outcome else {
+            return Some((conn, Read::Ended));
+        };
+        let exchange = self.by_conn.get_mut(&conn);
+        let exchange = exchange.expect("each connection has its exchange");
+        // What comes after a whole request is not for us.
+        let ExchangeState::Asking(head) = &mut exchange.state else {
+            return Some((conn, Read::More));
+        };
+        head.extend_from_slice(bytes);
+        let Some(request) = http::parse(head) else {
+            return Some((conn, Read::More));
+        };
+        exchange.state = ExchangeState::Asked;
+        Some((conn, Read::Whole(request)))
+    }
+
+    /// Whether an exchange waits for an answer. It gets one: asked again, this says no.
+    pub(super) fn take_question(&mut self, conn: ConnId) -> bool {
+        let exchange = self.by_conn.get_mut(&conn);
+        let asked = exchange.filter(|exchange| matches!(exchange.state, ExchangeState::Asked));
+        asked
+            .map(|exchange| exchange.state = ExchangeState::Queued)
+            .is_some()
+    }
+
+    /// Writes on to those who take bytes again.
+    pub(super) fn write_on(&mut self) {
+        while let Some(conn) = self.conns.next_to_write() {
+            self.write(conn);
+        }
+    }
+
+    /// The next connection that is broken and to be closed.
+    pub(super) fn take_lost(&mut self) -> Option<ConnId> {
+        self.lost.pop()
+    }
+
+    pub(super) fn update_watch(&mut self) {
+        self.conns.update_watch(&self.registry);
+    }
+
+    /// Ends an exchange; answers whether there was one.
+    pub(super) fn close(&mut self, conn: ConnId) -> bool {
+        let was_there = self.by_conn.remove(&conn).is_some();
+        if was_there {
+            self.conns.close(conn, &self.registry);
+        }
+        was_there
+    }
+}
+
+impl Peers<ConnId, Vec<u8>> for Exchanges {
+    fn encode(&mut self, conn: ConnId, answer: Vec<u8>) -> Result<(), SendError> {
+        let exchange = self.by_conn.get_mut(&conn).ok_or(SendError::Gone)?;
+        exchange.state = ExchangeState::Answering(answer);
+        Ok(())
+    }
+
+    fn write(&mut self, conn: ConnId) {
+        let Some(exchange) = self.by_conn.get_mut(&conn) else {
+            return;
+        };
+        let ExchangeState::Answering(rest) = &mut exchange.state else {
+            return;
+        };
+        while !rest.is_empty() {
+            match self.conns.write(conn, rest) {
+                WriteOutcome::Taken(count) => drop(rest.drain(..count)),
+                WriteOutcome::Blocked => return,
+                WriteOutcome::Failed => {
+                    self.lost.push(conn);
+                    return;
+                }
+            }
+        }
+        self.conns.shut_down_write(conn);
+        exchange.state = ExchangeState::Answered;
+    }
+}
