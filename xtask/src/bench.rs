@@ -49,6 +49,8 @@ enum What {
     Accuracy,
     /// What a frame of the viewer costs: lists, uploads, panels, and the picture on the adapter at hand
     View,
+    /// Recordings of real matches: their weight, how fast they verify and move, and what recording costs
+    Replay,
     /// The server under load, from 10 to 10,000 agents
     Server,
     /// Honest agents beside a crew of abusers
@@ -66,6 +68,10 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         What::Idle => measuring_program("idle", &options.passed_on),
         What::Accuracy => measuring_program("accuracy", &options.passed_on),
         What::View => cargo_bench("trantor-viewer", "view", &options.passed_on),
+        What::Replay => {
+            process::build_with_profile("trantor-bot", "trantor-bot", "release")?;
+            measuring_program("replay", &options.passed_on)
+        }
         What::Server => measuring_program("server", &options.passed_on),
         What::Abuse => measuring_program("abuse", &options.passed_on),
     }

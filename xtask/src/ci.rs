@@ -56,6 +56,22 @@ const STEPS: &[(&str, Step)] = &[
         ),
     ),
     (
+        "kills leave whole journals and saves",
+        Step::Cargo(
+            &[
+                "run",
+                "--package",
+                "trantor-bench",
+                "--quiet",
+                "--",
+                "kills",
+                "--times",
+                "6",
+            ],
+            &[],
+        ),
+    ),
+    (
         "doc tests",
         Step::Cargo(&["test", "--workspace", "--doc", "--quiet"], &[]),
     ),

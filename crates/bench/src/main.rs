@@ -8,6 +8,7 @@ mod accuracy;
 mod child;
 mod idle;
 mod kills;
+mod replay;
 mod samples;
 mod server;
 mod soak;
@@ -42,6 +43,8 @@ enum What {
     Idle(idle::Options),
     /// Kills a server at random instants, and looks at what is left
     Kills(kills::Options),
+    /// Weighs recordings of real matches, and what recording costs
+    Replay(replay::Options),
     /// Loads a server with agents, from a few to thousands
     Server(server::Options),
     /// Keeps one server busy for a long time, and looks what is left of it
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         What::Accuracy(options) => accuracy::run(&options),
         What::Idle(options) => idle::run(&options),
         What::Kills(options) => kills::run(&options),
+        What::Replay(options) => replay::run(&options),
         What::Server(options) => server::run(&options),
         What::Soak(options) => soak::run(&options),
         What::Wake(options) => wake::run(&options),

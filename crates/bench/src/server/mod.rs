@@ -47,6 +47,30 @@ pub(crate) struct Options {
     frame_viewers: usize,
 }
 
+/// Processor time that a server needs for one command, in microseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cost {
+    /// With what the system does for it.
+    pub(crate) all: f64,
+    /// In its own code.
+    pub(crate) user: f64,
+}
+
+/// Measures that under a steady load, with `more` on the server's command line.
+pub(crate) fn us_per_command(
+    program: &ServerProgram,
+    agents: usize,
+    frequency: u32,
+    span: RealSpan,
+    more: &[&str],
+) -> Result<Cost> {
+    let figures = row::measure_with(program, Load::spread(agents, frequency), span, more)?;
+    Ok(Cost {
+        all: figures.us_per_command,
+        user: figures.user_us_per_command,
+    })
+}
+
 /// The loads of the table: agents, units a second, whether all begin at one instant, commands in flight.
 const LOADS: [Load; 15] = [
     Load::spread(10, 100),

@@ -125,9 +125,20 @@ impl Load {
 
 /// Puts a fresh server under `load` and measures for `span`.
 pub(super) fn measure(program: &ServerProgram, load: Load, span: RealSpan) -> Result<Figures> {
+    measure_with(program, load, span, &[])
+}
+
+/// The same, with more words on the server's command line.
+pub(super) fn measure_with(
+    program: &ServerProgram,
+    load: Load,
+    span: RealSpan,
+    more: &[&str],
+) -> Result<Figures> {
     let side = load.map_side().to_string();
     let places = load.agents.div_ceil(2).to_string();
-    let server = program.start(&["-f", "1", "-x", &side, "-y", &side, "-c", &places, "--seed", "1"])?;
+    let plain = ["-f", "1", "-x", &side, "-y", &side, "-c", &places, "--seed", "1"];
+    let server = program.start(&[&plain[..], more].concat())?;
     let empty = Sample::take(&server)?;
     let clock = RealClock::new();
     let (mut samples, mut slips) = (Vec::new(), Vec::new());
