@@ -115,6 +115,10 @@ impl Engine {
             lock_step.check(&self.game);
         }
         assert!(
+            self.sessions.late() == 0 || (self.is_text_news_due && self.sessions.late() <= text_viewers),
+            "text viewers that wait for their turn get it"
+        );
+        assert!(
             self.game.now() <= self.pace.game_now(),
             "the game is never ahead of its clock"
         );

@@ -21,6 +21,7 @@ use trantor_time::{GameClock, GameTime, RealSpan, RealTime, TimerId};
 use crate::config::EngineConfig;
 use crate::housekeeping::{Chore, Housekeeping};
 use crate::input::{ConnId, Input};
+use crate::limits;
 use crate::lock_step::{LeapRate, LockStep};
 use crate::output::{OperatorLine, Output};
 use crate::pace::Pace;
@@ -67,6 +68,8 @@ pub struct Engine {
     skips_logged: Logged,
     tokens_logged: Logged,
     began: RealTime,
+    /// The next of many text viewers are to be told, at some time.
+    pub(crate) is_text_news_due: bool,
     /// A team has won, and the agents are yet to be let go.
     is_over_for_agents: bool,
 }
@@ -103,6 +106,8 @@ pub enum FiredKind {
     SessionLimit,
     /// A peer that was held up goes on.
     GoOn,
+    /// Some of many text viewers are told the news.
+    TextNews,
     /// A tick.
     Tick,
     /// Figures for viewers of ours.
@@ -119,6 +124,7 @@ impl FiredKind {
             Self::Recorded => "recorded",
             Self::SessionLimit => "session_limit",
             Self::GoOn => "go_on",
+            Self::TextNews => "text_news",
             Self::Tick => "tick",
             Self::Stats => "stats",
             Self::MatchEnd => "match_end",
@@ -187,6 +193,7 @@ impl Engine {
             skips_logged: Logged::default(),
             tokens_logged: Logged::default(),
             began: now,
+            is_text_news_due: false,
             is_over_for_agents: false,
             config,
         };
@@ -289,9 +296,14 @@ impl Engine {
         [game, chore].into_iter().chain(others).flatten().min()
     }
 
-    /// The next session with bytes to write that the shell has not been told of since they came.
+    /// The next session with bytes to write that the shell has not been told of since they came; viewers last.
     pub fn next_dirty(&mut self) -> Option<ConnId> {
         self.sessions.take_announced()
+    }
+
+    /// The same without viewers, for shells that write to those within a budget of their own.
+    pub fn next_dirty_player(&mut self) -> Option<ConnId> {
+        self.sessions.take_announced_player()
     }
 
     /// What to write next to a connection, in one write: to an agent one line, to a viewer all there is.
@@ -447,6 +459,11 @@ impl Engine {
                 self.go_on(conn, now);
                 FiredKind::GoOn
             }
+            Chore::TellTextViewers => {
+                self.is_text_news_due = false;
+                self.sessions.announce_late(limits::TEXT_VIEWERS_PER_TURN);
+                FiredKind::TextNews
+            }
             Chore::Stall(conn) => {
                 self.look_for_stall(conn, now);
                 FiredKind::SessionLimit
@@ -536,6 +553,7 @@ impl Engine {
             }
         }
         self.watch_filling();
+        self.tell_late_viewers();
         if let Some(lock_step) = &mut self.lock_step
             && self.pace.is_started()
         {

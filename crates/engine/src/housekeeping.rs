@@ -16,6 +16,8 @@ pub(crate) enum Chore {
     SessionLimit(ConnId),
     /// A peer that was held up may go on: it has saved up requests, or taken what it was owed.
     GoOn(ConnId),
+    /// The next of many text viewers hear of what happened.
+    TellTextViewers,
     /// It is to be seen whether a peer to whom much is owed takes anything of it.
     Stall(ConnId),
     /// The next tick (§13); pending only while a viewer of ours is there.

@@ -84,9 +84,9 @@ impl Limits {
 /// takes a few KiB.
 pub const CONNECTIONS_MAX: u32 = 16_384;
 
-/// Connections taken in within a second. A thousand bots that are started at once are in after a moment, and a storm
-/// of connections that say nothing takes a tenth of a core at most.
-pub const ACCEPTS_PER_SECOND: u32 = 2_000;
+/// Connections taken in within a second. A thousand bots that are started at once are in after a second, and a storm
+/// of connections that say nothing takes a twentieth of a core at most.
+pub const ACCEPTS_PER_SECOND: u32 = 1_000;
 
 /// Connections at one time from one other machine. A class behind one router starts its bots at once; more is
 /// somebody who means harm, and may not keep all others out.
@@ -144,6 +144,16 @@ pub const REQUESTS_PER_SECOND: u32 = 1_000;
 /// Requests that may be made at once by a peer that has been silent: those of so many seconds. A viewer asks for
 /// much when it begins.
 pub const REQUESTS_SAVED_SECONDS: u32 = 2;
+
+/// Text viewers that are told of each event at once. More are told by and by: what a write costs is for each of them, and
+/// with a thousand that would be a thousand writes for each step of an agent.
+pub const TEXT_VIEWERS_AT_ONCE_MAX: usize = 16;
+
+/// Text viewers told at one time, when there are more than that: so many writes no player notices.
+pub const TEXT_VIEWERS_PER_TURN: usize = 32;
+
+/// Span in which each of many text viewers is told once: that of a tick, which is how often viewers of ours are.
+pub const TEXT_NEWS_SPAN: RealSpan = RealSpan::from_millis(50);
 
 /// Bytes from a peer that count as another request, whatever is in them: a line that never ends is work too.
 pub const BYTES_PER_REQUEST: usize = 1_024;

@@ -175,6 +175,63 @@ fn r_000_41_an_agent_that_keeps_ten_open_is_not_held_up_at_any_speed() {
     }
 }
 
+/// Many viewers of text hear everything, each within the span of a tick, and not all at one moment.
+#[test]
+fn many_text_viewers_are_told_by_and_by() {
+    let mut bench = bench(5, 5, 3);
+    let agent = bench.join("A", "a");
+    bench.act(AdminAction::SetHunger { enabled: false });
+    let viewers: Vec<_> = (0..100)
+        .map(|nth| bench.join(&format!("G{nth}"), "GRAPHIC"))
+        .collect();
+    bench.take_heard();
+    bench.send(agent, b"Right\n");
+    bench.run_for(ms(70));
+    let told_at_once = viewers
+        .iter()
+        .filter(|viewer| !bench.lines(**viewer).is_empty())
+        .count();
+    assert_eq!(told_at_once, 0);
+    bench.run_for(ms(25));
+    let told: Vec<_> = viewers
+        .iter()
+        .copied()
+        .filter(|viewer| {
+            bench
+                .lines(*viewer)
+                .iter()
+                .any(|line| line.starts_with("ppo #0 "))
+        })
+        .collect();
+    assert!((1..100).contains(&told.len()), "{} of them were told", told.len());
+    bench.run_for(ms(25));
+    for viewer in viewers.iter().filter(|viewer| !told.contains(viewer)) {
+        assert_eq!(bench.lines(*viewer).len(), 1);
+    }
+    // A viewer's own question takes what waits along, in order.
+    bench.send(agent, b"Right\n");
+    bench.run_for(ms(70));
+    bench.send(viewers[99], b"sgt\n");
+    let heard = bench.lines(viewers[99]);
+    assert!(
+        heard[0].starts_with("ppo #0 ") && heard[1] == "sgt 100",
+        "{heard:?}"
+    );
+    // One that leaves meanwhile takes nobody's turn.
+    bench.close(viewers[3]);
+    bench.run_for(limits::TEXT_NEWS_SPAN);
+    assert!(viewers.iter().enumerate().all(|(nth, viewer)| {
+        nth == 3
+            || nth == 99
+            || bench
+                .lines(*viewer)
+                .iter()
+                .any(|line| line.starts_with("ppo #0 "))
+    }));
+    let now = bench.now;
+    assert_eq!(bench.engine.stats(now).outbox_bytes, 0);
+}
+
 #[test]
 fn connections_are_limited_in_all_and_by_address() {
     let mut config = EngineConfig::new(game_config(5, 5, 3));

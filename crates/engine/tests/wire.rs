@@ -133,6 +133,8 @@ fn r_000_20_idle_text_viewers_and_agents_wake_nobody() {
     assert_eq!(bench.engine.poll_timeout(), None);
     bench.join("A", "a");
     bench.act(AdminAction::SetHunger { enabled: false });
+    // So many viewers hear by and by that it has come.
+    bench.run_for(trantor_engine::limits::TEXT_NEWS_SPAN);
     assert_eq!(
         bench.engine.poll_timeout(),
         None,

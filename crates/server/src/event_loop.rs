@@ -25,7 +25,7 @@ use crate::listener::Listener;
 use crate::meters::Meters;
 use crate::mio_wait::MioWait;
 use crate::shell::Shell;
-use crate::stages::{Accept, DueWork, Flush, Journal, Outputs, Read, Statistics, Watch};
+use crate::stages::{Accept, DueWork, Flush, Journal, Outputs, Read, Statistics, Viewers, Watch};
 
 /// How long an ending loop goes on trying to deliver what it owes. With the rest of the end it stays well within
 /// the second that people and service managers wait (R-000-26).
@@ -109,6 +109,7 @@ impl EventLoop {
             .stage("outputs", Budget::UNLIMITED, Outputs)
             .stage("journal", Budget::UNLIMITED, Journal)
             .stage("flush", Flush::BUDGET, Flush::default())
+            .stage("viewers", Viewers::BUDGET, Viewers::default())
             .stage("watch", Budget::UNLIMITED, Watch)
             .stage("statistics", Budget::UNLIMITED, Statistics)
             .build();
@@ -296,6 +297,7 @@ mod tests {
             "outputs",
             "journal",
             "flush",
+            "viewers",
             "watch",
             "statistics",
         ];

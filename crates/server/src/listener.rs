@@ -16,10 +16,10 @@ const BACK_OFF_SPAN: RealSpan = RealSpan::from_secs(1);
 const BACKLOG_MAX: i32 = 4_096;
 
 /// Span in which connections are counted: short, so that those inside do not notice how many came at once.
-const RATE_SPAN: RealSpan = RealSpan::from_millis(20);
+const RATE_SPAN: RealSpan = RealSpan::from_millis(2);
 
 /// How many of that span make a second.
-const RATE_SPANS_PER_SECOND: u32 = 50;
+const RATE_SPANS_PER_SECOND: u32 = 500;
 
 /// Accepts connections.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use crate::mio_wait::WaitCounts;
 use crate::recorder::RecorderStats;
 
 /// Every kind of due work, in the order of their counters.
-const KINDS: [FiredKind; DueKind::ALL.len() + 6] = [
+const KINDS: [FiredKind; DueKind::ALL.len() + 7] = [
     FiredKind::Game(DueKind::Action),
     FiredKind::Game(DueKind::Ritual),
     FiredKind::Game(DueKind::Hatch),
@@ -25,6 +25,7 @@ const KINDS: [FiredKind; DueKind::ALL.len() + 6] = [
     FiredKind::Game(DueKind::Delivery),
     FiredKind::SessionLimit,
     FiredKind::GoOn,
+    FiredKind::TextNews,
     FiredKind::Tick,
     FiredKind::Stats,
     FiredKind::MatchEnd,
@@ -117,10 +118,11 @@ impl Meters {
             FiredKind::Game(kind) => kind as usize,
             FiredKind::SessionLimit => DueKind::ALL.len(),
             FiredKind::GoOn => DueKind::ALL.len() + 1,
-            FiredKind::Tick => DueKind::ALL.len() + 2,
-            FiredKind::Stats => DueKind::ALL.len() + 3,
-            FiredKind::MatchEnd => DueKind::ALL.len() + 4,
-            FiredKind::Recorded => DueKind::ALL.len() + 5,
+            FiredKind::TextNews => DueKind::ALL.len() + 2,
+            FiredKind::Tick => DueKind::ALL.len() + 3,
+            FiredKind::Stats => DueKind::ALL.len() + 4,
+            FiredKind::MatchEnd => DueKind::ALL.len() + 5,
+            FiredKind::Recorded => DueKind::ALL.len() + 6,
         };
         debug_assert_eq!(KINDS[place], fired.kind, "each kind has a counter of its own");
         self.meter.add(self.due[place], 1);

@@ -191,7 +191,7 @@ impl Shell {
         let cut_short = self.unflushed.take();
         cut_short
             .or_else(|| self.conns.next_to_write())
-            .or_else(|| self.engine.next_dirty())
+            .or_else(|| self.engine.next_dirty_player())
     }
 
     /// Writes what one connection is owed, a piece a write, each of which `admits` must allow.

@@ -1,7 +1,8 @@
 //! The stages of the server's pass, in the order of R-000-23, and what each may spend.
 //!
 //! ```text
-//!  wait ─> accept ─> read ─> posts ─> timers ─> due work ─> outputs ─> journal ─> flush ─> watch ─> statistics ─> round
+//!  wait ─> accept ─> read ─> posts ─> timers ─> due work ─> outputs ─> journal ─> flush ─> viewers ─> watch
+//!  ─> statistics ─> round
 //! ```
 //!
 //! Everything in a pass happens at one instant, read once right after the wait. Every stage takes at least one
@@ -28,8 +29,9 @@ const STAGE_SPAN: RealSpan = RealSpan::from_millis(5);
 pub(crate) struct Accept;
 
 impl Accept {
-    /// Enough for a class that starts its bots at once, little enough that those inside do not notice.
-    pub(crate) const BUDGET: Budget = Budget::new(64, STAGE_SPAN);
+    /// Each takes some tens of microseconds, and those inside are not to notice; see also
+    /// [`Listener::limit_rate`].
+    pub(crate) const BUDGET: Budget = Budget::new(8, STAGE_SPAN);
 }
 
 impl Stage<Shell> for Accept {
@@ -70,8 +72,9 @@ fn has_pending(shell: &Shell, now: RealTime) -> bool {
 pub(crate) struct Read;
 
 impl Read {
-    /// Reads, not connections: each is bounded by [`crate::conn::READ_BYTES_MAX`].
-    pub(crate) const BUDGET: Budget = Budget::new(128, STAGE_SPAN);
+    /// Reads, not connections: each is bounded by [`crate::conn::READ_BYTES_MAX`]. A read of a flood takes ten times as
+    /// long as one of a command, and due work waits for all of them, so the span is short.
+    pub(crate) const BUDGET: Budget = Budget::new(128, RealSpan::from_micros(500));
 }
 
 impl Stage<Shell> for Read {
@@ -191,6 +194,42 @@ impl Stage<Shell> for Flush {
 
     fn waiting(&self) -> usize {
         self.unwritten
+    }
+}
+
+/// Writes to viewers, of whom there may be a thousand: within a budget of its own, after everybody who plays.
+#[derive(Default)]
+pub(crate) struct Viewers {
+    /// Whether the latest turn left some, which an orderly end waits for.
+    is_cut_short: bool,
+}
+
+impl Viewers {
+    /// So many writes that a player whose deadline falls into them is not late by more than its wake-up.
+    pub(crate) const BUDGET: Budget = Budget::new(32, RealSpan::from_micros(250));
+}
+
+impl Stage<Shell> for Viewers {
+    fn run(&mut self, service: &mut Service<Shell>, turn: &mut StageTurn<'_>) {
+        let now = service.now();
+        let shell = &mut service.state;
+        self.is_cut_short = false;
+        while let Some(conn) = shell.engine.next_dirty() {
+            let admits = || {
+                let admitted = turn.admits();
+                turn.name_item("write to a viewer");
+                admitted
+            };
+            if shell.flush_one(conn, now, admits) == Flushed::CutShort {
+                self.is_cut_short = true;
+                break;
+            }
+        }
+        shell.carry_out_outputs(|| {});
+    }
+
+    fn waiting(&self) -> usize {
+        usize::from(self.is_cut_short)
     }
 }
 

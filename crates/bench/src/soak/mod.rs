@@ -223,7 +223,11 @@ fn load(kind: Kind, number: usize, server: &Server) -> Result<LoadConfig> {
         agents,
         text_viewers: viewers,
         frame_viewers: viewers,
-        in_flight: 1 + number % 4,
+        // With one open an answer has to go there and back between two, which is not the server's doing.
+        in_flight: match kind {
+            Kind::Calm => 2,
+            Kind::Crowd | Kind::Abuse | Kind::Fast => 1 + number % 4,
+        },
         mix: Mix::default(),
         dialect: Dialect::default(),
         speed: Speed::Set(Frequency::new(frequency)?),

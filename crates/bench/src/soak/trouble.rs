@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use rustix::process::{Resource, Rlimit, Signal, kill_process, prlimit};
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
 use trantor_time::RealSpan;
 
 use super::sleep;
@@ -38,11 +38,12 @@ pub(super) fn take_descriptors_away(server: &Server) -> Result<()> {
     let pid = Some(server.pid());
     let before = server.metric("trantor_listener_back_offs_count")?;
     let open = server.descriptors()? as u64;
-    let limit = |current| Rlimit {
-        current: Some(current),
-        maximum: None,
+    let few = Rlimit {
+        current: Some(open + DESCRIPTORS_LEFT),
+        // A server has the same as its parent, and may not have more.
+        maximum: getrlimit(Resource::Nofile).maximum,
     };
-    let usual = prlimit(pid, Resource::Nofile, limit(open + DESCRIPTORS_LEFT))?;
+    let usual = prlimit(pid, Resource::Nofile, few)?;
     let latecomers: Result<Vec<TcpStream>, _> = (0..LATECOMERS)
         .map(|_| TcpStream::connect(server.address))
         .collect();

@@ -147,6 +147,20 @@ impl Engine {
         }
     }
 
+    /// Sees to it that many text viewers hear their news by and by, each once in a while (docs/decisions/0093).
+    pub(super) fn tell_late_viewers(&mut self) {
+        if self.sessions.late() == 0 || self.is_text_news_due {
+            return;
+        }
+        self.is_text_news_due = true;
+        let viewers = self.sessions.text_viewers().len();
+        let turns = viewers.div_ceil(limits::TEXT_VIEWERS_PER_TURN).max(1);
+        let turns = i64::try_from(turns).unwrap_or(i64::MAX);
+        let span = RealSpan::from_nanos(limits::TEXT_NEWS_SPAN.as_nanos() / turns);
+        let at = self.sessions.now().saturating_add(span);
+        self.housekeeping.schedule(at, Chore::TellTextViewers);
+    }
+
     /// It is time to see whether a peer has taken anything of what waits for it.
     pub(super) fn look_for_stall(&mut self, conn: ConnId, now: RealTime) {
         let Some(session) = self.sessions.get_mut(conn) else {

@@ -28,6 +28,12 @@ pub(crate) struct Sessions {
     viewers: Vec<ConnId>,
     /// Sessions with bytes that the shell has not been told of; each stands here once at most.
     announced: VecDeque<ConnId>,
+    /// The viewers among them, who can wait for the others.
+    announced_viewers: VecDeque<ConnId>,
+    /// Text viewers that have news and were not announced for them: so many in their list from `next_late` on, and
+    /// round its end.
+    late: usize,
+    next_late: usize,
     /// Sessions to which more is owed than a peer that reads leaves waiting; each stands here once at most.
     filling: Vec<ConnId>,
     /// Connections by address; looked up, never gone through.
@@ -113,6 +119,8 @@ impl Sessions {
         let Some(session) = self.get_mut(conn) else { return };
         let previous = std::mem::replace(&mut session.role, role);
         self.unlist(&previous, conn);
+        // It may have had news that it was not announced for.
+        self.announce(conn);
         match &self.slots[conn.slot as usize]
             .as_ref()
             .expect("it was there just now")
@@ -166,6 +174,12 @@ impl Sessions {
 
     /// Adds to what a session is owed now, whatever it is otherwise told later.
     pub(crate) fn push_at_once(&mut self, conn: ConnId, write: impl FnOnce(&mut Vec<u8>)) {
+        self.push_quietly(conn, write);
+        self.announce(conn);
+    }
+
+    /// The same, without telling the shell.
+    fn push_quietly(&mut self, conn: ConnId, write: impl FnOnce(&mut Vec<u8>)) {
         let now = self.now;
         let Some(session) = self.get_mut(conn).filter(|session| !session.is_doomed) else {
             self.undeliverable += 1;
@@ -177,21 +191,30 @@ impl Sessions {
                     session.flow.is_filling = true;
                     self.filling.push(conn);
                 }
-                self.announce(conn);
             }
             Err(OutboxFull) => self.doom(conn, CloseReason::OutboxFull),
         }
     }
 
     /// Adds the same bytes to what each text viewer is owed: they were encoded once for all of them.
+    ///
+    /// A few are announced at once. Many are by and by, see [`Self::announce_late`]: a write for each of them and for
+    /// each event would be most of a server's work.
     pub(crate) fn push_to_text_viewers(&mut self, bytes: &[u8]) {
         let mut delay = RealSpan::ZERO;
+        let are_few = self.text_viewers.len() <= limits::TEXT_VIEWERS_AT_ONCE_MAX;
         for index in 0..self.text_viewers.len() {
             let conn = self.text_viewers[index];
             match self.get(conn).map_or(RealSpan::ZERO, |session| session.delay) {
-                RealSpan::ZERO => self.push_at_once(conn, |outbox| outbox.extend_from_slice(bytes)),
+                RealSpan::ZERO => self.push_quietly(conn, |outbox| outbox.extend_from_slice(bytes)),
                 its => delay = delay.max(its),
             }
+            if are_few {
+                self.announce(conn);
+            }
+        }
+        if !are_few {
+            self.late = self.text_viewers.len();
         }
         if delay > RealSpan::ZERO {
             self.hold_for_text_viewers(delay, bytes);
@@ -226,8 +249,16 @@ impl Sessions {
                         session.held_bytes -= what.len();
                     }
                     self.tell_past(conn, &what);
+                    self.announce(conn);
                 }
-                To::Several(conns) => conns.iter().for_each(|conn| self.tell_past(*conn, &what)),
+                To::Several(conns) => {
+                    conns.iter().for_each(|conn| self.tell_past(*conn, &what));
+                    if conns.len() <= limits::TEXT_VIEWERS_AT_ONCE_MAX {
+                        conns.iter().for_each(|conn| self.announce(*conn));
+                    } else {
+                        self.late = self.text_viewers.len();
+                    }
+                }
             }
         }
     }
@@ -237,9 +268,29 @@ impl Sessions {
         self.delay.next_deadline()
     }
 
+    /// Text viewers that have news and were not announced for them.
+    pub(crate) fn late(&self) -> usize {
+        self.late
+    }
+
+    /// Announces the next `count` of the text viewers that were not.
+    pub(crate) fn announce_late(&mut self, count: usize) {
+        let count = count.min(self.late);
+        self.late -= count;
+        for _ in 0..count {
+            if self.next_late >= self.text_viewers.len() {
+                self.next_late = 0;
+            }
+            if let Some(&conn) = self.text_viewers.get(self.next_late) {
+                self.announce(conn);
+            }
+            self.next_late += 1;
+        }
+    }
+
     fn tell_past(&mut self, conn: ConnId, what: &[u8]) {
         if self.get(conn).is_some_and(|session| !session.is_going()) {
-            self.push_at_once(conn, |outbox| outbox.extend_from_slice(what));
+            self.push_quietly(conn, |outbox| outbox.extend_from_slice(what));
         }
     }
 
@@ -268,9 +319,19 @@ impl Sessions {
         self.doomed.pop_front()
     }
 
-    /// The next session with bytes that the shell has not been told of.
+    /// The next session with bytes that the shell has not been told of, viewers last.
     pub(crate) fn take_announced(&mut self) -> Option<ConnId> {
-        while let Some(conn) = self.announced.pop_front() {
+        self.take_announced_player()
+            .or_else(|| self.first_with_bytes(|sessions| sessions.announced_viewers.pop_front()))
+    }
+
+    /// The same, without viewers.
+    pub(crate) fn take_announced_player(&mut self) -> Option<ConnId> {
+        self.first_with_bytes(|sessions| sessions.announced.pop_front())
+    }
+
+    fn first_with_bytes(&mut self, mut next: impl FnMut(&mut Self) -> Option<ConnId>) -> Option<ConnId> {
+        while let Some(conn) = next(self) {
             if let Some(session) = self.get_mut(conn) {
                 session.is_announced = false;
                 if !session.outbox.is_empty() {
@@ -317,7 +378,10 @@ impl Sessions {
         let Some(session) = self.get_mut(conn) else { return };
         if !session.is_announced && !session.outbox.is_empty() {
             session.is_announced = true;
-            self.announced.push_back(conn);
+            match session.role {
+                Role::TextViewer | Role::Viewer(_) => self.announced_viewers.push_back(conn),
+                _ => self.announced.push_back(conn),
+            }
         }
     }
 
@@ -327,6 +391,8 @@ impl Sessions {
             Role::TextViewer => {
                 self.text_viewers.retain(|viewer| *viewer != conn);
                 self.delayed_text_viewers = None;
+                // Places in the list have moved: everybody is gone round to once more.
+                self.late = if self.late > 0 { self.text_viewers.len() } else { 0 };
             }
             Role::Viewer(_) => self.viewers.retain(|viewer| *viewer != conn),
             Role::Held(_) | Role::Greeted { .. } | Role::Operator | Role::Leaving { .. } => {}
