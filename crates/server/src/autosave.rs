@@ -115,6 +115,11 @@ impl Autosave {
         })
     }
 
+    /// Keeps so many of the newest saves from now on.
+    pub(crate) fn set_keep(&mut self, keep: usize) {
+        self.keep = keep.max(1);
+    }
+
     /// Where saves are kept.
     pub fn directory(&self) -> &Path {
         &self.directory

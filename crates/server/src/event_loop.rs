@@ -21,9 +21,11 @@ use trantor_time::{Clock, RealSpan, RealTime};
 
 use crate::autosave::{self, Autosave, SaveOptions};
 use crate::export::Sources;
-use crate::listener::Listener;
+use crate::listener::{Door, Listener};
 use crate::meters::Meters;
 use crate::mio_wait::MioWait;
+use crate::reload::Reload;
+use crate::service_manager::ServiceManager;
 use crate::shell::Shell;
 use crate::stages::{Accept, DueWork, Flush, Journal, Outputs, Read, Statistics, Viewers, Watch};
 
@@ -40,48 +42,50 @@ pub struct EventLoop {
 }
 
 impl EventLoop {
-    /// A loop that listens on `address`, around a new engine.
+    /// A loop that listens at `door`, mostly an address, around a new engine.
     ///
     /// # Errors
     /// If the address cannot be listened on, or the system gives no descriptors.
-    pub fn new(address: SocketAddr, config: EngineConfig) -> io::Result<Self> {
+    pub fn new(door: impl Into<Door>, config: EngineConfig) -> io::Result<Self> {
         let accepts_per_second = config.limits.accepts_per_second;
-        Self::around(address, accepts_per_second, |now| Ok(Engine::new(config, now)))
+        Self::around(door.into(), accepts_per_second, |now| {
+            Ok(Engine::new(config, now))
+        })
     }
 
-    /// A loop that listens on `address`, around an engine that goes on with `game`.
+    /// A loop that listens at `door`, mostly an address, around an engine that goes on with `game`.
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub fn resume(address: SocketAddr, config: EngineConfig, game: Game) -> io::Result<Self> {
+    pub fn resume(door: impl Into<Door>, config: EngineConfig, game: Game) -> io::Result<Self> {
         let accepts_per_second = config.limits.accepts_per_second;
-        Self::around(address, accepts_per_second, |now| {
+        Self::around(door.into(), accepts_per_second, |now| {
             Ok(Engine::resume(config, game, now))
         })
     }
 
-    /// A loop that listens on `address` and shows `recording`; see [`Engine::play`].
+    /// A loop that listens at `door` and shows `recording`; see [`Engine::play`].
     ///
     /// # Errors
     /// As [`Self::new`], or if the recording is not what it was when it was read.
     pub fn play(
-        address: SocketAddr,
+        door: impl Into<Door>,
         config: EngineConfig,
         recording: &Arc<Recording>,
         start: PlaybackStart,
     ) -> io::Result<Self> {
         let accepts_per_second = config.limits.accepts_per_second;
-        Self::around(address, accepts_per_second, |now| {
+        Self::around(door.into(), accepts_per_second, |now| {
             Engine::play(config, recording, start, now).map_err(io::Error::other)
         })
     }
 
     fn around(
-        address: SocketAddr,
+        door: Door,
         accepts_per_second: u32,
         make: impl FnOnce(RealTime) -> io::Result<Engine>,
     ) -> io::Result<Self> {
-        let mut listener = Listener::bind(address)?;
+        let mut listener = Listener::open(door)?;
         listener.limit_rate(accepts_per_second);
         let address = listener.address();
         let wait = MioWait::new()?;
@@ -127,6 +131,30 @@ impl EventLoop {
     /// If the system does not let us handle them.
     pub fn end_at_signals(&mut self) -> io::Result<()> {
         self.service.service().state.watch_signals()
+    }
+
+    /// Reads the options again at SIGHUP, which otherwise ends the loop.
+    pub fn reload_at_hang_up(&mut self, reload: Reload) {
+        self.service.service().state.reload = Some(reload);
+    }
+
+    /// Tells a service manager that `what` is ready, that it is alive as often as that is wanted, and of its end.
+    ///
+    /// # Errors
+    /// If there are too many timers.
+    pub fn serve(&mut self, manager: ServiceManager, what: &str) -> io::Result<()> {
+        let service = self.service.service();
+        manager.ready(what);
+        if let Some(every) = manager.sign_of_life_every() {
+            service
+                .every("watchdog", every, |service| {
+                    service.state.manager.alive();
+                    Ok(())
+                })
+                .map_err(io::Error::other)?;
+        }
+        service.state.manager = manager;
+        Ok(())
     }
 
     /// Sets after how long a silence the system asks whether a peer is still there; `None`: never.

@@ -49,14 +49,35 @@ pub struct ListenerStats {
     pub slowed: u64,
 }
 
+/// Where a listening socket comes from.
+#[derive(Debug)]
+pub enum Door {
+    /// It is opened here.
+    Address(SocketAddr),
+    /// Whoever started the program opened it, and connections may wait there already.
+    HandedOver(std::net::TcpListener),
+}
+
+impl From<SocketAddr> for Door {
+    fn from(address: SocketAddr) -> Self {
+        Self::Address(address)
+    }
+}
+
 impl Listener {
-    /// Listens on `address`. A port that a former server has just left can be taken again at once.
+    /// Listens there. A port that a former server has just left can be taken again at once.
     ///
     /// # Errors
     /// If the port is in use, the address is none of this machine's, or the port is not for ordinary users.
-    pub fn bind(address: SocketAddr) -> io::Result<Self> {
-        // mio sets SO_REUSEADDR before it binds.
-        let socket = TcpListener::bind(address)?;
+    pub fn open(door: Door) -> io::Result<Self> {
+        let socket = match door {
+            // mio sets SO_REUSEADDR before it binds.
+            Door::Address(address) => TcpListener::bind(address)?,
+            Door::HandedOver(socket) => {
+                socket.set_nonblocking(true)?;
+                TcpListener::from_std(socket)
+            }
+        };
         // Listening again only changes how many may wait; mio has no way to say it.
         rustix::net::listen(&socket, BACKLOG_MAX)?;
         let address = socket.local_addr()?;

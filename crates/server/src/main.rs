@@ -1,6 +1,6 @@
 //! `trantor-server`: reads the options, starts the loop, and runs it until a signal ends it.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -8,8 +8,11 @@ use trantor_runtime::service::EndReason;
 use trantor_server::event_loop::EventLoop;
 use trantor_server::export::Exporter;
 use trantor_server::headless::{self, Simulated};
-use trantor_server::options::cli::{self, Asked, EXIT_STATUS_REFUSED, PROGRAM};
-use trantor_server::options::{Options, config};
+use trantor_server::logging::Logging;
+use trantor_server::options::cli::{self, Asked, EXIT_STATUS_REFUSED, PROGRAM, Resolved};
+use trantor_server::options::{OptionError, Options, config};
+use trantor_server::reload::Reload;
+use trantor_server::service_manager::ServiceManager;
 use trantor_server::start::StartError;
 use trantor_server::{console, replay, start};
 
@@ -28,8 +31,11 @@ fn main() -> ExitCode {
         };
     }
     match cli::parse(std::env::args_os(), std::env::vars_os()) {
-        Ok(Asked::Run(options)) => run(&options, start::start),
-        Ok(Asked::Play(asked)) => run(&asked.options, |_| start::play(&asked)),
+        Ok(Asked::Run(resolved)) => {
+            let options = resolved.options.clone();
+            run(&options, Some(*resolved), start::start)
+        }
+        Ok(Asked::Play(asked)) => run(&asked.options, None, |_| start::play(&asked)),
         Ok(Asked::CheckConfig(files)) => check_config(&files),
         Ok(Asked::Console(asked)) => match console::remote::run(&asked) {
             Ok(true) => ExitCode::SUCCESS,
@@ -45,20 +51,25 @@ fn main() -> ExitCode {
     }
 }
 
+/// Runs a server with `options`; `resolved` if they can be read again while it runs.
 fn run(
     options: &Options,
+    resolved: Option<Resolved>,
     start: impl FnOnce(&Options) -> Result<(EventLoop, String), StartError>,
 ) -> ExitCode {
-    let mut logger = env_logger::Builder::new();
-    options.log.apply(&mut logger);
-    logger.format_timestamp_millis();
-    logger.init();
-
+    let logging = Logging::install(&options.log);
     let (mut event_loop, line) = match start(options) {
         Ok(started) => started,
         Err(error) => return refuse(error),
     };
     if let Err(error) = event_loop.end_at_signals() {
+        return refuse(error);
+    }
+    // Where there is a terminal, its end hangs the program up; elsewhere the signal is an operator's.
+    if let Some(running) = resolved.filter(|_| !io::stdin().is_terminal()) {
+        event_loop.reload_at_hang_up(Reload::new(running, logging, Box::new(resolve_again)));
+    }
+    if let Err(error) = event_loop.serve(ServiceManager::from_environment(), &line) {
         return refuse(error);
     }
     tell(&format!("{PROGRAM}: {line}"));
@@ -95,6 +106,14 @@ fn run(
             ExitCode::FAILURE
         }
         EndReason::Stopped | EndReason::StopLimit | EndReason::Forced => ExitCode::SUCCESS,
+    }
+}
+
+/// Reads the options that the program was started with again.
+fn resolve_again() -> Result<Resolved, OptionError> {
+    match cli::resolve(std::env::args_os(), std::env::vars_os())? {
+        Ok(resolved) => Ok(resolved),
+        Err(_) => unreachable!("a command line that asks for help starts no server"),
     }
 }
 

@@ -15,7 +15,9 @@ use crate::listener::Listener;
 use crate::meters::Meters;
 use crate::mio_wait::ReadyList;
 use crate::recorder::Recorder;
-use crate::signals::Termination;
+use crate::reload::{Parts, Reload};
+use crate::service_manager::ServiceManager;
+use crate::signals::{Signal, Termination};
 
 /// Tokens of what is watched besides connections, whose tokens count from zero.
 pub(crate) const TOKEN_LISTENER: Token = Token(usize::MAX - 16);
@@ -40,6 +42,10 @@ pub struct Shell {
     pub(crate) recorder: Option<Recorder>,
     /// Saving now and then, if that is asked for.
     pub(crate) autosave: Option<Autosave>,
+    /// The options, if they can be read again.
+    pub(crate) reload: Option<Reload>,
+    /// Who started the program as a service, if anybody did.
+    pub(crate) manager: ServiceManager,
     termination: Option<Termination>,
     ready: ReadyList,
     registry: Registry,
@@ -78,6 +84,8 @@ impl Shell {
             meters,
             recorder: None,
             autosave: None,
+            reload: None,
+            manager: ServiceManager::default(),
             termination: None,
             ready,
             registry,
@@ -125,8 +133,8 @@ impl Shell {
         &self.conns
     }
 
-    /// Tells each socket what the system reported of it. Answers the name of a termination signal that came.
-    pub(crate) fn sort_ready(&mut self) -> Option<&'static str> {
+    /// Tells each socket what the system reported of it. Answers a signal that came.
+    pub(crate) fn sort_ready(&mut self) -> Option<Signal> {
         let mut signal = None;
         while let Some(ready) = self.ready.pop() {
             match ready.token {
@@ -136,6 +144,24 @@ impl Shell {
             }
         }
         signal
+    }
+
+    /// Does what a signal asks for. Answers why the loop is to end, if it is.
+    pub(crate) fn obey(&mut self, signal: Signal) -> Option<&'static str> {
+        match (signal, self.reload.take()) {
+            (Signal::End(name), _) => Some(name),
+            (Signal::HangUp, None) => Some("SIGHUP"),
+            (Signal::HangUp, Some(mut reload)) => {
+                reload.again(Parts {
+                    engine: &mut self.engine,
+                    conns: &mut self.conns,
+                    listener: self.listener.as_mut(),
+                    autosave: self.autosave.as_mut(),
+                });
+                self.reload = Some(reload);
+                None
+            }
+        }
     }
 
     /// Takes one new connection in, if there is one.
@@ -234,6 +260,7 @@ impl Shell {
 
     /// Takes nobody and nothing in from now on: the loop is ending.
     pub(crate) fn refuse_input(&mut self) {
+        self.manager.stopping();
         // Dropping it closes the port; whoever connects now is refused by the system.
         self.listener = None;
         self.conns.stop_reading();

@@ -1,15 +1,25 @@
-//! Termination signals: the first ends the loop in order, the second ends the process at once.
+//! Signals: SIGINT and SIGTERM, of which the first ends the loop in order and the second ends the process at once;
+//! and SIGHUP, which asks for the options to be read again.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use mio::{Interest, Registry, Token};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook_mio::v1_0::Signals;
 
 /// Exit status when a second signal would not wait for the end in order.
 const EXIT_STATUS_FORCED: i32 = 1;
+
+/// What a signal asks for; the gravest is the greatest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Signal {
+    /// The options have changed; or, where there is a terminal, it is gone.
+    HangUp,
+    /// An end in order, by the signal of this name.
+    End(&'static str),
+}
 
 /// Turns signals into readiness, so that the loop needs not look for them.
 pub struct Termination {
@@ -17,7 +27,7 @@ pub struct Termination {
 }
 
 impl Termination {
-    /// Takes SIGINT and SIGTERM over from the system, reported as `token`.
+    /// Takes SIGINT, SIGTERM and SIGHUP over from the system, reported as `token`.
     ///
     /// # Errors
     /// If the system does not let us handle them.
@@ -33,14 +43,18 @@ impl Termination {
             )?;
             signal_hook::flag::register(signal, Arc::clone(&asked_before))?;
         }
-        let mut signals = Signals::new([SIGINT, SIGTERM])?;
+        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
         registry.register(&mut signals, token, Interest::READABLE)?;
         Ok(Self { signals })
     }
 
-    /// The name of the signal that came since the last call, if one did.
-    pub fn received(&mut self) -> Option<&'static str> {
-        let last = self.signals.pending().last()?;
-        Some(if last == SIGINT { "SIGINT" } else { "SIGTERM" })
+    /// The signal that came since the last call, if one did; of several the gravest.
+    pub fn received(&mut self) -> Option<Signal> {
+        let signal = |number| match number {
+            SIGINT => Signal::End("SIGINT"),
+            SIGTERM => Signal::End("SIGTERM"),
+            _ => Signal::HangUp,
+        };
+        self.signals.pending().map(signal).max()
     }
 }

@@ -38,8 +38,9 @@ impl Stage<Shell> for Accept {
     fn run(&mut self, service: &mut Service<Shell>, turn: &mut StageTurn<'_>) {
         let now = service.now();
         service.state.engine.begin_pass(now);
-        if let Some(signal) = service.state.sort_ready() {
-            log::info!("{signal}: ending");
+        let signal = service.state.sort_ready();
+        if let Some(name) = signal.and_then(|signal| service.state.obey(signal)) {
+            log::info!("{name}: ending");
             service.stop_signal().request();
         }
         while has_pending(&service.state, now) && turn.admits() {

@@ -12,8 +12,10 @@ use trantor_time::RealSpan;
 
 use crate::autosave::{self, ResumeError, SaveOptions};
 use crate::event_loop::EventLoop;
+use crate::listener::Door;
 use crate::options::{OptionError, Options};
 use crate::playback::{self, PlayAsked, PlaybackError};
+use crate::service_manager;
 
 /// Makes the loop that `options` ask for. Answers it with the line that tells what was started.
 ///
@@ -33,12 +35,13 @@ pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
     let seed = options.seed.unwrap_or_else(seed_from_system);
     let mut config = options.engine_config(seed);
     config.token = options.token()?;
+    let door = door(address)?;
     let made = match saved_game(&options.save)? {
         Some(game) if options.lock_step && !game.config().rules.lock_step => {
             return Err(StartError::NotInLockStep);
         }
-        Some(game) => EventLoop::resume(address, config, game),
-        None => EventLoop::new(address, config),
+        Some(game) => EventLoop::resume(door, config, game),
+        None => EventLoop::new(door, config),
     };
     let mut event_loop = made.map_err(|error| StartError::new(address, error))?;
     event_loop.keep_alive(options.keep_alive);
@@ -90,13 +93,22 @@ pub fn play(asked: &PlayAsked) -> Result<(EventLoop, String), StartError> {
         follows_speed: asked.follows_speed,
         is_paused: asked.is_paused,
     };
-    let made = EventLoop::play(address, config, &recording, start);
+    let made = EventLoop::play(door(address)?, config, &recording, start);
     let event_loop = made.map_err(|error| StartError::new(address, error))?;
     let (address, what) = (event_loop.address(), playback::described(&recording));
     Ok((
         event_loop,
         format!("listening on {address} (a recording: {what})"),
     ))
+}
+
+/// The socket that a service manager has opened, or else one of our own on `address`.
+fn door(address: SocketAddr) -> Result<Door, StartError> {
+    match service_manager::socket_handed_over() {
+        Ok(Some(socket)) => Ok(Door::HandedOver(socket)),
+        Ok(None) => Ok(Door::Address(address)),
+        Err(error) => Err(StartError::HandedOver(error)),
+    }
 }
 
 /// The game to go on with, if one is asked for and there is one.
@@ -154,6 +166,9 @@ pub enum StartError {
     /// The recording cannot be played.
     #[error(transparent)]
     NotPlayed(#[from] PlaybackError),
+    /// What a service manager has opened for us is no listening TCP socket.
+    #[error("LISTEN_FDS: the socket that was handed over is no TCP socket that listens: {0}")]
+    HandedOver(io::Error),
     /// Anything else that the system refuses.
     #[error("cannot listen on {address}: {error}")]
     Refused {

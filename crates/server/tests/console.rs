@@ -30,12 +30,12 @@ struct Stage {
 impl Stage {
     fn new(options: &str) -> Self {
         let arguments = std::iter::once("trantor-server").chain(options.split_whitespace());
-        let Ok(Asked::Run(options)) = parse(arguments.map(Into::into), []) else {
+        let Ok(Asked::Run(resolved)) = parse(arguments.map(Into::into), []) else {
             panic!("{options:?} should run");
         };
         let now = RealTime::from_nanos(1_000_000_000);
         Self {
-            engine: Engine::new(options.engine_config(1), now),
+            engine: Engine::new(resolved.options.engine_config(1), now),
             now,
             connections: 0,
         }

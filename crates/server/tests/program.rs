@@ -228,6 +228,74 @@ fn an_operator_shows_the_token_where_control_is_by_token() {
     assert!(err.contains("16 to 256 characters, this one has 3"), "{err}");
 }
 
+/// What harms nobody is in force after SIGHUP; what would need another game is not, and a mistake changes nothing.
+#[test]
+fn a_hang_up_reads_the_options_again() {
+    let folder = Folder::new();
+    let file = folder.write("server.toml", b"control = \"loopback\"\nwidth = 5\nheight = 5\n");
+    let config = file.to_str().unwrap().to_owned();
+    let program = Program::start(&["--config", &config, "--log", "off"], Stdio::null());
+    let mut viewer = Peer::connect(program.address);
+    viewer.send("GRAPHIC\n");
+    viewer.lines_until("enw #11");
+    let mut ask_until = |answer: &str| loop {
+        viewer.send("sst 100\n");
+        match viewer.line() {
+            line if line == answer => break,
+            line if line == "sbp" => drop(viewer.line()),
+            _ => {}
+        }
+    };
+    ask_until("sgt 100");
+    std::fs::write(&file, "control = \"off\"\nwidth = 9\n").unwrap();
+    program.kill("-HUP");
+    ask_until("sbp");
+    std::fs::write(&file, "control = \"everybody\"\n").unwrap();
+    program.kill("-HUP");
+    ask_until("sbp");
+    std::fs::write(&file, "control = \"everyone\"\n").unwrap();
+    program.kill("-HUP");
+    ask_until("sgt 100");
+    viewer.send("msz\n");
+    assert_eq!(viewer.lines_until("msz").last().unwrap(), "msz 5 5");
+}
+
+/// As systemd does it: the socket is there before the program is, and the program tells when it serves.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_service_manager_hands_a_socket_over_and_is_told() {
+    let folder = Folder::new();
+    let notify = folder.path().join("notify");
+    let heard = std::os::unix::net::UnixDatagram::bind(&notify).unwrap();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    // Somebody who comes before the program has begun.
+    let mut early = Peer::connect(address);
+
+    let mut shell = Command::new("sh");
+    let script = "exec 3<&0 0</dev/null; export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$0\" \"$@\"";
+    shell
+        .args(["-c", script, env!("CARGO_BIN_EXE_trantor-server")])
+        .env("NOTIFY_SOCKET", &notify)
+        .env("WATCHDOG_USEC", "20000");
+    let stdin = Stdio::from(std::os::fd::OwnedFd::from(listener));
+    let mut program = Program::start_by(shell, &["--log", "off"], stdin);
+    assert_eq!(program.address, address);
+    assert_eq!(early.line(), "WELCOME");
+
+    let mut told = [0; 256];
+    let mut next = || {
+        let count = heard.recv(&mut told).unwrap();
+        String::from_utf8(told[..count].to_vec()).unwrap()
+    };
+    assert!(next().starts_with(&format!("READY=1\nSTATUS=listening on {address}")));
+    assert_eq!(next(), "WATCHDOG=1");
+    assert_eq!(next(), "WATCHDOG=1");
+    program.kill("-TERM");
+    while next() != "STOPPING=1" {}
+    assert_eq!(program.child.wait().unwrap().code(), Some(0));
+}
+
 /// Those who find no descriptor wait at the door, and come in when others leave; nobody inside notices.
 #[cfg(target_os = "linux")]
 #[test]

@@ -13,7 +13,7 @@ use super::Engine;
 use crate::admin::PaceRequest;
 use crate::control::{Control, Token};
 use crate::input::ConnId;
-use crate::limits;
+use crate::limits::{self, Limits};
 use crate::output::{CloseReason, OperatorLine};
 use crate::session::{Role, TokenShown};
 
@@ -60,6 +60,18 @@ impl Engine {
             may_control: session.agent().is_none() && self.may_control(session.conn),
             unread_bytes: session.outbox.len(),
         })
+    }
+
+    /// Changes how many may come, how fast, and how long they may be silent, for whoever comes from now on. What is
+    /// bounded for those inside stays as it is.
+    pub fn set_limits(&mut self, limits: &Limits) {
+        self.config.limits = Limits {
+            message_bytes_max: self.config.limits.message_bytes_max,
+            violations_max: self.config.limits.violations_max,
+            agent_outbox_bytes_max: self.config.limits.agent_outbox_bytes_max,
+            viewer_outbox_bytes_max: self.config.limits.viewer_outbox_bytes_max,
+            ..limits.clone()
+        };
     }
 
     /// Changes how much later spectators are told of the game; for those who come from now on.

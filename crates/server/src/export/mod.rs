@@ -26,7 +26,7 @@ use self::exchanges::{Exchanges, Read};
 use self::http::{Request, Status};
 use crate::conn::READ_BYTES_MAX;
 use crate::engine_source::EngineSource;
-use crate::listener::Listener;
+use crate::listener::{Door, Listener};
 use crate::mio_wait::{MioWait, ReadyList};
 use crate::options::MetricsOptions;
 use crate::shell::Shell;
@@ -81,7 +81,7 @@ impl Exporter {
         let listener = match options.address {
             Some(address) => {
                 let cannot = |error| StartError::NotMade(format!("no metrics on {address}: {error}"));
-                Some(Listener::bind(address).map_err(cannot)?)
+                Some(Listener::open(Door::Address(address)).map_err(cannot)?)
             }
             None => None,
         };

@@ -29,7 +29,7 @@ pub const EXIT_STATUS_REFUSED: u8 = 84;
 #[derive(Debug, PartialEq, Eq)]
 pub enum Asked {
     /// Run with these options.
-    Run(Box<Options>),
+    Run(Box<Resolved>),
     /// Tell every mistake in these files of options.
     CheckConfig(Vec<PathBuf>),
     /// Operate a running server: the first word was `console`.
@@ -79,7 +79,7 @@ pub fn parse(
         });
     }
     Ok(match resolve(arguments, environment)? {
-        Ok(resolved) => Asked::Run(Box::new(resolved.options)),
+        Ok(resolved) => Asked::Run(Box::new(resolved)),
         Err(text) => Asked::Print(text),
     })
 }

@@ -30,6 +30,14 @@ impl Origins {
         self.0.insert(name, Origin { value, place });
     }
 
+    /// Takes over what `other` has for an option, or that it has nothing.
+    pub(crate) fn copy(&mut self, name: &'static str, other: &Self) {
+        match other.of(name) {
+            Some(origin) => drop(self.0.insert(name, origin.clone())),
+            None => drop(self.0.remove(name)),
+        }
+    }
+
     /// What was written for an option.
     pub fn of(&self, name: &str) -> Option<&Origin> {
         self.0.get(name)
