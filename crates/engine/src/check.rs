@@ -114,6 +114,12 @@ impl Engine {
         if let Some(lock_step) = &self.lock_step {
             lock_step.check(&self.game);
         }
+        let owed: usize = self.sessions.iter().map(|session| session.outbox.len()).sum();
+        assert_eq!(owed, self.sessions.owed_bytes(), "what is owed is known");
+        assert!(
+            owed <= self.config.limits.output_bytes_max,
+            "what is owed to all together is bounded"
+        );
         assert!(
             self.sessions.late() == 0 || (self.is_text_news_due && self.sessions.late() <= text_viewers),
             "text viewers that wait for their turn get it"

@@ -23,7 +23,7 @@ use crate::housekeeping::{Chore, Housekeeping};
 use crate::input::{ConnId, Input};
 use crate::limits;
 use crate::lock_step::{LeapRate, LockStep};
-use crate::output::{OperatorLine, Output};
+use crate::output::{CloseReason, OperatorLine, Output};
 use crate::pace::Pace;
 use crate::playback::Playback;
 use crate::recorder::{JournalBytes, JournalFull, Recorder};
@@ -320,10 +320,9 @@ impl Engine {
     /// If that is more than there were.
     pub fn sent(&mut self, conn: ConnId, count: usize) {
         let now = self.sessions.now();
-        let Some(session) = self.sessions.get_mut(conn) else {
+        let Some(waited) = self.sessions.sent(conn, count) else {
             return;
         };
-        let waited = session.outbox.sent(now, count);
         self.room_was_made(conn);
         self.counters.bytes_out += count as u64;
         self.outbox_waits
@@ -423,7 +422,7 @@ impl Engine {
             agents: self.sessions.agents(),
             text_viewers: self.sessions.text_viewers().len(),
             viewers: self.sessions.viewers().len(),
-            outbox_bytes: self.sessions.iter().map(|session| session.outbox.len()).sum(),
+            outbox_bytes: self.sessions.owed_bytes(),
             chores_pending: self.housekeeping.len(),
             wheel_steps: self.housekeeping.wheel_steps(),
         }
@@ -548,6 +547,11 @@ impl Engine {
                 self.dismiss_agents();
             } else if let Some((conn, reason)) = self.sessions.take_doomed() {
                 self.close_now(conn, reason);
+            } else if self.sessions.owed_bytes() > self.config.limits.output_bytes_max
+                && let Some(conn) = self.sessions.most_owed()
+            {
+                // Whoever has let most wait makes room for the others.
+                self.sessions.doom(conn, CloseReason::MemoryFull);
             } else {
                 break;
             }

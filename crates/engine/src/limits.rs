@@ -33,6 +33,8 @@ pub struct Limits {
     /// Bytes a viewer may leave unread; text viewers on top of what describes the map, see
     /// [`Limits::text_viewer_outbox_bytes_max`].
     pub viewer_outbox_bytes_max: usize,
+    /// Bytes that may wait for all peers together.
+    pub output_bytes_max: usize,
     /// How long a peer may take nothing of what waits for it, once that is more than [`OUTBOX_PAUSE_BYTES`].
     pub stall_span: RealSpan,
     /// How long an agent may say and do nothing; `None`: for ever. Zappy's rules allow it, so somebody has to ask for it.
@@ -51,6 +53,7 @@ impl Default for Limits {
             requests_per_second: REQUESTS_PER_SECOND,
             agent_outbox_bytes_max: AGENT_OUTBOX_BYTES_MAX,
             viewer_outbox_bytes_max: VIEWER_OUTBOX_BYTES_MAX,
+            output_bytes_max: OUTPUT_BYTES_MAX,
             stall_span: STALL_SPAN,
             idle_span: None,
         }
@@ -166,6 +169,10 @@ pub const OUTBOX_PAUSE_BYTES: usize = 64 * 1024;
 
 /// Bytes waiting for a peer from which on down it is read again.
 pub const OUTBOX_RESUME_BYTES: usize = 16 * 1024;
+
+/// Bytes that may wait for all peers together: with the bounds of each alone a thousand that do not read could take
+/// gigabytes. Room for some viewers that join on the largest of maps.
+pub const OUTPUT_BYTES_MAX: usize = 512 * 1024 * 1024;
 
 /// How long a peer may take nothing of what waits for it, once that is more than [`OUTBOX_PAUSE_BYTES`]. A viewer on
 /// a laptop that was closed for longer connects again anyway.

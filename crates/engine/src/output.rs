@@ -62,6 +62,8 @@ pub enum CloseReason {
     OutboxFull,
     /// It took nothing of what waited for it for too long (R-002-57).
     Stalled,
+    /// More waited for all peers together than may, and most of it for this one.
+    MemoryFull,
     /// There were as many connections as there may be.
     TooManyConnections,
     /// There were as many connections from its address as there may be.
@@ -84,7 +86,7 @@ pub enum CloseReason {
 
 impl CloseReason {
     /// All of them, in the order of declaration.
-    pub const ALL: [CloseReason; 16] = [
+    pub const ALL: [CloseReason; 17] = [
         Self::GreetingTimeout,
         Self::Idle,
         Self::GreetingFailures,
@@ -92,6 +94,7 @@ impl CloseReason {
         Self::Violations,
         Self::OutboxFull,
         Self::Stalled,
+        Self::MemoryFull,
         Self::TooManyConnections,
         Self::TooManyFromAddress,
         Self::ProtocolError,
@@ -118,6 +121,7 @@ impl CloseReason {
             Self::Violations => "violations",
             Self::OutboxFull => "outbox_full",
             Self::Stalled => "stalled",
+            Self::MemoryFull => "memory_full",
             Self::TooManyConnections => "too_many_connections",
             Self::TooManyFromAddress => "too_many_from_address",
             Self::ProtocolError => "protocol_error",

@@ -98,6 +98,32 @@ fn r_002_57_news_for_a_text_viewer_that_does_not_read_are_bounded() {
     assert_eq!(closed(&mut bench, CloseReason::OutboxFull), 1);
 }
 
+/// A few that do not read cannot take more together than all may: whoever has let most wait makes room.
+#[test]
+fn what_waits_for_all_together_is_bounded() {
+    let mut config = EngineConfig::new(game_config(5, 5, 3));
+    config.limits.output_bytes_max = 150_000;
+    let mut bench = Bench::new(config);
+    let agent = bench.join("A", "a");
+    bench.act(AdminAction::SetHunger { enabled: false });
+    let speech = format!("Broadcast {}\n", "x".repeat(16_000));
+    let first = bench.join("G", "GRAPHIC");
+    bench.peers[first].is_reading = false;
+    bench.send(agent, speech.as_bytes());
+    bench.run_for(ms(70));
+    let later: Vec<_> = ["H", "I"].map(|name| bench.join(name, "GRAPHIC")).to_vec();
+    for viewer in &later {
+        bench.peers[*viewer].is_reading = false;
+    }
+    for _ in 0..3 {
+        bench.send(agent, speech.as_bytes());
+        bench.run_for(ms(70));
+    }
+    assert!(!bench.peers[first].is_open, "it had let most wait");
+    assert!(later.iter().all(|viewer| bench.peers[*viewer].is_open));
+    assert_eq!(closed(&mut bench, CloseReason::MemoryFull), 1);
+}
+
 /// The whole map is answered piece by piece, in order, and what is asked behind it is answered behind it.
 #[test]
 fn an_answer_about_a_large_map_comes_whole_and_in_its_place() {

@@ -34,6 +34,8 @@ pub(crate) struct Sessions {
     /// round its end.
     late: usize,
     next_late: usize,
+    /// Bytes that wait in all outboxes together.
+    owed_bytes: usize,
     /// Sessions to which more is owed than a peer that reads leaves waiting; each stands here once at most.
     filling: Vec<ConnId>,
     /// Connections by address; looked up, never gone through.
@@ -74,6 +76,7 @@ impl Sessions {
         self.get(conn)?;
         let session = self.slots[conn.slot as usize].take()?;
         self.open -= 1;
+        self.owed_bytes -= session.outbox.len();
         self.unlist(&session.role, conn);
         if session.held_bytes > 0 {
             self.delay.forget(conn);
@@ -185,15 +188,43 @@ impl Sessions {
             self.undeliverable += 1;
             return;
         };
+        let before = session.outbox.len();
         match session.outbox.push(now, session.outbox_bytes_max, write) {
             Ok(()) => {
+                let added = session.outbox.len() - before;
                 if session.outbox.len() >= limits::OUTBOX_PAUSE_BYTES && !session.flow.is_filling {
                     session.flow.is_filling = true;
                     self.filling.push(conn);
                 }
+                self.owed_bytes += added;
             }
             Err(OutboxFull) => self.doom(conn, CloseReason::OutboxFull),
         }
+    }
+
+    /// Notes that the first `count` bytes of what a session is owed were written; answers how long the oldest of them
+    /// had waited, and nothing if there is no such session.
+    ///
+    /// # Panics
+    /// If that is more than there were.
+    pub(crate) fn sent(&mut self, conn: ConnId, count: usize) -> Option<RealSpan> {
+        let now = self.now;
+        let waited = self.get_mut(conn)?.outbox.sent(now, count);
+        self.owed_bytes -= count;
+        Some(waited)
+    }
+
+    /// Bytes that wait in all outboxes together.
+    pub(crate) fn owed_bytes(&self) -> usize {
+        self.owed_bytes
+    }
+
+    /// The session to which most is owed, of those that are not on their way out.
+    pub(crate) fn most_owed(&self) -> Option<ConnId> {
+        let staying = self.iter().filter(|session| !session.is_doomed);
+        staying
+            .max_by_key(|session| session.outbox.len())
+            .map(|session| session.conn)
     }
 
     /// Adds the same bytes to what each text viewer is owed: they were encoded once for all of them.
@@ -468,11 +499,7 @@ mod tests {
         }
         assert_eq!(sessions.take_announced(), Some(conn(1, 0)));
         sessions.push(conn(1, 0), |outbox| outbox.push(b'x'));
-        sessions
-            .get_mut(conn(0, 0))
-            .unwrap()
-            .outbox
-            .sent(RealTime::ZERO, 1);
+        sessions.sent(conn(0, 0), 1);
         assert_eq!(
             sessions.take_announced(),
             Some(conn(1, 0)),

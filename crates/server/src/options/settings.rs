@@ -77,6 +77,9 @@ const VIEWER_OUTPUT_KIB_MIN: u64 = 2 * 1_024;
 /// Unread bytes of any peer, in KiB: a gibibyte.
 const OUTPUT_KIB_MAX: u64 = 1_024 * 1_024;
 
+/// Unread bytes of all peers together, in MiB: a tebibyte.
+const OUTPUT_MIB_MAX: u64 = 1_024 * 1_024;
+
 const _: () = assert!(
     AGENT_OUTPUT_KIB_MIN as usize * 1_024 > limits::OUTBOX_PAUSE_BYTES
         && VIEWER_OUTPUT_KIB_MIN as usize * 1_024 > limits::VIEWER_NEWS_BYTES_MAX
@@ -463,6 +466,18 @@ pub const SETTINGS: &[Setting] = &[
             from: VIEWER_OUTPUT_KIB_MIN,
             to: OUTPUT_KIB_MAX,
             store: |options, n| options.limits.viewer_outbox_bytes_max = fits::<usize>(n) * 1_024,
+        },
+    },
+    Setting {
+        name: "output-limit",
+        short: None,
+        aliases: &[],
+        placeholder: "MIB",
+        help: "Mebibytes that may wait for all peers together",
+        kind: Kind::Whole {
+            from: 16,
+            to: OUTPUT_MIB_MAX,
+            store: |options, n| options.limits.output_bytes_max = fits::<usize>(n) * 1_024 * 1_024,
         },
     },
     Setting {
