@@ -6,6 +6,7 @@
 mod bench;
 mod ci;
 mod demo;
+mod dist;
 mod fuzz;
 mod gallery;
 mod kills;
@@ -40,6 +41,8 @@ enum Chore {
     RunViewer(run::Arguments),
     /// Build and run a bot; flags after `--` are its own
     RunBot(run::Arguments),
+    /// Gather what is installed: programs, manual pages, completions, units of systemd
+    Dist(dist::Options),
     /// Arrows between crates, module heads, limits, requirements: what no compiler checks
     Tidy,
     /// Run the whole system on simulated networks: --seed 0x…, --seeds N or --minutes N
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Chore::RunServer(arguments) => run::program("server", &arguments),
         Chore::RunViewer(arguments) => run::program("viewer", &arguments),
         Chore::RunBot(arguments) => run::program("bot", &arguments),
+        Chore::Dist(options) => dist::run(&options).map(|()| ExitCode::SUCCESS),
         Chore::Tidy => tidy::run().map(|()| ExitCode::SUCCESS),
         Chore::Sim(options) => sim::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),

@@ -150,7 +150,8 @@ fn parse_until(written: &str) -> Result<Until, String> {
         .ok_or_else(|| format!("it must be win, or a whole number of units from 1 to {UNITS_MAX}"))
 }
 
-fn command() -> Command {
+/// The command as clap knows it.
+pub(crate) fn command() -> Command {
     let whole = |name: &'static str, default: &'static str, from: u64, to: u64| {
         Arg::new(name)
             .long(name)

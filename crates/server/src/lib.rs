@@ -17,6 +17,7 @@ pub mod export;
 pub mod headless;
 pub mod listener;
 pub mod logging;
+pub mod manual;
 pub mod meters;
 pub mod mio_wait;
 mod nearest;

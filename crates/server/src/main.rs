@@ -9,6 +9,7 @@ use trantor_server::event_loop::EventLoop;
 use trantor_server::export::Exporter;
 use trantor_server::headless::{self, Simulated};
 use trantor_server::logging::Logging;
+use trantor_server::manual::{self, ManualAsked};
 use trantor_server::options::cli::{self, Asked, EXIT_STATUS_REFUSED, PROGRAM, Resolved};
 use trantor_server::options::{OptionError, Options, config};
 use trantor_server::reload::Reload;
@@ -37,6 +38,19 @@ fn main() -> ExitCode {
         }
         Ok(Asked::Play(asked)) => run(&asked.options, None, |_| start::play(&asked)),
         Ok(Asked::CheckConfig(files)) => check_config(&files),
+        Ok(Asked::Manual(ManualAsked::Completions(shell))) => {
+            match manual::completions(shell, &mut io::stdout().lock()) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => refuse(error),
+            }
+        }
+        Ok(Asked::Manual(ManualAsked::Man(directory))) => match manual::man(&directory) {
+            Ok(pages) => {
+                tell(&format!("{}: {pages} pages", directory.display()));
+                ExitCode::SUCCESS
+            }
+            Err(error) => refuse(format!("{}: {error}", directory.display())),
+        },
         Ok(Asked::Console(asked)) => match console::remote::run(&asked) {
             Ok(true) => ExitCode::SUCCESS,
             Ok(false) => ExitCode::FAILURE,

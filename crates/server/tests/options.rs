@@ -622,3 +622,18 @@ fn checking_a_file_tells_every_mistake_with_its_line() {
         assert_eq!(refusal(line), expected);
     }
 }
+
+#[test]
+fn rust_log_counts_where_nothing_else_is_said_of_the_log() {
+    let log = |line: &str, environment: &[(&str, &str)]| match ask_with(line, environment) {
+        Ok(Asked::Run(resolved)) => resolved.options.log.to_string(),
+        other => panic!("{other:?}"),
+    };
+    let common = ("RUST_LOG", "warn,mio=off");
+    assert_eq!(log("", &[common]), "warn,mio=off");
+    assert_eq!(log("-v", &[common]), "debug,mio=off");
+    assert_eq!(log("--log error", &[common]), "error");
+    assert_eq!(log("", &[common, ("TRANTOR_SERVER_LOG", "trace")]), "trace");
+    // Said to another program.
+    assert_eq!(log("", &[("RUST_LOG", "my_program[span]=debug/x")]), "info");
+}

@@ -13,6 +13,7 @@ use log::LevelFilter;
 use trantor_protocol::text::Dialect;
 
 use crate::console::remote::{self, ConsoleAsked};
+use crate::manual::{self, ManualAsked};
 use crate::playback::PlayAsked;
 use crate::replay::{self, ReplayAsked};
 
@@ -32,6 +33,8 @@ pub enum Asked {
     Run(Box<Resolved>),
     /// Tell every mistake in these files of options.
     CheckConfig(Vec<PathBuf>),
+    /// Write completions or manual pages.
+    Manual(ManualAsked),
     /// Operate a running server: the first word was `console`.
     Console(ConsoleAsked),
     /// Look at journals instead of running a server: the first word was `replay`.
@@ -55,7 +58,7 @@ pub fn parse(
     if arguments.get(1).is_some_and(|word| word == "help") {
         return Ok(Asked::Print(command().render_help().to_string()));
     }
-    if arguments.get(1).is_some_and(|word| word == "replay") {
+    if arguments.get(1).is_some_and(|word| word == replay::WORD) {
         return Ok(match replay::parse(arguments.into_iter().skip(1))? {
             replay::Asked::Look(asked) => Asked::Replay(asked),
             replay::Asked::Play(asked) => Asked::Play(asked),
@@ -66,6 +69,13 @@ pub fn parse(
         let asked = remote::parse(arguments.into_iter().skip(1))
             .map_err(|mistake| OptionError::new(remote::WORD, mistake))?;
         return Ok(asked.map_or_else(Asked::Print, Asked::Console));
+    }
+    if arguments
+        .get(1)
+        .is_some_and(|word| manual::WORDS.iter().any(|known| word == known))
+    {
+        let asked = manual::parse(&arguments[1..])?;
+        return Ok(asked.map_or_else(Asked::Print, Asked::Manual));
     }
     if arguments.get(1).is_some_and(|word| word == config::WORD) {
         return Ok(match config::parse(&arguments[1..])? {
@@ -117,6 +127,7 @@ pub fn resolve(
         .get_one::<PathBuf>(CONFIG)
         .map(PathBuf::as_path)
         .or_else(|| environment.config());
+    environment.apply_common(&mut options, &mut origins);
     if let Some(path) = file {
         layers::apply_file(&mut options, &mut origins, path)?;
     }
@@ -156,7 +167,8 @@ pub fn command() -> Command {
              Files of options: trantor-server config check FILE, trantor-server config print [OPTIONS].\n\
              A running server: trantor-server console; see trantor-server console --help.\n\
              Recorded games: trantor-server replay verify|info|export|play FILE...; see trantor-server replay --help.\n\
-             Whole games without connections: see trantor-server sim --help.",
+             Whole games without connections: see trantor-server sim --help.\n\
+             Completions and manual pages: trantor-server completions SHELL, trantor-server man DIR.",
         )
 }
 

@@ -10,13 +10,16 @@ use toml::de::DeTable;
 use super::origins::Origins;
 use super::settings::{Setting, find, nearest_name};
 use super::written::{Kind, Written};
-use super::{OptionError, Options};
+use super::{LogFilter, OptionError, Options};
 
 /// What the environment variables of this program start with.
 pub const ENVIRONMENT_PREFIX: &str = "TRANTOR_SERVER_";
 
 /// The flag and variable that name the file. It is no key of the file itself.
 pub const CONFIG: &str = "config";
+
+/// The variable with which many programs are told what to log.
+const RUST_LOG: &str = "RUST_LOG";
 
 /// Largest file read, in bytes: the sample with every comment has a few thousand.
 pub const FILE_BYTES_MAX: u64 = 1024 * 1024;
@@ -26,6 +29,7 @@ pub const FILE_BYTES_MAX: u64 = 1024 * 1024;
 pub struct Environment {
     values: Vec<(&'static str, String)>,
     config: Option<PathBuf>,
+    log: Option<LogFilter>,
 }
 
 impl Environment {
@@ -35,7 +39,12 @@ impl Environment {
     /// One that starts with our prefix and is none of ours, or is not UTF-8.
     pub fn read(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Result<Self, OptionError> {
         let mut ours = Vec::new();
+        let mut log = None;
         for (variable, value) in variables {
+            if variable == RUST_LOG {
+                // It is for all programs, and what it says to others is no mistake of ours.
+                log = value.to_str().and_then(|value| value.parse().ok());
+            }
             if let Some(name) = variable
                 .to_str()
                 .and_then(|name| name.strip_prefix(ENVIRONMENT_PREFIX))
@@ -49,6 +58,7 @@ impl Environment {
         let mut environment = Self {
             values: Vec::new(),
             config: None,
+            log,
         };
         for (name, value) in ours {
             let key = name.to_lowercase().replace('_', "-");
@@ -81,6 +91,14 @@ impl Environment {
     /// The file that the environment names.
     pub fn config(&self) -> Option<&Path> {
         self.config.as_deref()
+    }
+
+    /// Puts what is said to all programs into `options`: it is less than what the file says.
+    pub fn apply_common(&self, options: &mut Options, origins: &mut Origins) {
+        if let Some(filter) = &self.log {
+            options.log = filter.clone();
+            origins.set("log", format!("\"{filter}\""), RUST_LOG);
+        }
     }
 
     /// Puts the values into `options`, and where they stood into `origins`.

@@ -54,6 +54,9 @@ impl ReplayAsked {
     }
 }
 
+/// The first word of the command line that asks for it.
+pub const WORD: &str = "replay";
+
 /// Reads `words`, of which the first is `replay`.
 ///
 /// # Errors
@@ -125,7 +128,8 @@ fn play_asked(matches: &ArgMatches) -> Result<PlayAsked, OptionError> {
     })
 }
 
-fn command() -> Command {
+/// The command as clap knows it.
+pub(crate) fn command() -> Command {
     let files = || {
         Arg::new(FILES)
             .value_name("FILE")

@@ -13,7 +13,8 @@ mod verify;
 use std::io::Write;
 use std::process::ExitCode;
 
-pub use cli::{Asked, ReplayAsked, parse};
+pub(crate) use cli::command;
+pub use cli::{Asked, ReplayAsked, WORD, parse};
 pub use piece_file::{PieceFileError, pieces_in, read};
 pub use verify::{Checked, Outcome, verify_all, verify_bytes};
 

@@ -1,0 +1,186 @@
+//! `trantor-server completions` and `trantor-server man`: what a shell and `man` know of the program.
+//!
+//! Both are made from the commands that the program itself parses, so that they cannot say anything else.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::error::ErrorKind;
+use clap::{Arg, Command, CommandFactory};
+use clap_complete::Shell;
+
+use crate::console::remote::{self, ConsoleAsked};
+use crate::headless;
+use crate::options::cli::{self, PROGRAM, first_line};
+use crate::options::{OptionError, config};
+use crate::replay;
+
+/// The first words of the command line that ask for it.
+pub const WORDS: [&str; 2] = [COMPLETIONS, MAN];
+const COMPLETIONS: &str = "completions";
+const MAN: &str = "man";
+
+/// What is to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ManualAsked {
+    /// The completions of one shell, on standard output.
+    Completions(Shell),
+    /// All manual pages, into a directory.
+    Man(PathBuf),
+}
+
+/// Reads `words`, of which the first is one of [`WORDS`]. The help text comes back as `Ok(Err(text))`.
+///
+/// # Errors
+/// One line about the first mistake.
+pub fn parse(words: &[OsString]) -> Result<Result<ManualAsked, String>, OptionError> {
+    let parser = Command::new(PROGRAM)
+        .no_binary_name(true)
+        .subcommands(own_commands());
+    let matches = match parser.try_get_matches_from(words) {
+        Ok(matches) => matches,
+        Err(error) if error.kind() == ErrorKind::DisplayHelp => return Ok(Err(error.to_string())),
+        Err(error) => {
+            let word = words[0].to_string_lossy().into_owned();
+            return Err(OptionError::new(word, first_line(&error)));
+        }
+    };
+    let (name, matches) = matches.subcommand().expect("one of the two words came first");
+    Ok(Ok(if name == COMPLETIONS {
+        ManualAsked::Completions(*matches.get_one(WHAT).expect("clap asks for it"))
+    } else {
+        ManualAsked::Man(
+            matches
+                .get_one::<PathBuf>(WHAT)
+                .expect("clap asks for it")
+                .clone(),
+        )
+    }))
+}
+
+/// Writes the completions of `shell`.
+///
+/// # Errors
+/// What the system says.
+pub fn completions(shell: Shell, out: &mut impl io::Write) -> io::Result<()> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut whole_command(), PROGRAM, &mut text);
+    out.write_all(&text)
+}
+
+/// Writes a page for the program and one for each of its commands into `directory`; answers how many.
+///
+/// # Errors
+/// What the system says.
+pub fn man(directory: &Path) -> io::Result<usize> {
+    std::fs::create_dir_all(directory)?;
+    let command = whole_command();
+    let mut pages = vec![(PROGRAM.to_owned(), command.clone())];
+    for subcommand in command.get_subcommands() {
+        let name = format!("{PROGRAM}-{}", subcommand.get_name());
+        let page = subcommand
+            .clone()
+            .display_name(name.clone())
+            .bin_name(format!("{PROGRAM} {}", subcommand.get_name()));
+        pages.push((name, page));
+    }
+    for (name, command) in &pages {
+        let mut page = Vec::new();
+        clap_mangen::Man::new(command.clone()).render(&mut page)?;
+        std::fs::write(directory.join(format!("{name}.1")), page)?;
+    }
+    Ok(pages.len())
+}
+
+/// The program with all its commands, as nobody parses it: each is looked for by its first word.
+fn whole_command() -> Command {
+    cli::command().subcommands(
+        [
+            config::command().name(config::WORD),
+            ConsoleAsked::command().name(remote::WORD),
+            replay::command().name(replay::WORD),
+            headless::command().name(headless::WORD),
+        ]
+        .into_iter()
+        .chain(own_commands()),
+    )
+}
+
+fn own_commands() -> [Command; 2] {
+    [
+        Command::new(COMPLETIONS)
+            .about("Write the completions of a shell to standard output.")
+            .arg(
+                Arg::new(WHAT)
+                    .value_name("SHELL")
+                    .required(true)
+                    .value_parser(clap::value_parser!(Shell))
+                    .help("Which shell"),
+            ),
+        Command::new(MAN).about("Write the manual pages.").arg(
+            Arg::new(WHAT)
+                .value_name("DIR")
+                .required(true)
+                .value_parser(clap::value_parser!(PathBuf))
+                .help("Where to, as man/man1 of a prefix"),
+        ),
+    ]
+}
+
+const WHAT: &str = "what";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::settings::SETTINGS;
+
+    #[test]
+    fn every_shell_knows_every_option_and_every_command() {
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+            let mut text = Vec::new();
+            completions(shell, &mut text).unwrap();
+            let text = String::from_utf8(text).unwrap();
+            for setting in SETTINGS {
+                assert!(text.contains(setting.name), "{shell}: {}", setting.name);
+            }
+            for word in ["console", "config", "replay", "sim", "completions", "man"] {
+                assert!(text.contains(word), "{shell}: {word}");
+            }
+        }
+    }
+
+    #[test]
+    fn there_is_a_page_for_every_command() {
+        let directory = std::env::temp_dir().join(format!("trantor-man-{}", std::process::id()));
+        assert_eq!(man(&directory).unwrap(), 7);
+        let page = std::fs::read_to_string(directory.join("trantor-server.1")).unwrap();
+        for setting in SETTINGS {
+            // In these pages a hyphen is written as one that may be copied.
+            let name = setting.name.replace('-', "\\-");
+            assert!(page.contains(&name), "{name}");
+        }
+        let page = std::fs::read_to_string(directory.join("trantor-server-console.1")).unwrap();
+        assert!(page.contains("token"));
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn a_mistake_is_told_in_one_line() {
+        let parse = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            parse(&words).map_err(|error| error.to_string())
+        };
+        assert_eq!(
+            parse("completions bash"),
+            Ok(Ok(ManualAsked::Completions(Shell::Bash)))
+        );
+        assert_eq!(parse("man d"), Ok(Ok(ManualAsked::Man("d".into()))));
+        assert_eq!(
+            parse("completions"),
+            Err("completions: <SHELL> is missing".to_owned())
+        );
+        let told = parse("completions tcsh").unwrap_err();
+        assert!(told.starts_with("completions: invalid value 'tcsh'"), "{told}");
+    }
+}
