@@ -27,7 +27,7 @@ use crate::output::{CloseReason, OperatorLine, Output};
 use crate::pace::Pace;
 use crate::playback::Playback;
 use crate::recorder::{JournalBytes, JournalFull, Recorder};
-use crate::replicate::{News, TextNews, tell_agent};
+use crate::replicate::{News, SnapshotFrames, TextNews, tell_agent};
 use crate::session::Sessions;
 use crate::stats::{Counters, EngineStats, Logged, SpanRecorder, Speedometer};
 use crate::ticks::Ticks;
@@ -68,6 +68,8 @@ pub struct Engine {
     skips_logged: Logged,
     tokens_logged: Logged,
     began: RealTime,
+    /// The world as it is, encoded for viewers of ours, if anybody needed it since it last changed.
+    snapshot: Option<SnapshotFrames>,
     /// The next of many text viewers are to be told, at some time.
     pub(crate) is_text_news_due: bool,
     /// A team has won, and the agents are yet to be let go.
@@ -193,6 +195,7 @@ impl Engine {
             skips_logged: Logged::default(),
             tokens_logged: Logged::default(),
             began: now,
+            snapshot: None,
             is_text_news_due: false,
             is_over_for_agents: false,
             config,
@@ -433,6 +436,7 @@ impl Engine {
             return self.fire_recorded(now);
         }
         let fired = self.game.fire_next(self.pace.game_now())?;
+        self.snapshot = None;
         let lateness_ns = self.pace.lateness_ns(now, fired.at);
         if let Some(recorder) = &mut self.recorder {
             recorder.stepped(&self.game);
@@ -510,6 +514,7 @@ impl Engine {
             log::error!("the journal is not taken and grows beyond its bound: recording ends");
             self.recorder = None;
         }
+        self.snapshot = None;
         self.game.handle(input, at)
     }
 

@@ -13,7 +13,7 @@ use crate::admin::PaceRequest;
 use crate::config::EngineConfig;
 use crate::pace::PaceRefusal;
 use crate::playback::{Playback, PlaybackStart, SeekRefusal};
-use crate::replicate::{clock_anchor, send, snapshot_frames, write_jump};
+use crate::replicate::{clock_anchor, send, write_jump};
 
 impl Engine {
     /// An engine that shows `recording` (R-001-43); `config.game` is of no account. Nobody can play in it: who asks
@@ -57,6 +57,7 @@ impl Engine {
             log::error!("the recording cannot be moved to {to:?}: {divergence}");
             SeekRefusal::Unplayable
         })?;
+        self.snapshot = None;
         let before = std::mem::replace(&mut self.game, game);
         self.abandon_sprint(now);
         self.pace.jump(now, self.game.now());
@@ -163,7 +164,7 @@ impl Engine {
     /// Viewers of ours get the new anchor, and then the world of that moment as when they joined.
     fn show_jump(&mut self, now: RealTime) {
         self.news.clear();
-        let frames = snapshot_frames(&self.game);
+        let frames = self.snapshot();
         for conn in self.welcome_viewers() {
             self.tell_stream_time(conn, now);
             let Some(observer) = self.sessions.observer_mut(conn) else {

@@ -8,7 +8,7 @@ use super::operators::WRONG_TOKEN;
 use crate::admin::PaceRequest;
 use crate::input::ConnId;
 use crate::output::CloseReason;
-use crate::replicate::{clock_anchor, send, send_at_once, snapshot_frames};
+use crate::replicate::{clock_anchor, send, send_at_once};
 use crate::session::TokenShown;
 use crate::ticks::Ticks;
 
@@ -88,7 +88,7 @@ impl Engine {
         let may_control = self.may_control(conn);
         let delay = self.delay_of(conn);
         let news_from = self.news.len();
-        let frames = snapshot_frames(&self.game);
+        let frames = self.snapshot();
         let Some(observer) = self.sessions.observer_mut(conn) else {
             return;
         };

@@ -8,7 +8,7 @@ use crate::housekeeping::Chore;
 use crate::input::ConnId;
 use crate::limits;
 use crate::lock_step::LeapRate;
-use crate::replicate::{send, snapshot_frames};
+use crate::replicate::{SnapshotFrames, send, snapshot_frames};
 use crate::session::{Feed, Observer};
 
 impl Engine {
@@ -89,21 +89,32 @@ impl Engine {
 
     /// Gives a viewer that was too slow a fresh snapshot, once it has read most of what it was owed.
     fn catch_up(&mut self, conn: ConnId, now: RealTime) {
-        let Some(session) = self.sessions.get_mut(conn) else {
+        let Some(session) = self.sessions.get(conn) else {
             return;
         };
         if session.outbox.len() > limits::VIEWER_CAUGHT_UP_BYTES {
             return;
         }
-        let Some(observer) = session.observer_mut() else {
+        let is_behind = session
+            .observer()
+            .is_some_and(|observer| matches!(observer.feed, Feed::Behind));
+        if !is_behind {
             return;
-        };
-        if matches!(observer.feed, Feed::Behind) {
+        }
+        let frames = self.snapshot();
+        if let Some(observer) = self.sessions.observer_mut(conn) {
             // All news of this tick are in it.
-            observer.begin_snapshot(snapshot_frames(&self.game), 0);
+            observer.begin_snapshot(frames, 0);
             self.counters.snapshots += 1;
             self.send_snapshot(conn, now);
         }
+    }
+
+    /// The world as it is, encoded once for all who need it before it changes.
+    pub(super) fn snapshot(&mut self) -> SnapshotFrames {
+        self.snapshot
+            .get_or_insert_with(|| snapshot_frames(&self.game))
+            .clone()
     }
 
     /// Sends as much of a viewer's snapshot as it has credit for.

@@ -1,9 +1,11 @@
 //! The whole world for a viewer of ours, in pieces that each cost it one credit (R-002-56).
 //!
 //! All pieces show the same moment: they are encoded together, and what changes while they are on their way
-//! is sent after them. On a map of a million tiles that is some megabytes for each viewer that is joining.
+//! is sent after them. On a map of a million tiles that is some megabytes, which all viewers share that need it at the
+//! same moment.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use trantor_game::Game;
 use trantor_protocol::wire::{
@@ -13,8 +15,11 @@ use trantor_protocol::wire::{
 use super::frames::ritual_start;
 use crate::limits;
 
+/// Encoded pieces of a snapshot. Copies are cheap: they share the bytes.
+pub(crate) type SnapshotFrames = VecDeque<Arc<[u8]>>;
+
 /// The frames of a snapshot; the last one is its end. Ground first, so that everything else stands on it.
-pub(crate) fn snapshot_frames(game: &Game) -> VecDeque<Vec<u8>> {
+pub(crate) fn snapshot_frames(game: &Game) -> SnapshotFrames {
     let mut frames = VecDeque::new();
     let world = game.world();
     let size = game.config().size;
@@ -80,12 +85,12 @@ fn next_part<T>(entries: &mut impl Iterator<Item = T>) -> Option<Vec<T>> {
     (!part.is_empty()).then_some(part)
 }
 
-fn push_part(frames: &mut VecDeque<Vec<u8>>, part: SnapshotPart) {
+fn push_part(frames: &mut SnapshotFrames, part: SnapshotPart) {
     push(frames, &ToClient::Snapshot(part));
 }
 
-fn push(frames: &mut VecDeque<Vec<u8>>, message: &ToClient) {
+fn push(frames: &mut SnapshotFrames, message: &ToClient) {
     let mut frame = Vec::new();
     write_frame(&mut frame, message).expect("pieces are cut to fit a frame");
-    frames.push_back(frame);
+    frames.push_back(frame.into());
 }

@@ -4,13 +4,14 @@
 //! slowly for that is not sent all of the past: its news are dropped, and once it has caught up it gets a
 //! fresh snapshot.
 
-use std::collections::VecDeque;
+use std::sync::Arc;
 
 use trantor_protocol::wire::ReceivedNumbers;
 use trantor_time::{RealSpan, RealTime};
 
 use crate::limits;
 use crate::marks::StreamTime;
+use crate::replicate::SnapshotFrames;
 
 /// The state of a viewer of ours after its hello, and before it as far as it has one.
 #[derive(Debug)]
@@ -36,7 +37,7 @@ pub(crate) enum Feed {
     /// A snapshot is on its way.
     Snapshot {
         /// Encoded pieces not yet sent, the end of the snapshot after them.
-        parts: VecDeque<Vec<u8>>,
+        parts: SnapshotFrames,
         /// Encoded changes since the snapshot was taken; `None` if they became too many.
         news: Option<Vec<u8>>,
     },
@@ -80,7 +81,7 @@ impl Observer {
     }
 
     /// Starts a snapshot: encoded pieces, and the encoded end. `news_from` is the length of the tick's news.
-    pub(crate) fn begin_snapshot(&mut self, parts: VecDeque<Vec<u8>>, news_from: usize) {
+    pub(crate) fn begin_snapshot(&mut self, parts: SnapshotFrames, news_from: usize) {
         self.feed = Feed::Snapshot {
             parts,
             news: Some(Vec::new()),
@@ -90,7 +91,7 @@ impl Observer {
 
     /// The next piece of a snapshot that there is credit for, which is lent if `is_lent`. The last one is the
     /// snapshot's end.
-    pub(crate) fn next_part(&mut self, is_lent: bool) -> Option<Vec<u8>> {
+    pub(crate) fn next_part(&mut self, is_lent: bool) -> Option<Arc<[u8]>> {
         let Feed::Snapshot { parts, .. } = &mut self.feed else {
             return None;
         };
@@ -139,7 +140,7 @@ mod tests {
     fn r_002_56_pieces_wait_for_credit_and_the_end_does_not() {
         let mut observer = Observer::new(RealTime::ZERO);
         let pieces = limits::SNAPSHOT_CREDIT + 2;
-        observer.begin_snapshot((0..=pieces).map(|part| vec![part as u8]).collect(), 0);
+        observer.begin_snapshot((0..=pieces).map(|part| Arc::from([part as u8])).collect(), 0);
         let mut sent = 0;
         while observer.next_part(false).is_some() {
             sent += 1;
