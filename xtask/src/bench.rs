@@ -39,6 +39,8 @@ enum What {
     Loop,
     /// The frame rule under the four kinds of stress, on this machine's clock
     Frames,
+    /// The viewer's whole loop under the same stress, with a pretend renderer
+    Stress,
     /// The viewer's loop beside displays of 60, 75 and 144 pictures a second
     Pacing,
     /// Ways of waiting: lateness, processor time and wake-ups per deadline
@@ -63,6 +65,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         What::Time => cargo_bench("trantor-time", "stores", &options.passed_on),
         What::Loop => cargo_bench("trantor-runtime", "loop_costs", &options.passed_on),
         What::Frames => cargo_example("trantor-runtime", "frame_rule_under_stress", &options.passed_on),
+        What::Stress => cargo_bench("trantor-viewer", "stress", &options.passed_on),
         What::Pacing => cargo_bench("trantor-viewer", "pacing", &options.passed_on),
         What::Wake => measuring_program("wake", &options.passed_on),
         What::Idle => measuring_program("idle", &options.passed_on),

@@ -129,7 +129,42 @@ impl Required {
     }
 }
 
+/// The head of a table of [`Stress::row`]s; in brackets is what is required.
+pub const TABLE_HEAD: &str = "\
+| stressed | frames/s | events' share | processor | event delay p99 | |
+|---|---|---|---|---|---|";
+
 impl Stress {
+    /// A line of a table: what came out beside what is required, and whether it is met.
+    pub fn row(&self, outcome: &Outcome) -> String {
+        let bounds = |(least, most): (f64, f64)| match most.is_finite() {
+            true => format!(" [{least:.2} to {most:.2}]"),
+            false => String::new(),
+        };
+        let at_most = |most: f64, unit: &str| match most < 1e6 {
+            true => format!(" [{most:.0}{unit}]"),
+            false => String::new(),
+        };
+        let required = &self.required;
+        format!(
+            "| {} | {:.2}{} | {:.3}{} | {:.1} %{} | {:.2} ms{} | {} |",
+            self.name,
+            outcome.frames_per_second,
+            bounds(required.frames_per_second),
+            outcome.event_share,
+            bounds(required.event_share),
+            outcome.processor_share * 100.0,
+            at_most(required.processor_share_max * 100.0, " %"),
+            outcome.event_delay_p99.as_millis_f64(),
+            at_most(required.event_delay_p99_max.as_millis_f64(), " ms"),
+            if required.is_met_by(outcome) {
+                "met"
+            } else {
+                "MISSED"
+            },
+        )
+    }
+
     /// Runs for `length` on a manual clock; each sleep ends `oversleep` late, as real ones do.
     pub fn run_manual(&self, length: RealSpan, oversleep: RealSpan) -> Outcome {
         let clock = ManualClock::default();
