@@ -28,7 +28,7 @@ use crate::pace::Pace;
 use crate::playback::Playback;
 use crate::recorder::{JournalBytes, JournalFull, Recorder};
 use crate::replicate::{News, SnapshotFrames, TextNews, tell_agent};
-use crate::session::Sessions;
+use crate::session::{Feed, Sessions};
 use crate::stats::{Counters, EngineStats, Logged, SpanRecorder, Speedometer};
 use crate::ticks::Ticks;
 pub use operators::{Client, ClientKind};
@@ -391,6 +391,13 @@ impl Engine {
     /// Whether the game was started: peers are greeted, and time passes.
     pub fn is_started(&self) -> bool {
         self.pace.is_started()
+    }
+
+    /// Whether a viewer of ours has been sent all that happened until the last tick. One that is too slow, or gets the
+    /// world just now, has not.
+    pub fn is_up_to_date(&self, conn: ConnId) -> bool {
+        let observer = self.sessions.observer(conn);
+        observer.is_some_and(|observer| matches!(observer.feed, Feed::News))
     }
 
     /// Game time of this pass.

@@ -18,17 +18,20 @@ pub enum Fault {
     LostWakeUp,
     /// The rules are others: nobody is hungry.
     NoHunger,
+    /// Saves are given their names before they are on the disk.
+    HastySave,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Fault; 6] = [
+    pub const ALL: [Fault; 7] = [
         Self::DroppedReply,
         Self::DroppedAck,
         Self::DroppedDelta,
         Self::JournalOutOfOrder,
         Self::LostWakeUp,
         Self::NoHunger,
+        Self::HastySave,
     ];
 }
 

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 
 use trantor_engine::{AdminRequest, CloseCause, ConnId, Engine, FiredKind, Input, Output};
-use trantor_game::Replay;
 use trantor_time::RealTime;
 
 use crate::dice::Dice;
-use crate::fault::{Fault, Sabotage};
+use crate::fault::Sabotage;
+use crate::keeping::Keeping;
 use crate::line::{Item, Line};
 use crate::picture::{Picture, Pictures};
 use crate::plan::Plan;
@@ -39,7 +39,7 @@ pub(crate) struct Host {
     free_slots: BTreeSet<u32>,
     generations: Vec<u32>,
     waiting: Vec<Waiting>,
-    journal: Vec<Vec<u8>>,
+    pub(crate) keeping: Keeping,
     dice: Dice,
     window_bytes: usize,
     piece_bytes_max: u32,
@@ -68,7 +68,7 @@ impl Host {
             free_slots: BTreeSet::new(),
             generations: Vec::new(),
             waiting: Vec::new(),
-            journal: Vec::new(),
+            keeping: Keeping::new(seed, plan.storage, now),
             dice: Dice::new(seed, 2),
             window_bytes: plan.weather.window_bytes,
             piece_bytes_max: plan.weather.piece_bytes_max,
@@ -125,7 +125,10 @@ impl Host {
             .values()
             .filter(|conn| self.conns[**conn].is_read)
             .filter_map(|conn| self.conns[*conn].up.ready_at());
-        arrivals.chain(self.engine.poll_timeout()).min()
+        arrivals
+            .chain(self.engine.poll_timeout())
+            .chain(self.keeping.wake())
+            .min()
     }
 
     /// Passes until nothing is left to be done at `now`.
@@ -140,7 +143,7 @@ impl Host {
                 budget -= 1;
             }
             self.write_all(now);
-            self.keep_journal(sabotage);
+            self.keeping.turn(&mut self.engine, now, sabotage);
             // What was written may let a peer go on that had not read its answers.
             let has_more = self.engine.poll_timeout().is_some_and(|wake| wake <= now);
             if is_done && !has_more {
@@ -152,28 +155,24 @@ impl Host {
         self.check_rest(now)
     }
 
-    /// Ends the journal, replays it, and compares the end with the game.
-    pub(crate) fn check_journal(&mut self) -> Result<(), String> {
-        for journal in self.engine.stop_recording() {
-            self.journal.push(journal.bytes);
+    /// The power of the server's machine fails, and comes back at once: everybody is gone, and the game goes on from what
+    /// was on the disk.
+    pub(crate) fn crash(&mut self, now: RealTime) -> Result<(), String> {
+        self.trace.note(now, b'!', 0, &[]);
+        for conn in std::mem::take(&mut self.served).into_values() {
+            self.conns[conn].is_served = false;
         }
-        let bytes = self.journal.concat();
-        let replay = Replay::open(bytes).map_err(|error| format!("the journal cannot be opened: {error}"))?;
-        let verified = replay
-            .verify()
-            .map_err(|error| format!("the replay parts from the run: {error}"))?;
-        if !matches!(verified.ending, trantor_game::journal::Ending::Closed) {
-            return Err(format!(
-                "the journal does not end in order: {:?}",
-                verified.ending
-            ));
-        }
-        let (replayed, played) = (verified.game.digest(), self.engine.game().digest());
-        if replayed != played {
-            return Err(format!(
-                "the run ended as {played:016x}, its replay as {replayed:016x}"
-            ));
-        }
+        self.free_slots.clear();
+        self.generations.clear();
+        self.waiting.clear();
+        self.pictures.clear();
+        let config = self.engine.config().clone();
+        self.engine = match self.keeping.crash(now)? {
+            Some(game) => Engine::resume(config, game, now),
+            None => Engine::new(config, now),
+        };
+        self.engine.start_recording();
+        self.is_excused = false;
         Ok(())
     }
 
@@ -219,8 +218,12 @@ impl Host {
         }
         if fired.kind == FiredKind::Tick {
             let ticks = self.engine.stats(now).ticks_run;
-            self.pictures
-                .insert(ticks - 1, Picture::of_world(self.engine.game().world()));
+            let up_to_date = self.served.keys().copied();
+            let up_to_date = up_to_date
+                .filter(|conn| self.engine.is_up_to_date(*conn))
+                .collect();
+            let picture = Picture::of_world(self.engine.game().world());
+            self.pictures.insert(ticks - 1, (picture, up_to_date));
         }
         Ok(true)
     }
@@ -295,16 +298,6 @@ impl Host {
         self.served.remove(&conn.id);
         self.generations[conn.id.slot as usize] += 1;
         self.free_slots.insert(conn.id.slot);
-    }
-
-    fn keep_journal(&mut self, sabotage: &mut Sabotage) {
-        while let Some(journal) = self.engine.poll_journal() {
-            self.journal.push(journal.bytes);
-            if sabotage.strikes(Fault::JournalOutOfOrder) {
-                let last = self.journal.len() - 1;
-                self.journal.swap(last, last - 1);
-            }
-        }
     }
 
     /// Between two passes nothing is left that could have been done.

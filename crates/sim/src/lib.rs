@@ -1,7 +1,7 @@
 //! The whole system in one thread under one seed.
 //!
-//! The real engine, the real client, text agents, an operator and a network with delays, pieces, stalls, resets and
-//! peers that vanish run on one manual clock. The seed draws what takes part and all that happens; the same seed
+//! The real engine, the real client, text agents, an operator, a network with delays, pieces, stalls, resets and peers
+//! that vanish, background jobs and a disk that refuses and loses run on one manual clock. The seed draws what takes part and all that happens; the same seed
 //! is the same run, to the byte.
 //!
 //! ```text
@@ -15,8 +15,10 @@
 
 mod actors;
 mod dice;
+mod disk;
 mod fault;
 mod host;
+mod keeping;
 mod line;
 mod oracle;
 mod picture;

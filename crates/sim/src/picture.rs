@@ -1,14 +1,15 @@
 //! The world as a viewer should have it, taken when a tick ends, to be compared with its mirror later.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use trantor_client::mirror::Mirror;
+use trantor_engine::ConnId;
 use trantor_game::World;
 use trantor_model::{AgentId, AgentView, Counts, EggId, Level, TeamId, Tile};
 use trantor_time::GameTime;
 
-/// Pictures by the number of the tick they belong to.
-pub(crate) type Pictures = BTreeMap<u64, Picture>;
+/// Pictures by the number of the tick they belong to, with those who were told all that is in them.
+pub(crate) type Pictures = BTreeMap<u64, (Picture, BTreeSet<ConnId>)>;
 
 /// All of a world that a viewer is told and keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]

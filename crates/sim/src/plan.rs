@@ -21,6 +21,7 @@ pub(crate) struct Plan {
     pub(crate) roles: Vec<Role>,
     pub(crate) weather: Weather,
     pub(crate) machine: Machine,
+    pub(crate) storage: Storage,
     /// How long things go wrong.
     pub(crate) chaos: RealSpan,
     /// Mean of milliseconds between two requests of the operator; 0 for no operator.
@@ -73,6 +74,23 @@ pub(crate) struct Machine {
     pub(crate) pass_budget: Option<u32>,
     /// One in so many steps it stands still for a while; 0 is never.
     pub(crate) stall_one_in: u32,
+    /// One in so many steps its power fails; 0 is never.
+    pub(crate) crash_one_in: u32,
+}
+
+/// What is kept on the disk, and how that behaves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Storage {
+    /// Time between saves; zero: nothing is saved.
+    pub(crate) save_every: RealSpan,
+    /// How long what was written may wait until it is synced.
+    pub(crate) sync_every: RealSpan,
+    /// The longest that one step of a job takes.
+    pub(crate) job_ms_max: u32,
+    /// Bytes after which another piece of the journal is begun.
+    pub(crate) piece_bytes: usize,
+    /// One write in so many is refused; 0 is never.
+    pub(crate) refuse_one_in: u32,
 }
 
 impl Plan {
@@ -86,7 +104,9 @@ impl Plan {
             machine: Machine {
                 pass_budget: dice.one_in(3).then(|| dice.between(1, 5)),
                 stall_one_in: if dice.one_in(4) { 100 } else { 0 },
+                crash_one_in: if dice.one_in(3) { 300 } else { 0 },
             },
+            storage: draw_storage(dice),
             chaos: RealSpan::from_millis(i64::from(dice.between(600, 1_800))),
             admin_ms: if dice.one_in(2) { dice.between(20, 300) } else { 0 },
             is_rich,
@@ -185,6 +205,17 @@ fn draw_roles(dice: &mut Dice) -> Vec<Role> {
         roles.push(Role::Steady);
     }
     roles
+}
+
+fn draw_storage(dice: &mut Dice) -> Storage {
+    let millis = |millis: u32| RealSpan::from_millis(i64::from(millis));
+    Storage {
+        save_every: millis(*dice.pick(&[0, 50, 200, 500])),
+        sync_every: millis(dice.between(1, 300)),
+        job_ms_max: *dice.pick(&[0, 5, 100]),
+        piece_bytes: *dice.pick(&[2_000, 20_000, 1_000_000]),
+        refuse_one_in: *dice.pick(&[0, 0, 0, 500]),
+    }
 }
 
 fn draw_weather(dice: &mut Dice) -> Weather {

@@ -27,14 +27,21 @@ pub struct Reached {
     pub mirrors_compared: u64,
     /// Passes in which the game clock slipped, since the machine had stood still.
     pub slips: u64,
+    /// Times that the power of the server's machine failed, and it went on from its disk.
+    pub crashes: u64,
+    /// Saves that were written whole.
+    pub saves: u64,
+    /// Writes that the disk refused.
+    pub refusals: u64,
 }
 
 impl Reached {
-    pub(crate) fn new(stats: &EngineStats, steps: u64, elevated: u64, mirrors_compared: u64) -> Self {
+    /// What one life of a server has reached; what outlives it is added by whoever knows.
+    pub(crate) fn new(stats: &EngineStats, elevated: u64) -> Self {
         let counters = &stats.counters;
         let closed = |reason: CloseReason| counters.closed[reason.index()];
         Self {
-            steps,
+            steps: 0,
             deadlines: counters.deadlines_fired(),
             joined: counters.joined,
             died: closed(CloseReason::Died),
@@ -42,8 +49,11 @@ impl Reached {
             commands_dropped: counters.commands_dropped,
             closed_by_peer: counters.closed_by_peer,
             protocol_errors: closed(CloseReason::ProtocolError),
-            mirrors_compared,
+            mirrors_compared: 0,
             slips: stats.slips,
+            crashes: 0,
+            saves: 0,
+            refusals: 0,
         }
     }
 
@@ -59,6 +69,9 @@ impl Reached {
         self.protocol_errors += other.protocol_errors;
         self.mirrors_compared += other.mirrors_compared;
         self.slips += other.slips;
+        self.crashes += other.crashes;
+        self.saves += other.saves;
+        self.refusals += other.refusals;
     }
 
     /// The least of all counts: 0 if anything was never reached.
@@ -74,7 +87,8 @@ impl Reached {
             .min(self.deadlines)
             .min(self.mirrors_compared)
             .min(self.slips);
-        agents.min(connections).min(rest)
+        let disk = self.crashes.min(self.saves).min(self.refusals);
+        agents.min(connections).min(rest).min(disk)
     }
 }
 
@@ -83,7 +97,7 @@ impl fmt::Display for Reached {
         write!(
             f,
             "{} steps, {} deadlines; {} agents joined, {} died, {} rose; {} commands too many; {} hang-ups, \
-             {} protocol errors; {} mirrors compared; {} slips",
+             {} protocol errors; {} mirrors compared; {} slips; {} crashes, {} saves, {} writes refused",
             self.steps,
             self.deadlines,
             self.joined,
@@ -93,7 +107,10 @@ impl fmt::Display for Reached {
             self.closed_by_peer,
             self.protocol_errors,
             self.mirrors_compared,
-            self.slips
+            self.slips,
+            self.crashes,
+            self.saves,
+            self.refusals
         )
     }
 }

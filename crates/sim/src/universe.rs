@@ -24,6 +24,9 @@ const CALM: RealSpan = RealSpan::from_secs(20);
 /// How long a peer stays away before it connects again.
 const AWAY: RealSpan = RealSpan::from_millis(150);
 
+/// Crashes of the server's machine in a run, at most: something must happen between them.
+const CRASHES_MAX: u64 = 3;
+
 /// Connections a peer opens in a run, at most: enough to take places again, too few to do nothing else.
 const CONNECTIONS_MAX: u32 = 4;
 
@@ -40,6 +43,9 @@ pub(crate) struct Universe {
     admin_wake: Option<RealTime>,
     is_calm: bool,
     step: u64,
+    crashes: u64,
+    /// What was reached before the last crash.
+    reached: Reached,
 }
 
 /// Somebody, somewhere else.
@@ -93,6 +99,8 @@ impl Universe {
             dice,
             is_calm: false,
             step: 0,
+            crashes: 0,
+            reached: Reached::default(),
         }
     }
 
@@ -118,17 +126,28 @@ impl Universe {
         self.check_done()?;
         self.check_worlds()?;
         self.leave()?;
-        self.host.check_journal()?;
+        self.host.keeping.check_journal(&mut self.host.engine)?;
         let digest = self.host.engine.game().digest();
         self.host
             .trace
             .note(self.clock.now(), b'.', 0, &digest.to_le_bytes());
-        let stats = self.host.engine.stats(self.clock.now());
-        let mirrors = self.peers.iter().map(|peer| peer.actor.mirrors_compared()).sum();
+        self.note_reached();
+        let mut reached = self.reached;
+        reached.steps = self.step;
+        reached.crashes = self.crashes;
+        reached.saves = self.host.keeping.saves;
+        reached.refusals = self.host.keeping.refusals;
+        reached.mirrors_compared = self.peers.iter().map(|peer| peer.actor.mirrors_compared()).sum();
         Ok(Outcome {
             digest: self.host.trace.digest(),
-            reached: Reached::new(&stats, self.step, self.oracle.elevated(), mirrors),
+            reached,
         })
+    }
+
+    /// Adds what this life of the server has reached.
+    fn note_reached(&mut self) {
+        let stats = self.host.engine.stats(self.clock.now());
+        self.reached.add(&Reached::new(&stats, self.oracle.elevated()));
     }
 
     fn run_until(&mut self, until: RealTime) -> Verdict {
@@ -144,7 +163,8 @@ impl Universe {
         let now = self.clock.now();
         let mut host = self.host.wake(now);
         // A wake-up is lost where nothing else wakes the server at the same time.
-        if host.is_some_and(|host| host > now) && self.sabotage.strikes(Fault::LostWakeUp) {
+        let is_engines = host == self.host.engine.poll_timeout();
+        if is_engines && host.is_some_and(|host| host > now) && self.sabotage.strikes(Fault::LostWakeUp) {
             host = host.map(|host| host + RealSpan::from_millis(3));
         }
         let peers = self.peers.iter().filter_map(|peer| {
@@ -159,6 +179,7 @@ impl Universe {
         self.step += 1;
         if !self.is_calm {
             self.machine_stalls();
+            self.power_fails()?;
             self.network_fails();
             self.operator_acts();
         }
@@ -168,9 +189,8 @@ impl Universe {
         }
         self.host.run(now, &mut self.sabotage)?;
         self.oracle.check(&self.host.engine, self.step)?;
-        let nobody_thinned = self.host.engine.stats(now).counters.viewers_thinned == 0;
         for peer in 0..self.peers.len() {
-            self.peer_turn(peer, now, nobody_thinned)
+            self.peer_turn(peer, now)
                 .map_err(|reason| format!("peer {peer} ({:?}): {reason}", self.plan.roles[peer]))?;
         }
         Ok(())
@@ -199,7 +219,7 @@ impl Universe {
     }
 
     /// One peer reads what has arrived and does what it wants to.
-    fn peer_turn(&mut self, index: usize, now: RealTime, nobody_thinned: bool) -> Verdict {
+    fn peer_turn(&mut self, index: usize, now: RealTime) -> Verdict {
         let Some(conn_index) = self.peers[index].conn else {
             return Ok(());
         };
@@ -210,7 +230,7 @@ impl Universe {
             game_least: self.host.engine.game().now(),
             game_most: self.host.engine.game_now(),
             pictures: &self.host.pictures,
-            nobody_thinned,
+            conn: conn.id,
         };
         let mut is_over = false;
         while !is_over && let Some(item) = conn.down.take(now) {
@@ -259,6 +279,25 @@ impl Universe {
                 .advance(RealSpan::from_millis(i64::from(self.dice.between(1, 600))));
             self.host.excuse();
         }
+    }
+
+    /// Everybody's connection breaks, and the server begins again with what was on its disk.
+    fn power_fails(&mut self) -> Verdict {
+        if self.crashes == CRASHES_MAX || !self.dice.one_in(self.plan.machine.crash_one_in) {
+            return Ok(());
+        }
+        let now = self.clock.now();
+        self.crashes += 1;
+        self.note_reached();
+        self.oracle = Oracle::default();
+        for peer in 0..self.peers.len() {
+            if self.peers[peer].conn.is_some() {
+                self.lose(peer, now);
+            }
+        }
+        self.host
+            .crash(now)
+            .map_err(|reason| format!("after crash {}: {reason}", self.crashes))
     }
 
     fn network_fails(&mut self) {
@@ -327,6 +366,7 @@ impl Universe {
     /// From now on nothing goes wrong and nobody begins anything.
     fn calm(&mut self) {
         self.is_calm = true;
+        self.host.keeping.calm();
         self.admin_wake = None;
         for conn in 0..self.host.conns.len() {
             let lines = &mut self.host.conns[conn];

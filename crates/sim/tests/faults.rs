@@ -43,6 +43,7 @@ fn a_journal_out_of_order_is_found() {
         &[
             "the journal does not end in order",
             "the journal cannot be opened",
+            "bytes were synced",
         ],
     );
 }
@@ -55,4 +56,9 @@ fn a_lost_wake_up_is_found() {
 #[test]
 fn another_rule_is_found() {
     assert_found(Fault::NoHunger, &["is never hungry"]);
+}
+
+#[test]
+fn a_save_that_is_named_before_it_is_on_the_disk_is_found() {
+    assert_found(Fault::HastySave, &["was saved, and"]);
 }

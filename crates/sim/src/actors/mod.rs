@@ -7,7 +7,7 @@ mod liar;
 mod text_viewer;
 mod viewer;
 
-use trantor_engine::EngineConfig;
+use trantor_engine::{ConnId, EngineConfig};
 use trantor_model::{AgentId, Level, Tile};
 use trantor_time::{GameTime, RealSpan, RealTime};
 
@@ -25,8 +25,8 @@ pub(crate) struct Moment<'a> {
     pub(crate) game_most: GameTime,
     /// The world at the end of each tick.
     pub(crate) pictures: &'a Pictures,
-    /// Whether every viewer gets all news: none was ever too slow.
-    pub(crate) nobody_thinned: bool,
+    /// Its own connection.
+    pub(crate) conn: ConnId,
 }
 
 /// What breaks a rule, in words.

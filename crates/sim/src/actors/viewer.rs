@@ -68,11 +68,15 @@ impl Viewer {
         match message {
             ToClient::Snapshot(_) => self.has_world = false,
             ToClient::SnapshotEnd { .. } => self.has_world = true,
-            ToClient::TickEnd { number } if self.has_world && moment.nobody_thinned => {
-                let picture = moment
+            ToClient::TickEnd { number } if self.has_world => {
+                let (picture, up_to_date) = moment
                     .pictures
                     .get(number)
                     .ok_or_else(|| format!("tick {number} was told and never ran"))?;
+                // One that was too slow is told nothing until it gets the world anew, and knows it by that.
+                if !up_to_date.contains(&moment.conn) {
+                    return Ok(());
+                }
                 let mirror = self.client.mirror().ok_or("a world came and is not mirrored")?;
                 if let Some(difference) = picture.difference(&Picture::of_mirror(mirror)) {
                     return Err(format!(

@@ -1,0 +1,343 @@
+//! What the server's shell keeps on its disk: the journal in pieces, and saves written by jobs.
+//!
+//! As the real shell does it: the journal is appended to in each pass and synced now and then; a save is captured between
+//! two deadlines, and written aside, synced and renamed by a job that takes its time. A crash may come between any two
+//! steps. What must then be left is checked here (R-003-73).
+
+use std::collections::BTreeMap;
+
+use trantor_engine::Engine;
+use trantor_game::journal::Ending;
+use trantor_game::replay::{IndexedPiece, Recording, RecordingEnd};
+use trantor_game::{Game, Replay, Snapshot};
+use trantor_time::{RealSpan, RealTime};
+
+use crate::actors::Verdict;
+use crate::dice::Dice;
+use crate::disk::Disk;
+use crate::fault::{Fault, Sabotage};
+use crate::plan::Storage;
+
+/// Saves kept.
+const SAVES_KEPT: usize = 3;
+
+/// See the module.
+pub(crate) struct Keeping {
+    pub(crate) disk: Disk,
+    storage: Storage,
+    dice: Dice,
+    run: u32,
+    piece: u32,
+    piece_bytes: usize,
+    /// The disk refused, and the run is no longer recorded.
+    has_ended: bool,
+    sync_at: Option<RealTime>,
+    save_at: Option<RealTime>,
+    save_number: u32,
+    job: Option<SaveJob>,
+    /// Digests of the states that were saved whole, by the names of their files.
+    saved: BTreeMap<String, u64>,
+    /// Held back by sabotage.
+    held: Option<Vec<u8>>,
+    pub(crate) saves: u64,
+    pub(crate) refusals: u64,
+}
+
+/// A save on its way to the disk.
+struct SaveJob {
+    /// When its next step is done.
+    at: RealTime,
+    step: Step,
+    name: String,
+    digest: u64,
+    bytes: Vec<u8>,
+}
+
+#[derive(Clone, Copy)]
+enum Step {
+    Write,
+    Sync,
+    Rename,
+    List,
+}
+
+impl Keeping {
+    pub(crate) fn new(seed: u64, storage: Storage, now: RealTime) -> Self {
+        let mut keeping = Self {
+            disk: Disk::new(storage.refuse_one_in, Dice::new(seed, 5)),
+            dice: Dice::new(seed, 6),
+            storage,
+            run: 0,
+            piece: 0,
+            piece_bytes: 0,
+            has_ended: false,
+            sync_at: None,
+            save_at: None,
+            save_number: 0,
+            job: None,
+            saved: BTreeMap::new(),
+            held: None,
+            saves: 0,
+            refusals: 0,
+        };
+        keeping.begin_run(now);
+        keeping
+    }
+
+    /// When it wants to do something.
+    pub(crate) fn wake(&self) -> Option<RealTime> {
+        let job = self.job.as_ref().map(|job| job.at);
+        [self.sync_at, self.save_at, job].into_iter().flatten().min()
+    }
+
+    /// What a pass does: the journal first, then what is due.
+    pub(crate) fn turn(&mut self, engine: &mut Engine, now: RealTime, sabotage: &mut Sabotage) {
+        self.keep_journal(engine, now, sabotage);
+        if self.sync_at.is_some_and(|at| at <= now) {
+            self.sync_at = None;
+            let name = self.piece_name(self.piece);
+            self.disk.sync(&name);
+            self.disk.sync_names();
+        }
+        if self.save_at.is_some_and(|at| at <= now) {
+            self.save_at = Some(now + self.storage.save_every);
+            if self.job.is_none() {
+                self.capture(engine.game(), now);
+            }
+        }
+        while let Some(job) = self.job.take_if(|job| job.at <= now) {
+            self.work(job, now, sabotage);
+        }
+    }
+
+    /// From now on nothing fails, and no save is begun.
+    pub(crate) fn calm(&mut self) {
+        self.disk.calm();
+        self.save_at = None;
+    }
+
+    /// The power fails. Checks what is left, and answers the game to go on with, if there is a save.
+    pub(crate) fn crash(&mut self, now: RealTime) -> Result<Option<Game>, String> {
+        let lasting: Vec<_> = self
+            .disk
+            .names(".trj")
+            .into_iter()
+            .chain(self.disk.names(".trs"))
+            .collect();
+        let lasting: Vec<_> = lasting
+            .into_iter()
+            .filter_map(|name| Some((self.disk.lasting_bytes(&name)?, name)))
+            .collect();
+        self.disk.crash();
+        self.job = None;
+        self.held = None;
+        for name in self.disk.names(".aside") {
+            self.disk.remove(&name);
+        }
+        for (bytes, name) in &lasting {
+            let left = self.disk.read(name).map_or(0, <[u8]>::len);
+            if left < *bytes {
+                return Err(format!("{name}: {bytes} bytes were on the disk, {left} are left"));
+            }
+        }
+        let this_run = format!("run-{:04}/", self.run);
+        for name in self.disk.names(".trj") {
+            // What an earlier crash tore stays torn.
+            let of_this_run = |other: &&(usize, String)| other.1 == name && name.starts_with(&this_run);
+            let synced = lasting.iter().find(of_this_run).map_or(0, |(bytes, _)| *bytes);
+            self.check_piece(&name, synced)?;
+        }
+        let game = self.newest_save(&lasting)?;
+        self.begin_run(now);
+        Ok(game)
+    }
+
+    /// The journal of this run is whole, and ends with the game as it is.
+    pub(crate) fn check_journal(&mut self, engine: &mut Engine) -> Verdict {
+        if self.has_ended {
+            for name in self.disk.names(".trj") {
+                self.check_piece(&name, 0)?;
+            }
+            return Ok(());
+        }
+        for journal in engine.stop_recording() {
+            self.append(journal.piece, &journal.bytes)
+                .map_err(|_| "a calm disk refuses nothing".to_owned())?;
+        }
+        let mut pieces = Vec::new();
+        for number in 0..=self.piece {
+            let bytes = self
+                .disk
+                .read(&self.piece_name(number))
+                .ok_or("a piece is gone")?;
+            let verified = Replay::open(bytes)
+                .map_err(|error| format!("the journal cannot be opened: {error}"))?
+                .verify()
+                .map_err(|error| format!("the replay parts from the run: {error}"))?;
+            if verified.ending != Ending::Closed {
+                return Err(format!(
+                    "the journal does not end in order: {:?}",
+                    verified.ending
+                ));
+            }
+            pieces.push(IndexedPiece::new(bytes).map_err(|error| error.to_string())?);
+            let (replayed, played) = (verified.game.digest(), engine.game().digest());
+            if number == self.piece && replayed != played {
+                return Err(format!(
+                    "the run ended as {played:016x}, its replay as {replayed:016x}"
+                ));
+            }
+        }
+        let recording = Recording::join(pieces).map_err(|error| error.to_string())?;
+        match recording.ends() {
+            RecordingEnd::Closed => Ok(()),
+            other => Err(format!("the recording ends otherwise: {other:?}")),
+        }
+    }
+
+    fn begin_run(&mut self, now: RealTime) {
+        self.run += 1;
+        self.piece = 0;
+        self.piece_bytes = 0;
+        self.has_ended = false;
+        self.sync_at = None;
+        let is_saving = self.storage.save_every > RealSpan::ZERO;
+        self.save_at = is_saving.then(|| now + self.storage.save_every);
+    }
+
+    fn keep_journal(&mut self, engine: &mut Engine, now: RealTime, sabotage: &mut Sabotage) {
+        while let Some(journal) = engine.poll_journal() {
+            let mut bytes = journal.bytes;
+            if let Some(held) = self.held.take() {
+                bytes.extend(held);
+            } else if sabotage.strikes(Fault::JournalOutOfOrder) {
+                self.held = Some(bytes);
+                continue;
+            }
+            if self.append(journal.piece, &bytes).is_err() {
+                self.refusals += 1;
+                let name = self.piece_name(self.piece);
+                self.disk.truncate(&name, self.piece_bytes);
+                self.has_ended = true;
+                let _untaken = engine.stop_recording();
+                return;
+            }
+            self.sync_at.get_or_insert(now + self.storage.sync_every);
+        }
+        if engine.is_recording() && self.piece_bytes > self.storage.piece_bytes && self.held.is_none() {
+            engine.begin_journal_piece();
+        }
+    }
+
+    fn append(&mut self, piece: u32, bytes: &[u8]) -> Result<(), crate::disk::Refused> {
+        if piece != self.piece {
+            self.piece = piece;
+            self.piece_bytes = 0;
+        }
+        let name = self.piece_name(piece);
+        self.disk.append(&name, bytes)?;
+        self.piece_bytes += bytes.len();
+        Ok(())
+    }
+
+    fn piece_name(&self, number: u32) -> String {
+        format!("run-{:04}/piece-{number:05}.trj", self.run)
+    }
+
+    fn capture(&mut self, game: &Game, now: RealTime) {
+        self.save_number += 1;
+        let snapshot = game.snapshot();
+        self.job = Some(SaveJob {
+            at: self.later(now),
+            step: Step::Write,
+            name: format!("save-{:010}.trs", self.save_number),
+            digest: snapshot.digest().whole,
+            bytes: snapshot.encode(),
+        });
+    }
+
+    /// Does one step of a job, and says when the next is done.
+    fn work(&mut self, mut job: SaveJob, now: RealTime, sabotage: &mut Sabotage) {
+        let aside = format!("{}.aside", job.name);
+        job.step = match job.step {
+            Step::Write => {
+                if self.disk.append(&aside, &job.bytes).is_err() {
+                    self.refusals += 1;
+                    return self.disk.remove(&aside);
+                }
+                Step::Sync
+            }
+            Step::Sync => {
+                if !sabotage.is(Fault::HastySave) {
+                    self.disk.sync(&aside);
+                }
+                Step::Rename
+            }
+            Step::Rename => {
+                self.disk.rename(&aside, &job.name);
+                Step::List
+            }
+            Step::List => {
+                self.disk.sync_names();
+                self.saves += 1;
+                self.saved.insert(job.name, job.digest);
+                let saves = self.disk.names(".trs");
+                for old in &saves[..saves.len().saturating_sub(SAVES_KEPT)] {
+                    self.disk.remove(old);
+                    self.saved.remove(old);
+                }
+                return;
+            }
+        };
+        job.at = self.later(now);
+        self.job = Some(job);
+    }
+
+    fn later(&mut self, now: RealTime) -> RealTime {
+        now + RealSpan::from_millis(i64::from(self.dice.below(self.storage.job_ms_max + 1)))
+    }
+
+    /// A piece plays to its last whole record, and that lies not before what was synced.
+    fn check_piece(&self, name: &str, synced: usize) -> Verdict {
+        let bytes = self.disk.read(name).unwrap_or_default();
+        let opened = Replay::open(bytes);
+        let Ok(replay) = opened else {
+            // Not even its head was synced.
+            return match synced {
+                0 => Ok(()),
+                _ => Err(format!(
+                    "{name}: {synced} bytes were synced, and it cannot be opened"
+                )),
+            };
+        };
+        let verified = replay
+            .verify()
+            .map_err(|error| format!("{name} is played otherwise: {error}"))?;
+        match verified.ending {
+            Ending::Closed => Ok(()),
+            Ending::CutOff { whole_bytes, .. } if whole_bytes >= synced => Ok(()),
+            Ending::CutOff { whole_bytes, why } => Err(format!(
+                "{name}: {synced} bytes were synced, {whole_bytes} are whole: {why}"
+            )),
+        }
+    }
+
+    /// The newest save that is good. Every one whose job was done must be.
+    fn newest_save(&self, lasting: &[(usize, String)]) -> Result<Option<Game>, String> {
+        let mut newest = None;
+        for name in self.disk.names(".trs") {
+            let bytes = self.disk.read(&name).unwrap_or_default();
+            let restored = Snapshot::decode(bytes).and_then(Game::restore);
+            let must_be_good = lasting.iter().any(|(_, other)| *other == name);
+            match (restored, self.saved.get(&name)) {
+                (Ok(game), Some(digest)) if game.digest() != *digest => {
+                    return Err(format!("{name} holds another state than was saved"));
+                }
+                (Ok(game), _) => newest = Some(game),
+                (Err(error), _) if must_be_good => return Err(format!("{name} was saved, and {error}")),
+                (Err(_), _) => {}
+            }
+        }
+        Ok(newest)
+    }
+}
