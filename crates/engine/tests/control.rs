@@ -226,7 +226,7 @@ fn operators_are_bounded_as_everybody_is() {
 
 /// The clock is back at its speed from the very unit on, and whatever was due meanwhile was on time.
 #[test]
-fn a_sprint_ends_at_its_unit_and_leaves_the_speed_as_it_was() {
+fn r_000_33_a_sprint_ends_at_its_unit_and_leaves_the_speed_as_it_was() {
     let mut bench = bench(Control::Everyone);
     let viewer = bench.watch("V");
     bench.run_for(RealSpan::from_millis(1_000));

@@ -70,7 +70,7 @@ pub enum TeamNameError {
         name: String,
     },
     /// The word already means something else as a first line.
-    #[error("{name:?} cannot be a team's name: viewers say it to be let in")]
+    #[error("{name:?} cannot be a team's name: as a first line it means something else")]
     Reserved {
         /// The name.
         name: String,

@@ -15,7 +15,7 @@ use trantor_model::MapSize;
 use trantor_runtime::RealClock;
 use trantor_time::{Clock, GameTime};
 
-use crate::options::cli;
+use crate::options::cli::{self, PROGRAM};
 
 /// The word that asks for it, in the place of the first option.
 pub const WORD: &str = "sim";
@@ -62,7 +62,12 @@ pub fn simulate(arguments: impl IntoIterator<Item = OsString>) -> Simulated {
     let matches = match command().try_get_matches_from(arguments.into_iter().skip(1)) {
         Ok(matches) => matches,
         Err(error) if error.kind() == ErrorKind::DisplayHelp => return Simulated::Print(error.to_string()),
-        Err(error) => return Simulated::Refused(cli::first_line(&error)),
+        Err(error) => {
+            return Simulated::Refused(format!(
+                "{WORD}: {}; see {PROGRAM} {WORD} --help",
+                cli::first_line(&error)
+            ));
+        }
     };
     let number = |name| *matches.get_one::<u64>(name).expect("it has a default");
     let teams: Vec<String> = matches
@@ -168,6 +173,7 @@ pub(crate) fn command() -> Command {
             .overrides_with(name)
     };
     Command::new("trantor-server sim")
+        .bin_name("trantor-server sim")
         .about("Plays a whole game without connections and without waiting, and prints a summary as JSON.")
         .arg(whole("seed", "1", 0, u64::MAX).help("What all chance is drawn from"))
         .arg(

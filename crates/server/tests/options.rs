@@ -183,8 +183,8 @@ fn refused_lines_say_what_is_accepted() {
     let port = "port must be a whole number from 0 to 65535";
     let width = "width must be a whole number from 1 to 1000";
     let clients = "clients must be a whole number from 1 to 100000";
-    let names = "teams must be different words of 1 to 64 bytes, without control characters, at most 1000, \
-                 and none of them GRAPHIC, TRANTOR or ADMIN";
+    let names = "teams must be one or more different words, at most 1000";
+    let reserved = "cannot be a team's name: as a first line it means something else";
     let long_name = "n".repeat(65);
     let table: &[(&str, String)] = &[
         ("-f 0", format!("-f 0: {frequency}")),
@@ -218,11 +218,18 @@ fn refused_lines_say_what_is_accepted() {
         ("-c 100001", format!("-c 100001: {clients}")),
         ("-n", format!("-n without a value: {names}")),
         ("-n -c 3", format!("-n without a value: {names}")),
-        ("-n a a", format!("-n a a: {names}")),
-        ("-n a GRAPHIC", format!("-n a GRAPHIC: {names}")),
-        ("-n TRANTOR", format!("-n TRANTOR: {names}")),
-        ("-n ''", format!("-n : {names}")),
-        (&format!("-n {long_name}"), format!("-n {long_name}: {names}")),
+        (
+            "-n a b a",
+            "-n a b a: teams have different names, and \"a\" stands there twice".to_owned(),
+        ),
+        ("-n a GRAPHIC", format!("-n a GRAPHIC: \"GRAPHIC\" {reserved}")),
+        ("-n TRANTOR", format!("-n TRANTOR: \"TRANTOR\" {reserved}")),
+        ("-n ADMIN", format!("-n ADMIN: \"ADMIN\" {reserved}")),
+        ("-n ''", "-n : a team's name must not be empty".to_owned()),
+        (
+            &format!("-n {long_name}"),
+            format!("-n {long_name}: a team's name is at most 64 bytes, not 65"),
+        ),
         (
             "-n a b c d e f g h i j k -c 100000",
             "11 teams of 100000 places: all teams together have at most 1000000 places".to_owned(),
@@ -345,7 +352,10 @@ fn a_refusal_is_one_line_whatever_was_written() {
     let told = parse(arguments, [])
         .expect_err("a line feed in a name")
         .to_string();
-    assert!(told.starts_with("-n a?b?[31m: teams must be"), "{told:?}");
+    assert!(
+        told.starts_with("-n a?b?[31m: a team's name must not contain spaces"),
+        "{told:?}"
+    );
     assert!(!told.contains(char::is_control));
 }
 
@@ -430,6 +440,10 @@ fn mistakes_in_the_file_are_told_with_their_place() {
         (
             "port = \"4242\"",
             "s:1: port = \"4242\": port must be a whole number from 0 to 65535",
+        ),
+        (
+            "teams = \"red\"",
+            "s:1: teams = \"red\": teams must be a list of different words such as [\"red\", \"blue\"]",
         ),
         (
             "auto-start = \"on\"",
@@ -525,7 +539,7 @@ fn r_003_14_unknown_or_wrong_variables_are_reported() {
 
 /// What is printed is a file that says the same, and where each thing was said.
 #[test]
-fn printed_options_are_a_file_of_the_same_options() {
+fn r_003_14_printed_options_are_a_file_of_the_same_options() {
     let lines = [
         "",
         "-p 1 -f 007 -n a \"b -t 50 -v --resume --save d",
@@ -563,7 +577,7 @@ fn printed_options_are_a_file_of_the_same_options() {
 }
 
 #[test]
-fn checking_a_file_tells_every_mistake_with_its_line() {
+fn r_003_14_checking_a_file_tells_every_mistake_with_its_line() {
     let text = "port = 70000\n# fine\nwidth = 30\nfrequncy = 3\n\nteams = [\"GRAPHIC\"]\n";
     let told: Vec<String> = layers::read_text(&mut Options::default(), "s", text)
         .err()
@@ -580,7 +594,7 @@ fn checking_a_file_tells_every_mistake_with_its_line() {
         told[1],
         "s:4: 'frequncy': unknown key; the nearest known one is 'frequency'"
     );
-    assert!(told[2].starts_with("s:6: teams = [\"GRAPHIC\"]: teams must be different words"));
+    assert!(told[2].starts_with("s:6: teams = [\"GRAPHIC\"]: \"GRAPHIC\" cannot be a team's name"));
 
     let path = std::env::temp_dir().join(format!("trantor-check-{}.toml", std::process::id()));
     let shown = path.display().to_string();

@@ -140,7 +140,7 @@ fn a_game_told_to_wait_is_started_from_standard_input() {
 
 /// What operators did is in the journal, so that the game can be played again to the same end.
 #[test]
-fn an_operators_connection_does_what_the_console_does_and_is_recorded() {
+fn r_000_31_an_operators_connection_does_what_the_console_does_and_is_recorded() {
     let folder = Folder::new();
     let journals = folder.path().join("journals");
     let record = journals.to_str().unwrap();
@@ -230,7 +230,7 @@ fn an_operator_shows_the_token_where_control_is_by_token() {
 
 /// What harms nobody is in force after SIGHUP; what would need another game is not, and a mistake changes nothing.
 #[test]
-fn a_hang_up_reads_the_options_again() {
+fn r_003_14_a_hang_up_reads_the_options_again() {
     let folder = Folder::new();
     let file = folder.write("server.toml", b"control = \"loopback\"\nwidth = 5\nheight = 5\n");
     let config = file.to_str().unwrap().to_owned();
@@ -263,7 +263,7 @@ fn a_hang_up_reads_the_options_again() {
 /// As systemd does it: the socket is there before the program is, and the program tells when it serves.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_service_manager_hands_a_socket_over_and_is_told() {
+fn r_x_32_a_service_manager_hands_a_socket_over_and_is_told() {
     let folder = Folder::new();
     let notify = folder.path().join("notify");
     let heard = std::os::unix::net::UnixDatagram::bind(&notify).unwrap();

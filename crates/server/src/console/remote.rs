@@ -19,6 +19,7 @@ pub const WORD: &str = "console";
 #[derive(Clone, Debug, PartialEq, Eq, Parser)]
 #[command(
     name = "console",
+    bin_name = "trantor-server console",
     about = "Operate a running server: its console over a connection.",
     disable_help_flag = true,
     after_help = "Without WORDs it reads lines from standard input. The words are those of the server's help.\n\

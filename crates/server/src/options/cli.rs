@@ -276,7 +276,7 @@ fn apply_flag(
     setting
         .kind
         .store(options, written)
-        .ok_or_else(|| OptionError::new(format!("{spelt} {written}"), setting.must_be(false)))?;
+        .ok_or_else(|| OptionError::new(format!("{spelt} {written}"), setting.refusal(written)))?;
     origins.note(setting, written, spelt);
     Ok(())
 }
@@ -329,6 +329,13 @@ pub fn first_line(error: &clap::Error) -> String {
     };
     match error.kind() {
         ErrorKind::MissingSubcommand => return format!("say what: {}", names(ContextKind::ValidSubcommand)),
+        ErrorKind::InvalidValue => {
+            let valid = names(ContextKind::ValidValue);
+            let value = error.get(ContextKind::InvalidValue).map(ToString::to_string);
+            if let (false, Some(value)) = (valid.is_empty(), value) {
+                return format!("{value:?} is none of {valid}");
+            }
+        }
         ErrorKind::MissingRequiredArgument => {
             return format!("{} is missing", names(ContextKind::InvalidArg));
         }

@@ -99,6 +99,7 @@ pub fn print(resolved: &Resolved) -> String {
 /// The command as clap knows it.
 pub fn command() -> Command {
     Command::new("trantor-server config")
+        .bin_name("trantor-server config")
         .about("Checks a file of options, or prints the options as they are.")
         .subcommand_required(true)
         .disable_help_subcommand(true)

@@ -117,7 +117,7 @@ impl Environment {
             setting
                 .kind
                 .store(options, written)
-                .ok_or_else(|| OptionError::new(format!("{variable}={value}"), setting.must_be(false)))?;
+                .ok_or_else(|| OptionError::new(format!("{variable}={value}"), setting.refusal(written)))?;
             origins.note(setting, written, variable);
         }
         Ok(())
@@ -206,7 +206,7 @@ pub fn read_text(options: &mut Options, source: &str, text: &str) -> Result<Vec<
             said.push((setting, value, place));
         } else {
             let what = format!("{place}: {key} = {written}");
-            mistakes.push(OptionError::new(what, setting.must_be(true)));
+            mistakes.push(OptionError::new(what, setting.refusal(written)));
         }
     }
     if mistakes.is_empty() {

@@ -11,7 +11,7 @@ use trantor_engine::{Control, RefillNews, limits};
 use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::{Frequency, RealSpan};
 
-use super::written::Kind;
+use super::written::{Kind, Written};
 use crate::console::input::ConsoleInput;
 use crate::nearest::nearest;
 
@@ -35,6 +35,12 @@ impl Setting {
     /// What is accepted from the command line (or, with `in_file`, from the file), as the end of an error line.
     pub fn must_be(&self, in_file: bool) -> String {
         format!("{} must be {}", self.name, self.kind.accepts(in_file))
+    }
+
+    /// Why `written` is not accepted, as the end of an error line.
+    pub fn refusal(&self, written: Written<'_>) -> String {
+        let in_file = matches!(written, Written::Toml(_));
+        self.kind.fault(written).unwrap_or_else(|| self.must_be(in_file))
     }
 }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use trantor_game::GameConfig;
+use trantor_protocol::check_team_name;
 
 use super::Options;
 
@@ -47,8 +48,7 @@ pub enum Kind {
         /// Where it goes.
         store: fn(&mut Options, usize),
     },
-    /// One or more different names that a peer can send as one word: 1 to [`GameConfig::TEAM_NAME_BYTES_MAX`] bytes, no
-    /// white space, no control character, none that means something else as a first line.
+    /// One or more different names that a peer can join under: see [`check_team_name`].
     TeamNames {
         /// Where they go.
         store: fn(&mut Options, Vec<String>),
@@ -67,9 +67,6 @@ pub enum Kind {
     },
 }
 
-/// First lines that say what a peer is, so that no team can be called that.
-pub const NAMES_RESERVED: [&str; 3] = ["GRAPHIC", "TRANTOR", "ADMIN"];
-
 impl Kind {
     /// Checks `written` and puts it into `options`. `None` if it is not accepted; nothing changes then.
     pub fn store(self, options: &mut Options, written: Written<'_>) -> Option<()> {
@@ -84,7 +81,10 @@ impl Kind {
                 store(options, words.iter().position(|known| *known == word)?);
             }
             Self::TeamNames { store } => {
-                store(options, written.names().filter(|names| are_team_names(names))?)
+                let names = written
+                    .names()
+                    .filter(|names| team_names_fault(names).is_none())?;
+                store(options, names);
             }
             Self::Address { store } => store(options, written.text()?.parse().ok()?),
             Self::Text { store, .. } => {
@@ -96,6 +96,14 @@ impl Kind {
         Some(())
     }
 
+    /// What is wrong with this very value, where more can be said than what is accepted.
+    pub fn fault(self, written: Written<'_>) -> Option<String> {
+        match self {
+            Self::TeamNames { .. } => team_names_fault(&written.names()?),
+            _ => None,
+        }
+    }
+
     /// What is accepted from the command line (or, with `in_file`, from the file), to go after "must be".
     pub fn accepts(self, in_file: bool) -> String {
         match self {
@@ -103,12 +111,12 @@ impl Kind {
             Self::Switch { .. } if in_file => "true or false".to_owned(),
             Self::Switch { words, .. } => either(&words),
             Self::Choice { words, .. } => either(words),
-            Self::TeamNames { .. } => format!(
-                "different words of 1 to {} bytes, without control characters, at most {}, and none of them {}",
-                GameConfig::TEAM_NAME_BYTES_MAX,
-                GameConfig::TEAMS_MAX,
-                either(&NAMES_RESERVED)
-            ),
+            Self::TeamNames { .. } if in_file => {
+                "a list of different words such as [\"red\", \"blue\"]".to_owned()
+            }
+            Self::TeamNames { .. } => {
+                format!("one or more different words, at most {}", GameConfig::TEAMS_MAX)
+            }
             Self::Address { .. } => {
                 "an address of this machine, such as 127.0.0.1, 0.0.0.0 or ::1".to_owned()
             }
@@ -172,15 +180,23 @@ impl std::fmt::Display for Written<'_> {
     }
 }
 
-fn are_team_names(names: &[String]) -> bool {
-    let different: BTreeSet<&String> = names.iter().collect();
-    (1..=GameConfig::TEAMS_MAX).contains(&names.len())
-        && different.len() == names.len()
-        && names.iter().all(|name| {
-            (1..=GameConfig::TEAM_NAME_BYTES_MAX).contains(&name.len())
-                && !name.contains(|c: char| c.is_whitespace() || c.is_control())
-                && !NAMES_RESERVED.contains(&name.as_str())
-        })
+/// What is wrong with teams of these names, if anything is.
+fn team_names_fault(names: &[String]) -> Option<String> {
+    if !(1..=GameConfig::TEAMS_MAX).contains(&names.len()) {
+        return Some(format!(
+            "there are 1 to {} teams, not {}",
+            GameConfig::TEAMS_MAX,
+            names.len()
+        ));
+    }
+    if let Some(fault) = names.iter().find_map(|name| check_team_name(name).err()) {
+        return Some(fault.to_string());
+    }
+    let mut seen = BTreeSet::new();
+    let twice = names.iter().find(|name| !seen.insert(*name))?;
+    Some(format!(
+        "teams have different names, and {twice:?} stands there twice"
+    ))
 }
 
 /// `a`, `a or b`, `a, b or c`.

@@ -140,6 +140,7 @@ pub(crate) fn command() -> Command {
     };
     let json = |help: &'static str| Arg::new(JSON).long(JSON).action(ArgAction::SetTrue).help(help);
     Command::new("trantor-server replay")
+        .bin_name("trantor-server replay")
         .about("Checks, describes, tells and shows recorded games.")
         .subcommand_required(true)
         .disable_help_subcommand(true)
