@@ -3,10 +3,11 @@
 //! With a display the viewer's window decides when it is over. Without one the same match runs for a while
 //! under a plain text viewer, and a summary and a picture are left behind.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
-use std::path::PathBuf;
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -49,36 +50,13 @@ pub struct Options {
 
 /// Runs the demo to its end; answers failure if one of the programs failed before.
 pub fn run(options: &Options) -> Result<ExitCode> {
-    let server = process::build_program("trantor-server", "trantor-server")?;
-    let bot = process::build_program("trantor-bot", "trantor-bot")?;
     let viewer = process::build_program("trantor-viewer", "trantor-viewer")?;
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGCHLD])?;
-
-    let mut programs = Programs::default();
-    let mut child = Command::new(server)
-        .args(["-p", "0", "-n", "red", "blue"])
-        .args([
-            "-c",
-            &options.team_size.to_string(),
-            "-f",
-            &options.frequency.to_string(),
-        ])
-        .args(["--seed", &options.seed.to_string()])
-        .stdout(Stdio::piped())
-        .stdin(Stdio::null())
-        .spawn()
-        .context("cannot start the server")?;
-    let mut words = BufReader::new(child.stdout.take().expect("the server's output was piped"));
-    programs.add("server", child);
-    let port = port_announced(&mut words)?;
-    for team in ["red", "blue"] {
-        let mut command = Command::new(&bot);
-        command.args(["-h", "127.0.0.1", "-p", &port.to_string(), "-n", team]);
-        command
-            .args(["--team-size", &options.team_size.to_string()])
-            .stdin(Stdio::null());
-        programs.add(team, command.spawn().context("cannot start the bots")?);
-    }
+    let Match {
+        mut programs,
+        port,
+        mut words,
+    } = Match::start(options, &[])?;
 
     if !options.no_window && process::has_display() {
         println!("demo: the server listens on port {port}; close the window or press Ctrl-C to end");
@@ -118,6 +96,82 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     } else {
         println!("picture: none; the viewer failed, see its message above");
         Ok(ExitCode::FAILURE)
+    }
+}
+
+/// Plays a match for so long at `frequency` and records it into `folder`.
+pub fn record(folder: &Path, frequency: u32, how_long: Duration) -> Result<()> {
+    let options = Options {
+        frequency,
+        team_size: 6,
+        seed: 7,
+        no_window: true,
+        seconds: how_long.as_secs(),
+        screenshot: PathBuf::new(),
+    };
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGCHLD])?;
+    let mut running = Match::start(&options, &["--record".as_ref(), folder.as_os_str()])?;
+    watch(running.port, how_long, &mut signals)?;
+    running.programs.end();
+    Ok(())
+}
+
+/// Shows a recording from `at` on; answers the server, which ends when it is dropped, and its port.
+pub fn replay(folder: &Path, at: &str) -> Result<(Programs, u16)> {
+    let server = process::build_program("trantor-server", "trantor-server")?;
+    let mut child = Command::new(server)
+        .args(["replay", "play", "-p", "0", "-f", "100", "--at", at])
+        .arg(folder)
+        .stdout(Stdio::piped())
+        .stdin(Stdio::null())
+        .spawn()
+        .context("cannot start the server")?;
+    let mut words = BufReader::new(child.stdout.take().expect("the server's output was piped"));
+    let mut programs = Programs::default();
+    programs.add("server", child);
+    let port = port_announced(&mut words)?;
+    Ok((programs, port))
+}
+
+/// A server and two teams of bots.
+struct Match {
+    programs: Programs,
+    port: u16,
+    /// What the server prints.
+    words: BufReader<ChildStdout>,
+}
+
+impl Match {
+    fn start(options: &Options, server_flags: &[&OsStr]) -> Result<Self> {
+        let server = process::build_program("trantor-server", "trantor-server")?;
+        let bot = process::build_program("trantor-bot", "trantor-bot")?;
+        let mut programs = Programs::default();
+        let mut child = Command::new(server)
+            .args(["-p", "0", "-n", "red", "blue"])
+            .args(["-c", &options.team_size.to_string()])
+            .args(["-f", &options.frequency.to_string()])
+            .args(["--seed", &options.seed.to_string()])
+            .args(server_flags)
+            .stdout(Stdio::piped())
+            .stdin(Stdio::null())
+            .spawn()
+            .context("cannot start the server")?;
+        let mut words = BufReader::new(child.stdout.take().expect("the server's output was piped"));
+        programs.add("server", child);
+        let port = port_announced(&mut words)?;
+        for team in ["red", "blue"] {
+            let mut command = Command::new(&bot);
+            command.args(["-h", "127.0.0.1", "-p", &port.to_string(), "-n", team]);
+            command
+                .args(["--team-size", &options.team_size.to_string()])
+                .stdin(Stdio::null());
+            programs.add(team, command.spawn().context("cannot start the bots")?);
+        }
+        Ok(Self {
+            programs,
+            port,
+            words,
+        })
     }
 }
 
@@ -175,7 +229,7 @@ fn watch(port: u16, how_long: Duration, signals: &mut Signals) -> Result<Summary
 
 /// The programs that were started. Dropping it ends them all: none is left behind, whatever went wrong.
 #[derive(Default)]
-struct Programs {
+pub struct Programs {
     running: Vec<(&'static str, Child)>,
 }
 

@@ -1,12 +1,14 @@
 //! `cargo xtask gallery`: draws docs/images/gallery and writes docs/gallery.md.
 //!
-//! The drawing is the viewer's (`crates/viewer/examples/gallery`); this chore only builds it for play and starts it.
+//! The drawing is the viewer's (`crates/viewer/examples/gallery`). What that needs besides itself is a match to look
+//! back at: it is played here by bots, in a hurry, recorded, and shown again.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
-use crate::process;
+use crate::{demo, process};
 
 /// Flags of the gallery.
 #[derive(clap::Args)]
@@ -16,8 +18,21 @@ pub struct Options {
     only: Option<String>,
 }
 
+/// Units a second at which the match is played.
+const FREQUENCY: u32 = 500;
+/// For how long; a team has won by then.
+const PLAYED: Duration = Duration::from_secs(12);
+/// Where the pictures of it begin: when all are about.
+const SHOWN_FROM: &str = "22%";
+
 /// Draws it.
 pub fn run(options: &Options) -> Result<ExitCode> {
+    let folder = process::target_folder()?.join("gallery-match");
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).with_context(|| format!("cannot empty {}", folder.display()))?;
+    }
+    demo::record(&folder, FREQUENCY, PLAYED)?;
+    let (_server, port) = demo::replay(&folder, SHOWN_FROM)?;
     let mut gallery = process::cargo();
     gallery.args(["run", "--profile", process::PLAY_PROFILE]);
     gallery.args([
@@ -28,6 +43,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         "--",
         "docs",
     ]);
+    gallery.args(["--recording", &port.to_string()]);
     if let Some(word) = &options.only {
         gallery.args(["--only", word]);
     }

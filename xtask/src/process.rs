@@ -71,7 +71,8 @@ fn profile_folder(profile: &str) -> &str {
     if profile == "dev" { "debug" } else { profile }
 }
 
-fn target_folder() -> Result<PathBuf> {
+/// Where cargo builds.
+pub fn target_folder() -> Result<PathBuf> {
     let metadata = metadata()?;
     let folder = metadata["target_directory"]
         .as_str()

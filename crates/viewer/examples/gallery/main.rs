@@ -1,18 +1,23 @@
 //! Draws the gallery: every shot into a folder, and the page that shows them.
 //!
 //! `cargo xtask gallery` runs this. What is drawn is the viewer's own stage with its own panels; only the window is
-//! missing. Pictures are synthetic scenes, so that each is the same each time.
+//! missing. Most pictures are synthetic scenes, the same each time; those of a recording and of what goes on inside
+//! need a server that plays one (`--recording`).
 
+mod live;
+mod page;
 mod small_png;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 use trantor_viewer::demo::DemoScene;
-use trantor_viewer::gpu::Quality;
+use trantor_viewer::gpu::{Pixels, Quality};
+use trantor_viewer::input::Action;
 use trantor_viewer::screenshot;
 use trantor_viewer::shots::{SHOTS, Shot};
 
@@ -20,6 +25,9 @@ use trantor_viewer::shots::{SHOTS, Shot};
 struct Arguments {
     /// The folder of the documentation
     docs: PathBuf,
+    /// The port of a server on this machine that plays a recording
+    #[arg(long)]
+    recording: Option<u16>,
     /// Only the shots whose name contains this word; the page stays as it is
     #[arg(long)]
     only: Option<String>,
@@ -38,23 +46,72 @@ fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let folder = arguments.docs.join(FOLDER);
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let wanted = |shot: &&Shot| {
+    let wanted = |name: &str| {
         arguments
             .only
             .as_ref()
-            .is_none_or(|word| shot.name.contains(word.as_str()))
+            .is_none_or(|word| name.contains(word.as_str()))
     };
+    let file_of = |name: &str| folder.join(name).with_extension("png");
     let mut out = std::io::stdout().lock();
-    for shot in SHOTS.iter().filter(wanted) {
-        let file = folder.join(shot.name).with_extension("png");
-        let bytes = take(shot, &file)?;
-        writeln!(out, "{} {} kB", file.display(), bytes / 1000)?;
+    // The recording goes on while pictures are drawn, so that those of it come first.
+    if let Some(port) = arguments.recording
+        && LIVE.iter().any(|[name, ..]| wanted(name))
+    {
+        for (name, pixels) in take_live(port)? {
+            let bytes = keep(&pixels, &file_of(name))?;
+            writeln!(out, "{name} {} kB", bytes / 1000)?;
+        }
+    }
+    for shot in SHOTS.iter().filter(|shot| wanted(shot.name)) {
+        let bytes = take(shot, &file_of(shot.name))?;
+        writeln!(out, "{} {} kB", shot.name, bytes / 1000)?;
     }
     if arguments.only.is_none() {
         let page = arguments.docs.join("gallery.md");
         std::fs::write(&page, text()).with_context(|| format!("cannot write {}", page.display()))?;
     }
     Ok(())
+}
+
+/// Pictures of a recording that a server plays: name, title, caption.
+const LIVE: [[&str; 3]; 3] = [
+    [
+        "timeline",
+        "A match again, at any moment",
+        "A recorded match of two teams of bots, shown by `trantor-server replay play`: the time-line at the bottom jumps \
+         to any moment and marks what happened.",
+    ],
+    [
+        "debugging",
+        "What goes on inside",
+        "Frames, systems, queues, clocks and pending work of the viewer itself, and a command line.",
+    ],
+    [
+        "text",
+        "Without a display",
+        "The same match in a terminal, for ssh: `trantor-viewer --text`.",
+    ],
+];
+/// How long a recording is watched before the first picture: until events and scores are there.
+const WATCHED: Duration = Duration::from_secs(10);
+/// And before each of the others.
+const SETTLED: Duration = Duration::from_secs(5);
+/// Columns and rows of the terminal.
+const TERMINAL: (u16, u16) = (118, 24);
+
+/// Takes the pictures of [`LIVE`], in their order.
+fn take_live(port: u16) -> Result<Vec<(&'static str, Pixels)>> {
+    let mut watcher = live::Watcher::connect("localhost", port, SIZE)?;
+    watcher.run(WATCHED);
+    let timeline = watcher.picture()?;
+    let text = watcher.text(TERMINAL.0, TERMINAL.1);
+    let now = watcher.now();
+    watcher.stage().act(Action::Debug, now);
+    watcher.run(SETTLED);
+    let debugging = watcher.picture()?;
+    let pictures = [timeline, debugging, page::draw(&text)?];
+    Ok(LIVE.iter().map(|[name, ..]| *name).zip(pictures).collect())
 }
 
 /// Takes one picture and answers its bytes.
@@ -65,7 +122,12 @@ fn take(shot: &Shot, file: &Path) -> Result<u64> {
     };
     let (mut stage, now) = shot.stage(size);
     let pixels = screenshot::draw(&mut stage, Quality::Fine, size, now)?;
-    small_png::write(&pixels, file).with_context(|| format!("cannot write {}", file.display()))?;
+    keep(&pixels, file)
+}
+
+/// Writes a picture and answers its bytes.
+fn keep(pixels: &Pixels, file: &Path) -> Result<u64> {
+    small_png::write(pixels, file).with_context(|| format!("cannot write {}", file.display()))?;
     let bytes = std::fs::metadata(file)?.len();
     ensure!(
         bytes <= BYTES_MOST,
@@ -79,12 +141,10 @@ fn take(shot: &Shot, file: &Path) -> Result<u64> {
 fn text() -> String {
     let mut page = String::from(
         "# Gallery\n\nPictures by the viewer itself, without a window: `cargo xtask gallery` draws them anew, and this page \
-         with them.\nThe scenes are synthetic (`--demo-scene`); the panels are those of every match.\n",
+         with them.\nMost scenes are synthetic (`--demo-scene`), the last ones a recorded match; the panels are those of every match.\n",
     );
-    for shot in SHOTS {
-        let Shot {
-            name, title, caption, ..
-        } = shot;
+    let shots = SHOTS.iter().map(|shot| [shot.name, shot.title, shot.caption]);
+    for [name, title, caption] in shots.chain(LIVE) {
         write!(
             page,
             "\n## {title}\n\n![{title}]({FOLDER}/{name}.png)\n\n{caption}\n"

@@ -11,7 +11,7 @@ use crate::picture::ground::{DirtyRows, GroundPaint};
 
 /// Bands of the paint given to the graphics card for each frame: on the largest map all of them within a third of a
 /// second, and never more than a few hundred kilobytes at once.
-const BANDS_A_FRAME: usize = 2;
+const BANDS_A_FRAME: usize = 1;
 
 /// All of it, on one device.
 #[derive(Debug)]

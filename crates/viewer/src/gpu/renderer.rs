@@ -173,17 +173,18 @@ impl Renderer {
     /// Gives the lists and the changed rows of the paint to the device. Each call is followed by one of
     /// [`Self::encode`], since what is kept from frame to frame is kept in step with it.
     pub fn upload(&mut self, device: &Device, queue: &Queue, list: &DrawList, paint: &mut GroundPaint) {
-        let painted = self.light.upload_paint(device, queue, paint);
         upload_all(device, queue, &mut self.bodies, &list.bodies);
         upload_all(device, queue, &mut self.decals, &list.decals);
         self.waves.upload(device, queue, &list.waves);
         upload_all(device, queue, &mut self.glows, &list.glows);
         let nothing = empty_look(self.targets.size);
         let look = list.frame.as_ref().unwrap_or(&nothing);
+        // Paint that does not show can wait until it does.
+        let painted = look.paint_shows && self.light.upload_paint(device, queue, paint);
         let uniform = FrameUniform::new(look, self.targets.size, self.quality.shadow_side());
         self.light.set_frame(queue, &uniform);
         match &mut self.ending {
-            Ending::Direct(direct) => direct.backdrop.follow(&uniform, painted && look.paint_shows),
+            Ending::Direct(direct) => direct.backdrop.follow(&uniform, painted),
             Ending::Post(post) => post.set(queue, look.mood.bloom * 0.55, self.noise),
         }
     }

@@ -308,7 +308,10 @@ impl Hud {
         }
         if self.panels.any {
             self.columns(context, &colors, input, intents);
-            timeline::show(context, &colors, input, &mut self.report, intents);
+            // The debugging view lies where the time-line is.
+            if !self.panels.debug {
+                timeline::show(context, &colors, input, &mut self.report, intents);
+            }
             help::hints(context, &colors, input);
         }
         self.search

@@ -38,6 +38,8 @@ pub enum Shape {
     Character,
     /// An agent far away.
     Figurine,
+    /// An agent of a few pixels.
+    Pawn,
     /// An egg, its band in the team's colour.
     Egg,
     /// What the highest level wears.
@@ -50,7 +52,7 @@ pub enum Shape {
 
 impl Shape {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Shape; 17] = [
+    pub const ALL: [Shape; 18] = [
         Self::Food,
         Self::Linemate,
         Self::Deraumere,
@@ -64,6 +66,7 @@ impl Shape {
         Self::Speck,
         Self::Character,
         Self::Figurine,
+        Self::Pawn,
         Self::Egg,
         Self::Crown,
         Self::Tuft,
@@ -116,6 +119,12 @@ impl Shape {
             }
             Self::Character => character(&mut mesh),
             Self::Figurine => figurine(&mut mesh),
+            Self::Pawn => {
+                mesh.turned(4, &[(0.17, 0.0), (0.07, 0.38)], |_| Paint::instance(0.95));
+                mesh.turned(4, &[(0.0, 0.34), (0.15, 0.5), (0.0, 0.66)], |_| {
+                    Paint::instance(1.1)
+                });
+            }
             Self::Egg => egg(&mut mesh),
             Self::Crown => crown(&mut mesh),
             Self::Tuft => tuft(&mut mesh),

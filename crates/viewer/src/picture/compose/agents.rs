@@ -11,6 +11,8 @@ use super::{Frame, grounded, middle_of, scramble, signed, smoothstep};
 
 /// From a tile's middle to where an agent stands, at most: those who share a tile stand beside each other.
 const ASIDE: f32 = 0.17;
+/// Pixels of a tile below which an agent is only a colour and an upright.
+const PAWN_PIXELS: f32 = 13.0;
 /// Height of a character's head above its feet, before its scale.
 const HEAD_HEIGHT: f32 = 0.56;
 
@@ -128,6 +130,11 @@ fn draw(
     let pixels = frame.view.pixels_per_tile(grounded(position));
     let scale = scale_of(agent.level) * birth * larger_from_afar(pixels);
     let color = palette::team(agent.team);
+    if pixels < PAWN_PIXELS {
+        // Of ten thousand agents each is one thing to draw, without a shadow or a stance that anybody could see.
+        list.body(Shape::Pawn, Instance::at(position, scale, color).glowing(0.05));
+        return;
+    }
     let near = pixels > frame.detail.characters;
     let stance = Stance::of(agent, frame);
 

@@ -18,7 +18,16 @@ const PIECES_MAX: u32 = 3;
 const SLOT_RADIUS: f32 = 0.31;
 
 pub(super) fn compose(frame: &Frame<'_>, ground: &SceneGround, list: &mut DrawList) {
-    let Some((least, most)) = frame.view.seen_ground(frame.window.bounds()) else {
+    // Of a million tiles only those are looked at that are near enough to show things.
+    let height = frame.view.eye.y;
+    let farthest = frame.detail_until[1];
+    let Some(reach) = (farthest > height).then(|| (farthest * farthest - height * height).sqrt()) else {
+        return;
+    };
+    let under = Vec2::new(frame.view.eye.x, frame.view.eye.z);
+    let bounds = frame.window.bounds();
+    let bounds = (bounds.0.max(under - reach), bounds.1.min(under + reach));
+    let Some((least, most)) = frame.view.seen_ground(bounds) else {
         return;
     };
     for row in least.y.round() as i32..=most.y.round() as i32 {
