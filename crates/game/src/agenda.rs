@@ -16,13 +16,12 @@ use crate::rules::{Ritual, RitualId};
 
 pub(crate) use queue::{Agenda, Ticket};
 
-/// The key of a deadline. Equal keys go by order of registration.
+/// The key of a deadline. Equal keys go by order of registration; in lock-step by the agents' numbers first, since
+/// there nothing may depend on the order of arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment {
     pub(crate) at: GameTime,
     pub(crate) rank: Rank,
-    /// The agent's number in lock-step, else 0: there, nothing may depend on the order of arrival.
-    pub(crate) tie: u32,
 }
 
 /// The order of kinds at one instant.
@@ -72,16 +71,15 @@ impl Due {
         }
     }
 
-    /// When it is due, and in which place among others of that moment; in lock-step, by number.
-    fn moment(self, at: GameTime, lock_step: bool) -> Moment {
+    /// When it is due, and in which place among others of that instant.
+    fn moment(self, at: GameTime) -> Moment {
         Moment {
             at,
             rank: self.rank(),
-            tie: if lock_step { self.owner() } else { 0 },
         }
     }
 
-    /// The agent it belongs to, as a number that breaks ties; 0 if it belongs to none.
+    /// The agent it belongs to, as a number that breaks ties in lock-step; 0 if it belongs to none.
     fn owner(self) -> u32 {
         match self {
             Self::Action(agent) | Self::Hunger(agent) | Self::Start(agent) => agent.0,

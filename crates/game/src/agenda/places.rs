@@ -35,15 +35,15 @@ impl Places {
         self.first_free.unwrap_or_else(after_last)
     }
 
-    /// Fills the next place, the last of its row.
-    pub(super) fn fill(&mut self, due: Due, row: TimerId, before: Option<u32>) {
+    /// Fills the next place, between these two of its row.
+    pub(super) fn fill(&mut self, due: Due, row: TimerId, before: Option<u32>, after: Option<u32>) {
         self.taken += 1;
         match self.first_free {
             // Field by field: a whole deadline, just put together, would have to wait for its parts before it
             // can be copied, and that shows in a game that leaps.
             Some(place) => {
                 let pending = self.at_mut(place);
-                let next_free = pending.after.take();
+                let next_free = std::mem::replace(&mut pending.after, after);
                 pending.due = due;
                 pending.row = row;
                 pending.before = before;
@@ -53,7 +53,7 @@ impl Places {
                 due,
                 row,
                 before,
-                after: None,
+                after,
             }),
         }
     }

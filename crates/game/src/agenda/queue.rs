@@ -8,10 +8,14 @@
 //! last used; a deadline that misses it begins a second row of the same moment, which comes after the first,
 //! since the first gets no more.
 //!
+//! In lock-step the order within a moment is that of the agents' numbers. So there must be one row for each, found
+//! through a map where the short list fails, and a deadline is put into its place in the row. Whoever schedules goes
+//! through the agents by number most of the time, so the place is next to the one before.
+//!
 //! Starts are kept apart: they are only ever set for the present instant, at which nothing ranks behind them,
 //! so that a plain queue is enough.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use trantor_model::AgentId;
 use trantor_time::{DeadlineHeap, GameTime, TimerId};
@@ -36,7 +40,8 @@ pub(crate) struct Agenda {
     starts_at: GameTime,
     /// The earliest deadline; asked for several times per action.
     next: Option<GameTime>,
-    lock_step: bool,
+    /// In lock-step, the row of each moment.
+    by_moment: Option<BTreeMap<Moment, TimerId>>,
 }
 
 /// Names a pending deadline until it is taken or cancelled. It is not good for anything afterwards: places
@@ -49,11 +54,13 @@ pub(crate) enum Ticket {
     Start(AgentId),
 }
 
-/// Deadlines of one moment, in order of registration; never empty.
+/// Deadlines of one moment in their order; never empty.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     first: u32,
     last: u32,
+    /// Where one was put in last, or a neighbour of that place.
+    latest: u32,
 }
 
 impl Agenda {
@@ -67,12 +74,12 @@ impl Agenda {
             starts: VecDeque::new(),
             starts_at: GameTime::ZERO,
             next: None,
-            lock_step,
+            by_moment: lock_step.then(BTreeMap::new),
         }
     }
 
-    /// Adds a deadline, behind all of the same moment and rank. A start must be set for the present instant,
-    /// that is at or before everything pending.
+    /// Adds a deadline, behind all of the same moment and rank, in lock-step behind all of the same agent and those
+    /// before. A start must be set for the present instant, that is at or before everything pending.
     pub(crate) fn schedule(&mut self, at: GameTime, due: Due) -> Ticket {
         if self.next.is_none_or(|next| at < next) {
             self.next = Some(at);
@@ -81,23 +88,54 @@ impl Agenda {
             self.add_start(at, agent);
             return Ticket::Start(agent);
         }
-        let moment = due.moment(at, self.lock_step);
+        let moment = due.moment(at);
         let place = self.pending.next_place();
         let known = self
             .recent
             .iter()
             .position(|recent| recent.is_some_and(|(recent, _)| recent == moment));
-        let row = known.and_then(|known| self.recent[known]);
-        let (row, before) = match row.and_then(|(_, id)| Some((id, self.rows.get_mut(id)?))) {
-            Some((id, row)) => {
-                let last = std::mem::replace(&mut row.last, place);
-                self.pending.at_mut(last).after = Some(place);
-                (id, Some(last))
-            }
-            None => (self.begin_row(moment, place, known), None),
-        };
-        self.pending.fill(due, row, before);
+        let recent = known.and_then(|known| self.recent[known]);
+        match recent.and_then(|(_, id)| Some((id, self.rows.get_mut(id)?))) {
+            Some((id, row)) => match &self.by_moment {
+                None => {
+                    let last = std::mem::replace(&mut row.last, place);
+                    self.pending.at_mut(last).after = Some(place);
+                    self.pending.fill(due, id, Some(last), None);
+                }
+                Some(_) => put_in_order(row, id, due, &mut self.pending),
+            },
+            None => self.schedule_in_other_row(moment, due, place, known),
+        }
         Ticket::Pending(place)
+    }
+
+    /// Adds a deadline whose row was not among the last used, or is used up.
+    fn schedule_in_other_row(&mut self, moment: Moment, due: Due, place: u32, known: Option<usize>) {
+        let listed = self
+            .by_moment
+            .as_ref()
+            .and_then(|rows| rows.get(&moment).copied());
+        let id = match listed {
+            Some(id) => {
+                let row = self.rows.get_mut(id).expect("a row is listed while it lasts");
+                put_in_order(row, id, due, &mut self.pending);
+                id
+            }
+            None => {
+                let row = Row {
+                    first: place,
+                    last: place,
+                    latest: place,
+                };
+                let id = self.rows.schedule(moment, row);
+                if let Some(rows) = &mut self.by_moment {
+                    rows.insert(moment, id);
+                }
+                self.pending.fill(due, id, None, None);
+                id
+            }
+        };
+        self.remember(moment, id, known);
     }
 
     /// When the first deadline is. O(1).
@@ -172,6 +210,9 @@ impl Agenda {
         self.recent = [None; RECENT_ROWS];
         self.starts.clear();
         self.next = None;
+        if let Some(rows) = &mut self.by_moment {
+            rows.clear();
+        }
     }
 
     /// Everything pending, in the order in which it will be taken.
@@ -198,7 +239,7 @@ impl Agenda {
     fn add_start(&mut self, at: GameTime, agent: AgentId) {
         debug_assert!(self.next == Some(at), "a start is set for the present instant");
         self.starts_at = at;
-        if self.lock_step {
+        if self.by_moment.is_some() && self.starts.back().is_some_and(|&last| last > agent) {
             let place = self.starts.partition_point(|&other| other < agent);
             self.starts.insert(place, agent);
         } else {
@@ -206,22 +247,14 @@ impl Agenda {
         }
     }
 
-    /// Begins a row, and remembers it in place of the `known` one of that moment, which is used up: were both
-    /// remembered, the older could be found after the newer one has been added to.
-    fn begin_row(&mut self, moment: Moment, only: u32, known: Option<usize>) -> TimerId {
-        let row = self.rows.schedule(
-            moment,
-            Row {
-                first: only,
-                last: only,
-            },
-        );
+    /// Remembers a row in place of the `known` one of that moment, which is used up: were both remembered, the older
+    /// could be found after the newer one has been added to.
+    fn remember(&mut self, moment: Moment, row: TimerId, known: Option<usize>) {
         let place = known.unwrap_or_else(|| {
             self.oldest = (self.oldest + 1) % RECENT_ROWS;
             self.oldest
         });
         self.recent[place] = Some((moment, row));
-        row
     }
 
     /// Takes a deadline out of its row, and the row off the heap with its last.
@@ -233,6 +266,9 @@ impl Agenda {
             after,
         } = self.pending.free(place);
         if before.is_none() && after.is_none() {
+            if let (Some(rows), Some(moment)) = (&mut self.by_moment, self.rows.deadline_of(id)) {
+                rows.remove(&moment);
+            }
             self.rows.cancel(id);
             self.find_next();
             return due;
@@ -241,6 +277,9 @@ impl Agenda {
             .rows
             .get_mut(id)
             .expect("a row lasts as long as it has deadlines");
+        if row.latest == place {
+            row.latest = before.or(after).expect("one of its neighbours is left");
+        }
         match before {
             Some(before) => self.pending.at_mut(before).after = after,
             None => row.first = after.expect("one of its neighbours is left"),
@@ -260,6 +299,38 @@ impl Agenda {
             (one, other) => one.or(other),
         };
     }
+}
+
+/// Puts a deadline into the next place, behind all in its row that belong to the same agent or one before.
+fn put_in_order(row: &mut Row, id: TimerId, due: Due, pending: &mut Places) {
+    let comes_before = |other: u32, pending: &Places| pending.at(other).due.owner() <= due.owner();
+    let mut before = Some(row.latest);
+    while let Some(other) = before
+        && !comes_before(other, pending)
+    {
+        before = pending.at(other).before;
+    }
+    let mut after = match before {
+        Some(before) => pending.at(before).after,
+        None => Some(row.first),
+    };
+    while let Some(other) = after
+        && comes_before(other, pending)
+    {
+        before = Some(other);
+        after = pending.at(other).after;
+    }
+    let place = pending.next_place();
+    match before {
+        Some(before) => pending.at_mut(before).after = Some(place),
+        None => row.first = place,
+    }
+    match after {
+        Some(after) => pending.at_mut(after).before = Some(place),
+        None => row.last = place,
+    }
+    row.latest = place;
+    pending.fill(due, id, before, after);
 }
 
 #[cfg(test)]
