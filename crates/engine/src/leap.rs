@@ -4,7 +4,9 @@
 //! something by it is asked at once. The order is the game's own, so a leap is neither another game nor an
 //! approximation of one: a lock-step server whose agents are the same minds plays the same (R-000-50).
 
-use trantor_game::{AdminAction, Agent, Game, GameConfig, GameEvent, GameInput, Handled, LeaveCause, Reply};
+use trantor_game::{
+    AdminAction, Agent, Game, GameConfig, GameEvent, GameInput, Handled, LeaveCause, PieceWriter, Reply,
+};
 use trantor_model::{AgentId, TeamId};
 use trantor_strategy::agent_seed;
 use trantor_time::GameTime;
@@ -44,6 +46,10 @@ pub struct Leap {
     voice: Voice,
     /// By number of the agent; numbers begin near 0 and are given out in turn.
     minds: Vec<Option<Box<dyn Mind>>>,
+    /// Writes down what reaches the game, while somebody wants it.
+    journal: Option<PieceWriter>,
+    /// What happened and is being told; kept for its memory.
+    happened: Vec<GameEvent>,
     joins: u64,
     joins_by_team: Vec<u64>,
     actions: u64,
@@ -59,11 +65,15 @@ impl Leap {
         let last = *kinds.last().expect("a leap needs minds");
         let teams = config.teams.len();
         let places = config.places_per_team;
+        let mut game = Game::new(config);
+        game.set_watched(false);
         let mut leap = Self {
-            game: Game::new(config),
+            game,
             kinds: (0..teams).map(|team| *kinds.get(team).unwrap_or(&last)).collect(),
             voice,
             minds: Vec::new(),
+            journal: None,
+            happened: Vec::new(),
             joins: 0,
             joins_by_team: vec![0; teams],
             actions: 0,
@@ -95,13 +105,16 @@ impl Leap {
                 return Ended::TimeReached;
             }
             self.game.fire_next(deadline);
+            if let Some(journal) = &mut self.journal {
+                journal.stepped(&self.game);
+            }
             self.attend();
         }
     }
 
     /// Reaches into the game, as an operator does.
     pub fn operate(&mut self, action: AdminAction) -> Handled {
-        let handled = self.game.handle(GameInput::Admin(action), self.game.now());
+        let handled = self.hand_in(GameInput::Admin(action));
         self.attend();
         handled
     }
@@ -111,13 +124,28 @@ impl Leap {
         let agents: Vec<AgentId> = self.game.world().agents().map(Agent::id).collect();
         for agent in agents {
             let cause = LeaveCause::Dismissed;
-            let left = self
-                .game
-                .handle(GameInput::Leave { agent, cause }, self.game.now());
+            let left = self.hand_in(GameInput::Leave { agent, cause });
             debug_assert_eq!(left, Handled::Done, "whoever is in the world can leave it");
             self.minds[agent.0 as usize] = None;
         }
         self.attend();
+    }
+
+    /// Keeps a journal from now on. Its bytes are to be taken by [`Self::take_journal`] as the game goes on.
+    pub fn start_recording(&mut self, program: &str) {
+        self.journal = Some(PieceWriter::new(&self.game, program, 0));
+    }
+
+    /// The bytes of the journal since the last call; none if nothing is recorded.
+    pub fn take_journal(&mut self) -> Vec<u8> {
+        self.journal.as_mut().map_or_else(Vec::new, PieceWriter::take)
+    }
+
+    /// Ends the journal in order, and answers its last bytes.
+    pub fn stop_recording(&mut self) -> Vec<u8> {
+        self.journal
+            .take()
+            .map_or_else(Vec::new, |journal| journal.close(&self.game))
     }
 
     /// The game, to be looked at.
@@ -135,13 +163,26 @@ impl Leap {
         self.joins
     }
 
+    fn hand_in(&mut self, input: GameInput) -> Handled {
+        hand_in(&mut self.game, &mut self.journal, input)
+    }
+
     /// Tells the minds what happened, one thing at a time as lines are read, and takes their commands.
     fn attend(&mut self) {
-        while let Some(event) = self.game.poll_event() {
-            if let Some(agent) = self.tell(&event) {
-                self.ask(agent);
+        let mut happened = std::mem::take(&mut self.happened);
+        loop {
+            self.game.swap_events(&mut happened);
+            if happened.is_empty() {
+                break;
             }
+            for event in &happened {
+                if let Some(agent) = self.tell(event) {
+                    self.ask(agent);
+                }
+            }
+            happened.clear();
         }
+        self.happened = happened;
     }
 
     /// Tells the mind that the event is for, and answers whose that is.
@@ -177,9 +218,8 @@ impl Leap {
         };
         while let Some(command) = mind.next_command() {
             let input = GameInput::Command { agent, command };
-            if self.game.handle(input, self.game.now()) == Handled::Done {
-                self.actions += 1;
-            }
+            let handled = hand_in(&mut self.game, &mut self.journal, input);
+            self.actions += u64::from(handled == Handled::Done);
         }
         if mind.take_free_place()
             && let Some(team) = self.game.world().agent(agent).map(|agent| agent.team())
@@ -204,7 +244,7 @@ impl Leap {
 
     /// Takes a place if there is one, and gives the newborn a mind.
     fn join(&mut self, team: TeamId) {
-        let Handled::Joined(agent) = self.game.handle(GameInput::Join { team }, self.game.now()) else {
+        let Handled::Joined(agent) = self.hand_in(GameInput::Join { team }) else {
             return;
         };
         let place = agent.0 as usize;
@@ -230,6 +270,15 @@ impl Leap {
             Voice::Text => Box::new(Spelled::new(mind)),
         }
     }
+}
+
+/// Hands an input to the game, now, and writes it down if there is a journal.
+fn hand_in(game: &mut Game, journal: &mut Option<PieceWriter>, input: GameInput) -> Handled {
+    let now = game.now();
+    if let Some(journal) = journal {
+        journal.input(game, &input, now);
+    }
+    game.handle(input, now)
 }
 
 fn percept_of(reply: &Reply) -> Percept<'_> {

@@ -19,6 +19,7 @@ use trantor_time::GameTime;
 use crate::agenda::{Agenda, Due, Fired, Ticket};
 use crate::config::GameConfig;
 use crate::event::GameEvent;
+use crate::events::Events;
 use crate::input::{GameInput, Handled, LeaveCause, Refusal};
 use crate::lag::MessageId;
 use crate::rules::{Agent, World, hatching, incantation, spawning, victory};
@@ -31,9 +32,8 @@ pub struct Game {
     pub(crate) agenda: Agenda,
     pub(crate) now: GameTime,
     pub(crate) steps: u64,
-    /// What was seen to happen and not told yet, behind the first `polled`.
-    pub(crate) events: Vec<GameEvent>,
-    pub(crate) polled: usize,
+    /// What was seen to happen and not told yet.
+    pub(crate) events: Events,
     /// The deadlines of the eggs that cannot be hatched yet.
     pub(crate) hatch_timers: BTreeMap<EggId, Ticket>,
     /// The deadlines of the messages under way.
@@ -54,10 +54,9 @@ impl Game {
             .check()
             .expect("a configuration is checked before a game is made of it");
         let mut world = World::empty(&config);
-        let mut events = Vec::new();
-        spawning::refill(&mut world, &mut events);
-        hatching::lay_first_eggs(&mut world, config.places_per_team, &mut events);
-        events.clear();
+        let mut unseen = Events::new();
+        spawning::refill(&mut world, &mut unseen);
+        hatching::lay_first_eggs(&mut world, config.places_per_team, &mut unseen);
         let lock_step = config.rules.lock_step;
         let game = Self {
             config,
@@ -65,8 +64,7 @@ impl Game {
             agenda: Agenda::new(lock_step),
             now: GameTime::ZERO,
             steps: 0,
-            events,
-            polled: 0,
+            events: Events::new(),
             hatch_timers: BTreeMap::new(),
             delivery_timers: BTreeMap::new(),
             refill_timer: None,
@@ -154,12 +152,7 @@ impl Game {
     /// The next thing that was seen to happen. Whoever drives the game takes all of them after each input and
     /// each deadline; what is left is kept.
     pub fn poll_event(&mut self) -> Option<GameEvent> {
-        let Some(event) = self.events.get_mut(self.polled) else {
-            self.forget_polled();
-            return None;
-        };
-        self.polled += 1;
-        Some(std::mem::replace(event, GameEvent::Refilled))
+        self.events.poll()
     }
 
     /// Exchanges everything that was seen to happen and not polled yet for `buffer`: the quick way for a driver
@@ -169,8 +162,13 @@ impl Game {
     /// If `buffer` is not empty.
     pub fn swap_events(&mut self, buffer: &mut Vec<GameEvent>) {
         assert!(buffer.is_empty(), "events handed in would be told again");
-        self.forget_polled();
-        std::mem::swap(&mut self.events, buffer);
+        self.events.swap(buffer);
+    }
+
+    /// Says whether anybody watches; at first somebody does. If not, no event tells of what agents are not told
+    /// themselves, except of who is there and who has won. It cannot change the game.
+    pub fn set_watched(&mut self, is_watched: bool) {
+        self.events.set_watched(is_watched);
     }
 
     /// The time of the game: the stamp of the last input or the moment of the last deadline.
@@ -212,11 +210,6 @@ impl Game {
         owing.map(Agent::id)
     }
 
-    fn forget_polled(&mut self) {
-        self.events.drain(..self.polled);
-        self.polled = 0;
-    }
-
     fn join(&mut self, team: TeamId) -> Result<Handled, Refusal> {
         self.refuse_if_over()?;
         self.world.team(team).ok_or(Refusal::UnknownTeam)?;
@@ -249,7 +242,7 @@ impl Game {
                 self.agenda.cancel(timer);
             }
         }
-        self.events.push(told);
+        self.events.tell(told);
         if self.world.rules.respawn_places && self.world.winner.is_none() {
             self.give_place_back(agent.team);
         }
@@ -262,7 +255,7 @@ impl Game {
         if let Some(egg) = egg
             && self.world.rules.egg_hatch_units > 0
         {
-            self.events.push(GameEvent::EggMatured { egg });
+            self.events.show(|| GameEvent::EggMatured { egg });
         }
     }
 

@@ -10,6 +10,7 @@ pub mod config;
 mod desk;
 pub mod digest;
 pub mod event;
+mod events;
 pub mod game;
 pub mod input;
 pub mod journal;

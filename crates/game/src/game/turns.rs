@@ -70,9 +70,9 @@ impl Game {
     fn note_running(&mut self, id: AgentId, command: Command, end: GameTime) {
         let kind = command.kind().expect("what takes time has a kind");
         if kind == CommandKind::Fork {
-            self.events.push(GameEvent::ForkStarted { agent: id });
+            self.events.show(|| GameEvent::ForkStarted { agent: id });
         }
-        self.events.push(GameEvent::ActionStarted {
+        self.events.show(|| GameEvent::ActionStarted {
             agent: id,
             kind,
             start: self.now,

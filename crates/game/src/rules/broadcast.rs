@@ -37,7 +37,7 @@ pub(crate) fn broadcast(
     } = world;
     for hearer in agents.iter().filter(|hearer| hearer.id != id) {
         if air.lag().is_none() {
-            events.push(heard(*size, hearer, source, text.clone()));
+            events.tell(heard(*size, hearer, source, text.clone()));
             continue;
         }
         let message = Message {
@@ -50,7 +50,7 @@ pub(crate) fn broadcast(
         };
         air.send(now, message, lag::distance(*size, source, hearer.tile), &mut sent);
     }
-    events.push(GameEvent::Said { agent: id, text });
+    events.show(|| GameEvent::Said { agent: id, text });
     reply(events, id, Reply::Ok);
     sent
 }
@@ -59,7 +59,7 @@ pub(crate) fn broadcast(
 pub(crate) fn deliver(world: &mut World, id: MessageId, events: &mut Events) {
     let message = world.air.deliver(id);
     let hearer = &world.agents[message.to];
-    events.push(heard(world.size, hearer, message.source, message.text.0));
+    events.tell(heard(world.size, hearer, message.source, message.text.0));
 }
 
 fn heard(size: MapSize, hearer: &Agent, source: Tile, text: Arc<[u8]>) -> GameEvent {

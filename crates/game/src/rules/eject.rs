@@ -19,7 +19,7 @@ pub(crate) fn eject(world: &mut World, id: AgentId, events: &mut Events) -> Vec<
     for &victim in &victims {
         world.move_agent(victim, target);
         movement::moved(&world.agents[victim], MoveKind::Pushed, events);
-        events.push(GameEvent::PushedFrom {
+        events.tell(GameEvent::PushedFrom {
             agent: victim,
             direction: pushed_from(direction, world.agents[victim].facing),
         });
@@ -34,7 +34,7 @@ pub(crate) fn eject(world: &mut World, id: AgentId, events: &mut Events) -> Vec<
     }
     let done = !victims.is_empty() || !eggs.is_empty() || !world.rules.eject_eggs;
     if done {
-        events.push(GameEvent::Ejected { agent: id });
+        events.show(|| GameEvent::Ejected { agent: id });
     }
     reply_done(events, id, done);
     eggs

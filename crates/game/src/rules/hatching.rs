@@ -123,7 +123,7 @@ pub(crate) fn lay(
         // A new number is greater than all before it.
         world.team_mut(team).hatchable.push(id);
     }
-    events.push(GameEvent::EggLaid {
+    events.show(|| GameEvent::EggLaid {
         egg: id,
         layer,
         team,
@@ -141,13 +141,13 @@ pub(crate) fn mature(world: &mut World, id: EggId, events: &mut Events) {
     egg.matures = None;
     let team = egg.team;
     insert_sorted(&mut world.team_mut(team).hatchable, id);
-    events.push(GameEvent::EggMatured { egg: id });
+    events.show(|| GameEvent::EggMatured { egg: id });
 }
 
 /// Breaks an egg; its place is lost.
 pub(crate) fn destroy(world: &mut World, id: EggId, events: &mut Events) {
     remove(world, id);
-    events.push(GameEvent::EggDestroyed { egg: id });
+    events.show(|| GameEvent::EggDestroyed { egg: id });
 }
 
 /// Hatches one of the team's eggs, chosen at random; `None` if the team has no place left.
@@ -183,7 +183,7 @@ pub(crate) fn hatch(world: &mut World, team: TeamId, now: GameTime, events: &mut
         ritual: None,
         desk: Desk::new(),
     });
-    events.push(GameEvent::Joined {
+    events.tell(GameEvent::Joined {
         agent: view,
         egg: egg.id,
     });

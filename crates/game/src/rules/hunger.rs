@@ -73,7 +73,7 @@ pub(crate) fn digest(world: &mut World, id: AgentId, now: GameTime, events: &mut
         return Fate::Starved;
     }
     agent.digestion = Digestion::begin(true, now);
-    events.push(GameEvent::Ate {
+    events.show(|| GameEvent::Ate {
         agent: id,
         tile: agent.tile,
         inventory: agent.inventory,

@@ -125,7 +125,7 @@ pub(crate) fn begin(
     };
     let id = RitualId(world.rituals.next_id);
     world.rituals.next_id += 1;
-    events.push(GameEvent::RitualStarted {
+    events.show(|| GameEvent::RitualStarted {
         tile,
         level,
         participants: participants.as_slice().into(),
@@ -194,7 +194,7 @@ pub(crate) fn end(world: &mut World, id: RitualId, events: &mut Events) -> Ritua
         world.agents[participant].ritual = None;
         if success && counts(world, participant) {
             world.agents[participant].level = risen;
-            events.push(GameEvent::LevelChanged {
+            events.show(|| GameEvent::LevelChanged {
                 agent: participant,
                 level: risen,
             });
@@ -203,7 +203,7 @@ pub(crate) fn end(world: &mut World, id: RitualId, events: &mut Events) -> Ritua
             reply_done(events, participant, false);
         }
     }
-    events.push(GameEvent::RitualEnded {
+    events.show(|| GameEvent::RitualEnded {
         tile: ritual.tile,
         level: ritual.level,
         success,
@@ -213,7 +213,7 @@ pub(crate) fn end(world: &mut World, id: RitualId, events: &mut Events) -> Ritua
         let mut ground = *world.ground(ritual.tile);
         ground.subtract(&needed.stones);
         world.set_ground(ritual.tile, ground);
-        events.push(GameEvent::GroundChanged {
+        events.show(|| GameEvent::GroundChanged {
             tile: ritual.tile,
             ground,
             why: GroundChange::Ritual,
@@ -226,7 +226,7 @@ pub(crate) fn end(world: &mut World, id: RitualId, events: &mut Events) -> Ritua
 /// told nothing more.
 pub(crate) fn break_off_all(world: &mut World, events: &mut Events) {
     for ritual in std::mem::take(&mut world.rituals.by_id).into_values() {
-        events.push(GameEvent::RitualEnded {
+        events.show(|| GameEvent::RitualEnded {
             tile: ritual.tile,
             level: ritual.level,
             success: false,

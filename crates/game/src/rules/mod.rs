@@ -32,6 +32,8 @@ pub(crate) mod world;
 
 use trantor_model::AgentId;
 
+pub(crate) use crate::events::Events;
+
 use crate::event::{GameEvent, Reply};
 
 pub use agents::{Agent, RunningAction};
@@ -39,12 +41,9 @@ pub use hatching::{Egg, Team};
 pub use incantation::{Ritual, RitualId};
 pub use world::World;
 
-/// Where the rules put what was seen to happen, in order.
-pub(crate) type Events = Vec<GameEvent>;
-
 /// Answers an agent.
 pub(crate) fn reply(events: &mut Events, agent: AgentId, reply: Reply) {
-    events.push(GameEvent::Reply { agent, reply });
+    events.tell(GameEvent::Reply { agent, reply });
 }
 
 /// Answers an agent `ok` or `ko`.

@@ -36,7 +36,7 @@ pub(crate) fn set_level(
     events: &mut Events,
 ) -> Result<(), Refusal> {
     world.agents.get_mut(id).ok_or(Refusal::UnknownAgent)?.level = level;
-    events.push(GameEvent::LevelChanged { agent: id, level });
+    events.show(|| GameEvent::LevelChanged { agent: id, level });
     Ok(())
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn set_inventory(
     let agent = world.agents.get_mut(id).ok_or(Refusal::UnknownAgent)?;
     in_bounds(count)?;
     agent.inventory[resource] = count;
-    events.push(GameEvent::InventorySet {
+    events.show(|| GameEvent::InventorySet {
         agent: id,
         tile: agent.tile,
         inventory: agent.inventory,
@@ -69,7 +69,7 @@ pub(crate) fn set_ground(
     on_map(world, tile)?;
     ground.0.into_iter().try_for_each(in_bounds)?;
     world.set_ground(tile, ground);
-    events.push(GameEvent::GroundChanged {
+    events.show(|| GameEvent::GroundChanged {
         tile,
         ground,
         why: GroundChange::Admin,

@@ -44,13 +44,13 @@ pub(crate) fn refill(world: &mut World, events: &mut Events) {
     changed.dedup();
     for index in changed {
         let tile = world.size.tile_at(index as usize);
-        events.push(GameEvent::GroundChanged {
+        events.show(|| GameEvent::GroundChanged {
             tile,
             ground: *world.ground(tile),
             why: GroundChange::Refill,
         });
     }
-    events.push(GameEvent::Refilled);
+    events.show(|| GameEvent::Refilled);
 }
 
 /// The first moment of the refill's grid that is not before `now` and comes after `last`, the last one used. The

@@ -13,6 +13,7 @@ use trantor_time::{GameSpan, GameTime};
 use super::{SaveError, Snapshot};
 use crate::agenda::{Agenda, Due};
 use crate::chance::{Chance, Purpose};
+use crate::events::Events;
 use crate::game::Game;
 use crate::rules::hunger::Digestion;
 use crate::rules::spawning::Dealer;
@@ -90,8 +91,7 @@ impl Game {
             world,
             now,
             steps: course.steps,
-            events: Vec::new(),
-            polled: 0,
+            events: Events::new(),
             hatch_timers: BTreeMap::new(),
             delivery_timers: BTreeMap::new(),
             refill_timer: None,

@@ -1,0 +1,96 @@
+//! How fast a leap is: units of game time and agent actions per second, on one core.
+//!
+//! `cargo bench -p trantor-engine --bench leap` prints one row for each map and each kind of mind. An action is
+//! one command, from being thought to being answered. Nobody is hungry, so that the number of agents stays.
+
+use std::hint::black_box;
+
+use trantor_engine::leap::{Leap, Voice};
+use trantor_engine::minds::MindKind;
+use trantor_game::{AdminAction, GameConfig, Handled, Rules};
+use trantor_model::MapSize;
+use trantor_time::{GameSpan, GameTime};
+
+/// How long each row is measured, in milliseconds of processor time.
+const MEASURED_MS: u128 = 1_000;
+
+/// Units leapt between two looks at the clock.
+const STRIDE: GameSpan = GameSpan::from_units(50);
+
+/// One row of the table.
+struct Row {
+    side: u32,
+    agents: u32,
+    kind: MindKind,
+    voice: Voice,
+}
+
+fn leap_of(row: &Row, lock_step: bool) -> Leap {
+    let config = GameConfig {
+        size: MapSize::new(row.side, row.side).expect("benches ask for maps that exist"),
+        teams: vec!["red".to_owned(), "blue".to_owned()],
+        places_per_team: row.agents / 2,
+        seed: 1,
+        rules: Rules {
+            lock_step,
+            ..Rules::default()
+        },
+    };
+    let mut leap = Leap::new(config, &[row.kind], row.voice);
+    let handled = leap.operate(AdminAction::SetHunger { enabled: false });
+    assert_eq!(handled, Handled::Done, "hunger can be turned off");
+    leap
+}
+
+/// Units and actions per second.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a benchmark measures against the real clock"
+)]
+fn measure(row: &Row, lock_step: bool) -> (f64, f64) {
+    let mut leap = leap_of(row, lock_step);
+    let mut until = GameTime::ZERO;
+    let (mut units, mut actions) = (0.0, 0);
+    let began = std::time::Instant::now();
+    while began.elapsed().as_millis() < MEASURED_MS {
+        let before = leap.actions();
+        until += STRIDE;
+        black_box(leap.run(Some(until)));
+        actions += leap.actions() - before;
+        units += STRIDE.as_units_f64();
+        if leap.game().winner().is_some() {
+            leap = leap_of(row, lock_step);
+            until = GameTime::ZERO;
+        }
+    }
+    let seconds = began.elapsed().as_secs_f64();
+    (units / seconds, actions as f64 / seconds)
+}
+
+fn main() {
+    let wanted = std::env::args().skip(1).find(|word| !word.starts_with("--"));
+    let is_wanted = |name: &str| wanted.as_ref().is_none_or(|wanted| name == wanted);
+    println!("| map | agents | minds | units/s | actions/s | units/s, lock-step | actions/s, lock-step |");
+    println!("|---|---:|---|---:|---:|---:|---:|");
+    for (side, agents) in [(10, 2), (20, 12), (100, 1_000)] {
+        let minds = [
+            ("trivial", MindKind::Trivial, Voice::Values),
+            ("trivial, in text", MindKind::Trivial, Voice::Text),
+            ("playing", MindKind::Team, Voice::Values),
+            ("playing, in text", MindKind::Team, Voice::Text),
+        ];
+        for (name, kind, voice) in minds.into_iter().filter(|(name, ..)| is_wanted(name)) {
+            let row = Row {
+                side,
+                agents,
+                kind,
+                voice,
+            };
+            let ((units, actions), (locked_units, locked_actions)) =
+                (measure(&row, false), measure(&row, true));
+            println!(
+                "| {side}×{side} | {agents} | {name} | {units:.0} | {actions:.0} | {locked_units:.0} | {locked_actions:.0} |"
+            );
+        }
+    }
+}
