@@ -3,32 +3,34 @@
 //! No socket is opened and nobody waits: the game leaps from deadline to deadline ([`trantor_engine::leap`]).
 //! Only the length of the run is read from a clock, and only to be printed.
 
-use std::ffi::OsString;
+mod cli;
 
-use clap::error::ErrorKind;
-use clap::{Arg, ArgAction, Command, value_parser};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
+
+use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use trantor_engine::leap::{Ended, Leap, Voice};
-use trantor_engine::minds::MindKind;
-use trantor_game::{GameConfig, Rules};
-use trantor_model::MapSize;
 use trantor_runtime::RealClock;
-use trantor_time::{Clock, GameTime};
+use trantor_time::{Clock, GameSpan};
 
-use crate::options::cli::{self, PROGRAM};
+pub(crate) use self::cli::command;
+use self::cli::{Asked, Game};
+use crate::options::cli::PROGRAM;
 
 /// The word that asks for it, in the place of the first option.
 pub const WORD: &str = "sim";
 
-/// Longest simulation, in units: more than a hundred days at the highest speed, and far from any overflow.
-const UNITS_MAX: u64 = 100_000_000_000;
+/// How far a game is played between two looks at its progress: milliseconds, even with a thousand agents.
+const STRIDE: GameSpan = GameSpan::from_units(50);
 
 /// What became of a call.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Simulated {
     /// Print this, a summary or a help text, and end with status 0.
     Print(String),
-    /// Nothing was played: one line that says why.
+    /// Nothing was played, or not to its end: one line that says why.
     Refused(String),
 }
 
@@ -51,75 +53,73 @@ struct Summary {
     joins: u64,
     /// Agents alive at the end; if a team has won, they are let go after it.
     living: usize,
+    /// The highest level in each team at the end, 0 if nobody is left.
+    levels: Vec<u8>,
     /// One number for the whole state after that, in hexadecimal: that of a server in lock-step with the same
     /// players.
     digest: String,
     wall_ms: f64,
+    actions_per_second: f64,
 }
 
 /// Plays what `arguments` ask for: the program's name, `sim`, then options.
 pub fn simulate(arguments: impl IntoIterator<Item = OsString>) -> Simulated {
-    let matches = match command().try_get_matches_from(arguments.into_iter().skip(1)) {
-        Ok(matches) => matches,
-        Err(error) if error.kind() == ErrorKind::DisplayHelp => return Simulated::Print(error.to_string()),
+    let asked = match cli::parse(arguments.into_iter().skip(1)) {
+        Ok(Asked::Play(asked)) => asked,
+        Ok(Asked::Print(text)) => return Simulated::Print(text),
+        Err(error) => return Simulated::Refused(error.to_string()),
+    };
+    match play(&asked) {
+        Ok(summary) => Simulated::Print(
+            serde_json::to_string(&summary).expect("names and numbers can always be written"),
+        ),
         Err(error) => {
-            return Simulated::Refused(format!(
-                "{WORD}: {}; see {PROGRAM} {WORD} --help",
-                cli::first_line(&error)
-            ));
+            let file = asked.record.unwrap_or_default();
+            Simulated::Refused(format!("{WORD}: cannot record in {}: {error}", file.display()))
         }
-    };
-    let number = |name| *matches.get_one::<u64>(name).expect("it has a default");
-    let teams: Vec<String> = matches
-        .get_many::<String>("teams")
-        .expect("it has a default")
-        .cloned()
-        .collect();
-    let kinds: Vec<MindKind> = matches
-        .get_many::<MindKind>("minds")
-        .expect("it has a default")
-        .copied()
-        .collect();
-    if kinds.len() > teams.len() {
-        return Simulated::Refused(format!("{} minds for {} teams", kinds.len(), teams.len()));
     }
-    let side = |name| u32::try_from(number(name)).expect("the parser keeps to the range");
-    let config = GameConfig {
-        size: MapSize::new(side("width"), side("height")).expect("the parser keeps to the range"),
-        teams,
-        places_per_team: side("clients"),
-        seed: number("seed"),
-        rules: Rules {
-            lock_step: true,
-            ..Rules::default()
-        },
-    };
-    if let Err(error) = config.check() {
-        return Simulated::Refused(error.to_string());
-    }
-    let until = *matches.get_one::<Until>("until").expect("it has a default");
-    let summary = play(config, &kinds, until);
-    Simulated::Print(serde_json::to_string(&summary).expect("names and numbers can always be written"))
 }
 
-fn play(config: GameConfig, kinds: &[MindKind], until: Until) -> Summary {
+/// # Errors
+/// If the journal cannot be written.
+fn play(asked: &Game) -> io::Result<Summary> {
+    let mut journal = asked.record.as_ref().map(File::create).transpose()?;
     let clock = RealClock::new();
     let began = clock.now();
-    let mut leap = Leap::new(config, kinds, Voice::Values);
-    let ended = leap.run(until.0);
+    let mut leap = Leap::new(asked.config.clone(), &asked.minds, Voice::Values);
+    if journal.is_some() {
+        leap.start_recording(PROGRAM);
+    }
+    let progress = progress(asked);
+    let ended = loop {
+        let next = leap.game().now() + STRIDE;
+        let ended = leap.run(Some(asked.until.map_or(next, |until| until.min(next))));
+        if let Some(journal) = &mut journal {
+            journal.write_all(&leap.take_journal())?;
+        }
+        progress.set_position(u64::try_from(leap.game().now().whole_units()).unwrap_or(u64::MAX));
+        if ended != Ended::TimeReached || asked.until.is_some_and(|until| leap.game().now() >= until) {
+            break ended;
+        }
+    };
     let wall = clock.now().since(began);
+    progress.finish_and_clear();
     let living = leap.game().world().agents().len();
+    let levels = levels(&leap);
     if let Ended::Won(_) = ended {
         leap.dismiss_agents();
     }
+    if let Some(journal) = &mut journal {
+        journal.write_all(&leap.stop_recording())?;
+    }
     let game = leap.game();
     let config = game.config();
-    Summary {
+    Ok(Summary {
         seed: config.seed,
         width: u32::from(config.size.width()),
         height: u32::from(config.size.height()),
         teams: config.teams.clone(),
-        minds: kinds.iter().map(|kind| kind.name()).collect(),
+        minds: asked.minds.iter().map(|kind| kind.name()).collect(),
         winner: game
             .winner()
             .map(|team| config.teams[usize::from(team.0)].clone()),
@@ -133,94 +133,42 @@ fn play(config: GameConfig, kinds: &[MindKind], until: Until) -> Summary {
         actions: leap.actions(),
         joins: leap.joins(),
         living,
+        levels,
         digest: format!("{:016x}", game.digest()),
         wall_ms: wall.as_millis_f64(),
-    }
+        actions_per_second: leap.actions() as f64 / (wall.as_millis_f64() / 1_000.0).max(1e-9),
+    })
 }
 
-/// When to stop if nobody has won; `None`: when nothing is due any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Until(Option<GameTime>);
-
-fn parse_until(written: &str) -> Result<Until, String> {
-    if written == "win" {
-        return Ok(Until(None));
+fn levels(leap: &Leap) -> Vec<u8> {
+    let world = leap.game().world();
+    let mut levels = vec![0; world.teams().len()];
+    for agent in world.agents() {
+        let highest = &mut levels[usize::from(agent.team().0)];
+        *highest = agent.level().get().max(*highest);
     }
-    written
-        .parse()
-        .ok()
-        .filter(|units| (1..=UNITS_MAX).contains(units))
-        .and_then(|units| i64::try_from(units).ok())
-        .map(|units| Until(Some(GameTime::from_units(units))))
-        .ok_or_else(|| format!("it must be win, or a whole number of units from 1 to {UNITS_MAX}"))
+    levels
 }
 
-/// The command as clap knows it.
-pub(crate) fn command() -> Command {
-    let whole = |name: &'static str, default: &'static str, from: u64, to: u64| {
-        Arg::new(name)
-            .long(name)
-            .value_name("NUMBER")
-            .default_value(default)
-            .overrides_with(name)
-            .value_parser(value_parser!(u64).range(from..=to))
+/// A line on standard error that says how far the game is, if a person looks at it.
+fn progress(asked: &Game) -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let (bar, template) = match asked.until {
+        Some(until) => {
+            let units = u64::try_from(until.whole_units()).unwrap_or(u64::MAX);
+            (
+                ProgressBar::new(units),
+                "{bar:40} {human_pos} of {human_len} units, {eta} left at most",
+            )
+        }
+        None => (
+            ProgressBar::new_spinner(),
+            "{spinner} {human_pos} units, {per_sec} units/s",
+        ),
     };
-    let words = |name: &'static str| {
-        Arg::new(name)
-            .long(name)
-            .num_args(1..)
-            .action(ArgAction::Set)
-            .overrides_with(name)
-    };
-    Command::new("trantor-server sim")
-        .bin_name("trantor-server sim")
-        .about("Plays a whole game without connections and without waiting, and prints a summary as JSON.")
-        .arg(whole("seed", "1", 0, u64::MAX).help("What all chance is drawn from"))
-        .arg(
-            whole("width", "20", 1, 1_000)
-                .short('x')
-                .visible_alias("x")
-                .help("Columns of the map"),
-        )
-        .arg(
-            whole("height", "20", 1, 1_000)
-                .short('y')
-                .visible_alias("y")
-                .help("Rows of the map"),
-        )
-        .arg(
-            whole("clients", "6", 1, 100_000)
-                .short('c')
-                .help("Places each team starts with; all are taken"),
-        )
-        .arg(
-            words("teams")
-                .short('n')
-                .value_name("NAME")
-                .default_values(["red", "blue"])
-                .help("Team names"),
-        )
-        .arg(
-            words("minds")
-                .value_name("MIND")
-                .default_values(["team"])
-                .value_parser(|word: &str| word.parse::<MindKind>())
-                .help(
-                    "Who plays each team: trivial, random or team; the last also plays the teams behind it",
-                ),
-        )
-        .arg(
-            Arg::new("until")
-                .long("until")
-                .value_name("UNITS|win")
-                .default_value("win")
-                .overrides_with("until")
-                .value_parser(parse_until)
-                .help("Stop at this game time if nobody has won"),
-        )
-        .after_help(
-            "The same seed, map, teams and minds give the same digest, at any time and on any machine.",
-        )
+    bar.with_style(ProgressStyle::with_template(template).expect("the template is well formed"))
 }
 
 #[cfg(test)]
@@ -237,7 +185,9 @@ mod tests {
             panic!("{line} is refused");
         };
         let mut fields: serde_json::Map<_, _> = serde_json::from_str(&text).unwrap();
-        assert!(fields.remove("wall_ms").unwrap().is_number());
+        for measured in ["wall_ms", "actions_per_second"] {
+            assert!(fields.remove(measured).unwrap().is_number());
+        }
         fields
     }
 
@@ -262,22 +212,68 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_in_one_line() {
-        for line in [
-            "p sim --minds clever",
-            "p sim --until never",
-            "p sim --until 0",
-            "p sim --x 0",
-            "p sim --teams a a",
-            "p sim --teams a --minds team team",
-            "p sim --frequency 5",
+    fn mistakes_are_told_in_one_line_with_what_to_say_instead() {
+        for (line, told) in [
+            (
+                "p sim --minds clever",
+                "sim: --minds clever: must be one of trivial, random, team",
+            ),
+            (
+                "p sim --until never",
+                "sim: --until never: must be win, or a whole number of units from 1 to 100000000000",
+            ),
+            (
+                "p sim -x 0",
+                "sim: --width 0: must be a whole number from 1 to 1000",
+            ),
+            (
+                "p sim --seed",
+                "sim: --seed without a value: it needs one; see trantor-server sim --help",
+            ),
+            (
+                "p sim --mind team",
+                "sim: --mind: unknown option; the nearest known one is --minds",
+            ),
+            (
+                "p sim --lag 5",
+                "sim: --lag: unknown option; see trantor-server sim --help",
+            ),
+            (
+                "p sim red",
+                "sim: 'red': is a stray word; an option starts with '-', see trantor-server sim --help",
+            ),
+            (
+                "p sim --teams a --minds team team",
+                "sim: --minds: 2 minds for 1 teams: name a mind for each team at most",
+            ),
         ] {
-            match call(line) {
-                Simulated::Refused(text) => {
-                    assert!(!text.is_empty() && !text.contains('\n'), "{line}: {text}")
-                }
-                Simulated::Print(text) => panic!("{line} prints {text}"),
-            }
+            assert_eq!(call(line), Simulated::Refused(told.to_owned()), "{line}");
         }
+        assert!(matches!(call("p sim --teams a a"), Simulated::Refused(_)));
+        for line in ["p sim --help", "p sim help"] {
+            assert!(
+                matches!(call(line), Simulated::Print(text) if text.contains("Usage: trantor-server sim"))
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_recorded_verifies_and_ends_in_the_same_state() {
+        let file = std::env::temp_dir().join(format!("trantor-sim-{}.trj", std::process::id()));
+        let line = format!("p sim --seed 3 -x 8 -y 8 --until 900 --record {}", file.display());
+        let summary = fields(&line);
+        let replay = trantor_game::Replay::open(std::fs::read(&file).unwrap()).unwrap();
+        std::fs::remove_file(&file).unwrap();
+        let verified = replay.verify().unwrap();
+        assert_eq!(summary["digest"], format!("{:016x}", verified.game.digest()));
+        assert_eq!(
+            summary["digest"],
+            fields(&line.replace(" --record", " --seed 3 --record"))["digest"]
+        );
+        std::fs::remove_file(&file).unwrap();
+        let nowhere = "p sim --until 1 --record /dev/null/journal.trj";
+        assert!(
+            matches!(call(nowhere), Simulated::Refused(text) if text.starts_with("sim: cannot record in"))
+        );
     }
 }
