@@ -16,6 +16,7 @@ use std::collections::VecDeque;
 use trantor_game::{
     AdminAction, DueKind, Game, GameEvent, GameInput, Handled, LeaveCause, PaceChange, Refusal,
 };
+use trantor_model::AgentId;
 use trantor_time::{GameClock, GameTime, RealSpan, RealTime, TimerId};
 
 use crate::config::EngineConfig;
@@ -373,6 +374,12 @@ impl Engine {
         self.recorder.is_some()
     }
 
+    /// Whether some agent has nothing to do and could do something. While there is none, nothing that a player sends
+    /// can count before the next deadline: a command waits for the end of the one before it.
+    pub fn awaits_command(&self) -> bool {
+        self.sessions.owing() > 0
+    }
+
     /// The game, to be looked at.
     pub fn game(&self) -> &Game {
         &self.game
@@ -537,6 +544,7 @@ impl Engine {
                 self.drop_news();
             }
             match event {
+                GameEvent::Reply { agent, .. } => self.note_owing(agent),
                 GameEvent::Died { agent } => self.agent_died(agent),
                 GameEvent::Won { team } => {
                     log::info!("team {:?} has won", self.config.game.teams[usize::from(team.0)]);
@@ -550,6 +558,18 @@ impl Engine {
             }
         }
         self.text_news.tell_held_back(&mut self.sessions);
+    }
+
+    /// Looks whether an agent has something to do.
+    pub(crate) fn note_owing(&mut self, agent: AgentId) {
+        if let Some(conn) = self.sessions.of_agent(agent) {
+            let owes_command = self
+                .game
+                .world()
+                .agent(agent)
+                .is_some_and(|agent| agent.owes_command());
+            self.sessions.set_owing(conn, owes_command);
+        }
     }
 
     /// Does what was put off until nothing else is in hand, and checks the result.

@@ -17,6 +17,7 @@ mod timerfd {
 
     use mio::unix::SourceFd;
     use mio::{Interest, Registry, Token};
+    use rustix::event::{PollFd, PollFlags};
     use rustix::time::{
         Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
         timerfd_settime,
@@ -69,6 +70,13 @@ mod timerfd {
             None
         }
 
+        /// Sleeps until the timer rings, whatever else happens; a signal may end it before.
+        pub(crate) fn sleep(&self) {
+            let mut timer = [PollFd::new(&self.timer, PollFlags::IN)];
+            // A signal is no reason to fail, and nothing else can be wrong with a timer that is open.
+            let _rung_or_interrupted = rustix::event::poll(&mut timer, None);
+        }
+
         /// The poll reported the timer. It need not be read: readiness is edge-triggered, and setting the timer
         /// anew clears what is unread.
         pub(crate) fn has_rung(&mut self) {
@@ -104,6 +112,9 @@ mod time_limit {
         }
 
         pub(crate) fn has_rung(&mut self) {}
+
+        /// There is nothing to sleep on but the poll itself.
+        pub(crate) fn sleep(&self) {}
 
         pub(crate) fn times_set(&self) -> u64 {
             0

@@ -96,6 +96,7 @@ impl EventLoop {
             listener,
             wait.registry().try_clone()?,
             wait.ready(),
+            wait.patience(),
             meters,
         )?;
         let settings = ServiceSettings {

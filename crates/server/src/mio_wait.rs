@@ -15,7 +15,7 @@ use std::time::Duration;
 use mio::event::Event;
 use mio::{Events, Poll, Registry, Token};
 use trantor_runtime::{RealClock, Wait, WakeGate, Waker, Woken};
-use trantor_time::{Clock, RealTime};
+use trantor_time::{Clock, RealSpan, RealTime};
 
 use crate::alarm::Alarm;
 
@@ -27,9 +27,25 @@ const EVENTS_CAPACITY: usize = 1_024;
 const TOKEN_WAKER: Token = Token(usize::MAX - 1);
 const TOKEN_ALARM: Token = Token(usize::MAX - 2);
 
+/// How soon a deadline has to be for what arrives to be taken together with it, if it may wait. Well below what anybody
+/// who looks at a screen could notice, and enough to spare a busy server every second wake-up.
+const PATIENCE_SPAN: RealSpan = RealSpan::from_millis(1);
+
+/// Whether what arrives may wait until the next deadline, if that is soon; for the loop that knows. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct Patience(Rc<Cell<bool>>);
+
+impl Patience {
+    /// Says whether it may, from the next wait on.
+    pub fn set(&self, may_wait: bool) {
+        self.0.set(may_wait);
+    }
+}
+
 /// A [`Wait`] over mio's poll.
 #[derive(Debug)]
 pub struct MioWait {
+    patience: Patience,
     poll: Poll,
     events: Events,
     ready: ReadyList,
@@ -112,6 +128,7 @@ impl MioWait {
             }
         });
         Ok(Self {
+            patience: Patience::default(),
             poll,
             events: Events::with_capacity(EVENTS_CAPACITY),
             ready: ReadyList::default(),
@@ -130,6 +147,11 @@ impl MioWait {
     /// What became ready in the latest wait.
     pub fn ready(&self) -> ReadyList {
         self.ready.clone()
+    }
+
+    /// Whether what arrives may wait for the next deadline; at first it may not.
+    pub fn patience(&self) -> Patience {
+        self.patience.clone()
     }
 
     /// What it did so far.
@@ -177,8 +199,15 @@ impl Wait for MioWait {
         if self.gate.lie_down() && !is_reached(&self.clock) {
             self.counts.change(|stats| stats.sleeps += 1);
             loop {
-                let limit = self.alarm.set(until, self.clock.now());
-                self.poll_once(limit);
+                let now = self.clock.now();
+                let limit = self.alarm.set(until, now);
+                let is_soon = until.is_some_and(|until| until <= now + PATIENCE_SPAN);
+                if is_soon && self.patience.0.get() && limit.is_none() {
+                    self.alarm.sleep();
+                    self.poll_once(Some(Duration::ZERO));
+                } else {
+                    self.poll_once(limit);
+                }
                 self.counts.change(|stats| stats.wake_ups += 1);
                 // An interruption, or a belated ring for an older deadline: the deadline is absolute, go round.
                 if self.has_io() || self.gate.is_woken() || is_reached(&self.clock) {
@@ -292,6 +321,34 @@ mod tests {
             "an earlier deadline replaces it"
         );
         assert_eq!(wait.counts().get().alarms_set, 2);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_may_wait_is_taken_with_a_deadline_that_is_soon() {
+        let mut wait = MioWait::new().unwrap();
+        let mut listener = mio::net::TcpListener::bind(LOOPBACK).unwrap();
+        wait.registry()
+            .register(&mut listener, Token(0), mio::Interest::READABLE)
+            .unwrap();
+        let address = listener.local_addr().unwrap();
+        wait.patience().set(true);
+        for _ in 0..20 {
+            let _peer = std::net::TcpStream::connect(address).unwrap();
+            let until = in_micros(900);
+            assert_eq!(wait.wait(Some(until)), Woken::Io);
+            assert!(RealClock::new().now() >= until, "it is taken with the deadline");
+            listener.accept().unwrap();
+        }
+        let _peer = std::net::TcpStream::connect(address).unwrap();
+        let until = in_micros(60_000_000);
+        assert_eq!(wait.wait(Some(until)), Woken::Io);
+        assert!(RealClock::new().now() < until, "but not with one that is far");
+        listener.accept().unwrap();
+        wait.patience().set(false);
+        let _peer = std::net::TcpStream::connect(address).unwrap();
+        let until = in_micros(60_000_000);
+        assert_eq!(wait.wait(Some(until)), Woken::Io);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::autosave::Autosave;
 use crate::conn::{Conns, READ_BYTES_MAX, ReadOutcome, Shown, WriteOutcome};
 use crate::listener::Listener;
 use crate::meters::Meters;
-use crate::mio_wait::ReadyList;
+use crate::mio_wait::{Patience, ReadyList};
 use crate::recorder::Recorder;
 use crate::reload::{Parts, Reload};
 use crate::service_manager::ServiceManager;
@@ -46,6 +46,7 @@ pub struct Shell {
     pub(crate) reload: Option<Reload>,
     /// Who started the program as a service, if anybody did.
     pub(crate) manager: ServiceManager,
+    patience: Patience,
     termination: Option<Termination>,
     ready: ReadyList,
     registry: Registry,
@@ -74,6 +75,7 @@ impl Shell {
         mut listener: Listener,
         registry: Registry,
         ready: ReadyList,
+        patience: Patience,
         meters: Meters,
     ) -> io::Result<Self> {
         listener.watch(&registry, TOKEN_LISTENER)?;
@@ -86,6 +88,7 @@ impl Shell {
             autosave: None,
             reload: None,
             manager: ServiceManager::default(),
+            patience,
             termination: None,
             ready,
             registry,
@@ -248,8 +251,10 @@ impl Shell {
         }
     }
 
-    /// Has the system report writing for those connections only that have bytes waiting.
+    /// Has the system report writing for those connections only that have bytes waiting; and reading together with the
+    /// next deadline, if nobody's command is waited for (docs/decisions/0094).
     pub(crate) fn update_watch(&mut self) {
+        self.patience.set(!self.engine.awaits_command());
         self.conns.update_watch(&self.registry);
     }
 

@@ -93,6 +93,7 @@ impl Engine {
         self.set_limit(conn, self.config.limits.idle_span);
         log::debug!("{}: joined", self.shown(conn));
         let size = self.config.game.size;
+        self.note_owing(agent);
         self.tell_line(conn, &AiLine::Accepted { places, size });
         self.publish_events();
     }
@@ -163,6 +164,7 @@ impl Engine {
         self.counters.commands_malformed += u64::from(matches!(command, Command::Refused(_)));
         match self.apply(GameInput::Command { agent, command }) {
             Handled::Done => {
+                self.note_owing(agent);
                 if let Some(lock_step) = &mut self.lock_step {
                     lock_step.look_at(&self.game, agent);
                 }

@@ -47,6 +47,8 @@ pub(crate) struct Session {
     pub(crate) delay: RealSpan,
     /// Bytes that wait for that.
     held_bytes: usize,
+    /// Whether its agent has nothing to do and could do something, as of its last answer or command.
+    pub(crate) owes_command: bool,
     /// How what it says is held up.
     pub(crate) flow: Flow,
     /// Offences so far.
@@ -117,6 +119,7 @@ impl Session {
             token: TokenShown::default(),
             delay: RealSpan::ZERO,
             held_bytes: 0,
+            owes_command: false,
             flow: Flow::new(now, requests_per_second),
             violations: 0,
             is_announced: false,

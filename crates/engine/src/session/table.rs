@@ -34,6 +34,8 @@ pub(crate) struct Sessions {
     /// round its end.
     late: usize,
     next_late: usize,
+    /// Agents that have nothing to do and could do something.
+    owing: usize,
     /// Bytes that wait in all outboxes together.
     owed_bytes: usize,
     /// Sessions to which more is owed than a peer that reads leaves waiting; each stands here once at most.
@@ -77,6 +79,7 @@ impl Sessions {
         let session = self.slots[conn.slot as usize].take()?;
         self.open -= 1;
         self.owed_bytes -= session.outbox.len();
+        self.owing -= usize::from(session.owes_command);
         self.unlist(&session.role, conn);
         if session.held_bytes > 0 {
             self.delay.forget(conn);
@@ -117,10 +120,26 @@ impl Sessions {
         self.by_agent.get(&agent).copied()
     }
 
+    /// Notes whether an agent has nothing to do and could do something.
+    pub(crate) fn set_owing(&mut self, conn: ConnId, owes_command: bool) {
+        if let Some(session) = self.get_mut(conn) {
+            let before = std::mem::replace(&mut session.owes_command, owes_command);
+            self.owing += usize::from(owes_command);
+            self.owing -= usize::from(before);
+        }
+    }
+
+    /// Agents that have nothing to do and could do something.
+    pub(crate) fn owing(&self) -> usize {
+        self.owing
+    }
+
     /// Gives a session another role, and puts it on the lists of that one.
     pub(crate) fn set_role(&mut self, conn: ConnId, role: Role) {
         let Some(session) = self.get_mut(conn) else { return };
         let previous = std::mem::replace(&mut session.role, role);
+        let owed = std::mem::take(&mut session.owes_command);
+        self.owing -= usize::from(owed);
         self.unlist(&previous, conn);
         // It may have had news that it was not announced for.
         self.announce(conn);
