@@ -176,6 +176,27 @@ fn r_002_55_a_walk_stops_with_a_pause_and_goes_on_with_the_game() {
 }
 
 #[test]
+fn r_002_55_a_walk_stays_smooth_through_a_change_of_speed_a_pause_and_a_resumption() {
+    for (least, more) in [(0, 0), (3 * MILLI, 4 * MILLI), (30 * MILLI, 15 * MILLI)] {
+        let universe = Universe::new(server(100), least, more);
+        let (record, ends, universe) = record(universe, 6 * HERTZ, |universe, frame| {
+            let request = match frame {
+                90 => ControlRequest::SetFrequency(40),
+                130 => ControlRequest::Pause,
+                // Changed while it stands: nothing moves before it goes on.
+                160 => ControlRequest::SetFrequency(180),
+                200 => ControlRequest::Resume,
+                230 => ControlRequest::SetFrequency(100),
+                _ => return,
+            };
+            universe.client.request(request).unwrap();
+        });
+        assert_eq!(universe.server.requests.len(), 5);
+        check_walk(&record, &ends, &universe.server);
+    }
+}
+
+#[test]
 fn single_steps_of_a_paused_game_are_seen_as_motion() {
     let universe = Universe::new(server(100), 3 * MILLI, 4 * MILLI);
     let (record, _, _) = record(universe, 4 * HERTZ, |universe, frame| match frame {

@@ -3,9 +3,12 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use trantor_runtime::real_clock::RealClock;
 use trantor_viewer::options::{self, Asked, EXIT_STATUS_REFUSED};
 
 fn main() -> ExitCode {
+    // The clock counts from its first reading: from here, so that it tells how long the first frame took.
+    RealClock::new();
     trantor_viewer::logging::start();
     let said = match options::parse(std::env::args_os()) {
         Ok(Asked::Run(cli)) => match trantor_viewer::run(&cli) {

@@ -347,6 +347,7 @@ impl Stage {
             paint_mode: self.paint_mode,
             paint: &self.paint,
             view: view.as_ref().map(|(view, window)| (view, window)),
+            camera: self.camera.goal,
             bindings: &self.bindings,
             theme: self.theme,
         };

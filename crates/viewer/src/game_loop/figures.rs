@@ -82,6 +82,8 @@ impl Group {
 pub struct FrameTimes {
     /// When each began, and how long it took.
     frames: VecDeque<(RealTime, RealSpan)>,
+    /// From the start of the program to the end of the first frame.
+    first_shown: Option<RealSpan>,
 }
 
 impl FrameTimes {
@@ -91,6 +93,7 @@ impl FrameTimes {
             self.frames.pop_front();
         }
         self.frames.push_back((start, end - start));
+        self.first_shown.get_or_insert(end - RealTime::ZERO);
     }
 
     /// The time below which a share `quantile` (0 to 1) of the last frames stayed; zero before the first.
@@ -147,6 +150,9 @@ pub(super) fn publish<S>(viewer: &mut Viewer<S>, now: RealTime) {
         "frame.interval_p99_ms",
         frame_times.interval(0.99).as_millis_f64(),
     );
+    if let Some(first) = frame_times.first_shown {
+        published.set("frame.first_after_ms", first.as_millis_f64());
+    }
     published.set("input.dropped_count", inputs.dropped() as f64);
     published.set("graphics.instances_count", stage.instances() as f64);
     if let Some(stats) = stage.source().stats(now) {
@@ -175,6 +181,7 @@ pub(super) fn report<S>(viewer: &mut Viewer<S>) {
         ("frames-per-second", "loop.frames_per_second"),
         ("interval-p99-ms", "frame.interval_p99_ms"),
         ("took-p50-ms", "frame.took_p50_ms"),
+        ("first-frame-after-ms", "frame.first_after_ms"),
     ] {
         if let Some(value) = published.get(value) {
             report.state(name, format_args!("{value:.2}"));
@@ -225,6 +232,9 @@ fn frames<S>(viewer: &mut Viewer<S>, control: &SystemControl) -> Group {
     group.judged("took p50", ms(p50), p50 > target.interval());
     group.judged("took p99", ms(p99), p99 > target.interval());
     group.row("apart p99", ms(times.interval(0.99)));
+    if let Some(first) = times.first_shown {
+        group.row("first one after", ms(first));
+    }
     group.row("longest ever", ms(viewer.pacer.stats().frame_time_max()));
     let share = |span: RealSpan| span.as_secs_f64() * 100.0;
     let stats = viewer.pacer.stats();

@@ -21,7 +21,7 @@ use trantor_time::{Pace, RealSpan, RealTime};
 use super::commands::{self, Levers};
 use super::figures;
 use super::{Listener, Screen, Viewer};
-use crate::input::{Action, Input};
+use crate::input::Input;
 use crate::stage::Outside;
 
 /// How long a message stays.
@@ -61,8 +61,8 @@ fn input<S: Screen>(viewer: &mut Viewer<S>, call: &mut SystemCall<'_>) -> Callba
                 let Some(action) = stage.bindings().action_of(&name) else {
                     continue;
                 };
-                // While somebody types, keys are letters; only the way out stays.
-                if is_down && is_typing && !matches!(action, Action::Clear | Action::Debug) {
+                // While somebody types, keys are letters, except for those that cannot be any.
+                if is_down && is_typing && !is_no_letter(&name) {
                     continue;
                 }
                 stage.hold(action, is_down);
@@ -85,6 +85,12 @@ fn input<S: Screen>(viewer: &mut Viewer<S>, call: &mut SystemCall<'_>) -> Callba
         }
     }
     Ok(())
+}
+
+/// Whether a key of that name does the same while somebody types.
+fn is_no_letter(name: &str) -> bool {
+    let number = name.strip_prefix('f').filter(|number| !number.is_empty());
+    name == "escape" || number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
 fn network<S: Screen>(viewer: &mut Viewer<S>, call: &mut SystemCall<'_>) -> CallbackResult {

@@ -125,9 +125,19 @@ fn r_001_55_letters_that_are_typed_are_no_keys() {
         is_repeat: false,
         is_typing,
     };
-    game_loop.event(|viewer, _| viewer.put_input(key("space", true)));
+    let before = game_loop.viewer().stage.theme();
+    game_loop.event(|viewer, _| {
+        for name in ["space", "f", "f4"] {
+            viewer.put_input(key(name, true));
+        }
+    });
     run(&mut game_loop, &clock, at(50));
     assert!(!game_loop.viewer().stage.scene().clock.paused);
+    assert_ne!(
+        game_loop.viewer().stage.theme(),
+        before,
+        "a key that is no letter does what it does"
+    );
     game_loop.event(|viewer, _| viewer.put_input(key("space", false)));
     run(&mut game_loop, &clock, at(100));
     assert!(game_loop.viewer().stage.scene().clock.paused);

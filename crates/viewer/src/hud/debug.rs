@@ -87,6 +87,7 @@ impl DebugView {
             })
             .inner;
         report.widget("command-line", response.rect);
+        report.state("command-line-focus", response.has_focus());
         // Only now is in the line what was typed before them.
         if tab {
             console.complete();

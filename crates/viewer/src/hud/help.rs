@@ -64,7 +64,8 @@ pub(super) fn show(context: &Context, colors: &Colors, input: &HudInput<'_>, int
                     }
                 });
                 ui.add_space(2.0);
-                let note = "Keys are changed in viewer.toml; the first start writes it.";
+                let note =
+                    "To change keys, type : and then, for instance, bind pause p. They are remembered.";
                 ui.label(RichText::new(note).small().color(colors.weak));
             });
         })

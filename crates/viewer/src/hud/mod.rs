@@ -31,6 +31,7 @@ use crate::console::Console;
 use crate::game_loop::figures::Figures;
 use crate::input::{Action, Bindings};
 use crate::options::Theme;
+use crate::picture::CameraPose;
 use crate::picture::camera::View;
 use crate::picture::ground::{GroundPaint, PaintMode};
 use crate::picture::torus::TorusWindow;
@@ -107,6 +108,8 @@ pub struct HudInput<'a> {
     pub paint: &'a GroundPaint,
     /// The eye, once there is a map.
     pub view: Option<(&'a View, &'a TorusWindow)>,
+    /// Where the camera goes.
+    pub camera: CameraPose,
     /// Which key does what.
     pub bindings: &'a Bindings,
     /// The panels' colours.
@@ -328,6 +331,9 @@ impl Hud {
     /// What tests want to know of everything that can be switched.
     fn report_switches(&mut self, input: &HudInput<'_>) {
         let report = &mut self.report;
+        if !report.is_on() {
+            return;
+        }
         report.state("help", self.panels.help);
         report.state("debug", self.panels.debug);
         report.state("labels", self.panels.labels);
@@ -340,6 +346,15 @@ impl Hud {
             PaintMode::Heat(resource) => resource.name(),
         };
         report.state("paint", paint);
+        let keys: Vec<&str> = input.bindings.keys_of(Action::Pause).collect();
+        report.state("pause-keys", keys.join(","));
+        let goal = input.camera;
+        report.state(
+            "looks-at",
+            format_args!("{:.1},{:.1}", goal.target.x, goal.target.y),
+        );
+        report.state("yaw", format_args!("{:.2}", goal.yaw));
+        report.state("distance", format_args!("{:.1}", goal.distance));
         report.state(
             "notice",
             self.notice.as_deref().unwrap_or("none").replace(' ', "_"),

@@ -34,6 +34,11 @@ impl Report {
         }
     }
 
+    /// Whether anybody reads.
+    pub fn is_on(&self) -> bool {
+        self.on
+    }
+
     /// A frame begins.
     pub fn begin(&mut self, pixels_per_point: f32) {
         self.pixels_per_point = pixels_per_point;

@@ -80,6 +80,7 @@ impl SpeedCard {
                 .margin(egui::Margin::symmetric(2, 0));
             let response = ui.add(field);
             report.widget("speed-field", response.rect);
+            report.state("speed-field-focus", response.has_focus());
             if response.lost_focus() {
                 if ui.input(|keys| keys.key_pressed(egui::Key::Enter))
                     && let Ok(frequency) = text.trim().parse::<u32>()

@@ -1,0 +1,157 @@
+//! The viewer in a real X window, moved by injected input, against a real server.
+//!
+//! Xvfb gives the window a display of 60 Hz, xdotool moves the mouse, and the server is asked by a second
+//! connection what came of it. Needs both programs; without them the test says that it is skipped, and on CI
+//! it fails.
+
+#![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
+
+mod display;
+mod server;
+mod viewer;
+
+use display::{Display, Point, tools_are_here};
+use server::{Asker, join_as_player, start_server};
+use trantor_time::RealSpan;
+use viewer::Viewer;
+
+/// How long anything may take on a busy machine that draws with its processors, before the test fails.
+const PATIENCE: RealSpan = RealSpan::from_secs(30);
+/// Lines of the viewer that are read while one is waited for; it says a line only when something changes.
+const LINES_MAX: usize = 100_000;
+
+#[test]
+fn r_000_31_r_000_36_the_window_changes_the_speed_pauses_and_steps() {
+    if !tools_are_here() {
+        return;
+    }
+    let server = start_server();
+    let mut asker = Asker::connect(server.address());
+    assert_eq!(asker.frequency(), 100);
+
+    let display = Display::start();
+    let mut viewer = Viewer::start(&display, server.address());
+    viewer.wait_for("state link live");
+
+    // A drag along the slider, which is logarithmic from 1 to 10,000: to the left of the middle is below 100.
+    let slider = viewer.place_of("speed-slider");
+    display.drag(slider.at(0.5), slider.at(0.25));
+    let dragged = asker.wait_for_frequency(|frequency| (2..100).contains(&frequency));
+    viewer.wait_for(&format!("state frequency {dragged}"));
+
+    // The other way round: a change made elsewhere shows in the window.
+    asker.send("sst 250");
+    viewer.wait_for("state frequency 250");
+
+    display.click(viewer.place_of("pause").at(0.5));
+    viewer.wait_for("state paused true");
+    viewer.wait_for("state unconfirmed false");
+    assert_eq!(asker.frequency(), 250, "a pause is not a change of frequency");
+
+    let step = viewer.place_of("step-unit").at(0.5);
+    display.click(step);
+    let first = viewer.wait_for_whole_unit();
+    display.click(step);
+    assert_eq!(
+        viewer.wait_for_whole_unit(),
+        first + 1,
+        "a second step is the next unit"
+    );
+
+    display.click(viewer.place_of("pause").at(0.5));
+    viewer.wait_for("state paused false");
+}
+
+#[test]
+fn the_window_has_controls_that_do_what_they_say() {
+    if !tools_are_here() {
+        return;
+    }
+    let server = start_server();
+    let mut asker = Asker::connect(server.address());
+    let player = join_as_player(server.address());
+    let display = Display::start();
+    let mut viewer = Viewer::start(&display, server.address());
+    viewer.wait_for("state link live");
+    viewer.wait_for("state agents 1");
+    display.focus();
+
+    // Speed: a preset, and a number typed into the field.
+    display.click(viewer.place_of("speed-10").at(0.5));
+    asker.wait_for_frequency(|frequency| frequency == 10);
+    display.click(viewer.place_of("speed-field").at(0.4));
+    viewer.wait_for("state speed-field-focus true");
+    display.type_line("33");
+    asker.wait_for_frequency(|frequency| frequency == 33);
+    viewer.wait_for("state frequency 33");
+
+    // A team's row leads to its best agent, and the camera can stay with it.
+    display.click(viewer.place_of("team-0").at(0.3));
+    viewer.wait_for_state("selection", |selection| selection.starts_with("agent "));
+    display.click(viewer.place_of("follow").at(0.5));
+    viewer.wait_for("state follows true");
+    display.keys("Escape");
+    viewer.wait_for("state selection none");
+
+    // The feed's filters, the heat maps, the small map.
+    display.click(viewer.place_of("feed-words").at(0.5));
+    viewer.wait_for("state feed-words false");
+    display.click(viewer.place_of("heat-food").at(0.5));
+    viewer.wait_for("state paint food");
+    let before = viewer.wait_for_state("looks-at", |_| true);
+    display.click(viewer.place_of("minimap").at(0.2));
+    viewer.wait_for_state("looks-at", |place| place != before);
+
+    // The board: a click selects, the right button turns, the wheel goes nearer.
+    let middle = Point { x: 600.0, y: 400.0 };
+    display.click(middle);
+    viewer.wait_for_state("selection", |selection| selection.starts_with("tile "));
+    let turned = viewer.wait_for_state("yaw", |_| true);
+    display.click_right_and_drag(middle, Point { x: 700.0, y: 400.0 });
+    viewer.wait_for_state("yaw", |yaw| yaw != turned);
+    let far = viewer.wait_for_state("distance", |_| true);
+    display.wheel(middle);
+    viewer.wait_for_state("distance", |distance| distance != far);
+
+    // Keys: help, light, labels, panels, search.
+    for (key, on, off) in [
+        ("h", "state help true", "state help false"),
+        ("F4", "state theme Light", "state theme Dark"),
+        ("l", "state labels false", "state labels true"),
+        ("F2", "state panels false", "state panels true"),
+    ] {
+        display.keys(key);
+        viewer.wait_for(on);
+        display.keys(key);
+        viewer.wait_for(off);
+    }
+    display.keys("slash");
+    viewer.wait_for("state search true");
+    display.keys("Escape");
+    viewer.wait_for("state search false");
+
+    // The command line: a speed, a key that is bound and remembered, a picture, the end.
+    display.keys("colon");
+    viewer.wait_for("state command-line-focus true");
+    display.type_line("speed 44");
+    asker.wait_for_frequency(|frequency| frequency == 44);
+    viewer.wait_for("state command-line-focus true");
+    display.type_line("bind pause p");
+    viewer.wait_for_state("pause-keys", |keys| keys == "p");
+    assert!(
+        viewer.settings().contains("pause = [\"p\"]"),
+        "{}",
+        viewer.settings()
+    );
+    viewer.wait_for("state command-line-focus true");
+    display.type_line("do screenshot");
+    let said = viewer.wait_for_state("notice", |notice| notice.starts_with("saved_as_"));
+    let picture = said.trim_start_matches("saved_as_");
+    assert!(
+        viewer.folder().join(picture).metadata().unwrap().len() > 10_000,
+        "a picture has some bytes"
+    );
+    display.keys("F10");
+    assert!(viewer.wait_for_end(), "it ends in order");
+    drop(player);
+}
