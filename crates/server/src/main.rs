@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use trantor_runtime::service::EndReason;
+use trantor_server::console::input::ConsoleThread;
 use trantor_server::event_loop::EventLoop;
 use trantor_server::export::Exporter;
 use trantor_server::headless::{self, Simulated};
@@ -89,10 +90,10 @@ fn run(
     tell(&format!("{PROGRAM}: {line}"));
     let console = match options.console.is_wanted(!options.auto_start) {
         false => None,
-        true => match console::input::watch(event_loop.poster()) {
-            Ok(thread) => {
+        true => match ConsoleThread::start(event_loop.poster()) {
+            Ok(console) => {
                 log::info!("the console is open; help lists its words");
-                Some(thread)
+                Some(console)
             }
             Err(error) => return refuse(error),
         },
@@ -109,10 +110,7 @@ fn run(
     }
 
     let ended = event_loop.run();
-    if let Some(console) = console.filter(|thread| !thread.has_ended()) {
-        // It may be waiting for a line that never comes, and nothing can interrupt that.
-        console.abandon();
-    }
+    drop(console);
     tell(&format!("{PROGRAM}: {ended}"));
     match ended.why {
         EndReason::Failed(fault) => {

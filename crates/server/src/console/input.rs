@@ -4,14 +4,18 @@
 //! and the answer comes back to be printed here: a terminal that is held must not hold the loop. The end of standard
 //! input ends nothing: servers are often started without any input at all.
 
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Write};
+use std::os::unix::net::UnixStream;
 use std::sync::mpsc::sync_channel;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use trantor_protocol::text::{Cut, LineCutter};
 use trantor_runtime::Poster;
 use trantor_runtime::posts::PostError;
 use trantor_runtime::service::Service;
 use trantor_runtime::threads::{self, Thread};
+use trantor_time::RealSpan;
 
 use super::Answer;
 use crate::shell::Shell;
@@ -45,29 +49,62 @@ impl ConsoleInput {
 /// Whether standard input is a terminal that we may read. The system stops a program that reads its terminal from the
 /// background, so one that was started with `&` has no console.
 fn is_our_terminal() -> bool {
-    let stdin = io::stdin();
-    stdin.is_terminal()
-        && rustix::termios::tcgetpgrp(&stdin).is_ok_and(|group| group == rustix::process::getpgrp())
+    io::stdin().is_terminal() && is_in_foreground()
 }
 
-/// Starts reading standard input, for as long as the server runs.
-///
-/// # Errors
-/// If the system refuses a thread.
-pub fn watch(poster: Poster<Service<Shell>>) -> io::Result<Thread<()>> {
-    threads::spawn("console", move || {
-        read_lines(io::stdin().lock(), io::stdout(), &poster);
-    })
+fn is_in_foreground() -> bool {
+    rustix::termios::tcgetpgrp(io::stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
 }
 
-fn read_lines(mut input: impl Read, mut output: impl Write, poster: &Poster<Service<Shell>>) {
+/// How long the end of the program waits for the console: it may be writing to a terminal that is held.
+const ENDING_SPAN: RealSpan = RealSpan::from_millis(100);
+
+/// Reads standard input until it is dropped.
+pub struct ConsoleThread {
+    thread: Option<Thread<()>>,
+    /// Closed, it ends the thread's wait.
+    stop: Option<UnixStream>,
+}
+
+impl ConsoleThread {
+    /// Starts reading.
+    ///
+    /// # Errors
+    /// If the system refuses a thread or a descriptor.
+    pub fn start(poster: Poster<Service<Shell>>) -> io::Result<Self> {
+        let (stop, stopped) = UnixStream::pair()?;
+        let thread = threads::spawn("console", move || read_lines(io::stdout(), &stopped, &poster))?;
+        Ok(Self {
+            thread: Some(thread),
+            stop: Some(stop),
+        })
+    }
+}
+
+impl Drop for ConsoleThread {
+    fn drop(&mut self) {
+        self.stop = None;
+        if let Some(Err(thread)) = self.thread.take().map(|thread| thread.join_within(ENDING_SPAN)) {
+            thread.abandon();
+        }
+    }
+}
+
+fn read_lines(mut output: impl Write, stopped: &UnixStream, poster: &Poster<Service<Shell>>) {
+    let is_terminal = io::stdin().is_terminal();
     let mut lines = LineCutter::new();
     let mut piece = [0; PIECE_BYTES];
     loop {
-        let mut bytes = match input.read(&mut piece) {
+        match await_input(stopped, is_terminal) {
+            Awaited::Input => {}
+            Awaited::Nothing => continue,
+            Awaited::Stop => return,
+        }
+        // Not through the standard library's buffer, in which bytes would wait that nobody is told of.
+        let mut bytes = match rustix::io::read(io::stdin(), &mut piece) {
             Ok(0) => return,
             Ok(count) => &piece[..count],
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(Errno::INTR) => continue,
             Err(_) => return,
         };
         while let Some(cut) = lines.next(&mut bytes) {
@@ -86,13 +123,51 @@ fn read_lines(mut input: impl Read, mut output: impl Write, poster: &Poster<Serv
     }
 }
 
+/// What a wait for input brought.
+enum Awaited {
+    /// There is something to read, or the end.
+    Input,
+    /// The wait was interrupted, or what was typed is not for us.
+    Nothing,
+    /// The program ends.
+    Stop,
+}
+
+/// Waits until there is something to read. A program that was sent to the background (Ctrl-Z, then `bg`) must not read
+/// what is typed for others: the system would stop it.
+fn await_input(stopped: &UnixStream, is_terminal: bool) -> Awaited {
+    let stdin = io::stdin();
+    let mut watched = [
+        PollFd::new(stopped, PollFlags::IN),
+        PollFd::new(&stdin, PollFlags::IN),
+    ];
+    if poll(&mut watched, None).is_err() {
+        return Awaited::Nothing;
+    }
+    if !watched[0].revents().is_empty() {
+        return Awaited::Stop;
+    }
+    if !is_terminal || is_in_foreground() {
+        return Awaited::Input;
+    }
+    let mut stop_only = [PollFd::new(stopped, PollFlags::IN)];
+    let _rested = poll(&mut stop_only, Some(&BACKGROUND_LOOK));
+    Awaited::Nothing
+}
+
+/// How often a program in the background looks whether it is in front again: a person does not notice the wait.
+const BACKGROUND_LOOK: Timespec = Timespec {
+    tv_sec: 1,
+    tv_nsec: 0,
+};
+
 /// Has the loop carry out a line; `None` if there is no loop any more.
 fn ask(poster: &Poster<Service<Shell>>, line: &str) -> Option<Answer> {
     let (told, answer) = sync_channel(1);
     let line = line.to_owned();
     let carry_out = move |service: &mut Service<Shell>| {
         // Whoever asked is waiting, or the program is ending.
-        let _received = told.send(super::carry_out(service, "console", &line));
+        let _received = told.send(super::carry_out(service, &line));
     };
     match poster.post("console", carry_out) {
         Ok(()) => answer.recv().ok(),

@@ -26,10 +26,10 @@ use words::Request;
 /// What is answered to a line: text of whole lines, or in one line why it was not done.
 pub type Answer = Result<String, String>;
 
-/// Carries out a line of the console; `from` is who typed it, for the log.
-pub fn carry_out(service: &mut Service<Shell>, from: &str, line: &str) -> Answer {
-    let answer = match words::parse(line) {
-        Ok(None) => return Ok(String::new()),
+/// Carries out a line of the console.
+pub fn carry_out(service: &mut Service<Shell>, line: &str) -> Answer {
+    match words::parse(line) {
+        Ok(None) => Ok(String::new()),
         Ok(Some(Request::Save)) => save(service),
         Ok(Some(Request::Quit)) => {
             service.stop_signal().request();
@@ -40,18 +40,19 @@ pub fn carry_out(service: &mut Service<Shell>, from: &str, line: &str) -> Answer
             operate::carry_out(&mut service.state.engine, request, now)
         }
         Err(mistake) => Err(mistake.to_string()),
-    };
-    match &answer {
-        Ok(_) => log::info!("{from}: {}", line.trim().escape_debug()),
-        Err(reason) => log::info!("{from}: {}: {reason}", line.trim().escape_debug()),
     }
-    answer
 }
 
 /// Carries out and answers what operators said over connections since the last call.
 pub(crate) fn answer_operators(service: &mut Service<Shell>) {
     while let Some(OperatorLine { conn, line }) = service.state.engine.poll_operator_line() {
-        let answer = carry_out(service, &format!("connection {conn}"), &line);
+        let answer = carry_out(service, &line);
+        // At the terminal everybody sees what is typed and answered; here the log is the only witness.
+        let (typed, refusal) = (line.trim().escape_debug(), answer.as_ref().err());
+        match refusal {
+            None => log::info!("connection {conn}: {typed}"),
+            Some(reason) => log::info!("connection {conn}: {typed}: {reason}"),
+        }
         service.state.engine.answer_operator(conn, &as_lines(&answer));
     }
 }
