@@ -11,7 +11,7 @@ use std::net::TcpStream;
 
 use anyhow::Result;
 use trantor_runtime::{Parker, RealClock, Wait};
-use trantor_server::start::raise_descriptor_limit;
+use trantor_server::descriptors;
 use trantor_time::{Clock, RealSpan};
 
 use crate::child::{Server, ServerProgram};
@@ -32,7 +32,7 @@ pub(crate) struct Options {
 
 /// Measures and prints. Fails if an idle server was woken.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    raise_descriptor_limit();
+    descriptors::raise_limit();
     let span = RealSpan::from_secs(options.seconds);
     let mut table = Table::new(["situation", "seconds", "wake-ups", "processor time, ms"]);
     let mut total = 0;

@@ -11,6 +11,7 @@ pub mod autosave;
 pub mod background;
 pub mod conn;
 pub mod console;
+pub mod descriptors;
 pub mod engine_source;
 pub mod event_loop;
 pub mod export;

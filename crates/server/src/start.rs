@@ -5,12 +5,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use trantor_engine::{Control, PlaybackStart};
 use trantor_game::Game;
 use trantor_time::RealSpan;
 
 use crate::autosave::{self, ResumeError, SaveOptions};
+use crate::descriptors;
 use crate::event_loop::EventLoop;
 use crate::listener::Door;
 use crate::options::{OptionError, Options};
@@ -22,7 +22,7 @@ use crate::service_manager;
 /// # Errors
 /// One line that says what is wrong and what would help.
 pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
-    raise_descriptor_limit();
+    let descriptors = descriptors::raise_limit();
     if options.spectator_delay > RealSpan::ZERO
         && matches!(options.control, Control::Loopback | Control::Everyone)
     {
@@ -35,6 +35,14 @@ pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
     let seed = options.seed.unwrap_or_else(seed_from_system);
     let mut config = options.engine_config(seed);
     config.token = options.token()?;
+    let wanted = config.limits.connections_max;
+    config.limits.connections_max = descriptors::connections_within(descriptors, wanted);
+    if config.limits.connections_max < wanted {
+        log::info!(
+            "at most {} connections: the system allows this process no more descriptors (ulimit -n)",
+            config.limits.connections_max
+        );
+    }
     let door = door(address)?;
     let made = match saved_game(&options.save)? {
         Some(game) if options.lock_step && !game.config().rules.lock_step => {
@@ -82,7 +90,7 @@ pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
 /// # Errors
 /// One line that says what is wrong and what would help.
 pub fn play(asked: &PlayAsked) -> Result<(EventLoop, String), StartError> {
-    raise_descriptor_limit();
+    descriptors::raise_limit();
     let options = &asked.options;
     let recording = playback::load(&asked.files)?;
     let address = options.listen_address();
@@ -186,21 +194,6 @@ impl StartError {
             io::ErrorKind::AddrNotAvailable => Self::NotOurs(address),
             io::ErrorKind::PermissionDenied => Self::NotAllowed(address),
             _ => Self::Refused { address, error },
-        }
-    }
-}
-
-/// Every connection takes a descriptor, and what a process is given at first is seldom more than 1,024; what it may
-/// take without asking anybody is often far more.
-pub fn raise_descriptor_limit() {
-    let limit = getrlimit(Resource::Nofile);
-    if limit.current != limit.maximum {
-        let raised = Rlimit {
-            current: limit.maximum,
-            maximum: limit.maximum,
-        };
-        if let Err(error) = setrlimit(Resource::Nofile, raised) {
-            log::info!("the limit of {:?} open descriptors stays: {error}", limit.current);
         }
     }
 }

@@ -14,7 +14,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use rustix::net::sockopt;
 use trantor_runtime::RealClock;
-use trantor_server::start::raise_descriptor_limit;
+use trantor_server::descriptors;
 use trantor_time::{Clock, RealSpan, RealTime};
 
 use super::kinds::Kind;
@@ -77,7 +77,7 @@ struct Deeds {
 
 /// Lets a crew loose, and prints what it did: kind, abusers, connections, times let go, bytes sent.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    raise_descriptor_limit();
+    descriptors::raise_limit();
     let mut crew = Crew::new(options)?;
     let until = crew.clock.now() + RealSpan::from_secs(options.seconds);
     crew.work(until)?;

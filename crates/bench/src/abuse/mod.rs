@@ -15,7 +15,7 @@ use std::process::{Child, Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use trantor_bot::load::{LoadConfig, Mix, Phase, Report, Speed, run_watched};
 use trantor_protocol::text::Dialect;
-use trantor_server::start::raise_descriptor_limit;
+use trantor_server::descriptors;
 use trantor_time::{Frequency, RealSpan};
 
 use self::kinds::{Kind, TEAM};
@@ -65,7 +65,7 @@ struct Run {
 
 /// Measures, prints, and fails if somebody honest was lost, a kind was not counted, or memory grew beyond its bound.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    raise_descriptor_limit();
+    descriptors::raise_limit();
     let (mut without, mut with) = (Vec::new(), Vec::new());
     for _ in 0..options.rounds {
         without.push(measure(options, 0)?);

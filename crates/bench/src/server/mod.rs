@@ -12,7 +12,7 @@ mod goals;
 mod row;
 
 use anyhow::Result;
-use trantor_server::start::raise_descriptor_limit;
+use trantor_server::descriptors;
 use trantor_time::RealSpan;
 
 use self::row::{Figures, Load};
@@ -98,7 +98,7 @@ const LOADS: [Load; 15] = [
 
 /// Measures and prints.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    raise_descriptor_limit();
+    descriptors::raise_limit();
     let span = RealSpan::from_secs(options.seconds);
     let mut table = Table::new([
         "agents",

@@ -17,7 +17,7 @@ use anyhow::{Context, Result, bail, ensure};
 use trantor_bot::load::{LoadConfig, Mix, Phase, Speed, run_watched};
 use trantor_protocol::text::Dialect;
 use trantor_runtime::{Parker, RealClock, Wait};
-use trantor_server::start::raise_descriptor_limit;
+use trantor_server::descriptors;
 use trantor_time::{Clock, Frequency, RealSpan, RealTime};
 
 use self::checks::Round;
@@ -70,7 +70,7 @@ struct Soak {
 
 /// Soaks, prints a row for each round, and fails if something is not as it should be.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    raise_descriptor_limit();
+    descriptors::raise_limit();
     let folder = match &options.folder {
         Some(folder) => folder.clone(),
         None => std::env::temp_dir().join(format!("trantor-soak-{}", std::process::id())),

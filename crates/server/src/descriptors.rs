@@ -1,0 +1,56 @@
+//! Descriptors: as many as the system gives, and some kept for what is more than a connection.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Descriptors that connections leave free: for the journal, saves, metrics and the listening sockets. A server
+/// that has no room for another peer goes on recording.
+const RESERVED: u64 = 64;
+
+/// Every connection takes a descriptor, and what a process is given at first is seldom more than 1,024; what it may
+/// take without asking anybody is often far more. Answers the limit as it then is; `None` if there is none.
+pub fn raise_limit() -> Option<u64> {
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current == limit.maximum {
+        return limit.current;
+    }
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => limit.maximum,
+        Err(error) => {
+            log::info!("the limit of {:?} open descriptors stays: {error}", limit.current);
+            limit.current
+        }
+    }
+}
+
+/// Connections that there is room for under a limit of so many descriptors, of those that are `wanted`.
+pub(crate) fn connections_within(limit: Option<u64>, wanted: u32) -> u32 {
+    let Some(limit) = limit else { return wanted };
+    // With next to nothing some have to be taken in all the same; what then fails is backed off from.
+    let room = limit.saturating_sub(RESERVED).max(limit / 2);
+    u32::try_from(room).unwrap_or(u32::MAX).min(wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_leave_descriptors_for_what_is_kept_on_the_disk() {
+        assert_eq!(connections_within(None, 16_384), 16_384);
+        assert_eq!(connections_within(Some(1_048_576), 16_384), 16_384);
+        assert_eq!(connections_within(Some(1_024), 16_384), 960);
+        assert_eq!(connections_within(Some(1_024), 100), 100);
+        assert_eq!(connections_within(Some(20), 16_384), 10);
+    }
+
+    #[test]
+    fn the_limit_is_raised_to_what_is_allowed() {
+        let raised = raise_limit();
+        assert_eq!(raised, getrlimit(Resource::Nofile).current);
+        assert_eq!(raised, raise_limit());
+    }
+}
