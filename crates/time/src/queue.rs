@@ -13,7 +13,7 @@
 //!     bucket        bucket        bucket
 //! ```
 //!
-//! A push finds its range by binary search and appends; a bucket that is full is halved at its median. What a call
+//! A push finds its range by binary search and appends; a bucket that is full is cut about its median. What a call
 //! costs is O(log n) taken together; what a single one may have to move grows with the square root of what is
 //! pending, some thousand small entries of a million: none goes through everything (R-000-13). The order is that
 //! of (deadline, registration), which is total, so a bucket of equal deadlines can be halved like any other.
@@ -90,7 +90,7 @@ impl<K: Copy + Ord> Queue<K> {
                 let bucket = &mut self.buckets[range.bucket as usize];
                 bucket.push(entry);
                 if bucket.len() >= self.bucket_max {
-                    self.split(later, cut_at_median);
+                    self.split(later, cut_about_median);
                     if self.ranges.len() > self.bucket_max {
                         self.bucket_max *= 2;
                     }
@@ -271,7 +271,7 @@ fn cut_at_median<K: Copy + Ord>(entries: &mut Vec<Entry<K>>, earlier: &mut Vec<E
     entries[middle]
 }
 
-/// Moves about the earlier half away, in one pass. Where what is cut off is used up next, where exactly does not matter.
+/// Moves about the earlier half away, in one pass. Any part between an eighth and seven of them will do.
 fn cut_about_median<K: Copy + Ord>(entries: &mut Vec<Entry<K>>, earlier: &mut Vec<Entry<K>>) -> Entry<K> {
     let len = entries.len();
     let mut sample: [_; SAMPLE] = std::array::from_fn(|index| entries[index * len / SAMPLE]);
