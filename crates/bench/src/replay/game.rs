@@ -36,7 +36,7 @@ pub(super) fn record(program: &ServerProgram, seed: u64) -> Result<PathBuf> {
     let start = |team: &str| -> Result<Child> {
         Command::new(&bot)
             .args(["-h", "127.0.0.1", "-p", &port, "-n", team, "--seed", &seed])
-            .args(["--team-size", TEAM_SIZE, "--patience", "0"])
+            .args(["--team-size", TEAM_SIZE, "--patience", "2"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
