@@ -75,6 +75,9 @@ pub struct Divergence {
     pub record: u64,
     /// That record's stamp.
     pub stamp: Stamp,
+    /// The last record before it at which the state was compared and was the same; `None`: only where the piece begins.
+    /// What went wrong lies between the two.
+    pub agreed: Option<u64>,
     /// What is different.
     pub kind: DivergenceKind,
 }
@@ -196,6 +199,7 @@ impl Verified {
         Err(Divergence {
             record: self.played.records,
             stamp: self.end,
+            agreed: self.played.records.checked_sub(1),
             kind: DivergenceKind::Seam {
                 differences: here.differences(next, Divergence::DIFFERENCES_MAX),
             },
@@ -222,8 +226,12 @@ impl fmt::Display for Divergence {
             } => {
                 write!(
                     f,
-                    "the state was {recorded:016x} and is {replayed:016x}; different: {parts:?}"
-                )
+                    "the state was {recorded:016x} and is {replayed:016x}; different: {parts:?}; "
+                )?;
+                match self.agreed {
+                    Some(agreed) => write!(f, "it was last the same at record {agreed}"),
+                    None => write!(f, "it was the same where the piece begins"),
+                }
             }
             DivergenceKind::NothingDue { steps } => {
                 write!(f, "nothing is due any more after {steps} deadlines")

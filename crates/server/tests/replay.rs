@@ -160,7 +160,19 @@ fn r_001_45_the_first_difference_is_told_with_both_digests_and_the_parts() {
     let (recorded, replayed) = (&lines[1]["recorded"], &lines[1]["replayed"]);
     assert!(recorded.is_string() && replayed.is_string() && recorded != replayed);
     assert_eq!(lines[1]["parts"], serde_json::json!(["Ground"]));
-    assert!(lines[1]["record"].as_u64().unwrap() > 0);
+    let record = lines[1]["record"].as_u64().unwrap();
+    assert!(record > 0);
+    assert!(
+        lines[1]["agreed_record"]
+            .as_u64()
+            .is_none_or(|agreed| agreed < record)
+    );
+    assert!(
+        lines[1]["what"]
+            .as_str()
+            .unwrap()
+            .contains("it was the same where the piece begins")
+    );
 }
 
 #[test]
@@ -171,6 +183,10 @@ fn a_piece_from_another_game_does_not_fit_the_one_before() {
     let (status, out, _) = replay(&["verify", shown(folder.path())]);
     assert_eq!(status, 1);
     assert!(out.contains("the piece before ended with"), "{out}");
+    assert!(
+        out.ends_with("2 files: 1 agree, 1 differ or are damaged, 0 cannot be played\n"),
+        "{out}"
+    );
 }
 
 #[test]

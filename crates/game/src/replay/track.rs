@@ -16,6 +16,8 @@ pub struct Track {
     ahead: Option<Entry>,
     entries: Entries,
     played: Played,
+    /// The last record at which the state was the same.
+    agreed: Option<u64>,
 }
 
 impl Track {
@@ -26,6 +28,7 @@ impl Track {
             ahead: entries.next(),
             entries,
             played: Played::default(),
+            agreed: None,
         }
     }
 
@@ -108,6 +111,7 @@ impl Track {
                     return Err(self.divergence(entry.stamp, kind));
                 }
                 self.played.digests += 1;
+                self.agreed = Some(self.played.records);
                 Ok(Replayed::Checked(recorded))
             }
         }
@@ -122,6 +126,7 @@ impl Track {
         Divergence {
             record: self.played.records,
             stamp,
+            agreed: self.agreed,
             kind,
         }
     }

@@ -1,11 +1,14 @@
 //! Snapshots: what is restored goes on exactly as the original, and no bytes do any harm.
 
 use proptest::prelude::*;
+use trantor_game::journal::Piece;
+use trantor_game::replay::Track;
 use trantor_game::{Game, GameEvent, SaveError, Snapshot};
 use trantor_model::{AgentId, Command, Direction, Resource};
 use trantor_time::{GameSpan, GameTime};
 
 use crate::arena::{Arena, config, units};
+use crate::journals::long_game;
 use crate::random::{Step, any_config, any_steps, input_of};
 
 /// Carries a step out one deadline at a time; `between` is called after each.
@@ -42,6 +45,35 @@ fn restored(game: &Game) -> Game {
 
 fn told(game: &mut Game) -> Vec<GameEvent> {
     std::iter::from_fn(|| game.poll_event()).collect()
+}
+
+/// A game of 11,200 units, saved and continued after every single deadline and input: the same digest each time.
+#[test]
+fn r_000_50_a_long_game_is_saved_and_continued_at_every_deadline() {
+    let (journal, original) = long_game().close();
+    let piece = Piece::open(&journal[..]).unwrap();
+    let whole_game = GameTime::from_nanounits(i128::MAX);
+    let mut saved = Game::restore(piece.snapshot().unwrap()).unwrap();
+    let mut continued = saved.clone();
+    let (mut track, mut same_track) = (Track::new(&piece), Track::new(&piece));
+    let mut compared = 0;
+    while track.step(&mut saved, whole_game).unwrap().is_some() {
+        same_track.step(&mut continued, whole_game).unwrap();
+        assert_eq!(told(&mut saved), told(&mut continued));
+        saved = restored(&saved);
+        assert_eq!(
+            saved.digest(),
+            continued.digest(),
+            "after {} deadlines",
+            saved.steps()
+        );
+        compared += 1;
+    }
+    assert!(
+        compared > original.steps() && original.steps() > 3_000,
+        "{compared}"
+    );
+    assert_eq!(saved.digest(), original.digest());
 }
 
 proptest! {

@@ -30,6 +30,14 @@ pub enum PieceFileError {
 }
 
 impl PieceFileError {
+    /// What is wrong, without the file's name.
+    pub fn why(&self) -> String {
+        match self {
+            Self::Io { error, .. } => error.to_string(),
+            Self::TooLarge(_) | Self::NoPieces(_) => self.to_string(),
+        }
+    }
+
     fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         |error| Self::Io { path, error }

@@ -79,7 +79,7 @@ pub fn verify_all(files: &[PathBuf], done: impl Fn() + Send + Sync + 'static) ->
     let outcomes = for_each_file(files, move |path| {
         let outcome = match piece_file::read(path) {
             Ok(bytes) => verify_bytes(bytes),
-            Err(error) => Outcome::Unreadable(error.to_string()),
+            Err(error) => Outcome::Unreadable(error.why()),
         };
         done();
         outcome
@@ -137,6 +137,16 @@ pub(super) fn run(files: &[PathBuf], as_json: bool) -> io::Result<Worst> {
             false => writeln!(out, "{}: {}", one.file.display(), one.outcome.in_words())?,
         }
     }
+    if checked.len() > 1 && !as_json {
+        let count = |worst| checked.iter().filter(|one| one.outcome.worst() == worst).count();
+        let (good, different) = (count(Worst::Good), count(Worst::Different));
+        let unreadable = count(Worst::Unreadable);
+        let files = checked.len();
+        writeln!(
+            out,
+            "{files} files: {good} agree, {different} differ or are damaged, {unreadable} cannot be played"
+        )?;
+    }
     Ok(checked
         .iter()
         .map(|one| one.outcome.worst())
@@ -173,6 +183,7 @@ impl Checked {
             Outcome::Different(divergence) => {
                 let mut more = json!({
                     "record": divergence.record,
+                    "agreed_record": divergence.agreed,
                     "deadlines": divergence.stamp.steps,
                     "units": divergence.stamp.at.as_units_f64(),
                 });
