@@ -43,6 +43,8 @@ enum What {
     Stress,
     /// The viewer's loop beside displays of 60, 75 and 144 pictures a second
     Pacing,
+    /// The viewer's panels, and what the debugging view adds
+    Panels,
     /// Ways of waiting: lateness, processor time and wake-ups per deadline
     Wake,
     /// An idle server: wake-ups in ten seconds
@@ -67,6 +69,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         What::Frames => cargo_example("trantor-runtime", "frame_rule_under_stress", &options.passed_on),
         What::Stress => cargo_bench("trantor-viewer", "stress", &options.passed_on),
         What::Pacing => cargo_bench("trantor-viewer", "pacing", &options.passed_on),
+        What::Panels => cargo_bench("trantor-viewer", "panels", &options.passed_on),
         What::Wake => measuring_program("wake", &options.passed_on),
         What::Idle => measuring_program("idle", &options.passed_on),
         What::Accuracy => measuring_program("accuracy", &options.passed_on),

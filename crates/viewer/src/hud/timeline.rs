@@ -174,7 +174,7 @@ fn paint_mark(painter: &egui::Painter, colors: &Colors, mark: &Mark, x: f32, rec
     // What stands for many is higher, up to the edge.
     let reach = 5.0 + (mark.count as f32).log2().min(4.0) * 1.5;
     let tick = |from: f32, to: f32, shade: Color32| {
-        painter.line_segment([pos2(x, from), pos2(x, to)], Stroke::new(1.4, shade));
+        painter.line_segment([pos2(x, from), pos2(x, to)], Stroke::new(2.0, shade));
     };
     match mark.kind {
         MarkKind::Died { team } => tick(middle + 4.0, middle + 4.0 + reach, color(palette::team(team))),
