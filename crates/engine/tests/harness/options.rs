@@ -57,6 +57,9 @@ impl Options {
             ("--seed", [seed]) => config.game.seed = u64::from(number(seed)),
             ("--bare", []) => self.is_bare = true,
             ("--real-time", []) => self.is_in_real_time = true,
+            ("--lock-step", [cap_secs]) => {
+                config.lock_step = Some(RealSpan::from_secs(i64::from(number(cap_secs))));
+            }
             ("--auto-start", [word]) => config.auto_start = *word == "on",
             ("--display-eggs", [word]) => rules.eggs_in_sight = *word == "true",
             ("--eject-eggs", [word]) => rules.eject_eggs = *word == "on",
