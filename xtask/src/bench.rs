@@ -53,6 +53,10 @@ enum What {
     Accuracy,
     /// What a frame of the viewer costs: lists, uploads, panels, and the picture on the adapter at hand
     View,
+    /// A server in lock-step: actions a second with bots as processes
+    LockStep,
+    /// Games played by minds inside the process: units and actions a second
+    Leap,
     /// Recordings of real matches: their weight, how fast they verify and move, and what recording costs
     Replay,
     /// The server under load, from 10 to 10,000 agents
@@ -74,6 +78,8 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         What::Idle => measuring_program("idle", &options.passed_on),
         What::Accuracy => measuring_program("accuracy", &options.passed_on),
         What::View => cargo_bench("trantor-viewer", "view", &options.passed_on),
+        What::LockStep => measuring_program("lock-step", &options.passed_on),
+        What::Leap => cargo_bench("trantor-engine", "leap", &options.passed_on),
         What::Replay => {
             process::build_with_profile("trantor-bot", "trantor-bot", "release")?;
             measuring_program("replay", &options.passed_on)

@@ -8,6 +8,7 @@ mod accuracy;
 mod child;
 mod idle;
 mod kills;
+mod lock_step;
 mod replay;
 mod samples;
 mod server;
@@ -43,6 +44,11 @@ enum What {
     Idle(idle::Options),
     /// Kills a server at random instants, and looks at what is left
     Kills(kills::Options),
+    /// Lets bots as processes play in lock-step
+    LockStep(lock_step::Options),
+    /// Are such bots
+    #[command(hide = true)]
+    Walkers(lock_step::walkers::Options),
     /// Weighs recordings of real matches, and what recording costs
     Replay(replay::Options),
     /// Loads a server with agents, from a few to thousands
@@ -60,6 +66,8 @@ fn main() -> ExitCode {
         What::Accuracy(options) => accuracy::run(&options),
         What::Idle(options) => idle::run(&options),
         What::Kills(options) => kills::run(&options),
+        What::LockStep(options) => lock_step::run(&options),
+        What::Walkers(options) => lock_step::walkers::run(&options),
         What::Replay(options) => replay::run(&options),
         What::Server(options) => server::run(&options),
         What::Soak(options) => soak::run(&options),
