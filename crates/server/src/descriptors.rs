@@ -26,12 +26,12 @@ pub fn raise_limit() -> Option<u64> {
     }
 }
 
-/// Connections that there is room for under a limit of so many descriptors, of those that are `wanted`.
-pub(crate) fn connections_within(limit: Option<u64>, wanted: u32) -> u32 {
-    let Some(limit) = limit else { return wanted };
+/// Connections that there is room for under a limit of so many descriptors.
+pub(crate) fn connections_within(limit: Option<u64>) -> usize {
     // With next to nothing some have to be taken in all the same; what then fails is backed off from.
-    let room = limit.saturating_sub(RESERVED).max(limit / 2);
-    u32::try_from(room).unwrap_or(u32::MAX).min(wanted)
+    let room = limit.map(|limit| limit.saturating_sub(RESERVED).max(limit / 4 * 3));
+    room.and_then(|room| usize::try_from(room).ok())
+        .unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
@@ -40,11 +40,9 @@ mod tests {
 
     #[test]
     fn connections_leave_descriptors_for_what_is_kept_on_the_disk() {
-        assert_eq!(connections_within(None, 16_384), 16_384);
-        assert_eq!(connections_within(Some(1_048_576), 16_384), 16_384);
-        assert_eq!(connections_within(Some(1_024), 16_384), 960);
-        assert_eq!(connections_within(Some(1_024), 100), 100);
-        assert_eq!(connections_within(Some(20), 16_384), 10);
+        assert_eq!(connections_within(None), usize::MAX);
+        assert_eq!(connections_within(Some(1_024)), 960);
+        assert_eq!(connections_within(Some(20)), 15);
     }
 
     #[test]

@@ -158,6 +158,11 @@ impl EventLoop {
         Ok(())
     }
 
+    /// Takes in no more connections than this at one time; others wait until one is closed.
+    pub fn leave_descriptors(&mut self, connections_room: usize) {
+        self.service.service().state.connections_room = connections_room;
+    }
+
     /// Sets after how long a silence the system asks whether a peer is still there; `None`: never.
     pub fn keep_alive(&mut self, silence: Option<RealSpan>) {
         self.service.service().state.conns.set_keep_alive(silence);

@@ -1,5 +1,6 @@
 //! The listening socket: takes connections in within a budget, and backs off when the system has no room.
 
+use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
@@ -41,7 +42,7 @@ pub struct Listener {
 pub struct ListenerStats {
     /// Connections accepted.
     pub accepted: u64,
-    /// Tries that the system refused, mostly for lack of descriptors; accepting paused after each.
+    /// Tries for which there was no descriptor, or that the system refused otherwise; accepting paused after each.
     pub back_offs: u64,
     /// Connections that were gone again before they could be accepted.
     pub aborted: u64,
@@ -171,14 +172,17 @@ impl Listener {
             // The peer has gone again while it waited; the next one may be well.
             io::ErrorKind::ConnectionAborted => self.stats.aborted += 1,
             // No descriptor, no memory: the same would come at once for the next one too.
-            _ => {
-                // Told once for each time it begins, not for every try.
-                if self.backing_off_until.is_none() {
-                    log::warn!("cannot accept connections for now: {error}");
-                }
-                self.stats.back_offs += 1;
-                self.backing_off_until = Some(now + BACK_OFF_SPAN);
-            }
+            _ => self.back_off(error, now),
         }
+    }
+
+    /// Accepts nobody for a while, or until a connection is closed; those who come wait with the system.
+    pub fn back_off(&mut self, why: impl fmt::Display, now: RealTime) {
+        // Told once for each time it begins, not for every try.
+        if self.backing_off_until.is_none() {
+            log::warn!("cannot accept connections for now: {why}");
+        }
+        self.stats.back_offs += 1;
+        self.backing_off_until = Some(now + BACK_OFF_SPAN);
     }
 }

@@ -47,6 +47,8 @@ pub struct Shell {
     /// Who started the program as a service, if anybody did.
     pub(crate) manager: ServiceManager,
     patience: Patience,
+    /// Connections that there are descriptors for.
+    pub(crate) connections_room: usize,
     termination: Option<Termination>,
     ready: ReadyList,
     registry: Registry,
@@ -89,6 +91,7 @@ impl Shell {
             reload: None,
             manager: ServiceManager::default(),
             patience,
+            connections_room: usize::MAX,
             termination: None,
             ready,
             registry,
@@ -169,7 +172,17 @@ impl Shell {
 
     /// Takes one new connection in, if there is one.
     pub(crate) fn accept_one(&mut self, now: RealTime) {
-        let Some((socket, peer)) = self.listener.as_mut().and_then(|listener| listener.accept(now)) else {
+        let Some(listener) = &mut self.listener else {
+            return;
+        };
+        if self.conns.len() >= self.connections_room {
+            listener.back_off(
+                "the descriptors that are left are for what is kept on the disk",
+                now,
+            );
+            return;
+        }
+        let Some((socket, peer)) = listener.accept(now) else {
             return;
         };
         match self.conns.open(socket, &self.registry) {

@@ -35,14 +35,6 @@ pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
     let seed = options.seed.unwrap_or_else(seed_from_system);
     let mut config = options.engine_config(seed);
     config.token = options.token()?;
-    let wanted = config.limits.connections_max;
-    config.limits.connections_max = descriptors::connections_within(descriptors, wanted);
-    if config.limits.connections_max < wanted {
-        log::info!(
-            "at most {} connections: the system allows this process no more descriptors (ulimit -n)",
-            config.limits.connections_max
-        );
-    }
     let door = door(address)?;
     let made = match saved_game(&options.save)? {
         Some(game) if options.lock_step && !game.config().rules.lock_step => {
@@ -53,6 +45,7 @@ pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
     };
     let mut event_loop = made.map_err(|error| StartError::new(address, error))?;
     event_loop.keep_alive(options.keep_alive);
+    event_loop.leave_descriptors(descriptors::connections_within(descriptors));
     if let Some(directory) = &options.record {
         event_loop
             .record(directory)
