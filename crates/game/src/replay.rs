@@ -75,9 +75,9 @@ pub struct Divergence {
     pub record: u64,
     /// That record's stamp.
     pub stamp: Stamp,
-    /// The last record before it at which the state was compared and was the same; `None`: only where the piece begins.
-    /// What went wrong lies between the two.
-    pub agreed: Option<u64>,
+    /// Records up to the last one at which the state was compared and was the same; 0: only where the piece begins. What
+    /// went wrong lies behind them.
+    pub agreed: u64,
     /// What is different.
     pub kind: DivergenceKind,
 }
@@ -199,7 +199,7 @@ impl Verified {
         Err(Divergence {
             record: self.played.records,
             stamp: self.end,
-            agreed: self.played.records.checked_sub(1),
+            agreed: self.played.records,
             kind: DivergenceKind::Seam {
                 differences: here.differences(next, Divergence::DIFFERENCES_MAX),
             },
@@ -229,8 +229,8 @@ impl fmt::Display for Divergence {
                     "the state was {recorded:016x} and is {replayed:016x}; different: {parts:?}; "
                 )?;
                 match self.agreed {
-                    Some(agreed) => write!(f, "it was last the same at record {agreed}"),
-                    None => write!(f, "it was the same where the piece begins"),
+                    0 => write!(f, "it was the same where the piece begins"),
+                    agreed => write!(f, "it was last the same after {agreed} records"),
                 }
             }
             DivergenceKind::NothingDue { steps } => {

@@ -16,8 +16,8 @@ pub struct Track {
     ahead: Option<Entry>,
     entries: Entries,
     played: Played,
-    /// The last record at which the state was the same.
-    agreed: Option<u64>,
+    /// Records up to the last one at which the state was the same.
+    agreed: u64,
 }
 
 impl Track {
@@ -28,7 +28,7 @@ impl Track {
             ahead: entries.next(),
             entries,
             played: Played::default(),
-            agreed: None,
+            agreed: 0,
         }
     }
 
@@ -111,7 +111,7 @@ impl Track {
                     return Err(self.divergence(entry.stamp, kind));
                 }
                 self.played.digests += 1;
-                self.agreed = Some(self.played.records);
+                self.agreed = self.played.records + 1;
                 Ok(Replayed::Checked(recorded))
             }
         }

@@ -183,7 +183,7 @@ impl Checked {
             Outcome::Different(divergence) => {
                 let mut more = json!({
                     "record": divergence.record,
-                    "agreed_record": divergence.agreed,
+                    "agreed_records": divergence.agreed,
                     "deadlines": divergence.stamp.steps,
                     "units": divergence.stamp.at.as_units_f64(),
                 });
