@@ -12,8 +12,8 @@ pub struct PretendScreen {
     rate: Rate,
     /// When each frame was drawn, as far as there is room.
     drawn: Vec<RealTime>,
-    /// What else a frame does, told when it is drawn.
-    work: fn(),
+    /// What else a frame does, told when it began.
+    work: fn(RealTime),
     asked: Vec<Outside>,
 }
 
@@ -28,13 +28,13 @@ impl PretendScreen {
         Self {
             rate,
             drawn: Vec::new(),
-            work: || (),
+            work: |_| (),
             asked: Vec::new(),
         }
     }
 
-    /// The same, with `work` to be done in each frame.
-    pub fn working(self, work: fn()) -> Self {
+    /// The same, with `work` to be done in each frame; it is told when the frame began.
+    pub fn working(self, work: fn(RealTime)) -> Self {
         Self { work, ..self }
     }
 
@@ -72,7 +72,7 @@ impl Screen for PretendScreen {
 
     fn draw(&mut self, stage: &mut Stage, now: RealTime) -> anyhow::Result<bool> {
         stage.compose();
-        (self.work)();
+        (self.work)(now);
         if self.drawn.len() < FRAMES_MAX {
             self.drawn.push(now);
         }

@@ -230,7 +230,7 @@ fn r_001_52_r_001_54_closed_nothing_is_collected_for_the_debugging_view() {
 #[test]
 fn r_002_27_a_system_that_fails_is_told_of_and_the_loop_goes_on() {
     let (mut game_loop, clock) = test_loop(60.0);
-    game_loop.viewer().screen = PretendScreen::new(hertz(60.0)).working(|| panic!("the renderer broke"));
+    game_loop.viewer().screen = PretendScreen::new(hertz(60.0)).working(|_| panic!("the renderer broke"));
     game_loop.event(|viewer, _| viewer.put_input(Input::Act(Action::Debug)));
     run(&mut game_loop, &clock, at(500));
     let figures = &game_loop.viewer().figures;
