@@ -64,6 +64,10 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
     }
 }
 
+/// What somebody reads who has never started a viewer.
+const FIRST_STEPS: &str =
+    "Click an agent or a tile. Space pauses, + and - change the speed, H shows all keys.";
+
 fn stage(cli: &Cli, settings: &Settings, waker: Waker) -> anyhow::Result<Stage> {
     let source = match cli.demo_scene {
         Some(which) => Source::demo(Demo::new(which)),
@@ -78,5 +82,9 @@ fn stage(cli: &Cli, settings: &Settings, waker: Waker) -> anyhow::Result<Stage> 
         panels: !cli.no_hud,
         reports: cli.report_widgets,
     };
-    Ok(Stage::new(source, options))
+    let mut stage = Stage::new(source, options);
+    if settings.is_first_start() {
+        stage.notice(FIRST_STEPS.to_owned());
+    }
+    Ok(stage)
 }

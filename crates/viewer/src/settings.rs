@@ -27,6 +27,9 @@ pub struct Settings {
     pub keys: BTreeMap<Action, Vec<String>>,
     #[serde(skip)]
     path: Option<PathBuf>,
+    /// Whether there was no file.
+    #[serde(skip)]
+    is_first_start: bool,
 }
 
 /// How a map was looked at: of use on a map of the same size.
@@ -94,6 +97,7 @@ impl Settings {
             },
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Self {
                 path: Some(path),
+                is_first_start: true,
                 ..Self::default()
             },
             Err(error) => {
@@ -101,6 +105,11 @@ impl Settings {
                 Self::default()
             }
         }
+    }
+
+    /// Whether nothing was ever remembered, so that the user may be told what to do.
+    pub fn is_first_start(&self) -> bool {
+        self.is_first_start
     }
 
     /// Writes the file, if it could be read.
@@ -149,6 +158,7 @@ mod tests {
             }),
             keys: BTreeMap::from([(Action::FullScreen, vec!["g".to_owned()])]),
             path: None,
+            is_first_start: false,
         };
         let text = toml::to_string(&settings).unwrap();
         assert_eq!(toml::from_str::<Settings>(&text).unwrap(), settings);

@@ -301,6 +301,9 @@ impl Hud {
         let colors = Colors::of(input.theme);
         self.report.begin(context.pixels_per_point());
         self.report.scene(input.scene);
+        let size = context.content_rect().size() * context.pixels_per_point();
+        self.report
+            .state("size", format_args!("{:.0}x{:.0}", size.x, size.y));
         self.report_switches(input);
         banner::show(context, &colors, input);
         if let Some(text) = &self.notice {

@@ -54,22 +54,13 @@ impl Display {
             server,
             name: format!(":{}", number.trim()),
         };
-        let mode = [
-            "--newmode",
-            "h60",
-            "72.00",
-            "1280",
-            "1344",
-            "1472",
-            "1600",
-            "720",
-            "723",
-            "728",
-            "750",
-        ];
-        display.run("xrandr", &mode);
-        display.run("xrandr", &["--addmode", "screen", "h60"]);
-        display.run("xrandr", &["--output", "screen", "--mode", "h60"]);
+        for (name, megahertz) in [("h60", "72.00"), ("h144", "172.80")] {
+            let totals = ["1280", "1344", "1472", "1600", "720", "723", "728", "750"];
+            let mode: Vec<&str> = ["--newmode", name, megahertz].into_iter().chain(totals).collect();
+            display.run("xrandr", &mode);
+            display.run("xrandr", &["--addmode", "screen", name]);
+        }
+        display.set_mode("h60");
         display
     }
 
@@ -100,6 +91,20 @@ impl Display {
     pub(crate) fn type_line(&self, line: &str) {
         self.run("xdotool", &["type", "--delay", "40", line]);
         self.keys("Return");
+    }
+
+    /// Lets the display report another rate: `h60` or `h144`.
+    pub(crate) fn set_mode(&self, mode: &str) {
+        self.run("xrandr", &["--output", "screen", "--mode", mode]);
+    }
+
+    /// Gives the window another size.
+    pub(crate) fn resize(&self, width: u32, height: u32) {
+        let (width, height) = (width.to_string(), height.to_string());
+        self.run(
+            "xdotool",
+            &["search", "--name", "Trantor", "windowsize", &width, &height],
+        );
     }
 
     /// There is no window manager that would give the window the keyboard.

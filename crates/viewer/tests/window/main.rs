@@ -155,3 +155,26 @@ fn the_window_has_controls_that_do_what_they_say() {
     assert!(viewer.wait_for_end(), "it ends in order");
     drop(player);
 }
+
+#[test]
+fn r_002_16_the_window_follows_its_size_and_the_rate_of_its_display() {
+    if !tools_are_here() {
+        return;
+    }
+    let server = start_server();
+    let display = Display::start();
+    let mut viewer = Viewer::start(&display, server.address());
+    viewer.wait_for("state link live");
+    viewer.wait_for("state frames-target 60.0");
+    display.set_mode("h144");
+    viewer.wait_for("state frames-target 144.0");
+    // As small as a window can be: nothing can be drawn on it, and it comes back.
+    for (width, height) in [(1, 1), (900, 560)] {
+        display.resize(width, height);
+        viewer.wait_for(&format!("state size {width}x{height}"));
+    }
+    viewer.wait_for("state link live");
+    display.focus();
+    display.keys("F10");
+    assert!(viewer.wait_for_end(), "it ends in order");
+}
