@@ -26,12 +26,11 @@ fn join(pieces: &[Vec<u8>]) -> Arc<Recording> {
 
 /// The same by playing the piece from its beginning.
 fn played_to(pieces: &[Vec<u8>], at: GameTime) -> Game {
-    let replays = pieces
+    let mut replays = pieces
         .iter()
         .map(|piece| Replay::open(&piece[..]).expect("a piece"));
     let mut replay = replays
-        .filter(|replay| replay.game().now() <= at)
-        .next_back()
+        .rfind(|replay| replay.game().now() <= at)
         .expect("not before the beginning");
     replay.run_to(at).expect("it is what was");
     replay.game().clone()
