@@ -78,6 +78,7 @@ fn stage(cli: &Cli, settings: &Settings, waker: Waker) -> anyhow::Result<Stage> 
     let options = StageOptions {
         theme: cli.theme.or(settings.theme).unwrap_or_default(),
         bindings: Bindings::with(&settings.keys),
+        scale: settings.scale,
         view: settings.view,
         panels: !cli.no_hud,
         reports: cli.report_widgets,

@@ -21,6 +21,8 @@ pub struct Settings {
     pub place: Option<(i32, i32)>,
     /// Whether it filled the screen.
     pub full_screen: bool,
+    /// How large panels are, as a part of what the display asks for.
+    pub scale: Option<f32>,
     /// How a map was looked at, by somebody who moved the camera.
     pub view: Option<SavedView>,
     /// Actions with other keys than the usual ones.
@@ -149,6 +151,7 @@ mod tests {
             window: Some((800, 600)),
             place: Some((-5, 40)),
             full_screen: true,
+            scale: Some(1.5),
             view: Some(SavedView {
                 map: (20, 30),
                 target: (3.5, 4.0),

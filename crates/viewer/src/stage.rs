@@ -16,6 +16,7 @@ use trantor_client::{ControlRequest, LinkState, Scene};
 use trantor_model::{MapSize, Tile};
 use trantor_time::{GameTime, RealSpan, RealTime};
 
+use crate::console::PANEL_SCALE;
 use crate::game_loop::figures::Figures;
 
 use crate::hud::{FrameFigures, Hud, HudInput, Intent, Selection};
@@ -44,6 +45,8 @@ pub struct StageOptions {
     pub panels: bool,
     /// Whether tests read what panels say.
     pub reports: bool,
+    /// How large panels are, as a part of what the display asks for; `None` for as large as that.
+    pub scale: Option<f32>,
     /// How a map was looked at last.
     pub view: Option<SavedView>,
 }
@@ -109,6 +112,10 @@ impl Stage {
         let mut hud = Hud::new(options.reports);
         hud.panels.any = options.panels;
         hud.panels.labels = options.panels;
+        hud.scale = options
+            .scale
+            .unwrap_or(1.0)
+            .clamp(*PANEL_SCALE.start(), *PANEL_SCALE.end());
         Self {
             source,
             scene: Scene::default(),

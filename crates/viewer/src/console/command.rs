@@ -37,11 +37,13 @@ const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 const PACES: [&str; 5] = ["uncapped", "off", "on", "grid", "spacing"];
 /// Longest time that can be waited for, in seconds: a day.
 const REMIND_SECONDS_MAX: f64 = 86_400.0;
+/// How large panels can be: smaller cannot be read, larger leaves no room for the game.
+pub const PANEL_SCALE: std::ops::RangeInclusive<f32> = 0.5..=3.0;
 /// Longest span that is recorded, in seconds; ten of them are hundreds of large files already.
 pub const RECORD_SECONDS_MAX: f64 = 60.0;
 
 /// All words, in the order in which help lists them.
-pub const WORDS: [Word; 23] = [
+pub const WORDS: [Word; 24] = [
     word("help", "[COMMAND]", "all commands, or one", &[Slot::Command]),
     word(
         "speed",
@@ -126,6 +128,12 @@ pub const WORDS: [Word; 23] = [
         "every picture of so long into numbered files",
         &[Slot::Anything],
     ),
+    word(
+        "scale",
+        "FACTOR",
+        "how large the panels are, remembered",
+        &[Slot::Anything],
+    ),
     word("reconnect", "", "leaves the server and joins again", &[]),
     word("clear", "", "forgets what was said here", &[]),
     word("quit", "", "ends the viewer", &[]),
@@ -189,6 +197,8 @@ pub enum Command {
     Seek(i64),
     /// Records pictures for so many seconds.
     Record(f64),
+    /// How large the panels are, as a part of what the display asks for.
+    Scale(f32),
     /// Joins the server again.
     Reconnect,
     /// Forgets what was said.
@@ -311,6 +321,7 @@ impl Command {
                 Ok(units) => Self::Seek(units),
                 Err(_) => return Err(usage(format!("{units:?} is no number of units"))),
             },
+            ("scale", [factor]) => Self::Scale(panel_scale(factor).map_err(usage)?),
             ("reconnect", []) => Self::Reconnect,
             ("clear", []) => Self::Clear,
             ("quit", []) => Self::Quit,
@@ -370,6 +381,11 @@ fn frame_rate(text: &str) -> Result<Rate, String> {
     let known = text.parse().ok().filter(|rate| FRAMES_PER_SECOND.contains(rate));
     let rate = known.and_then(|rate| Rate::per_second(rate).ok());
     rate.ok_or_else(|| format!("frames a second are a number from 1 to 1000, not {text:?}"))
+}
+
+fn panel_scale(text: &str) -> Result<f32, String> {
+    let known = text.parse().ok().filter(|factor| PANEL_SCALE.contains(factor));
+    known.ok_or_else(|| format!("a scale is a number from 0.5 to 3, not {text:?}"))
 }
 
 fn lag(latency: &str, jitter: &str) -> Result<Lag, String> {
@@ -476,6 +492,7 @@ mod tests {
             ("lag 9999999", "from 0 to 5000, not \"9999999\"; type lag [MS"),
             ("log loud", "\"loud\" is no level; type log [LEVEL [TARGET]]"),
             ("remind 5", "\"5\" does not fit here; type remind SECONDS TEXT"),
+            ("scale 9", "from 0.5 to 3, not \"9\"; type scale FACTOR"),
             ("frames nan", "a number from 1 to 1000, not \"nan\"; type frames"),
             (
                 "bind fly x",

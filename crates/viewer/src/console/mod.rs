@@ -7,6 +7,6 @@ mod command;
 mod complete;
 mod history;
 
-pub use command::{Command, Mistake, RECORD_SECONDS_MAX, RateChange, WORDS, Word, usage_of};
+pub use command::{Command, Mistake, PANEL_SCALE, RECORD_SECONDS_MAX, RateChange, WORDS, Word, usage_of};
 pub use complete::{Completion, Vocabulary, complete};
 pub use history::{Console, Said};

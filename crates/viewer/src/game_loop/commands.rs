@@ -101,6 +101,11 @@ pub fn run(line: &str, levers: &mut Levers<'_>) -> Result<String, String> {
         Command::Goto(x, y) => levers.stage.go_to(x, y)?,
         Command::Seek(units) => levers.stage.source().seek(GameTime::from_units(units))?,
         Command::Record(seconds) => levers.stage.ask_outside(Outside::Record(span(seconds))),
+        Command::Scale(factor) => {
+            levers.stage.hud().scale = factor;
+            levers.settings.scale = Some(factor);
+            levers.settings.save();
+        }
         Command::Reconnect => levers.stage.source().reconnect()?,
         Command::Clear => levers.stage.hud().console.clear(),
         Command::Quit => levers.control.request_shutdown(),

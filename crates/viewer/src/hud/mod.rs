@@ -145,6 +145,8 @@ impl Default for Panels {
 pub struct Hud {
     /// Which are open.
     pub panels: Panels,
+    /// How large they are, as a part of what the display asks for.
+    pub scale: f32,
     /// What tests read.
     pub report: Report,
     feed: feed::Feed,
@@ -174,6 +176,7 @@ impl Hud {
     pub fn new(reports: bool) -> Self {
         Self {
             panels: Panels::default(),
+            scale: 1.0,
             report: Report::new(reports),
             feed: feed::Feed::default(),
             feed_lines: FeedLines::default(),
@@ -298,6 +301,8 @@ impl Hud {
             theme::apply(context, input.theme);
             self.themed = Some(input.theme);
         }
+        // In force from the next frame on.
+        context.set_zoom_factor(self.scale);
         let colors = Colors::of(input.theme);
         self.report.begin(context.pixels_per_point());
         self.report.scene(input.scene);

@@ -4,10 +4,12 @@
 
 use std::io::ErrorKind;
 
+use trantor_client::Recording;
 use trantor_client::text_scene::{TextScale, TextScene, TextView};
 use trantor_model::{MapSize, Tile};
+use trantor_protocol::wire::MarkKind;
 use trantor_runtime::real_clock::date_for_records;
-use trantor_time::{Rate, RealTime};
+use trantor_time::{GameTime, Rate, RealTime};
 
 use super::tty::Terminal;
 use crate::console::{Console, Said};
@@ -133,6 +135,13 @@ impl TextScreen {
     /// What is written below the picture.
     fn lines_below(&self, stage: &mut Stage, columns: usize) -> Vec<String> {
         let mut lines = Vec::new();
+        let shown = stage.scene().clock.game;
+        lines.extend(
+            stage
+                .source()
+                .recording()
+                .map(|recording| timeline(recording, shown, columns)),
+        );
         lines.extend(inspected(stage));
         if stage.hud().panels.help {
             lines.extend(wrapped("keys", key_words(stage.bindings()), columns));
@@ -291,6 +300,33 @@ fn further(scale: TextScale, whole: TextScale) -> TextScale {
         TextScale::Close => TextScale::Blocks(1),
         TextScale::Blocks(tiles) => TextScale::Blocks(tiles.saturating_mul(2).min(most)),
     }
+}
+
+/// Where a recording stands: a line as long as the page is wide, with a mark where something happened.
+fn timeline(recording: &Recording, shown: GameTime, columns: usize) -> String {
+    let shown = recording.target().unwrap_or(shown);
+    let words = format!(
+        "{} of {} units ",
+        shown.whole_units(),
+        recording.end().whole_units()
+    );
+    let width = columns.saturating_sub(words.len() + 2).max(1);
+    let length = (recording.end() - recording.begin()).as_units_f64().max(1e-9);
+    let place = |at: GameTime| {
+        let share = (at - recording.begin()).as_units_f64() / length;
+        ((share.clamp(0.0, 1.0) * (width - 1) as f64).round()) as usize
+    };
+    let mut line = vec!['-'; width];
+    for mark in recording.marks() {
+        line[place(mark.at)] = match mark.kind {
+            MarkKind::Died { .. } => 'x',
+            MarkKind::Rose { .. } => '^',
+            MarkKind::Won { .. } => 'W',
+            MarkKind::Speed { .. } | MarkKind::Paused | MarkKind::Resumed => 's',
+        };
+    }
+    line[place(shown)] = '|';
+    format!("{words}[{}]", line.into_iter().collect::<String>())
 }
 
 /// Everything about the selected agent or tile, in a line.
