@@ -15,11 +15,14 @@ use clap::Parser;
 use glam::Vec2;
 use trantor_runtime::real_clock::{RealClock, processor_time_for_measurement};
 use trantor_time::{Clock as _, RealSpan, RealTime};
+use trantor_viewer::gpu::painter::Painter;
 use trantor_viewer::gpu::{Context, Offscreen, Quality, Renderer};
 use trantor_viewer::picture::compose::Marks;
 use trantor_viewer::picture::ground::{GroundPaint, PaintMode};
 use trantor_viewer::picture::palette::Mood;
 use trantor_viewer::picture::{CameraPose, Compose, DrawList, Options};
+use trantor_viewer::screenshot;
+use trantor_viewer::shots::SHOTS;
 
 use walkers::Walkers;
 
@@ -31,6 +34,9 @@ struct Arguments {
     /// Width and height of the picture
     #[arg(long, default_value = "1280x720")]
     size: String,
+    /// Only the panels
+    #[arg(long)]
+    panels: bool,
     /// What cargo adds
     #[arg(long, hide = true)]
     bench: bool,
@@ -60,6 +66,9 @@ fn main() -> anyhow::Result<()> {
         "Medians of {} frames of {} x {} on {}, in ms",
         arguments.frames, size.0, size.1, info.name
     )?;
+    if arguments.panels {
+        return panels(&context, &arguments, size, &mut out);
+    }
     writeln!(
         out,
         "| world | seen | quality | instances | {} | ours [good] | picture | its processor time |",
@@ -84,6 +93,53 @@ fn main() -> anyhow::Result<()> {
             }
         }
     }
+    panels(&context, &arguments, size, &mut out)?;
+    Ok(())
+}
+
+/// What the panels cost over a map of ordinary size: laying out is ours, painting the adapter's.
+fn panels(
+    context: &Context,
+    arguments: &Arguments,
+    size: (u32, u32),
+    out: &mut impl std::io::Write,
+) -> anyhow::Result<()> {
+    let clock = RealClock::new();
+    let (mut stage, now) = SHOTS[0].stage(size);
+    let egui = egui::Context::default();
+    let mut painter = Painter::new(context, Offscreen::FORMAT);
+    let target = Offscreen::new(&context.device, Offscreen::FORMAT, size);
+    let view = target.view();
+    let (mut laying, mut handing, mut picture, mut processor) = (vec![], vec![], vec![], vec![]);
+    for frame in 0..arguments.frames + WARMING {
+        let now = now + RealSpan::from_millis(16) * frame as i64;
+        stage.update(Some(RealSpan::from_millis(16)), now);
+        let used = processor_time_for_measurement().unwrap_or_default();
+        let start = clock.now();
+        let mut laid = screenshot::lay_out(&mut stage, &egui, size, now);
+        let laid_out = clock.now();
+        let mut encoder = context.device.create_command_encoder(&Default::default());
+        painter.paint(context, &mut laid, Some((&mut encoder, &view, size)));
+        context.queue.submit([encoder.finish()]);
+        let handed = clock.now();
+        context.device.poll(wgpu::PollType::wait_indefinitely())?;
+        let done = clock.now();
+        let spent = processor_time_for_measurement().unwrap_or_default() - used;
+        if frame >= WARMING {
+            laying.push((laid_out - start).as_millis_f64());
+            handing.push((handed - laid_out).as_millis_f64());
+            picture.push((done - handed).as_millis_f64());
+            processor.push((spent - (handed - start)).max(RealSpan::ZERO).as_millis_f64());
+        }
+    }
+    writeln!(
+        out,
+        "Panels over 20 × 20 with 36 agents: laid out {:.2}, handed over {:.2}, painted {:.1}, of which processor {:.1}",
+        median(laying),
+        median(handing),
+        median(picture),
+        median(processor),
+    )?;
     Ok(())
 }
 

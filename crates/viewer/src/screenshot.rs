@@ -106,7 +106,8 @@ pub fn draw(stage: &mut Stage, quality: Quality, size: (u32, u32), now: RealTime
     Ok(target.read(&context.device)?)
 }
 
-fn lay_out(stage: &mut Stage, context: &egui::Context, size: (u32, u32), now: RealTime) -> Laid {
+/// Lays out the panels of a stage, at one pixel a point.
+pub fn lay_out(stage: &mut Stage, context: &egui::Context, size: (u32, u32), now: RealTime) -> Laid {
     let input = egui::RawInput {
         screen_rect: Some(egui::Rect::from_min_size(
             egui::Pos2::ZERO,

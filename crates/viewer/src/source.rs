@@ -1,5 +1,6 @@
 //! Where scenes come from: a server's game, or a synthetic one.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use trantor_client::{
@@ -10,6 +11,7 @@ use trantor_protocol::wire::StepKind;
 use trantor_time::link::LinkCounts;
 use trantor_time::{GameTime, RealTime};
 
+use crate::demo::news::{NEWS_MAX, add_news};
 use crate::demo::{self, Demo};
 use crate::lag::{Lag, Line};
 use crate::net::{Net, NetEvent, Outgoing};
@@ -54,6 +56,8 @@ pub struct Playing {
     frequency: u32,
     paused: bool,
     last: Option<RealTime>,
+    /// What was shown and not yet read.
+    news: VecDeque<FeedEntry>,
 }
 
 impl Source {
@@ -92,6 +96,7 @@ impl Source {
             frequency: demo::FREQUENCY,
             paused: false,
             last: None,
+            news: VecDeque::with_capacity(NEWS_MAX),
         }))
     }
 
@@ -214,7 +219,7 @@ impl Source {
     pub fn poll_feed(&mut self) -> Option<FeedEntry> {
         match self {
             Self::Live(live) => live.session.as_mut().and_then(|(client, _)| client.poll_feed()),
-            Self::Demo(_) => None,
+            Self::Demo(playing) => playing.news.pop_front(),
         }
     }
 
@@ -429,6 +434,7 @@ impl Playing {
             self.units += elapsed.as_secs_f64() * f64::from(self.frequency);
         }
         self.demo.scene(self.units, scene);
+        add_news(scene, &mut self.news);
         scene.clock.frequency = self.frequency;
         scene.clock.paused = self.paused;
     }

@@ -4,6 +4,7 @@
 //! follow no rules: agents walk along paths drawn beforehand, and a moment of a demo is a function of game time
 //! alone, so that any frame can be made again.
 
+pub mod news;
 mod path;
 mod staging;
 

@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 use wgpu::{Buffer, BufferUsages, Device, Queue};
 
-/// Instances of one kind on the graphics card.
+/// Instances, corners or indices of one kind on the graphics card.
 #[derive(Debug)]
 pub struct InstanceBuffer {
     label: &'static str,
@@ -53,7 +53,7 @@ fn allocate(device: &Device, label: &str, bytes: u64) -> Buffer {
     device.create_buffer(&wgpu::BufferDescriptor {
         label: Some(label),
         size: bytes.next_multiple_of(wgpu::COPY_BUFFER_ALIGNMENT),
-        usage: BufferUsages::VERTEX | BufferUsages::COPY_DST,
+        usage: BufferUsages::VERTEX | BufferUsages::INDEX | BufferUsages::COPY_DST,
         mapped_at_creation: false,
     })
 }

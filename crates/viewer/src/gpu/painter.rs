@@ -1,20 +1,47 @@
 //! Draws the panels over the picture.
+//!
+//! A painter of our own, since the one that comes with egui asks of each pixel how textures are to be filtered and
+//! colours to be scattered: on a software adapter that costs five times what this one does, and more than all the rest
+//! of a frame. Ours knows one case: colour times texture, laid over what is there.
 
-use egui::{ClippedPrimitive, TexturesDelta};
-use egui_wgpu::{RendererOptions, ScreenDescriptor};
-use wgpu::{CommandEncoder, TextureFormat, TextureView};
+use std::collections::BTreeMap;
 
+use egui::epaint::{ImageDelta, Primitive, Vertex};
+use egui::{ClippedPrimitive, ImageData, TextureFilter, TextureId, TexturesDelta};
+use wgpu::{
+    BindGroup, BindGroupLayout, BlendState, Buffer, CommandEncoder, Device, IndexFormat, Queue, RenderPass,
+    RenderPipeline, Sampler, Texture, TextureFormat, TextureUsages, TextureView, VertexStepMode,
+    vertex_attr_array,
+};
+
+use super::buffers::InstanceBuffer;
 use super::context::Context;
+use super::shaders;
+use super::targets::{texture, view};
 
 /// Draws what egui lays out.
+#[derive(Debug)]
 pub struct Painter {
-    renderer: egui_wgpu::Renderer,
+    pipeline: RenderPipeline,
+    layout: BindGroupLayout,
+    /// For textures whose texels shall run into each other, and for those whose shall not.
+    samplers: [Sampler; 2],
+    screen: Buffer,
+    textures: BTreeMap<TextureId, (Texture, BindGroup)>,
+    corners: InstanceBuffer,
+    indices: InstanceBuffer,
+    /// What is uploaded, kept for its memory.
+    all_corners: Vec<Vertex>,
+    all_indices: Vec<u32>,
 }
 
-impl std::fmt::Debug for Painter {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Painter").finish_non_exhaustive()
-    }
+/// What is drawn with one texture in one part of the picture.
+struct Piece {
+    texture: TextureId,
+    /// Pixels from the left and from the top, width and height.
+    clip: [u32; 4],
+    indices: std::ops::Range<u32>,
+    first_corner: i32,
 }
 
 /// Panels, laid out and cut into triangles. They may be drawn more than once.
@@ -50,8 +77,31 @@ impl Drop for Laid {
 impl Painter {
     /// A painter for pictures of this format.
     pub fn new(context: &Context, format: TextureFormat) -> Self {
+        let device = &context.device;
+        let layout = layout(device);
+        let sampler = |filter| {
+            device.create_sampler(&wgpu::SamplerDescriptor {
+                label: Some("panels"),
+                mag_filter: filter,
+                min_filter: filter,
+                ..Default::default()
+            })
+        };
         Self {
-            renderer: egui_wgpu::Renderer::new(&context.device, format, RendererOptions::PREDICTABLE),
+            pipeline: pipeline(device, &layout, format),
+            layout,
+            samplers: [wgpu::FilterMode::Linear, wgpu::FilterMode::Nearest].map(sampler),
+            screen: device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("panels"),
+                size: size_of::<[f32; 4]>() as u64,
+                usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            }),
+            textures: BTreeMap::new(),
+            corners: InstanceBuffer::new(device, "panels"),
+            indices: InstanceBuffer::new(device, "panels"),
+            all_corners: Vec::new(),
+            all_indices: Vec::new(),
         }
     }
 
@@ -67,45 +117,256 @@ impl Painter {
         laid: &mut Laid,
         target: Option<(&mut CommandEncoder, &TextureView, (u32, u32))>,
     ) {
-        let Laid {
-            textures,
-            primitives,
-            pixels_per_point,
-        } = laid;
-        for (id, deltas) in textures.set.drain() {
+        for (id, deltas) in laid.textures.set.drain() {
             for delta in &deltas {
-                self.renderer
-                    .update_texture(&context.device, &context.queue, id, delta);
+                self.change_texture(context, id, delta);
             }
         }
         if let Some((encoder, view, size)) = target {
-            let screen = ScreenDescriptor {
-                size_in_pixels: [size.0, size.1],
-                pixels_per_point: *pixels_per_point,
+            let pieces = self.upload(context, laid, size);
+            let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+                label: Some("panels"),
+                color_attachments: &[Some(wgpu::RenderPassColorAttachment {
+                    view,
+                    depth_slice: None,
+                    resolve_target: None,
+                    ops: wgpu::Operations {
+                        load: wgpu::LoadOp::Load,
+                        store: wgpu::StoreOp::Store,
+                    },
+                })],
+                ..Default::default()
+            });
+            self.draw(&mut pass, &pieces);
+        }
+        for id in laid.textures.free.drain() {
+            self.textures.remove(&id);
+        }
+    }
+
+    /// Puts all triangles into the buffers; answers what is drawn of them, in order.
+    fn upload(&mut self, context: &Context, laid: &Laid, size: (u32, u32)) -> Vec<Piece> {
+        let Context { device, queue, .. } = context;
+        self.all_corners.clear();
+        self.all_indices.clear();
+        let mut pieces = Vec::with_capacity(laid.primitives.len());
+        for ClippedPrimitive { clip_rect, primitive } in &laid.primitives {
+            let Primitive::Mesh(mesh) = primitive else {
+                debug_assert!(false, "panels use no callbacks into the graphics card");
+                continue;
             };
-            let more =
-                self.renderer
-                    .update_buffers(&context.device, &context.queue, encoder, primitives, &screen);
-            debug_assert!(more.is_empty(), "panels use no callbacks into the graphics card");
-            let mut pass = encoder
-                .begin_render_pass(&wgpu::RenderPassDescriptor {
-                    label: Some("panels"),
-                    color_attachments: &[Some(wgpu::RenderPassColorAttachment {
-                        view,
-                        depth_slice: None,
-                        resolve_target: None,
-                        ops: wgpu::Operations {
-                            load: wgpu::LoadOp::Load,
-                            store: wgpu::StoreOp::Store,
-                        },
-                    })],
-                    ..Default::default()
-                })
-                .forget_lifetime();
-            self.renderer.render(&mut pass, primitives, &screen);
+            let clip = clip_of(*clip_rect * laid.pixels_per_point, size);
+            if mesh.indices.is_empty() || clip[2] == 0 || clip[3] == 0 {
+                continue;
+            }
+            let first = self.all_indices.len() as u32;
+            pieces.push(Piece {
+                texture: mesh.texture_id,
+                clip,
+                indices: first..first + mesh.indices.len() as u32,
+                first_corner: self.all_corners.len() as i32,
+            });
+            self.all_corners.extend_from_slice(&mesh.vertices);
+            self.all_indices.extend_from_slice(&mesh.indices);
         }
-        for id in textures.free.drain() {
-            self.renderer.free_texture(&id);
+        self.corners.upload(device, queue, &self.all_corners);
+        self.indices.upload(device, queue, &self.all_indices);
+        let points = [size.0, size.1].map(|side| side.max(1) as f32 / laid.pixels_per_point);
+        queue.write_buffer(
+            &self.screen,
+            0,
+            bytemuck::cast_slice(&[points[0], points[1], 0.0, 0.0]),
+        );
+        pieces
+    }
+
+    fn draw(&self, pass: &mut RenderPass<'_>, pieces: &[Piece]) {
+        pass.set_pipeline(&self.pipeline);
+        pass.set_vertex_buffer(0, self.corners.slice());
+        pass.set_index_buffer(self.indices.slice(), IndexFormat::Uint32);
+        for piece in pieces {
+            // A texture that egui never told of has nothing to show.
+            let Some((_, group)) = self.textures.get(&piece.texture) else {
+                continue;
+            };
+            let [left, top, width, height] = piece.clip;
+            pass.set_scissor_rect(left, top, width, height);
+            pass.set_bind_group(0, group, &[]);
+            pass.draw_indexed(piece.indices.clone(), piece.first_corner, 0..1);
         }
+    }
+
+    fn change_texture(&mut self, context: &Context, id: TextureId, delta: &ImageDelta) {
+        let ImageData::Color(image) = &delta.image;
+        let [width, height] = image.size.map(|side| side as u32);
+        let origin = match delta.pos {
+            Some([x, y]) => (x as u32, y as u32),
+            None => {
+                let made = self.make_texture(&context.device, (width, height), delta.options.magnification);
+                self.textures.insert(id, made);
+                (0, 0)
+            }
+        };
+        if let Some((texture, _)) = self.textures.get(&id) {
+            write(
+                &context.queue,
+                texture,
+                origin,
+                (width, height),
+                bytemuck::cast_slice(&image.pixels),
+            );
+        }
+    }
+
+    fn make_texture(&self, device: &Device, size: (u32, u32), filter: TextureFilter) -> (Texture, BindGroup) {
+        let usage = TextureUsages::TEXTURE_BINDING | TextureUsages::COPY_DST;
+        let texture = texture(device, "panels", size, TextureFormat::Rgba8Unorm, 1, usage);
+        let sampler = match filter {
+            TextureFilter::Linear => &self.samplers[0],
+            TextureFilter::Nearest => &self.samplers[1],
+        };
+        let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("panels"),
+            layout: &self.layout,
+            entries: &[
+                wgpu::BindGroupEntry {
+                    binding: 0,
+                    resource: self.screen.as_entire_binding(),
+                },
+                wgpu::BindGroupEntry {
+                    binding: 1,
+                    resource: wgpu::BindingResource::TextureView(&view(&texture)),
+                },
+                wgpu::BindGroupEntry {
+                    binding: 2,
+                    resource: wgpu::BindingResource::Sampler(sampler),
+                },
+            ],
+        });
+        (texture, group)
+    }
+}
+
+/// The part of a picture of `size` that lies in `rect`, both in pixels.
+fn clip_of(rect: egui::Rect, size: (u32, u32)) -> [u32; 4] {
+    let within = |at: f32, most: u32| (at.round().max(0.0) as u32).min(most);
+    let (left, top) = (within(rect.min.x, size.0), within(rect.min.y, size.1));
+    let (right, bottom) = (within(rect.max.x, size.0), within(rect.max.y, size.1));
+    [left, top, right.saturating_sub(left), bottom.saturating_sub(top)]
+}
+
+fn write(queue: &Queue, texture: &Texture, (x, y): (u32, u32), (width, height): (u32, u32), texels: &[u8]) {
+    queue.write_texture(
+        wgpu::TexelCopyTextureInfo {
+            texture,
+            mip_level: 0,
+            origin: wgpu::Origin3d { x, y, z: 0 },
+            aspect: wgpu::TextureAspect::All,
+        },
+        texels,
+        wgpu::TexelCopyBufferLayout {
+            offset: 0,
+            bytes_per_row: Some(width * 4),
+            rows_per_image: None,
+        },
+        wgpu::Extent3d {
+            width,
+            height,
+            depth_or_array_layers: 1,
+        },
+    );
+}
+
+fn layout(device: &Device) -> BindGroupLayout {
+    device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+        label: Some("panels"),
+        entries: &[
+            wgpu::BindGroupLayoutEntry {
+                binding: 0,
+                visibility: wgpu::ShaderStages::VERTEX,
+                ty: wgpu::BindingType::Buffer {
+                    ty: wgpu::BufferBindingType::Uniform,
+                    has_dynamic_offset: false,
+                    min_binding_size: None,
+                },
+                count: None,
+            },
+            wgpu::BindGroupLayoutEntry {
+                binding: 1,
+                visibility: wgpu::ShaderStages::FRAGMENT,
+                ty: wgpu::BindingType::Texture {
+                    sample_type: wgpu::TextureSampleType::Float { filterable: true },
+                    view_dimension: wgpu::TextureViewDimension::D2,
+                    multisampled: false,
+                },
+                count: None,
+            },
+            wgpu::BindGroupLayoutEntry {
+                binding: 2,
+                visibility: wgpu::ShaderStages::FRAGMENT,
+                ty: wgpu::BindingType::Sampler(wgpu::SamplerBindingType::Filtering),
+                count: None,
+            },
+        ],
+    })
+}
+
+fn pipeline(device: &Device, group: &BindGroupLayout, format: TextureFormat) -> RenderPipeline {
+    let module = shaders::module(device, "panels", shaders::PANELS);
+    let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+        label: Some("panels"),
+        bind_group_layouts: &[Some(group)],
+        immediate_size: 0,
+    });
+    device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+        label: Some("panels"),
+        layout: Some(&layout),
+        vertex: wgpu::VertexState {
+            module: &module,
+            entry_point: Some("vertex"),
+            compilation_options: Default::default(),
+            buffers: &[Some(wgpu::VertexBufferLayout {
+                array_stride: size_of::<Vertex>() as u64,
+                step_mode: VertexStepMode::Vertex,
+                attributes: &vertex_attr_array![0 => Float32x2, 1 => Float32x2, 2 => Unorm8x4],
+            })],
+        },
+        primitive: wgpu::PrimitiveState::default(),
+        depth_stencil: None,
+        multisample: wgpu::MultisampleState::default(),
+        fragment: Some(wgpu::FragmentState {
+            module: &module,
+            entry_point: Some("fragment"),
+            compilation_options: Default::default(),
+            targets: &[Some(wgpu::ColorTargetState {
+                format,
+                blend: Some(BlendState::PREMULTIPLIED_ALPHA_BLENDING),
+                write_mask: wgpu::ColorWrites::ALL,
+            })],
+        }),
+        multiview_mask: None,
+        cache: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use egui::{Rect, pos2};
+
+    #[test]
+    fn a_clip_lies_within_the_picture() {
+        let clip = |left, top, right, bottom| {
+            clip_of(
+                Rect::from_min_max(pos2(left, top), pos2(right, bottom)),
+                (100, 50),
+            )
+        };
+        assert_eq!(clip(-5.0, 3.4, 20.0, 60.0), [0, 3, 20, 47]);
+        assert_eq!(
+            clip(f32::NEG_INFINITY, 0.0, f32::INFINITY, f32::INFINITY),
+            [0, 0, 100, 50]
+        );
+        assert_eq!(clip(120.0, 10.0, 130.0, 20.0)[2], 0, "beside it");
     }
 }

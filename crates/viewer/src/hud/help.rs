@@ -19,6 +19,11 @@ const HINTS: [(Action, &str); 7] = [
 
 /// The line at the bottom.
 pub(super) fn hints(context: &Context, colors: &Colors, input: &HudInput<'_>) {
+    /// Points of width below which they would cover the columns.
+    const WIDTH_LEAST: f32 = 1_150.0;
+    if context.content_rect().width() < WIDTH_LEAST {
+        return;
+    }
     Area::new(Id::unique("hints"))
         .anchor(Align2::CENTER_BOTTOM, vec2(0.0, -12.0))
         .order(Order::Middle)

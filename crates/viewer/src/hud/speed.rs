@@ -227,6 +227,10 @@ fn figures(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>) {
         );
         theme::row(ui, colors, "clock, round trip", text);
     }
+    // A single picture has no rate.
+    if input.frames.target <= 0.0 {
+        return;
+    }
     let frames = match input.frames.per_second {
         Some(rate) => format!("{rate:.0} of {:.0}", input.frames.target),
         None => format!("– of {:.0}", input.frames.target),
