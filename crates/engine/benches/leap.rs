@@ -21,6 +21,7 @@ const STRIDE: GameSpan = GameSpan::from_units(50);
 struct Row {
     side: u32,
     agents: u32,
+    teams: u32,
     kind: MindKind,
     voice: Voice,
 }
@@ -28,8 +29,8 @@ struct Row {
 fn leap_of(row: &Row, lock_step: bool) -> Leap {
     let config = GameConfig {
         size: MapSize::new(row.side, row.side).expect("benches ask for maps that exist"),
-        teams: vec!["red".to_owned(), "blue".to_owned()],
-        places_per_team: row.agents / 2,
+        teams: (0..row.teams).map(|team| format!("t{team}")).collect(),
+        places_per_team: row.agents / row.teams,
         seed: 1,
         rules: Rules {
             lock_step,
@@ -70,9 +71,11 @@ fn measure(row: &Row, lock_step: bool) -> (f64, f64) {
 fn main() {
     let wanted = std::env::args().skip(1).find(|word| !word.starts_with("--"));
     let is_wanted = |name: &str| wanted.as_ref().is_none_or(|wanted| name == wanted);
-    println!("| map | agents | minds | units/s | actions/s | units/s, lock-step | actions/s, lock-step |");
+    println!(
+        "| map | agents, teams | minds | units/s | actions/s | units/s, lock-step | actions/s, lock-step |"
+    );
     println!("|---|---:|---|---:|---:|---:|---:|");
-    for (side, agents) in [(10, 2), (20, 12), (100, 1_000)] {
+    for (side, agents, teams) in [(10, 2, 2), (20, 12, 2), (100, 1_000, 100)] {
         let minds = [
             ("trivial", MindKind::Trivial, Voice::Values),
             ("trivial, in text", MindKind::Trivial, Voice::Text),
@@ -83,13 +86,14 @@ fn main() {
             let row = Row {
                 side,
                 agents,
+                teams,
                 kind,
                 voice,
             };
             let ((units, actions), (locked_units, locked_actions)) =
                 (measure(&row, false), measure(&row, true));
             println!(
-                "| {side}×{side} | {agents} | {name} | {units:.0} | {actions:.0} | {locked_units:.0} | {locked_actions:.0} |"
+                "| {side}×{side} | {agents}, {teams} | {name} | {units:.0} | {actions:.0} | {locked_units:.0} | {locked_actions:.0} |"
             );
         }
     }

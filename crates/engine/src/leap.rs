@@ -6,9 +6,10 @@
 
 use trantor_game::{
     AdminAction, Agent, Game, GameConfig, GameEvent, GameInput, Handled, LeaveCause, PieceWriter, Reply,
+    Telling,
 };
 use trantor_model::{AgentId, TeamId};
-use trantor_strategy::agent_seed;
+use trantor_strategy::{Ear, agent_seed};
 use trantor_time::GameTime;
 
 use crate::minds::{Mind, MindKind, Percept, Spelled};
@@ -46,6 +47,10 @@ pub struct Leap {
     voice: Voice,
     /// By number of the agent; numbers begin near 0 and are given out in turn.
     minds: Vec<Option<Box<dyn Mind>>>,
+    /// What the minds of each team listen to.
+    ears: Vec<Option<Ear>>,
+    /// Who lives in each team, in ascending order of number.
+    members: Vec<Vec<AgentId>>,
     /// Writes down what reaches the game, while somebody wants it.
     journal: Option<PieceWriter>,
     /// What happened and is being told; kept for its memory.
@@ -66,10 +71,20 @@ impl Leap {
         let teams = config.teams.len();
         let places = config.places_per_team;
         let mut game = Game::new(config);
-        game.set_watched(false);
+        game.set_telling(match voice {
+            // Nobody is told what it does not listen to.
+            Voice::Values => Telling::OwedOnce,
+            // Whoever speaks with a server hears everything, and has to read it to know.
+            Voice::Text => Telling::Owed,
+        });
+        let kinds: Vec<MindKind> = (0..teams).map(|team| *kinds.get(team).unwrap_or(&last)).collect();
+        let names = game.config().teams.iter();
+        let ears = names.zip(&kinds).map(|(name, kind)| kind.ear(name.as_bytes()));
         let mut leap = Self {
+            ears: ears.collect(),
+            members: vec![Vec::new(); teams],
             game,
-            kinds: (0..teams).map(|team| *kinds.get(team).unwrap_or(&last)).collect(),
+            kinds,
             voice,
             minds: Vec::new(),
             journal: None,
@@ -126,7 +141,7 @@ impl Leap {
             let cause = LeaveCause::Dismissed;
             let left = self.hand_in(GameInput::Leave { agent, cause });
             debug_assert_eq!(left, Handled::Done, "whoever is in the world can leave it");
-            self.minds[agent.0 as usize] = None;
+            self.forget(agent);
         }
         self.attend();
     }
@@ -176,7 +191,9 @@ impl Leap {
                 break;
             }
             for event in &happened {
-                if let Some(agent) = self.tell(event) {
+                if let GameEvent::Said { agent, text } = event {
+                    self.spread(*agent, text);
+                } else if let Some(agent) = self.tell(event) {
                     self.ask(agent);
                 }
             }
@@ -202,7 +219,7 @@ impl Leap {
                 (*agent, Percept::Pushed { direction })
             }
             GameEvent::Died { agent } => {
-                self.minds[agent.0 as usize] = None;
+                self.forget(*agent);
                 return None;
             }
             _ => return None,
@@ -210,6 +227,34 @@ impl Leap {
         let mind = self.minds[agent.0 as usize].as_mut()?;
         mind.perceive(percept);
         Some(agent)
+    }
+
+    /// Tells those who listen what somebody said. There is one team at most that understands it.
+    fn spread(&mut self, speaker: AgentId, text: &[u8]) {
+        let understands = |ear: &Option<Ear>| ear.as_ref().is_some_and(|ear| ear.understands(text));
+        let Some(team) = self.ears.iter().position(understands) else {
+            return;
+        };
+        // Who is born meanwhile comes behind the others, and has not heard it.
+        for place in 0..self.members[team].len() {
+            let hearer = self.members[team][place];
+            let direction = self.game.world().direction_of_sound(hearer, speaker);
+            if let (Some(direction), Some(mind)) = (direction, &mut self.minds[hearer.0 as usize])
+                && hearer != speaker
+            {
+                mind.perceive(Percept::Message { direction, text });
+                self.ask(hearer);
+            }
+        }
+    }
+
+    fn forget(&mut self, agent: AgentId) {
+        self.minds[agent.0 as usize] = None;
+        for members in &mut self.members {
+            if let Ok(place) = members.binary_search(&agent) {
+                members.remove(place);
+            }
+        }
     }
 
     fn ask(&mut self, agent: AgentId) {
@@ -231,13 +276,8 @@ impl Leap {
     /// Somebody is wanted in a team that may still grow.
     fn replace(&mut self, team: TeamId) {
         let most = self.game.config().places_per_team.saturating_mul(TEAM_GROWTH_MAX);
-        let living = self
-            .game
-            .world()
-            .agents()
-            .filter(|agent| agent.team() == team)
-            .count();
-        if living < most as usize {
+        let living = self.game.world().team(team).map_or(0, |team| team.living());
+        if living < most {
             self.join(team);
         }
     }
@@ -252,6 +292,7 @@ impl Leap {
             self.minds.resize_with(place + 1, || None);
         }
         self.minds[place] = Some(self.awaken(team));
+        self.members[usize::from(team.0)].push(agent);
         self.joins += 1;
         self.joins_by_team[usize::from(team.0)] += 1;
         self.ask(agent);

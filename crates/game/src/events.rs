@@ -1,9 +1,23 @@
 //! What was seen to happen and not told yet, in order.
 //!
 //! Some of it agents are owed, and some only those see who watch. A game that nobody watches, as a leap, spares itself
-//! the second kind: it is most of what happens, and would be put together to be thrown away.
+//! the second kind: it is most of what happens, and would be put together to be thrown away. The same goes for what is
+//! said: where a thousand hear it, few listen.
 
 use crate::event::GameEvent;
+
+/// How much events tell of. It cannot change the game.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Telling {
+    /// Everything.
+    #[default]
+    Everything,
+    /// What agents are told themselves, who comes and goes, and who has won.
+    Owed,
+    /// The same, but what is said once, as [`GameEvent::Said`], and not once for each who hears it; whoever drives the
+    /// game asks for directions by [`crate::World::direction_of_sound`]. What takes time to arrive is told one by one.
+    OwedOnce,
+}
 
 /// Where the rules put what was seen to happen.
 #[derive(Clone, Debug)]
@@ -11,22 +25,27 @@ pub(crate) struct Events {
     /// Behind the first `polled`, not told yet.
     waiting: Vec<GameEvent>,
     polled: usize,
-    is_watched: bool,
+    telling: Telling,
 }
 
 impl Events {
-    /// Nothing yet, in a game that is watched.
+    /// Nothing yet, and all of it to be told.
     pub(crate) fn new() -> Self {
         Self {
             waiting: Vec::new(),
             polled: 0,
-            is_watched: true,
+            telling: Telling::Everything,
         }
     }
 
-    /// Whether what only those see who watch is to be told from now on.
-    pub(crate) fn set_watched(&mut self, is_watched: bool) {
-        self.is_watched = is_watched;
+    /// How much is to be told from now on.
+    pub(crate) fn set_telling(&mut self, telling: Telling) {
+        self.telling = telling;
+    }
+
+    /// Whether what is said is told to each who hears it.
+    pub(crate) fn tells_each_hearer(&self) -> bool {
+        self.telling != Telling::OwedOnce
     }
 
     /// Something that an agent is owed, or that changes who is there.
@@ -36,7 +55,7 @@ impl Events {
 
     /// Something that only those see who watch.
     pub(crate) fn show(&mut self, event: impl FnOnce() -> GameEvent) {
-        if self.is_watched {
+        if self.telling == Telling::Everything {
             self.waiting.push(event());
         }
     }

@@ -19,7 +19,7 @@ use trantor_time::GameTime;
 use crate::agenda::{Agenda, Due, Fired, Ticket};
 use crate::config::GameConfig;
 use crate::event::GameEvent;
-use crate::events::Events;
+use crate::events::{Events, Telling};
 use crate::input::{GameInput, Handled, LeaveCause, Refusal};
 use crate::lag::MessageId;
 use crate::rules::{Agent, World, hatching, incantation, spawning, victory};
@@ -165,10 +165,9 @@ impl Game {
         self.events.swap(buffer);
     }
 
-    /// Says whether anybody watches; at first somebody does. If not, no event tells of what agents are not told
-    /// themselves, except of who is there and who has won. It cannot change the game.
-    pub fn set_watched(&mut self, is_watched: bool) {
-        self.events.set_watched(is_watched);
+    /// Says how much events tell of from now on; at first it is everything.
+    pub fn set_telling(&mut self, telling: Telling) {
+        self.events.set_telling(telling);
     }
 
     /// The time of the game: the stamp of the last input or the moment of the last deadline.

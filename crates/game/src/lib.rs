@@ -24,6 +24,7 @@ pub use config::{ConfigError, GameConfig, Rules};
 pub use desk::OUTSTANDING_MAX;
 pub use digest::{Digest, Part};
 pub use event::{Carry, GameEvent, GroundChange, MoveKind, Reply};
+pub use events::Telling;
 pub use game::Game;
 pub use input::{AdminAction, GameInput, Handled, LeaveCause, OPERATOR_COUNT_MAX, PaceChange, Refusal};
 pub use journal::{JOURNAL_VERSION, JournalError, PieceWriter, Stamp};

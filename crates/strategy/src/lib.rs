@@ -28,3 +28,4 @@ mod team;
 pub use brain::Brain;
 pub use percept::Percept;
 pub use seed::agent_seed;
+pub use signal::Ear;

@@ -55,6 +55,23 @@ pub(crate) struct Code {
     team: Vec<u8>,
 }
 
+/// Tells what one team says from what others say.
+#[derive(Clone, Debug)]
+pub struct Ear(Code);
+
+impl Ear {
+    /// The ear of the team with that name.
+    pub fn new(team: &[u8]) -> Self {
+        Self(Code::new(team))
+    }
+
+    /// Whether a [`crate::Brain`] of the team would make anything of it. What it does not understand changes nothing
+    /// for it, so that whoever drives many need not tell it.
+    pub fn understands(&self, text: &[u8]) -> bool {
+        self.0.read(text).is_some()
+    }
+}
+
 impl Code {
     pub(crate) fn new(team: &[u8]) -> Self {
         Self { team: team.to_vec() }

@@ -9,8 +9,8 @@ mod spelled;
 
 use std::str::FromStr;
 
-use trantor_strategy::Brain;
 pub use trantor_strategy::Percept;
+use trantor_strategy::{Brain, Ear};
 
 use trantor_model::Command;
 
@@ -54,6 +54,14 @@ impl MindKind {
             Self::Trivial => "trivial",
             Self::Random => "random",
             Self::Team => "team",
+        }
+    }
+
+    /// What minds of this kind listen to in the team with that name; `None` if they pay no attention to what is said.
+    pub fn ear(self, team: &[u8]) -> Option<Ear> {
+        match self {
+            Self::Trivial | Self::Random => None,
+            Self::Team => Some(Ear::new(team)),
         }
     }
 

@@ -30,6 +30,11 @@ pub(crate) fn broadcast(
     events: &mut Events,
 ) -> Vec<(MessageId, GameTime)> {
     let text: Arc<[u8]> = text.into();
+    if world.air.lag().is_none() && !events.tells_each_hearer() {
+        events.tell(GameEvent::Said { agent: id, text });
+        reply(events, id, Reply::Ok);
+        return Vec::new();
+    }
     let source = world.agents[id].tile;
     let mut sent = Vec::new();
     let World {

@@ -12,6 +12,7 @@ use crate::chance::{Chance, Purpose};
 use crate::config::{GameConfig, Rules};
 use crate::lag::{Air, Lag};
 use crate::rules::agents::{Agent, Agents};
+use crate::rules::broadcast;
 use crate::rules::hatching::{Egg, Team};
 use crate::rules::incantation::{Ritual, RitualId, Rituals};
 use crate::rules::roster::Roster;
@@ -150,6 +151,17 @@ impl World {
     /// The team that has won; the game is over then.
     pub fn winner(&self) -> Option<TeamId> {
         self.winner
+    }
+
+    /// From where `hearer` hears what `speaker` says now, if both live: 0 here, 1 ahead, then counter-clockwise to 8.
+    pub fn direction_of_sound(&self, hearer: AgentId, speaker: AgentId) -> Option<u8> {
+        let (hearer, speaker) = (self.agent(hearer)?, self.agent(speaker)?);
+        Some(broadcast::arrival(
+            self.size,
+            hearer.tile,
+            hearer.facing,
+            speaker.tile,
+        ))
     }
 
     /// How messages between agents travel; `None` if they are heard as they are said.
