@@ -276,6 +276,14 @@ impl Stage {
     /// Brings the scene, the ground's colours and the camera to `now`.
     pub fn interpolate(&mut self, elapsed: RealSpan, now: RealTime) {
         self.source.scene(now, &mut self.scene);
+        if self.scene.winner.is_none() {
+            // Whoever comes to a recording after its end has not been told of it.
+            let shown = self.scene.clock.game;
+            self.scene.winner = self
+                .source
+                .recording()
+                .and_then(|recording| ending::winner_at(recording.marks(), shown));
+        }
         self.ending.keep(&mut self.scene);
         let Some(ground) = &self.scene.ground else { return };
         let size = ground.size;

@@ -104,7 +104,8 @@ fn line(
         ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::click_and_drag());
     report.widget("timeline", rect);
     let scale = Scale::new(recording, rect);
-    let painter = ui.painter_at(rect.expand(2.0));
+    // Room for the knob at either end.
+    let painter = ui.painter_at(rect.expand(8.0));
     let middle = rect.center().y;
     let rail = Rect::from_min_max(pos2(rect.left(), middle - 2.5), pos2(rect.right(), middle + 2.5));
     painter.rect_filled(rail, 2.5, colors.well);
