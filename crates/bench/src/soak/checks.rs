@@ -23,6 +23,9 @@ pub(super) struct Round {
 /// Memory of the last quarter of the rounds, of that of the second quarter: what is above it grows.
 const GROWTH_MAX: f64 = 1.1;
 
+/// Descriptors of what the server does by itself at any time: a save, a piece of the journal being packed or synced.
+const DESCRIPTORS_UNDER_WAY_MAX: usize = 3;
+
 /// What a calm round must achieve of the ideal.
 const ACHIEVED_MIN: f64 = 0.999;
 
@@ -54,7 +57,7 @@ pub(super) fn compare(rounds: &[Round]) -> Result<()> {
             round.lost
         );
         ensure!(
-            round.descriptors <= rounds[0].descriptors,
+            round.descriptors <= rounds[0].descriptors + DESCRIPTORS_UNDER_WAY_MAX,
             "round {number}: {} descriptors stay open, {} before",
             round.descriptors,
             rounds[0].descriptors
@@ -127,7 +130,7 @@ mod tests {
             compare(&rounds)
         };
         assert!(with(|_| {}).is_ok());
-        assert!(with(|round| round.descriptors = 10).is_err());
+        assert!(with(|round| round.descriptors = 13).is_err());
         assert!(with(|round| round.achieved = 0.9).is_err());
         assert!(with(|round| round.lost = 1).is_err());
         assert!(with(|round| (round.kind, round.achieved) = (Kind::Fast, 0.9)).is_ok());

@@ -56,6 +56,9 @@ const ROUND_SPAN: RealSpan = RealSpan::from_secs(8);
 /// How long the server may take to see that everybody has left, and to end in order.
 const PATIENCE: RealSpan = RealSpan::from_secs(15);
 
+/// Looks at the open descriptors, a tenth of a second apart, before they count as staying open.
+const LOOKS: usize = 20;
+
 /// Abusers in a round of abuse.
 const ABUSERS: u32 = 100;
 
@@ -168,7 +171,7 @@ impl Soak {
             achieved: report.achieved_of_ideal,
             lost: report.connections_lost,
             memory_bytes: self.server.memory_bytes()?,
-            descriptors: self.server.descriptors()?,
+            descriptors: self.descriptors_at_rest()?,
             journal_bytes: self.server.metric("trantor_journal_written_bytes")?,
         };
         eprintln!("round {number}: {}", round.cells(number).join(" | "));
@@ -186,6 +189,20 @@ impl Soak {
             sleep(RealSpan::from_millis(200));
         }
         Ok(())
+    }
+
+    /// Descriptors that stay open. A save or a finished piece of the journal takes another one for a moment.
+    fn descriptors_at_rest(&self) -> Result<usize> {
+        let mut least = self.server.descriptors()?;
+        let usual = self.rounds.first().map_or(0, |round| round.descriptors);
+        for _ in 0..LOOKS {
+            if least <= usual {
+                break;
+            }
+            sleep(RealSpan::from_millis(100));
+            least = least.min(self.server.descriptors()?);
+        }
+        Ok(least)
     }
 
     /// Ends the server in order, and replays what it has recorded.

@@ -136,3 +136,25 @@ fn played(seed: u64) -> (Game, Vec<u8>) {
     let bytes = journal.close(&game);
     (game, bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is broken later is sound at first, or nothing behind the first check would ever be reached.
+    #[test]
+    fn seeds_are_read_to_their_ends() {
+        for seed in snapshot_seeds() {
+            let mut sealed = seed.clone();
+            seal_snapshot(&mut sealed);
+            assert_eq!(sealed, seed, "a sound checksum stays");
+            let snapshot = Snapshot::decode(&seed).expect("it was written just now");
+            let game = Game::restore(snapshot).expect("it was saved just now");
+            assert!(game.world().agents().len() > 1 && game.next_deadline().is_some());
+        }
+        for seed in journal_seeds() {
+            let verified = Replay::open(&seed[..]).expect("it has a head").verify();
+            assert!(verified.expect("it replays").played.inputs > 20);
+        }
+    }
+}
