@@ -87,9 +87,9 @@ impl Limits {
 /// takes a few KiB.
 pub const CONNECTIONS_MAX: u32 = 16_384;
 
-/// Connections taken in within a second. A thousand bots that are started at once are in after a second, and a storm
-/// of connections that say nothing takes a twentieth of a core at most.
-pub const ACCEPTS_PER_SECOND: u32 = 1_000;
+/// Connections taken in within a second, and as many more at once after a quiet time. A thousand bots that are started
+/// together are in after a second, and a storm of connections takes a fiftieth of a core.
+pub const ACCEPTS_PER_SECOND: u32 = 500;
 
 /// Connections at one time from one other machine. A class behind one router starts its bots at once; more is
 /// somebody who means harm, and may not keep all others out.

@@ -16,7 +16,7 @@ const BACK_OFF_SPAN: RealSpan = RealSpan::from_secs(1);
 /// the system then lets those who came too late wait a second before they try again. The system may allow fewer.
 const BACKLOG_MAX: i32 = 4_096;
 
-/// Span in which connections are counted: short, so that those inside do not notice how many came at once.
+/// Span with which more connections become allowed: short, so that those inside do not notice how many come at once.
 const RATE_SPAN: RealSpan = RealSpan::from_millis(2);
 
 /// How many of that span make a second.
@@ -27,10 +27,13 @@ const RATE_SPANS_PER_SECOND: u32 = 500;
 pub struct Listener {
     socket: TcpListener,
     address: SocketAddr,
-    /// Connections taken in within one span.
+    /// Connections that become allowed with each span.
     accepts_per_span: u32,
+    /// Those that may be saved up: a second's.
+    allowed_max: u32,
+    allowed: u32,
+    /// When the last of them became allowed.
     span_began: RealTime,
-    accepts_in_span: u32,
     /// The system reported connections that were not all accepted yet.
     pending: bool,
     backing_off_until: Option<RealTime>,
@@ -86,17 +89,21 @@ impl Listener {
             socket,
             address,
             accepts_per_span: u32::MAX,
+            allowed_max: u32::MAX,
+            allowed: u32::MAX,
             span_began: RealTime::ZERO,
-            accepts_in_span: 0,
             pending: false,
             backing_off_until: None,
             stats: ListenerStats::default(),
         })
     }
 
-    /// Takes in about so many connections within a second from now on; more wait with the system.
+    /// Takes in about so many connections within a second from now on, and as many at once if there were none before;
+    /// more wait with the system.
     pub fn limit_rate(&mut self, accepts_per_second: u32) {
         self.accepts_per_span = accepts_per_second.div_ceil(RATE_SPANS_PER_SECOND).max(1);
+        self.allowed_max = accepts_per_second.max(1);
+        self.allowed = self.allowed_max;
     }
 
     /// Has the system report new connections as `token`.
@@ -125,19 +132,20 @@ impl Listener {
     /// When to try again after the system had no room, or too many came at once; `None` unless connections are kept
     /// waiting for that.
     pub fn next_try(&self) -> Option<RealTime> {
-        let span_ends = self.span_began + RATE_SPAN;
-        let too_many = (self.accepts_in_span >= self.accepts_per_span).then_some(span_ends);
+        let too_many = (self.allowed == 0).then_some(self.span_began + RATE_SPAN);
         self.backing_off_until.max(too_many).filter(|_| self.pending)
     }
 
     /// The next connection and where it comes from, if there is one.
     pub fn accept(&mut self, now: RealTime) -> Option<(TcpStream, IpAddr)> {
+        self.allow_more(now);
         while self.has_pending(now) {
             match self.socket.accept() {
                 Ok((socket, peer)) => {
                     self.backing_off_until = None;
                     self.stats.accepted += 1;
-                    self.count_in_span(now);
+                    self.allowed -= 1;
+                    self.stats.slowed += u64::from(self.allowed == 0);
                     return Some((socket, peer.ip()));
                 }
                 Err(error) => self.refused(&error, now),
@@ -156,13 +164,14 @@ impl Listener {
         self.stats
     }
 
-    fn count_in_span(&mut self, now: RealTime) {
-        if now.since(self.span_began) >= RATE_SPAN {
+    fn allow_more(&mut self, now: RealTime) {
+        let spans = now.since(self.span_began).as_nanos() / RATE_SPAN.as_nanos();
+        if spans > 0 {
+            let spans = u32::try_from(spans).unwrap_or(u32::MAX);
+            let more = spans.saturating_mul(self.accepts_per_span);
+            self.allowed = self.allowed.saturating_add(more).min(self.allowed_max);
             self.span_began = now;
-            self.accepts_in_span = 0;
         }
-        self.accepts_in_span += 1;
-        self.stats.slowed += u64::from(self.accepts_in_span == self.accepts_per_span);
     }
 
     fn refused(&mut self, error: &io::Error, now: RealTime) {
@@ -184,5 +193,48 @@ impl Listener {
         }
         self.stats.back_offs += 1;
         self.backing_off_until = Some(now + BACK_OFF_SPAN);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    #[test]
+    fn so_many_are_taken_in_at_once_and_the_rest_by_and_by() {
+        let mut listener = Listener::open(Door::Address((Ipv4Addr::LOCALHOST, 0).into())).unwrap();
+        listener.limit_rate(2);
+        let now = RealTime::ZERO + RealSpan::from_secs(5);
+        let _peers: Vec<_> = (0..4)
+            .map(|_| std::net::TcpStream::connect(listener.address()).unwrap())
+            .collect();
+        listener.note_ready();
+        let accepted = |listener: &mut Listener, at| std::iter::from_fn(|| listener.accept(at)).count();
+        assert_eq!(accepted(&mut listener, now), 2);
+        assert_eq!(listener.stats().slowed, 1);
+        assert_eq!(
+            listener.next_try(),
+            Some(now + RATE_SPAN),
+            "it is known when to go on"
+        );
+        assert_eq!(accepted(&mut listener, now), 0);
+        assert_eq!(accepted(&mut listener, now + RATE_SPAN), 1);
+        assert_eq!(accepted(&mut listener, now + RATE_SPAN + RATE_SPAN), 1);
+        assert_eq!(listener.stats().back_offs, 0);
+    }
+
+    #[test]
+    fn whoever_finds_no_room_waits_until_some_is_made() {
+        let mut listener = Listener::open(Door::Address((Ipv4Addr::LOCALHOST, 0).into())).unwrap();
+        let now = RealTime::ZERO;
+        let _peer = std::net::TcpStream::connect(listener.address()).unwrap();
+        listener.note_ready();
+        listener.back_off("there is no room", now);
+        assert!(listener.accept(now).is_none());
+        assert_eq!(listener.next_try(), Some(now + BACK_OFF_SPAN));
+        listener.room_was_made();
+        assert!(listener.accept(now).is_some());
+        assert_eq!(listener.stats().back_offs, 1);
     }
 }
