@@ -255,11 +255,18 @@ impl<K: Copy + Ord> Queue<K> {
         }
     }
 
+    /// A bucket in no range. When there is none, an eighth more are made, as a vector grows: how many are in use goes up
+    /// and down by chance, and a new highest number now and then is no reason to ask for memory.
     fn spare_bucket(&mut self) -> u32 {
-        self.spare.pop().unwrap_or_else(|| {
-            self.buckets.push(Vec::with_capacity(BUCKET_MAX));
-            (self.buckets.len() - 1) as u32
-        })
+        if self.spare.is_empty() {
+            let (held, more) = (self.buckets.len(), self.buckets.len() / 8 + 1);
+            self.buckets
+                .extend((0..more).map(|_| Vec::with_capacity(BUCKET_MAX)));
+            self.spare.reserve(self.buckets.len());
+            self.spare
+                .extend((held..held + more).rev().map(|bucket| bucket as u32));
+        }
+        self.spare.pop().expect("some were made")
     }
 }
 

@@ -41,8 +41,9 @@ impl TimerId {
 #[derive(Clone, Debug)]
 pub(crate) struct Slots<E> {
     slots: Vec<Slot<E>>,
-    /// First free place, [`NO_SLOT`] if there is none. Last freed is first reused: it is likely in cache.
-    first_free: u32,
+    /// Free places. The last freed is reused first: it is likely in cache. A stack rather than a chain through the
+    /// places, so that the next ones are known before the memory has brought the first. It has room for all places.
+    free: Vec<u32>,
     len: usize,
 }
 
@@ -50,18 +51,14 @@ pub(crate) struct Slots<E> {
 struct Slot<E> {
     /// Of the item here, or of the next one to come.
     generation: NonZeroU32,
-    /// The free place after this one, if this one is free.
-    next_free: u32,
     entry: Option<E>,
 }
-
-const NO_SLOT: u32 = u32::MAX;
 
 impl<E> Slots<E> {
     pub(crate) const fn new() -> Self {
         Self {
             slots: Vec::new(),
-            first_free: NO_SLOT,
+            free: Vec::new(),
             len: 0,
         }
     }
@@ -80,25 +77,21 @@ impl<E> Slots<E> {
     /// If 2³² − 1 places are taken: whoever admits work bounds it far below.
     pub(crate) fn insert_with(&mut self, make: impl FnOnce(TimerId) -> E) -> TimerId {
         self.len += 1;
-        let slot = self.first_free;
-        let Some(place) = self.slots.get_mut(slot as usize) else {
+        let Some(slot) = self.free.pop() else {
             return self.append(make);
         };
+        let place = &mut self.slots[slot as usize];
         let id = TimerId {
             slot,
             generation: place.generation,
         };
-        self.first_free = place.next_free;
         place.entry = Some(make(id));
         id
     }
 
     /// Opens a new place, as none is free.
     fn append(&mut self, make: impl FnOnce(TimerId) -> E) -> TimerId {
-        let slot = u32::try_from(self.slots.len())
-            .ok()
-            .filter(|&slot| slot != NO_SLOT);
-        let slot = slot.expect("admission keeps pending work far below 2^32");
+        let slot = u32::try_from(self.slots.len()).expect("admission keeps pending work far below 2^32");
         let id = TimerId {
             slot,
             generation: NonZeroU32::MIN,
@@ -106,9 +99,10 @@ impl<E> Slots<E> {
         let entry = Some(make(id));
         self.slots.push(Slot {
             generation: id.generation,
-            next_free: NO_SLOT,
             entry,
         });
+        // Now rather than when it is freed: taking work allocates nothing.
+        self.free.reserve(self.slots.len());
         id
     }
 
@@ -129,11 +123,11 @@ impl<E> Slots<E> {
         };
         let entry = place.entry.take().expect("only taken places are vacated");
         self.len -= 1;
-        // A place whose generations are used up stays off the free list for ever: it costs a few bytes
+        // A place whose generations are used up is never free again: it costs a few bytes
         // every four billion timers, and in return ids are unique without being wide.
         if let Some(generation) = place.generation.checked_add(1) {
             place.generation = generation;
-            place.next_free = std::mem::replace(&mut self.first_free, slot);
+            self.free.push(slot);
         }
         (id, entry)
     }
