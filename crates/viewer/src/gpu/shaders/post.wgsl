@@ -16,7 +16,7 @@ fn vertex(@builtin(vertex_index) index: u32) -> PostOut {
     return PostOut(vec4f(corner.x * 2.0 - 1.0, 1.0 - corner.y * 2.0, 0.0, 1.0), corner);
 }
 
-// Half the size; only what is brighter than white passes, softly.
+// Half the size; only what is brighter than a white thing in the sun passes, softly.
 @fragment
 fn bright(in: PostOut) -> @location(0) vec4f {
     let texel = 0.5 / vec2f(textureDimensions(source));
@@ -25,7 +25,7 @@ fn bright(in: PostOut) -> @location(0) vec4f {
         let off = (vec2f(f32(tap & 1u), f32(tap >> 1u)) * 2.0 - 1.0) * texel;
         let color = textureSampleLevel(source, source_sampler, in.at + off, 0.0).rgb;
         let peak = max(color.r, max(color.g, color.b));
-        let over = max(peak - 1.05, 0.0);
+        let over = max(peak - 1.4, 0.0);
         // Single very bright pixels must not flicker: what they add is bounded.
         sum += color * min(over / max(peak, 1e-4), 1.0) / (1.0 + peak * 0.25);
     }
