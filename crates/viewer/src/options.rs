@@ -201,6 +201,20 @@ mod tests {
     }
 
     #[test]
+    fn the_token_is_the_first_line_of_a_file() {
+        assert_eq!(run("trantor-viewer").token().unwrap(), None);
+        let file = std::env::temp_dir().join(format!("trantor-viewer-token-{}", std::process::id()));
+        let asked = run(&format!("trantor-viewer --token-file {}", file.display()));
+        assert!(format!("{:#}", asked.token().unwrap_err()).contains("the token cannot be read"));
+        std::fs::write(&file, "a-token-for-this-test\n").unwrap();
+        assert_eq!(asked.token().unwrap().as_deref(), Some("a-token-for-this-test"));
+        std::fs::write(&file, "short\n").unwrap();
+        let told = format!("{:#}", asked.token().unwrap_err());
+        std::fs::remove_file(&file).unwrap();
+        assert!(told.contains("16 to 256 characters, this one has 5"), "{told}");
+    }
+
+    #[test]
     fn h_is_the_host() {
         let cli = run("trantor-viewer -h arena.example -p 4321");
         assert_eq!((cli.host.as_str(), cli.port), ("arena.example", 4321));
