@@ -641,3 +641,38 @@ fn a_line_that_is_refused_is_told_so_when_it_begins() {
     assert_eq!(action.kind, trantor_model::CommandKind::Forward);
     assert!(action.refused, "nothing will come of it");
 }
+
+/// Between leaps game time stands still; viewers are shown how fast it goes on the whole.
+#[test]
+fn in_lock_step_viewers_are_shown_how_fast_the_game_goes() {
+    let mut bench = Bench::new(EngineConfig {
+        lock_step: Some(RealSpan::from_secs(5)),
+        ..EngineConfig::new(game_config(10, 10, 1))
+    });
+    let viewer = bench.watch("V");
+    let agents = [bench.join("A", "a"), bench.join("B", "b")];
+    let clock = |bench: &mut Bench| bench.viewer(viewer).clock.unwrap();
+    bench.run_for(ms(120));
+    assert!(clock(&mut bench).paused, "nobody has sent anything");
+    // A step of 7 units every 10 milliseconds.
+    for _ in 0..20 {
+        for agent in agents {
+            bench.send(agent, b"Forward\n");
+        }
+        bench.run_for(ms(10));
+    }
+    let shown = clock(&mut bench);
+    assert!(!shown.paused);
+    assert_eq!(shown.frequency.get(), 700);
+    assert_eq!(bench.engine.game().now(), GameTime::from_units(140));
+    bench.admin(AdminRequest::Pause).unwrap();
+    assert!(clock(&mut bench).paused, "somebody holds it");
+    assert!(
+        bench.admin(AdminRequest::Step(StepKind::Unit)).is_err(),
+        "there are no steps"
+    );
+    bench.admin(AdminRequest::Resume).unwrap();
+    bench.run_for(ms(120));
+    assert!(clock(&mut bench).paused, "it waits again");
+    assert_eq!(clock(&mut bench).game, GameTime::from_units(140));
+}
