@@ -137,7 +137,9 @@ pub(super) fn measure_with(
 ) -> Result<Figures> {
     let side = load.map_side().to_string();
     let places = load.agents.div_ceil(2).to_string();
-    let plain = ["-f", "1", "-x", &side, "-y", &side, "-c", &places, "--seed", "1"];
+    let mut plain = vec!["-f", "1", "-x", &side, "-y", &side, "-c", &places, "--seed", "1"];
+    // How fast they may come is not what is measured.
+    plain.extend(["--accept-rate", "1000000"]);
     let server = program.start(&[&plain[..], more].concat())?;
     let empty = Sample::take(&server)?;
     let clock = RealClock::new();
