@@ -63,6 +63,9 @@ pub enum AdminRefusal {
     /// There is no such connection.
     #[error("there is no connection {0}")]
     NoConnection(ConnId),
+    /// In lock-step there is no speed.
+    #[error("in lock-step the game is as fast as its players")]
+    SprintInLockStep,
     /// A sprint needs a clock that moves.
     #[error("the game is paused: let it go on first")]
     SprintWhilePaused,

@@ -27,6 +27,9 @@ impl Engine {
         if !self.pace.is_started() {
             return Err(PaceRefusal::NotStarted.into());
         }
+        if self.lock_step.is_some() {
+            return Err(AdminRefusal::SprintInLockStep);
+        }
         if self.pace.clock().is_paused() {
             return Err(AdminRefusal::SprintWhilePaused);
         }

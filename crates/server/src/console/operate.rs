@@ -32,7 +32,11 @@ pub fn carry_out(engine: &mut Engine, request: Request, now: RealTime) -> Answer
         Request::Help(word) => words::help(word.as_deref()),
         Request::Query => Ok(pace(engine, now)),
         Request::TogglePause => {
-            let request = match engine.game_clock().is_paused() {
+            let is_frozen = match engine.lock_step_state() {
+                Some(state) => matches!(state, LockStepState::Held),
+                None => engine.game_clock().is_paused(),
+            };
+            let request = match is_frozen {
                 true => AdminRequest::Resume,
                 false => AdminRequest::Pause,
             };
