@@ -5,6 +5,7 @@
 //! steps. What must then be left is checked here (R-003-73).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use trantor_engine::Engine;
 use trantor_game::journal::Ending;
@@ -17,6 +18,7 @@ use crate::dice::Dice;
 use crate::disk::Disk;
 use crate::fault::{Fault, Sabotage};
 use crate::plan::Storage;
+use crate::rerun;
 
 /// Saves kept.
 const SAVES_KEPT: usize = 3;
@@ -41,6 +43,8 @@ pub(crate) struct Keeping {
     held: Option<Vec<u8>>,
     pub(crate) saves: u64,
     pub(crate) refusals: u64,
+    /// Times at which the mirror of one who watched the recording was compared.
+    pub(crate) reruns_compared: u64,
 }
 
 /// A save on its way to the disk.
@@ -79,6 +83,7 @@ impl Keeping {
             held: None,
             saves: 0,
             refusals: 0,
+            reruns_compared: 0,
         };
         keeping.begin_run(now);
         keeping
@@ -152,7 +157,7 @@ impl Keeping {
         Ok(game)
     }
 
-    /// The journal of this run is whole, and ends with the game as it is.
+    /// The journal of this run is whole, ends with the game as it is, and can be shown.
     pub(crate) fn check_journal(&mut self, engine: &mut Engine) -> Verdict {
         if self.has_ended {
             for name in self.disk.names(".trj") {
@@ -189,10 +194,11 @@ impl Keeping {
             }
         }
         let recording = Recording::join(pieces).map_err(|error| error.to_string())?;
-        match recording.ends() {
-            RecordingEnd::Closed => Ok(()),
-            other => Err(format!("the recording ends otherwise: {other:?}")),
+        if *recording.ends() != RecordingEnd::Closed {
+            return Err(format!("the recording ends otherwise: {:?}", recording.ends()));
         }
+        self.reruns_compared = rerun::watch(&Arc::new(recording), &mut self.dice)?;
+        Ok(())
     }
 
     fn begin_run(&mut self, now: RealTime) {

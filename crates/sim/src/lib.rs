@@ -8,6 +8,7 @@
 //! first      anything may go wrong, and nothing may be false    (oracles after each step)
 //! then       faults stop, and everything must finish            (answers, worlds, goodbyes)
 //! at last    the journal of the run is replayed                 (the same digest)
+//!            and shown to a viewer who jumps about in it        (mirrors equal worlds)
 //! ```
 //!
 //! No clock, socket or thread of the machine is used here; the program beside this library reads the clock only to
@@ -24,6 +25,7 @@ mod oracle;
 mod picture;
 mod plan;
 mod reached;
+mod rerun;
 mod trace;
 mod universe;
 

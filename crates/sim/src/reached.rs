@@ -33,6 +33,8 @@ pub struct Reached {
     pub saves: u64,
     /// Writes that the disk refused.
     pub refusals: u64,
+    /// Times at which the mirror of one who watched the recording of a run was compared.
+    pub reruns_compared: u64,
 }
 
 impl Reached {
@@ -54,6 +56,7 @@ impl Reached {
             crashes: 0,
             saves: 0,
             refusals: 0,
+            reruns_compared: 0,
         }
     }
 
@@ -72,6 +75,7 @@ impl Reached {
         self.crashes += other.crashes;
         self.saves += other.saves;
         self.refusals += other.refusals;
+        self.reruns_compared += other.reruns_compared;
     }
 
     /// The least of all counts: 0 if anything was never reached.
@@ -87,7 +91,11 @@ impl Reached {
             .min(self.deadlines)
             .min(self.mirrors_compared)
             .min(self.slips);
-        let disk = self.crashes.min(self.saves).min(self.refusals);
+        let disk = self
+            .crashes
+            .min(self.saves)
+            .min(self.refusals)
+            .min(self.reruns_compared);
         agents.min(connections).min(rest).min(disk)
     }
 }
@@ -97,7 +105,7 @@ impl fmt::Display for Reached {
         write!(
             f,
             "{} steps, {} deadlines; {} agents joined, {} died, {} rose; {} commands too many; {} hang-ups, \
-             {} protocol errors; {} mirrors compared; {} slips; {} crashes, {} saves, {} writes refused",
+             {} protocol errors; {} mirrors compared; {} slips; {} crashes, {} saves, {} writes refused; {} mirrors compared in recordings",
             self.steps,
             self.deadlines,
             self.joined,
@@ -110,7 +118,8 @@ impl fmt::Display for Reached {
             self.slips,
             self.crashes,
             self.saves,
-            self.refusals
+            self.refusals,
+            self.reruns_compared
         )
     }
 }

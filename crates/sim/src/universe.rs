@@ -137,6 +137,7 @@ impl Universe {
         reached.crashes = self.crashes;
         reached.saves = self.host.keeping.saves;
         reached.refusals = self.host.keeping.refusals;
+        reached.reruns_compared = self.host.keeping.reruns_compared;
         reached.mirrors_compared = self.peers.iter().map(|peer| peer.actor.mirrors_compared()).sum();
         Ok(Outcome {
             digest: self.host.trace.digest(),

@@ -1,0 +1,164 @@
+//! The recording of a run shown to a viewer, who jumps about in it.
+//!
+//! The same engine as in the run, moved by the journal, and the real client: after every tick of which it was told all,
+//! its mirror equals the world, wherever it went before; and the end is the end of the run (R-001-43, R-001-46).
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use trantor_client::{Client, ClientConfig, ClientEvent, ControlRequest, Language, Scene};
+use trantor_engine::{ConnId, Engine, EngineConfig, FiredKind, Input, PlaybackStart};
+use trantor_game::replay::Recording;
+use trantor_time::{GameSpan, GameTime, RealSpan, RealTime};
+
+use crate::actors::Verdict;
+use crate::dice::Dice;
+use crate::picture::Picture;
+
+/// Jumps in each recording.
+const JUMPS: u32 = 6;
+
+/// The longest that is watched between two jumps, in milliseconds: a few ticks.
+const WATCHED_MS_MAX: u32 = 300;
+
+/// The connection of the one viewer.
+const CONN: ConnId = ConnId {
+    slot: 0,
+    generation: 0,
+};
+
+/// A server that shows a recording, and its viewer, with nothing between them.
+struct Rerun {
+    engine: Engine,
+    client: Client,
+    scene: Scene,
+    now: RealTime,
+    mirrors_compared: u64,
+}
+
+/// Watches `recording`; answers how often the mirror was compared.
+pub(crate) fn watch(recording: &Arc<Recording>, dice: &mut Dice) -> Result<u64, String> {
+    let now = RealTime::from_nanos(1_000_000_000);
+    let start = PlaybackStart {
+        at: moment(recording, dice),
+        follows_speed: dice.one_in(2),
+        is_paused: dice.one_in(4),
+    };
+    let config = EngineConfig::new(recording.config().clone());
+    let engine = Engine::play(config, recording, start, now).map_err(|error| error.to_string())?;
+    let client = ClientConfig {
+        language: Language::Frames,
+        program: "sim".to_owned(),
+        token: None,
+        shares_clock: true,
+    };
+    let mut rerun = Rerun {
+        engine,
+        client: Client::new(client, now),
+        scene: Scene::default(),
+        now,
+        mirrors_compared: 0,
+    };
+    let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    rerun.engine.begin_pass(now);
+    rerun.engine.handle(Input::Opened { conn: CONN, peer }, now);
+    rerun.watch_for(dice)?;
+    for _ in 0..JUMPS {
+        let to = moment(recording, dice);
+        rerun.client.seek(to).map_err(|error| error.to_string())?;
+        // What makes no sense at the moment is refused, as it is to a person.
+        let _refusal = rerun.client.request(match dice.below(3) {
+            0 => ControlRequest::Pause,
+            1 => ControlRequest::Resume,
+            _ => ControlRequest::SetFrequency(dice.between(1, 3_000)),
+        });
+        rerun.watch_for(dice)?;
+    }
+    rerun
+        .client
+        .seek(recording.end())
+        .map_err(|error| error.to_string())?;
+    rerun.watch_for(dice)?;
+    let (last, _) = recording
+        .seek(recording.end())
+        .map_err(|error| error.to_string())?;
+    match rerun.engine.game().digest() == last.digest() {
+        true => Ok(rerun.mirrors_compared),
+        false => Err("a recording that is shown ends otherwise than it was".to_owned()),
+    }
+}
+
+/// Any moment of the recording, and now and then one outside.
+fn moment(recording: &Recording, dice: &mut Dice) -> GameTime {
+    let length_nu = (recording.end() - recording.begin()).as_nanounits();
+    let part = i128::from(dice.between(0, 1_100));
+    recording.begin() + GameSpan::from_nanounits(length_nu * part / 1_000)
+}
+
+impl Rerun {
+    fn watch_for(&mut self, dice: &mut Dice) -> Verdict {
+        let until = self.now + RealSpan::from_millis(i64::from(dice.between(1, WATCHED_MS_MAX)));
+        self.pass()?;
+        while let Some(wake) = self.engine.poll_timeout().filter(|wake| *wake <= until) {
+            self.now = self.now.max(wake);
+            self.pass()?;
+        }
+        self.now = until;
+        self.pass()?;
+        self.client.scene(self.now, &mut self.scene);
+        Ok(())
+    }
+
+    fn pass(&mut self) -> Verdict {
+        self.engine.begin_pass(self.now);
+        self.exchange()?;
+        while let Some(fired) = self.engine.fire_next(self.now) {
+            self.exchange()?;
+            if fired.kind == FiredKind::Tick && self.engine.is_up_to_date(CONN) {
+                self.compare()?;
+            }
+        }
+        self.exchange()
+    }
+
+    /// Hands everything over, both ways, until nobody has anything to say.
+    fn exchange(&mut self) -> Verdict {
+        if self.client.next_timeout().is_some_and(|at| at <= self.now) {
+            self.client.handle_timeout(self.now);
+        }
+        loop {
+            let told = self.engine.unsent(CONN).to_vec();
+            self.engine.sent(CONN, told.len());
+            self.client.handle(&told, self.now);
+            while let Some(event) = self.client.poll_event() {
+                if let ClientEvent::Ended { reason, .. } = event {
+                    return Err(format!("the viewer of a recording ended: {reason}"));
+                }
+            }
+            let said = self.client.unsent().to_vec();
+            self.client.sent(said.len());
+            if told.is_empty() && said.is_empty() {
+                return Ok(());
+            }
+            let bytes = &said[..];
+            self.engine.handle(Input::Bytes { conn: CONN, bytes }, self.now);
+        }
+    }
+
+    fn compare(&mut self) -> Verdict {
+        let mirror = self
+            .client
+            .mirror()
+            .ok_or("a viewer that is up to date has no world")?;
+        let picture = Picture::of_world(self.engine.game().world());
+        match picture.difference(&Picture::of_mirror(mirror)) {
+            Some(difference) => Err(format!(
+                "in a recording the mirror is not the world: {difference}"
+            )),
+            None => {
+                self.mirrors_compared += 1;
+                Ok(())
+            }
+        }
+    }
+}
