@@ -27,7 +27,7 @@ use crate::lock_step::{LeapRate, LockStep};
 use crate::output::{CloseReason, OperatorLine, Output};
 use crate::pace::Pace;
 use crate::playback::Playback;
-use crate::recorder::{JournalBytes, JournalFull, Recorder};
+use crate::recorder::{JournalBytes, JournalFull, JournalPressure, Recorder};
 use crate::replicate::{News, SnapshotFrames, TextNews, tell_agent};
 use crate::session::{Feed, Sessions};
 use crate::stats::{Counters, EngineStats, Logged, SpanRecorder, Speedometer};
@@ -335,7 +335,7 @@ impl Engine {
     }
 
     /// Records from now on: the journal begins with the game as it is. Right after [`Self::new`] nothing is
-    /// missed. The bytes are to be taken once a pass by [`Self::poll_journal`].
+    /// missed. The bytes are to be taken by [`Self::poll_journal`] when [`Self::journal_pressure`] says so.
     pub fn start_recording(&mut self) {
         self.recorder = Some(Recorder::new(&self.game, &self.config.program));
         self.record_speed();
@@ -352,6 +352,14 @@ impl Engine {
     /// nobody asks for too long, recording ends.
     pub fn poll_journal(&mut self) -> Option<JournalBytes> {
         self.recorder.as_mut()?.take()
+    }
+
+    /// Whether the journal has to be taken in this pass, before anybody is told what happened in it. Whoever takes it only
+    /// then takes many passes' worth at once, and no agent is answered what is not taken.
+    pub fn journal_pressure(&self) -> JournalPressure {
+        let now = self.pace.game_now();
+        let recorder = self.recorder.as_ref();
+        recorder.map_or(JournalPressure::None, |recorder| recorder.pressure(now))
     }
 
     /// Ends the piece of the journal and begins another, so that a replay can begin here.

@@ -47,5 +47,5 @@ pub use lock_step::LockStepState;
 pub use output::{CloseReason, OperatorLine, Output};
 pub use pace::PaceRefusal;
 pub use playback::{PlaybackStart, SeekRefusal};
-pub use recorder::JournalBytes;
+pub use recorder::{JournalBytes, JournalPressure};
 pub use stats::{Counters, EngineStats, Spans};

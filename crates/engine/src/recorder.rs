@@ -5,7 +5,8 @@
 
 use trantor_game::journal::PieceWriter;
 use trantor_game::{Game, GameInput};
-use trantor_time::GameTime;
+use trantor_model::CommandKind;
+use trantor_time::{GameSpan, GameTime};
 
 use crate::limits;
 
@@ -20,6 +21,30 @@ pub struct JournalBytes {
     pub is_last: bool,
 }
 
+/// Whether the journal has to be taken before anybody is told what happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JournalPressure {
+    /// Nothing was recorded that could have consequences.
+    None,
+    /// Something was; agents cannot have been told of it yet, viewers can.
+    Waits,
+    /// Something was of which agents may be told in this very pass.
+    Presses,
+}
+
+/// Inputs that were not taken yet.
+#[derive(Clone, Copy, Debug)]
+struct Untaken {
+    /// The stamp of the first.
+    since: GameTime,
+    /// Whether one of them has consequences at once.
+    presses: bool,
+}
+
+/// How long after its stamp an input can have its first consequence for an agent, unless it has one at once: the
+/// shortest command that is not answered as it begins takes a unit.
+const FIRST_CONSEQUENCE: GameSpan = GameSpan::from_units(1);
+
 /// Writes the journal while the game goes on.
 #[derive(Debug)]
 pub(crate) struct Recorder {
@@ -29,6 +54,7 @@ pub(crate) struct Recorder {
     /// The end of a piece before, not yet taken.
     ended: Option<JournalBytes>,
     bytes_waiting: usize,
+    untaken: Option<Untaken>,
 }
 
 /// The shell did not take the journal in time, and it has grown beyond its bound.
@@ -44,6 +70,23 @@ impl Recorder {
             program: program.to_owned(),
             ended: None,
             bytes_waiting: 0,
+            // The beginning of the piece.
+            untaken: Some(Untaken {
+                since: game.now(),
+                presses: true,
+            }),
+        }
+    }
+
+    /// Whether what was not taken yet can wait, as of the game time `now`.
+    pub(crate) fn pressure(&self, now: GameTime) -> JournalPressure {
+        match self.untaken {
+            _ if self.ended.is_some() => JournalPressure::Presses,
+            None => JournalPressure::None,
+            Some(Untaken { since, presses }) if presses || now >= since + FIRST_CONSEQUENCE => {
+                JournalPressure::Presses
+            }
+            Some(_) => JournalPressure::Waits,
         }
     }
 
@@ -53,6 +96,11 @@ impl Recorder {
     /// If nobody takes the journal.
     pub(crate) fn input(&mut self, game: &Game, input: &GameInput, at: GameTime) -> Result<(), JournalFull> {
         self.writer.input(game, input, at);
+        let presses = !has_later_consequences(input);
+        match &mut self.untaken {
+            Some(untaken) => untaken.presses |= presses,
+            None => self.untaken = Some(Untaken { since: at, presses }),
+        }
         // The writer does not say how much waits; inputs are small but for speeches, whose length is known.
         self.bytes_waiting += limits::JOURNAL_ENTRY_BYTES + spoken_bytes(input);
         if self.bytes_waiting > limits::JOURNAL_WAITING_BYTES_MAX {
@@ -72,6 +120,7 @@ impl Recorder {
             return Some(ended);
         }
         self.bytes_waiting = 0;
+        self.untaken = None;
         let bytes = self.writer.take();
         (!bytes.is_empty()).then_some(JournalBytes {
             piece: self.piece,
@@ -95,6 +144,10 @@ impl Recorder {
             is_last: true,
         });
         self.piece += 1;
+        self.untaken = Some(Untaken {
+            since: game.now(),
+            presses: true,
+        });
     }
 
     /// Ends the journal; its last bytes, those of an untaken piece before them.
@@ -105,6 +158,21 @@ impl Recorder {
             is_last: true,
         };
         self.ended.take().into_iter().chain([last]).collect()
+    }
+}
+
+/// Whether agents hear nothing of an input before the shortest command is over: most commands are answered at their
+/// ends. Forks and elevations are told of as they begin, and a line that is no command may be answered at once.
+fn has_later_consequences(input: &GameInput) -> bool {
+    let GameInput::Command { command, .. } = input else {
+        return false;
+    };
+    match command.kind() {
+        Some(kind) => {
+            let is_told_at_once = matches!(kind, CommandKind::Fork | CommandKind::Incantation);
+            kind.duration_units() > 0 && !is_told_at_once
+        }
+        None => false,
     }
 }
 

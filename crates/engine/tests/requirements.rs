@@ -6,7 +6,7 @@
 mod harness;
 
 use harness::{Bench, Sound, game_config};
-use trantor_engine::{AdminRequest, CloseReason, EngineConfig, FiredKind, Input, limits};
+use trantor_engine::{AdminRequest, CloseReason, EngineConfig, FiredKind, Input, JournalPressure, limits};
 use trantor_game::{AdminAction, DueKind};
 use trantor_model::{AgentId, Counts, Direction, Resource, Tile};
 use trantor_time::wheel::WHEEL_RESOLUTION;
@@ -843,4 +843,54 @@ fn operators_reach_into_the_world_and_are_refused_in_words() {
         let refusal = bench.admin(request).expect_err("it does not fit");
         assert!(refusal.to_string().contains(words), "{refusal}");
     }
+}
+
+/// The journal is written for many passes at once, and no agent is answered what it does not know.
+#[test]
+fn r_001_47_a_journal_may_wait_until_an_agent_could_be_told() {
+    let mut bench = Bench::new(EngineConfig::new(game_config(3, 3, 4)));
+    let pressure = |bench: &Bench| bench.engine.journal_pressure();
+    assert_eq!(pressure(&bench), JournalPressure::None, "nothing is recorded");
+    bench.engine.start_recording();
+    let take = |bench: &mut Bench| while bench.engine.poll_journal().is_some() {};
+    assert_eq!(pressure(&bench), JournalPressure::Presses, "the beginning");
+    take(&mut bench);
+    assert_eq!(pressure(&bench), JournalPressure::None);
+    let agent = bench.join("A", "a");
+    assert_eq!(
+        pressure(&bench),
+        JournalPressure::Presses,
+        "who joins is told at once"
+    );
+    take(&mut bench);
+    for (line, expected) in [
+        ("Forward", JournalPressure::Waits),
+        ("Connect_nbr", JournalPressure::Presses),
+        ("Look", JournalPressure::Waits),
+        ("Inventory", JournalPressure::Waits),
+        ("Broadcast hi", JournalPressure::Waits),
+        ("Fork", JournalPressure::Presses),
+        ("Incantation", JournalPressure::Presses),
+        ("nonsense", JournalPressure::Presses),
+    ] {
+        bench.send(agent, format!("{line}\n").as_bytes());
+        assert_eq!(pressure(&bench), expected, "{line}");
+        take(&mut bench);
+    }
+    bench.send(agent, b"Left\n");
+    bench.run_for(ms(9));
+    assert_eq!(pressure(&bench), JournalPressure::Waits);
+    bench.run_for(ms(1));
+    assert_eq!(
+        pressure(&bench),
+        JournalPressure::Presses,
+        "after a unit something may follow"
+    );
+    take(&mut bench);
+    bench.close(agent);
+    assert_eq!(
+        pressure(&bench),
+        JournalPressure::Presses,
+        "who leaves is gone at once"
+    );
 }

@@ -5,8 +5,9 @@
 //!              piece-00001.trj         being written
 //! ```
 //!
-//! The engine makes the bytes; here they are appended to a file once a pass, before anybody is told what happened in
-//! it, so that a process that is killed leaves all it did. A background job forces them to the disk a few seconds later
+//! The engine makes the bytes; here they are appended to a file before any agent is told what follows from them
+//! ([`Engine::journal_pressure`]), and at the latest after [`WRITE_SPAN`], so that a process that is killed has answered
+//! nothing that its journal does not know. A background job forces them to the disk a few seconds later
 //! ([`SYNC_SPAN`]), which bounds what a power failure takes. A finished piece is packed by a background job, one at a
 //! time, and forced to the disk with it. If the disk refuses, that is said once, what was written of the last record
 //! is taken back, recording ends, and the game goes on.
@@ -19,10 +20,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use trantor_engine::{Engine, JournalBytes};
+use trantor_engine::{Engine, JournalBytes, JournalPressure};
 use trantor_runtime::jobs::{Job, JobSpec};
 use trantor_runtime::service::Service;
-use trantor_time::RealSpan;
+use trantor_time::{RealSpan, RealTime};
 
 use crate::shell::Shell;
 use crate::store::{self, COMPRESSED, JOURNAL};
@@ -42,6 +43,11 @@ const TO_PACK_MAX: usize = 64;
 /// The longest that what was written may lie with the system before it is forced to the disk. Forcing makes the disk busy
 /// and with it, on some file systems, whoever writes; seldom enough, it is not felt.
 const SYNC_SPAN: RealSpan = RealSpan::from_secs(5);
+
+/// The longest that what was recorded waits to be written. Writing in every pass would be a system call for every few
+/// commands; a busy server writes by need long before, and viewers, who see an action begin, see it with the next
+/// tick.
+const WRITE_SPAN: RealSpan = RealSpan::from_millis(10);
 
 /// The name of its timer and its job, as they stand in logs and metrics.
 const SYNC: &str = "journal_sync";
@@ -66,6 +72,8 @@ pub struct Recorder {
     is_packing: bool,
     /// Whether something was written that no job will force to the disk yet.
     is_unsynced: bool,
+    /// When what the engine has is written, even if nothing presses.
+    write_at: Option<RealTime>,
     is_sync_due: bool,
     has_ended: bool,
     /// Held as long as this run is being recorded.
@@ -119,6 +127,7 @@ impl Recorder {
             to_pack: VecDeque::new(),
             is_packing: false,
             is_unsynced: false,
+            write_at: None,
             is_sync_due: false,
             has_ended: false,
             _lock: lock,
@@ -136,8 +145,14 @@ impl Recorder {
         self.stats
     }
 
-    /// Takes what the engine has for the journal, and begins another piece if this one is long enough.
-    pub(crate) fn write(&mut self, engine: &mut Engine) {
+    /// When there is something to write, if nothing presses before.
+    pub(crate) fn write_at(&self) -> Option<RealTime> {
+        self.write_at
+    }
+
+    /// Takes what the engine has for the journal if that must not wait any longer, and begins another piece if this one
+    /// is long enough.
+    pub(crate) fn write(&mut self, engine: &mut Engine, now: RealTime) {
         if self.has_ended {
             return;
         }
@@ -145,6 +160,11 @@ impl Recorder {
             // The engine has said why.
             self.end_early();
             return;
+        }
+        match engine.journal_pressure() {
+            JournalPressure::None => return,
+            JournalPressure::Waits if now < *self.write_at.get_or_insert(now + WRITE_SPAN) => return,
+            JournalPressure::Waits | JournalPressure::Presses => self.write_at = None,
         }
         if let Err(error) = self.write_all(engine) {
             log::error!(
@@ -232,6 +252,7 @@ impl Recorder {
 
     fn end_early(&mut self) {
         self.has_ended = true;
+        self.write_at = None;
         self.stats.failures += 1;
     }
 

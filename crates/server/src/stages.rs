@@ -19,7 +19,7 @@ use trantor_time::{RealSpan, RealTime};
 
 use crate::console;
 use crate::listener::Listener;
-use crate::recorder;
+use crate::recorder::{self, Recorder};
 use crate::shell::{Flushed, Shell};
 
 /// Time that a stage may take in one pass: a tenth of what a player would notice.
@@ -150,15 +150,20 @@ pub(crate) struct Journal;
 
 impl Stage<Shell> for Journal {
     fn run(&mut self, service: &mut Service<Shell>, turn: &mut StageTurn<'_>) {
+        let now = service.now();
         let shell = &mut service.state;
         let Some(recorder) = &mut shell.recorder else {
             return;
         };
         turn.admits();
         turn.name_item("journal");
-        recorder.write(&mut shell.engine);
+        recorder.write(&mut shell.engine, now);
         recorder::pack_finished(service);
         recorder::sync_later(service);
+    }
+
+    fn next_wake(&self, service: &Service<Shell>) -> Option<RealTime> {
+        service.state.recorder.as_ref().and_then(Recorder::write_at)
     }
 }
 
