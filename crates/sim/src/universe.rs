@@ -427,7 +427,10 @@ impl Universe {
                 self.lose(index, now);
             }
         }
-        self.run_until(now + RealSpan::from_secs(1))?;
+        // What they said before is still under way, and on a slow line that takes a while.
+        while self.clock.now() < now + CALM && self.host.engine.stats(self.clock.now()).connections > 0 {
+            self.run_until(self.clock.now() + RealSpan::from_millis(250))?;
+        }
         let stats = self.host.engine.stats(self.clock.now());
         if stats.connections == 0 && stats.outbox_bytes == 0 && stats.chores_pending == 0 {
             return Ok(());
