@@ -3,6 +3,8 @@
 //! Operators are those who run the server: a console, a control port, a test. How they write a request down
 //! is not known here.
 
+use std::fmt;
+
 use trantor_game::{AdminAction, Refusal};
 use trantor_model::AgentId;
 use trantor_protocol::wire::StepKind;
@@ -81,6 +83,19 @@ pub(crate) enum PaceRequest {
     Pause,
     Resume,
     Step(StepKind),
+}
+
+/// For logs.
+impl fmt::Display for PaceRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SetFrequency(asked) => write!(f, "{asked} units/s"),
+            Self::Pause => f.write_str("pause"),
+            Self::Resume => f.write_str("resume"),
+            Self::Step(StepKind::Unit) => f.write_str("step to the next unit"),
+            Self::Step(StepKind::Event) => f.write_str("step to the next event"),
+        }
+    }
 }
 
 /// What a change of pace led to.

@@ -215,7 +215,7 @@ impl Shell {
             match output {
                 Output::ShutdownWrite { conn } => self.conns.shut_down_write(conn),
                 Output::Close { conn, reason } => {
-                    log::debug!("{} is let go: {}", Shown(conn), reason.name());
+                    log::trace!("{} is closed: {}", Shown(conn), reason.name());
                     self.close(conn);
                 }
                 Output::Reading { conn, is_wanted } => self.conns.set_reading(conn, is_wanted),
@@ -291,7 +291,7 @@ impl Shell {
 
     /// The peer is gone: the engine is told.
     fn close_lost(&mut self, conn: ConnId, cause: CloseCause, now: RealTime) {
-        log::debug!("{} is gone", Shown(conn));
+        log::trace!("{} is gone", Shown(conn));
         self.engine.handle(Input::Closed { conn, cause }, now);
         self.close(conn);
     }

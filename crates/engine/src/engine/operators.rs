@@ -197,7 +197,7 @@ impl Engine {
         }
         self.change_pace(request, now)
             .map_err(|refusal| refusal.to_string())?;
-        log::debug!("{}: {request:?}", self.shown(conn));
+        log::debug!("{}: {request}", self.shown(conn));
         Ok(())
     }
 

@@ -91,7 +91,10 @@ impl Engine {
             .map_or(0, |team| team.places());
         self.sessions.set_role(conn, Role::Agent(agent));
         self.set_limit(conn, self.config.limits.idle_span);
-        log::debug!("{}: joined", self.shown(conn));
+        if let Some(team) = team {
+            let name = &self.config.game.teams[usize::from(team.0)];
+            log::debug!("{}: joined {name}", self.shown(conn));
+        }
         let size = self.config.game.size;
         self.note_owing(agent);
         self.tell_line(conn, &AiLine::Accepted { places, size });

@@ -122,7 +122,7 @@ impl Engine {
 
     fn pace_request(&mut self, conn: ConnId, request: PaceRequest, number: u64, now: RealTime) {
         if let Err(reason) = self.control_pace(conn, request, now) {
-            log::info!("{}: {request:?}: {reason}", self.shown(conn));
+            log::info!("{}: {request}: {reason}", self.shown(conn));
             self.refuse(conn, number, &reason, now);
         }
     }
