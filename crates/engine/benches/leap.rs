@@ -2,6 +2,9 @@
 //!
 //! `cargo bench -p trantor-engine --bench leap` prints one row for each map and each kind of mind. An action is
 //! one command, from being thought to being answered. Nobody is hungry, so that the number of agents stays.
+//!
+//! What good looks like, for a thousand agents: 10 million actions a second with trivial minds, 1 million with those
+//! minds behind lines of text, 1 million with minds that play to win.
 
 use std::hint::black_box;
 
@@ -26,14 +29,14 @@ struct Row {
     voice: Voice,
 }
 
-fn leap_of(row: &Row, lock_step: bool) -> Leap {
+fn leap_of(row: &Row) -> Leap {
     let config = GameConfig {
         size: MapSize::new(row.side, row.side).expect("benches ask for maps that exist"),
         teams: (0..row.teams).map(|team| format!("t{team}")).collect(),
         places_per_team: row.agents / row.teams,
         seed: 1,
         rules: Rules {
-            lock_step,
+            lock_step: true,
             ..Rules::default()
         },
     };
@@ -48,8 +51,8 @@ fn leap_of(row: &Row, lock_step: bool) -> Leap {
     clippy::disallowed_methods,
     reason = "a benchmark measures against the real clock"
 )]
-fn measure(row: &Row, lock_step: bool) -> (f64, f64) {
-    let mut leap = leap_of(row, lock_step);
+fn measure(row: &Row) -> (f64, f64) {
+    let mut leap = leap_of(row);
     let mut until = GameTime::ZERO;
     let (mut units, mut actions) = (0.0, 0);
     let began = std::time::Instant::now();
@@ -60,7 +63,7 @@ fn measure(row: &Row, lock_step: bool) -> (f64, f64) {
         actions += leap.actions() - before;
         units += STRIDE.as_units_f64();
         if leap.game().winner().is_some() {
-            leap = leap_of(row, lock_step);
+            leap = leap_of(row);
             until = GameTime::ZERO;
         }
     }
@@ -71,10 +74,8 @@ fn measure(row: &Row, lock_step: bool) -> (f64, f64) {
 fn main() {
     let wanted = std::env::args().skip(1).find(|word| !word.starts_with("--"));
     let is_wanted = |name: &str| wanted.as_ref().is_none_or(|wanted| name == wanted);
-    println!(
-        "| map | agents, teams | minds | units/s | actions/s | units/s, lock-step | actions/s, lock-step |"
-    );
-    println!("|---|---:|---|---:|---:|---:|---:|");
+    println!("| map | agents, teams | minds | units/s | actions/s |");
+    println!("|---|---:|---|---:|---:|");
     for (side, agents, teams) in [(10, 2, 2), (20, 12, 2), (100, 1_000, 100)] {
         let minds = [
             ("trivial", MindKind::Trivial, Voice::Values),
@@ -90,11 +91,8 @@ fn main() {
                 kind,
                 voice,
             };
-            let ((units, actions), (locked_units, locked_actions)) =
-                (measure(&row, false), measure(&row, true));
-            println!(
-                "| {side}×{side} | {agents}, {teams} | {name} | {units:.0} | {actions:.0} | {locked_units:.0} | {locked_actions:.0} |"
-            );
+            let (units, actions) = measure(&row);
+            println!("| {side}×{side} | {agents}, {teams} | {name} | {units:.0} | {actions:.0} |");
         }
     }
 }

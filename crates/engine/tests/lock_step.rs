@@ -11,7 +11,7 @@ use trantor_engine::leap::{Leap, Voice};
 use trantor_engine::minds::{Mind, MindKind, Spelled};
 use trantor_engine::{AdminRequest, CloseCause, ConnId, Engine, EngineConfig, Input, Output, PaceRefusal};
 use trantor_game::replay::Replayed;
-use trantor_game::{AdminAction, GameConfig, GameInput, PaceChange, Replay, Rules};
+use trantor_game::{AdminAction, Game, GameConfig, GameInput, PaceChange, Replay, Rules};
 use trantor_model::MapSize;
 use trantor_strategy::agent_seed;
 use trantor_time::{Frequency, GameTime, RealSpan, RealTime};
@@ -85,6 +85,15 @@ impl Table {
             peers: Vec::new(),
             dice: Dice(dice),
         }
+    }
+
+    /// A table at which a saved game goes on.
+    fn resumed(game: Game) -> Self {
+        let mut table = Self::new(game.config().clone(), 100, 1);
+        let config = table.engine.config().clone();
+        table.engine = Engine::resume(config, game, table.now);
+        table.engine.start_recording();
+        table
     }
 
     /// Connects somebody who asks for a place in a team, and answers its number among the peers.
@@ -518,4 +527,26 @@ fn an_operator_holds_the_game() {
     table.rest();
     assert_eq!(table.units(), 7);
     assert_eq!(table.replayed(), 0, "what is held is not given up");
+}
+
+#[test]
+fn a_saved_game_gathers_its_players_again() {
+    let (mut table, red, blue) = two();
+    for _ in 0..3 {
+        table.send(red, "Forward\n");
+        table.send(blue, "Forward\n");
+        table.rest();
+    }
+    let mut again = Table::resumed(table.engine.game().clone());
+    assert_eq!((again.living(), again.units()), (0, 21));
+    let blue = again.join("blue", None);
+    again.send(blue, "Forward\n");
+    again.rest();
+    assert_eq!(again.living(), 0);
+    let red = again.join("red", None);
+    assert_eq!(again.living(), 2);
+    again.send(red, "Forward\n");
+    again.rest();
+    assert_eq!(again.units(), 28);
+    assert_eq!(again.replayed(), 0);
 }

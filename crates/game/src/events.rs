@@ -60,6 +60,11 @@ impl Events {
         }
     }
 
+    /// Whether there is one that was not polled.
+    pub(crate) fn has_some(&self) -> bool {
+        self.polled < self.waiting.len()
+    }
+
     /// The next one in order.
     pub(crate) fn poll(&mut self) -> Option<GameEvent> {
         let Some(event) = self.waiting.get_mut(self.polled) else {

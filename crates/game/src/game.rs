@@ -155,6 +155,11 @@ impl Game {
         self.events.poll()
     }
 
+    /// Whether something was seen to happen that was not polled yet.
+    pub fn has_events(&self) -> bool {
+        self.events.has_some()
+    }
+
     /// Exchanges everything that was seen to happen and not polled yet for `buffer`: the quick way for a driver
     /// that looks at events where they lie, and hands the buffer back emptied.
     ///
