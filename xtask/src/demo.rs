@@ -116,11 +116,11 @@ pub fn record(folder: &Path, frequency: u32, how_long: Duration) -> Result<()> {
     Ok(())
 }
 
-/// Shows a recording from `at` on; answers the server, which ends when it is dropped, and its port.
+/// Shows a recording, standing still at `at`; answers the server, which ends when it is dropped, and its port.
 pub fn replay(folder: &Path, at: &str) -> Result<(Programs, u16)> {
     let server = process::build_program("trantor-server", "trantor-server")?;
     let mut child = Command::new(server)
-        .args(["replay", "play", "-p", "0", "-f", "100", "--at", at])
+        .args(["replay", "play", "-p", "0", "-f", "100", "--paused", "--at", at])
         .arg(folder)
         .stdout(Stdio::piped())
         .stdin(Stdio::null())

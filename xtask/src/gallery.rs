@@ -3,12 +3,12 @@
 //! The drawing is the viewer's (`crates/viewer/examples/gallery`). What that needs besides itself is a match to look
 //! back at: it is played here by bots, in a hurry, recorded, and shown again.
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::{demo, process};
+use crate::{demo, process, source};
 
 /// Flags of the gallery.
 #[derive(clap::Args)]
@@ -31,19 +31,13 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     if folder.exists() {
         std::fs::remove_dir_all(&folder).with_context(|| format!("cannot empty {}", folder.display()))?;
     }
+    // Built first: the pictures should be of what is played, not of waiting for a compiler.
+    let gallery = process::build_example("trantor-viewer", "gallery")?;
     demo::record(&folder, FREQUENCY, PLAYED)?;
     let (_server, port) = demo::replay(&folder, SHOWN_FROM)?;
-    let mut gallery = process::cargo();
-    gallery.args(["run", "--profile", process::PLAY_PROFILE]);
-    gallery.args([
-        "--package",
-        "trantor-viewer",
-        "--example",
-        "gallery",
-        "--",
-        "docs",
-    ]);
-    gallery.args(["--recording", &port.to_string()]);
+    let mut gallery = Command::new(gallery);
+    gallery.current_dir(source::root());
+    gallery.args(["docs", "--recording"]).arg(port.to_string());
     if let Some(word) = &options.only {
         gallery.args(["--only", word]);
     }

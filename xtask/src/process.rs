@@ -54,6 +54,16 @@ pub fn build_with_profile(package: &str, binary: &str, profile: &str) -> Result<
     Ok(target_folder()?.join(profile_folder(profile)).join(binary))
 }
 
+/// Builds an example in the profile for playing and answers where it lies.
+pub fn build_example(package: &str, example: &str) -> Result<PathBuf> {
+    let mut build = cargo();
+    build.args(["build", "--profile", PLAY_PROFILE]);
+    build.args(["--package", package, "--example", example]);
+    check(&mut build)?;
+    let folder = target_folder()?.join(profile_folder(PLAY_PROFILE));
+    Ok(folder.join("examples").join(example))
+}
+
 /// Whether a program of this name can be found on the search path.
 pub fn is_installed(name: &str) -> bool {
     std::env::var_os("PATH")

@@ -54,11 +54,11 @@ fn main() -> Result<()> {
     };
     let file_of = |name: &str| folder.join(name).with_extension("png");
     let mut out = std::io::stdout().lock();
-    // The recording goes on while pictures are drawn, so that those of it come first.
+    // The recording goes on from here, so that pictures of it come first.
     if let Some(port) = arguments.recording
         && LIVE.iter().any(|[name, ..]| wanted(name))
     {
-        for (name, pixels) in take_live(port)? {
+        for (name, pixels) in take_live(port)?.into_iter().filter(|(name, _)| wanted(name)) {
             let bytes = keep(&pixels, &file_of(name))?;
             writeln!(out, "{name} {} kB", bytes / 1000)?;
         }
@@ -103,6 +103,10 @@ const TERMINAL: (u16, u16) = (118, 24);
 /// Takes the pictures of [`LIVE`], in their order.
 fn take_live(port: u16) -> Result<Vec<(&'static str, Pixels)>> {
     let mut watcher = live::Watcher::connect("localhost", port, SIZE)?;
+    let now = watcher.now();
+    if watcher.stage().scene().clock.paused {
+        watcher.stage().act(Action::Pause, now);
+    }
     watcher.run(WATCHED);
     let timeline = watcher.picture()?;
     let text = watcher.text(TERMINAL.0, TERMINAL.1);
