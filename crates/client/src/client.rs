@@ -16,7 +16,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use trantor_model::MapSize;
+use trantor_model::{AgentId, CommandKind, MapSize};
 use trantor_time::{GameTime, RealTime};
 
 use crate::control::{ControlError, ControlRequest};
@@ -236,6 +236,28 @@ impl Client {
             (Some(_), _) => Err(ControlError::NotConnected),
             (None, Session::Frames(session)) => session.seek(to),
             (None, Session::Text(_)) => Err(ControlError::NotARecording),
+        }
+    }
+
+    /// Asks to be told which commands of `agent` wait for their turn, or of none. A server that speaks text is not
+    /// asked: it has no word for it.
+    ///
+    /// # Errors
+    /// If there is no server to ask.
+    pub fn watch(&mut self, agent: Option<AgentId>) -> Result<(), ControlError> {
+        match (&self.ended, &mut self.session) {
+            (Some(_), _) => Err(ControlError::NotConnected),
+            (None, Session::Frames(session)) => session.watch(agent),
+            (None, Session::Text(_)) => Ok(()),
+        }
+    }
+
+    /// The commands of the agent watched that wait behind the one it is doing, in their order; `None` in it is a line
+    /// that no command was recognised in. `None` until told. They are of the present, a little ahead of the scene.
+    pub fn waiting(&self) -> Option<(AgentId, &[Option<CommandKind>])> {
+        match &self.session {
+            Session::Frames(session) => session.waiting(),
+            Session::Text(_) => None,
         }
     }
 

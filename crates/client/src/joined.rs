@@ -3,7 +3,8 @@
 //! Values are checked where they come in: times here, numbers and tiles in [`crate::world`], marks in
 //! [`crate::stream_time`]. Bytes, and how a session begins and ends, are [`crate::session`]'s.
 
-use trantor_protocol::limits::MARKS_MAX;
+use trantor_model::{AgentId, CommandKind};
+use trantor_protocol::limits::{COMMANDS_WAITING_MAX, MARKS_MAX};
 use trantor_protocol::wire::{
     Change, ClockAnchor, RecordingInfo, ServerHello, ServerStats, SnapshotPart, ToClient, ToServer,
     write_frame,
@@ -38,6 +39,8 @@ pub(crate) struct Joined {
     control: Control,
     /// What is watched, if it is no game that is being played.
     recording: Option<Recording>,
+    /// Waiting commands of the agent watched, as told last.
+    waiting: Option<(AgentId, Vec<Option<CommandKind>>)>,
     /// A world that is being received.
     loading: Option<Mirror>,
     /// The world that is shown.
@@ -71,6 +74,7 @@ impl Joined {
             stream: StreamTime::new(hello.tick_period_us, hello.last_tick, hello.next_tick_us),
             control: Control::new(hello.may_control),
             recording: None,
+            waiting: None,
             loading: Some(Mirror::new(hello.size, hello.teams.len())),
             show: None,
             display: Some(DisplayClock::new(delay_ns)),
@@ -101,6 +105,17 @@ impl Joined {
             true => Ok(recording.seek(to, acks)),
             false => Err(ControlError::NotAllowed),
         }
+    }
+
+    /// The commands that wait for their turn, of the agent watched, once they were told.
+    pub(crate) fn waiting(&self) -> Option<(AgentId, &[Option<CommandKind>])> {
+        let (agent, commands) = self.waiting.as_ref()?;
+        Some((*agent, commands))
+    }
+
+    /// Another agent is watched from now on.
+    pub(crate) fn forget_waiting(&mut self) {
+        self.waiting = None;
     }
 
     /// What is shown, once a world is complete.
@@ -189,6 +204,15 @@ impl Joined {
                         when: "after the first",
                     });
                 }
+            }
+            ToClient::Waiting { agent, commands } => {
+                if commands.len() > COMMANDS_WAITING_MAX {
+                    return Err(ProtocolError::TooMuch {
+                        what: "waiting commands",
+                        max: COMMANDS_WAITING_MAX,
+                    });
+                }
+                self.waiting = Some((agent, commands));
             }
             ToClient::Sought(anchor) => self.jump(&anchor, context)?,
             ToClient::Hello(_) | ToClient::Goodbye { .. } => {

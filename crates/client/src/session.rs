@@ -4,6 +4,7 @@
 //! ([`crate::client`] does that); nothing here is retried. Text sessions with other servers are in
 //! [`crate::gui_text`].
 
+use trantor_model::{AgentId, CommandKind};
 use trantor_protocol::wire::{
     ClientHello, FrameCutter, ServerHello, ToClient, ToServer, WIRE_VERSION, WIRE_WORD, read_frame,
     write_frame,
@@ -170,6 +171,27 @@ impl WireSession {
             self.write(&message);
         }
         Ok(())
+    }
+
+    /// Asks to be told which commands of an agent wait for their turn.
+    ///
+    /// # Errors
+    /// If there is no server to ask.
+    pub fn watch(&mut self, agent: Option<AgentId>) -> Result<(), ControlError> {
+        let Phase::Joined(joined) = &mut self.phase else {
+            return Err(ControlError::NotConnected);
+        };
+        joined.forget_waiting();
+        self.send(&ToServer::Watch { agent });
+        Ok(())
+    }
+
+    /// The commands that wait for their turn, of the agent watched, once they were told.
+    pub fn waiting(&self) -> Option<(AgentId, &[Option<CommandKind>])> {
+        match &self.phase {
+            Phase::Joined(joined) => joined.waiting(),
+            _ => None,
+        }
     }
 
     /// The recording that the server plays, if it does.

@@ -10,6 +10,7 @@ use trantor_client::{
 use trantor_model::{
     AgentId, AgentView, CommandKind, Counts, Direction, EggId, Level, MapSize, Resource, TeamId, Tile,
 };
+use trantor_protocol::limits::COMMANDS_WAITING_MAX;
 use trantor_protocol::wire::{
     ActionState, AgentState, Change, ClockAnchor, EggState, Mark, MarkKind, RecordingInfo, RitualState,
     ServerHello, ServerStats, SnapshotPart, ToClient, WIRE_VERSION, write_frame,
@@ -210,6 +211,13 @@ fn r_002_58_each_error_ends_the_connection_with_a_reason() {
                 changes(6, moved(0, 1)),
             ],
             "a change of the world came before the world was complete",
+        ),
+        (
+            vec![ToClient::Waiting {
+                agent: AgentId(0),
+                commands: vec![None; COMMANDS_WAITING_MAX + 1],
+            }],
+            "waiting commands",
         ),
     ];
     for (messages, reason) in cases {

@@ -377,3 +377,20 @@ fn a_step_of_which_nothing_comes_is_taken_back() {
         "and came back, after a quiet second: {last}"
     );
 }
+
+#[test]
+fn the_waiting_commands_are_those_of_the_agent_watched_last() {
+    let mut universe = Universe::new(server(100), 5 * MILLI, 0);
+    universe.run_until(SECOND);
+    assert_eq!(universe.client.waiting(), None);
+    universe.client.watch(Some(AgentId(3))).unwrap();
+    universe.run_until(SECOND + 100 * MILLI);
+    assert_eq!(universe.client.waiting(), Some((AgentId(3), &[None; 3][..])));
+    universe.client.watch(Some(AgentId(1))).unwrap();
+    assert_eq!(universe.client.waiting(), None, "those of another are not shown");
+    universe.run_until(SECOND + 200 * MILLI);
+    assert_eq!(universe.client.waiting(), Some((AgentId(1), &[None; 1][..])));
+    universe.client.watch(None).unwrap();
+    universe.run_until(SECOND + 300 * MILLI);
+    assert_eq!(universe.client.waiting(), None);
+}

@@ -5,7 +5,7 @@ mod harness;
 use harness::{Bench, game_config};
 use trantor_engine::{AdminRequest, Control, EngineConfig};
 use trantor_game::AdminAction;
-use trantor_model::{AgentId, Direction};
+use trantor_model::{AgentId, CommandKind, Direction};
 use trantor_protocol::wire::{ClientHello, StepKind, ToClient, ToServer, WIRE_VERSION, write_frame};
 use trantor_time::{GameTime, RealSpan};
 
@@ -40,6 +40,34 @@ fn keep_busy(bench: &mut Bench, agents: &[usize], rounds: usize) {
         }
         bench.run_for(ms(37));
     }
+}
+
+#[test]
+fn r_000_38_a_viewer_that_watches_an_agent_is_told_what_waits_behind_what_it_does() {
+    let mut bench = bench(6, 5);
+    let (busy, other) = (bench.join("A", "a"), bench.join("B", "b"));
+    let viewer = bench.watch("V");
+    bench.run_for(ms(60));
+    assert!(bench.viewer(viewer).waiting.is_empty(), "nothing was asked for");
+    let watched = AgentId(0);
+    bench.say(viewer, &ToServer::Watch { agent: Some(watched) });
+    bench.send(busy, b"Forward\nRight\nfoo\nLook\n");
+    bench.send(other, b"Look\nLook\n");
+    bench.run_for(ms(60));
+    let told = bench.viewer(viewer).waiting.last().cloned();
+    let waiting = vec![Some(CommandKind::Right), None, Some(CommandKind::Look)];
+    assert_eq!(told, Some((watched, waiting)));
+    bench.run_for(ms(2_000));
+    let told = &bench.viewer(viewer).waiting;
+    assert_eq!(told.last(), Some(&(watched, vec![])), "all is done");
+    let count = told.len();
+    assert!(count <= 5, "only changes are told: {told:?}");
+    // Nobody is watched any more.
+    bench.say(viewer, &ToServer::Watch { agent: None });
+    bench.send(busy, b"Forward\nRight\nLook\n");
+    bench.run_for(ms(2_000));
+    assert_eq!(bench.viewer(viewer).waiting.len(), count);
+    assert!(bench.viewer(viewer).is_acked());
 }
 
 #[test]

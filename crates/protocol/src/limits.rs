@@ -43,10 +43,17 @@ pub const TEXT_FREQUENCY_MAX: u32 = 10_000;
 /// so that a thousand idle sessions stay small.
 pub const LINE_ROOM_KEPT_BYTES: usize = 512;
 
+/// Commands of one agent that a viewer is told of: the ten that an agent may have outstanding.
+pub const COMMANDS_WAITING_MAX: usize = 10;
+
 const _: () = {
     assert!(
         LINE_BYTES_MAX >= 8_192,
         "the text protocol promises lines of 8192 bytes"
+    );
+    assert!(
+        COMMANDS_WAITING_MAX * 2 <= FRAME_TO_CLIENT_BYTES_MAX,
+        "the waiting commands of an agent fit a frame"
     );
     assert!(LINE_BYTES_MAX < INBOX_BYTES_MAX, "a full line must fit the inbox");
     assert!(

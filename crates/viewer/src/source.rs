@@ -7,6 +7,7 @@ use trantor_client::{
     Client, ClientConfig, ClientEvent, ClientStats, ControlRequest, FeedEntry, Language, LinkState,
     Recording, Scene,
 };
+use trantor_model::{AgentId, CommandKind};
 use trantor_protocol::wire::StepKind;
 use trantor_time::link::LinkCounts;
 use trantor_time::{GameTime, RealTime};
@@ -39,6 +40,8 @@ pub struct Live {
     up: Line<Vec<u8>>,
     /// Why there is no connection.
     waiting_for: Arc<str>,
+    /// The agent whose waiting commands the user wants to see.
+    watched: Option<AgentId>,
     /// What the server did wrong, after which only the user tries again.
     given_up: Option<String>,
     /// What the user should read: refusals of requests.
@@ -83,6 +86,7 @@ impl Source {
             session: None,
             down: Line::new(0),
             up: Line::new(1),
+            watched: None,
             given_up: None,
             notices: Vec::new(),
         })))
@@ -201,6 +205,22 @@ impl Source {
         }
     }
 
+    /// Asks which commands of an agent wait for their turn, from now on.
+    pub fn watch(&mut self, agent: Option<AgentId>) {
+        if let Self::Live(live) = self {
+            live.watched = agent;
+            live.watch();
+        }
+    }
+
+    /// The commands of `agent` that wait, as far as they were told.
+    pub fn waiting(&self, agent: AgentId) -> Option<&[Option<CommandKind>]> {
+        let Self::Live(live) = self else { return None };
+        let (client, _) = live.session.as_ref()?;
+        let (of, commands) = client.waiting()?;
+        (of == agent).then_some(commands)
+    }
+
     /// Moves a recording to a moment.
     ///
     /// # Errors
@@ -272,6 +292,15 @@ impl Live {
     /// What the way here did to what was sent.
     pub fn lag(&self) -> Option<(Lag, LinkCounts)> {
         Some((self.down.lag()?, self.down.counts()))
+    }
+
+    /// Tells the server which agent is watched; one that is joined later is told then.
+    fn watch(&mut self) {
+        if let Some((client, _)) = &mut self.session
+            && let Err(error) = client.watch(self.watched)
+        {
+            log::debug!("nobody is told which agent is watched: {error}");
+        }
     }
 
     fn next_timeout(&self) -> Option<RealTime> {
@@ -360,7 +389,14 @@ impl Live {
                     }
                     reason
                 }
-                ClientEvent::Welcome { .. } | ClientEvent::Live => continue,
+                ClientEvent::Live => {
+                    // Also after a jump in a recording, and in a game that was joined again.
+                    if let Err(error) = client.watch(self.watched) {
+                        log::debug!("nobody is told which agent is watched: {error}");
+                    }
+                    continue;
+                }
+                ClientEvent::Welcome { .. } => continue,
             };
             if self.notices.len() == NOTICES_MAX {
                 self.notices.remove(0);

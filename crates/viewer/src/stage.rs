@@ -358,6 +358,10 @@ impl Stage {
             frames: self.frames,
             figures,
             selection: self.selection,
+            waiting: match self.selection {
+                Selection::Agent(id) => self.source.waiting(id),
+                Selection::None | Selection::Tile(_) => None,
+            },
             follows: self.follows,
             paint_mode: self.paint_mode,
             paint: &self.paint,
@@ -443,6 +447,10 @@ impl Stage {
         if self.selection != selection {
             self.selection = selection;
             self.follows = false;
+            self.source.watch(match selection {
+                Selection::Agent(id) => Some(id),
+                Selection::None | Selection::Tile(_) => None,
+            });
         }
     }
 

@@ -379,6 +379,13 @@ impl Server {
             }
             ToServer::Credit { items } => self.credit += items,
             ToServer::Goodbye => {}
+            ToServer::Watch { agent } => {
+                // It answers at once, with something to tell agents apart by.
+                if let Some(agent) = agent {
+                    let commands = vec![None; agent.0 as usize];
+                    self.say(&ToClient::Waiting { agent, commands });
+                }
+            }
             request => {
                 self.requests.push(request.clone());
                 if self.refuses {

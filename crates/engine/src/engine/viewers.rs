@@ -9,7 +9,7 @@ use crate::admin::PaceRequest;
 use crate::input::ConnId;
 use crate::output::CloseReason;
 use crate::replicate::{clock_anchor, send, send_at_once};
-use crate::session::TokenShown;
+use crate::session::{TokenShown, Watched};
 use crate::ticks::Ticks;
 
 impl Engine {
@@ -52,6 +52,9 @@ impl Engine {
             ToServer::Resume => self.pace_request(conn, PaceRequest::Resume, number, now),
             ToServer::Step(kind) => self.pace_request(conn, PaceRequest::Step(kind), number, now),
             ToServer::Seek { at } => self.seek_request(conn, at, number, now),
+            ToServer::Watch { agent } => {
+                observer.watched = agent.map(|agent| Watched { agent, told: None });
+            }
         }
         self.acknowledge(conn, now);
     }

@@ -1,5 +1,7 @@
 //! Viewers of ours: what they see. Ticks, news, snapshots and figures (§13, §16, §17).
 
+use trantor_game::Agent;
+use trantor_model::Command;
 use trantor_protocol::wire::{ServerStats, TeamStats, ToClient};
 use trantor_time::{NANOS, RealSpan, RealTime};
 
@@ -24,6 +26,7 @@ impl Engine {
             observer.stream_time.at_tick(instant_us);
             send(&mut self.sessions, conn, &ToClient::TickBegin { number, skipped });
             self.send_news(conn);
+            self.tell_waiting(conn);
             send(&mut self.sessions, conn, &ToClient::TickEnd { number });
             self.catch_up(conn, now);
         }
@@ -39,6 +42,29 @@ impl Engine {
         let (_, skipped) = self.ticks.counts();
         if let Some(skipped) = self.skips_logged.note(now, skipped) {
             log::warn!("{skipped} tick instants were skipped");
+        }
+    }
+
+    /// Tells a viewer which commands of the agent it watches wait, if they have changed. One that lags behind the news
+    /// would only be confused by it.
+    fn tell_waiting(&mut self, conn: ConnId) {
+        let Some(observer) = self.sessions.observer_mut(conn) else {
+            return;
+        };
+        let (Feed::News, Some(watched)) = (&observer.feed, &mut observer.watched) else {
+            return;
+        };
+        let agent = watched.agent;
+        let waiting = self
+            .game
+            .world()
+            .agent(agent)
+            .into_iter()
+            .flat_map(Agent::waiting);
+        let commands: Vec<_> = waiting.map(Command::kind).collect();
+        if watched.told.as_ref() != Some(&commands) {
+            watched.told = Some(commands.clone());
+            send(&mut self.sessions, conn, &ToClient::Waiting { agent, commands });
         }
     }
 

@@ -18,7 +18,7 @@ use trantor_time::{RealSpan, RealTime};
 
 pub(crate) use flow::{Flow, HeldUp};
 pub(crate) use inbox::{Inbox, Request};
-pub(crate) use observer::{Feed, Observer};
+pub(crate) use observer::{Feed, Observer, Watched};
 pub(crate) use outbox::{Outbox, OutboxFull};
 pub(crate) use table::Sessions;
 

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use trantor_model::{AgentId, CommandKind};
 use trantor_protocol::wire::ReceivedNumbers;
 use trantor_time::{RealSpan, RealTime};
 
@@ -27,6 +28,16 @@ pub(crate) struct Observer {
     pub(crate) feed: Feed,
     /// News of this tick from here on are not yet in its snapshot.
     pub(crate) news_from: usize,
+    /// The agent whose waiting commands it wants to know.
+    pub(crate) watched: Option<Watched>,
+}
+
+/// An agent that a viewer watches.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    pub(crate) agent: AgentId,
+    /// The waiting commands told last; `None` before the first time.
+    pub(crate) told: Option<Vec<Option<CommandKind>>>,
 }
 
 /// How a viewer is kept up to date.
@@ -61,6 +72,7 @@ impl Observer {
             in_flight: 0,
             feed: Feed::Silent,
             news_from: 0,
+            watched: None,
         }
     }
 

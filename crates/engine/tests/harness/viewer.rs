@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use trantor_game::World;
-use trantor_model::{AgentId, Counts, EggId, MapSize, Tile};
+use trantor_model::{AgentId, CommandKind, Counts, EggId, MapSize, Tile};
 use trantor_protocol::wire::{
     ActionState, AgentState, Change, ClientHello, ClockAnchor, EggState, FrameCutter, RecordingInfo,
     RitualState, ServerHello, ServerStats, SnapshotPart, ToClient, ToServer, WIRE_VERSION, read_frame,
@@ -41,6 +41,8 @@ pub struct Viewer {
     pub recording: Option<RecordingInfo>,
     pub jumps: u32,
     pub probes: Vec<(u64, i64)>,
+    /// What it was told of the agent it watches, in order.
+    pub waiting: Vec<(AgentId, Vec<Option<CommandKind>>)>,
     pub snapshots: u32,
     pub parts: u32,
     pub changes: u64,
@@ -85,6 +87,7 @@ impl Viewer {
             recording: None,
             jumps: 0,
             probes: Vec::new(),
+            waiting: Vec::new(),
             snapshots: 0,
             parts: 0,
             changes: 0,
@@ -143,6 +146,10 @@ impl Viewer {
             }
             ToClient::Goodbye { reason } => self.goodbye = Some(reason),
             _ if is_first => panic!("{message:?} before the hello"),
+            ToClient::Waiting { agent, commands } => {
+                assert!(self.open_tick.is_some(), "what waits comes within a tick");
+                self.waiting.push((agent, commands));
+            }
             ToClient::ProbeReply { token, server_us } => self.probes.push((token, server_us)),
             ToClient::Snapshot(part) => {
                 self.parts += 1;

@@ -5,7 +5,7 @@
 
 use std::ops::{Index, IndexMut};
 
-use trantor_model::{AgentId, AgentView, CommandKind, Counts, Direction, Level, TeamId, Tile};
+use trantor_model::{AgentId, AgentView, Command, CommandKind, Counts, Direction, Level, TeamId, Tile};
 use trantor_time::GameTime;
 
 use crate::desk::Desk;
@@ -54,6 +54,11 @@ impl Agent {
     /// Where it stands.
     pub fn tile(&self) -> Tile {
         self.tile
+    }
+
+    /// The commands that wait behind the one it is doing, in their order (R-000-38).
+    pub fn waiting(&self) -> impl ExactSizeIterator<Item = &Command> {
+        self.desk.waiting()
     }
 
     /// Where it faces.

@@ -9,6 +9,8 @@
 //! server  TickBegin, Changes*, TickEnd   every tick in which somebody watches, numbered without gaps
 //! viewer  Seek                           in a recording: another moment, please
 //! server  Sought, Snapshot* .. SnapshotEnd   the world of that moment
+//! viewer  Watch                          one agent: which commands wait for their turn
+//! server  Waiting                        those, with a tick, when they have changed
 //! both    Probe, ProbeReply, Ack, Clock, Stats, requests and refusals at any time
 //! ```
 

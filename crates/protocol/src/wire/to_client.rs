@@ -77,6 +77,15 @@ pub enum ToClient {
     /// The recording was moved: from now on game time is that of the anchor, which may lie before what was told.
     /// The world of that moment follows in pieces, and changes only behind it.
     Sought(ClockAnchor),
+    /// The commands of the agent watched that wait behind the one it is doing. Comes with a tick when they have
+    /// changed; an agent that is gone has none.
+    Waiting {
+        /// As in [`super::ToServer::Watch`].
+        agent: AgentId,
+        /// In their order; `None` for a line that no command was recognised in. At most
+        /// [`crate::limits::COMMANDS_WAITING_MAX`].
+        commands: Vec<Option<CommandKind>>,
+    },
 }
 
 /// How long a recording is, and what happened in it.

@@ -1,6 +1,7 @@
 //! What a viewer may say. Messages are numbered from 1 by counting, the hello included (R-002-50).
 
 use serde::{Deserialize, Serialize};
+use trantor_model::AgentId;
 use trantor_time::GameTime;
 
 use super::hello::ClientHello;
@@ -37,6 +38,12 @@ pub enum ToServer {
     Seek {
         /// A moment outside the recording stands for its nearer end.
         at: GameTime,
+    },
+    /// Asks to be told which commands of an agent wait for their turn, from now on; in place of the agent asked for
+    /// before.
+    Watch {
+        /// Which; `None` for no agent any more.
+        agent: Option<AgentId>,
     },
 }
 

@@ -97,7 +97,23 @@ fn agent(
         if let Some(requirement) = agent.level.requirement() {
             needs(ui, colors, input, agent, requirement.agents, &requirement.stones);
         }
+        queue(ui, colors, input, report);
         lately(ui, colors, input, agent, doings);
+    });
+}
+
+/// What it has asked for and has not begun: at most nine, behind the one it is doing.
+fn queue(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>, report: &mut Report) {
+    let Some(waiting) = input.waiting else { return };
+    report.state("queue", waiting.len());
+    let words: Vec<&str> = waiting.iter().map(|kind| kind.map_or("?", command)).collect();
+    let words = match words.is_empty() {
+        true => "nothing".to_owned(),
+        false => words.join(", "),
+    };
+    ui.horizontal_wrapped(|ui| {
+        ui.label(RichText::new("waits to do").size(10.5).color(colors.weak));
+        ui.label(RichText::new(words).size(10.5));
     });
 }
 

@@ -24,7 +24,7 @@ use egui::{Align2, vec2};
 use glam::Vec2;
 use trantor_client::text_scene::FeedLines;
 use trantor_client::{ClientStats, ControlRequest, FeedEntry, FeedKind, Recording, Scene};
-use trantor_model::{AgentId, Tile};
+use trantor_model::{AgentId, CommandKind, Tile};
 use trantor_time::{GameTime, RealTime};
 
 use crate::console::Console;
@@ -100,6 +100,8 @@ pub struct HudInput<'a> {
     pub figures: &'a Figures,
     /// What is selected.
     pub selection: Selection,
+    /// The commands of the selected agent that wait for their turn, where that is known.
+    pub waiting: Option<&'a [Option<CommandKind>]>,
     /// Whether the view stays with it.
     pub follows: bool,
     /// What the ground shows.

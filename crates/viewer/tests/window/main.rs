@@ -10,6 +10,8 @@ mod display;
 mod server;
 mod viewer;
 
+use std::io::Write as _;
+
 use display::{Display, Point, tools_are_here};
 use server::{Asker, join_as_player, start_server};
 use trantor_time::RealSpan;
@@ -69,7 +71,7 @@ fn the_window_has_controls_that_do_what_they_say() {
     }
     let server = start_server();
     let mut asker = Asker::connect(server.address());
-    let player = join_as_player(server.address());
+    let mut player = join_as_player(server.address());
     let display = Display::start();
     let mut viewer = Viewer::start(&display, server.address());
     viewer.wait_for("state link live");
@@ -88,6 +90,8 @@ fn the_window_has_controls_that_do_what_they_say() {
     // A team's row leads to its best agent, and the camera can stay with it.
     display.click(viewer.place_of("team-0").at(0.3));
     viewer.wait_for_state("selection", |selection| selection.starts_with("agent "));
+    player.write_all("Fork\n".repeat(8).as_bytes()).unwrap();
+    viewer.wait_for_state("queue", |waiting| waiting != "0");
     display.click(viewer.place_of("follow").at(0.5));
     viewer.wait_for("state follows true");
     display.keys("Escape");
