@@ -237,6 +237,7 @@ impl EventLoop {
         Ended {
             why: ended.why,
             stats: ended.state.engine.stats(clock.now()),
+            digest: ended.state.engine.game().digest(),
         }
     }
 }
@@ -248,6 +249,8 @@ pub struct Ended {
     pub why: EndReason,
     /// The last figures.
     pub stats: EngineStats,
+    /// One number for the state in which the game was left, as `trantor-server sim` tells it.
+    pub digest: u64,
 }
 
 impl fmt::Display for Ended {
@@ -262,7 +265,8 @@ impl fmt::Display for Ended {
         } = &self.stats;
         write!(
             f,
-            "ended after {:.1} s: {} deadlines, {} commands, lateness p50 {:.3} ms, p99 {:.3} ms, max {:.3} ms, slipped {:.1} units",
+            "ended after {:.1} s: {} deadlines, {} commands, lateness p50 {:.3} ms, p99 {:.3} ms, max {:.3} ms, slipped {:.1} units, \
+             state {:016x}",
             *uptime_ms as f64 / 1e3,
             counters.fired.iter().sum::<u64>(),
             counters.commands,
@@ -270,6 +274,7 @@ impl fmt::Display for Ended {
             lateness.p99_ns as f64 / 1e6,
             lateness.max_ns as f64 / 1e6,
             slipped.as_units_f64(),
+            self.digest,
         )
     }
 }
