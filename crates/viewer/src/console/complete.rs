@@ -1,6 +1,6 @@
 //! Completion: what the word that is being typed could become.
 
-use super::command::{Slot, WORDS};
+use super::words::{Slot, WORDS};
 use crate::input::Action;
 
 /// Names that exist only in the running program.

@@ -6,7 +6,9 @@
 mod command;
 mod complete;
 mod history;
+mod words;
 
-pub use command::{Command, Mistake, PANEL_SCALE, RECORD_SECONDS_MAX, RateChange, WORDS, Word, usage_of};
+pub use command::{Command, Mistake, PANEL_SCALE, RECORD_SECONDS_MAX, RateChange};
 pub use complete::{Completion, Vocabulary, complete};
 pub use history::{Console, Said};
+pub use words::{WORDS, Word, usage_of};

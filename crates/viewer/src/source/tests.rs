@@ -1,0 +1,121 @@
+//! A source that watches a server of which only the socket is there.
+
+use super::*;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use trantor_runtime::real_clock::RealClock;
+use trantor_runtime::wait::{Parker, Wait as _};
+use trantor_time::{Clock as _, RealSpan};
+
+/// How long anything may take on a busy machine, before the test fails.
+const PATIENCE: RealSpan = RealSpan::from_secs(20);
+
+/// A source that watches `listener`, with what its loop would do.
+struct Watching {
+    source: Source,
+    parker: Parker,
+    clock: RealClock,
+    scene: Scene,
+}
+
+impl Watching {
+    fn start(listener: &TcpListener) -> Self {
+        let parker = Parker::new();
+        let waker = parker.waker();
+        let port = listener.local_addr().unwrap().port();
+        let source = Source::live("127.0.0.1", port, Language::Frames, None, move || waker.wake()).unwrap();
+        Self {
+            source,
+            parker,
+            clock: RealClock::new(),
+            scene: Scene::default(),
+        }
+    }
+
+    /// Turns until `done` answers something.
+    fn until<T>(&mut self, mut done: impl FnMut(&mut Source, &Scene) -> Option<T>) -> T {
+        let end = self.clock.now() + PATIENCE;
+        loop {
+            let now = self.clock.now();
+            assert!(now < end, "nothing came of it: {:?}", self.scene.link);
+            while self.source.take_network(now) {}
+            self.source.tend(now);
+            self.source.scene(now, &mut self.scene);
+            if let Some(done) = done(&mut self.source, &self.scene) {
+                return done;
+            }
+            let look_again = now + RealSpan::from_millis(10);
+            let wake = self
+                .source
+                .next_timeout()
+                .map_or(look_again, |timeout| timeout.min(look_again));
+            self.parker.wait(Some(wake.max(now)));
+        }
+    }
+}
+
+fn greet(listener: &TcpListener) -> TcpStream {
+    let (mut socket, _) = listener.accept().unwrap();
+    socket.write_all(b"WELCOME\n").unwrap();
+    socket
+}
+
+fn over(_: &mut Source, scene: &Scene) -> Option<Arc<str>> {
+    match &scene.link {
+        LinkState::Ended { reason } => Some(Arc::clone(reason)),
+        _ => None,
+    }
+}
+
+#[test]
+fn r_002_58_a_server_that_talks_nonsense_is_left_told_of_and_joined_again_on_request() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut watching = Watching::start(&listener);
+    let mut server = greet(&listener);
+    server.write_all(&[0xff; 64]).unwrap();
+    let notice = watching.until(|source, _| source.poll_notice());
+    assert!(!notice.is_empty());
+    let reason = watching.until(over);
+    assert!(reason.contains(&notice) || !reason.is_empty());
+    // It was left: there is nothing more to read, and nobody comes back by himself.
+    let mut said = Vec::new();
+    server.read_to_end(&mut said).ok();
+    listener.set_nonblocking(true).unwrap();
+    assert!(listener.accept().is_err(), "nobody knocks");
+    listener.set_nonblocking(false).unwrap();
+    watching.source.reconnect().unwrap();
+    drop(greet(&listener));
+}
+
+#[test]
+fn a_server_that_is_gone_is_waited_for() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut watching = Watching::start(&listener);
+    drop(greet(&listener));
+    let reason = watching.until(over);
+    assert!(reason.contains("waiting for a server at 127.0.0.1"), "{reason}");
+    // And joined as soon as it is there again.
+    let _server = greet(&listener);
+    watching.until(|_, scene| (!matches!(scene.link, LinkState::Ended { .. })).then_some(()));
+}
+
+#[test]
+fn r_001_51_a_lag_is_felt_both_ways() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut watching = Watching::start(&listener);
+    let lag = Lag {
+        latency_ms: 120,
+        jitter_ms: 0,
+    };
+    watching.source.set_lag(Some(lag)).unwrap();
+    let start = watching.clock.now();
+    let mut server = greet(&listener);
+    server.set_nonblocking(true).unwrap();
+    let mut byte = [0];
+    watching.until(|_, _| server.read(&mut byte).is_ok().then_some(()));
+    let took = watching.clock.now() - start;
+    assert!(
+        took >= RealSpan::from_millis(240),
+        "the greeting here and the answer back: {took:?}"
+    );
+}
