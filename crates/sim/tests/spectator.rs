@@ -33,9 +33,9 @@ fn engine(now: RealTime) -> Engine {
     Engine::new(config, now)
 }
 
-fn client(now: RealTime) -> Client {
+fn client(language: Language, now: RealTime) -> Client {
     let config = ClientConfig {
-        language: Language::Frames,
+        language,
         program: "test".to_owned(),
         token: None,
         shares_clock: false,
@@ -53,9 +53,11 @@ fn shown(scene: &Scene) -> (f64, Vec<(AgentId, Tile)>) {
 fn the_client_of_a_spectator_lives_in_the_past_and_notices_nothing() {
     let mut now = RealTime::from_nanos(1_000_000_000);
     let mut engine = engine(now);
-    let mut clients = [client(now), client(now)];
-    let from = [[127, 0, 0, 1], [10, 0, 0, 7]].map(|address| IpAddr::V4(Ipv4Addr::from(address)));
-    let mut scenes = [Scene::default(), Scene::default()];
+    let languages = [Language::Frames, Language::Frames, Language::Text];
+    let mut clients = languages.map(|language| client(language, now));
+    let from =
+        [[127, 0, 0, 1], [10, 0, 0, 7], [10, 0, 0, 8]].map(|address| IpAddr::V4(Ipv4Addr::from(address)));
+    let mut scenes = [(); 3].map(|()| Scene::default());
     // What the first viewer saw, by frame.
     let mut seen = Vec::new();
     let mut compared = 0;
@@ -72,7 +74,7 @@ fn the_client_of_a_spectator_lives_in_the_past_and_notices_nothing() {
                     now,
                 );
             }
-            for slot in 2..6 {
+            for slot in 3..7 {
                 engine.handle(
                     Input::Opened {
                         conn: conn(slot),
@@ -91,7 +93,7 @@ fn the_client_of_a_spectator_lives_in_the_past_and_notices_nothing() {
             }
         }
         if frame % 20 == 0 {
-            for slot in 2..6 {
+            for slot in 3..7 {
                 let bytes = [&b"Forward\nRight\n"[..], b"Forward\n"][frame / 20 % 2];
                 engine.handle(
                     Input::Bytes {
@@ -156,6 +158,10 @@ fn the_client_of_a_spectator_lives_in_the_past_and_notices_nothing() {
             "frame {frame}: {places:?} is not {near:?}"
         );
         compared += usize::from(places.len() == 4);
+        if frame == 2_000 {
+            let (_, places) = shown(&scenes[2]);
+            assert_eq!(places.len(), 4, "in text, too, it has waited for them");
+        }
     }
     assert!(compared > 500, "{compared} frames before the agents starved");
 }

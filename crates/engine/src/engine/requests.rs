@@ -197,7 +197,13 @@ impl Engine {
         let (game, ids) = (&self.game, self.config.gui_ids);
         let size = self.config.game.size;
         let answer = match request {
-            GuiRequest::MapSize => GuiEvent::MapSize(size),
+            // These two are no news of the game; a spectator that is told later knows by them that the server is there.
+            GuiRequest::MapSize => {
+                self.sessions.push_at_once(conn, |outbox| {
+                    write_gui_event(outbox, ids, &GuiEvent::MapSize(size));
+                });
+                return Ok(());
+            }
             GuiRequest::Tile(tile) => {
                 if !size.contains(tile) {
                     return Err(GuiRefusal::BadParameter);
@@ -215,7 +221,8 @@ impl Engine {
                 return Ok(());
             }
             GuiRequest::Teams => {
-                self.sessions.push(conn, |outbox| write_teams(outbox, ids, game));
+                self.sessions
+                    .push_at_once(conn, |outbox| write_teams(outbox, ids, game));
                 return Ok(());
             }
             GuiRequest::Position(id) => {
