@@ -59,6 +59,7 @@ struct Saving {
 #[derive(Debug)]
 struct Recording {
     bytes: Counter,
+    writes: Counter,
     pieces: Counter,
     packed: Counter,
     not_packed: Counter,
@@ -139,6 +140,7 @@ impl Meters {
     pub fn count_recording(&mut self, stats: RecorderStats) {
         let (meter, to) = (&mut self.meter, &self.recording);
         meter.set_total(to.bytes, stats.bytes);
+        meter.set_total(to.writes, stats.writes);
         meter.set_total(to.pieces, stats.pieces);
         meter.set_total(to.packed, stats.packed);
         meter.set_total(to.not_packed, stats.not_packed);
@@ -222,6 +224,7 @@ impl Recording {
         Self {
             bytes: declare.counter("journal.written_bytes"),
             pieces: declare.counter("journal.pieces_count"),
+            writes: declare.counter("journal.writes_count"),
             packed: declare.counter("journal.packed_count"),
             not_packed: declare.counter("journal.not_packed_count"),
             synced: declare.counter("journal.synced_count"),

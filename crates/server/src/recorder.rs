@@ -86,6 +86,8 @@ pub struct Recorder {
 pub struct RecorderStats {
     /// Bytes written, before packing.
     pub bytes: u64,
+    /// Writes they took.
+    pub writes: u64,
     /// Pieces finished.
     pub pieces: u64,
     /// Pieces packed.
@@ -224,6 +226,7 @@ impl Recorder {
         self.is_unsynced = true;
         self.piece_bytes += journal.bytes.len() as u64;
         self.stats.bytes += journal.bytes.len() as u64;
+        self.stats.writes += 1;
         if journal.is_last {
             self.stats.pieces += 1;
             match self.to_pack.len() < TO_PACK_MAX {

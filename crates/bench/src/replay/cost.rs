@@ -1,56 +1,48 @@
-//! What recording costs a loaded server: processor time for each command with it and without, in turn.
+//! What writing the journal costs a loaded server: its stage's share of the loop's busy time, in one and the same run.
+//!
+//! Comparing runs with and without a journal does not answer it: two runs differ by more than it costs. Writing entries
+//! down, before they are written to the file, is a part of other stages, and told by `cargo bench -p trantor-engine`.
 
 use anyhow::Result;
 use trantor_time::RealSpan;
 
 use crate::child::ServerProgram;
 use crate::samples::Runs;
-use crate::server::us_per_command;
+use crate::server::{JournalCost, journal_cost};
 use crate::table::Table;
 
-/// Agents, and the speed at which they play: a few hundred thousand commands in each stretch.
-const AGENTS: usize = 500;
-const UNITS_PER_SECOND: u32 = 1_000;
+/// Agents, and the speed at which they play.
+const LOADS: [(usize, u32); 4] = [(12, 100), (1_000, 100), (100, 1_000), (500, 1_000)];
 
-/// How long each stretch is measured.
+/// How long each load is measured.
 const STRETCH: RealSpan = RealSpan::from_secs(4);
 
-/// Measures so many times with and without.
+/// Measures each load so many times.
 pub(super) fn measure(program: &ServerProgram, rounds: u32) -> Result<Table> {
-    let (mut plain, mut recorded) = (Vec::new(), Vec::new());
-    for _ in 0..rounds {
-        let folder = std::env::temp_dir().join(format!("trantor-cost-{}", std::process::id()));
-        let record = ["--record", &folder.to_string_lossy()];
-        plain.push(us_per_command(program, AGENTS, UNITS_PER_SECOND, STRETCH, &[])?);
-        recorded.push(us_per_command(
-            program,
-            AGENTS,
-            UNITS_PER_SECOND,
-            STRETCH,
-            &record,
-        )?);
-        std::fs::remove_dir_all(&folder)?;
-    }
     let mut table = Table::new([
-        "processor time for a command, µs",
-        "all",
-        "in the program",
-        "more, %",
+        "agents",
+        "units a second",
+        "writes of the journal for 100 commands",
+        "its share of the loop's busy time, %",
     ]);
-    let mut more = Runs::default();
-    for (plain, recorded) in plain.iter().zip(&recorded) {
-        more.add((recorded.all / plain.all - 1.0) * 100.0);
-    }
-    for (what, measured, more) in [
-        ("not recorded", &plain, String::new()),
-        ("recorded", &recorded, more.show(1)),
-    ] {
-        let (mut all, mut user) = (Runs::default(), Runs::default());
-        for cost in measured {
-            all.add(cost.all);
-            user.add(cost.user);
+    for (agents, frequency) in LOADS {
+        let (mut writes, mut share) = (Runs::default(), Runs::default());
+        for _ in 0..rounds {
+            let folder = std::env::temp_dir().join(format!("trantor-cost-{}", std::process::id()));
+            let JournalCost {
+                writes_per_command,
+                busy_share,
+            } = journal_cost(program, agents, frequency, STRETCH, &folder)?;
+            writes.add(writes_per_command * 100.0);
+            share.add(busy_share * 100.0);
+            std::fs::remove_dir_all(&folder)?;
         }
-        table.row(vec![what.to_owned(), all.show(2), user.show(2), more]);
+        table.row(vec![
+            agents.to_string(),
+            frequency.to_string(),
+            writes.show(1),
+            share.show(2),
+        ]);
     }
     Ok(table)
 }

@@ -3,7 +3,7 @@
 //! A match is played by bots of ours over loopback, in lock-step so that it need not be waited for, and recorded. Good
 //! is a recording under a megabyte, verified at least a thousand times as fast as it is played at 100 units a second,
 //! with any moment of it shown within 100 ms (R-001-46). Recording a loaded server costs at most 3 % of its loop's
-//! time (R-001-47); that is told by the processor time for each command, with and without, in turn.
+//! time (R-001-47), which its own stages tell.
 
 mod cost;
 mod game;
@@ -27,8 +27,8 @@ pub(crate) struct Options {
     /// Seeds of the matches
     #[arg(long, value_name = "SEED", value_delimiter = ',', default_values_t = [1, 2, 3])]
     seeds: Vec<u64>,
-    /// Times that a loaded server is measured with recording, and as often without; 0 leaves it out
-    #[arg(long, default_value_t = 5)]
+    /// Times that each load is measured for the cost of recording; 0 leaves it out
+    #[arg(long, default_value_t = 3)]
     rounds: u32,
 }
 

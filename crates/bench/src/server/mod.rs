@@ -11,6 +11,8 @@
 mod goals;
 mod row;
 
+use std::path::Path;
+
 use anyhow::Result;
 use trantor_server::descriptors;
 use trantor_time::RealSpan;
@@ -47,28 +49,26 @@ pub(crate) struct Options {
     frame_viewers: usize,
 }
 
-/// Processor time that a server needs for one command, in microseconds.
+/// What keeping a journal costs a server.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cost {
-    /// With what the system does for it.
-    pub(crate) all: f64,
-    /// In its own code.
-    pub(crate) user: f64,
+pub(crate) struct JournalCost {
+    /// Times that it was written, for each command taken.
+    pub(crate) writes_per_command: f64,
+    /// The part of the time in which its loop did something, 0 to 1.
+    pub(crate) busy_share: f64,
 }
 
-/// Measures that under a steady load, with `more` on the server's command line.
-pub(crate) fn us_per_command(
+/// Measures that under a steady load, with a journal in `folder`.
+pub(crate) fn journal_cost(
     program: &ServerProgram,
     agents: usize,
     frequency: u32,
     span: RealSpan,
-    more: &[&str],
-) -> Result<Cost> {
-    let figures = row::measure_with(program, Load::spread(agents, frequency), span, more)?;
-    Ok(Cost {
-        all: figures.us_per_command,
-        user: figures.user_us_per_command,
-    })
+    folder: &Path,
+) -> Result<JournalCost> {
+    let record = ["--record", &folder.to_string_lossy()];
+    let figures = row::measure_with(program, Load::spread(agents, frequency), span, &record)?;
+    Ok(figures.journal)
 }
 
 /// The loads of the table: agents, units a second, whether all begin at one instant, commands in flight.

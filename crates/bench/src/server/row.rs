@@ -6,6 +6,7 @@ use trantor_protocol::text::Dialect;
 use trantor_runtime::RealClock;
 use trantor_time::{Clock, Frequency, RealSpan};
 
+use super::JournalCost;
 use crate::child::{Server, ServerProgram};
 
 /// Tiles of the map for each agent: enough for all to live, and rows differ in agents only.
@@ -52,6 +53,8 @@ pub(super) struct Figures {
     pub(super) bytes_per_agent: f64,
     pub(super) memory_bytes: f64,
     pub(super) generator_core: f64,
+    /// Of a server that keeps a journal.
+    pub(super) journal: JournalCost,
 }
 
 /// The server as it stands at one moment.
@@ -164,6 +167,11 @@ pub(super) fn measure_with(
         let number = |told: &Result<f64>| told.as_ref().copied().unwrap_or(f64::NAN);
         figures.slowed = (number(after) - number(before)) / units;
     }
+    let total = |name: &str| server.metric(name).unwrap_or(f64::NAN);
+    figures.journal = JournalCost {
+        writes_per_command: total("trantor_journal_writes_count") / total("trantor_commands_taken_count"),
+        busy_share: total("trantor_server_loop_stage_journal_time_ns") / total("trantor_server_loop_busy_ns"),
+    };
     Ok(figures)
 }
 
@@ -199,6 +207,10 @@ impl Figures {
             bytes_per_agent: grown / report.agents.max(1) as f64,
             memory_bytes: ended.memory_bytes as f64,
             generator_core: report.own_core.unwrap_or(f64::NAN),
+            journal: JournalCost {
+                writes_per_command: f64::NAN,
+                busy_share: f64::NAN,
+            },
         }
     }
 
