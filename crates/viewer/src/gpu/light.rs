@@ -9,8 +9,8 @@ use super::targets::{DEPTH_FORMAT, texture, texture_with_levels, view};
 use super::uniforms::FrameUniform;
 use crate::picture::ground::{DirtyRows, GroundPaint};
 
-/// Bands of the paint given to the graphics card for each frame: on the largest map all of them within a third of a
-/// second, and never more than a few hundred kilobytes at once.
+/// Bands of the paint given to the graphics card for each frame: on the largest map all of them within a second,
+/// and never more than a hundred kilobytes at once.
 const BANDS_A_FRAME: usize = 1;
 
 /// All of it, on one device.

@@ -56,8 +56,9 @@ pub struct DirtyRows {
 
 /// Rows of a band: a power of two, so that bands of smaller copies are bands as well.
 const BAND_ROWS: u32 = 1 << (LEVELS_MAX - 1);
-/// Copies at most, the map itself included: the smallest has a texel for 64 by 64 tiles, and is never seen smaller.
-const LEVELS_MAX: usize = 7;
+/// Copies at most, the map itself included: the smallest has a texel for 16 by 16 tiles, and the largest map is never
+/// so small that those are less than pixels.
+const LEVELS_MAX: usize = 5;
 
 impl GroundPaint {
     /// Follows `ground`, in the given mode.
@@ -271,7 +272,7 @@ mod tests {
 
     #[test]
     fn smaller_copies_are_means_by_strength_and_bands_take_turns() {
-        let size = MapSize::new(5, 200).unwrap();
+        let size = MapSize::new(5, 40).unwrap();
         let mut one = SceneGround {
             size,
             tiles: vec![Counts::ZERO; size.area()],
@@ -286,14 +287,14 @@ mod tests {
                 .iter()
                 .map(|rows| (rows.first, rows.count))
                 .collect::<Vec<_>>(),
-            [(0, 64), (64, 64), (128, 64), (192, 8)]
+            [(0, 16), (16, 16), (32, 8)]
         );
         let sides: Vec<(u32, u32)> = paint
             .levels()
             .iter()
             .map(|level| (level.width, level.height))
             .collect();
-        assert_eq!(sides, [(5, 200), (2, 100), (1, 50)]);
+        assert_eq!(sides, [(5, 40), (2, 20), (1, 10)]);
         let [red, green, blue, strength] = paint.levels()[0].texels[0];
         assert_eq!(paint.levels()[1].texels[0], [red, green, blue, strength / 4]);
         assert_eq!(paint.levels()[2].texels[0], [red, green, blue, strength / 4 / 4]);
@@ -306,16 +307,16 @@ mod tests {
         };
         let mut tiles = one.tiles;
         tiles[0].add_one(Resource::Thystame);
-        tiles[999].add_one(Resource::Thystame);
+        tiles[199].add_one(Resource::Thystame);
         let mut two = changed(2, 0, tiles);
-        two.changed.push(999);
+        two.changed.push(199);
         paint.update(&two, PaintMode::Mixture);
         assert_eq!(paint.take_dirty().map(|rows| rows.first), Some(0));
         two.tiles[1].add_one(Resource::Food);
         paint.update(&changed(3, 1, two.tiles), PaintMode::Mixture);
         assert_eq!(
             paint.take_dirty().map(|rows| rows.first),
-            Some(192),
+            Some(32),
             "the other has its turn"
         );
         assert_eq!(paint.take_dirty().map(|rows| rows.first), Some(0));
