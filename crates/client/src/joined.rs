@@ -422,7 +422,7 @@ fn check_times_of(change: &Change) -> Result<(), StreamError> {
 
 fn check_times_of_part(part: &SnapshotPart) -> Result<(), StreamError> {
     match part {
-        SnapshotPart::Ground { .. } | SnapshotPart::Eggs(_) => Ok(()),
+        SnapshotPart::Ground { .. } | SnapshotPart::Eggs(_) | SnapshotPart::Winner(_) => Ok(()),
         SnapshotPart::Agents(agents) => agents.iter().try_for_each(|agent| {
             check_times(agent.food_ends)?;
             agent

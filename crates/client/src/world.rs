@@ -196,6 +196,7 @@ impl<X: Default> World<X> {
                     self.begin_ritual(ritual)?;
                 }
             }
+            SnapshotPart::Winner(team) => self.win(team)?,
         }
         Ok(())
     }
@@ -281,10 +282,7 @@ impl<X: Default> World<X> {
                 self.check_tile(tile)?;
                 return Ok(Some((self.size.index_of(tile), ground)));
             }
-            Change::Won { team } => {
-                self.check_team(team)?;
-                self.winner = Some(team);
-            }
+            Change::Won { team } => self.win(team)?,
         }
         Ok(None)
     }
@@ -298,6 +296,12 @@ impl<X: Default> World<X> {
             true => Ok(()),
             false => Err(WorldError::OffMap(tile)),
         }
+    }
+
+    fn win(&mut self, team: TeamId) -> Result<(), WorldError> {
+        self.check_team(team)?;
+        self.winner = Some(team);
+        Ok(())
     }
 
     fn check_team(&self, team: TeamId) -> Result<(), WorldError> {

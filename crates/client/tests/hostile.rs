@@ -553,6 +553,7 @@ fn message() -> impl Strategy<Value = ToClient> {
         1 => prop::collection::vec(agent_state(), 0..3).prop_map(|agents| ToClient::Snapshot(SnapshotPart::Agents(agents))),
         1 => prop::collection::vec(egg_state(), 0..3).prop_map(|eggs| ToClient::Snapshot(SnapshotPart::Eggs(eggs))),
         1 => prop::collection::vec(ritual(), 0..2).prop_map(|rituals| ToClient::Snapshot(SnapshotPart::Rituals(rituals))),
+        1 => (0u8..3).prop_map(|team| ToClient::Snapshot(SnapshotPart::Winner(TeamId(team.into())))),
         2 => game_time().prop_map(|at| ToClient::SnapshotEnd { at }),
         2 => (0u64..3, prop_oneof![5 => 0u64..3, 1 => any::<u64>()])
             .prop_map(|(number, skipped)| ToClient::TickBegin { number, skipped }),

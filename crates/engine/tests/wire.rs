@@ -5,7 +5,7 @@ mod harness;
 use harness::{Bench, game_config};
 use trantor_engine::{AdminRequest, Control, EngineConfig};
 use trantor_game::AdminAction;
-use trantor_model::{AgentId, CommandKind, Direction};
+use trantor_model::{AgentId, CommandKind, Direction, TeamId};
 use trantor_protocol::wire::{ClientHello, StepKind, ToClient, ToServer, WIRE_VERSION, write_frame};
 use trantor_time::{GameTime, RealSpan};
 
@@ -68,6 +68,22 @@ fn r_000_38_a_viewer_that_watches_an_agent_is_told_what_waits_behind_what_it_doe
     bench.run_for(ms(2_000));
     assert_eq!(bench.viewer(viewer).waiting.len(), count);
     assert!(bench.viewer(viewer).is_acked());
+}
+
+#[test]
+fn who_comes_after_the_end_is_told_who_won() {
+    let mut bench = bench(6, 5);
+    bench.join("A", "b");
+    let viewer = bench.watch("V");
+    bench.act(AdminAction::EndMatch);
+    bench.run_for(ms(100));
+    let late = bench.watch("W");
+    bench.run_for(ms(100));
+    assert_eq!(bench.engine.game().winner(), Some(TeamId(1)));
+    for peer in [viewer, late] {
+        let copy = bench.viewer(peer).copy.as_ref().unwrap();
+        assert_eq!(copy.winner, Some(TeamId(1)));
+    }
 }
 
 #[test]

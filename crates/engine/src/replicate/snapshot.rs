@@ -75,6 +75,9 @@ pub(crate) fn snapshot_frames(game: &Game) -> SnapshotFrames {
     if !rituals.is_empty() {
         push_part(&mut frames, SnapshotPart::Rituals(rituals));
     }
+    if let Some(team) = game.winner() {
+        push_part(&mut frames, SnapshotPart::Winner(team));
+    }
 
     push(&mut frames, &ToClient::SnapshotEnd { at: game.now() });
     frames

@@ -295,7 +295,9 @@ impl Bench {
             self.take_writes(peer);
             let viewer = self.peers[peer].viewer.as_ref().expect("checked above");
             if let Some(copy) = viewer.copy.as_ref().filter(|_| viewer.is_complete()) {
-                copy.assert_same(self.engine.game().world(), self.engine.game().now());
+                let game = self.engine.game();
+                copy.assert_same(game.world(), game.now());
+                assert_eq!(copy.winner, game.winner());
                 self.copies_compared += 1;
             }
         }

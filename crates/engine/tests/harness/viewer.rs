@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use trantor_game::World;
-use trantor_model::{AgentId, CommandKind, Counts, EggId, MapSize, Tile};
+use trantor_model::{AgentId, CommandKind, Counts, EggId, MapSize, TeamId, Tile};
 use trantor_protocol::wire::{
     ActionState, AgentState, Change, ClientHello, ClockAnchor, EggState, FrameCutter, RecordingInfo,
     RitualState, ServerHello, ServerStats, SnapshotPart, ToClient, ToServer, WIRE_VERSION, read_frame,
@@ -60,6 +60,7 @@ pub struct Copy {
     pub agents: BTreeMap<AgentId, AgentState>,
     pub eggs: BTreeMap<EggId, EggState>,
     pub rituals: Vec<RitualState>,
+    pub winner: Option<TeamId>,
     size: Option<MapSize>,
 }
 
@@ -310,6 +311,7 @@ impl Copy {
             }
             SnapshotPart::Eggs(eggs) => self.eggs.extend(eggs.into_iter().map(|egg| (egg.egg, egg))),
             SnapshotPart::Rituals(rituals) => self.rituals.extend(rituals),
+            SnapshotPart::Winner(team) => self.winner = Some(team),
         }
     }
 
@@ -377,7 +379,8 @@ impl Copy {
                 agent.view.inventory = inventory;
                 agent.food_ends = food_ends;
             }
-            Change::Said { .. } | Change::Ejected { .. } | Change::Won { .. } => {}
+            Change::Said { .. } | Change::Ejected { .. } => {}
+            Change::Won { team } => self.winner = Some(team),
             Change::EggLaid { egg, .. } => {
                 assert!(self.eggs.insert(egg.egg, egg).is_none(), "numbers are not reused");
             }

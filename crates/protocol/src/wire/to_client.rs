@@ -173,6 +173,8 @@ pub enum SnapshotPart {
     Eggs(Vec<EggState>),
     /// Elevations under way.
     Rituals(Vec<RitualState>),
+    /// The team that won, if one has.
+    Winner(TeamId),
 }
 
 /// What an agent is doing.
