@@ -8,6 +8,7 @@ use wgpu::{
     StoreOp, TextureFormat, TextureUsages, TextureView,
 };
 
+use super::bindings;
 use super::pipelines::Pipelines;
 use super::targets::{texture, view};
 use super::uniforms::FrameUniform;
@@ -92,22 +93,8 @@ impl Backdrop {
         device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: Some("backdrop"),
             entries: &[
-                wgpu::BindGroupLayoutEntry {
-                    binding: 0,
-                    visibility: wgpu::ShaderStages::FRAGMENT,
-                    ty: wgpu::BindingType::Texture {
-                        sample_type: wgpu::TextureSampleType::Float { filterable: true },
-                        view_dimension: wgpu::TextureViewDimension::D2,
-                        multisampled: false,
-                    },
-                    count: None,
-                },
-                wgpu::BindGroupLayoutEntry {
-                    binding: 1,
-                    visibility: wgpu::ShaderStages::FRAGMENT,
-                    ty: wgpu::BindingType::Sampler(wgpu::SamplerBindingType::Filtering),
-                    count: None,
-                },
+                bindings::picture(0),
+                bindings::sampler(1, wgpu::SamplerBindingType::Filtering),
             ],
         })
     }

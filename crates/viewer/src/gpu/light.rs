@@ -5,6 +5,7 @@ use wgpu::{
     TextureView,
 };
 
+use super::bindings::{self, Patch};
 use super::targets::{DEPTH_FORMAT, texture, texture_with_levels, view};
 use super::uniforms::FrameUniform;
 use crate::picture::ground::{DirtyRows, GroundPaint};
@@ -161,71 +162,31 @@ fn write_rows(
 ) {
     let first = (rows.first * width) as usize;
     let texels = &texels[first..first + (rows.count * width) as usize];
-    queue.write_texture(
-        wgpu::TexelCopyTextureInfo {
-            texture,
-            mip_level,
-            origin: wgpu::Origin3d {
-                x: 0,
-                y: rows.first,
-                z: 0,
-            },
-            aspect: wgpu::TextureAspect::All,
-        },
-        bytemuck::cast_slice(texels),
-        wgpu::TexelCopyBufferLayout {
-            offset: 0,
-            bytes_per_row: Some(width * 4),
-            rows_per_image: None,
-        },
-        wgpu::Extent3d {
-            width,
-            height: rows.count,
-            depth_or_array_layers: 1,
-        },
-    );
+    let patch = Patch {
+        mip_level,
+        x: 0,
+        y: rows.first,
+        width,
+        height: rows.count,
+    };
+    bindings::write_texels(queue, texture, patch, bytemuck::cast_slice(texels));
 }
 
 fn frame_layout(device: &Device) -> BindGroupLayout {
     device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
         label: Some("frame"),
-        entries: &[wgpu::BindGroupLayoutEntry {
-            binding: 0,
-            visibility: wgpu::ShaderStages::VERTEX_FRAGMENT,
-            ty: wgpu::BindingType::Buffer {
-                ty: wgpu::BufferBindingType::Uniform,
-                has_dynamic_offset: false,
-                min_binding_size: None,
-            },
-            count: None,
-        }],
+        entries: &[bindings::uniform(0, wgpu::ShaderStages::VERTEX_FRAGMENT)],
     })
 }
 
 fn lit_layout(device: &Device) -> BindGroupLayout {
-    let texture = |binding, sample_type| wgpu::BindGroupLayoutEntry {
-        binding,
-        visibility: wgpu::ShaderStages::FRAGMENT,
-        ty: wgpu::BindingType::Texture {
-            sample_type,
-            view_dimension: wgpu::TextureViewDimension::D2,
-            multisampled: false,
-        },
-        count: None,
-    };
-    let sampler = |binding, kind| wgpu::BindGroupLayoutEntry {
-        binding,
-        visibility: wgpu::ShaderStages::FRAGMENT,
-        ty: wgpu::BindingType::Sampler(kind),
-        count: None,
-    };
     device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
         label: Some("light"),
         entries: &[
-            texture(0, wgpu::TextureSampleType::Depth),
-            sampler(1, wgpu::SamplerBindingType::Comparison),
-            texture(2, wgpu::TextureSampleType::Float { filterable: true }),
-            sampler(3, wgpu::SamplerBindingType::Filtering),
+            bindings::depth(0),
+            bindings::sampler(1, wgpu::SamplerBindingType::Comparison),
+            bindings::picture(2),
+            bindings::sampler(3, wgpu::SamplerBindingType::Filtering),
         ],
     })
 }

@@ -14,6 +14,7 @@
 //! scene means: it draws the lists of [`crate::picture`].
 
 mod backdrop;
+mod bindings;
 pub mod buffers;
 pub mod context;
 mod light;

@@ -9,11 +9,12 @@ use std::collections::BTreeMap;
 use egui::epaint::{ImageDelta, Primitive, Vertex};
 use egui::{ClippedPrimitive, ImageData, TextureFilter, TextureId, TexturesDelta};
 use wgpu::{
-    BindGroup, BindGroupLayout, BlendState, Buffer, CommandEncoder, Device, IndexFormat, Queue, RenderPass,
+    BindGroup, BindGroupLayout, BlendState, Buffer, CommandEncoder, Device, IndexFormat, RenderPass,
     RenderPipeline, Sampler, Texture, TextureFormat, TextureUsages, TextureView, VertexStepMode,
     vertex_attr_array,
 };
 
+use super::bindings::{self, Patch};
 use super::buffers::InstanceBuffer;
 use super::context::Context;
 use super::shaders;
@@ -199,7 +200,7 @@ impl Painter {
     fn change_texture(&mut self, context: &Context, id: TextureId, delta: &ImageDelta) {
         let ImageData::Color(image) = &delta.image;
         let [width, height] = image.size.map(|side| side as u32);
-        let origin = match delta.pos {
+        let (x, y) = match delta.pos {
             Some([x, y]) => (x as u32, y as u32),
             None => {
                 let made = self.make_texture(&context.device, (width, height), delta.options.magnification);
@@ -208,11 +209,17 @@ impl Painter {
             }
         };
         if let Some((texture, _)) = self.textures.get(&id) {
-            write(
+            let patch = Patch {
+                mip_level: 0,
+                x,
+                y,
+                width,
+                height,
+            };
+            bindings::write_texels(
                 &context.queue,
                 texture,
-                origin,
-                (width, height),
+                patch,
                 bytemuck::cast_slice(&image.pixels),
             );
         }
@@ -255,58 +262,13 @@ fn clip_of(rect: egui::Rect, size: (u32, u32)) -> [u32; 4] {
     [left, top, right.saturating_sub(left), bottom.saturating_sub(top)]
 }
 
-fn write(queue: &Queue, texture: &Texture, (x, y): (u32, u32), (width, height): (u32, u32), texels: &[u8]) {
-    queue.write_texture(
-        wgpu::TexelCopyTextureInfo {
-            texture,
-            mip_level: 0,
-            origin: wgpu::Origin3d { x, y, z: 0 },
-            aspect: wgpu::TextureAspect::All,
-        },
-        texels,
-        wgpu::TexelCopyBufferLayout {
-            offset: 0,
-            bytes_per_row: Some(width * 4),
-            rows_per_image: None,
-        },
-        wgpu::Extent3d {
-            width,
-            height,
-            depth_or_array_layers: 1,
-        },
-    );
-}
-
 fn layout(device: &Device) -> BindGroupLayout {
     device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
         label: Some("panels"),
         entries: &[
-            wgpu::BindGroupLayoutEntry {
-                binding: 0,
-                visibility: wgpu::ShaderStages::VERTEX,
-                ty: wgpu::BindingType::Buffer {
-                    ty: wgpu::BufferBindingType::Uniform,
-                    has_dynamic_offset: false,
-                    min_binding_size: None,
-                },
-                count: None,
-            },
-            wgpu::BindGroupLayoutEntry {
-                binding: 1,
-                visibility: wgpu::ShaderStages::FRAGMENT,
-                ty: wgpu::BindingType::Texture {
-                    sample_type: wgpu::TextureSampleType::Float { filterable: true },
-                    view_dimension: wgpu::TextureViewDimension::D2,
-                    multisampled: false,
-                },
-                count: None,
-            },
-            wgpu::BindGroupLayoutEntry {
-                binding: 2,
-                visibility: wgpu::ShaderStages::FRAGMENT,
-                ty: wgpu::BindingType::Sampler(wgpu::SamplerBindingType::Filtering),
-                count: None,
-            },
+            bindings::uniform(0, wgpu::ShaderStages::VERTEX),
+            bindings::picture(1),
+            bindings::sampler(2, wgpu::SamplerBindingType::Filtering),
         ],
     })
 }

@@ -5,6 +5,7 @@ use wgpu::{
     Sampler, StoreOp, TextureFormat, TextureView,
 };
 
+use super::bindings;
 use super::shaders;
 use super::targets::{GLOW_LEVELS, LIGHT_FORMAT, LightTargets};
 
@@ -33,37 +34,13 @@ struct Steps {
 
 impl Post {
     pub(super) fn new(device: &Device, output: TextureFormat) -> Self {
-        let texture = |binding: u32| wgpu::BindGroupLayoutEntry {
-            binding,
-            visibility: wgpu::ShaderStages::FRAGMENT,
-            ty: wgpu::BindingType::Texture {
-                sample_type: wgpu::TextureSampleType::Float { filterable: true },
-                view_dimension: wgpu::TextureViewDimension::D2,
-                multisampled: false,
-            },
-            count: None,
-        };
         let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: Some("post"),
             entries: &[
-                texture(0),
-                wgpu::BindGroupLayoutEntry {
-                    binding: 1,
-                    visibility: wgpu::ShaderStages::FRAGMENT,
-                    ty: wgpu::BindingType::Sampler(wgpu::SamplerBindingType::Filtering),
-                    count: None,
-                },
-                texture(2),
-                wgpu::BindGroupLayoutEntry {
-                    binding: 3,
-                    visibility: wgpu::ShaderStages::FRAGMENT,
-                    ty: wgpu::BindingType::Buffer {
-                        ty: wgpu::BufferBindingType::Uniform,
-                        has_dynamic_offset: false,
-                        min_binding_size: None,
-                    },
-                    count: None,
-                },
+                bindings::picture(0),
+                bindings::sampler(1, wgpu::SamplerBindingType::Filtering),
+                bindings::picture(2),
+                bindings::uniform(3, wgpu::ShaderStages::FRAGMENT),
             ],
         });
         let module = shaders::module(device, "post", shaders::POST);
