@@ -7,7 +7,6 @@ use trantor_model::{AgentId, CommandKind};
 use trantor_protocol::limits::{COMMANDS_WAITING_MAX, MARKS_MAX};
 use trantor_protocol::wire::{
     Change, ClockAnchor, RecordingInfo, ServerHello, ServerStats, SnapshotPart, ToClient, ToServer,
-    write_frame,
 };
 use trantor_time::{Frequency, GameTime, RealTime};
 
@@ -185,12 +184,12 @@ impl Joined {
                 context.acks.ack(number)?;
                 self.control.ack(number);
                 if let Some(message) = self.control.poll_wanted(context.acks) {
-                    context.write(&message);
+                    context.outbox.write_message(&message);
                 }
                 if let Some(recording) = &mut self.recording {
                     recording.ack(number);
                     if let Some(message) = recording.poll_wanted(context.acks) {
-                        context.write(&message);
+                        context.outbox.write_message(&message);
                     }
                 }
             }
@@ -358,13 +357,7 @@ impl Joined {
 impl Context<'_> {
     fn send(&mut self, message: &ToServer) {
         self.acks.send();
-        self.write(message);
-    }
-
-    fn write(&mut self, message: &ToServer) {
-        self.outbox
-            .write(|out| write_frame(out, message))
-            .expect("what a viewer says is far shorter than a frame");
+        self.outbox.write_message(message);
     }
 }
 

@@ -1,5 +1,7 @@
 //! Bytes that wait to be sent to the server.
 
+use trantor_protocol::wire::{ToServer, write_frame};
+
 /// Bytes that may wait. A viewer says little; a server that does not take even that is not sound.
 pub const OUTBOX_BYTES_MAX: usize = 64 * 1024;
 
@@ -19,6 +21,12 @@ impl Outbox {
             self.taken = 0;
         }
         write(&mut self.bytes)
+    }
+
+    /// Appends a message of our own wire, as a frame.
+    pub(crate) fn write_message(&mut self, message: &ToServer) {
+        self.write(|out| write_frame(out, message))
+            .expect("what a viewer says is far shorter than a frame");
     }
 
     /// What to send next.

@@ -7,7 +7,6 @@
 use trantor_model::{AgentId, CommandKind};
 use trantor_protocol::wire::{
     ClientHello, FrameCutter, ServerHello, ToClient, ToServer, WIRE_VERSION, WIRE_WORD, read_frame,
-    write_frame,
 };
 use trantor_time::{GameTime, RealSpan, RealTime};
 
@@ -154,7 +153,7 @@ impl WireSession {
             return Err(ControlError::NotConnected);
         };
         if let Some(message) = joined.control_mut().request(request, &mut self.acks)? {
-            self.write(&message);
+            self.outbox.write_message(&message);
         }
         Ok(())
     }
@@ -168,7 +167,7 @@ impl WireSession {
             return Err(ControlError::NotConnected);
         };
         if let Some(message) = joined.seek(to, &mut self.acks)? {
-            self.write(&message);
+            self.outbox.write_message(&message);
         }
         Ok(())
     }
@@ -280,14 +279,7 @@ impl WireSession {
     /// Counts and writes a message.
     fn send(&mut self, message: &ToServer) {
         self.acks.send();
-        self.write(message);
-    }
-
-    /// Writes a message that was counted already.
-    fn write(&mut self, message: &ToServer) {
-        self.outbox
-            .write(|out| write_frame(out, message))
-            .expect("what a viewer says is far shorter than a frame");
+        self.outbox.write_message(message);
     }
 
     fn take(&mut self, message: ToClient, now: RealTime, events: &mut Events) -> Result<(), Ending> {

@@ -44,6 +44,19 @@ fn instants(bench: &mut Bench, peer: usize, began: RealTime) -> Vec<i64> {
         .collect()
 }
 
+/// An agent alone, where one of everything lies.
+fn amid_riches() -> (Bench, usize) {
+    let mut bench = quiet(100);
+    let agent = bench.join("A", "a");
+    bench.put_agent(0, 5, 5, Direction::North);
+    bench.act(AdminAction::SetGround {
+        tile: Tile { x: 5, y: 5 },
+        ground: Counts([1; 7]),
+    });
+    bench.take_heard();
+    (bench, agent)
+}
+
 #[test]
 fn r_000_3_a_unit_lasts_one_second_divided_by_the_frequency() {
     for (frequency, forward_ns) in [
@@ -161,14 +174,7 @@ fn r_000_32_a_change_of_speed_keeps_the_units_left_and_their_fractions() {
 
 #[test]
 fn r_000_33_setting_the_same_speed_every_millisecond_changes_nothing() {
-    let mut bench = quiet(100);
-    let agent = bench.join("A", "a");
-    bench.put_agent(0, 5, 5, Direction::North);
-    bench.act(AdminAction::SetGround {
-        tile: Tile { x: 5, y: 5 },
-        ground: Counts([1; 7]),
-    });
-    bench.take_heard();
+    let (mut bench, agent) = amid_riches();
     let began = bench.now;
     bench.send(agent, b"Incantation\n");
     while bench.now < began + ms(3_500) {
@@ -352,14 +358,7 @@ fn r_000_42_each_command_takes_its_time() {
         ("Incantation", 300),
     ];
     for (line, units) in table {
-        let mut bench = quiet(100);
-        let agent = bench.join("A", "a");
-        bench.put_agent(0, 5, 5, Direction::North);
-        bench.act(AdminAction::SetGround {
-            tile: Tile { x: 5, y: 5 },
-            ground: Counts([1; 7]),
-        });
-        bench.take_heard();
+        let (mut bench, agent) = amid_riches();
         let began = bench.now;
         bench.send(agent, format!("{line}\n").as_bytes());
         bench.run_for(ms(4_000));

@@ -14,21 +14,7 @@ use std::process::{Command, Stdio};
 use trantor_time::RealSpan;
 
 use folder::Folder;
-use support::{Peer, Program, now};
-
-fn run(arguments: &[&str]) -> (i32, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_trantor-server"))
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (
-        output.status.code().unwrap(),
-        text(output.stdout),
-        text(output.stderr),
-    )
-}
+use support::{Peer, Program, now, run};
 
 #[test]
 fn mistakes_are_one_line_and_status_84() {

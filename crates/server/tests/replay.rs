@@ -4,9 +4,11 @@
 
 #[path = "support/folder.rs"]
 mod folder;
+#[path = "support/mod.rs"]
+#[expect(dead_code, reason = "every test program uses a part of it")]
+mod support;
 
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use trantor_game::{AdminAction, Game, GameConfig, GameInput, Handled, PieceWriter};
@@ -14,20 +16,10 @@ use trantor_model::{Command as AgentCommand, Counts, MapSize, Resource, TeamId, 
 use trantor_time::GameTime;
 
 use folder::Folder;
+use support::run;
 
 fn replay(arguments: &[&str]) -> (i32, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_trantor-server"))
-        .arg("replay")
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (
-        output.status.code().unwrap(),
-        text(output.stdout),
-        text(output.stderr),
-    )
+    run(&[&["replay"], arguments].concat())
 }
 
 fn lines(text: &str) -> Vec<Value> {

@@ -43,20 +43,7 @@ pub(super) fn measure(folder: &Path) -> Result<Seeks> {
         slot: 0,
         generation: 0,
     };
-    let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
-    engine.begin_pass(now);
-    engine.handle(Input::Opened { conn, peer }, now);
-    let hello = ToServer::Hello(ClientHello {
-        version: WIRE_VERSION,
-        program: "bench".to_owned(),
-    });
-    say(
-        &mut engine,
-        conn,
-        format!("{WIRE_WORD}\n").into_bytes(),
-        &hello,
-        now,
-    )?;
+    join(&mut engine, conn, now)?;
 
     let mut samples = Samples::new();
     let mut random = Pcg64Mcg::seed_from_u64(1);
@@ -76,17 +63,22 @@ pub(super) fn measure(folder: &Path) -> Result<Seeks> {
             },
             asked,
         );
-        let now = clock.now();
-        engine.handle(Input::Opened { conn, peer }, now);
-        say(
-            &mut engine,
-            conn,
-            format!("{WIRE_WORD}\n").into_bytes(),
-            &hello,
-            now,
-        )?;
+        join(&mut engine, conn, clock.now())?;
     }
     Ok(Seeks { opened, samples })
+}
+
+/// A viewer comes, and is sent the world.
+fn join(engine: &mut Engine, conn: ConnId, now: RealTime) -> Result<()> {
+    let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    engine.begin_pass(now);
+    engine.handle(Input::Opened { conn, peer }, now);
+    let hello = ToServer::Hello(ClientHello {
+        version: WIRE_VERSION,
+        program: "bench".to_owned(),
+    });
+    say(engine, conn, format!("{WIRE_WORD}\n").into_bytes(), &hello, now)?;
+    Ok(())
 }
 
 /// Hands in a message behind `bytes`, and takes all that is written because of it; answers how many bytes.

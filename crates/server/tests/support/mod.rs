@@ -140,6 +140,21 @@ impl Peer {
     }
 }
 
+/// Runs the program with `arguments` to its end: exit status, what it printed, and what it complained of.
+pub fn run(arguments: &[&str]) -> (i32, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_trantor-server"))
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (
+        output.status.code().unwrap(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
 /// The program itself, as a user starts it; killed when it is dropped.
 pub struct Program {
     pub child: Child,

@@ -7,6 +7,7 @@ mod liar;
 mod text_viewer;
 mod viewer;
 
+use trantor_client::Client;
 use trantor_engine::{ConnId, EngineConfig};
 use trantor_model::{AgentId, Level, Tile};
 use trantor_time::{GameTime, RealSpan, RealTime};
@@ -77,5 +78,15 @@ pub(crate) fn cast(role: Role, config: &EngineConfig, dice: &mut Dice) -> Box<dy
         Role::Liar => Box::new(liar::Liar::new(config)),
         Role::Viewer => Box::new(viewer::Viewer::new(dice)),
         Role::TextViewer => Box::new(text_viewer::TextViewer::new()),
+    }
+}
+
+/// Moves what a client of ours has to say into `out`.
+fn take_unsent(client: &mut Client, out: &mut Vec<u8>) {
+    let unsent = client.unsent();
+    let count = unsent.len();
+    out.extend_from_slice(unsent);
+    if count > 0 {
+        client.sent(count);
     }
 }

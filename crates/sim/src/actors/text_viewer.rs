@@ -4,7 +4,7 @@ use trantor_client::{Client, ClientConfig, ClientEvent, Language, ProtocolError}
 use trantor_model::{AgentId, Level, Tile};
 use trantor_time::RealTime;
 
-use super::{Actor, Moment, Verdict};
+use super::{Actor, Moment, Verdict, take_unsent};
 use crate::dice::Dice;
 use crate::fault::Sabotage;
 
@@ -44,12 +44,7 @@ impl Actor for TextViewer {
         if self.client.next_timeout().is_some_and(|at| at <= moment.now) {
             self.client.handle_timeout(moment.now);
         }
-        let unsent = self.client.unsent();
-        let count = unsent.len();
-        out.extend_from_slice(unsent);
-        if count > 0 {
-            self.client.sent(count);
-        }
+        take_unsent(&mut self.client, out);
         true
     }
 

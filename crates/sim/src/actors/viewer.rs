@@ -7,7 +7,7 @@ use trantor_client::{Client, ClientConfig, ClientEvent, ControlRequest, Language
 use trantor_protocol::wire::{FrameCutter, StepKind, ToClient, read_frame};
 use trantor_time::{RealSpan, RealTime};
 
-use super::{Actor, Moment, Verdict};
+use super::{Actor, Moment, Verdict, take_unsent};
 use crate::dice::Dice;
 use crate::fault::{Fault, Sabotage};
 use crate::picture::Picture;
@@ -174,12 +174,7 @@ impl Actor for Viewer {
                 self.meddle(dice);
             }
         }
-        let unsent = self.client.unsent();
-        let count = unsent.len();
-        out.extend_from_slice(unsent);
-        if count > 0 {
-            self.client.sent(count);
-        }
+        take_unsent(&mut self.client, out);
         true
     }
 

@@ -39,15 +39,19 @@ fn agent(id: u32, x: f32, y: f32) -> SceneAgent {
     }
 }
 
-fn compose(scene: &Scene, pose: &CameraPose) -> DrawList {
-    let mut list = DrawList::default();
-    let options = Options {
-        pixels: (1280, 720),
-        mood: Mood::dusk(),
+fn options(pixels: (u32, u32), mood: Mood) -> Options {
+    Options {
+        pixels,
+        mood,
         paint_everywhere: false,
         middle: None,
         detail: Detail::FINE,
-    };
+    }
+}
+
+fn compose(scene: &Scene, pose: &CameraPose) -> DrawList {
+    let mut list = DrawList::default();
+    let options = options((1280, 720), Mood::dusk());
     Compose::default().compose(scene, pose, &options, &Marks::default(), &mut list);
     list
 }
@@ -123,13 +127,7 @@ fn a_second_frame_of_the_same_needs_no_memory() {
         .collect();
     let mut composer = Compose::default();
     let mut list = DrawList::default();
-    let options = Options {
-        pixels: (800, 600),
-        mood: Mood::day(),
-        paint_everywhere: false,
-        middle: None,
-        detail: Detail::FINE,
-    };
+    let options = options((800, 600), Mood::day());
     let pose = overview(&world);
     composer.compose(&world, &pose, &options, &Marks::default(), &mut list);
     let memory = |list: &DrawList| {
@@ -156,13 +154,7 @@ fn where_time_rushes_bodies_stand_still() {
     world.agents = vec![walker];
     let mut composer = Compose::default();
     let mut list = DrawList::default();
-    let options = Options {
-        pixels: (800, 600),
-        mood: Mood::day(),
-        paint_everywhere: false,
-        middle: None,
-        detail: Detail::FINE,
-    };
+    let options = options((800, 600), Mood::day());
     let swing = |list: &DrawList| list.bodies[Shape::Character as usize][0].pose[0].abs();
     composer.compose(&world, &overview(&world), &options, &Marks::default(), &mut list);
     assert!(swing(&list) > 0.3);
