@@ -1,0 +1,160 @@
+//! What is due, of the game or in real time: when, and carried out one by one.
+
+use trantor_game::DueKind;
+use trantor_time::RealTime;
+
+use super::Engine;
+use crate::housekeeping::Chore;
+use crate::limits;
+
+/// A deadline that was carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fired {
+    /// What was due.
+    pub kind: FiredKind,
+    /// How long after its nominal instant the pass began, in nanoseconds; what the pass itself took comes on
+    /// top. While game time is paused, its deadlines are not late.
+    pub lateness_ns: u64,
+}
+
+/// What kind of deadline was carried out; for metrics by kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FiredKind {
+    /// One of the game's.
+    Game(DueKind),
+    /// A record of what is played back: an input, or a digest.
+    Recorded,
+    /// A session ran into the limit of its phase.
+    SessionLimit,
+    /// A peer that was held up goes on.
+    GoOn,
+    /// Some of many text viewers are told the news.
+    TextNews,
+    /// A tick.
+    Tick,
+    /// Figures for viewers of ours.
+    Stats,
+    /// The end of a match.
+    MatchEnd,
+}
+
+impl FiredKind {
+    /// A word for logs and metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Game(kind) => kind.name(),
+            Self::Recorded => "recorded",
+            Self::SessionLimit => "session_limit",
+            Self::GoOn => "go_on",
+            Self::TextNews => "text_news",
+            Self::Tick => "tick",
+            Self::Stats => "stats",
+            Self::MatchEnd => "match_end",
+        }
+    }
+}
+
+impl Engine {
+    /// Carries out the earliest deadline that is due, of the game or in real time; on a tie the game goes
+    /// first. One a call, so that a shell can time it and stop when its budget is spent.
+    pub fn fire_next(&mut self, now: RealTime) -> Option<Fired> {
+        self.sessions.set_now(now);
+        let chore_due = self.housekeeping.next_deadline().filter(|at| *at <= now);
+        if self.lock_step.is_some() {
+            // Leaps have no instant of their own, and there may be no end of them: what has one goes first.
+            self.end_wait_if_due(now);
+            let fired = match chore_due {
+                Some(_) => self.fire_chore(now),
+                None => self.fire_leap(now),
+            };
+            self.settle();
+            return fired;
+        }
+        let game_due = self.next_game_deadline().filter(|at| *at <= self.pace.game_now());
+        let is_game_first = match (game_due.and_then(|at| self.pace.clock().real_at(at)), chore_due) {
+            (Some(game), Some(chore)) => game <= chore,
+            (game, _) => game.is_some(),
+        };
+        let fired = if is_game_first {
+            self.fire_game(now)
+        } else {
+            self.fire_chore(now)
+        };
+        self.settle();
+        fired
+    }
+
+    /// When to begin a pass at the latest; an instant that is past if work is left over. `None`: only when
+    /// something is read or written (R-000-19, R-000-20).
+    pub fn poll_timeout(&self) -> Option<RealTime> {
+        let game = match &self.lock_step {
+            Some(lock_step) => match self.leap_due() {
+                Some(_) => Some(self.sessions.now()),
+                None => lock_step.wait_ends(&self.game),
+            },
+            None => self
+                .next_game_deadline()
+                .and_then(|at| self.pace.clock().real_at(at)),
+        };
+        let chore = self.housekeeping.next_deadline();
+        let others = [self.sprint_ends_at(), self.sessions.next_release()];
+        [game, chore].into_iter().chain(others).flatten().min()
+    }
+
+    pub(super) fn fire_game(&mut self, now: RealTime) -> Option<Fired> {
+        if self.playback.is_some() {
+            return self.fire_recorded(now);
+        }
+        let fired = self.game.fire_next(self.pace.game_now())?;
+        self.snapshot = None;
+        let lateness_ns = self.pace.lateness_ns(now, fired.at);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.stepped(&self.game);
+        }
+        self.counters.fired[fired.kind as usize] += 1;
+        self.lateness.note(now, lateness_ns);
+        self.publish_events();
+        Some(Fired {
+            kind: FiredKind::Game(fired.kind),
+            lateness_ns,
+        })
+    }
+
+    fn fire_chore(&mut self, now: RealTime) -> Option<Fired> {
+        let (at, chore) = self.housekeeping.take_due(now)?;
+        self.counters.chores += 1;
+        let kind = match chore {
+            Chore::SessionLimit(conn) => {
+                self.session_limit_passed(conn);
+                FiredKind::SessionLimit
+            }
+            Chore::GoOn(conn) => {
+                self.go_on(conn, now);
+                FiredKind::GoOn
+            }
+            Chore::TellTextViewers => {
+                self.is_text_news_due = false;
+                self.sessions.announce_late(limits::TEXT_VIEWERS_PER_TURN);
+                FiredKind::TextNews
+            }
+            Chore::Stall(conn) => {
+                self.look_for_stall(conn, now);
+                FiredKind::SessionLimit
+            }
+            Chore::Tick => {
+                self.tick(now);
+                FiredKind::Tick
+            }
+            Chore::Stats => {
+                self.tell_stats(at, now);
+                FiredKind::Stats
+            }
+            Chore::MatchEnd => {
+                self.end_match();
+                FiredKind::MatchEnd
+            }
+        };
+        let lateness_ns = u64::try_from(now.since(at).as_nanos()).unwrap_or(0);
+        Some(Fired { kind, lateness_ns })
+    }
+}

@@ -1,0 +1,117 @@
+//! How an engine comes to be: with a game that begins, or with one that goes on.
+
+use std::collections::VecDeque;
+
+use trantor_game::{AdminAction, Game, GameInput, Handled, LeaveCause};
+use trantor_time::RealTime;
+
+use super::Engine;
+use crate::config::EngineConfig;
+use crate::housekeeping::Housekeeping;
+use crate::lock_step::LockStep;
+use crate::pace::Pace;
+use crate::replicate::{News, TextNews};
+use crate::session::Sessions;
+use crate::stats::{Counters, Logged, SpanRecorder, Speedometer};
+use crate::ticks::Ticks;
+
+impl Engine {
+    /// An engine whose time begins at `now`, or with [`crate::AdminRequest::Start`] if it is told to wait.
+    ///
+    /// # Panics
+    /// If [`trantor_game::GameConfig::check`] refuses the game.
+    pub fn new(mut config: EngineConfig, now: RealTime) -> Self {
+        config.game.rules.lock_step |= config.lock_step.is_some();
+        let game = Game::new(config.game.clone());
+        Self::with_game(config, game, now)
+    }
+
+    /// An engine that goes on with `game` from where it is; `config.game` is of no account.
+    ///
+    /// Nobody plays its agents any more, so they are gone, and each leaves an egg of its team where it stood: whoever
+    /// comes back has a place to be born at (docs/decisions/0052).
+    ///
+    /// # Panics
+    /// If it is to go on in lock-step and was not begun so: the order of its deadlines is another.
+    pub fn resume(config: EngineConfig, mut game: Game, now: RealTime) -> Self {
+        assert!(
+            config.lock_step.is_none() || game.config().rules.lock_step,
+            "only a game begun in lock-step goes on in it"
+        );
+        release_agents(&mut game);
+        let config = EngineConfig {
+            game: game.config().clone(),
+            ..config
+        };
+        Self::with_game(config, game, now)
+    }
+
+    pub(super) fn with_game(config: EngineConfig, game: Game, now: RealTime) -> Self {
+        let mut engine = Self {
+            pace: Pace::new(
+                now,
+                game.now(),
+                config.frequency,
+                config.lag_max,
+                config.lock_step.is_some(),
+            ),
+            lock_step: config.lock_step.map(|cap| LockStep::new(&game, cap)),
+            game,
+            playback: None,
+            sessions: Sessions::default(),
+            housekeeping: Housekeeping::default(),
+            text_news: TextNews::new(&config),
+            news: News::default(),
+            ticks: Ticks::default(),
+            watch: None,
+            outputs: VecDeque::new(),
+            sprint: None,
+            operator_lines: VecDeque::new(),
+            counters: Counters::default(),
+            lateness: SpanRecorder::new(now),
+            outbox_waits: SpanRecorder::new(now),
+            speedometer: Speedometer::new(now),
+            recorder: None,
+            slips_logged: Logged::default(),
+            skips_logged: Logged::default(),
+            tokens_logged: Logged::default(),
+            began: now,
+            snapshot: None,
+            is_text_news_due: false,
+            is_over_for_agents: false,
+            config,
+        };
+        if engine.config.auto_start {
+            engine
+                .start(now)
+                .expect("an engine is started once, when it is made");
+        }
+        engine
+    }
+}
+
+/// Lets all agents of a game go that was saved, and gives their places back as eggs.
+fn release_agents(game: &mut Game) {
+    let gives_back = game.config().rules.respawn_places;
+    let agents: Vec<_> = game
+        .world()
+        .agents()
+        .map(|agent| (agent.id(), agent.team(), agent.tile()))
+        .collect();
+    for (agent, team, tile) in agents {
+        let left = game.handle(
+            GameInput::Leave {
+                agent,
+                cause: LeaveCause::Disconnected,
+            },
+            game.now(),
+        );
+        debug_assert_eq!(left, Handled::Done, "whoever is in the world can leave it");
+        if !gives_back {
+            let egg = AdminAction::LayEgg { team, tile };
+            // Refused once a team has won, when nobody can be born any more.
+            let _laid = game.handle(GameInput::Admin(egg), game.now());
+        }
+    }
+    while game.poll_event().is_some() {}
+}

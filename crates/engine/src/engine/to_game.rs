@@ -1,0 +1,81 @@
+//! The way into the game and out of it: every input is stamped and recorded, and everybody is told what happened.
+
+use trantor_game::{GameEvent, GameInput, Handled, Refusal};
+use trantor_model::AgentId;
+
+use super::Engine;
+use crate::output::Output;
+use crate::recorder::JournalFull;
+use crate::replicate::tell_agent;
+
+impl Engine {
+    /// Hands an input to the game. Its stamp is the pass's game time, but no later than the earliest work
+    /// still due: what was read while older work is due comes before that work, in one total order.
+    pub(crate) fn apply(&mut self, input: GameInput) -> Handled {
+        let handled = self.apply_quietly(input);
+        self.publish_events();
+        handled
+    }
+
+    /// The same, leaving the events to be published by the caller.
+    pub(crate) fn apply_quietly(&mut self, input: GameInput) -> Handled {
+        if self.playback.is_some() {
+            // Nothing more happens in it than was recorded; who asks for a place is told that there is none.
+            return Handled::Refused(Refusal::GameOver);
+        }
+        let at = self.pace.game_now();
+        let at = self
+            .game
+            .next_deadline()
+            .map_or(at, |due| at.min(due))
+            .max(self.game.now());
+        if let Some(recorder) = &mut self.recorder
+            && recorder.input(&self.game, &input, at) == Err(JournalFull)
+        {
+            log::error!("the journal is not taken and grows beyond its bound: recording ends");
+            self.recorder = None;
+        }
+        self.snapshot = None;
+        self.game.handle(input, at)
+    }
+
+    /// Tells everybody what happened.
+    pub(crate) fn publish_events(&mut self) {
+        while let Some(event) = self.game.poll_event() {
+            if let Some(lock_step) = &mut self.lock_step {
+                lock_step.note(&self.game, &event);
+            }
+            tell_agent(&mut self.sessions, self.config.dialect, &event);
+            self.text_news.tell(&mut self.sessions, &self.game, &event);
+            if self.watch.is_some() && self.news.note(&self.game, &event).is_err() {
+                self.drop_news();
+            }
+            match event {
+                GameEvent::Reply { agent, .. } => self.note_owing(agent),
+                GameEvent::Died { agent } => self.agent_died(agent),
+                GameEvent::Won { team } => {
+                    log::info!("team {:?} has won", self.config.game.teams[usize::from(team.0)]);
+                    // The end of a game that was recorded ends nothing here.
+                    if self.playback.is_none() {
+                        self.outputs.push_back(Output::Won { team });
+                        self.is_over_for_agents = true;
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.text_news.tell_held_back(&mut self.sessions);
+    }
+
+    /// Looks whether an agent has something to do.
+    pub(crate) fn note_owing(&mut self, agent: AgentId) {
+        if let Some(conn) = self.sessions.of_agent(agent) {
+            let owes_command = self
+                .game
+                .world()
+                .agent(agent)
+                .is_some_and(|agent| agent.owes_command());
+            self.sessions.set_owing(conn, owes_command);
+        }
+    }
+}
