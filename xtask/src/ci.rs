@@ -38,6 +38,24 @@ const STEPS: &[(&str, Step)] = &[
             &[],
         ),
     ),
+    // Off by default, since it is built with ALSA's headers.
+    (
+        "clippy of the viewer's sound",
+        Step::Cargo(
+            &[
+                "clippy",
+                "--package",
+                "trantor-viewer",
+                "--features",
+                "sound",
+                "--all-targets",
+                "--",
+                "--deny",
+                "warnings",
+            ],
+            &[],
+        ),
+    ),
     ("tests", Step::Tests),
     (
         "broken rules are found",

@@ -27,6 +27,7 @@ pub mod recording;
 pub mod screenshot;
 pub mod settings;
 pub mod shots;
+pub mod sound;
 pub mod source;
 pub mod stage;
 pub mod terminal;

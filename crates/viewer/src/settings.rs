@@ -23,6 +23,11 @@ pub struct Settings {
     pub full_screen: bool,
     /// How large panels are, as a part of what the display asks for.
     pub scale: Option<f32>,
+    /// How loud it is, in percent.
+    pub volume_percent: Option<u8>,
+    /// Whether it is silent all the same.
+    #[serde(rename = "muted")]
+    pub is_muted: bool,
     /// How a map was looked at, by somebody who moved the camera.
     pub view: Option<SavedView>,
     /// Actions with other keys than the usual ones.
@@ -152,6 +157,8 @@ mod tests {
             place: Some((-5, 40)),
             full_screen: true,
             scale: Some(1.5),
+            volume_percent: Some(30),
+            is_muted: true,
             view: Some(SavedView {
                 map: (20, 30),
                 target: (3.5, 4.0),

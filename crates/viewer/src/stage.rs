@@ -28,6 +28,8 @@ use crate::picture::ground::{GroundPaint, PaintMode};
 use crate::picture::palette::Mood;
 use crate::picture::{CameraPose, Compose, DrawList, Options};
 use crate::settings::{SavedView, Settings};
+use crate::sound::SoundChange;
+use crate::sound::hearing::Ear;
 use crate::source::Source;
 use crate::trails::Trails;
 use ending::Ending;
@@ -58,6 +60,8 @@ pub enum Outside {
     FullScreen,
     /// The picture into a file.
     Screenshot,
+    /// Louder, softer, silent.
+    Sound(SoundChange),
     /// The pictures of so long into files; of no time: the end of it.
     Record(RealSpan),
     /// The end of the program.
@@ -167,6 +171,11 @@ impl Stage {
     /// What is shown, and what happened in words.
     pub fn scene_and_feed(&self) -> (&Scene, &FeedLines) {
         (&self.scene, self.hud.feed_lines())
+    }
+
+    /// Where the game is listened to from; `None` while there is no map.
+    pub fn ear(&self) -> Option<Ear> {
+        Some(Ear::of(&self.camera.pose, self.window()?))
     }
 
     /// What is selected.

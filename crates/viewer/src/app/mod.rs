@@ -44,7 +44,8 @@ pub fn run(
     });
     let stage = make_stage(gate.waker())?;
     let screen = screen::WindowScreen::new(cli.clone(), &settings);
-    let game_loop = GameLoop::new(stage, screen, settings, RealClock::new());
+    let mut game_loop = GameLoop::new(stage, screen, settings, RealClock::new());
+    game_loop.viewer().sound.open_device();
     let mut app = handler::App::new(game_loop, gate);
     event_loop.run_app(&mut app).context("the window's loop failed")?;
     app.finish()

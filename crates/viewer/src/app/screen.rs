@@ -255,7 +255,7 @@ impl Screen for WindowScreen {
                 Err(error) => Some(format!("cannot record: {error}")),
             },
             // The loop's own.
-            Outside::Quit => None,
+            Outside::Quit | Outside::Sound(_) => None,
         }
     }
 }

@@ -7,6 +7,7 @@ use trantor_time::{Pace, Pacing, Rate};
 use crate::hud::FREQUENCY_MAX;
 use crate::input::Action;
 use crate::lag::{LAG_MS_MAX, Lag};
+use crate::sound::SoundChange;
 
 use super::words::{WORDS, Word, usage_of};
 
@@ -68,6 +69,8 @@ pub enum Command {
     Record(f64),
     /// How large the panels are, as a part of what the display asks for.
     Scale(f32),
+    /// How loud it is, and changes it.
+    Volume(Option<SoundChange>),
     /// Joins the server again.
     Reconnect,
     /// Forgets what was said.
@@ -183,6 +186,10 @@ impl Command {
                 Err(_) => return Err(usage(format!("{units:?} is no number of units"))),
             },
             ("scale", [factor]) => Self::Scale(panel_scale(factor).map_err(usage)?),
+            ("volume", []) => Self::Volume(None),
+            ("volume", ["off"]) => Self::Volume(Some(SoundChange::Mute(true))),
+            ("volume", ["on"]) => Self::Volume(Some(SoundChange::Mute(false))),
+            ("volume", [volume]) => Self::Volume(Some(SoundChange::Volume(percent(volume).map_err(usage)?))),
             ("reconnect", []) => Self::Reconnect,
             ("clear", []) => Self::Clear,
             ("quit", []) => Self::Quit,
@@ -247,6 +254,15 @@ fn frame_rate(text: &str) -> Result<Rate, String> {
 fn panel_scale(text: &str) -> Result<f32, String> {
     let known = text.parse().ok().filter(|factor| PANEL_SCALE.contains(factor));
     known.ok_or_else(|| format!("a scale is a number from 0.5 to 3, not {text:?}"))
+}
+
+fn percent(text: &str) -> Result<u8, String> {
+    let known = text
+        .trim_end_matches('%')
+        .parse()
+        .ok()
+        .filter(|percent| *percent <= 100);
+    known.ok_or_else(|| format!("a volume is a whole number from 0 to 100, not {text:?}"))
 }
 
 fn lag(latency: &str, jitter: &str) -> Result<Lag, String> {
@@ -353,6 +369,7 @@ mod tests {
             ("lag 9999999", "from 0 to 5000, not \"9999999\"; type lag [MS"),
             ("log loud", "\"loud\" is no level; type log [LEVEL [TARGET]]"),
             ("remind 5", "\"5\" does not fit here; type remind SECONDS TEXT"),
+            ("volume 101", "from 0 to 100, not \"101\"; type volume [PERCENT"),
             ("scale 9", "from 0.5 to 3, not \"9\"; type scale FACTOR"),
             ("frames nan", "a number from 1 to 1000, not \"nan\"; type frames"),
             (

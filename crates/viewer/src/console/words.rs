@@ -29,7 +29,7 @@ const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 const PACES: [&str; 5] = ["uncapped", "off", "on", "grid", "spacing"];
 
 /// All words, in the order in which help lists them.
-pub const WORDS: [Word; 24] = [
+pub const WORDS: [Word; 25] = [
     word("help", "[COMMAND]", "all commands, or one", &[Slot::Command]),
     word(
         "speed",
@@ -119,6 +119,12 @@ pub const WORDS: [Word; 24] = [
         "FACTOR",
         "how large the panels are, remembered",
         &[Slot::Anything],
+    ),
+    word(
+        "volume",
+        "[PERCENT | off | on]",
+        "how loud it is, remembered",
+        &[Slot::OneOf(&["off", "on"])],
     ),
     word("reconnect", "", "leaves the server and joins again", &[]),
     word("clear", "", "forgets what was said here", &[]),

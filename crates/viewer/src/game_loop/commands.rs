@@ -15,6 +15,7 @@ use crate::console::{Command, RateChange, Vocabulary, WORDS, Word, usage_of};
 use crate::input::{Action, Bindings};
 use crate::logging;
 use crate::settings::Settings;
+use crate::sound::Sound;
 use crate::stage::{Outside, Stage};
 
 /// What commands move.
@@ -28,6 +29,7 @@ pub struct Levers<'a> {
     timers: &'a TimerServer<Listener>,
     published: &'a Published,
     settings: &'a mut Settings,
+    sound: &'a mut Sound,
     now: RealTime,
 }
 
@@ -42,6 +44,7 @@ impl<'a> Levers<'a> {
             timers: &viewer.timers,
             published: &viewer.published,
             settings: &mut viewer.settings,
+            sound: &mut viewer.sound,
             now: call.now,
         }
     }
@@ -105,6 +108,12 @@ pub fn run(line: &str, levers: &mut Levers<'_>) -> Result<String, String> {
             levers.stage.hud().scale = factor;
             levers.settings.scale = Some(factor);
             levers.settings.save();
+        }
+        Command::Volume(None) => return Ok(levers.sound.words()),
+        Command::Volume(Some(change)) => {
+            let said = levers.sound.change(change, levers.settings);
+            levers.settings.save();
+            return Ok(said);
         }
         Command::Reconnect => levers.stage.source().reconnect()?,
         Command::Clear => levers.stage.hud().console.clear(),
@@ -294,6 +303,7 @@ mod tests {
         timers: TimerServer<Listener>,
         published: Published,
         settings: Settings,
+        sound: Sound,
         now: RealTime,
     }
 
@@ -317,6 +327,7 @@ mod tests {
                 timers: TimerServer::new(4),
                 published: Published::new(),
                 settings: Settings::default(),
+                sound: Sound::new(&Settings::default()),
                 now,
             }
         }
@@ -330,6 +341,7 @@ mod tests {
                 timers: &self.timers,
                 published: &self.published,
                 settings: &mut self.settings,
+                sound: &mut self.sound,
                 now: self.now,
             };
             run(line, &mut levers)
@@ -372,7 +384,7 @@ mod tests {
         assert!(bench.run("rate hud off").unwrap_err().contains("type rate hud 5"));
         assert!(
             bench
-                .run("rate sound 5")
+                .run("rate noise 5")
                 .unwrap_err()
                 .contains("there are input, hud, statistics")
         );

@@ -4,7 +4,7 @@
 //!      frame due (R-002-19)                                     not due
 //!      one pass of the systems, in their order                  one event after the other: what the platform
 //!      input > network > mirror > interpolation                 tells is put in line, what the network brought
-//!        > hud > graphics > statistics > timers                 goes to the client; after each: frame due?
+//!        > hud > sound > graphics > statistics > timers                 goes to the client; after each: frame due?
 //!      those that have a rate of their own skip frames          nothing left: sleep until the next frame
 //! ```
 //!
@@ -28,6 +28,7 @@ use trantor_time::{Clock, Rate, RealTime};
 
 use crate::input::{Input, InputQueue, Pointer};
 use crate::settings::Settings;
+use crate::sound::Sound;
 use crate::stage::{Outside, Stage};
 
 use self::figures::{Figures, FrameTimes};
@@ -84,6 +85,8 @@ pub struct Viewer<S> {
     pub published: Published,
     /// What the debugging view shows; filled only while it is open.
     pub figures: Figures,
+    /// What the game sounds like.
+    pub sound: Sound,
     frame_times: FrameTimes,
     pointer: Pointer,
     /// Failures of systems, and the last of them.
@@ -124,6 +127,7 @@ impl<S: Screen + 'static, C: Clock> GameLoop<S, C> {
                 stage,
                 screen,
                 inputs: InputQueue::default(),
+                sound: Sound::new(&settings),
                 settings,
                 pacer: FramePacer::new(target_rate([]), now),
                 timers,

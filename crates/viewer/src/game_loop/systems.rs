@@ -7,6 +7,7 @@
 //! | `mirror` | each frame | what the server told: events, refusals, standings |
 //! | `interpolation` | each frame | the scene of this instant, the camera, the ground's colours |
 //! | `hud` | each frame | panels, and the commands typed into them |
+//! | `sound` | each frame | what begins to be heard with this scene |
 //! | `graphics` | each frame | the lists to draw, the picture; what only the screen can do |
 //! | `statistics` | once a second | published values |
 //!
@@ -38,6 +39,7 @@ pub fn declare<S: Screen + 'static>(now: RealTime, timers: &TimerServer<Listener
         .add(each_frame("mirror"), mirror)
         .add(each_frame("interpolation"), interpolation)
         .add(each_frame("hud"), hud)
+        .add(each_frame("sound"), sound)
         .add(each_frame("graphics"), graphics)
         .add(SystemSpec::standard("statistics"), statistics)
         .fire_requested(manager, tell)
@@ -134,13 +136,33 @@ fn hud<S: Screen>(viewer: &mut Viewer<S>, call: &mut SystemCall<'_>) -> Callback
     Ok(())
 }
 
+fn sound<S: Screen>(viewer: &mut Viewer<S>, call: &mut SystemCall<'_>) -> CallbackResult {
+    let Viewer { stage, sound, .. } = viewer;
+    if let Some(ear) = stage.ear() {
+        sound.play(stage.scene(), &ear, call.now);
+    }
+    Ok(())
+}
+
 fn graphics<S: Screen>(viewer: &mut Viewer<S>, call: &mut SystemCall<'_>) -> CallbackResult {
-    let Viewer { stage, screen, .. } = viewer;
+    let Viewer {
+        stage,
+        screen,
+        sound,
+        settings,
+        ..
+    } = viewer;
     let drawn = screen.draw(stage, call.now);
     while let Some(outside) = stage.poll_outside() {
-        if outside == Outside::Quit {
-            call.control.request_shutdown();
-        } else if let Some(said) = screen.outside(outside, stage, call.now) {
+        let said = match outside {
+            Outside::Quit => {
+                call.control.request_shutdown();
+                None
+            }
+            Outside::Sound(change) => Some(sound.change(change, settings)),
+            other => screen.outside(other, stage, call.now),
+        };
+        if let Some(said) = said {
             stage.notice(said);
         }
     }

@@ -60,6 +60,7 @@ fn r_001_2_the_systems_are_called_in_their_declared_order() {
             "mirror",
             "interpolation",
             "hud",
+            "sound",
             "graphics",
             "statistics"
         ]
@@ -257,4 +258,51 @@ fn what_only_the_program_can_do_is_asked_of_it_and_quitting_ends_the_loop() {
         [Outside::Screenshot, Outside::FullScreen]
     );
     assert!(game_loop.is_over());
+}
+
+/// A speaker that notes what it is told.
+#[derive(Debug, Default)]
+struct Heard(std::rc::Rc<std::cell::RefCell<(usize, Vec<bool>, f32)>>);
+
+impl crate::sound::Speaker for Heard {
+    fn play(&mut self, _: &crate::sound::hearing::Cue) {
+        self.0.borrow_mut().0 += 1;
+    }
+
+    fn hum(&mut self, _: &[crate::sound::hearing::Hum; crate::sound::hearing::HUMS_MAX]) {}
+
+    fn set_paused(&mut self, is_paused: bool) {
+        self.0.borrow_mut().1.push(is_paused);
+    }
+
+    fn set_volume(&mut self, volume: f32) {
+        self.0.borrow_mut().2 = volume;
+    }
+}
+
+#[test]
+fn the_game_is_heard_as_it_is_shown_held_by_a_pause_and_silent_when_asked() {
+    let (mut game_loop, clock) = test_loop(60.0);
+    game_loop.viewer().stage = Stage::new(
+        Source::demo(Demo::new(DemoScene::Overview)),
+        StageOptions::default(),
+    );
+    let heard = std::rc::Rc::default();
+    game_loop
+        .viewer()
+        .sound
+        .open(Box::new(Heard(std::rc::Rc::clone(&heard))));
+    run(&mut game_loop, &clock, at(4_000));
+    let played = heard.borrow().0;
+    assert!(played >= 3, "{played} tones in four seconds of a demo");
+    game_loop.event(|viewer, _| viewer.put_input(Input::Act(Action::Pause)));
+    run(&mut game_loop, &clock, at(6_000));
+    assert_eq!((heard.borrow().0, &heard.borrow().1[..]), (played, &[true][..]));
+    game_loop.event(|viewer, _| viewer.put_input(Input::Act(Action::Pause)));
+    type_line(&mut game_loop, "volume off");
+    run(&mut game_loop, &clock, at(9_000));
+    assert_eq!((heard.borrow().0, heard.borrow().2), (played, 0.0));
+    type_line(&mut game_loop, "volume 50");
+    run(&mut game_loop, &clock, at(12_000));
+    assert!(heard.borrow().0 > played && heard.borrow().2 == 0.5);
 }

@@ -117,6 +117,12 @@ actions! {
     Screenshot: "picture into a file", ["f12"];
     /// The pictures of a while into files.
     Record: "start and stop recording", ["f9"];
+    /// Sound off and on.
+    Mute: "sound off, on", ["u"];
+    /// Softer.
+    Softer: "softer", ["9"];
+    /// Louder.
+    Louder: "louder", ["0"];
     /// Tries a server that is gone again at once.
     Reconnect: "join the server again", ["f5"];
     /// Ends the viewer.
@@ -152,6 +158,8 @@ impl Action {
                 | Self::NextAgent
                 | Self::SeekBack
                 | Self::SeekOn
+                | Self::Louder
+                | Self::Softer
         )
     }
 }

@@ -11,6 +11,7 @@ use crate::hud::Selection;
 use crate::input::Action;
 use crate::options::Theme;
 use crate::picture::ground::PaintMode;
+use crate::sound::SoundChange;
 
 /// How far a key moves a recording, in units.
 const SEEK_UNITS: i64 = 100;
@@ -76,6 +77,9 @@ impl Stage {
             Action::FullScreen => self.ask_outside(Outside::FullScreen),
             Action::Screenshot => self.ask_outside(Outside::Screenshot),
             Action::Record => self.ask_outside(Outside::Record(RECORD_FOR)),
+            Action::Mute => self.ask_outside(Outside::Sound(SoundChange::ToggleMute)),
+            Action::Louder => self.ask_outside(Outside::Sound(SoundChange::Louder)),
+            Action::Softer => self.ask_outside(Outside::Sound(SoundChange::Softer)),
             Action::Reconnect => {
                 if let Err(why) = self.source.reconnect() {
                     self.hud.notice(why);
