@@ -3,6 +3,7 @@
 //! The window and the screenshot drive the same stage, so that a picture in a file is the picture on a screen.
 
 mod acts;
+mod choices;
 mod ending;
 mod motion;
 mod pointing;
@@ -12,8 +13,8 @@ use std::collections::VecDeque;
 
 use glam::Vec2;
 use trantor_client::text_scene::FeedLines;
-use trantor_client::{ControlRequest, LinkState, Scene};
-use trantor_model::{MapSize, Tile};
+use trantor_client::{LinkState, Scene};
+use trantor_model::MapSize;
 use trantor_time::{GameTime, RealSpan, RealTime};
 
 use crate::console::PANEL_SCALE;
@@ -384,83 +385,6 @@ impl Stage {
             self.intend(intent, now);
         }
         self.intents = intents;
-    }
-
-    fn intend(&mut self, intent: Intent, now: RealTime) {
-        match intent {
-            Intent::Request(request) => self.request(request, now),
-            Intent::Select(selection) => self.select(selection),
-            Intent::Do(action) => self.act(action, now),
-            Intent::LookAt(place) => self.look_at(place),
-            Intent::Seek(to) => self.seek(to),
-            Intent::Paint(mode) => self.paint_mode = mode,
-        }
-    }
-
-    fn request(&mut self, request: ControlRequest, now: RealTime) {
-        if let Err(why) = self.source.request(request, now) {
-            self.hud.notice(why);
-        }
-    }
-
-    /// Moves a recording to a moment.
-    pub fn seek(&mut self, to: GameTime) {
-        if let Err(why) = self.source.seek(to) {
-            self.hud.notice(why);
-        }
-    }
-
-    /// Jumps back at the end of a span that is repeated.
-    fn repeat_recording(&mut self) {
-        let Some(recording) = self.source.recording() else {
-            return;
-        };
-        // A repetition up to the very end would wait for a moment that is never passed.
-        let shown = self.scene.clock.game.min(recording.end());
-        if recording.target().is_none()
-            && let Some(to) = self.repeat.jump(shown)
-        {
-            self.seek(to);
-        }
-    }
-
-    /// Moves the camera over a place of the map.
-    fn look_at(&mut self, place: Vec2) {
-        self.follows = false;
-        self.moved = true;
-        if let Some(window) = self.window() {
-            let target = self.camera.goal.target;
-            self.camera.goal.target = target + window.shortest(target, place);
-        }
-    }
-
-    /// Looks at a tile, and selects it.
-    ///
-    /// # Errors
-    /// If the map has none there; the text is for the user.
-    pub fn go_to(&mut self, x: u16, y: u16) -> Result<(), String> {
-        let size = self.scene.ground.as_ref().map(|ground| ground.size);
-        let size = size.ok_or("there is no map yet")?;
-        let tile = Tile { x, y };
-        if !size.contains(tile) {
-            let (x_max, y_max) = (size.width() - 1, size.height() - 1);
-            return Err(format!("tiles go from 0 0 to {x_max} {y_max}"));
-        }
-        self.select(Selection::Tile(tile));
-        self.look_at(Vec2::new(f32::from(x), f32::from(y)));
-        Ok(())
-    }
-
-    /// Selects something else.
-    pub fn select(&mut self, selection: Selection) {
-        if self.selection != selection {
-            self.selection = selection;
-            self.follows = false;
-            self.source.watch(match selection {
-                Selection::Agent(id) => Some(id),
-                Selection::None | Selection::Tile(_) => None,
-            });
-        }
     }
 
     /// How the connection stands.

@@ -3,6 +3,8 @@
 use super::*;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use trantor_client::LinkState;
 use trantor_runtime::real_clock::RealClock;
 use trantor_runtime::wait::{Parker, Wait as _};
 use trantor_time::{Clock as _, RealSpan};

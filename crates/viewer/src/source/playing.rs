@@ -1,0 +1,65 @@
+//! A synthetic scene that is played, with the little control that makes sense for one.
+
+use std::collections::VecDeque;
+
+use trantor_client::{ControlRequest, FeedEntry, Scene};
+use trantor_protocol::wire::StepKind;
+use trantor_time::RealTime;
+
+use crate::demo::news::{NEWS_MAX, add_news};
+use crate::demo::{self, Demo};
+
+/// A demo, with the little control that makes sense for one.
+#[derive(Debug)]
+pub struct Playing {
+    demo: Demo,
+    units: f64,
+    frequency: u32,
+    paused: bool,
+    last: Option<RealTime>,
+    /// What was shown and not yet read.
+    news: VecDeque<FeedEntry>,
+}
+
+impl Playing {
+    pub(super) fn new(demo: Demo) -> Self {
+        Self {
+            demo,
+            units: 0.0,
+            frequency: demo::FREQUENCY,
+            paused: false,
+            last: None,
+            news: VecDeque::with_capacity(NEWS_MAX),
+        }
+    }
+
+    pub(super) fn demo(&self) -> &Demo {
+        &self.demo
+    }
+
+    pub(super) fn poll_feed(&mut self) -> Option<FeedEntry> {
+        self.news.pop_front()
+    }
+
+    pub(super) fn scene(&mut self, now: RealTime, scene: &mut Scene) {
+        let elapsed = now.since(self.last.unwrap_or(now));
+        self.last = Some(now);
+        if !self.paused {
+            self.units += elapsed.as_secs_f64() * f64::from(self.frequency);
+        }
+        self.demo.scene(self.units, scene);
+        add_news(scene, &mut self.news);
+        scene.clock.frequency = self.frequency;
+        scene.clock.paused = self.paused;
+    }
+
+    pub(super) fn request(&mut self, request: ControlRequest) {
+        match request {
+            ControlRequest::SetFrequency(frequency) => self.frequency = frequency.max(1),
+            ControlRequest::Pause => self.paused = true,
+            ControlRequest::Resume => self.paused = false,
+            ControlRequest::Step(StepKind::Unit) => self.units = self.units.floor() + 1.0,
+            ControlRequest::Step(StepKind::Event) => self.units = (self.units / 7.0).floor() * 7.0 + 7.0,
+        }
+    }
+}
