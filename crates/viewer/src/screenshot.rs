@@ -84,7 +84,7 @@ const SETTLING: i64 = 16;
 pub fn draw(stage: &mut Stage, quality: Quality, size: (u32, u32), now: RealTime) -> anyhow::Result<Pixels> {
     let context = Context::without_window()?;
     let target = Offscreen::new(&context.device, Offscreen::FORMAT, size);
-    let mut renderer = Renderer::new(&context.device, quality, Offscreen::FORMAT, size).without_noise();
+    let mut renderer = Renderer::new(&context.device, quality, Offscreen::FORMAT, size);
     let mut painter = Painter::new(&context, Offscreen::FORMAT);
     stage.set_detail(quality.detail());
     stage.compose();

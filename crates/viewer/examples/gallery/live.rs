@@ -134,7 +134,7 @@ impl ScreenInMemory {
         };
         Ok(Self {
             target: Offscreen::new(&context.device, Offscreen::FORMAT, size),
-            renderer: Renderer::new(&context.device, quality, Offscreen::FORMAT, size).without_noise(),
+            renderer: Renderer::new(&context.device, quality, Offscreen::FORMAT, size),
             painter: Painter::new(&context, Offscreen::FORMAT),
             egui: egui::Context::default(),
             laid: Laid::empty(),

@@ -38,7 +38,7 @@ const SIZE: (u32, u32) = (1280, 720);
 /// The same of what is all grain, and would be too many bytes.
 const SIZE_OF_GRAIN: (u32, u32) = (960, 540);
 /// Bytes of a picture at most: a page of a dozen is to be there at once.
-const BYTES_MOST: u64 = 250_000;
+const BYTES_MOST: u64 = 400_000;
 /// Where the pictures are, beside the page.
 const FOLDER: &str = "images/gallery";
 

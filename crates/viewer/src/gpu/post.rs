@@ -140,9 +140,9 @@ impl Post {
         });
     }
 
-    /// Sets how strongly the glow shows, and whether noise hides the steps of smooth gradients.
-    pub(super) fn set(&self, queue: &wgpu::Queue, glow: f32, noise: bool) {
-        let settings = [glow, if noise { 1.0 } else { 0.0 }, 0.0, 0.0];
+    /// Sets how strongly the glow shows.
+    pub(super) fn set(&self, queue: &wgpu::Queue, glow: f32) {
+        let settings = [glow, 0.0, 0.0, 0.0];
         queue.write_buffer(&self.settings, 0, bytemuck::cast_slice(&settings));
     }
 

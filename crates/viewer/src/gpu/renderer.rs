@@ -60,8 +60,6 @@ impl Quality {
 #[derive(Debug)]
 pub struct Renderer {
     quality: Quality,
-    /// Whether noise of half a step hides the steps of smooth gradients.
-    noise: bool,
     pipelines: Pipelines,
     light: Light,
     targets: Targets,
@@ -92,7 +90,7 @@ struct Direct {
 }
 
 /// Shapes too small or too transparent for their shadow to be seen.
-const SHADOWLESS: [Shape; 3] = [Shape::Speck, Shape::Tuft, Shape::Pebble];
+const SHADOWLESS: [Shape; 4] = [Shape::Speck, Shape::Tuft, Shape::Pebble, Shape::Flower];
 
 impl Renderer {
     /// Sets up for pictures of `size` pixels in `output` format, which must not be one of the sRGB formats: the last
@@ -127,7 +125,6 @@ impl Renderer {
         let (meshes, mesh_ranges) = upload_meshes(device);
         Self {
             quality,
-            noise: true,
             pipelines,
             light,
             targets,
@@ -144,11 +141,6 @@ impl Renderer {
     /// How much beauty is paid for.
     pub fn quality(&self) -> Quality {
         self.quality
-    }
-
-    /// Leaves out the noise that hides the steps of smooth gradients: a file is then a third of the size.
-    pub fn without_noise(self) -> Self {
-        Self { noise: false, ..self }
     }
 
     /// Follows a new size of the picture, in pixels; a side of 0 counts as 1.
@@ -185,7 +177,7 @@ impl Renderer {
         self.light.set_frame(queue, &uniform);
         match &mut self.ending {
             Ending::Direct(direct) => direct.backdrop.follow(&uniform, painted),
-            Ending::Post(post) => post.set(queue, look.mood.bloom * 0.55, self.noise),
+            Ending::Post(post) => post.set(queue, look.mood.bloom * 0.55),
         }
     }
 
@@ -343,6 +335,7 @@ fn empty_look(pixels: (u32, u32)) -> FrameLook {
             middle: glam::Vec2::ZERO,
             half: glam::Vec2::ONE,
             margin: 1.0,
+            land: 1.0,
         },
         mood: Mood {
             bloom: 0.0,

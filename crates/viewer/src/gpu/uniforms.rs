@@ -53,7 +53,7 @@ impl FrameUniform {
                 look.window.half.x,
                 look.window.half.y,
             ],
-            map: [sides.x, sides.y, look.window.margin, 0.0],
+            map: [sides.x, sides.y, look.window.margin, look.window.land],
             grid: [
                 look.ground.least.x,
                 look.ground.least.y,

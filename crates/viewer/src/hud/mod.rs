@@ -290,11 +290,11 @@ impl Hud {
     pub fn clear_part(&self, points: egui::Vec2) -> (Vec2, Vec2) {
         let shown = self.panels.any && points.x > 2.6 * COLUMN_WIDTH;
         let aside = if shown {
-            (COLUMN_WIDTH + 40.0 + EDGE) / points.x.max(1.0)
+            (COLUMN_WIDTH + EDGE * 2.0) / points.x.max(1.0)
         } else {
             0.02
         };
-        (Vec2::new(aside, 0.05), Vec2::new(1.0 - aside, 0.93))
+        (Vec2::new(aside, 0.03), Vec2::new(1.0 - aside, 0.925))
     }
 
     /// Lays all panels out and collects what they ask for.

@@ -107,27 +107,33 @@ impl CameraPose {
     /// (width by height). `clear` is the part of the picture that nothing else covers: least and most, each
     /// `0.0..=1.0` from top left.
     pub fn overview(sides: Vec2, aspect: f32, clear: (Vec2, Vec2)) -> Self {
+        /// How far down it looks, in radians: bodies are to be seen from their side, and the ground between them.
+        const PITCH_LEAST: f32 = 0.78;
+        const PITCH_MOST: f32 = 1.06;
         let mut pose = Self {
             target: sides / 2.0 - 0.5,
             distance: sides.max_element() * 8.0,
             yaw: 0.0,
-            pitch: 0.88,
+            pitch: 0.9,
         };
-        // Nearer makes everything larger, and the target's place follows the middle of what is seen: a few rounds
-        // settle both, and no formula with a perspective in it would be shorter.
-        for _ in 0..24 {
+        // Nearer makes everything larger, steeper makes it higher, and the target's place follows the middle of what
+        // is seen: a few rounds settle all three, and no formula with a perspective in it would be shorter.
+        for _ in 0..40 {
             let view = pose.view((aspect * 1000.0) as u32, 1000);
             let mut least = Vec2::INFINITY;
             let mut most = Vec2::NEG_INFINITY;
             for corner in [Vec2::ZERO, Vec2::X, Vec2::Y, Vec2::ONE] {
-                let ground = corner * (sides + 1.2) - 1.1;
-                if let Some(point) = view.project(Vec3::new(ground.x, 0.0, ground.y)) {
+                // A little more than the map, and who stands at its edge with all of its height.
+                let ground = corner * (sides + 0.4) - 0.7;
+                let height = if corner.y > 0.0 { 0.0 } else { 0.6 };
+                if let Some(point) = view.project(Vec3::new(ground.x, height, ground.y)) {
                     least = least.min(point);
                     most = most.max(point);
                 }
             }
-            let share = ((most - least) / (clear.1 - clear.0)).max_element();
-            pose.distance *= 1.0 + (share - 1.0) * 0.8;
+            let share = (most - least) / (clear.1 - clear.0);
+            pose.distance *= 1.0 + (share.max_element() - 1.0) * 0.8;
+            pose.pitch = (pose.pitch + (share.x - share.y) * 0.4).clamp(PITCH_LEAST, PITCH_MOST);
             let off = (least + most) / 2.0 - (clear.0 + clear.1) / 2.0;
             let tiles = 2.0 * (VIEW_ANGLE / 2.0).tan() * pose.distance;
             pose.target += off * Vec2::new(aspect, 1.0 / pose.pitch.sin()) * tiles * 0.8;
@@ -295,7 +301,7 @@ mod tests {
                     most = most.max(point);
                 }
                 let filled = ((most - least) / (clear.1 - clear.0)).max_element();
-                assert!(filled > 0.75, "{sides} fills only {filled}");
+                assert!(filled > 0.88, "{sides} fills only {filled}");
             }
         }
     }

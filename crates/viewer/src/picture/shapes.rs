@@ -48,11 +48,13 @@ pub enum Shape {
     Tuft,
     /// A pebble: decoration.
     Pebble,
+    /// A tuft in bloom: decoration.
+    Flower,
 }
 
 impl Shape {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Shape; 18] = [
+    pub const ALL: [Shape; 19] = [
         Self::Food,
         Self::Linemate,
         Self::Deraumere,
@@ -71,6 +73,7 @@ impl Shape {
         Self::Crown,
         Self::Tuft,
         Self::Pebble,
+        Self::Flower,
     ];
 
     /// How many there are.
@@ -132,6 +135,7 @@ impl Shape {
                 mesh.at(Mat4::from_scale(Vec3::new(0.06, 0.035, 0.05)))
                     .ball(false, |_| Paint::instance(1.0));
             }
+            Self::Flower => flower(&mut mesh),
         }
         mesh.finish()
     }
@@ -394,6 +398,18 @@ fn tuft(mesh: &mut MeshBuilder) {
     }
     // Blades are lit as the meadow is, from whichever side they are seen.
     mesh.light_from_above();
+}
+
+/// Three heads of five petals over a tuft.
+fn flower(mesh: &mut MeshBuilder) {
+    tuft(mesh);
+    for (x, z, height) in [(0.0, 0.0, 0.115), (0.055, 0.025, 0.09), (-0.03, 0.05, 0.075)] {
+        mesh.at(Mat4::from_translation(Vec3::new(x, height, z))).turned(
+            5,
+            &[(0.008, -0.012), (0.03, 0.004), (0.006, 0.01)],
+            |_| Paint::accent(1.05),
+        );
+    }
 }
 
 #[cfg(test)]

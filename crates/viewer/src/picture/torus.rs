@@ -2,7 +2,7 @@
 //!
 //! The map wraps, so a picture of it has to begin and end somewhere. The window is one whole map around a
 //! middle, plus a margin in which the neighbouring copies fade out: what leaves on one side is seen to come back
-//! on the other, and nothing looks like a wall.
+//! on the other, and nothing looks like a wall. Bare land goes on beyond that, until it is lost in the dark.
 
 use glam::Vec2;
 use trantor_model::MapSize;
@@ -16,13 +16,19 @@ pub struct TorusWindow {
     pub half: Vec2,
     /// How far beyond that copies are drawn, fading from full to nothing.
     pub margin: f32,
+    /// How far beyond that bare land is drawn, fading as well.
+    pub land: f32,
 }
 
 impl TorusWindow {
     /// The least and the most of the margin, in tiles.
     const MARGIN_TILES: [f32; 2] = [2.0, 12.0];
     /// What part of the shorter side the margin is otherwise.
-    const MARGIN_SHARE: f32 = 0.14;
+    const MARGIN_SHARE: f32 = 0.28;
+    /// The same of the land: with panels on both sides it still reaches the edges of the picture.
+    const LAND_SHARE: f32 = 0.8;
+    /// The most of it, in tiles: on larger maps the eye is near enough for the margin to be all that is seen.
+    const LAND_TILES_MOST: f32 = 60.0;
 
     /// The window that shows the map from `(0, 0)` on.
     pub fn whole(size: MapSize) -> Self {
@@ -37,6 +43,9 @@ impl TorusWindow {
             middle: sides / 2.0 - 0.5,
             half: sides / 2.0,
             margin,
+            land: (shorter * Self::LAND_SHARE)
+                .min(Self::LAND_TILES_MOST)
+                .max(margin),
         }
     }
 
@@ -81,7 +90,16 @@ impl TorusWindow {
 
     /// The corners of all that is drawn: least and most tile position.
     pub fn bounds(&self) -> (Vec2, Vec2) {
-        let reach = self.half + self.margin;
+        self.bounds_beyond(self.margin)
+    }
+
+    /// The same of the land.
+    pub fn land_bounds(&self) -> (Vec2, Vec2) {
+        self.bounds_beyond(self.land)
+    }
+
+    fn bounds_beyond(&self, far: f32) -> (Vec2, Vec2) {
+        let reach = self.half + far;
         (self.middle - reach, self.middle + reach)
     }
 }

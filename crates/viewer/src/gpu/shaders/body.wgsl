@@ -65,7 +65,8 @@ fn posed(in: BodyIn) -> Posed {
         p = swing(p, lean);
         n = swing(n, lean);
     }
-    p = turn(p, in.stand.xy) * vec3f(1.0, in.stand.z, 1.0) * in.place.w + in.place.xyz;
+    let size = in.place.w * presence(in.place.xz);
+    p = turn(p, in.stand.xy) * vec3f(1.0, in.stand.z, 1.0) * size + in.place.xyz;
     // Nothing is seen through the ground, which is not always there to hide it.
     p.y = max(p.y, 0.0);
     n = turn(n, in.stand.xy);
@@ -92,7 +93,7 @@ fn vertex(in: BodyIn) -> BodyOut {
 
     let clip = frame.clip_from_world * vec4f(world, 1.0);
     let place = clip.xy / max(clip.w, 0.01) * vec2f(0.5, -0.5) + 0.5;
-    let shown = seen(world);
+    let shown = lit_up(world);
     let color = mix(sky(place), albedo * light, shown);
     let sunny = albedo * sun * shown;
     if SHADOWS {

@@ -8,7 +8,7 @@ struct Frame {
     right: vec4f,          // xyz; w: how much of the paint shows at any distance
     up: vec4f,             // xyz; w: distance at which fog is complete
     window: vec4f,         // middle x, middle z, half width, half depth
-    map: vec4f,            // columns, rows, margin, 1 if the picture has no later steps
+    map: vec4f,            // columns, rows, margin of things, margin of bare land
     grid: vec4f,           // the ground that is drawn: least x, least z, cell width, cell depth
     grid_cells: vec4f,     // cells a row; unused
     detail: vec4f,         // distances: detail fades from, until; then shadow texel size; unused
@@ -53,6 +53,16 @@ fn covering(light: vec3f) -> vec4f {
     return vec4f(light, 1.0);
 }
 
+// The same for what is broad and smooth: half a step of noise hides that a screen has only 256 of them. Later steps do
+// so where there are any.
+fn covering_smoothly(light: vec3f, pixel: vec2f) -> vec4f {
+    let color = covering(light);
+    if DIRECT {
+        return vec4f(color.rgb + grain(pixel), 1.0);
+    }
+    return color;
+}
+
 // What leaves a shader for a mark: colour times its opacity; what goes beyond that shines. Where nothing can be brighter
 // than white, what shines covers more instead.
 fn marking(color: vec4f) -> vec4f {
@@ -65,9 +75,9 @@ fn marking(color: vec4f) -> vec4f {
 }
 
 // What leaves a shader for light that is added.
-fn shining(light: vec3f) -> vec4f {
+fn shining(light: vec3f, pixel: vec2f) -> vec4f {
     if DIRECT {
-        return vec4f(min(light, vec3f(1.0)) * 0.9, 0.0);
+        return vec4f(min(light, vec3f(1.0)) * 0.9 + grain(pixel), 0.0);
     }
     return vec4f(light, 0.0);
 }
@@ -85,12 +95,21 @@ fn sky(at: vec2f) -> vec3f {
     return mix(frame.sky_bottom.rgb, frame.sky_top.rgb, height) + frame.sky_glow.rgb * (0.55 * near * near * near);
 }
 
-// How much of a thing on the ground at `at` is shown: all within the map, less and less in the margin.
+// How far `at` is beyond the map, as a part of `reach`.
+fn beyond(at: vec2f, reach: f32) -> f32 {
+    return clamp(length(max(abs(at - frame.window.xy) - frame.window.zw, vec2f(0.0))) / reach, 0.0, 1.0);
+}
+
+// How much of a thing on the ground at `at` is there: all within the map, less and less in the margin.
 fn presence(at: vec2f) -> f32 {
-    let beyond = max(abs(at - frame.window.xy) - frame.window.zw, vec2f(0.0));
-    let share = clamp(length(beyond) / frame.map.z, 0.0, 1.0);
-    let ghost = 1.0 - share;
-    return select(0.78 * ghost * sqrt(ghost), 1.0, share <= 0.0);
+    let ghost = 1.0 - beyond(at, frame.map.z);
+    return ghost * sqrt(ghost);
+}
+
+// How much of the land at `at` is there: all within the map, then less and less, long after things have gone.
+fn land(at: vec2f) -> f32 {
+    let share = beyond(at, frame.map.w);
+    return select(0.56 * (1.0 - smoothstep(0.0, 1.0, share)), 1.0, share <= 0.0);
 }
 
 // How much of a thing at `position` is hidden by distance.
@@ -99,9 +118,14 @@ fn fog(position: vec3f) -> f32 {
     return share * share * share * 0.55;
 }
 
-// How much of a thing at `position` is seen: neither faded at the margin nor hidden by distance.
+// How much of a mark or a light at `position` is seen: neither faded at the margin nor hidden by distance.
 fn seen(position: vec3f) -> f32 {
     return presence(position.xz) * (1.0 - fog(position));
+}
+
+// The same of the land, and of what stands on it: that is smaller in the margin, and as dark as the land.
+fn lit_up(position: vec3f) -> f32 {
+    return land(position.xz) * (1.0 - fog(position));
 }
 
 fn ambient(normal: vec3f) -> vec3f {

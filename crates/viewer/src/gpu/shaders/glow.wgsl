@@ -49,5 +49,5 @@ fn fragment(in: GlowOut) -> @location(0) vec4f {
         let soft = max(1.0 - length(in.at), 0.0);
         light = soft * soft;
     }
-    return shining(in.color * light);
+    return shining(in.color * light, in.clip.xy);
 }

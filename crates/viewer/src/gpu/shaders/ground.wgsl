@@ -28,6 +28,23 @@ fn wrapped(cell: vec2f) -> vec2f {
     return cell - floor((cell + 0.5) / frame.map.xy) * frame.map.xy;
 }
 
+// Smooth noise of steps of 1 that repeats after `period`, as far as that is whole: 0..1.
+fn mottled(at: vec2f, period: vec2f) -> f32 {
+    let corner = floor(at);
+    let way = at - corner;
+    let eased = way * way * (3.0 - 2.0 * way);
+    let ahead = corner + 1.0;
+    let low = corner - floor(corner / period) * period;
+    let high = ahead - floor(ahead / period) * period;
+    let above = mix(speck(low), speck(vec2f(high.x, low.y)), eased.x);
+    let below = mix(speck(vec2f(low.x, high.y)), speck(high), eased.x);
+    return mix(above, below, eased.y);
+}
+
+fn speck(corner: vec2f) -> f32 {
+    return fract(sin(dot(corner, vec2f(12.9898, 78.233))) * 437.5453);
+}
+
 // Broad patches of two kinds that repeat with the map; -1..1 each.
 fn patches(at: vec2f) -> vec2f {
     let turns = 6.2831853 * at / frame.map.xy;
@@ -56,7 +73,10 @@ fn fragment(in: GroundOut) -> @location(0) vec4f {
     var albedo = mix(frame.ground_a.rgb, frame.ground_b.rgb, checker * mix(0.5, 1.0, fine));
     albedo = mix(albedo, frame.ground_patch.rgb, in.patchy.x);
     albedo = mix(albedo, albedo * vec3f(0.6, 0.82, 0.98), in.patchy.y);
-    albedo *= 1.0 + (lot - 0.5) * 0.2 * fine;
+    albedo *= 1.0 + (lot - 0.5) * 0.16 * fine;
+    // Blotches of moss and dust that know nothing of tiles, and a fleck here and there.
+    let blotch = mottled(p * 2.0, frame.map.xy * 2.0) * 0.55 + mottled(p * 7.0, frame.map.xy * 7.0) * 0.45;
+    albedo *= mix(vec3f(0.74, 0.82, 0.92), vec3f(1.28, 1.20, 1.00), mix(0.5, blotch, fine));
 
     // Each tile is two triangles, each leaning a little its own way.
     let across = select(inside.x + inside.y > 1.0, inside.x > inside.y, (lots & 256u) != 0u);
@@ -101,5 +121,5 @@ fn fragment(in: GroundOut) -> @location(0) vec4f {
     let haze = max(1.0 - min(to_seam.x, to_seam.y) * 1.6, 0.0);
     color += frame.rim.rgb * (haze * haze * 0.035);
 
-    return covering(mix(sky(in.clip.xy * PIXEL * frame.viewport.zw), color, seen(world)));
+    return covering_smoothly(mix(sky(in.clip.xy * PIXEL * frame.viewport.zw), color, lit_up(world)), in.clip.xy);
 }

@@ -3,7 +3,7 @@
 @group(0) @binding(0) var source: texture_2d<f32>;
 @group(0) @binding(1) var source_sampler: sampler;
 @group(0) @binding(2) var glow: texture_2d<f32>;
-@group(0) @binding(3) var<uniform> settings: vec4f;     // strength of the glow, strength of the noise; unused
+@group(0) @binding(3) var<uniform> settings: vec4f;     // strength of the glow; unused
 
 struct PostOut {
     @builtin(position) clip: vec4f,
@@ -64,6 +64,5 @@ fn compose(in: PostOut) -> @location(0) vec4f {
     let off = in.at - 0.5;
     let shade = 1.0 - 0.30 * smoothstep(0.25, 0.95, dot(off, off) * 2.0);
     let color = encoded(screened((light + halo * settings.x) * shade));
-    // Half a step of noise hides the steps of smooth gradients.
-    return vec4f(color + settings.y * (scatter(in.clip.xy) - 0.5) / 255.0, 1.0);
+    return vec4f(color + grain(in.clip.xy), 1.0);
 }

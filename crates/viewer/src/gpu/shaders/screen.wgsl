@@ -26,3 +26,8 @@ fn encoded(light: vec3f) -> vec3f {
 fn scatter(pixel: vec2f) -> f32 {
     return fract(52.9829189 * fract(dot(floor(pixel), vec2f(0.06711056, 0.00583715))));
 }
+
+// Noise that hides the steps of a screen: up to half of one, less or more.
+fn grain(pixel: vec2f) -> f32 {
+    return (scatter(pixel) - 0.5) / 255.0;
+}

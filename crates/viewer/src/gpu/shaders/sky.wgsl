@@ -8,5 +8,5 @@ fn vertex(@builtin(vertex_index) index: u32) -> @builtin(position) vec4f {
 
 @fragment
 fn fragment(@builtin(position) pixel: vec4f) -> @location(0) vec4f {
-    return covering(sky(pixel.xy * PIXEL * frame.viewport.zw));
+    return covering_smoothly(sky(pixel.xy * PIXEL * frame.viewport.zw), pixel.xy);
 }

@@ -16,7 +16,7 @@ fn vertex(@builtin(vertex_index) index: u32, @location(0) position: vec2f, @loca
     let radius = max(radius_depth.x - radius_depth.y * (1.0 - crest), 0.0);
     let place = position + vec2f(sin(angle), cos(angle)) * radius;
     let world = vec3f(place.x, 0.02, place.y);
-    return WaveOut(frame.clip_from_world * vec4f(world, 1.0), crest, vec4f(linear(color.rgb), color.a * seen(world)));
+    return WaveOut(frame.clip_from_world * vec4f(world, 1.0), crest, vec4f(linear(color.rgb), color.a * lit_up(world)));
 }
 
 @fragment

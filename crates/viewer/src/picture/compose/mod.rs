@@ -128,7 +128,7 @@ impl Compose {
         self.follow_speed(scene);
 
         let detail = view.pixels_per_tile_at_one / options.detail.things;
-        let bounds = window.bounds();
+        let bounds = window.land_bounds();
         let (least, most) = view.seen_ground(bounds).unwrap_or(bounds);
         let farthest = [
             least,
@@ -162,7 +162,7 @@ impl Compose {
             paint_shows: options.paint_everywhere || farthest > frame.detail_until[0] * PAINT_FROM,
             shadow_reach: (pose.distance * 0.75)
                 .clamp(4.0, detail)
-                .min(whole.half.length() + whole.margin),
+                .min(whole.half.length() + 1.0),
             ground: GroundGrid::cover(least, most),
         });
         marks::compose(&frame, marks, list);

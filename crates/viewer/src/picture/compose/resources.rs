@@ -105,15 +105,18 @@ fn tile_things(
 
 fn grass(tile: Tile, position: Vec2, list: &mut DrawList) {
     let lots = lot(tile, 99);
-    // About every other tile has some; its colour is the ground's own, a little brighter.
-    let tufts = (lots & 7).saturating_sub(4);
+    // About every other tile has some; its colour is the ground's own, a little brighter. Some of it is in bloom.
+    let tufts = (lots & 7).saturating_sub(3);
     for tuft in 0..tufts {
         let lots = lot(tile, 100 + tuft);
         let place = position + Vec2::new(signed(lots, 0), signed(lots, 8)) * 0.44;
+        let shape = if lots & 7 == 0 { Shape::Flower } else { Shape::Tuft };
+        let green = TUFT.mix(DRY_TUFT, 0.5 + 0.5 * signed(lots, 12));
         list.body(
-            Shape::Tuft,
-            Instance::at(place, 0.8 + 0.25 * signed(lots, 24), TUFT)
-                .facing(signed(lots, 16) * std::f32::consts::PI),
+            shape,
+            Instance::at(place, 0.8 + 0.25 * signed(lots, 24), green)
+                .facing(signed(lots, 16) * std::f32::consts::PI)
+                .accented(PETALS[(lots >> 3) as usize % PETALS.len()]),
         );
     }
     if lots >> 28 == 3 {
@@ -126,5 +129,8 @@ fn grass(tile: Tile, position: Vec2, list: &mut DrawList) {
     }
 }
 
-const TUFT: Rgb = Rgb::hex(0x72_B0_6A);
+const TUFT: Rgb = Rgb::hex(0x5E_9E_66);
+const DRY_TUFT: Rgb = Rgb::hex(0x9A_B8_6A);
+/// Pale, so that no flower is taken for a stone.
+const PETALS: [Rgb; 3] = [Rgb::hex(0xE9_E4_D2), Rgb::hex(0xD9_D3_E6), Rgb::hex(0xE8_DC_B0)];
 const PEBBLE: Rgb = Rgb::hex(0x7C_8A_8F);
