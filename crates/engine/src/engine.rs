@@ -30,7 +30,7 @@ use crate::pace::Pace;
 use crate::playback::Playback;
 use crate::recorder::Recorder;
 use crate::replicate::{News, SnapshotFrames, TextNews};
-use crate::session::Sessions;
+use crate::session::{Allowance, Sessions};
 use crate::stats::{Counters, Logged, SpanRecorder, Speedometer};
 use crate::ticks::Ticks;
 pub use deadlines::{Fired, FiredKind};
@@ -49,6 +49,8 @@ pub struct Engine {
     pub(crate) pace: Pace,
     pub(crate) sessions: Sessions,
     pub(crate) housekeeping: Housekeeping,
+    /// What text viewers share, who ask for more than their own rate.
+    spare_requests: Allowance,
     pub(crate) text_news: TextNews,
     pub(crate) news: News,
     pub(crate) ticks: Ticks,

@@ -77,6 +77,11 @@ impl Limits {
         self.requests_per_second.saturating_add(speed.get())
     }
 
+    /// Requests in a second that text viewers may share beyond their own.
+    pub fn spare_requests_per_second(&self) -> u32 {
+        self.requests_per_second.saturating_mul(SPARE_REQUESTS_FACTOR)
+    }
+
     /// Bytes a text viewer may leave unread on a map of this size.
     pub fn text_viewer_outbox_bytes_max(&self, size: MapSize) -> usize {
         self.viewer_outbox_bytes_max + BCT_BYTES * size.area()
@@ -143,6 +148,11 @@ pub const AGENT_OUTBOX_BYTES_MAX: usize = 256 * 1024;
 /// Requests of one peer carried out in a second, besides one for each unit of game time. A viewer that asks for each
 /// tile of a map by itself gets it in seconds; a hundred that flood take a tenth of a core at most.
 pub const REQUESTS_PER_SECOND: u32 = 1_000;
+
+/// Times as many requests that text viewers may make in a second beyond that, all of them together. Many of them ask for the
+/// place, the level and the belongings of every agent in every frame: with a hundred agents that is 18,000 in a
+/// second, and one that is answered late shows the past. It costs a twentieth of a core, however many of them flood.
+pub const SPARE_REQUESTS_FACTOR: u32 = 20;
 
 /// Requests that may be made at once by a peer that has been silent: those of so many seconds. A viewer asks for
 /// much when it begins.

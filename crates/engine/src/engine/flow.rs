@@ -31,11 +31,20 @@ impl Engine {
 
     fn carry_out_all(&mut self, conn: ConnId, mut bytes: &[u8], now: RealTime) {
         let per_second = self.requests_per_second();
+        let spare_per_second = self.config.limits.spare_requests_per_second();
         while let Some(session) = self.sessions.get_mut(conn) {
             if bytes.is_empty() {
                 return;
             }
-            if let Some(why) = held_up(session, now, per_second) {
+            let why = held_up(session, now, per_second);
+            let is_polling = matches!(why, Some(HeldUp::Rate(_))) && matches!(session.role, Role::TextViewer);
+            let flow = &mut session.flow;
+            if let Some(why) = why
+                && !(is_polling
+                    && flow
+                        .allowance
+                        .borrow(&mut self.spare_requests, now, spare_per_second))
+            {
                 self.hold_up(conn, bytes, why, now);
                 return;
             }

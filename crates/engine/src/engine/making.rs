@@ -11,7 +11,7 @@ use crate::housekeeping::Housekeeping;
 use crate::lock_step::LockStep;
 use crate::pace::Pace;
 use crate::replicate::{News, TextNews};
-use crate::session::Sessions;
+use crate::session::{Allowance, Sessions};
 use crate::stats::{Counters, Logged, SpanRecorder, Speedometer};
 use crate::ticks::Ticks;
 
@@ -60,6 +60,7 @@ impl Engine {
             playback: None,
             sessions: Sessions::default(),
             housekeeping: Housekeeping::default(),
+            spare_requests: Allowance::full(now, config.limits.spare_requests_per_second()),
             text_news: TextNews::new(&config),
             news: News::default(),
             ticks: Ticks::default(),

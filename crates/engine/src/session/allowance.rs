@@ -34,15 +34,32 @@ impl Allowance {
             // Nothing needs to be counted while there is some: whoever asks seldom costs nothing here.
             return None;
         }
-        let passed_ns = now.since(self.since).as_nanos();
-        self.since = self.since.max(now);
-        let gained = passed_ns.saturating_mul(i64::from(per_second));
-        self.saved_nano = self.saved_nano.saturating_add(gained).min(most_nano(per_second));
+        self.save_up(now, per_second);
         let missing = NANOS - self.saved_nano;
         (missing > 0).then(|| {
             let wait_ns = -(-missing).div_euclid(i64::from(per_second.max(1)));
             now.saturating_add(RealSpan::from_nanos(wait_ns))
         })
+    }
+
+    /// Gets from `spare`, which grows by `spare_per_second`, what is missing for a request, if there is so much.
+    pub(crate) fn borrow(&mut self, spare: &mut Allowance, now: RealTime, spare_per_second: u32) -> bool {
+        spare.save_up(now, spare_per_second);
+        let missing = (NANOS - self.saved_nano).max(0);
+        let has_enough = spare.saved_nano >= missing;
+        if has_enough {
+            spare.saved_nano -= missing;
+            self.saved_nano += missing;
+        }
+        has_enough
+    }
+
+    /// Counts what has come in since it was last looked at.
+    fn save_up(&mut self, now: RealTime, per_second: u32) {
+        let passed_ns = now.since(self.since).as_nanos();
+        self.since = self.since.max(now);
+        let gained = passed_ns.saturating_mul(i64::from(per_second));
+        self.saved_nano = self.saved_nano.saturating_add(gained).min(most_nano(per_second));
     }
 }
 
@@ -94,6 +111,23 @@ mod tests {
             taken += 1;
         }
         assert_eq!(taken, 10 * limits::REQUESTS_SAVED_SECONDS);
+    }
+
+    #[test]
+    fn what_is_missing_is_borrowed_if_it_is_there() {
+        let (mut own, mut spare) = (Allowance::full(ms(0), 10), Allowance::full(ms(0), 1));
+        own.take(10 * limits::REQUESTS_SAVED_SECONDS);
+        for _ in 0..limits::REQUESTS_SAVED_SECONDS {
+            assert!(own.borrow(&mut spare, ms(0), 1));
+            assert_eq!(own.next_at(ms(0), 10), None);
+            own.take(1);
+        }
+        assert!(!own.borrow(&mut spare, ms(0), 1), "there is no more");
+        assert_eq!(own.next_at(ms(0), 10), Some(ms(100)), "and nothing was taken");
+        own.take(1);
+        let is_paid = own.borrow(&mut spare, ms(1_000), 1);
+        assert!(!is_paid, "one pays a debt, and nothing beyond it");
+        assert!(own.borrow(&mut spare, ms(2_000), 1));
     }
 
     proptest! {

@@ -16,6 +16,7 @@ use std::net::IpAddr;
 use trantor_model::AgentId;
 use trantor_time::{RealSpan, RealTime};
 
+pub(crate) use allowance::Allowance;
 pub(crate) use flow::{Flow, HeldUp};
 pub(crate) use inbox::{Inbox, Request};
 pub(crate) use observer::{Feed, Observer, Watched};

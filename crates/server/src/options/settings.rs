@@ -443,7 +443,7 @@ pub const SETTINGS: &[Setting] = &[
         short: None,
         aliases: &[],
         placeholder: "COUNT",
-        help: "Requests of one peer carried out in a second, besides one for each unit of game time",
+        help: "Requests of one peer carried out in a second, besides one for each unit of game time; viewers of text share 20 times as many more",
         kind: Kind::Whole {
             from: 1,
             to: 1_000_000,
