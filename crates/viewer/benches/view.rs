@@ -192,7 +192,7 @@ impl Measured {
             list: DrawList::default(),
             paint: GroundPaint::default(),
             target: Offscreen::new(&context.device, Offscreen::FORMAT, size),
-            renderer: Renderer::new(&context.device, quality, Offscreen::FORMAT, size),
+            renderer: Renderer::new(context, quality, Offscreen::FORMAT, size),
         }
     }
 

@@ -155,9 +155,15 @@ fn explain(error: &clap::Error) -> String {
     let rendered = error.to_string();
     let first = rendered.lines().next().unwrap_or_default();
     let said = first.trim_start_matches("error: ").to_owned();
-    match error.get(ContextKind::ValidValue) {
-        Some(valid) => format!("{said}: one of {valid}"),
-        None => said,
+    match error.get(ContextKind::ValidValue).map(ToString::to_string) {
+        Some(valid) if !valid.is_empty() => format!("{said}: one of {valid}"),
+        _ if error
+            .get(ContextKind::InvalidArg)
+            .is_some_and(|arg| arg.to_string().starts_with("--host")) =>
+        {
+            format!("{said}; -h is the host, --help is help")
+        }
+        _ => said,
     }
 }
 
@@ -234,6 +240,7 @@ mod tests {
             ("trantor-viewer --after -1", "--after"),
             ("trantor-viewer --demo-scene nowhere", "overview"),
             ("trantor-viewer --frobnicate", "--frobnicate"),
+            ("trantor-viewer -h", "-h is the host, --help is help"),
         ] {
             let said = asked(line).unwrap_err();
             assert!(said.contains(names), "{line}: {said}");

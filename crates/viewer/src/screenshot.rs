@@ -77,22 +77,37 @@ fn watch(stage: &mut Stage, parker: &mut Parker, after: RealSpan) -> RealTime {
 /// Layouts before the one that is drawn: enough for panels' animations to end.
 const SETTLING: i64 = 16;
 
-/// Draws a stage as it is.
+/// Draws a stage as it is, with a device of its own.
 ///
 /// # Errors
 /// If there is nothing to draw with.
 pub fn draw(stage: &mut Stage, quality: Quality, size: (u32, u32), now: RealTime) -> anyhow::Result<Pixels> {
-    let context = Context::without_window()?;
+    draw_with(&Context::without_window()?, stage, quality, size, now)
+}
+
+/// The same with a device that is there.
+///
+/// # Errors
+/// If the device is lost.
+pub fn draw_with(
+    context: &Context,
+    stage: &mut Stage,
+    quality: Quality,
+    size: (u32, u32),
+    now: RealTime,
+) -> anyhow::Result<Pixels> {
     let target = Offscreen::new(&context.device, Offscreen::FORMAT, size);
-    let mut renderer = Renderer::new(&context.device, quality, Offscreen::FORMAT, size);
-    let mut painter = Painter::new(&context, Offscreen::FORMAT);
+    let mut renderer = Renderer::new(context, quality, Offscreen::FORMAT, size);
+    let mut painter = Painter::new(context, Offscreen::FORMAT);
     stage.set_detail(quality.detail());
     stage.compose();
     let egui_context = egui::Context::default();
+    // New panels know nothing of the theme that others were given.
+    stage.hud().forget_theme();
     // The first layout only measures; later ones settle what glides into place.
     for round in 0..SETTLING {
         let mut laid = lay_out(stage, &egui_context, size, now + STEP * round);
-        painter.paint(&context, &mut laid, None);
+        painter.paint(context, &mut laid, None);
     }
     let mut laid = lay_out(stage, &egui_context, size, now + STEP * SETTLING);
     let mut encoder = context.device.create_command_encoder(&Default::default());
@@ -100,10 +115,10 @@ pub fn draw(stage: &mut Stage, quality: Quality, size: (u32, u32), now: RealTime
     let (list, paint) = stage.drawing();
     renderer.upload(&context.device, &context.queue, list, paint);
     renderer.encode(&mut encoder, list, &view);
-    painter.paint(&context, &mut laid, Some((&mut encoder, &view, size)));
+    painter.paint(context, &mut laid, Some((&mut encoder, &view, size)));
     target.encode_copy(&mut encoder);
     context.queue.submit([encoder.finish()]);
-    Ok(target.read(&context.device)?)
+    Ok(target.read(context)?)
 }
 
 /// Lays out the panels of a stage, at one pixel a point.

@@ -65,6 +65,8 @@ pub enum Outside {
     Sound(SoundChange),
     /// The pictures of so long into files; of no time: the end of it.
     Record(RealSpan),
+    /// Gives the graphics device up, to see that it is made anew.
+    LoseDevice,
     /// The end of the program.
     Quit,
 }

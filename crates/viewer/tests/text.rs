@@ -31,11 +31,28 @@ fn r_001_53_a_page_is_written_to_a_pipe_and_the_end_of_its_reader_is_the_end() {
 fn without_a_display_it_is_told_what_else_there_is() {
     let output = Command::new(env!("CARGO_BIN_EXE_trantor-viewer"))
         .args(["--demo-scene", "overview"])
-        .env_remove("DISPLAY")
+        .env("DISPLAY", ":nowhere")
         .env_remove("WAYLAND_DISPLAY")
         .output()
         .unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(84), "{said}");
     assert!(said.contains("--text") && said.contains("--screenshot"), "{said}");
+    assert!(said.contains("DISPLAY is :nowhere"), "{said}");
+}
+
+#[test]
+fn without_a_graphics_adapter_it_is_told_what_to_install() {
+    let output = Command::new(env!("CARGO_BIN_EXE_trantor-viewer"))
+        .args(["--demo-scene", "overview", "--screenshot", "never-written.png"])
+        .env("WGPU_BACKEND", "vulkan")
+        .env("VK_DRIVER_FILES", "/nonexistent")
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(84), "{said}");
+    assert!(
+        said.contains("mesa-vulkan-drivers") && said.contains("--text"),
+        "{said}"
+    );
 }

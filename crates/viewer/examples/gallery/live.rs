@@ -100,7 +100,7 @@ impl Watcher {
         let mut encoder = screen.context.device.create_command_encoder(&Default::default());
         screen.target.encode_copy(&mut encoder);
         screen.context.queue.submit([encoder.finish()]);
-        Ok(screen.target.read(&screen.context.device)?)
+        Ok(screen.target.read(&screen.context)?)
     }
 
     /// The same moment as characters.
@@ -134,7 +134,7 @@ impl ScreenInMemory {
         };
         Ok(Self {
             target: Offscreen::new(&context.device, Offscreen::FORMAT, size),
-            renderer: Renderer::new(&context.device, quality, Offscreen::FORMAT, size),
+            renderer: Renderer::new(&context, quality, Offscreen::FORMAT, size),
             painter: Painter::new(&context, Offscreen::FORMAT),
             egui: egui::Context::default(),
             laid: Laid::empty(),

@@ -54,7 +54,7 @@ pub fn draw(text: &str) -> Result<Pixels> {
     painter.paint(&context, &mut laid, Some((&mut encoder, &view, pixels)));
     target.encode_copy(&mut encoder);
     context.queue.submit([encoder.finish()]);
-    Ok(target.read(&context.device)?)
+    Ok(target.read(&context)?)
 }
 
 fn laid_out(text: &str) -> LayoutJob {

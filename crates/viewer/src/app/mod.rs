@@ -36,7 +36,13 @@ pub fn run(
 ) -> anyhow::Result<()> {
     let event_loop = EventLoop::<Roused>::with_user_event()
         .build()
-        .context("there is no display to open a window on; --text draws in this terminal, --screenshot FILE into a file")?;
+        .map_err(|error| {
+            log::debug!("no event loop: {error}");
+            anyhow::anyhow!(
+                "there is no display to open a window on{}; --text draws in this terminal, --screenshot FILE into a file",
+                tried()
+            )
+        })?;
     let proxy = event_loop.create_proxy();
     let gate = WakeGate::new(move || {
         // A loop that is gone needs no rousing.
@@ -49,4 +55,17 @@ pub fn run(
     let mut app = handler::App::new(game_loop, gate);
     event_loop.run_app(&mut app).context("the window's loop failed")?;
     app.finish()
+}
+
+/// Which displays were looked for, where the system has names for them.
+fn tried() -> String {
+    let named = ["WAYLAND_DISPLAY", "DISPLAY"].into_iter().filter_map(|name| {
+        let value = std::env::var(name).ok().filter(|value| !value.is_empty())?;
+        Some(format!("{name} is {value}"))
+    });
+    let named: Vec<String> = named.collect();
+    match named.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", named.join(", ")),
+    }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use trantor_runtime::real_clock::date_for_records;
-use trantor_time::{Rate, RealTime};
+use trantor_time::{Rate, RealSpan, RealTime};
 use winit::dpi::{PhysicalPosition, PhysicalSize};
 use winit::event::WindowEvent;
 use winit::event_loop::ActiveEventLoop;
@@ -28,6 +28,9 @@ pub(super) struct WindowScreen {
     refresh: RefreshRate,
     egui: egui::Context,
     open: Option<Open>,
+    /// The window, kept while what draws on it is made anew.
+    window: Option<Arc<Window>>,
+    losses: Losses,
     recording: Option<Recording>,
     /// As it should be at the next start.
     size: (u32, u32),
@@ -43,6 +46,19 @@ struct Open {
     laid: Laid,
 }
 
+/// How often that was lost.
+#[derive(Debug, Default)]
+struct Losses {
+    ever: u64,
+    in_a_row: u32,
+    last: Option<(RealTime, String)>,
+}
+
+/// Losses of a device that soon after each other end the program: another one would be lost as well.
+const LOSSES_IN_A_ROW_MAX: u32 = 4;
+/// A device that lasted longer than this is no loss in a row.
+const SOON: RealSpan = RealSpan::from_secs(10);
+
 /// egui's account of keys and mouse.
 struct InputState(egui_winit::State);
 
@@ -57,34 +73,43 @@ impl WindowScreen {
             refresh: RefreshRate::new(),
             egui: egui::Context::default(),
             open: None,
+            window: None,
+            losses: Losses::default(),
             recording: None,
         }
     }
 
-    /// Opens the window, if there is none.
+    /// Opens the window, or makes anew what draws on it, if there is none.
     ///
     /// # Errors
-    /// If there is nothing to draw with.
+    /// If there is nothing to draw with, or it is lost again and again.
     pub(super) fn open(&mut self, event_loop: &ActiveEventLoop, stage: &mut Stage) -> anyhow::Result<()> {
         if self.open.is_some() {
             return Ok(());
         }
-        let (width, height) = self.size;
-        let mut attributes = Window::default_attributes()
-            .with_title("Trantor")
-            .with_inner_size(PhysicalSize::new(width, height));
-        if let Some((x, y)) = self.place.filter(|place| is_on_a_monitor(event_loop, *place)) {
-            attributes = attributes.with_position(PhysicalPosition::new(x, y));
+        if let Some((_, why)) = &self.losses.last
+            && self.losses.in_a_row > LOSSES_IN_A_ROW_MAX
+        {
+            anyhow::bail!(
+                "the graphics device is lost again and again: {why}. \
+                 WGPU_BACKEND=gl tries the other way to it; --text shows the game in a terminal, without any."
+            );
         }
-        if self.is_full {
-            attributes = attributes.with_fullscreen(Some(Fullscreen::Borderless(None)));
-        }
-        let window = Arc::new(event_loop.create_window(attributes)?);
+        let display = || event_loop.owned_display_handle();
+        let kept = self
+            .window
+            .clone()
+            .and_then(|window| Canvas::new(window, display(), self.cli.quality).ok());
+        let canvas = match kept {
+            Some(canvas) => canvas,
+            None => Canvas::new(self.new_window(event_loop)?, display(), self.cli.quality)?,
+        };
+        let window = Arc::clone(&canvas.window);
+        self.window = Some(Arc::clone(&window));
         // A painter that is new knows no textures, and gets them from panels that are new as well.
         self.egui = egui::Context::default();
         stage.hud().forget_theme();
-        let display = event_loop.owned_display_handle();
-        let canvas = Canvas::new(Arc::clone(&window), display, self.cli.quality)?;
+        stage.drawing().1.forget_uploads();
         stage.set_detail(canvas.quality().detail());
         let input = egui_winit::State::new(
             self.egui.clone(),
@@ -99,10 +124,26 @@ impl WindowScreen {
             input: InputState(input),
             laid: Laid::empty(),
         });
+        let devices = self.losses.ever + 1;
+        stage.hud().report.state("devices", format_args!("{devices}"));
         Ok(())
     }
 
-    /// Whether the window cannot be drawn on any more and has to be opened again.
+    fn new_window(&self, event_loop: &ActiveEventLoop) -> anyhow::Result<Arc<Window>> {
+        let (width, height) = self.size;
+        let mut attributes = Window::default_attributes()
+            .with_title("Trantor")
+            .with_inner_size(PhysicalSize::new(width, height));
+        if let Some((x, y)) = self.place.filter(|place| is_on_a_monitor(event_loop, *place)) {
+            attributes = attributes.with_position(PhysicalPosition::new(x, y));
+        }
+        if self.is_full {
+            attributes = attributes.with_fullscreen(Some(Fullscreen::Borderless(None)));
+        }
+        Ok(Arc::new(event_loop.create_window(attributes)?))
+    }
+
+    /// Whether what draws on the window is lost and has to be made again.
     pub(super) fn is_lost(&self) -> bool {
         self.open.is_none()
     }
@@ -232,8 +273,15 @@ impl Screen for WindowScreen {
             }
             Drawn::Unseen => Ok(false),
             Drawn::Lost => {
+                let why = open
+                    .canvas
+                    .lost()
+                    .unwrap_or("the window's surface is gone")
+                    .to_owned();
                 self.open = None;
-                anyhow::bail!("the window's surface or its device was lost; the window is opened again")
+                self.losses.add(now, why.clone());
+                stage.notice("The graphics device was lost; all is drawn anew".to_owned());
+                anyhow::bail!("the graphics device was lost, a new one is asked for: {why}")
             }
         }
     }
@@ -254,9 +302,24 @@ impl Screen for WindowScreen {
                 }
                 Err(error) => Some(format!("cannot record: {error}")),
             },
+            Outside::LoseDevice => {
+                if let Some(open) = &self.open {
+                    open.canvas.lose();
+                }
+                None
+            }
             // The loop's own.
             Outside::Quit | Outside::Sound(_) => None,
         }
+    }
+}
+
+impl Losses {
+    fn add(&mut self, now: RealTime, why: String) {
+        let is_soon = self.last.as_ref().is_some_and(|(at, _)| now.since(*at) < SOON);
+        self.in_a_row = if is_soon { self.in_a_row + 1 } else { 1 };
+        self.ever += 1;
+        self.last = Some((now, why));
     }
 }
 

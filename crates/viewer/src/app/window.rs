@@ -1,4 +1,4 @@
-//! The window's surface: made, resized, lost and made again; a frame onto it.
+//! The window's surface and the device that draws on it: made, resized, lost; a frame onto it.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use winit::event_loop::OwnedDisplayHandle;
 use winit::window::Window;
 
 use crate::gpu::painter::{Laid, Painter};
-use crate::gpu::{Context, Offscreen, Pixels, Quality, Renderer};
+use crate::gpu::{Context, ContextError, Offscreen, Pixels, Quality, Renderer};
 use crate::options::QualityChoice;
 use crate::stage::Stage;
 
@@ -46,9 +46,12 @@ impl Canvas {
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_with_display_handle_from_env(
             Box::new(display),
         ));
-        let surface = instance
-            .create_surface(Arc::clone(&window))
-            .context("the window cannot be drawn on")?;
+        let surface =
+            instance
+                .create_surface(Arc::clone(&window))
+                .map_err(|error| ContextError::NoAdapter {
+                    reason: error.to_string(),
+                })?;
         let context = Context::with(instance, Some(&surface))?;
         let size = window.inner_size();
         let capabilities = surface.get_capabilities(&context.adapter);
@@ -72,7 +75,7 @@ impl Canvas {
             None if context.is_software() => Quality::Swift,
             None => Quality::Fine,
         };
-        let renderer = Renderer::new(&context.device, quality, format, (config.width, config.height));
+        let renderer = Renderer::new(&context, quality, format, (config.width, config.height));
         let painter = Painter::new(&context, format);
         let mut canvas = Self {
             window,
@@ -90,6 +93,16 @@ impl Canvas {
     /// How much beauty the adapter affords.
     pub(super) fn quality(&self) -> Quality {
         self.renderer.quality()
+    }
+
+    /// Why the device cannot be drawn with any more; `None` while it can.
+    pub(super) fn lost(&self) -> Option<&str> {
+        self.context.lost()
+    }
+
+    /// Gives the device up.
+    pub(super) fn lose(&self) {
+        self.context.lose();
     }
 
     /// The longest side of a texture that the adapter takes.
@@ -116,6 +129,10 @@ impl Canvas {
 
     /// Draws what was composed, and the panels over it.
     pub(super) fn draw(&mut self, stage: &mut Stage, laid: &mut Laid) -> Drawn {
+        if let Some(why) = self.context.lost() {
+            log::warn!("the graphics device is lost: {why}");
+            return Drawn::Lost;
+        }
         if self.stale {
             self.resize(self.window.inner_size());
         }
@@ -179,7 +196,7 @@ impl Canvas {
         let mut encoder = self.encode(stage, laid, &target.view());
         target.encode_copy(&mut encoder);
         self.context.queue.submit([encoder.finish()]);
-        target.read(&self.context.device)
+        target.read(&self.context)
     }
 
     fn encode(&mut self, stage: &mut Stage, laid: &mut Laid, view: &TextureView) -> wgpu::CommandEncoder {

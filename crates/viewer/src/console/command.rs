@@ -71,6 +71,8 @@ pub enum Command {
     Scale(f32),
     /// How loud it is, and changes it.
     Volume(Option<SoundChange>),
+    /// Gives the graphics device up.
+    LoseDevice,
     /// Joins the server again.
     Reconnect,
     /// Forgets what was said.
@@ -190,6 +192,7 @@ impl Command {
             ("volume", ["off"]) => Self::Volume(Some(SoundChange::Mute(true))),
             ("volume", ["on"]) => Self::Volume(Some(SoundChange::Mute(false))),
             ("volume", [volume]) => Self::Volume(Some(SoundChange::Volume(percent(volume).map_err(usage)?))),
+            ("gpu", ["lose"]) => Self::LoseDevice,
             ("reconnect", []) => Self::Reconnect,
             ("clear", []) => Self::Clear,
             ("quit", []) => Self::Quit,

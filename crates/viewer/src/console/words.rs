@@ -29,7 +29,7 @@ const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 const PACES: [&str; 5] = ["uncapped", "off", "on", "grid", "spacing"];
 
 /// All words, in the order in which help lists them.
-pub const WORDS: [Word; 25] = [
+pub const WORDS: [Word; 26] = [
     word("help", "[COMMAND]", "all commands, or one", &[Slot::Command]),
     word(
         "speed",
@@ -125,6 +125,12 @@ pub const WORDS: [Word; 25] = [
         "[PERCENT | off | on]",
         "how loud it is, remembered",
         &[Slot::OneOf(&["off", "on"])],
+    ),
+    word(
+        "gpu",
+        "lose",
+        "gives the graphics device up, as a driver that crashes would",
+        &[Slot::OneOf(&["lose"])],
     ),
     word("reconnect", "", "leaves the server and joins again", &[]),
     word("clear", "", "forgets what was said here", &[]),

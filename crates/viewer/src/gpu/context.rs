@@ -1,4 +1,6 @@
-//! Finding a graphics device, and saying clearly when there is none.
+//! Finding a graphics device, saying clearly when there is none, and noticing when it is gone.
+
+use std::sync::{Arc, OnceLock};
 
 use wgpu::{Adapter, Device, Instance, Queue, Surface};
 
@@ -13,12 +15,14 @@ pub struct Context {
     pub device: Device,
     /// Where work for it goes.
     pub queue: Queue,
+    /// Why it cannot be drawn with any more: what was said first.
+    lost: Arc<OnceLock<String>>,
 }
 
 /// Why there is nothing to draw with. The text says what a person can do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum ContextError {
-    /// No adapter fits.
+    /// No adapter fits, or there is not even a driver to look for one.
     #[error(
         "no graphics adapter was found ({reason}). On Debian or Ubuntu install one that draws in software: \
          apt-get install libvulkan1 mesa-vulkan-drivers. --text shows the game in a terminal, without any."
@@ -72,6 +76,18 @@ impl Context {
             adapter: adapter.get_info().name,
             reason: error.to_string(),
         })?;
+        let lost = Arc::new(OnceLock::new());
+        let told = Arc::clone(&lost);
+        device.set_device_lost_callback(move |reason, said| {
+            // Whatever was said before is why.
+            let _ = told.set(format!("{reason:?} {said}").trim_end().to_owned());
+        });
+        let told = Arc::clone(&lost);
+        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
+            log::error!("the graphics device reports a mistake: {error}");
+            // What such a device draws is not known any more; a new one is.
+            let _ = told.set(error.to_string());
+        }));
         let info = adapter.get_info();
         log::info!(
             "drawing with {} ({:?}, {})",
@@ -84,7 +100,22 @@ impl Context {
             adapter,
             device,
             queue,
+            lost,
         })
+    }
+
+    /// Why the device cannot be drawn with any more; `None` while it can.
+    pub fn lost(&self) -> Option<&str> {
+        self.lost.get().map(String::as_str)
+    }
+
+    /// Gives the device up, as if its driver had.
+    pub fn lose(&self) {
+        self.device.destroy();
+        // The device tells of its end when it is asked the next time.
+        if let Err(error) = self.device.poll(wgpu::PollType::Poll) {
+            log::debug!("a device that was given up is polled: {error}");
+        }
     }
 
     /// Whether the processor does the drawing, so that beauty has to be paid for in frames.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use wgpu::{Buffer, CommandEncoder, Device, Texture, TextureFormat, TextureUsages, TextureView};
 
+use super::context::Context;
 use super::targets::{texture, view};
 
 /// A target in memory.
@@ -82,7 +83,7 @@ impl Offscreen {
     ///
     /// # Errors
     /// If the device is lost.
-    pub fn read(&self, device: &Device) -> io::Result<Pixels> {
+    pub fn read(&self, context: &Context) -> io::Result<Pixels> {
         let (width, height) = self.size;
         let (sender, receiver) = crossbeam_channel::bounded(1);
         self.readback.map_async(wgpu::MapMode::Read, .., move |result| {
@@ -91,9 +92,13 @@ impl Offscreen {
         });
         let lost =
             |what: &str| io::Error::other(format!("the graphics device was lost while drawing: {what}"));
-        device
+        context
+            .device
             .poll(wgpu::PollType::wait_indefinitely())
             .map_err(|error| lost(&error.to_string()))?;
+        if let Some(why) = context.lost() {
+            return Err(lost(why));
+        }
         receiver
             .try_recv()
             .map_err(|_| lost("no answer"))?

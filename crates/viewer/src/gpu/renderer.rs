@@ -1,12 +1,13 @@
 //! Draws a draw list: the passes in their order.
 
 use wgpu::{
-    BindGroupLayout, Buffer, CommandEncoder, Device, LoadOp, Operations, Queue, RenderPass, StoreOp,
-    TextureFormat, TextureView,
+    BindGroupLayout, CommandEncoder, Device, LoadOp, Operations, Queue, RenderPass, StoreOp, TextureFormat,
+    TextureView,
 };
 
 use super::backdrop::Backdrop;
 use super::buffers::InstanceBuffer;
+use super::context::Context;
 use super::light::Light;
 use super::pipelines::{Layouts, Pipelines, WAVE_VERTICES};
 use super::post::Post;
@@ -64,7 +65,7 @@ pub struct Renderer {
     light: Light,
     targets: Targets,
     ending: Ending,
-    meshes: Buffer,
+    meshes: InstanceBuffer,
     /// First corner and number of corners of each shape's mesh.
     mesh_ranges: [(u32, u32); Shape::COUNT],
     bodies: [InstanceBuffer; Shape::COUNT],
@@ -95,7 +96,8 @@ const SHADOWLESS: [Shape; 4] = [Shape::Speck, Shape::Tuft, Shape::Pebble, Shape:
 impl Renderer {
     /// Sets up for pictures of `size` pixels in `output` format, which must not be one of the sRGB formats: the last
     /// step encodes by itself, as the HUD's painter does.
-    pub fn new(device: &Device, quality: Quality, output: TextureFormat, size: (u32, u32)) -> Self {
+    pub fn new(context: &Context, quality: Quality, output: TextureFormat, size: (u32, u32)) -> Self {
+        let Context { device, queue, .. } = context;
         assert!(
             !output.is_srgb(),
             "the picture leaves encoded; {output:?} would encode it again"
@@ -122,7 +124,7 @@ impl Renderer {
                 layout: backdrop_layout,
             })),
         };
-        let (meshes, mesh_ranges) = upload_meshes(device);
+        let (meshes, mesh_ranges) = upload_meshes(device, queue);
         Self {
             quality,
             pipelines,
@@ -268,7 +270,7 @@ impl Renderer {
         pipelines: &[wgpu::RenderPipeline; 2],
         which: impl Fn(Shape) -> bool,
     ) {
-        pass.set_vertex_buffer(0, self.meshes.slice(..));
+        pass.set_vertex_buffer(0, self.meshes.slice());
         for (posed, pipeline) in [false, true].into_iter().zip(pipelines) {
             pass.set_pipeline(pipeline);
             for shape in Shape::ALL
@@ -350,8 +352,7 @@ fn empty_look(pixels: (u32, u32)) -> FrameLook {
     }
 }
 
-fn upload_meshes(device: &Device) -> (Buffer, [(u32, u32); Shape::COUNT]) {
-    use wgpu::util::DeviceExt as _;
+fn upload_meshes(device: &Device, queue: &Queue) -> (InstanceBuffer, [(u32, u32); Shape::COUNT]) {
     let mut vertices: Vec<Vertex> = Vec::new();
     let ranges = Shape::ALL.map(|shape| {
         let mesh = shape.mesh();
@@ -359,10 +360,7 @@ fn upload_meshes(device: &Device) -> (Buffer, [(u32, u32); Shape::COUNT]) {
         vertices.extend(mesh);
         range
     });
-    let buffer = device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
-        label: Some("meshes"),
-        contents: bytemuck::cast_slice(&vertices),
-        usage: wgpu::BufferUsages::VERTEX,
-    });
+    let mut buffer = InstanceBuffer::new(device, "meshes");
+    buffer.upload(device, queue, &vertices);
     (buffer, ranges)
 }

@@ -11,6 +11,7 @@ mod server;
 mod viewer;
 
 use std::io::Write as _;
+use std::process::Command;
 
 use display::{Display, Point, tools_are_here};
 use server::{Asker, join_as_player, start_server};
@@ -181,4 +182,72 @@ fn r_002_16_the_window_follows_its_size_and_the_rate_of_its_display() {
     display.focus();
     display.keys("F10");
     assert!(viewer.wait_for_end(), "it ends in order");
+}
+
+#[test]
+fn a_lost_graphics_device_is_made_anew_in_the_same_window_and_a_picture_is_as_it_was() {
+    if !tools_are_here() {
+        return;
+    }
+    let server = start_server();
+    let display = Display::start();
+    let mut viewer = Viewer::start(&display, server.address());
+    viewer.wait_for("state link live");
+    display.focus();
+    display.keys("space");
+    viewer.wait_for("state paused true");
+    viewer.wait_for("state unconfirmed false");
+    display.keys("F2");
+    viewer.wait_for("state panels false");
+    let before = viewer.picture(&display);
+    display.keys("colon");
+    viewer.wait_for("state command-line-focus true");
+    display.type_line("gpu lose");
+    viewer.wait_for("state devices 2");
+    // Panels are new, and nobody types in them; the window is the one that had the focus.
+    display.keys("F3");
+    viewer.wait_for("state debug false");
+    let after = viewer.picture(&display);
+    // What stands still is come to ever more slowly: a stone that falls may be a pixel further.
+    let differing = before.iter().zip(&after).filter(|(one, other)| one != other);
+    let part = differing.count() as f64 / before.len() as f64;
+    assert!(part < 0.001, "a part of {part} of the picture is another");
+    display.keys("F10");
+    assert!(viewer.wait_for_end(), "it ends in order");
+}
+
+#[test]
+fn a_window_without_a_graphics_adapter_says_what_to_install() {
+    if !tools_are_here() {
+        return;
+    }
+    let display = Display::start();
+    let output = Command::new(env!("CARGO_BIN_EXE_trantor-viewer"))
+        .args(["--demo-scene", "overview"])
+        .env("DISPLAY", &display.name)
+        .env_remove("WAYLAND_DISPLAY")
+        .env("WGPU_BACKEND", "vulkan")
+        .env("VK_DRIVER_FILES", "/nonexistent")
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(84), "{said}");
+    assert!(
+        said.contains("mesa-vulkan-drivers") && said.contains("--text"),
+        "{said}"
+    );
+}
+
+#[test]
+fn without_its_display_it_ends_and_does_not_panic() {
+    if !tools_are_here() {
+        return;
+    }
+    let server = start_server();
+    let display = Display::start();
+    let mut viewer = Viewer::start(&display, server.address());
+    viewer.wait_for("state link live");
+    drop(display);
+    // The library that speaks with the display ends the program: in order for it, with status 1.
+    assert_eq!(viewer.wait_for_status(), Some(1), "no panic, which would be 101");
 }

@@ -14,6 +14,9 @@ use trantor_time::{Clock as _, RealTime};
 
 use crate::{LINES_MAX, PATIENCE};
 
+/// Rows of a picture, from above, in which the viewer may say something.
+const NOTICE_ROWS: usize = 150;
+
 /// The viewer's process, and what it reports.
 pub(crate) struct Viewer {
     process: Child,
@@ -100,8 +103,27 @@ impl Viewer {
         &self.folder
     }
 
+    /// Has a picture saved and answers its pixels, without the upper rows, where it says that it saved one.
+    pub(crate) fn picture(&mut self, display: &Display) -> Vec<u8> {
+        let last = self.wait_for_state("notice", |_| true);
+        display.keys("F12");
+        let said = self.wait_for_state("notice", |notice| {
+            notice.starts_with("saved_as_") && notice != last
+        });
+        let file = std::fs::File::open(self.folder.join(said.trim_start_matches("saved_as_"))).unwrap();
+        let mut reader = png::Decoder::new(BufReader::new(file)).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        pixels.split_off(info.line_size * NOTICE_ROWS)
+    }
+
     /// Waits for its end.
     pub(crate) fn wait_for_end(&mut self) -> bool {
+        self.wait_for_status() == Some(0)
+    }
+
+    /// Waits for its end, and answers the status; none if a signal ended it.
+    pub(crate) fn wait_for_status(&mut self) -> Option<i32> {
         let since = RealClock::new().now();
         // The reader ends with the last line, which comes with the end of the process.
         while self.lines.recv_timeout(PATIENCE.to_std()).is_ok() {
@@ -110,7 +132,7 @@ impl Viewer {
                 "the viewer does not end"
             );
         }
-        self.process.wait().unwrap().success()
+        self.process.wait().unwrap().code()
     }
 
     /// Reads game times, said only while the game stands still, until one is a whole unit, and answers which. It is the
