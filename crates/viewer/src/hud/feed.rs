@@ -1,4 +1,6 @@
 //! What happened, newest first, for those who looked elsewhere; with filters.
+//!
+//! Who talks all the time has one line, and so have those of a team who rise together.
 
 use std::collections::VecDeque;
 
@@ -6,9 +8,10 @@ use egui::text::{LayoutJob, TextWrapping};
 use egui::{Align, Color32, Layout, RichText, Sense, Ui, vec2};
 use glam::Vec2;
 use trantor_client::feed::FeedKind;
-use trantor_client::{FeedEntry, Scene};
-use trantor_model::{AgentId, TeamId, Tile};
+use trantor_client::{FeedEntry, Scene, Who};
+use trantor_model::{AgentId, Level, TeamId, Tile};
 
+use super::icons::{self, Event};
 use super::report::Report;
 use super::speed::grouped;
 use super::theme::{self, Colors, color};
@@ -17,8 +20,12 @@ use crate::picture::palette;
 
 /// Lines kept.
 const LINES_MAX: usize = 200;
-/// Lines shown at once.
-const SHOWN: usize = 9;
+/// Lines shown at once, at most and at least: fewer would be none.
+const SHOWN_MAX: usize = 9;
+const SHOWN_LEAST: usize = 3;
+/// Height of a line, and of what is above and below all of them, in points.
+const LINE_HEIGHT: f32 = 18.0;
+const AROUND: f32 = 76.0;
 /// Characters of a broadcast shown.
 const WORDS_SHOWN: usize = 42;
 
@@ -38,14 +45,47 @@ impl Subject {
     ];
 }
 
+/// What of several makes one line: somebody who says this and that, those of a team who hatch or rise together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Group {
+    Words(AgentId),
+    Joined(TeamId),
+    Rose(TeamId, Level),
+}
+
+impl Group {
+    /// Units after the last of it in which one more still belongs to it.
+    fn lasts_units(self) -> i128 {
+        match self {
+            // As long as people can be said to talk.
+            Self::Words(_) => 300,
+            Self::Joined(_) => 50,
+            Self::Rose(..) => 10,
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Line {
     units: i128,
     text: String,
     tint: Color32,
-    subject: Subject,
+    event: Event,
     agent: Option<AgentId>,
     tile: Option<Tile>,
+    group: Option<Group>,
+    /// How many of the group this line stands for.
+    count: u32,
+}
+
+impl Line {
+    fn subject(&self) -> Subject {
+        match self.event {
+            Event::Words => Subject::Words,
+            Event::Ritual | Event::Rose | Event::Won => Subject::Ritual,
+            Event::Born | Event::Died | Event::Left | Event::Pushed | Event::Egg => Subject::Life,
+        }
+    }
 }
 
 /// The lines, and which are wanted.
@@ -67,89 +107,29 @@ impl Default for Feed {
 impl Feed {
     /// Notes an entry if it is one for the list: steps and single stones are not.
     pub(super) fn tell(&mut self, entry: &FeedEntry, scene: &Scene) {
-        let team_name = |team: TeamId| {
-            scene
-                .teams
-                .get(usize::from(team.0))
-                .map_or_else(|| format!("team {}", team.0), |team| team.name.to_string())
+        let Some(mut line) = line_of(entry, scene) else {
+            return;
         };
-        let (subject, text, team, agent, tile) = match &entry.kind {
-            FeedKind::Joined(who) => (
-                Subject::Life,
-                "hatched".to_owned(),
-                Some(who.team),
-                Some(who.agent),
-                None,
-            ),
-            FeedKind::Died(who, level) => {
-                let text = format!("died at level {}", level.get());
-                (Subject::Life, text, Some(who.team), Some(who.agent), None)
-            }
-            FeedKind::Left(who, _) => (
-                Subject::Life,
-                "left".to_owned(),
-                Some(who.team),
-                Some(who.agent),
-                None,
-            ),
-            FeedKind::Said(who, words) => {
-                (Subject::Words, said(words), Some(who.team), Some(who.agent), None)
-            }
-            FeedKind::Pushed(who) => (
-                Subject::Life,
-                "pushed".to_owned(),
-                Some(who.team),
-                Some(who.agent),
-                None,
-            ),
-            FeedKind::EggLaid(_, team, tile) => (
-                Subject::Life,
-                format!("{} laid an egg", team_name(*team)),
-                Some(*team),
-                None,
-                Some(*tile),
-            ),
-            FeedKind::EggBroken(_, team, tile) => {
-                let text = format!("an egg of {} broke", team_name(*team));
-                (Subject::Life, text, Some(*team), None, Some(*tile))
-            }
-            FeedKind::RitualStarted(tile, level, held) => {
-                let text = format!("{held} raise level {} to {}", level.get(), level.get() + 1);
-                (Subject::Ritual, text, None, None, Some(*tile))
-            }
-            FeedKind::RitualEnded(tile, level, success) => {
-                let how = if *success { "succeeded" } else { "failed" };
-                let text = format!("ritual of level {} {how}", level.get());
-                (Subject::Ritual, text, None, None, Some(*tile))
-            }
-            FeedKind::Rose(who, level) => {
-                let text = format!("reached level {}", level.get());
-                (Subject::Ritual, text, Some(who.team), Some(who.agent), None)
-            }
-            FeedKind::Won(team) => (
-                Subject::Ritual,
-                format!("{} wins the game", team_name(*team)),
-                Some(*team),
-                None,
-                None,
-            ),
-            FeedKind::Started(..) | FeedKind::Refused(..) | FeedKind::Carried(..) => return,
+        let together = |one: &Line| {
+            one.group == line.group
+                && line
+                    .group
+                    .is_some_and(|group| line.units - one.units <= group.lasts_units())
         };
+        if let Some(place) = self.lines.iter().position(together)
+            && let Some(before) = self.lines.remove(place)
+        {
+            line.count += before.count;
+            if let Some(Group::Joined(team) | Group::Rose(team, _)) = line.group {
+                // Not one of them, but all.
+                let (_, does) = line.text.split_once(' ').unwrap_or_default();
+                line.text = format!("{}: {} {does}", team_name(scene, team), line.count);
+            }
+        }
         if self.lines.len() == LINES_MAX {
             self.lines.pop_back();
         }
-        let text = match agent {
-            Some(agent) => format!("#{} {text}", agent.0),
-            None => text,
-        };
-        self.lines.push_front(Line {
-            units: entry.at.whole_units(),
-            text,
-            tint: team.map_or(color(palette::GOLD), |team| color(palette::team(team))),
-            subject,
-            agent,
-            tile,
-        });
+        self.lines.push_front(line);
     }
 
     /// A recording was moved back: what happened later has not happened.
@@ -165,15 +145,20 @@ impl Feed {
         report: &mut Report,
         intents: &mut Vec<Intent>,
     ) {
+        let free = ui.ctx().content_rect().bottom() - ui.cursor().top() - AROUND;
+        let shown = ((free / LINE_HEIGHT) as usize).min(SHOWN_MAX);
+        if shown < SHOWN_LEAST {
+            return;
+        }
         colors.card().show(ui, |ui| {
             ui.set_width(ui.available_width());
-            ui.spacing_mut().item_spacing.y = 3.0;
+            ui.spacing_mut().item_spacing.y = 2.0;
             ui.horizontal(|ui| {
                 theme::heading(ui, colors, "Events");
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                     ui.spacing_mut().item_spacing.x = 3.0;
                     for ((_, name), wanted) in Subject::ALL.iter().zip(&mut self.wanted).rev() {
-                        let text = RichText::new(*name).size(9.5);
+                        let text = RichText::new(*name).size(10.0);
                         ui.spacing_mut().button_padding = vec2(5.0, 2.0);
                         let response = ui.add(egui::Button::selectable(*wanted, text));
                         report.widget(&format!("feed-{name}"), response.rect);
@@ -188,49 +173,54 @@ impl Feed {
             let mut lines = self.lines.iter().filter(|line| {
                 let place = Subject::ALL
                     .iter()
-                    .position(|(subject, _)| *subject == line.subject);
+                    .position(|(subject, _)| *subject == line.subject());
                 place.is_some_and(|place| wanted[place])
             });
-            let height = ui.text_style_height(&egui::TextStyle::Small) + 3.0;
-            for number in 0..SHOWN {
+            for number in 0..shown {
                 let Some(line) = lines.next() else {
                     if number == 0 {
                         ui.label(RichText::new("nothing yet").small().color(colors.weak));
                     }
                     break;
                 };
-                show_line(ui, colors, line, height, input, intents);
+                show_line(ui, colors, line, input, intents);
             }
         });
     }
 }
 
-fn show_line(
-    ui: &mut Ui,
-    colors: &Colors,
-    line: &Line,
-    height: f32,
-    input: &HudInput<'_>,
-    intents: &mut Vec<Intent>,
-) {
-    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::click());
+fn show_line(ui: &mut Ui, colors: &Colors, line: &Line, input: &HudInput<'_>, intents: &mut Vec<Intent>) {
+    let (rect, response) =
+        ui.allocate_exact_size(vec2(ui.available_width(), LINE_HEIGHT - 2.0), Sense::click());
     let painter = ui.painter_at(rect);
     if response.hovered() {
         painter.rect_filled(rect, 3.0, colors.well);
     }
-    painter.circle_filled(egui::pos2(rect.left() + 4.0, rect.center().y), 3.0, line.tint);
+    let sign = egui::pos2(rect.left() + 6.0, rect.center().y);
+    icons::event(&painter, sign, 10.0, line.event, line.tint);
     let age = input.scene.clock.game.whole_units() - line.units;
     let age = painter.text(
         egui::pos2(rect.right(), rect.center().y),
         egui::Align2::RIGHT_CENTER,
-        format!("{} u", grouped(-age)),
-        egui::FontId::proportional(9.5),
+        format!("{} u ago", grouped(age)),
+        egui::FontId::proportional(10.0),
         colors.weak,
     );
-    let left = rect.left() + 13.0;
-    let small = egui::FontId::proportional(10.5);
+    let left = rect.left() + 17.0;
+    let small = egui::FontId::proportional(11.0);
+    let mut right = age.left() - 6.0;
+    if line.count > 1 && line.event == Event::Words {
+        let times = painter.text(
+            egui::pos2(right, rect.center().y),
+            egui::Align2::RIGHT_CENTER,
+            format!("×{}", line.count),
+            small.clone(),
+            colors.accent,
+        );
+        right = times.left() - 4.0;
+    }
     let mut job = LayoutJob::simple_singleline(line.text.clone(), small, colors.text);
-    job.wrap = TextWrapping::truncate_at_width(age.left() - 6.0 - left);
+    job.wrap = TextWrapping::truncate_at_width(right - left);
     let text = painter.layout_job(job);
     painter.galley(
         egui::pos2(left, rect.center().y - text.size().y / 2.0),
@@ -246,6 +236,65 @@ fn show_line(
             intents.push(Intent::LookAt(Vec2::new(f32::from(tile.x), f32::from(tile.y))));
         }
     }
+}
+
+/// An entry in words, if it is one for the list.
+fn line_of(entry: &FeedEntry, scene: &Scene) -> Option<Line> {
+    let by = |who: &Who, event, text: String, group| {
+        let text = format!("#{} {text}", who.agent.0);
+        (event, text, Some(who.team), Some(who.agent), None, group)
+    };
+    let (event, text, team, agent, tile, group) = match &entry.kind {
+        FeedKind::Joined(who) => {
+            let group = Some(Group::Joined(who.team));
+            by(who, Event::Born, "hatched".to_owned(), group)
+        }
+        FeedKind::Died(who, level) => by(who, Event::Died, format!("died at level {}", level.get()), None),
+        FeedKind::Left(who, _) => by(who, Event::Left, "left".to_owned(), None),
+        FeedKind::Said(who, words) => by(who, Event::Words, said(words), Some(Group::Words(who.agent))),
+        FeedKind::Pushed(who) => by(who, Event::Pushed, "pushed".to_owned(), None),
+        FeedKind::Rose(who, level) => {
+            let text = format!("reached level {}", level.get());
+            by(who, Event::Rose, text, Some(Group::Rose(who.team, *level)))
+        }
+        FeedKind::EggLaid(_, team, tile) => {
+            let text = format!("{} laid an egg", team_name(scene, *team));
+            (Event::Egg, text, Some(*team), None, Some(*tile), None)
+        }
+        FeedKind::EggBroken(_, team, tile) => {
+            let text = format!("an egg of {} broke", team_name(scene, *team));
+            (Event::Egg, text, Some(*team), None, Some(*tile), None)
+        }
+        FeedKind::RitualStarted(tile, level, held) => {
+            let text = format!("{held} raise level {} to {}", level.get(), level.get() + 1);
+            (Event::Ritual, text, None, None, Some(*tile), None)
+        }
+        FeedKind::RitualEnded(tile, level, success) => {
+            let how = if *success { "succeeded" } else { "failed" };
+            let text = format!("ritual of level {} {how}", level.get());
+            (Event::Ritual, text, None, None, Some(*tile), None)
+        }
+        FeedKind::Won(team) => {
+            let text = format!("{} wins the game", team_name(scene, *team));
+            (Event::Won, text, Some(*team), None, None, None)
+        }
+        FeedKind::Started(..) | FeedKind::Refused(..) | FeedKind::Carried(..) => return None,
+    };
+    Some(Line {
+        units: entry.at.whole_units(),
+        text,
+        tint: team.map_or(color(palette::GOLD), |team| color(palette::team(team))),
+        event,
+        agent,
+        tile,
+        group,
+        count: 1,
+    })
+}
+
+fn team_name(scene: &Scene, team: TeamId) -> String {
+    let team_of = scene.teams.get(usize::from(team.0));
+    team_of.map_or_else(|| format!("team {}", team.0), |team| team.name.to_string())
 }
 
 /// What somebody said, as far as it fits and can be read.
@@ -265,6 +314,47 @@ pub(super) fn said(words: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trantor_time::GameTime;
+
+    #[test]
+    fn what_belongs_together_is_one_line() {
+        let scene = Scene::default();
+        let mut feed = Feed::default();
+        let who = |agent| Who {
+            agent: AgentId(agent),
+            team: TeamId(0),
+        };
+        let mut tell = |units, kind| {
+            let at = GameTime::from_units(units);
+            feed.tell(&FeedEntry { at, kind }, &scene);
+            let lines = feed.lines.iter().map(|line| (line.text.clone(), line.count));
+            lines.collect::<Vec<_>>()
+        };
+        tell(0, FeedKind::Said(who(1), b"here"[..].into()));
+        tell(90, FeedKind::Said(who(2), b"where?"[..].into()));
+        let lines = tell(100, FeedKind::Said(who(1), b"there"[..].into()));
+        assert_eq!(
+            lines,
+            [("#1 “there”".to_owned(), 2), ("#2 “where?”".to_owned(), 1)]
+        );
+        assert_eq!(
+            tell(900, FeedKind::Said(who(1), b"here"[..].into())).len(),
+            3,
+            "long after"
+        );
+        let two = Level::new(2).unwrap();
+        tell(901, FeedKind::Rose(who(1), two));
+        assert_eq!(
+            tell(901, FeedKind::Rose(who(2), two))[0],
+            ("team 0: 2 reached level 2".to_owned(), 2)
+        );
+        assert_eq!(
+            tell(901, FeedKind::Rose(who(3), two))[0].0,
+            "team 0: 3 reached level 2"
+        );
+        assert_eq!(tell(902, FeedKind::Pushed(who(3))).len(), 5);
+        assert_eq!(tell(902, FeedKind::Pushed(who(3))).len(), 6, "a push is a push");
+    }
 
     #[test]
     fn words_are_cut_and_never_control_the_screen() {

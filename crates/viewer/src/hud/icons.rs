@@ -125,6 +125,89 @@ pub fn crown(painter: &Painter, middle: Pos2, size: f32, fill: Color32) {
     }
 }
 
+/// Somebody: a head over shoulders.
+pub fn person(painter: &Painter, middle: Pos2, size: f32, fill: Color32) {
+    let half = size / 2.0;
+    painter.circle_filled(middle + vec2(0.0, -half * 0.45), half * 0.42, fill);
+    let shoulders = [
+        (-0.75, 0.95),
+        (-0.6, 0.35),
+        (-0.25, 0.1),
+        (0.25, 0.1),
+        (0.6, 0.35),
+        (0.75, 0.95),
+    ]
+    .map(|(x, y)| middle + vec2(x, y) * half)
+    .to_vec();
+    painter.add(Shape::convex_polygon(shoulders, fill, Stroke::NONE));
+}
+
+/// What happened, as a sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Somebody came.
+    Born,
+    /// Somebody died.
+    Died,
+    /// Somebody went.
+    Left,
+    /// Somebody pushed.
+    Pushed,
+    /// An egg was laid or broken.
+    Egg,
+    /// Somebody said something.
+    Words,
+    /// An elevation began or ended.
+    Ritual,
+    /// Somebody reached a level.
+    Rose,
+    /// A team won.
+    Won,
+}
+
+/// Draws the sign of what happened, in a team's colour.
+pub fn event(painter: &Painter, middle: Pos2, size: f32, event: Event, fill: Color32) {
+    let half = size / 2.0;
+    let at = |x: f32, y: f32| middle + vec2(x, y) * half;
+    let line = Stroke::new(size * 0.16, fill);
+    let path = |points: &[(f32, f32)]| {
+        let points = points.iter().map(|&(x, y)| at(x, y)).collect();
+        painter.add(Shape::line(points, line));
+    };
+    match event {
+        Event::Born => person(painter, middle, size, fill),
+        Event::Died => {
+            path(&[(-0.65, -0.65), (0.65, 0.65)]);
+            path(&[(-0.65, 0.65), (0.65, -0.65)]);
+        }
+        Event::Left => {
+            path(&[(-0.8, 0.0), (0.7, 0.0)]);
+            path(&[(0.15, -0.6), (0.75, 0.0), (0.15, 0.6)]);
+        }
+        Event::Pushed => {
+            path(&[(-0.7, -0.65), (-0.05, 0.0), (-0.7, 0.65)]);
+            path(&[(0.1, -0.65), (0.75, 0.0), (0.1, 0.65)]);
+        }
+        Event::Egg => egg(painter, middle, size, fill),
+        Event::Words => {
+            let bubble = egui::Rect::from_min_max(at(-0.95, -0.75), at(0.95, 0.4));
+            painter.rect_filled(bubble, size * 0.22, fill);
+            let tail = vec![at(-0.5, 0.3), at(0.15, 0.3), at(-0.55, 0.95)];
+            painter.add(Shape::convex_polygon(tail, fill, Stroke::NONE));
+        }
+        Event::Ritual => {
+            painter.circle_stroke(middle, half * 0.85, Stroke::new(size * 0.13, fill));
+            let points = vec![at(0.0, -0.55), at(0.48, 0.3), at(-0.48, 0.3)];
+            painter.add(Shape::convex_polygon(points, fill, Stroke::NONE));
+        }
+        Event::Rose => {
+            path(&[(-0.7, 0.05), (0.0, -0.65), (0.7, 0.05)]);
+            path(&[(-0.7, 0.75), (0.0, 0.05), (0.7, 0.75)]);
+        }
+        Event::Won => crown(painter, middle, size, fill),
+    }
+}
+
 /// What a button does, as a sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {

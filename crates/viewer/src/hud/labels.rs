@@ -1,25 +1,34 @@
-//! Names above agents and words above speakers, placed so that none covers another.
+//! Levels above agents and words above speakers, placed so that none covers another.
 //!
-//! Whoever matters most is placed first: the selected agent, then those who speak, then by level. A label for
-//! which there is no room is left out; in a crowd that is kinder than an unreadable heap.
+//! A badge in the team's colour counts the level; from near it has the agent's number beside it, and under the pointer
+//! everything. Whoever matters most is placed first: the selected agent, then those who speak, then by level. A label
+//! for which there is no room is left out; in a crowd that is kinder than an unreadable heap.
 
-use egui::{Color32, Context, FontId, LayerId, Order, Pos2, Rect, pos2, vec2};
+use egui::{Color32, Context, FontId, LayerId, Order, Painter, Pos2, Rect, Stroke, pos2, vec2};
 use glam::Vec3;
 use trantor_client::{EffectKind, SceneAgent};
-use trantor_model::AgentId;
+use trantor_model::{AgentId, Level};
 
-use super::theme::{Colors, color};
+use super::theme::{Colors, color, ink_on};
 use super::{HudInput, Selection};
 use crate::picture::palette;
 
 /// Labels shown at once; more would hide the board.
 const LABELS_MAX: usize = 60;
-/// A tile is this many pixels high before agents on it have labels.
-const LABEL_PIXELS: f32 = 26.0;
+/// A tile is this many pixels high before agents on it have badges.
+const BADGE_PIXELS: f32 = 22.0;
+/// And before they have numbers.
+const NUMBER_PIXELS: f32 = 56.0;
 /// Above an agent's feet, in tiles.
 const HEIGHT: f32 = 0.98;
-/// Characters of what is said that are shown.
+/// Characters of what is said that are shown, of words and of what only programs read.
 const WORDS_SHOWN: usize = 34;
+const CODE_SHOWN: usize = 12;
+/// Diameter of a badge, in points.
+const BADGE: f32 = 16.0;
+/// From the pointer to the middle of a body that it means, in points; and from that middle up to its label.
+const POINTED: f32 = 20.0;
+const HALF_BODY: f32 = 14.0;
 
 #[derive(Debug, Default)]
 pub(super) struct Labels {
@@ -34,11 +43,13 @@ struct Candidate {
     weight: u32,
     agent: AgentId,
     at: Pos2,
+    /// Beside the badge, if anything is.
     words: Option<String>,
 }
 
 impl Labels {
-    pub(super) fn show(&mut self, context: &Context, input: &HudInput<'_>) {
+    /// `clear` is what no panel covers: words are not to begin under one.
+    pub(super) fn show(&mut self, context: &Context, input: &HudInput<'_>, clear: Rect) {
         let colors = Colors::of(input.theme);
         self.collect(context, input);
         self.taken.clear();
@@ -47,35 +58,34 @@ impl Labels {
             let Some(agent) = input.scene.agent(candidate.agent) else {
                 continue;
             };
-            let text = match &candidate.words {
-                Some(words) => words.clone(),
-                None => format!("{} · {}", agent.id.0, agent.level.get()),
-            };
-            let size = if candidate.words.is_some() { 12.0 } else { 10.0 };
-            let galley = painter.layout_no_wrap(text, FontId::proportional(size), colors.text);
-            let padding = vec2(5.0, 2.0);
-            let outer = galley.size() + padding * 2.0 + vec2(6.0, 0.0);
-            let rect = Rect::from_min_size(candidate.at - vec2(outer.x / 2.0, outer.y), outer);
+            let words = candidate
+                .words
+                .as_ref()
+                .map(|words| painter.layout_no_wrap(words.clone(), FontId::proportional(12.0), colors.text));
+            let width = BADGE + words.as_ref().map_or(0.0, |words| words.size().x + 12.0);
+            let mut rect =
+                Rect::from_min_size(candidate.at - vec2(width / 2.0, BADGE + 2.0), vec2(width, BADGE));
+            if clear.contains(candidate.at) && rect.left() < clear.left() {
+                rect = rect.translate(vec2(clear.left() - rect.left(), 0.0));
+            }
             if self.taken.iter().any(|taken| taken.intersects(rect)) {
                 continue;
             }
             self.taken.push(rect.expand(1.0));
-            let tint = color(palette::team(agent.team));
-            let fill = if candidate.words.is_some() {
-                colors.card
-            } else {
-                colors.card.gamma_multiply(0.72)
-            };
-            painter.rect_filled(rect, 5.0, fill);
-            let mark = Rect::from_min_size(rect.min, vec2(4.0, rect.height()));
-            let left = egui::CornerRadius {
-                nw: 5,
-                sw: 5,
-                ne: 0,
-                se: 0,
-            };
-            painter.rect_filled(mark, left, tint);
-            painter.galley(rect.min + padding + vec2(5.0, 0.0), galley, Color32::WHITE);
+            if let Some(words) = words {
+                painter.rect(
+                    rect,
+                    BADGE / 2.0,
+                    colors.card,
+                    Stroke::new(1.0, colors.edge),
+                    egui::StrokeKind::Outside,
+                );
+                let left = rect.left() + BADGE + 5.0;
+                let top = rect.center().y - words.size().y / 2.0;
+                painter.galley(pos2(left, top), words, Color32::WHITE);
+            }
+            let middle = pos2(rect.left() + BADGE / 2.0, rect.center().y);
+            badge(&painter, middle, color(palette::team(agent.team)), agent.level);
         }
     }
 
@@ -88,51 +98,101 @@ impl Labels {
             let head = Vec3::new(home.x, HEIGHT, home.y);
             let point = view.project(head)?;
             let inside = point.cmpge(glam::Vec2::ZERO).all() && point.cmple(glam::Vec2::ONE).all();
-            let large = view.pixels_per_tile(head) > LABEL_PIXELS;
-            inside.then(|| (pos2(point.x * screen.width(), point.y * screen.height()), large))
+            let pixels = view.pixels_per_tile(head);
+            inside.then(|| (pos2(point.x * screen.width(), point.y * screen.height()), pixels))
         };
         for effect in &input.scene.effects {
             if let (EffectKind::Broadcast { text }, Some((id, _))) = (effect.kind, effect.agent)
                 && let Some((at, _)) = input.scene.agent(id).and_then(place)
             {
-                let words = String::from_utf8_lossy(input.scene.text(text));
-                let mut shown: String = words
-                    .chars()
-                    .filter(|letter| !letter.is_control())
-                    .take(WORDS_SHOWN)
-                    .collect();
-                if words.chars().nth(WORDS_SHOWN).is_some() {
-                    shown.push('…');
-                }
                 // The latest words of somebody come last in the list, and first here.
                 self.candidates.push(Candidate {
                     weight: 1_000 - (effect.progress * 500.0) as u32,
                     agent: id,
                     at,
-                    words: Some(shown),
+                    words: Some(shortened(&String::from_utf8_lossy(input.scene.text(text)))),
                 });
             }
         }
+        let pointer = context.pointer_hover_pos();
         for agent in &input.scene.agents {
             let selected = input.selection == Selection::Agent(agent.id);
-            if let Some((at, large)) = place(agent)
-                && (large || selected)
-            {
-                let weight = if selected {
-                    2_000
-                } else {
-                    u32::from(agent.level.get())
-                };
-                self.candidates.push(Candidate {
-                    weight,
-                    agent: agent.id,
-                    at,
-                    words: None,
-                });
+            let Some((at, pixels)) = place(agent) else {
+                continue;
+            };
+            let pointed = pointer
+                .map(|pointer| pointer.distance(at + vec2(0.0, HALF_BODY)))
+                .filter(|&off| off < POINTED);
+            if pixels < BADGE_PIXELS && !selected && pointed.is_none() {
+                continue;
             }
+            let weight = match (pointed, selected) {
+                (Some(off), _) => 3_000 - off as u32,
+                (None, true) => 2_000,
+                (None, false) => u32::from(agent.level.get()),
+            };
+            let words = if pointed.is_some() || selected {
+                let team = input.scene.teams.get(usize::from(agent.team.0));
+                let team = team.map_or("", |team| &*team.name);
+                Some(format!("#{} {team} · level {}", agent.id.0, agent.level.get()))
+            } else {
+                (pixels > NUMBER_PIXELS).then(|| format!("#{}", agent.id.0))
+            };
+            self.candidates.push(Candidate {
+                weight,
+                agent: agent.id,
+                at,
+                words,
+            });
         }
         // Equal weights in the order of their numbers, so that labels do not take turns.
         self.candidates
             .sort_unstable_by_key(|candidate| (std::cmp::Reverse(candidate.weight), candidate.agent));
+    }
+}
+
+/// A level on the team's colour; the last one within gold.
+fn badge(painter: &Painter, middle: Pos2, team: Color32, level: Level) {
+    let edge = if level == Level::LAST {
+        Stroke::new(2.0, color(palette::GOLD))
+    } else {
+        Stroke::new(1.0, Color32::from_black_alpha(110))
+    };
+    painter.circle(middle, BADGE / 2.0 - 1.0, team, edge);
+    painter.text(
+        middle,
+        egui::Align2::CENTER_CENTER,
+        level.get(),
+        FontId::proportional(11.0),
+        ink_on(team),
+    );
+}
+
+/// What is said, as far as it fits. What has no spaces is for programs: of that, less.
+fn shortened(words: &str) -> String {
+    let is_code = words.len() > CODE_SHOWN && !words.contains(' ');
+    let most = if is_code { CODE_SHOWN } else { WORDS_SHOWN };
+    let mut shown: String = words
+        .chars()
+        .filter(|letter| !letter.is_control())
+        .take(most)
+        .collect();
+    if words.chars().nth(most).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_what_programs_say_less_is_shown_than_of_words() {
+        assert_eq!(shortened("come here"), "come here");
+        assert_eq!(shortened("t1.3815615345.7.s.2"), "t1.381561534…");
+        assert_eq!(shortened("a b").len(), 3);
+        assert_eq!(shortened(&"word ".repeat(20)).chars().count(), WORDS_SHOWN + 1);
+        assert_eq!(shortened("a\u{7}b"), "ab");
     }
 }

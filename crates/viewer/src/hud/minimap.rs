@@ -8,6 +8,7 @@ use trantor_time::{RealSpan, RealTime};
 use super::report::Report;
 use super::theme::{self, Colors, color};
 use super::{HudInput, Intent, icons};
+use crate::options::Theme;
 use crate::picture::ground::PaintMode;
 use crate::picture::palette;
 
@@ -22,6 +23,8 @@ const HEIGHT_MAX: f32 = 190.0;
 pub(super) struct Minimap {
     texture: Option<TextureHandle>,
     made_at: Option<RealTime>,
+    /// What it shows, and in which light.
+    made_for: Option<(PaintMode, Theme)>,
 }
 
 impl std::fmt::Debug for Minimap {
@@ -68,7 +71,11 @@ impl Minimap {
             }
             let dot = (scale * 0.42).clamp(1.2, 3.6);
             for agent in &input.scene.agents {
-                painter.circle_filled(at(agent.x, agent.y), dot, color(palette::team(agent.team)));
+                let middle = at(agent.x, agent.y);
+                if dot > 2.0 {
+                    painter.circle_filled(middle, dot + 1.0, Color32::from_black_alpha(120));
+                }
+                painter.circle_filled(middle, dot, color(palette::team(agent.team)));
             }
             seen(&painter, input, rect, scale);
             if (response.clicked() || response.dragged())
@@ -83,10 +90,12 @@ impl Minimap {
     }
 
     fn refresh(&mut self, context: &egui::Context, input: &HudInput<'_>, size: MapSize) {
-        if self.made_at.is_some_and(|at| input.now.since(at) < REFRESH) {
+        let wanted = Some((input.paint_mode, input.theme));
+        if self.made_for == wanted && self.made_at.is_some_and(|at| input.now.since(at) < REFRESH) {
             return;
         }
         self.made_at = Some(input.now);
+        self.made_for = wanted;
         let step = u32::from(size.width().max(size.height()))
             .div_ceil(TEXELS_MAX)
             .max(1);
@@ -94,7 +103,15 @@ impl Minimap {
             u32::from(size.width()).div_ceil(step),
             u32::from(size.height()).div_ceil(step),
         );
-        let ground = [0x2C_u8, 0x44, 0x48];
+        let ground = match input.theme {
+            Theme::Dark => [0x33_u8, 0x55, 0x4C],
+            Theme::Light => [0x8C, 0xB4, 0x76],
+        };
+        // A mixture of everything is only hinted at; one who wants to know asks for a heat map.
+        let (part, of) = match input.paint_mode {
+            PaintMode::Mixture => (1, 9),
+            PaintMode::Heat(_) => (1, 1),
+        };
         let mut pixels = Vec::with_capacity((columns * rows) as usize);
         for row in 0..rows {
             for column in 0..columns {
@@ -106,7 +123,7 @@ impl Minimap {
                     .copied()
                     .unwrap_or_default();
                 let mix = |under: u8, over: u8| {
-                    let share = u32::from(strength) * 2 / 3;
+                    let share = u32::from(strength) * part / of;
                     ((u32::from(under) * (255 - share) + u32::from(over) * share) / 255) as u8
                 };
                 pixels.push(Color32::from_rgb(
@@ -141,10 +158,12 @@ fn seen(painter: &egui::Painter, input: &HudInput<'_>, rect: egui::Rect, scale: 
         })
         .collect();
     if let Some(corners) = corners {
-        painter.add(Shape::closed_line(
-            corners,
-            Stroke::new(1.0, Color32::from_white_alpha(150)),
-        ));
+        for stroke in [
+            Stroke::new(3.0, Color32::from_black_alpha(60)),
+            Stroke::new(1.5, Color32::from_white_alpha(210)),
+        ] {
+            painter.add(Shape::closed_line(corners.clone(), stroke));
+        }
     }
 }
 

@@ -9,8 +9,10 @@ mod doings;
 mod feed;
 mod help;
 pub mod icons;
+mod input;
 mod inspect;
 mod labels;
+mod layout;
 mod minimap;
 pub mod report;
 mod score;
@@ -20,103 +22,20 @@ mod teams;
 pub mod theme;
 mod timeline;
 
-use egui::{Align2, vec2};
-use glam::Vec2;
 use trantor_client::text_scene::FeedLines;
-use trantor_client::{ClientStats, ControlRequest, FeedEntry, FeedKind, Recording, Scene};
-use trantor_model::{AgentId, CommandKind, Tile};
-use trantor_time::{GameTime, RealTime};
+use trantor_client::{FeedEntry, FeedKind, Scene};
+use trantor_time::GameTime;
 
 use crate::console::Console;
-use crate::game_loop::figures::Figures;
-use crate::input::{Action, Bindings};
+use crate::input::Action;
 use crate::options::Theme;
-use crate::picture::CameraPose;
-use crate::picture::camera::View;
-use crate::picture::ground::{GroundPaint, PaintMode};
-use crate::picture::torus::TorusWindow;
-use crate::stage::Repeat;
+use crate::picture::ground::PaintMode;
 use report::Report;
 use theme::Colors;
 
+pub use input::{FrameFigures, HudInput, Intent, Selection};
+pub use layout::COLUMN_WIDTH;
 pub use speed::FREQUENCY_MAX;
-
-/// What is selected.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Selection {
-    /// Nothing.
-    #[default]
-    None,
-    /// A tile.
-    Tile(Tile),
-    /// An agent; it may have died since.
-    Agent(AgentId),
-}
-
-/// What a panel asks for.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Intent {
-    /// Something of the server.
-    Request(ControlRequest),
-    /// Another selection.
-    Select(Selection),
-    /// The same as a key.
-    Do(Action),
-    /// To look at a place.
-    LookAt(Vec2),
-    /// A recording moved to a moment.
-    Seek(GameTime),
-    /// Another paint of the ground.
-    Paint(PaintMode),
-}
-
-/// What is always shown of frames.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct FrameFigures {
-    /// Frames drawn in the last second; `None` until that can be told.
-    pub per_second: Option<f64>,
-    /// Frames aimed at.
-    pub target: f64,
-}
-
-/// What panels show.
-#[derive(Clone, Copy)]
-pub struct HudInput<'a> {
-    /// Now.
-    pub now: RealTime,
-    /// What is on the board.
-    pub scene: &'a Scene,
-    /// Figures about the connection.
-    pub stats: Option<&'a ClientStats>,
-    /// What is watched.
-    pub source: &'a str,
-    /// The time-line of what is watched, if it is a recording, and the span of it that is repeated.
-    pub recording: Option<&'a Recording>,
-    /// See `recording`.
-    pub repeat: Repeat,
-    /// Figures of frames.
-    pub frames: FrameFigures,
-    /// What goes on inside; collected only while somebody looks.
-    pub figures: &'a Figures,
-    /// What is selected.
-    pub selection: Selection,
-    /// The commands of the selected agent that wait for their turn, where that is known.
-    pub waiting: Option<&'a [Option<CommandKind>]>,
-    /// Whether the view stays with it.
-    pub follows: bool,
-    /// What the ground shows.
-    pub paint_mode: PaintMode,
-    /// The colour of each tile.
-    pub paint: &'a GroundPaint,
-    /// The eye, once there is a map.
-    pub view: Option<(&'a View, &'a TorusWindow)>,
-    /// Where the camera goes.
-    pub camera: CameraPose,
-    /// Which key does what.
-    pub bindings: &'a Bindings,
-    /// The panels' colours.
-    pub theme: Theme,
-}
 
 /// Which panels are open; remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,11 +86,6 @@ pub struct Hud {
     is_notice_new: bool,
     themed: Option<Theme>,
 }
-
-/// Width of the columns on both sides, in points.
-pub const COLUMN_WIDTH: f32 = 252.0;
-/// From the window's edge to the first card, in points.
-const EDGE: f32 = 12.0;
 
 impl Hud {
     /// Panels as at a first start. `reports` lets tests read where things are.
@@ -285,18 +199,6 @@ impl Hud {
         true
     }
 
-    /// The part of the window that no column covers, as least and most share of its sides, for a window of
-    /// `points`.
-    pub fn clear_part(&self, points: egui::Vec2) -> (Vec2, Vec2) {
-        let shown = self.panels.any && points.x > 2.6 * COLUMN_WIDTH;
-        let aside = if shown {
-            (COLUMN_WIDTH + EDGE * 2.0) / points.x.max(1.0)
-        } else {
-            0.02
-        };
-        (Vec2::new(aside, 0.03), Vec2::new(1.0 - aside, 0.925))
-    }
-
     /// Lays all panels out and collects what they ask for.
     pub fn show(&mut self, context: &egui::Context, input: &HudInput<'_>, intents: &mut Vec<Intent>) {
         if self.themed != Some(input.theme) {
@@ -317,7 +219,8 @@ impl Hud {
             banner::notice(context, &colors, text);
         }
         if self.panels.labels {
-            self.labels.show(context, input);
+            let clear = self.clear_rect(context, input);
+            self.labels.show(context, input, clear);
         }
         if self.panels.any {
             self.columns(context, &colors, input, intents);
@@ -369,49 +272,5 @@ impl Hud {
             "notice",
             self.notice.as_deref().unwrap_or("none").replace(' ', "_"),
         );
-    }
-
-    fn columns(
-        &mut self,
-        context: &egui::Context,
-        colors: &Colors,
-        input: &HudInput<'_>,
-        intents: &mut Vec<Intent>,
-    ) {
-        let height = context.content_rect().height();
-        theme::column(
-            context,
-            "left",
-            Align2::LEFT_TOP,
-            vec2(EDGE, EDGE),
-            COLUMN_WIDTH,
-            |ui| {
-                teams::show(ui, colors, input, &self.score, &mut self.report, intents);
-                if height > 520.0 {
-                    self.feed.show(ui, colors, input, &mut self.report, intents);
-                }
-            },
-        );
-        theme::column(
-            context,
-            "right",
-            Align2::RIGHT_TOP,
-            vec2(-EDGE, EDGE),
-            COLUMN_WIDTH,
-            |ui| {
-                self.speed.show(ui, colors, input, &mut self.report, intents);
-                inspect::show(ui, colors, input, &self.doings, &mut self.report, intents);
-            },
-        );
-        if height > 460.0 && matches!(input.selection, Selection::None) || height > 780.0 {
-            theme::column(
-                context,
-                "minimap",
-                Align2::RIGHT_BOTTOM,
-                vec2(-EDGE, -EDGE),
-                COLUMN_WIDTH,
-                |ui| self.minimap.show(ui, colors, input, &mut self.report, intents),
-            );
-        }
     }
 }

@@ -1,17 +1,26 @@
 //! How the teams got to where they are: one line each, over game time.
 
-use egui::{Ui, vec2};
-use egui_plot::{Line, Plot, PlotPoints};
+use egui::{Align2, FontId, Painter, Pos2, Rect, Sense, Shape, Stroke, Ui, pos2, vec2};
 use trantor_client::{Scene, SceneTeam};
 use trantor_model::TeamId;
 
-use super::theme::{Colors, color};
+use super::speed::grouped;
+use super::theme::{self, Colors, color};
 use crate::picture::palette;
 
 /// Samples kept; when there are more, every other one goes and the next come half as often.
 const SAMPLES_MAX: usize = 480;
 /// Units from one sample to the next, at first.
 const SAMPLE_EVERY_UNITS: i128 = 10;
+/// Height of the lines, in points.
+const HEIGHT: f32 = 72.0;
+/// Right of the lines, for what each has reached, and below them, for the time.
+const VALUES_WIDTH: f32 = 32.0;
+const TIMES_HEIGHT: f32 = 14.0;
+/// From one value to the next at least, so that all can be read.
+const VALUES_APART: f32 = 11.0;
+/// Points of a line at most: more could not be seen.
+const POINTS_MAX: usize = 160;
 
 /// A team's score: an agent of level `n` counts `n²`, so that one who rises is worth more than one more egg.
 fn score(team: &SceneTeam) -> u64 {
@@ -69,48 +78,113 @@ impl ScoreLine {
     }
 
     pub(super) fn show(&self, ui: &mut Ui, colors: &Colors, teams: &[SceneTeam]) {
-        if self.samples.len() < 2 {
+        let [(first, _), .., (last, _)] = self.samples[..] else {
             return;
+        };
+        ui.horizontal(|ui| {
+            theme::heading(ui, colors, "Score");
+            ui.label(
+                egui::RichText::new("sum of squared levels")
+                    .small()
+                    .color(colors.weak),
+            );
+        });
+        let size = vec2(ui.available_width(), HEIGHT + TIMES_HEIGHT);
+        let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
+        let lines = Rect::from_min_size(rect.min, vec2(size.x - VALUES_WIDTH, HEIGHT));
+        let scores = self.samples.iter().flat_map(|(_, scores)| scores);
+        let most = round_up(scores.copied().max().unwrap_or(0));
+        let place = |units: f64, score: u64| {
+            let across = (units - first) / (last - first).max(1.0);
+            pos2(
+                lines.left() + lines.width() * across as f32,
+                lines.bottom() - lines.height() * (score as f64 / most as f64) as f32,
+            )
+        };
+        let painter = ui.painter_at(rect.expand(3.0));
+        for share in [0u64, 1, 2] {
+            let value = most * share / 2;
+            let y = place(first, value).y;
+            painter.hline(lines.x_range(), y, Stroke::new(1.0, colors.edge));
+            if share > 0 {
+                small(&painter, pos2(lines.left(), y), Align2::LEFT_TOP, value, colors);
+            }
         }
-        ui.add_space(2.0);
-        let names: Vec<String> = teams.iter().map(|team| team.name.to_string()).collect();
-        Plot::new("score")
-            .height(70.0)
-            .width(ui.available_width())
-            .show_axes(false)
-            .show_grid(false)
-            .show_background(false)
-            .allow_drag(false)
-            .allow_zoom(false)
-            .allow_scroll(false)
-            .allow_boxed_zoom(false)
-            .set_margin_fraction(vec2(0.01, 0.08))
-            .include_y(0.0)
-            .label_formatter(|pointed| match pointed {
-                egui_plot::HoverPosition::NearDataPoint {
-                    plot_name, position, ..
-                } => Some(format!(
-                    "{plot_name}: {:.0}\nat {:.0} units",
-                    position.y, position.x
-                )),
-                egui_plot::HoverPosition::Elsewhere { .. } => None,
-            })
-            .show(ui, |plot| {
-                for (team, name) in names.into_iter().enumerate() {
-                    let points: PlotPoints<'_> = self
-                        .samples
-                        .iter()
-                        .filter_map(|(units, scores)| Some([*units, *scores.get(team)? as f64]))
-                        .collect();
-                    let id = TeamId(u16::try_from(team).unwrap_or(u16::MAX));
-                    plot.line(Line::new(name, points).color(color(palette::team(id))).width(1.8));
-                }
-            });
-        ui.label(
-            egui::RichText::new("score: sum of squared levels")
-                .size(9.0)
-                .color(colors.weak),
-        );
+        for (units, align) in [(first, Align2::LEFT_BOTTOM), (last, Align2::RIGHT_BOTTOM)] {
+            let x = place(units, 0).x;
+            let text = format!("{} u", grouped(units as i128));
+            small(&painter, pos2(x, rect.bottom()), align, text, colors);
+        }
+        let step = self.samples.len().div_ceil(POINTS_MAX);
+        for team in (0..teams.len()).rev() {
+            // Back from the end, which is always there.
+            let points: Vec<Pos2> = (self.samples.iter().rev().step_by(step))
+                .filter_map(|(units, scores)| Some(place(*units, *scores.get(team)?)))
+                .collect();
+            painter.add(Shape::line(points, Stroke::new(2.0, tint(team))));
+        }
+        self.values(&painter, colors, |score| place(last, score));
+        if let Some(pointer) = response.hover_pos().filter(|at| lines.x_range().contains(at.x)) {
+            let share = f64::from((pointer.x - lines.left()) / lines.width());
+            let units = first + (last - first) * share;
+            let after = self.samples.partition_point(|(at, _)| *at < units);
+            if let Some((at, scores)) = self.samples.get(after) {
+                let x = place(*at, 0).x;
+                painter.vline(x, lines.y_range(), Stroke::new(1.0, colors.weak));
+                response.on_hover_ui_at_pointer(|ui| {
+                    ui.label(format!("at {} units", grouped(*at as i128)));
+                    for (team, (score, of)) in scores.iter().zip(teams).enumerate() {
+                        ui.horizontal(|ui| {
+                            let (rect, _) = ui.allocate_exact_size(vec2(8.0, 8.0), Sense::hover());
+                            ui.painter().rect_filled(rect, 2.0, tint(team));
+                            ui.label(format!("{} {score}", of.name));
+                        });
+                    }
+                });
+            }
+        }
+    }
+
+    /// What each team has reached, beside the end of its line.
+    fn values(&self, painter: &Painter, colors: &Colors, place: impl Fn(u64) -> Pos2) {
+        let Some((_, scores)) = self.samples.last() else {
+            return;
+        };
+        let mut reached: Vec<(u64, usize)> = scores.iter().copied().zip(0..).collect();
+        reached.sort_unstable_by_key(|&(score, team)| (score, std::cmp::Reverse(team)));
+        // From the bottom up, each above the one before.
+        let mut free = f32::INFINITY;
+        for (score, team) in reached {
+            let end = place(score);
+            let y = end.y.min(free);
+            free = y - VALUES_APART;
+            painter.circle_filled(end, 3.0, tint(team));
+            painter.circle_filled(pos2(end.x + 8.0, y), 2.5, tint(team));
+            let at = pos2(end.x + 13.0, y);
+            small(painter, at, Align2::LEFT_CENTER, score, colors);
+        }
+    }
+}
+
+fn tint(team: usize) -> egui::Color32 {
+    color(palette::team(TeamId(u16::try_from(team).unwrap_or(u16::MAX))))
+}
+
+fn small(painter: &Painter, at: Pos2, align: Align2, text: impl ToString, colors: &Colors) {
+    painter.text(at, align, text, FontId::proportional(10.0), colors.weak);
+}
+
+/// The next number that halves to a round one.
+fn round_up(score: u64) -> u64 {
+    let mut decade = 10u64;
+    loop {
+        for tenths in [10, 12, 16, 20, 24, 30, 40, 60, 80] {
+            let most = (decade / 10).saturating_mul(tenths);
+            if score <= most {
+                return most;
+            }
+        }
+        decade = decade.saturating_mul(10);
     }
 }
 
@@ -165,5 +239,20 @@ mod tests {
             ..SceneTeam::default()
         };
         assert_eq!(score(&team), 2 + 9 + 64);
+    }
+
+    #[test]
+    fn the_scale_ends_above_the_best_and_halves_to_a_round_number() {
+        for (score, most) in [
+            (0, 10),
+            (10, 10),
+            (11, 12),
+            (39, 40),
+            (81, 100),
+            (213, 240),
+            (u64::MAX, u64::MAX),
+        ] {
+            assert_eq!(round_up(score), most);
+        }
     }
 }

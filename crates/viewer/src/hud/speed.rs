@@ -24,6 +24,7 @@ impl SpeedCard {
         ui: &mut Ui,
         colors: &Colors,
         input: &HudInput<'_>,
+        has_figures: bool,
         report: &mut Report,
         intents: &mut Vec<Intent>,
     ) {
@@ -43,7 +44,9 @@ impl SpeedCard {
             self.rate(ui, colors, input, report, intents);
             slider(ui, input, report, intents);
             buttons(ui, colors, input, report, intents);
-            figures(ui, colors, input);
+            if has_figures {
+                figures(ui, colors, input);
+            }
         });
     }
 

@@ -1,6 +1,7 @@
-//! Who is winning: each team's agents by level, food, eggs, and how near it is to victory.
+//! Who is winning: the leader and how near it is to victory, then each team's agents by level, food and eggs, best
+//! first.
 
-use egui::{Align, CornerRadius, Layout, Response, RichText, Sense, Ui, vec2};
+use egui::{Align, CornerRadius, Layout, Response, RichText, Sense, Stroke, Ui, vec2};
 use trantor_client::SceneTeam;
 use trantor_model::{Resource, TeamId};
 
@@ -14,40 +15,64 @@ use crate::picture::palette;
 const WINNING_AGENTS: u32 = 6;
 /// Rows shown; a game with more teams shows the best.
 const ROWS_MAX: usize = 8;
+/// Height of a row with its levels, and of all else in the card; in points.
+const ROW_HEIGHT: f32 = 68.0;
+const REST_HEIGHT: f32 = 230.0;
+
+/// What of the teams there is room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Room {
+    /// One line a team, and nothing else.
+    Lines,
+    /// Everything, as far as the window's height goes.
+    All,
+}
 
 pub(super) fn show(
     ui: &mut Ui,
     colors: &Colors,
     input: &HudInput<'_>,
-    score: &ScoreLine,
+    (score, room): (&ScoreLine, Room),
     report: &mut Report,
     intents: &mut Vec<Intent>,
 ) {
+    let teams = &input.scene.teams;
     colors.card().show(ui, |ui| {
         ui.set_width(ui.available_width());
-        ui.spacing_mut().item_spacing.y = 5.0;
-        ui.horizontal(|ui| {
-            ui.label(RichText::new("Trantor").size(19.0).strong());
-            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                ui.label(RichText::new(input.source).small().color(colors.weak));
+        ui.spacing_mut().item_spacing.y = 6.0;
+        if room == Room::All {
+            ui.horizontal(|ui| {
+                ui.label(RichText::new("Trantor").size(19.0).strong());
+                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                    ui.label(RichText::new(input.source).small().color(colors.weak));
+                });
             });
-        });
-        ui.add_space(2.0);
-        let leader = leader(&input.scene.teams);
-        let mut standings: Vec<usize> = (0..input.scene.teams.len()).collect();
-        if standings.len() > ROWS_MAX {
-            standings.sort_by_key(|&team| std::cmp::Reverse(standing(&input.scene.teams[team])));
-            standings.truncate(ROWS_MAX);
-            standings.sort_unstable();
         }
+        if teams.is_empty() {
+            ui.label(RichText::new("no teams yet").color(colors.weak));
+            return;
+        }
+        let mut standings: Vec<usize> = (0..teams.len()).collect();
+        standings.sort_by_key(|&team| std::cmp::Reverse(standing(&teams[team])));
+        standings.truncate(ROWS_MAX);
+        let leader = leader(teams);
+        headline(ui, colors, input, leader, standings[0]);
+        let height = ui.ctx().content_rect().height();
+        let has_levels = room == Room::All && ROW_HEIGHT * standings.len() as f32 + REST_HEIGHT < height;
         for team in standings {
-            let response = row(ui, colors, input, team, leader == Some(team), intents);
+            let response = row(
+                ui,
+                colors,
+                input,
+                team,
+                (leader == Some(team), has_levels),
+                intents,
+            );
             report.widget(&format!("team-{team}"), response.rect);
         }
-        if input.scene.teams.is_empty() {
-            ui.label(RichText::new("no teams yet").color(colors.weak));
+        if room == Room::All {
+            score.show(ui, colors, teams);
         }
-        score.show(ui, colors, &input.scene.teams);
     });
 }
 
@@ -65,12 +90,46 @@ fn leader(teams: &[SceneTeam]) -> Option<usize> {
     (best != [0; 8] && leaders.next().is_none()).then_some(first)
 }
 
+/// Who leads, and how many of the six that win it has.
+fn headline(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>, leader: Option<usize>, best: usize) {
+    let teams = &input.scene.teams;
+    let winner = input.scene.winner.map(|team| usize::from(team.0));
+    let (who, does) = match (winner, leader) {
+        (Some(team), _) => (teams.get(team), "has won"),
+        (None, Some(team)) => (teams.get(team), "leads"),
+        (None, None) => (None, "nobody leads yet"),
+    };
+    let reached = teams[winner.unwrap_or(best).min(teams.len() - 1)].by_level[7];
+    let response = ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = 5.0;
+        if let Some(team) = who {
+            let (rect, _) = ui.allocate_exact_size(vec2(16.0, 16.0), Sense::hover());
+            icons::crown(ui.painter(), rect.center(), 15.0, colors.gold);
+            ui.label(RichText::new(&*team.name).size(14.0).strong());
+        }
+        ui.label(RichText::new(does).size(14.0).color(colors.weak));
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            ui.spacing_mut().item_spacing.x = 3.0;
+            let text = format!("{}/{WINNING_AGENTS}", reached.min(WINNING_AGENTS));
+            ui.label(RichText::new(text).strong());
+            for place in (0..WINNING_AGENTS).rev() {
+                let (rect, _) = ui.allocate_exact_size(vec2(6.0, 12.0), Sense::hover());
+                let fill = if place < reached { colors.gold } else { colors.well };
+                ui.painter().rect_filled(rect, 2.0, fill);
+            }
+        });
+    });
+    response.response.on_hover_text(
+        "Six agents of level 8 win. Who has most of the highest level leads; among equals the next lower one counts.",
+    );
+}
+
 fn row(
     ui: &mut Ui,
     colors: &Colors,
     input: &HudInput<'_>,
     place: usize,
-    leads: bool,
+    (leads, has_levels): (bool, bool),
     intents: &mut Vec<Intent>,
 ) -> Response {
     let team = &input.scene.teams[place];
@@ -81,37 +140,41 @@ fn row(
         .and_then(|stats| stats.server.as_ref())
         .and_then(|server| server.teams.get(place))
         .map_or(team.eggs, |figures| figures.places);
+    let edge = if leads {
+        colors.gold.gamma_multiply(0.8)
+    } else {
+        egui::Color32::TRANSPARENT
+    };
     let response = egui::Frame::new()
         .fill(colors.well)
-        .corner_radius(CornerRadius::same(7))
-        .inner_margin(egui::Margin::symmetric(9, 6))
+        .stroke(Stroke::new(1.0, edge))
+        .corner_radius(CornerRadius::same(8))
+        .inner_margin(egui::Margin::symmetric(8, if has_levels { 6 } else { 2 }))
         .show(ui, |ui| {
             ui.set_width(ui.available_width());
             ui.spacing_mut().item_spacing.y = 4.0;
             ui.horizontal(|ui| {
-                let (rect, _) = ui.allocate_exact_size(vec2(11.0, 11.0), Sense::hover());
-                ui.painter().rect_filled(rect, 3.0, tint);
-                ui.label(RichText::new(&*team.name).strong());
-                if leads {
-                    let (rect, _) = ui.allocate_exact_size(vec2(13.0, 11.0), Sense::hover());
-                    icons::crown(ui.painter(), rect.center(), 12.0, colors.gold);
-                }
+                let (rect, _) = ui.allocate_exact_size(vec2(12.0, 12.0), Sense::hover());
+                ui.painter().rect_filled(rect, 4.0, tint);
+                ui.add(egui::Label::new(RichText::new(&*team.name).strong()).truncate());
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                     ui.spacing_mut().item_spacing.x = 4.0;
-                    ui.label(RichText::new(places.to_string()).color(colors.weak));
-                    let (rect, _) = ui.allocate_exact_size(vec2(9.0, 11.0), Sense::hover());
-                    icons::egg(ui.painter(), rect.center(), 11.0, tint);
-                    ui.add_space(3.0);
-                    ui.label(
-                        RichText::new(team.carried[Resource::Food.index()].to_string()).color(colors.weak),
+                    let egg = |painter: &_, at| icons::egg(painter, at, 12.0, tint);
+                    figure(ui, u64::from(places), "places for further agents", egg);
+                    let food = |painter: &_, at| icons::resource(painter, at, 11.0, Resource::Food);
+                    figure(
+                        ui,
+                        team.carried[Resource::Food.index()],
+                        "food that they carry",
+                        food,
                     );
-                    let (rect, _) = ui.allocate_exact_size(vec2(10.0, 11.0), Sense::hover());
-                    icons::resource(ui.painter(), rect.center(), 10.0, Resource::Food);
-                    ui.add_space(3.0);
-                    ui.label(RichText::new(team.agents.to_string()).strong().size(14.0));
+                    let person = |painter: &_, at| icons::person(painter, at, 12.0, tint);
+                    figure(ui, u64::from(team.agents), "agents", person);
                 });
             });
-            levels(ui, colors, team, tint);
+            if has_levels {
+                levels(ui, colors, team, tint);
+            }
         })
         .response
         .interact(Sense::click());
@@ -129,13 +192,23 @@ fn row(
     response
 }
 
+/// A sign and a number, from the right, that say what they are when they are pointed at.
+fn figure(ui: &mut Ui, number: u64, what: &str, sign: impl FnOnce(&egui::Painter, egui::Pos2)) {
+    let tip = format!("{number} {what}");
+    ui.label(number.to_string()).on_hover_text(&tip);
+    let (rect, response) = ui.allocate_exact_size(vec2(11.0, 14.0), Sense::hover());
+    sign(ui.painter(), rect.center());
+    response.on_hover_text(tip);
+    ui.add_space(2.0);
+}
+
 /// Eight columns, one for each level, as high as the team has agents there.
 fn levels(ui: &mut Ui, colors: &Colors, team: &SceneTeam, tint: egui::Color32) {
-    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 24.0), Sense::hover());
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 30.0), Sense::hover());
     let most = team.by_level.iter().copied().max().unwrap_or(0).max(4) as f32;
     let step = rect.width() / 8.0;
     let painter = ui.painter();
-    let ground = rect.bottom() - 9.0;
+    let ground = rect.bottom() - 12.0;
     for (level, &count) in team.by_level.iter().enumerate() {
         let left = rect.left() + step * level as f32;
         let full = egui::Rect::from_min_max(
@@ -147,24 +220,24 @@ fn levels(ui: &mut Ui, colors: &Colors, team: &SceneTeam, tint: egui::Color32) {
         let filled = full.with_min_y(ground - height);
         let winning = level == 7;
         painter.rect_filled(filled, 2.0, if winning { colors.gold } else { tint });
-        let text = if winning && count > 0 {
-            format!("{count}/{WINNING_AGENTS}")
-        } else {
-            (level + 1).to_string()
-        };
         let shade = if count > 0 {
             colors.text
         } else {
-            colors.weak.gamma_multiply(0.6)
+            colors.weak.gamma_multiply(0.7)
         };
         painter.text(
-            egui::pos2(full.center().x, rect.bottom()),
+            egui::pos2(full.center().x, rect.bottom() + 1.0),
             egui::Align2::CENTER_BOTTOM,
-            text,
-            egui::FontId::proportional(8.5),
+            level + 1,
+            egui::FontId::proportional(10.0),
             shade,
         );
     }
+    response.on_hover_ui(|ui| {
+        for (level, &count) in team.by_level.iter().enumerate().filter(|(_, count)| **count > 0) {
+            ui.label(format!("{count} of level {}", level + 1));
+        }
+    });
 }
 
 #[cfg(test)]

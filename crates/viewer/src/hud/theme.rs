@@ -33,23 +33,23 @@ impl Colors {
     pub fn of(theme: Theme) -> Self {
         match theme {
             Theme::Dark => Self {
-                card: Color32::from_rgba_unmultiplied(0x10, 0x17, 0x29, 222),
+                card: Color32::from_rgba_unmultiplied(0x10, 0x17, 0x29, 232),
                 edge: Color32::from_rgba_unmultiplied(0xB9, 0xCC, 0xFF, 30),
                 well: Color32::from_rgba_unmultiplied(0xFF, 0xFF, 0xFF, 14),
                 text: Color32::from_rgb(0xE6, 0xEC, 0xF8),
-                weak: Color32::from_rgb(0x8F, 0x9D, 0xBD),
+                weak: Color32::from_rgb(0x9D, 0xAB, 0xC9),
                 accent: Color32::from_rgb(0x5C, 0xC8, 0xFF),
                 gold: Color32::from_rgb(0xFF, 0xD2, 0x6B),
                 alarm: Color32::from_rgb(0xFF, 0x7A, 0x6B),
             },
             Theme::Light => Self {
-                card: Color32::from_rgba_unmultiplied(0xFA, 0xFC, 0xFF, 230),
+                card: Color32::from_rgba_unmultiplied(0xFA, 0xFC, 0xFF, 238),
                 edge: Color32::from_rgba_unmultiplied(0x16, 0x26, 0x4A, 36),
                 well: Color32::from_rgba_unmultiplied(0x10, 0x22, 0x44, 16),
                 text: Color32::from_rgb(0x18, 0x22, 0x36),
-                weak: Color32::from_rgb(0x5B, 0x69, 0x85),
+                weak: Color32::from_rgb(0x4A, 0x58, 0x74),
                 accent: Color32::from_rgb(0x0A, 0x74, 0xB8),
-                gold: Color32::from_rgb(0xB0, 0x7C, 0x00),
+                gold: Color32::from_rgb(0x96, 0x66, 0x00),
                 alarm: Color32::from_rgb(0xC2, 0x36, 0x24),
             },
         }
@@ -60,14 +60,25 @@ impl Colors {
         Frame::new()
             .fill(self.card)
             .stroke(Stroke::new(1.0, self.edge))
-            .corner_radius(CornerRadius::same(10))
-            .inner_margin(Margin::symmetric(14, 12))
+            .corner_radius(CornerRadius::same(12))
+            .inner_margin(Margin::symmetric(16, 12))
             .shadow(Shadow {
                 offset: [0, 4],
                 blur: 18,
                 spread: 0,
                 color: Color32::from_black_alpha(70),
             })
+    }
+}
+
+/// What is read on a colour: dark on bright ones, bright on dark ones.
+pub fn ink_on(fill: Color32) -> Color32 {
+    let [red, green, blue, _] = fill.to_array().map(u32::from);
+    // As bright as it looks, of 255,000.
+    if red * 299 + green * 587 + blue * 114 > 140_000 {
+        Color32::from_rgb(0x10, 0x17, 0x29)
+    } else {
+        Color32::WHITE
     }
 }
 

@@ -79,15 +79,16 @@ impl Stage {
         let first = self.framed.is_none_or(|(of, _)| of != size) && !self.moved;
         let aspect = self.pixels.0 as f32 / self.pixels.1 as f32;
         let saved = self.view.take().filter(|view| first && view.is_of(size));
+        let has_timeline = self.source.recording().is_some();
         let pose = match (saved, self.source.as_demo()) {
             (Some(view), _) => {
                 self.moved = true;
                 view.pose()
             }
-            (None, Some(demo)) => demo.camera(aspect, self.hud.clear_part(self.points)),
+            (None, Some(demo)) => demo.camera(aspect, self.hud.clear_part(self.points, has_timeline)),
             (None, None) => {
                 let sides = Vec2::new(f32::from(size.width()), f32::from(size.height()));
-                CameraPose::overview(sides, aspect, self.hud.clear_part(self.points))
+                CameraPose::overview(sides, aspect, self.hud.clear_part(self.points, has_timeline))
             }
         };
         self.camera.goal = pose;

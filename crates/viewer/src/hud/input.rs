@@ -1,0 +1,92 @@
+//! What panels are given, and what they answer.
+
+use glam::Vec2;
+use trantor_client::{ClientStats, ControlRequest, Recording, Scene};
+use trantor_model::{AgentId, CommandKind, Tile};
+use trantor_time::{GameTime, RealTime};
+
+use crate::game_loop::figures::Figures;
+use crate::input::{Action, Bindings};
+use crate::options::Theme;
+use crate::picture::CameraPose;
+use crate::picture::camera::View;
+use crate::picture::ground::{GroundPaint, PaintMode};
+use crate::picture::torus::TorusWindow;
+use crate::stage::Repeat;
+
+/// What is selected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Selection {
+    /// Nothing.
+    #[default]
+    None,
+    /// A tile.
+    Tile(Tile),
+    /// An agent; it may have died since.
+    Agent(AgentId),
+}
+
+/// What a panel asks for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Intent {
+    /// Something of the server.
+    Request(ControlRequest),
+    /// Another selection.
+    Select(Selection),
+    /// The same as a key.
+    Do(Action),
+    /// To look at a place.
+    LookAt(Vec2),
+    /// A recording moved to a moment.
+    Seek(GameTime),
+    /// Another paint of the ground.
+    Paint(PaintMode),
+}
+
+/// What is always shown of frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FrameFigures {
+    /// Frames drawn in the last second; `None` until that can be told.
+    pub per_second: Option<f64>,
+    /// Frames aimed at.
+    pub target: f64,
+}
+
+/// What panels show.
+#[derive(Clone, Copy)]
+pub struct HudInput<'a> {
+    /// Now.
+    pub now: RealTime,
+    /// What is on the board.
+    pub scene: &'a Scene,
+    /// Figures about the connection.
+    pub stats: Option<&'a ClientStats>,
+    /// What is watched.
+    pub source: &'a str,
+    /// The time-line of what is watched, if it is a recording, and the span of it that is repeated.
+    pub recording: Option<&'a Recording>,
+    /// See `recording`.
+    pub repeat: Repeat,
+    /// Figures of frames.
+    pub frames: FrameFigures,
+    /// What goes on inside; collected only while somebody looks.
+    pub figures: &'a Figures,
+    /// What is selected.
+    pub selection: Selection,
+    /// The commands of the selected agent that wait for their turn, where that is known.
+    pub waiting: Option<&'a [Option<CommandKind>]>,
+    /// Whether the view stays with it.
+    pub follows: bool,
+    /// What the ground shows.
+    pub paint_mode: PaintMode,
+    /// The colour of each tile.
+    pub paint: &'a GroundPaint,
+    /// The eye, once there is a map.
+    pub view: Option<(&'a View, &'a TorusWindow)>,
+    /// Where the camera goes.
+    pub camera: CameraPose,
+    /// Which key does what.
+    pub bindings: &'a Bindings,
+    /// The panels' colours.
+    pub theme: Theme,
+}
