@@ -91,6 +91,8 @@ pub struct Dialogue {
     cutter: LineCutter,
     flight: Flight,
     is_held: bool,
+    /// Whether this server leaves the looker out of its own tile.
+    is_looker_left_out: bool,
     heard: VecDeque<Heard>,
     unsent: Vec<u8>,
 }
@@ -118,6 +120,7 @@ impl Dialogue {
             cutter: LineCutter::new(),
             flight: Flight::default(),
             is_held: false,
+            is_looker_left_out: dialect.words().layout == Layout::Braces,
             heard: VecDeque::new(),
             unsent: Vec::new(),
         }
@@ -251,10 +254,12 @@ impl Dialogue {
         }
     }
 
-    /// The 42 dialects leave the looker out of its own tile.
-    fn with_looker(&self, mut sights: Vec<Sight>) -> Vec<Sight> {
-        if let (Layout::Braces, Some(here)) = (self.dialect.words().layout, sights.first_mut()) {
-            here.agents = here.agents.saturating_add(1);
+    /// The 42 dialects leave the looker out of its own tile, and so do some servers of the other: those that once
+    /// tell of nobody there.
+    fn with_looker(&mut self, mut sights: Vec<Sight>) -> Vec<Sight> {
+        if let Some(here) = sights.first_mut() {
+            self.is_looker_left_out |= here.agents == 0;
+            here.agents = here.agents.saturating_add(u32::from(self.is_looker_left_out));
         }
         sights
     }
@@ -365,6 +370,26 @@ mod tests {
         for _ in 0..2 {
             assert_eq!(answered(&mut epitech), answered(&mut french));
         }
+    }
+
+    #[test]
+    fn a_looker_that_is_left_out_is_counted_all_the_same() {
+        let mut dialogue = playing(Dialect::Epitech);
+        let mut looked = |line: &[u8]| {
+            dialogue.send(Command::Look);
+            dialogue.take_in(line);
+            match answered(&mut dialogue) {
+                (Command::Look, Answer::Look(sights)) => sights[0].agents,
+                other => panic!("not a look: {other:?}"),
+            }
+        };
+        assert_eq!(looked(b"[ player player,,, ]\n"), 2);
+        assert_eq!(looked(b"[ food,,, ]\n"), 1);
+        assert_eq!(
+            looked(b"[ player,,, ]\n"),
+            2,
+            "now it is known that this one leaves it out"
+        );
     }
 
     #[test]
