@@ -41,7 +41,7 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=200))]
     pub team_size: u16,
 
-    /// Agents to have at most, where the team needs more to make good for losses [default: twice the team size]
+    /// Agents to have at most, where the team needs more to win or to make good for losses [default: twice the team size, at least 9]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=400))]
     pub team_size_max: Option<u16>,
 

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use trantor_bot::cli::{self, Asked, EXIT_STATUS_USAGE, Options};
 use trantor_bot::team::{Ended, Team, TeamConfig};
+use trantor_strategy::agents_at_most;
 use trantor_time::RealSpan;
 
 fn main() -> ExitCode {
@@ -42,7 +43,7 @@ fn play(options: &Options) -> Result<String, String> {
         team: options.name.clone(),
         dialect: options.dialect.into(),
         size,
-        size_max: options.team_size_max.map_or(2 * size, usize::from),
+        size_max: options.team_size_max.map_or(agents_at_most(size), usize::from),
         patience: RealSpan::from_secs(i64::from(options.patience)),
         seed: options.seed.unwrap_or_else(any_number),
     };

@@ -9,14 +9,10 @@ use trantor_game::{
     Telling,
 };
 use trantor_model::{AgentId, TeamId};
-use trantor_strategy::{Ear, agent_seed};
+use trantor_strategy::{Ear, agent_seed, agents_at_most};
 use trantor_time::GameTime;
 
 use crate::minds::{Mind, MindKind, Percept, Spelled};
-
-/// How many agents a team may have in a leap, for each place it began with: minds ask for replacements and
-/// lay eggs for them, and a team that only multiplies would never end.
-pub const TEAM_GROWTH_MAX: u32 = 2;
 
 /// How minds and game speak with each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -274,9 +270,9 @@ impl Leap {
 
     /// Somebody is wanted in a team that may still grow.
     fn replace(&mut self, team: TeamId) {
-        let most = self.game.config().places_per_team.saturating_mul(TEAM_GROWTH_MAX);
+        let most = agents_at_most(self.game.config().places_per_team as usize);
         let living = self.game.world().team(team).map_or(0, |team| team.living());
-        if living < most {
+        if (living as usize) < most {
             self.join(team);
         }
     }
@@ -402,13 +398,15 @@ mod tests {
     }
 
     #[test]
-    fn a_team_that_plays_to_win_wins() {
-        let mut leap = Leap::new(
-            config(12, 6, 2),
-            &[MindKind::Team, MindKind::Trivial],
-            Voice::Values,
-        );
-        let ended = leap.run(Some(GameTime::from_units(60_000)));
-        assert_eq!(ended, Ended::Won(TeamId(0)));
+    fn a_team_that_plays_to_win_wins_however_few_it_began_with() {
+        for places in [1, 6] {
+            let mut leap = Leap::new(
+                config(12, places, 2),
+                &[MindKind::Team, MindKind::Trivial],
+                Voice::Values,
+            );
+            let ended = leap.run(Some(GameTime::from_units(60_000)));
+            assert_eq!(ended, Ended::Won(TeamId(0)), "began with {places}");
+        }
     }
 }

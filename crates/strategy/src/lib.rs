@@ -29,3 +29,4 @@ pub use brain::Brain;
 pub use percept::Percept;
 pub use seed::agent_seed;
 pub use signal::Ear;
+pub use team::agents_at_most;

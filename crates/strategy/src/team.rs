@@ -17,6 +17,12 @@ const QUORUM: usize = 6;
 /// Agents beyond the six that a team wants at most.
 const SPARES_MAX: usize = 3;
 
+/// How many agents a team may have that began with `size`: room to make good for losses, and for a small team to
+/// grow until it can win. A team that only multiplied would eat the map bare.
+pub fn agents_at_most(size: usize) -> usize {
+    size.saturating_mul(2).max(QUORUM + SPARES_MAX)
+}
+
 /// Members remembered at most: a bound against somebody who forges new names without end.
 const MEMBERS_MAX: usize = 64;
 
