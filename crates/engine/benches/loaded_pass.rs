@@ -1,6 +1,6 @@
 //! What the engine costs per command, from bytes in to bytes out, without sockets.
 //!
-//! `cargo bench -p trantor-engine --bench loaded_pass` takes some seconds. 1,000 agents have their queues full at all
+//! `cargo bench -p trantor-engine --bench loaded_pass` takes some seconds. All agents have their queues full at all
 //! times, as R-X-42 has it; the map is 100 × 100, and the clock a manual one, so that nothing is waited for. Good
 //! is a small part of what a command costs in the kernel's sockets (some microseconds): no matter how many
 //! watch, the engine must not be what limits a server.
@@ -16,7 +16,17 @@ use trantor_model::MapSize;
 use trantor_protocol::wire::{ClientHello, ToServer, WIRE_VERSION, write_frame};
 use trantor_time::{Frequency, RealSpan, RealTime};
 
-const AGENTS: u32 = 1_000;
+/// Agents, text viewers, viewers of ours. The last rows are a stream of a tournament: few play, many watch.
+const ROWS: [(u32, u32, u32); 8] = [
+    (1_000, 0, 0),
+    (1_000, 1, 0),
+    (1_000, 0, 1),
+    (1_000, 10, 0),
+    (1_000, 0, 10),
+    (1_000, 10, 10),
+    (100, 1_000, 0),
+    (100, 0, 1_000),
+];
 
 /// What agents send, over and over: what a forager does, with a word to the team now and then.
 const LINES: [&[u8]; 7] = [
@@ -30,12 +40,14 @@ const LINES: [&[u8]; 7] = [
 ];
 
 fn main() {
-    println!("| viewers of text | viewers of ours | commands | ns per command | MB out per second of game |");
-    println!("|---|---|---|---|---|");
-    for (text_viewers, viewers) in [(0, 0), (1, 0), (0, 1), (10, 0), (0, 10), (10, 10)] {
-        let (commands, took_ns, bytes) = run(text_viewers, viewers);
+    println!(
+        "| agents | viewers of text | viewers of ours | commands | ns per command | MB out per second of game |"
+    );
+    println!("|---|---|---|---|---|---|");
+    for (agents, text_viewers, viewers) in ROWS {
+        let (commands, took_ns, bytes) = run(agents, text_viewers, viewers);
         println!(
-            "| {text_viewers} | {viewers} | {commands} | {} | {:.1} |",
+            "| {agents} | {text_viewers} | {viewers} | {commands} | {} | {:.1} |",
             took_ns / commands,
             bytes as f64 / 1e6 / SECONDS as f64
         );
@@ -45,11 +57,11 @@ fn main() {
 /// Seconds of real time played, at 1,000 units a second.
 const SECONDS: i64 = 2;
 
-fn run(text_viewers: u32, viewers: u32) -> (u64, u64, u64) {
+fn run(agents: u32, text_viewers: u32, viewers: u32) -> (u64, u64, u64) {
     let mut config = EngineConfig::new(GameConfig {
         size: MapSize::new(100, 100).expect("a size of a map"),
         teams: vec!["a".to_owned()],
-        places_per_team: AGENTS,
+        places_per_team: agents,
         seed: 1,
         rules: Rules::default(),
     });
@@ -64,7 +76,7 @@ fn run(text_viewers: u32, viewers: u32) -> (u64, u64, u64) {
     write_frame(&mut hello, &message).expect("a short message");
     let conn = |slot| ConnId { slot, generation: 0 };
     engine.begin_pass(now);
-    for slot in 0..AGENTS + text_viewers + viewers {
+    for slot in 0..agents + text_viewers + viewers {
         engine.handle(
             Input::Opened {
                 conn: conn(slot),
@@ -73,8 +85,8 @@ fn run(text_viewers: u32, viewers: u32) -> (u64, u64, u64) {
             now,
         );
         let bytes = match slot {
-            slot if slot < AGENTS => &b"a\n"[..],
-            slot if slot < AGENTS + text_viewers => b"GRAPHIC\n",
+            slot if slot < agents => &b"a\n"[..],
+            slot if slot < agents + text_viewers => b"GRAPHIC\n",
             _ => &hello,
         };
         engine.handle(
@@ -87,7 +99,7 @@ fn run(text_viewers: u32, viewers: u32) -> (u64, u64, u64) {
     }
     let fed = AdminRequest::Act(AdminAction::SetHunger { enabled: false });
     engine.admin(fed, now).expect("the game allows it");
-    for slot in 0..AGENTS {
+    for slot in 0..agents {
         for turn in 0..10 {
             let line = LINES[(slot as usize + turn) % LINES.len()];
             engine.handle(
@@ -100,6 +112,12 @@ fn run(text_viewers: u32, viewers: u32) -> (u64, u64, u64) {
         }
     }
     flush(&mut engine, |_| {});
+    // Viewers are told how the world is piece by piece.
+    while engine.poll_timeout().is_some_and(|wake| wake <= now) {
+        engine.begin_pass(now);
+        engine.fire_next(now);
+        flush(&mut engine, |_| {});
+    }
 
     let began = Instant::now();
     let until = now + RealSpan::from_secs(SECONDS);
@@ -127,7 +145,7 @@ fn run(text_viewers: u32, viewers: u32) -> (u64, u64, u64) {
         }
         while engine.poll_output().is_some() {}
         flush(&mut engine, |slot| {
-            answered.extend((slot < AGENTS).then_some(slot))
+            answered.extend((slot < agents).then_some(slot))
         });
     }
     let took_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);

@@ -5,7 +5,7 @@
 
 use crate::engine::Engine;
 use crate::limits;
-use crate::session::{Feed, Role, Session};
+use crate::session::{AnswerKind, Feed, Role, Session};
 
 impl Engine {
     /// Compares every part with its neighbours.
@@ -36,9 +36,17 @@ impl Engine {
                 }
                 Role::TextViewer => {
                     text_viewers += 1;
+                    let (viewers, conn) = (self.sessions.text_viewers(), &session.conn);
+                    let is_coming = session
+                        .flow
+                        .answer
+                        .is_some_and(|answer| answer.kind == AnswerKind::Greeting);
                     assert!(
-                        self.sessions.text_viewers().contains(&session.conn),
-                        "each text viewer is listed"
+                        match is_coming {
+                            true => viewers.coming().contains(conn),
+                            false => viewers.told().contains(conn),
+                        },
+                        "each text viewer is listed, by whether it knows the world"
                     );
                 }
                 Role::Viewer(observer) => {
@@ -101,6 +109,7 @@ impl Engine {
             self.sessions.text_viewers().len(),
             "no text viewer is listed twice"
         );
+        self.sessions.check_text_news();
         assert_eq!(
             viewers,
             self.sessions.viewers().len(),
@@ -121,7 +130,8 @@ impl Engine {
             "what is owed to all together is bounded"
         );
         assert!(
-            self.sessions.late() == 0 || (self.is_text_news_due && self.sessions.late() <= text_viewers),
+            self.sessions.text_viewers().late() == 0
+                || (self.is_text_news_due && self.sessions.text_viewers().late() <= text_viewers),
             "text viewers that wait for their turn get it"
         );
         assert!(

@@ -168,6 +168,10 @@ pub const TEXT_VIEWERS_PER_TURN: usize = 32;
 /// Span in which each of many text viewers is told once: that of a tick, which is how often viewers of ours are.
 pub const TEXT_NEWS_SPAN: RealSpan = RealSpan::from_millis(50);
 
+/// Bytes of news kept for many text viewers until each has had its turn. Far more than happens in that time; if it does not
+/// do, all of them are told at once.
+pub const TEXT_NEWS_BYTES_MAX: usize = 1024 * 1024;
+
 /// Bytes from a peer that count as another request, whatever is in them: a line that never ends is work too.
 pub const BYTES_PER_REQUEST: usize = 1_024;
 

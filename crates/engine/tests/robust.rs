@@ -129,6 +129,7 @@ fn what_waits_for_all_together_is_bounded() {
 fn an_answer_about_a_large_map_comes_whole_and_in_its_place() {
     let mut bench = bench(100, 100, 3);
     let viewer = bench.join("G", "GRAPHIC");
+    bench.run_for(RealSpan::ZERO);
     bench.lines(viewer);
     bench.send(viewer, b"mct\nsgt\nmct\n");
     bench.run_for(ms(10_000));

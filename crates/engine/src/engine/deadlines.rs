@@ -134,7 +134,7 @@ impl Engine {
             }
             Chore::TellTextViewers => {
                 self.is_text_news_due = false;
-                self.sessions.announce_late(limits::TEXT_VIEWERS_PER_TURN);
+                self.sessions.tell_late(limits::TEXT_VIEWERS_PER_TURN);
                 FiredKind::TextNews
             }
             Chore::Stall(conn) => {

@@ -12,7 +12,7 @@ use crate::input::ConnId;
 use crate::limits;
 use crate::output::{CloseReason, Output};
 use crate::replicate::write_map_from;
-use crate::session::{HeldUp, Role, Session};
+use crate::session::{Answer, AnswerKind, HeldUp, Role, Session};
 
 /// How long a peer that asks too fast is left alone at least: so that a flood costs a wake-up now and then, and not
 /// one for each request.
@@ -67,13 +67,11 @@ impl Engine {
             return;
         };
         session.flow.go_on = None;
-        if session.flow.map_from.is_some() {
-            self.answer_map(conn, now);
-        }
+        self.go_on_answering(conn, now);
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
         };
-        if session.flow.is_read || session.flow.map_from.is_some() {
+        if session.flow.is_read || session.flow.answer.is_some() {
             return;
         }
         let unread = std::mem::take(&mut session.flow.unread);
@@ -91,38 +89,40 @@ impl Engine {
         }
     }
 
-    /// Answers what lies on every tile, from where it was left, as far as the peer has room and may ask.
-    pub(super) fn answer_map(&mut self, conn: ConnId, now: RealTime) {
+    /// Goes on with an answer about the whole map, as far as the peer has room for it and may ask for it.
+    pub(super) fn go_on_answering(&mut self, conn: ConnId, now: RealTime) {
         let per_second = self.requests_per_second();
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
         };
-        let Some(from) = session.flow.map_from.take() else {
+        let Some(Answer { kind, next: from }) = session.flow.answer.take() else {
             return;
         };
         let room = limits::OUTBOX_PAUSE_BYTES.saturating_sub(session.outbox.len());
-        let before = session.owed_bytes();
-        let mut next = from;
         let (game, ids) = (&self.game, self.config.gui_ids);
+        let (mut next, mut answered) = (from, 0);
         self.sessions.push(conn, |outbox| {
-            next = write_map_from(outbox, ids, game, from, room)
+            let before = outbox.len();
+            next = write_map_from(outbox, ids, game, from, room);
+            answered = outbox.len() - before;
         });
-        let area = game.config().size.area();
+        let is_over = next >= game.config().size.area();
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
         };
-        let answered = session.owed_bytes().saturating_sub(before);
-        let requests = answered / limits::ANSWER_BYTES_PER_REQUEST;
-        session
-            .flow
-            .allowance
-            .take(u32::try_from(requests).unwrap_or(u32::MAX));
-        if next < area {
-            session.flow.map_from = Some(next);
+        if kind == AnswerKind::Map {
+            let requests = answered / limits::ANSWER_BYTES_PER_REQUEST;
+            let requests = u32::try_from(requests).unwrap_or(u32::MAX);
+            session.flow.allowance.take(requests);
+        }
+        if !is_over {
+            session.flow.answer = Some(Answer { kind, next });
             if session.outbox.len() <= limits::OUTBOX_RESUME_BYTES {
                 let at = session.flow.allowance.next_at(now, per_second);
                 self.go_on_at(conn, at.unwrap_or(now));
             }
+        } else if kind == AnswerKind::Greeting {
+            self.end_text_greeting(conn);
         }
     }
 
@@ -158,7 +158,7 @@ impl Engine {
 
     /// Sees to it that many text viewers hear their news by and by, each once in a while (docs/decisions/0093).
     pub(super) fn tell_late_viewers(&mut self) {
-        if self.sessions.late() == 0 || self.is_text_news_due {
+        if self.sessions.text_viewers().late() == 0 || self.is_text_news_due {
             return;
         }
         self.is_text_news_due = true;
@@ -199,7 +199,7 @@ impl Engine {
         };
         let flow = &mut session.flow;
         flow.unread = Vec::new();
-        flow.map_from = None;
+        flow.answer = None;
         let (go_on, stall) = (flow.go_on.take(), flow.stall.take());
         if !std::mem::replace(&mut flow.is_read, true) {
             self.outputs.push_back(Output::Reading {
@@ -283,7 +283,7 @@ fn held_up(session: &mut Session, now: RealTime, per_second: u32) -> Option<Held
     if session.is_going() || matches!(session.role, Role::Held(_)) {
         return None;
     }
-    if session.flow.map_from.is_some() {
+    if session.flow.answer.is_some() {
         return Some(HeldUp::Answer);
     }
     if session.outbox.len() >= limits::OUTBOX_PAUSE_BYTES {

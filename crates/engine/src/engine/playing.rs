@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use trantor_game::replay::{Divergence, Recording, Replayed};
 use trantor_game::{Game, PaceChange};
-use trantor_protocol::text::GuiEvent;
+use trantor_protocol::text::{GuiEvent, write_gui_event};
 use trantor_protocol::wire::ToClient;
 use trantor_time::{GameTime, RealTime};
 
@@ -181,11 +181,15 @@ impl Engine {
     /// Text viewers know no other time: they are told what is different.
     fn show_jump_in_text(&mut self, before: &Game) {
         self.text_news.forget_held_back();
+        if self.sessions.text_viewers().is_empty() {
+            return;
+        }
         let (game, ids, frequency) = (&self.game, self.config.gui_ids, self.pace.clock().frequency());
         let mut lines = Vec::new();
-        if !self.sessions.text_viewers().is_empty() {
-            write_jump(&mut lines, ids, before, game, frequency);
-            self.sessions.push_to_text_viewers(&lines);
-        }
+        write_gui_event(&mut lines, ids, &GuiEvent::Frequency(frequency));
+        self.sessions.push_to_coming(None, &lines);
+        self.sessions.restart_coming();
+        write_jump(&mut lines, ids, before, game);
+        self.sessions.push_to_text_viewers(&lines);
     }
 }

@@ -13,8 +13,8 @@ use crate::input::ConnId;
 use crate::limits;
 use crate::output::CloseReason;
 use crate::pace::PaceRefusal;
-use crate::replicate::{write_burst, write_teams};
-use crate::session::{Inbox, Observer, Request, Role, TokenShown};
+use crate::replicate::{write_population, write_teams};
+use crate::session::{Answer, AnswerKind, Inbox, Observer, Request, Role, TokenShown};
 
 impl Engine {
     /// Begins the game, and greets those who wait for it.
@@ -132,9 +132,28 @@ impl Engine {
             .config
             .limits
             .text_viewer_outbox_bytes_max(self.config.game.size);
-        let (game, ids, frequency) = (&self.game, self.config.gui_ids, self.pace.clock().frequency());
+        session.flow.answer = Some(Answer {
+            kind: AnswerKind::Greeting,
+            next: 0,
+        });
+        let (ids, size, frequency) = (
+            self.config.gui_ids,
+            self.config.game.size,
+            self.pace.clock().frequency(),
+        );
+        self.sessions.push(conn, |outbox| {
+            write_gui_event(outbox, ids, &GuiEvent::MapSize(size));
+            write_gui_event(outbox, ids, &GuiEvent::Frequency(frequency));
+        });
+        self.go_on_answering(conn, now);
+    }
+
+    /// A text viewer knows what lies where: it is told who is there, and from then on what happens.
+    pub(super) fn end_text_greeting(&mut self, conn: ConnId) {
+        let (game, ids) = (&self.game, self.config.gui_ids);
         self.sessions
-            .push(conn, |outbox| write_burst(outbox, ids, game, frequency));
+            .push(conn, |outbox| write_population(outbox, ids, game));
+        self.sessions.has_world(conn);
         let delay = self.delay_of(conn);
         if delay > RealSpan::ZERO {
             let secs = delay.as_nanos() / NANOS;
@@ -215,8 +234,11 @@ impl Engine {
             }
             GuiRequest::Map => {
                 if let Some(session) = self.sessions.get_mut(conn) {
-                    session.flow.map_from = Some(0);
-                    self.answer_map(conn, now);
+                    session.flow.answer = Some(Answer {
+                        kind: AnswerKind::Map,
+                        next: 0,
+                    });
+                    self.go_on_answering(conn, now);
                 }
                 return Ok(());
             }

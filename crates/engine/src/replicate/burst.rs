@@ -1,4 +1,5 @@
-//! All that a text viewer needs to draw the world, in the order that viewers rely on.
+//! All that a text viewer needs to draw the world, in the order that viewers rely on: size, speed, tiles, teams, agents,
+//! eggs. The tiles of a large map are written piece by piece.
 //!
 //! Several public viewers crash or lose data if a player comes before its tile or its team, or an egg before
 //! its layer. Numbers ascend, since one of them uses the number as an index into a growing list.
@@ -8,14 +9,10 @@ use std::collections::BTreeSet;
 
 use trantor_game::{Agent, Egg, Game, World};
 use trantor_protocol::text::{GuiEvent, GuiIds, write_gui_event};
-use trantor_time::Frequency;
 
-/// Writes the whole state: map size, speed, tiles, teams, agents, eggs, elevations under way (R-000-48).
-pub(crate) fn write_burst(out: &mut Vec<u8>, ids: GuiIds, game: &Game, frequency: Frequency) {
-    let mut write = |line: &GuiEvent<'_>| write_gui_event(out, ids, line);
-    write(&GuiEvent::MapSize(game.config().size));
-    write(&GuiEvent::Frequency(frequency));
-    write_map(out, ids, game);
+/// Writes who is in the world, for a viewer that knows what lies where: teams, agents, eggs, elevations under way
+/// (R-000-48).
+pub(crate) fn write_population(out: &mut Vec<u8>, ids: GuiIds, game: &Game) {
     write_teams(out, ids, game);
     for agent in game.world().agents() {
         write_agent(out, ids, game, agent);
@@ -28,10 +25,9 @@ pub(crate) fn write_burst(out: &mut Vec<u8>, ids: GuiIds, game: &Game, frequency
 
 /// Writes what makes the world of `before`, which viewers know, into that of `game`, another moment of the same
 /// recording: who and what is gone, who is new, and where everybody and everything is (R-001-46).
-pub(crate) fn write_jump(out: &mut Vec<u8>, ids: GuiIds, before: &Game, game: &Game, frequency: Frequency) {
+pub(crate) fn write_jump(out: &mut Vec<u8>, ids: GuiIds, before: &Game, game: &Game) {
     let mut write = |line: &GuiEvent<'_>| write_gui_event(out, ids, line);
     let (from, to) = (before.world(), game.world());
-    write(&GuiEvent::Frequency(frequency));
     for ritual in from.rituals() {
         // The one word for an elevation that is under way no more. If it still is, it is begun again below.
         let (tile, success) = (ritual.tile(), false);

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use trantor_game::{GameEvent, GroundChange, MoveKind};
-use trantor_model::AgentView;
+use trantor_model::{AgentView, MapSize};
 use trantor_protocol::text::{Dialect, GuiEvent, GuiIds, write_gui_event};
 
 use super::burst::write_map;
@@ -20,6 +20,7 @@ use trantor_game::Game;
 #[derive(Debug)]
 pub(crate) struct TextNews {
     ids: GuiIds,
+    size: MapSize,
     refill_news: RefillNews,
     is_outcome_first: bool,
     /// Lines of the event being told.
@@ -32,6 +33,7 @@ impl TextNews {
     pub(crate) fn new(config: &EngineConfig) -> Self {
         Self {
             ids: config.gui_ids,
+            size: config.game.size,
             refill_news: config.refill_news,
             is_outcome_first: config.dialect != Dialect::Epitech,
             lines: Vec::new(),
@@ -45,6 +47,7 @@ impl TextNews {
             self.held_back.clear();
             return;
         }
+        self.tell_coming(sessions, event);
         self.lines.clear();
         if self.is_outcome_first && is_part_of_an_outcome(event) {
             std::mem::swap(&mut self.lines, &mut self.held_back);
@@ -63,6 +66,22 @@ impl TextNews {
         sessions.push_to_text_viewers(&self.lines);
     }
 
+    /// Viewers that are still being told how the world is hear of the tiles they were told of, and will know the rest as
+    /// it is by then.
+    fn tell_coming(&mut self, sessions: &mut Sessions, event: &GameEvent) {
+        if sessions.text_viewers().coming().is_empty() {
+            return;
+        }
+        let (tile, ground) = match event {
+            GameEvent::Took(carry) | GameEvent::Put(carry) => (carry.tile, carry.ground),
+            GameEvent::GroundChanged { tile, ground, .. } => (*tile, *ground),
+            _ => return,
+        };
+        self.lines.clear();
+        self.write(&GuiEvent::Tile { tile, ground });
+        sessions.push_to_coming(Some(self.size.index_of(tile)), &self.lines);
+    }
+
     /// Tells what was held back for an outcome that did not come. Called when there are no more events.
     pub(crate) fn tell_held_back(&mut self, sessions: &mut Sessions) {
         if !self.held_back.is_empty() {
@@ -79,8 +98,9 @@ impl TextNews {
     /// Tells all text viewers something that is no event of the game.
     pub(crate) fn announce(&mut self, sessions: &mut Sessions, line: &GuiEvent<'_>) {
         self.lines.clear();
-        write_gui_event(&mut self.lines, self.ids, line);
+        self.write(line);
         sessions.push_to_text_viewers(&self.lines);
+        sessions.push_to_coming(None, &self.lines);
     }
 
     fn write(&mut self, line: &GuiEvent<'_>) {

@@ -18,8 +18,8 @@ pub(crate) struct Flow {
     pub(crate) is_read: bool,
     /// When it goes on by itself, if that is a matter of time.
     pub(crate) go_on: Option<TimerId>,
-    /// The next tile of an answer about the whole map, while one is under way: requests wait for its end.
-    pub(crate) map_from: Option<usize>,
+    /// An answer about the whole map, while one is under way: requests wait for its end.
+    pub(crate) answer: Option<Answer>,
     /// When the peer last took something of what waits for it, or began to let too much wait.
     pub(crate) taken_at: RealTime,
     /// Pending while it is looked after whether the peer takes anything at all.
@@ -30,6 +30,23 @@ pub(crate) struct Flow {
     pub(crate) was_throttled: bool,
     /// See `was_throttled`.
     pub(crate) was_blocked: bool,
+}
+
+/// An answer that goes through all tiles, piece by piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) kind: AnswerKind,
+    /// Index of the next tile to be told of.
+    pub(crate) next: usize,
+}
+
+/// What it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AnswerKind {
+    /// The word by which a viewer began to watch: who is there is told after the tiles.
+    Greeting,
+    /// A question about the map.
+    Map,
 }
 
 /// Why the next request of a peer is not carried out yet.
@@ -51,7 +68,7 @@ impl Flow {
             unread: Vec::new(),
             is_read: true,
             go_on: None,
-            map_from: None,
+            answer: None,
             taken_at: now,
             stall: None,
             is_filling: false,
@@ -62,6 +79,6 @@ impl Flow {
 
     /// Whether something waits that room in the outbox would let go on.
     pub(crate) fn waits_for_room(&self) -> bool {
-        self.go_on.is_none() && (!self.is_read || self.map_from.is_some())
+        self.go_on.is_none() && (!self.is_read || self.answer.is_some())
     }
 }

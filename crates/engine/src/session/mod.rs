@@ -4,12 +4,17 @@
 //! apart (R-003-54). What a request leads to is decided by the engine; a session only understands it.
 
 mod allowance;
+mod announced;
 mod delay;
 mod flow;
 mod inbox;
 mod observer;
 mod outbox;
 mod table;
+mod telling;
+#[cfg(test)]
+mod tests;
+mod text_viewers;
 
 use std::net::IpAddr;
 
@@ -17,7 +22,7 @@ use trantor_model::AgentId;
 use trantor_time::{RealSpan, RealTime};
 
 pub(crate) use allowance::Allowance;
-pub(crate) use flow::{Flow, HeldUp};
+pub(crate) use flow::{Answer, AnswerKind, Flow, HeldUp};
 pub(crate) use inbox::{Inbox, Request};
 pub(crate) use observer::{Feed, Observer, Watched};
 pub(crate) use outbox::{Outbox, OutboxFull};
@@ -48,6 +53,8 @@ pub(crate) struct Session {
     pub(crate) delay: RealSpan,
     /// Bytes that wait for that.
     held_bytes: usize,
+    /// How far it has heard what all text viewers are told, if it is one of those who hear it as it happens.
+    news_heard: Option<u64>,
     /// Whether its agent has nothing to do and could do something, as of its last answer or command.
     pub(crate) owes_command: bool,
     /// How what it says is held up.
@@ -120,17 +127,13 @@ impl Session {
             token: TokenShown::default(),
             delay: RealSpan::ZERO,
             held_bytes: 0,
+            news_heard: None,
             owes_command: false,
             flow: Flow::new(now, requests_per_second),
             violations: 0,
             is_announced: false,
             is_doomed: false,
         }
-    }
-
-    /// Bytes it is owed, now or later.
-    pub(crate) fn owed_bytes(&self) -> usize {
-        self.outbox.len() + self.held_bytes
     }
 
     /// Its place in the game, if it plays.

@@ -1,0 +1,131 @@
+//! What single sessions are told: now, or later if they see the past; and how much waits for all of them.
+
+use trantor_time::{RealSpan, RealTime};
+
+use super::delay::To;
+use super::{OutboxFull, Sessions};
+use crate::input::ConnId;
+use crate::limits;
+use crate::output::CloseReason;
+
+impl Sessions {
+    /// Takes note of the time.
+    pub(crate) fn set_now(&mut self, now: RealTime) {
+        self.now = self.now.max(now);
+    }
+
+    /// The latest instant that was handed in.
+    pub(crate) fn now(&self) -> RealTime {
+        self.now
+    }
+
+    /// Messages that were meant for sessions that are gone, or on their way out without another word
+    /// (R-003-46).
+    pub(crate) fn undeliverable(&self) -> u64 {
+        self.undeliverable
+    }
+
+    /// Adds to what a session is owed: now, or later if it is told of the past. One that has no room left is doomed.
+    pub(crate) fn push(&mut self, conn: ConnId, write: impl FnOnce(&mut Vec<u8>)) {
+        let now = self.now;
+        let slot = self.slots.get_mut(conn.slot as usize).and_then(Option::as_mut);
+        match slot.filter(|session| session.conn == conn && !session.is_doomed) {
+            Some(session) if session.delay > RealSpan::ZERO => {
+                let mut what = Vec::new();
+                write(&mut what);
+                let (delay, held) = (session.delay, &mut session.held_bytes);
+                if self.delay.hold(now, delay, conn, held, what).is_err() {
+                    self.doom(conn, CloseReason::OutboxFull);
+                }
+            }
+            _ => self.push_at_once(conn, write),
+        }
+    }
+
+    /// Adds to what a session is owed now, whatever it is otherwise told later.
+    pub(crate) fn push_at_once(&mut self, conn: ConnId, write: impl FnOnce(&mut Vec<u8>)) {
+        self.catch_up(conn);
+        self.push_quietly(conn, write);
+        self.announce(conn);
+    }
+
+    /// The same, without telling the shell.
+    pub(super) fn push_quietly(&mut self, conn: ConnId, write: impl FnOnce(&mut Vec<u8>)) {
+        let now = self.now;
+        let Some(session) = self.get_mut(conn).filter(|session| !session.is_doomed) else {
+            self.undeliverable += 1;
+            return;
+        };
+        let before = session.outbox.len();
+        match session.outbox.push(now, session.outbox_bytes_max, write) {
+            Ok(()) => {
+                let added = session.outbox.len() - before;
+                if session.outbox.len() >= limits::OUTBOX_PAUSE_BYTES && !session.flow.is_filling {
+                    session.flow.is_filling = true;
+                    self.filling.push(conn);
+                }
+                self.owed_bytes += added;
+            }
+            Err(OutboxFull) => self.doom(conn, CloseReason::OutboxFull),
+        }
+    }
+
+    /// Notes that the first `count` bytes of what a session is owed were written; answers how long the oldest of them
+    /// had waited, and nothing if there is no such session.
+    ///
+    /// # Panics
+    /// If that is more than there were.
+    pub(crate) fn sent(&mut self, conn: ConnId, count: usize) -> Option<RealSpan> {
+        let now = self.now;
+        let waited = self.get_mut(conn)?.outbox.sent(now, count);
+        self.owed_bytes -= count;
+        Some(waited)
+    }
+
+    /// Bytes that wait in all outboxes together.
+    pub(crate) fn owed_bytes(&self) -> usize {
+        self.owed_bytes
+    }
+
+    /// The session to which most is owed, of those that are not on their way out.
+    pub(crate) fn most_owed(&self) -> Option<ConnId> {
+        let staying = self.iter().filter(|session| !session.is_doomed);
+        staying
+            .max_by_key(|session| session.outbox.len())
+            .map(|session| session.conn)
+    }
+
+    /// Tells viewers what they are to know by now.
+    pub(crate) fn release(&mut self, now: RealTime) {
+        while let Some((to, what)) = self.delay.take_due(now) {
+            match to {
+                To::One(conn) => {
+                    if let Some(session) = self.get_mut(conn) {
+                        session.held_bytes -= what.len();
+                    }
+                    self.tell_past(conn, &what);
+                    self.announce(conn);
+                }
+                To::Several(conns) => {
+                    conns.iter().for_each(|conn| self.tell_past(*conn, &what));
+                    if conns.len() <= limits::TEXT_VIEWERS_AT_ONCE_MAX {
+                        conns.iter().for_each(|conn| self.announce(*conn));
+                    } else {
+                        self.text_viewers.begin_round();
+                    }
+                }
+            }
+        }
+    }
+
+    /// When [`Self::release`] has something to do.
+    pub(crate) fn next_release(&self) -> Option<RealTime> {
+        self.delay.next_deadline()
+    }
+
+    fn tell_past(&mut self, conn: ConnId, what: &[u8]) {
+        if self.get(conn).is_some_and(|session| !session.is_going()) {
+            self.push_quietly(conn, |outbox| outbox.extend_from_slice(what));
+        }
+    }
+}
