@@ -289,7 +289,8 @@ impl Bench {
     /// Right after a tick, viewers that read have the world as it is.
     fn compare_copies(&mut self) {
         for peer in 0..self.peers.len() {
-            if !self.peers[peer].is_watching() {
+            // One that has said goodbye may still be there, and is told nothing any more.
+            if !self.peers[peer].is_watching() || !self.engine.is_up_to_date(self.peers[peer].conn) {
                 continue;
             }
             self.take_writes(peer);
