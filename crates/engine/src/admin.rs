@@ -94,6 +94,7 @@ impl fmt::Display for PaceRequest {
             Self::Resume => f.write_str("resume"),
             Self::Step(StepKind::Unit) => f.write_str("step to the next unit"),
             Self::Step(StepKind::Event) => f.write_str("step to the next event"),
+            Self::Step(StepKind::Action) => f.write_str("step to the end of an action"),
         }
     }
 }

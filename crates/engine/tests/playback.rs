@@ -132,6 +132,17 @@ fn r_001_43_it_can_be_paused_and_stepped() {
         bench.say(viewer, &ToServer::Step(StepKind::Event));
         assert!(bench.engine.game_now() >= before);
     }
+    for _ in 0..50 {
+        let actions = bench
+            .engine
+            .game()
+            .world()
+            .agents()
+            .filter_map(|agent| agent.action());
+        let first_end = actions.map(|action| action.end).min();
+        bench.say(viewer, &ToServer::Step(StepKind::Action));
+        assert_eq!(Some(bench.engine.game_now()), first_end);
+    }
     bench.run_for(ms(500));
     let now = bench.engine.game_now();
     assert!(now > stood);

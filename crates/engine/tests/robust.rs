@@ -515,6 +515,7 @@ fn step() -> impl Strategy<Value = Step> {
         Just(ToServer::Resume),
         Just(ToServer::Step(StepKind::Unit)),
         Just(ToServer::Step(StepKind::Event)),
+        Just(ToServer::Step(StepKind::Action)),
         Just(ToServer::Probe { token: 1 }),
         Just(ToServer::Goodbye),
     ];

@@ -205,7 +205,7 @@ impl Server {
             StepKind::Unit => {
                 self.game.step_unit();
             }
-            StepKind::Event => {
+            StepKind::Event | StepKind::Action => {
                 if let Some(((at, _), _)) = self.script.first_key_value() {
                     self.game.step_to(*at);
                 }

@@ -90,6 +90,13 @@ impl Engine {
         }
     }
 
+    /// When the first of the actions under way ends. In a game none can begin and end before it while time stands still,
+    /// since what is queued begins where one ends; in a recording a shorter one may.
+    pub(super) fn next_action_end(&self) -> Option<GameTime> {
+        let actions = self.game.world().agents().filter_map(|agent| agent.action());
+        actions.map(|action| action.end).min()
+    }
+
     /// At the end of a recording there is nothing that time could go on to.
     pub(super) fn refuse_if_recording_is_over(&self, request: PaceRequest) -> Result<(), PaceRefusal> {
         let is_over = self

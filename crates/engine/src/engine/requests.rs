@@ -320,6 +320,11 @@ impl Engine {
                 self.pace.step_event(self.next_game_deadline())?;
                 (PaceChange::Stepped, Paced::Other)
             }
+            PaceRequest::Step(StepKind::Action) => {
+                let end = self.next_action_end().or_else(|| self.next_game_deadline());
+                self.pace.step_event(end)?;
+                (PaceChange::Stepped, Paced::Other)
+            }
         };
         self.pace_changed(change, paced, now);
         Ok(())

@@ -21,6 +21,7 @@ pub fn read_request(request: &str) -> AdminRequest {
         ["pause"] => AdminRequest::Pause,
         ["resume"] => AdminRequest::Resume,
         ["step", "unit"] => AdminRequest::Step(StepKind::Unit),
+        ["step", "action"] => AdminRequest::Step(StepKind::Action),
         ["step", "event"] => AdminRequest::Step(StepKind::Event),
         ["say", ..] => AdminRequest::Say(unescape(request.trim_start_matches("say "))),
         ["kick", agent] => AdminRequest::Kick(AgentId(number(agent))),

@@ -73,6 +73,7 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         ToServer::Pause,
         ToServer::Resume,
         ToServer::Step(StepKind::Event),
+        ToServer::Step(StepKind::Action),
         ToServer::Goodbye,
     ];
     let mut to_server = Vec::new();

@@ -54,4 +54,6 @@ pub enum StepKind {
     Unit,
     /// To the next deadline of the game, whatever it is.
     Event,
+    /// To the end of the first of the actions under way; where there is none, to the next deadline.
+    Action,
 }

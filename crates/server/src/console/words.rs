@@ -236,12 +236,15 @@ const WORDS: &[Word] = &[
     Word {
         name: "tick step",
         aliases: &["step"],
-        usage: "tick step [UNITS|event]",
-        help: "frozen time moves on by a unit, by several (to 1000), or to the next event",
+        usage: "tick step [UNITS|event|action]",
+        help: "frozen time moves on by a unit, by several (to 1000), to the next event, to the end of an action",
         read: |it| match it.words {
             [] => Some(Request::Steps(1)),
             [word] if word.eq_ignore_ascii_case("event") => {
                 Some(Request::Ask(AdminRequest::Step(StepKind::Event)))
+            }
+            [word] if word.eq_ignore_ascii_case("action") => {
+                Some(Request::Ask(AdminRequest::Step(StepKind::Action)))
             }
             [units] => number(units)
                 .filter(|units| (1..=STEPS_MAX).contains(units))
@@ -476,7 +479,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("clear", "clear is your terminal's; Ctrl-L mostly does it"),
 ];
 
-const TICK_USAGE: &str = "tick query|rate UNITS|freeze|unfreeze|step [UNITS|event]|sprint UNITS";
+const TICK_USAGE: &str = "tick query|rate UNITS|freeze|unfreeze|step [UNITS|event|action]|sprint UNITS";
 
 /// Units that one line may step: each is a change of pace that everybody is told of.
 const STEPS_MAX: u32 = 1_000;

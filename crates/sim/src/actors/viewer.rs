@@ -91,11 +91,12 @@ impl Viewer {
     }
 
     fn meddle(&mut self, dice: &mut Dice) {
-        let request = match dice.below(5) {
+        let request = match dice.below(6) {
             0 => ControlRequest::SetFrequency(dice.between(0, 2_000)),
             1 => ControlRequest::Pause,
             2 => ControlRequest::Resume,
             3 => ControlRequest::Step(StepKind::Unit),
+            4 => ControlRequest::Step(StepKind::Action),
             _ => ControlRequest::Step(StepKind::Event),
         };
         // What makes no sense at the moment is refused, as it is to a person.

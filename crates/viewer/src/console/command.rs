@@ -143,6 +143,7 @@ impl Command {
             ("pause", []) => Self::Pause,
             ("resume", []) => Self::Resume,
             ("step", [] | ["unit"]) => Self::Step(StepKind::Unit),
+            ("step", ["action"]) => Self::Step(StepKind::Action),
             ("step", ["event"]) => Self::Step(StepKind::Event),
             ("rate", []) => Self::Rates(None),
             ("rate", [system]) => Self::Rates(Some((*system).to_owned())),

@@ -41,9 +41,9 @@ pub const WORDS: [Word; 26] = [
     word("resume", "", "lets game time go on", &[]),
     word(
         "step",
-        "[unit | event]",
-        "while paused: one unit on, or to the next event",
-        &[Slot::OneOf(&["unit", "event"])],
+        "[unit | event | action]",
+        "while paused: one unit on, to the next event, or to the end of an action",
+        &[Slot::OneOf(&["unit", "event", "action"])],
     ),
     word(
         "rate",

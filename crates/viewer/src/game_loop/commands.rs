@@ -444,7 +444,7 @@ mod tests {
         assert_eq!(bench.said("help").lines().count(), WORDS.len());
         assert_eq!(
             bench.said("help step"),
-            "step [unit | event] — while paused: one unit on, or to the next event\n"
+            "step [unit | event | action] — while paused: one unit on, to the next event, or to the end of an action\n"
         );
         bench.published.set("loop.passes_count", 3.0);
         bench.published.set("frame.took_p50_ms", 1.25);

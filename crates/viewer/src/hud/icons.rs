@@ -219,6 +219,8 @@ pub enum Sign {
     StepUnit,
     /// To the next event.
     StepEvent,
+    /// To the end of an action.
+    StepAction,
 }
 
 /// Draws a button's sign.
@@ -246,6 +248,10 @@ pub fn sign(painter: &Painter, middle: Pos2, size: f32, sign: Sign, fill: Color3
         Sign::StepEvent => {
             triangle(-0.35);
             bar(0.75);
+        }
+        Sign::StepAction => {
+            triangle(-0.45);
+            triangle(0.45);
         }
     }
 }

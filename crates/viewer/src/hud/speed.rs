@@ -150,6 +150,12 @@ fn buttons(
                 StepKind::Event,
                 "to the next event",
             ),
+            (
+                "step-action",
+                Sign::StepAction,
+                StepKind::Action,
+                "to the end of an action",
+            ),
         ] {
             let step = button(ui, colors, sign, 28.0, clock.paused).on_hover_text(tip);
             report.widget(name, step.rect);

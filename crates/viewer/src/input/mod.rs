@@ -47,6 +47,8 @@ actions! {
     StepUnit: "one unit on (paused)", ["."];
     /// While paused, on to the next thing that happens.
     StepEvent: "to the next event (paused)", ["n"];
+    /// While paused, on to the end of somebody's action.
+    StepAction: "to the end of an action (paused)", [","];
     /// Half again as fast.
     Faster: "faster", ["+", "="];
     /// Two thirds of the speed.
@@ -155,6 +157,7 @@ impl Action {
                 | Self::Slower
                 | Self::StepUnit
                 | Self::StepEvent
+                | Self::StepAction
                 | Self::NextAgent
                 | Self::SeekBack
                 | Self::SeekOn

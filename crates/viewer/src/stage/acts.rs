@@ -41,6 +41,7 @@ impl Stage {
             Action::Pause => self.request(ControlRequest::Pause, now),
             Action::StepUnit => self.request(ControlRequest::Step(StepKind::Unit), now),
             Action::StepEvent => self.request(ControlRequest::Step(StepKind::Event), now),
+            Action::StepAction => self.request(ControlRequest::Step(StepKind::Action), now),
             Action::Faster => self.set_speed(frequency + frequency.div_ceil(2), now),
             Action::Slower => self.set_speed(frequency * 2 / 3, now),
             Action::MuchFaster => self.set_speed(frequency.saturating_mul(10), now),
