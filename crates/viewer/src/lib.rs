@@ -14,6 +14,7 @@
 pub mod app;
 pub mod console;
 pub mod demo;
+pub mod film;
 pub mod game_loop;
 pub mod gpu;
 pub mod hud;
@@ -23,7 +24,7 @@ pub mod logging;
 pub mod net;
 pub mod options;
 pub mod picture;
-pub mod recording;
+pub mod replay_server;
 pub mod screenshot;
 pub mod settings;
 pub mod shots;
@@ -33,11 +34,14 @@ pub mod stage;
 pub mod terminal;
 pub mod trails;
 
+use std::io::Write as _;
+
 use trantor_runtime::wait::{Parker, Wait as _, Waker};
 
 use demo::Demo;
 use input::Bindings;
 use options::Cli;
+use replay_server::ReplayServer;
 use settings::Settings;
 use source::Source;
 use stage::{Stage, StageOptions};
@@ -47,13 +51,30 @@ use stage::{Stage, StageOptions};
 /// # Errors
 /// If it cannot be done; the text is for the person who asked.
 pub fn run(cli: &Cli) -> anyhow::Result<()> {
-    match &cli.screenshot {
-        Some(file) => {
-            let parker = Parker::new();
-            let stage = stage(cli, &Settings::default(), parker.waker())?;
+    let replay = cli.replay.as_deref().map(ReplayServer::start).transpose()?;
+    let mut cli = cli.clone();
+    if let Some(server) = &replay {
+        cli.port = server.port();
+    }
+    let cli = &cli;
+    let unseen = || {
+        let parker = Parker::new();
+        let stage = stage(cli, &Settings::default(), parker.waker())?;
+        anyhow::Ok((stage, parker))
+    };
+    match (&cli.screenshot, &cli.film.film) {
+        (Some(file), _) => {
+            let (stage, parker) = unseen()?;
             screenshot::take(stage, parker, cli, file)
         }
-        None => {
+        (None, Some(file)) => {
+            let (stage, parker) = unseen()?;
+            let said = film::exact::make(stage, parker, cli, &cli.film, file)?;
+            // Whoever does not read it has the file.
+            let _ = writeln!(std::io::stdout(), "{said}");
+            Ok(())
+        }
+        (None, None) => {
             let settings = Settings::load();
             let options = settings.clone();
             let make_stage = |waker| stage(cli, &options, waker);

@@ -8,11 +8,12 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::error::{ContextKind, ErrorKind};
-use clap::{ArgAction, Parser, ValueEnum};
+use clap::{ArgAction, Args, Parser, ValueEnum};
 
 use trantor_client::Language;
 use trantor_protocol::read_token;
 
+use crate::console::film_rate;
 use crate::demo::DemoScene;
 
 /// Exit status for a mistake in the options and a failure to start: the convention of Epitech's tools.
@@ -42,6 +43,12 @@ pub struct Cli {
     /// Draw in this terminal instead of a window; into a pipe, a plain page a second
     #[arg(long, conflicts_with = "screenshot")]
     pub text: bool,
+    /// Play a recording: its files, or its directory
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["host", "port", "demo_scene", "token_file"])]
+    pub replay: Option<PathBuf>,
+    /// The film to make
+    #[command(flatten)]
+    pub film: FilmOptions,
     /// How long to watch before the screenshot
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds, allow_negative_numbers = true)]
     pub after: f64,
@@ -69,6 +76,26 @@ pub struct Cli {
     /// Print this help
     #[arg(long, action = ArgAction::HelpLong)]
     help: Option<bool>,
+}
+
+/// A film without a window.
+#[derive(Clone, Debug, Args)]
+pub struct FilmOptions {
+    /// Draw a recording, picture by picture, without a window into FILE (an animated GIF), and end
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["screenshot", "text"])]
+    pub film: Option<PathBuf>,
+    /// Where the film begins [default: at the beginning]
+    #[arg(long, value_name = "UNIT", requires = "film", allow_negative_numbers = true)]
+    pub from: Option<i64>,
+    /// Where the film ends [default: at the end]
+    #[arg(long, value_name = "UNIT", requires = "film", allow_negative_numbers = true)]
+    pub to: Option<i64>,
+    /// Pictures a second of the film, 1 to 50
+    #[arg(long, value_name = "PICTURES", default_value = "20", value_parser = film_rate)]
+    pub fps: u32,
+    /// Units a second of the film; pictures are whole units apart
+    #[arg(long, value_name = "UNITS", default_value = "100", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub speed: u32,
 }
 
 /// What is spoken with the server.
@@ -153,8 +180,10 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, Str
 /// One line about a mistake: the first paragraph of clap's, with what would be accepted.
 fn explain(error: &clap::Error) -> String {
     let rendered = error.to_string();
-    let first = rendered.lines().next().unwrap_or_default();
-    let said = first.trim_start_matches("error: ").to_owned();
+    // A list stands in lines of its own.
+    let paragraph = rendered.lines().take_while(|line| !line.is_empty());
+    let paragraph = paragraph.map(str::trim).collect::<Vec<_>>().join(" ");
+    let said = paragraph.trim_start_matches("error: ").to_owned();
     match error.get(ContextKind::ValidValue).map(ToString::to_string) {
         Some(valid) if !valid.is_empty() => format!("{said}: one of {valid}"),
         _ if error
@@ -239,6 +268,9 @@ mod tests {
             ("trantor-viewer --size 12", "1280x720"),
             ("trantor-viewer --after -1", "--after"),
             ("trantor-viewer --demo-scene nowhere", "overview"),
+            ("trantor-viewer --film a.gif --fps 51", "1 to 50 pictures"),
+            ("trantor-viewer --from 3", "--film"),
+            ("trantor-viewer --replay x -p 4242", "--port"),
             ("trantor-viewer --frobnicate", "--frobnicate"),
             ("trantor-viewer -h", "-h is the host, --help is help"),
         ] {

@@ -28,16 +28,19 @@ pub fn take(mut stage: Stage, mut parker: Parker, cli: &Cli, file: &Path) -> any
     } else {
         watch(&mut stage, &mut parker, after)
     };
-    let quality = match cli.quality {
-        Some(QualityChoice::Swift) => Quality::Swift,
-        // A still may take its time, whoever draws it.
-        Some(QualityChoice::Fine) | None => Quality::Fine,
-    };
-    let pixels = draw(&mut stage, quality, size, now)?;
+    let pixels = draw(&mut stage, quality_of_a_still(cli), size, now)?;
     stage.source().leave();
     pixels
         .write_png(file)
         .with_context(|| format!("cannot write {}", file.display()))
+}
+
+/// What `cli` asks for; a still may take its time, whoever draws it.
+pub fn quality_of_a_still(cli: &Cli) -> Quality {
+    match cli.quality {
+        Some(QualityChoice::Swift) => Quality::Swift,
+        Some(QualityChoice::Fine) | None => Quality::Fine,
+    }
 }
 
 /// Steps in which what is watched is brought forward: those of a display.
@@ -96,29 +99,66 @@ pub fn draw_with(
     size: (u32, u32),
     now: RealTime,
 ) -> anyhow::Result<Pixels> {
-    let target = Offscreen::new(&context.device, Offscreen::FORMAT, size);
-    let mut renderer = Renderer::new(context, quality, Offscreen::FORMAT, size);
-    let mut painter = Painter::new(context, Offscreen::FORMAT);
-    stage.set_detail(quality.detail());
-    stage.compose();
-    let egui_context = egui::Context::default();
-    // New panels know nothing of the theme that others were given.
-    stage.hud().forget_theme();
-    // The first layout only measures; later ones settle what glides into place.
-    for round in 0..SETTLING {
-        let mut laid = lay_out(stage, &egui_context, size, now + STEP * round);
-        painter.paint(context, &mut laid, None);
+    Studio::new(context, quality, size).draw(stage, now)
+}
+
+/// All that is needed to draw without a window, for one picture or many.
+pub struct Studio<'a> {
+    context: &'a Context,
+    target: Offscreen,
+    renderer: Renderer,
+    painter: Painter,
+    egui: egui::Context,
+    quality: Quality,
+    size: (u32, u32),
+    /// Whether a picture was drawn.
+    has_drawn: bool,
+}
+
+impl<'a> Studio<'a> {
+    /// One for pictures of that size.
+    pub fn new(context: &'a Context, quality: Quality, size: (u32, u32)) -> Self {
+        Self {
+            target: Offscreen::new(&context.device, Offscreen::FORMAT, size),
+            renderer: Renderer::new(context, quality, Offscreen::FORMAT, size),
+            painter: Painter::new(context, Offscreen::FORMAT),
+            egui: egui::Context::default(),
+            context,
+            quality,
+            size,
+            has_drawn: false,
+        }
     }
-    let mut laid = lay_out(stage, &egui_context, size, now + STEP * SETTLING);
-    let mut encoder = context.device.create_command_encoder(&Default::default());
-    let view = target.view();
-    let (list, paint) = stage.drawing();
-    renderer.upload(&context.device, &context.queue, list, paint);
-    renderer.encode(&mut encoder, list, &view);
-    painter.paint(context, &mut laid, Some((&mut encoder, &view, size)));
-    target.encode_copy(&mut encoder);
-    context.queue.submit([encoder.finish()]);
-    Ok(target.read(context)?)
+
+    /// Draws a stage as it is; `now` is what panels that move go by.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn draw(&mut self, stage: &mut Stage, now: RealTime) -> anyhow::Result<Pixels> {
+        let Self { context, target, .. } = self;
+        stage.set_detail(self.quality.detail());
+        stage.compose();
+        if !std::mem::replace(&mut self.has_drawn, true) {
+            // New panels know nothing of the theme that others were given.
+            stage.hud().forget_theme();
+            // The first layout only measures; later ones settle what glides into place.
+            for round in 0..SETTLING {
+                let mut laid = lay_out(stage, &self.egui, self.size, now + STEP * round);
+                self.painter.paint(context, &mut laid, None);
+            }
+        }
+        let mut laid = lay_out(stage, &self.egui, self.size, now + STEP * SETTLING);
+        let mut encoder = context.device.create_command_encoder(&Default::default());
+        let view = target.view();
+        let (list, paint) = stage.drawing();
+        self.renderer.upload(&context.device, &context.queue, list, paint);
+        self.renderer.encode(&mut encoder, list, &view);
+        self.painter
+            .paint(context, &mut laid, Some((&mut encoder, &view, self.size)));
+        target.encode_copy(&mut encoder);
+        context.queue.submit([encoder.finish()]);
+        Ok(target.read(context)?)
+    }
 }
 
 /// Lays out the panels of a stage, at one pixel a point.

@@ -18,6 +18,7 @@ use trantor_model::MapSize;
 use trantor_time::{GameTime, RealSpan, RealTime};
 
 use crate::console::PANEL_SCALE;
+use crate::film::recording::Take;
 use crate::game_loop::figures::Figures;
 
 use crate::hud::{FrameFigures, Hud, HudInput, Intent, Selection};
@@ -63,8 +64,8 @@ pub enum Outside {
     Screenshot,
     /// Louder, softer, silent.
     Sound(SoundChange),
-    /// The pictures of so long into files; of no time: the end of it.
-    Record(RealSpan),
+    /// The pictures of a while into files; asked for again, the end of it.
+    Record(Take),
     /// Gives the graphics device up, to see that it is made anew.
     LoseDevice,
     /// The end of the program.
@@ -308,6 +309,12 @@ impl Stage {
         self.move_by_keys(seconds);
         self.follow();
         self.camera.update(seconds);
+    }
+
+    /// Until the next scene, nothing tells of a pause: a film of a game that is stopped for each picture shows how it went.
+    pub fn show_as_running(&mut self, frequency: u32) {
+        self.scene.clock.paused = false;
+        self.scene.clock.frequency = frequency;
     }
 
     /// Makes the lists to draw.

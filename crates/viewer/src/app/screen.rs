@@ -13,11 +13,11 @@ use winit::window::{Fullscreen, Window};
 
 use super::refresh::RefreshRate;
 use super::window::{Canvas, Drawn};
+use crate::film::recording::Recording;
 use crate::game_loop::Screen;
 use crate::game_loop::figures::Figures;
 use crate::gpu::painter::Laid;
 use crate::options::Cli;
-use crate::recording::Recording;
 use crate::settings::Settings;
 use crate::stage::{Outside, Stage};
 
@@ -294,9 +294,9 @@ impl Screen for WindowScreen {
             }
             Outside::Screenshot => self.take_picture(stage),
             Outside::Record(_) if self.recording.is_some() => self.end_recording(),
-            Outside::Record(span) => match Recording::start(span, now) {
+            Outside::Record(take) => match Recording::start(take, now) {
                 Ok(recording) => {
-                    let said = format!("recording into {}", recording.folder().display());
+                    let said = format!("recording into {}", recording.target().display());
                     self.recording = Some(recording);
                     Some(said)
                 }

@@ -2,8 +2,10 @@
 
 use log::LevelFilter;
 use trantor_protocol::wire::StepKind;
-use trantor_time::{Pace, Pacing, Rate};
+use trantor_time::{Pace, Pacing, Rate, RealSpan};
 
+use crate::film::gif::PER_SECOND_MAX;
+use crate::film::recording::{Format, Take};
 use crate::hud::FREQUENCY_MAX;
 use crate::input::Action;
 use crate::lag::{LAG_MS_MAX, Lag};
@@ -66,7 +68,7 @@ pub enum Command {
     /// Moves a recording to a moment, in units.
     Seek(i64),
     /// Records pictures for so many seconds.
-    Record(f64),
+    Record(Take),
     /// How large the panels are, as a part of what the display asks for.
     Scale(f32),
     /// How loud it is, and changes it.
@@ -183,7 +185,7 @@ impl Command {
                 (Ok(x), Ok(y)) => Self::Goto(x, y),
                 _ => return Err(usage(format!("{x:?} and {y:?} are no tile"))),
             },
-            ("record", [span]) => Self::Record(seconds(span, RECORD_SECONDS_MAX).map_err(usage)?),
+            ("record", [span, how @ ..]) if how.len() <= 2 => Self::Record(take(span, how).map_err(usage)?),
             ("seek", [units]) => match units.parse() {
                 Ok(units) => Self::Seek(units),
                 Err(_) => return Err(usage(format!("{units:?} is no number of units"))),
@@ -280,6 +282,41 @@ fn lag(latency: &str, jitter: &str) -> Result<Lag, String> {
     })
 }
 
+/// `10`, `10 png`, `10 gif 25`: for how long, into what, pictures a second.
+fn take(span: &str, how: &[&str]) -> Result<Take, String> {
+    let (format, rate) = match how {
+        [] => (Format::Gif, None),
+        [rate] if rate.starts_with(|first: char| first.is_ascii_digit()) => (Format::Gif, Some(rate)),
+        [format, rate @ ..] => (picture_format(format)?, rate.first()),
+    };
+    let rate = rate.map(|rate| film_rate(rate)).transpose()?;
+    Ok(Take {
+        span: RealSpan::from_nanos((seconds(span, RECORD_SECONDS_MAX)? * 1e9) as i64),
+        format,
+        per_second: rate.unwrap_or(format.usual_rate()),
+    })
+}
+
+fn picture_format(text: &str) -> Result<Format, String> {
+    match text {
+        "gif" => Ok(Format::Gif),
+        "png" => Ok(Format::Png),
+        _ => Err(format!("pictures are gif or png, not {text:?}")),
+    }
+}
+
+/// Pictures a second of a film: from 1 to [`PER_SECOND_MAX`].
+///
+/// # Errors
+/// For anything else; the text is for the user.
+pub fn film_rate(text: &str) -> Result<u32, String> {
+    let known = text
+        .parse()
+        .ok()
+        .filter(|rate| (1..=PER_SECOND_MAX).contains(rate));
+    known.ok_or_else(|| format!("a film has 1 to {PER_SECOND_MAX} pictures a second, not {text:?}"))
+}
+
 fn log_level(text: &str) -> Result<LevelFilter, String> {
     text.parse().map_err(|_| format!("{text:?} is no level"))
 }
@@ -373,6 +410,15 @@ mod tests {
             ("lag 9999999", "from 0 to 5000, not \"9999999\"; type lag [MS"),
             ("log loud", "\"loud\" is no level; type log [LEVEL [TARGET]]"),
             ("remind 5", "\"5\" does not fit here; type remind SECONDS TEXT"),
+            (
+                "record 5 gif 60",
+                "1 to 50 pictures a second, not \"60\"; type record SECONDS",
+            ),
+            (
+                "record 5 mpg",
+                "pictures are gif or png, not \"mpg\"; type record SECONDS",
+            ),
+            ("record 5 gif 20 x", "type record SECONDS"),
             ("volume 101", "from 0 to 100, not \"101\"; type volume [PERCENT"),
             ("scale 9", "from 0.5 to 3, not \"9\"; type scale FACTOR"),
             ("frames nan", "a number from 1 to 1000, not \"nan\"; type frames"),

@@ -8,7 +8,7 @@ mod complete;
 mod history;
 mod words;
 
-pub use command::{Command, Mistake, PANEL_SCALE, RECORD_SECONDS_MAX, RateChange};
+pub use command::{Command, Mistake, PANEL_SCALE, RECORD_SECONDS_MAX, RateChange, film_rate};
 pub use complete::{Completion, Vocabulary, complete};
 pub use history::{Console, Said};
 pub use words::{WORDS, Word, usage_of};

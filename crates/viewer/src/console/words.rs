@@ -110,9 +110,9 @@ pub const WORDS: [Word; 26] = [
     ),
     word(
         "record",
-        "SECONDS",
-        "every picture of so long into numbered files",
-        &[Slot::Anything],
+        "SECONDS [gif | png] [PER_SECOND]",
+        "the pictures of so long into a file that moves, or into numbered files",
+        &[Slot::Anything, Slot::OneOf(&["gif", "png"])],
     ),
     word(
         "scale",

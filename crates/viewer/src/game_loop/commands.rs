@@ -103,7 +103,7 @@ pub fn run(line: &str, levers: &mut Levers<'_>) -> Result<String, String> {
         Command::Do(action) => levers.stage.act(action, levers.now),
         Command::Goto(x, y) => levers.stage.go_to(x, y)?,
         Command::Seek(units) => levers.stage.source().seek(GameTime::from_units(units))?,
-        Command::Record(seconds) => levers.stage.ask_outside(Outside::Record(span(seconds))),
+        Command::Record(take) => levers.stage.ask_outside(Outside::Record(take)),
         Command::LoseDevice => levers.stage.ask_outside(Outside::LoseDevice),
         Command::Scale(factor) => {
             levers.stage.hud().scale = factor;

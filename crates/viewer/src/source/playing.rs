@@ -59,7 +59,9 @@ impl Playing {
             ControlRequest::Pause => self.paused = true,
             ControlRequest::Resume => self.paused = false,
             ControlRequest::Step(StepKind::Unit) => self.units = self.units.floor() + 1.0,
-            ControlRequest::Step(StepKind::Event | StepKind::Action) => self.units = (self.units / 7.0).floor() * 7.0 + 7.0,
+            ControlRequest::Step(StepKind::Event | StepKind::Action) => {
+                self.units = (self.units / 7.0).floor() * 7.0 + 7.0
+            }
         }
     }
 }

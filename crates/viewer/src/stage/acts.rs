@@ -7,6 +7,7 @@ use trantor_protocol::wire::StepKind;
 use trantor_time::{GameSpan, RealSpan, RealTime};
 
 use super::{Outside, Repeat, Stage};
+use crate::film::recording::{Format, Take};
 use crate::hud::Selection;
 use crate::input::Action;
 use crate::options::Theme;
@@ -15,8 +16,12 @@ use crate::sound::SoundChange;
 
 /// How far a key moves a recording, in units.
 const SEEK_UNITS: i64 = 100;
-/// How long the key records unless it is pressed again.
-const RECORD_FOR: RealSpan = RealSpan::from_secs(10);
+/// What the key records.
+const RECORD: Take = Take {
+    span: RealSpan::from_secs(10),
+    format: Format::Gif,
+    per_second: Format::Gif.usual_rate(),
+};
 
 impl Stage {
     /// A key went down or up whose action lasts while it is held.
@@ -77,7 +82,7 @@ impl Stage {
             Action::Console => self.hud.open_console(),
             Action::FullScreen => self.ask_outside(Outside::FullScreen),
             Action::Screenshot => self.ask_outside(Outside::Screenshot),
-            Action::Record => self.ask_outside(Outside::Record(RECORD_FOR)),
+            Action::Record => self.ask_outside(Outside::Record(RECORD)),
             Action::Mute => self.ask_outside(Outside::Sound(SoundChange::ToggleMute)),
             Action::Louder => self.ask_outside(Outside::Sound(SoundChange::Louder)),
             Action::Softer => self.ask_outside(Outside::Sound(SoundChange::Softer)),

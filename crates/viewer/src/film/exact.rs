@@ -1,0 +1,280 @@
+//! A film whose pictures show exact moments, a whole number of units apart, drawn without a window.
+//!
+//! ```text
+//! recorded game:  pause, go to the first moment;  then for each picture:  wait until it is shown, step on, draw
+//! demo:           its time is what it is told to be
+//! ```
+//!
+//! How long a picture takes to be drawn makes no difference: the game stands still meanwhile. The server is asked for
+//! nothing that a person with a mouse could not ask for.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use trantor_client::ControlRequest;
+use trantor_protocol::wire::StepKind;
+use trantor_runtime::real_clock::RealClock;
+use trantor_runtime::wait::{Parker, Wait as _};
+use trantor_time::{Clock as _, GameSpan, GameTime, RealSpan, RealTime};
+
+use super::gif::GifFilm;
+use crate::gpu::{Context, Quality};
+use crate::options::{Cli, FilmOptions};
+use crate::screenshot::{self, Studio};
+use crate::stage::Stage;
+
+/// Pictures of one film: a minute of the smoothest.
+const PICTURES_MAX: i64 = 3_000;
+/// The size, unless somebody says otherwise: small enough to be sent around.
+const SIZE: (u32, u32) = (640, 360);
+/// How long a server may take to answer, and a moment to be shown.
+const PATIENCE: RealSpan = RealSpan::from_secs(10);
+/// How often it is looked at meanwhile.
+const LOOK: RealSpan = RealSpan::from_millis(10);
+
+/// The moments of a film, in units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Plan {
+    from: i64,
+    pictures: i64,
+    /// From a picture to the next.
+    units: i64,
+    per_second: u32,
+}
+
+impl Plan {
+    /// The moments that `film` asks for in something that lasts from `begin` to `end`.
+    fn new(film: &FilmOptions, begin: i64, end: i64) -> anyhow::Result<Self> {
+        let from = film.from.unwrap_or(begin).clamp(begin, end);
+        let to = film.to.unwrap_or(end).clamp(begin, end);
+        if from >= to {
+            bail!("a film from unit {from} to {to} has no length; there is something from {begin} to {end}");
+        }
+        let units = i64::from((film.speed / film.fps).max(1));
+        let pictures = (to - from) / units + 1;
+        if pictures > PICTURES_MAX {
+            bail!(
+                "that would be {pictures} pictures, and a film has {PICTURES_MAX} at most: choose less with --from and --to, or a higher --speed"
+            );
+        }
+        Ok(Self {
+            from,
+            pictures,
+            units,
+            per_second: film.fps,
+        })
+    }
+
+    fn moment(&self, picture: i64) -> GameTime {
+        GameTime::from_units(self.from + picture * self.units)
+    }
+
+    /// How fast the game is in the film.
+    fn units_per_second(&self) -> u32 {
+        u32::try_from(self.units)
+            .unwrap_or(u32::MAX)
+            .saturating_mul(self.per_second)
+    }
+
+    /// When a picture is shown, in the film's own time.
+    fn film_time(&self, picture: i64) -> RealTime {
+        RealTime::ZERO + RealSpan::from_nanos(picture * trantor_time::NANOS / i64::from(self.per_second))
+    }
+}
+
+/// Makes the film of `stage` that `film` asks for into `file`. Answers what the user should read.
+///
+/// # Errors
+/// If what is watched is no recording and no demo, if there is nothing to draw with, or the file cannot be written.
+pub fn make(
+    mut stage: Stage,
+    parker: Parker,
+    cli: &Cli,
+    film: &FilmOptions,
+    file: &Path,
+) -> anyhow::Result<String> {
+    let size = cli.size.unwrap_or(SIZE);
+    stage.resize(size, egui::vec2(size.0 as f32, size.1 as f32));
+    let mut watch = Watch {
+        clock: RealClock::new(),
+        parker,
+        stage,
+    };
+    let is_demo = watch.stage.source().as_demo().is_some();
+    let plan = match is_demo {
+        // A demo begins at 0 and goes on for ever; ten seconds show what it is about.
+        true => Plan::new(film, 0, film.to.unwrap_or(1_000))?,
+        false => {
+            let (begin, end) = watch.stop_recording()?;
+            Plan::new(film, begin, end)?
+        }
+    };
+    let quality = screenshot::quality_of_a_still(cli);
+    let shown = write(&mut watch, plan, is_demo, quality, size, file);
+    watch.stage.source().leave();
+    shown
+}
+
+fn write(
+    watch: &mut Watch,
+    plan: Plan,
+    is_demo: bool,
+    quality: Quality,
+    size: (u32, u32),
+    file: &Path,
+) -> anyhow::Result<String> {
+    let cannot = || format!("cannot write {}", file.display());
+    let context = Context::without_window()?;
+    let mut studio = Studio::new(&context, quality, size);
+    let out = BufWriter::new(File::create(file).with_context(cannot)?);
+    let mut gif = GifFilm::new(out, size, plan.per_second).with_context(cannot)?;
+    for picture in 0..plan.pictures {
+        match (is_demo, picture) {
+            (true, _) => watch.show_demo(&plan, picture),
+            (false, 0) => watch.seek(plan.moment(0))?,
+            (false, _) => watch.until("the next moment", |stage| {
+                stage.scene().clock.game >= plan.moment(picture)
+            })?,
+        }
+        if !is_demo && picture + 1 < plan.pictures {
+            // What is on its way while this picture is drawn need not be waited for afterwards.
+            watch.step_on(&plan)?;
+        }
+        watch.stage.show_as_running(plan.units_per_second());
+        let pixels = studio.draw(&mut watch.stage, plan.film_time(picture))?;
+        gif.add(picture.unsigned_abs(), &pixels).with_context(cannot)?;
+    }
+    let out = gif.finish(plan.pictures.unsigned_abs()).with_context(cannot)?;
+    out.into_inner()
+        .map_err(std::io::IntoInnerError::into_error)
+        .with_context(cannot)?;
+    Ok(format!(
+        "{} pictures, {} units apart, in {}",
+        plan.pictures,
+        plan.units,
+        file.display()
+    ))
+}
+
+/// What is watched, by somebody who has time.
+struct Watch {
+    stage: Stage,
+    parker: Parker,
+    clock: RealClock,
+}
+
+impl Watch {
+    /// Waits until `is_so`, and lets time pass for nobody but the connection.
+    fn until(&mut self, what: &str, is_so: impl Fn(&mut Stage) -> bool) -> anyhow::Result<()> {
+        let end = self.clock.now() + PATIENCE;
+        loop {
+            let now = self.clock.now();
+            while self.stage.source().take_network(now) {}
+            self.stage.update(Some(RealSpan::ZERO), now);
+            if is_so(&mut self.stage) {
+                return Ok(());
+            }
+            if now >= end {
+                let stage = &mut self.stage;
+                let said = stage.hud().shown_notice().map(|said| format!(" ({said})"));
+                let said = said.unwrap_or_default();
+                bail!("{what} is waited for in vain at {}{said}", stage.source().name());
+            }
+            self.parker.wait(Some(now + LOOK));
+        }
+    }
+
+    /// Waits for a recording and lets it stand still. Answers the units where it begins and ends.
+    fn stop_recording(&mut self) -> anyhow::Result<(i64, i64)> {
+        self.until("a recording (trantor-server replay play, or --replay)", |stage| {
+            stage.scene().ground.is_some() && stage.source().recording().is_some()
+        })?;
+        let ends = self.stage.source().recording().map(|recording| {
+            (
+                recording.begin().whole_units() as i64,
+                recording.end().whole_units() as i64,
+            )
+        });
+        let (begin, end) = ends.context("the recording is gone")?;
+        if !self.stage.scene().clock.paused {
+            self.ask(ControlRequest::Pause)?;
+        }
+        self.until("a pause", |stage| {
+            let clock = &stage.scene().clock;
+            clock.paused && !clock.unconfirmed
+        })?;
+        Ok((begin, end))
+    }
+
+    fn seek(&mut self, to: GameTime) -> anyhow::Result<()> {
+        self.stage.source().seek(to).map_err(anyhow::Error::msg)?;
+        self.until("the first moment", |stage| {
+            let is_there = stage
+                .source()
+                .recording()
+                .is_some_and(|recording| recording.target().is_none());
+            is_there && stage.scene().clock.game == to
+        })
+    }
+
+    fn step_on(&mut self, plan: &Plan) -> anyhow::Result<()> {
+        (0..plan.units).try_for_each(|_| self.ask(ControlRequest::Step(StepKind::Unit)))
+    }
+
+    fn ask(&mut self, request: ControlRequest) -> anyhow::Result<()> {
+        let now = self.clock.now();
+        self.stage
+            .source()
+            .request(request, now)
+            .map_err(anyhow::Error::msg)
+    }
+
+    fn show_demo(&mut self, plan: &Plan, picture: i64) {
+        let at = |picture: i64| {
+            let units = plan.moment(picture) - GameTime::ZERO;
+            RealTime::ZERO + demo_span(units)
+        };
+        if picture == 0 {
+            self.stage.update(None, RealTime::ZERO);
+        }
+        let step = at(picture) - at((picture - 1).max(0));
+        self.stage.update(Some(step), at(picture));
+    }
+}
+
+/// How long a demo takes for that, at its own speed.
+fn demo_span(units: GameSpan) -> RealSpan {
+    let nanos = units.as_nanounits() / i128::from(crate::demo::FREQUENCY);
+    RealSpan::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn film(from: Option<i64>, to: Option<i64>, fps: u32, speed: u32) -> FilmOptions {
+        FilmOptions {
+            film: None,
+            from,
+            to,
+            fps,
+            speed,
+        }
+    }
+
+    #[test]
+    fn pictures_are_whole_units_apart_and_end_where_they_should() {
+        let plan = Plan::new(&film(Some(100), Some(200), 20, 100), 0, 1_000).unwrap();
+        assert_eq!((plan.from, plan.units, plan.pictures), (100, 5, 21));
+        assert_eq!(plan.moment(20), GameTime::from_units(200));
+        let slow = Plan::new(&film(None, None, 50, 10), 0, 40).unwrap();
+        assert_eq!((slow.units, slow.pictures), (1, 41), "a unit is the least");
+        let outside = Plan::new(&film(Some(-5), Some(9_000), 20, 1_000), 10, 60).unwrap();
+        assert_eq!((outside.from, outside.pictures), (10, 2));
+        let told = |film| Plan::new(&film, 0, 100_000).unwrap_err().to_string();
+        assert!(told(film(None, None, 20, 100)).contains("20001 pictures"));
+        assert!(told(film(Some(7), Some(7), 20, 100)).contains("from 0 to 100000"));
+    }
+}
