@@ -196,6 +196,32 @@ fn r_002_55_a_walk_stays_smooth_through_a_change_of_speed_a_pause_and_a_resumpti
     }
 }
 
+/// Twenty milliseconds more or less on the way, and a clock that is as wrong as clocks of cheap machines are.
+#[test]
+fn r_002_55_a_walk_stays_smooth_over_a_link_that_jitters_and_by_a_clock_that_is_wrong() {
+    for clock_off_ppm in [-100, 0, 100] {
+        let mut universe = Universe::new(server(100), 10 * MILLI, 40 * MILLI);
+        universe.clock_off_ppm = clock_off_ppm;
+        let (record, ends, universe) = record(universe, 6 * HERTZ, |universe, frame| {
+            let request = match frame {
+                100 => ControlRequest::SetFrequency(60),
+                150 => ControlRequest::Pause,
+                220 => ControlRequest::Resume,
+                250 => ControlRequest::SetFrequency(140),
+                _ => return,
+            };
+            universe.client.request(request).unwrap();
+        });
+        assert_eq!(universe.server.requests.len(), 4);
+        check_walk(&record, &ends, &universe.server);
+        assert_eq!(
+            universe.client.stats(universe.real()).late,
+            0,
+            "by {clock_off_ppm} millionths"
+        );
+    }
+}
+
 #[test]
 fn single_steps_of_a_paused_game_are_seen_as_motion() {
     let universe = Universe::new(server(100), 3 * MILLI, 4 * MILLI);

@@ -414,6 +414,8 @@ pub struct Universe {
     pub up: Link,
     pub down: Link,
     pub events: Vec<ClientEvent>,
+    /// How much faster the viewer's clock goes than the server's, in millionths.
+    pub clock_off_ppm: i64,
 }
 
 impl Universe {
@@ -432,18 +434,38 @@ impl Universe {
             up: Link::new(least, more, 1),
             down: Link::new(least, more, 2),
             events: vec![],
+            clock_off_ppm: 0,
         }
     }
 
+    /// What the viewer's clock shows.
     pub fn real(&self) -> RealTime {
-        RealTime::from_nanos(self.now)
+        RealTime::from_nanos(self.viewer_clock(self.now))
+    }
+
+    fn viewer_clock(&self, now: i64) -> i64 {
+        now + (i128::from(now) * i128::from(self.clock_off_ppm) / 1_000_000) as i64
+    }
+
+    /// When the viewer's clock shows `at`, or a little later.
+    fn when_it_shows(&self, at: RealTime) -> i64 {
+        let at = at.as_nanos();
+        let about = i128::from(at) * 1_000_000 / i128::from(1_000_000 + self.clock_off_ppm);
+        let about = i64::try_from(about).unwrap_or(i64::MAX);
+        (about..)
+            .take(3)
+            .find(|&now| self.viewer_clock(now) >= at)
+            .unwrap_or(about)
     }
 
     /// Lets time pass until `until`.
     pub fn run_until(&mut self, until: i64) {
         loop {
             self.deliver();
-            let timeout = self.client.next_timeout().map_or(i64::MAX, |at| at.as_nanos());
+            let timeout = self
+                .client
+                .next_timeout()
+                .map_or(i64::MAX, |at| self.when_it_shows(at));
             let next = [self.up.next(), self.down.next(), self.server.next(), timeout];
             let next = next.into_iter().min().unwrap();
             if next > until {
