@@ -16,6 +16,12 @@ pub enum ProtocolError {
         /// The longest greeting accepted.
         max: usize,
     },
+    /// The greeting is that of another protocol.
+    #[error("this is not a Zappy server: it greets with {greeting:?}")]
+    OtherGreeting {
+        /// What it said.
+        greeting: String,
+    },
     /// The greeting came, and the server then went on in text.
     #[error("this server does not speak our frames; use the text protocol (--dialect gui) instead")]
     SpeaksText,
@@ -79,6 +85,13 @@ pub enum ProtocolError {
     /// The server does not take what it is sent.
     #[error("the server does not read what it is sent")]
     NotReading,
+}
+
+impl ProtocolError {
+    /// Whether the same server may do better the next time: it was not there, rather than wrong.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::Silent { .. } | Self::NotReading)
+    }
 }
 
 /// Why tick marks or stream time cannot be right (R-002-45, R-002-48).

@@ -16,7 +16,7 @@ use crate::control::{Control, ControlError, ControlRequest};
 use crate::display_clock::{Anchor, DisplayClock};
 use crate::error::ProtocolError;
 use crate::gui_world::{GuiWorld, Present};
-use crate::link::{Greeting, readable, write_first_line};
+use crate::link::{Greeting, readable_bytes, write_first_line};
 use crate::outbox::Outbox;
 use crate::scene::{LinkState, Scene};
 use crate::session::{HANDSHAKE_MAX, SILENT_MAX};
@@ -126,7 +126,10 @@ impl GuiSession {
             self.stats.messages_in = self.stats.messages_in.saturating_add(1);
             result = match cut {
                 Cut::Line(line) => self.line(line, now, events),
-                Cut::TooLong => Ok(()),
+                Cut::TooLong => {
+                    self.not_understood();
+                    Ok(())
+                }
             };
         }
         self.cutter = cutter;
@@ -275,7 +278,7 @@ impl GuiSession {
         }
         let Some(event) = parse_gui_event(line) else {
             // The lines that other servers add to the protocol are no errors.
-            self.stats.ignored_lines = self.stats.ignored_lines.saturating_add(1);
+            self.not_understood();
             return Ok(());
         };
         match event {
@@ -287,6 +290,11 @@ impl GuiSession {
                     let world = GuiWorld::new(size, self.game.now(now));
                     self.phase = Phase::Telling(Box::new(world), now);
                     self.keep_alive_at = now.saturating_add(KEEP_ALIVE);
+                } else if let Some(world) = self.world_mut()
+                    && world.mirror().world().size() != size
+                {
+                    // A map does not change while it is watched.
+                    world.ignore();
                 }
             }
             GuiEvent::Frequency(frequency) => self.frequency(frequency, now),
@@ -296,10 +304,13 @@ impl GuiSession {
                     events.push(ClientEvent::Refused {
                         reason: "the server refused that speed".to_owned(),
                     });
+                } else {
+                    self.not_understood();
                 }
             }
+            GuiEvent::UnknownRequest => self.not_understood(),
             GuiEvent::Message(text) => events.push(ClientEvent::Message {
-                text: readable(&String::from_utf8_lossy(text)),
+                text: readable_bytes(text),
             }),
             event => {
                 // News: what there is was told.
@@ -316,6 +327,11 @@ impl GuiSession {
             }
         }
         Ok(())
+    }
+
+    /// One of the two sides said something that the other does not know.
+    fn not_understood(&mut self) {
+        self.stats.ignored_lines = self.stats.ignored_lines.saturating_add(1);
     }
 
     /// The server told its speed, perhaps as an answer.

@@ -17,7 +17,7 @@ use trantor_protocol::text::GuiEvent;
 use trantor_protocol::wire::{ActionState, Change, EggState, RitualState};
 use trantor_time::{GameSpan, GameTime};
 
-use crate::link::readable;
+use crate::link::readable_bytes;
 use crate::mirror::Mirror;
 use crate::scene::TEAM_UNKNOWN;
 use crate::session::TEAMS_MAX;
@@ -112,6 +112,11 @@ impl GuiWorld {
     /// Names of the teams.
     pub fn teams(&self) -> &[Arc<str>] {
         &self.teams
+    }
+
+    /// Counts a line that contradicts the world.
+    pub fn ignore(&mut self) {
+        self.ignored += 1;
     }
 
     /// Lines that were left out, so far.
@@ -253,7 +258,6 @@ impl GuiWorld {
     }
 
     fn add(&mut self, agent: AgentView, egg: Option<EggId>, present: &Present) {
-        self.since.insert(agent.id, present.at);
         self.apply(
             present.at,
             Change::Joined {
@@ -262,6 +266,10 @@ impl GuiWorld {
                 food_ends: None,
             },
         );
+        // One that was left out leaves nothing behind.
+        if self.view(agent.id).is_some() {
+            self.since.insert(agent.id, present.at);
+        }
     }
 
     fn position(&mut self, agent: AgentId, tile: Tile, facing: Direction, present: &Present) {
@@ -460,9 +468,12 @@ impl GuiWorld {
         );
     }
 
-    /// The number of the team with that name, which is new if it was not told before.
+    /// The number of the team with that name, which is new if it was not told before. Some servers tell no team.
     fn team(&mut self, name: &[u8]) -> TeamId {
-        let name = readable(&String::from_utf8_lossy(name));
+        let name = match name.trim_ascii() {
+            b"" => "?".to_owned(),
+            name => readable_bytes(name),
+        };
         let known = self.teams.iter().position(|team| **team == *name);
         let place = known.unwrap_or_else(|| {
             if self.teams.len() == TEAMS_MAX {

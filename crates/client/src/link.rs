@@ -11,28 +11,45 @@ pub const GREETING_BYTES_MAX: usize = 1_024;
 /// Longest text from a server that is shown to the user, in characters.
 pub const REASON_CHARS_MAX: usize = 300;
 
+/// Bytes of a greeting that are kept, to tell whose it is.
+const GREETING_BYTES_KEPT: usize = 64;
+
 /// Waits for the greeting.
 #[derive(Debug, Default)]
 pub struct Greeting {
     read: usize,
+    begin: Vec<u8>,
 }
 
 impl Greeting {
     /// Takes the greeting off the front of `bytes`; answers whether it is complete.
     ///
     /// # Errors
-    /// If it is too long to be one.
+    /// If it is too long to be one, or that of another kind of server.
     pub fn take(&mut self, bytes: &mut &[u8]) -> Result<bool, ProtocolError> {
         let end = bytes.iter().position(|&byte| byte == b'\n');
         let taken = end.map_or(bytes.len(), |end| end + 1);
         self.read += taken;
+        let kept = taken.min(GREETING_BYTES_KEPT - self.begin.len());
+        self.begin.extend_from_slice(&bytes[..kept]);
         *bytes = &bytes[taken..];
         if self.read > GREETING_BYTES_MAX {
             let max = GREETING_BYTES_MAX;
             return Err(ProtocolError::NoGreeting { max });
         }
+        if end.is_some() && is_of_another_protocol(&self.begin) {
+            let greeting = readable_bytes(&self.begin);
+            return Err(ProtocolError::OtherGreeting { greeting });
+        }
         Ok(end.is_some())
     }
+}
+
+/// Whether servers of the web, of mail or of shells begin so. Zappy's have many greetings.
+fn is_of_another_protocol(greeting: &[u8]) -> bool {
+    let is_code =
+        matches!(greeting, [a, b, c, b' ' | b'-', ..] if [a, b, c].iter().all(|byte| byte.is_ascii_digit()));
+    is_code || greeting.starts_with(b"HTTP/") || greeting.starts_with(b"SSH-")
 }
 
 /// The line with which a viewer asks to be let in: a word, and the server's token behind it.
@@ -53,6 +70,15 @@ pub fn readable(text: &str) -> String {
         .collect()
 }
 
+/// The same for bytes of a server that may know nothing of Unicode: each is then the character of its number, so that
+/// different names stay different.
+pub fn readable_bytes(text: &[u8]) -> String {
+    match std::str::from_utf8(text) {
+        Ok(text) => readable(text),
+        Err(_) => readable(&text.iter().copied().map(char::from).collect::<String>()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,6 +93,35 @@ mod tests {
             assert!(done);
             assert_eq!([first, second].concat(), b"rest");
         }
+    }
+
+    #[test]
+    fn servers_of_other_kinds_are_told_apart_by_their_greeting() {
+        let said = |greeting: &str| Greeting::default().take(&mut greeting.as_bytes());
+        for greeting in [
+            "HTTP/1.1 400 Bad Request\r\n",
+            "SSH-2.0-OpenSSH_9.2\n",
+            "220 mail.example ESMTP\n",
+        ] {
+            let told = said(greeting).unwrap_err().to_string();
+            assert!(told.contains(greeting.trim_end()), "{told}");
+        }
+        for greeting in [
+            "WELCOME\n",
+            "BIENVENUE\n",
+            "Welcome to Zappy 2024!\n",
+            "\n",
+            "42\n",
+        ] {
+            assert_eq!(said(greeting), Ok(true), "{greeting}");
+        }
+    }
+
+    #[test]
+    fn names_that_are_no_unicode_stay_different() {
+        assert_eq!(readable_bytes(b"caf\xe9"), "café");
+        assert_ne!(readable_bytes(b"caf\xe9"), readable_bytes(b"caf\xe8"));
+        assert_eq!(readable_bytes("café".as_bytes()), "café");
     }
 
     #[test]

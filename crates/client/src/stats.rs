@@ -33,7 +33,7 @@ pub struct ClientStats {
     pub hurried: u64,
     /// What a text server said that contradicts the world, and was left out.
     pub ignored: u64,
-    /// Lines of a text server that are none of the protocol we know.
+    /// Lines of a text server that are none of the protocol we know, or say that it does not know ours.
     pub ignored_lines: u64,
     /// Instants that were out of range.
     pub saturated: u64,

@@ -224,6 +224,96 @@ fn habits_of_other_servers_are_taken() {
     assert_eq!((stats.ignored, stats.ignored_lines), (5, 2));
 }
 
+/// Each line is one that some public server writes.
+#[test]
+fn lines_as_other_servers_write_them_are_shown_and_none_is_lost_in_silence() {
+    let mut watch = Watch::live();
+    // CRLF, tabs, several spaces, a team behind two of them or none at all, numbers that were used before, a lower
+    // one than the last, names that are no Unicode, an egg whose layer nobody knows, a broadcast of several words.
+    watch.hear("pnw\t#8  1 1\t2 1  red \r\nplv #8 3\r\n");
+    watch.hear("pnw #6 1 1 2 1\n");
+    watch.hear("pdi #6\npnw #6 2 0 1 1 blue\n");
+    watch
+        .client
+        .handle(b"tna caf\xe9\npnw 9 0 1 1 1 caf\xe9\ntna caf\xe8\n", watch.real());
+    watch.hear("enw #30 #77 1 1\npbc #8 attack   the\tnorth, now\n");
+    watch.wait(300);
+    assert_eq!((watch.agent(8).team, watch.agent(8).level.get()), (TeamId(0), 3));
+    assert_eq!(
+        watch.agent(6).team,
+        TeamId(1),
+        "its number was somebody else's before"
+    );
+    let teams: Vec<_> = watch.scene.teams.iter().map(|team| &*team.name).collect();
+    assert_eq!(teams, ["red", "blue", "?", "café", "cafè"]);
+    let egg = watch.scene.eggs.iter().find(|egg| egg.id.0 == 30).unwrap();
+    assert_eq!(egg.team, TEAM_UNKNOWN);
+    let stats = watch.client.stats(watch.real());
+    assert_eq!((stats.ignored, stats.ignored_lines), (0, 0));
+
+    // What cannot be shown is counted: as strange if it contradicts the world, as unknown if it is no line of it.
+    let strange = [
+        "ppo #99 0 0 1",
+        "pin #99 0 0 1 1 1 1 1 1 1",
+        "plv #99 2",
+        "bct 9 9 1 1 1 1 1 1 1",
+        "msz 30 20",
+        "pie 2 1 1",
+        "edi #99",
+        "pdi #99",
+        "pgt #99 1",
+        "pbc #99 hello",
+        "pex #99",
+    ];
+    let unknown = [
+        "ko",
+        "suc",
+        "sbp",
+        "bct 0.5 0 1 1 1 1 1 1 1",
+        "sgt 12.5",
+        "sgt -3",
+        "ppo #8 1 1 north",
+        "plv #8 nine",
+        "pin #8 1 1 -1 0 0 0 0 0 0",
+        "pmv 8 1 1",
+        "enw #31 1 1",
+        "pie 1 1 perhaps",
+        "bct 1 1 1 2 3",
+    ];
+    for line in strange.iter().chain(&unknown) {
+        watch.hear(&format!("{line}\n"));
+    }
+    watch.hear(&format!("smg {}\n", "x".repeat(20_000)));
+    watch.wait(300);
+    assert_eq!(watch.scene.link, LinkState::Live);
+    let stats = watch.client.stats(watch.real());
+    assert_eq!(
+        (stats.ignored, stats.ignored_lines),
+        (strange.len() as u64, unknown.len() as u64 + 1)
+    );
+}
+
+/// What a server may say without end is bounded by what a world may hold.
+#[test]
+fn agents_without_end_are_bounded_and_counted() {
+    let mut watch = Watch::live();
+    let mut lines = String::new();
+    for id in 10..20_000 {
+        lines.push_str(&format!("pnw #{id} 1 1 1 1 red\n"));
+    }
+    watch.hear(&lines);
+    watch.wait(1);
+    let stats = watch.client.stats(watch.real());
+    assert_eq!(stats.ignored, 20_000 - 10 + 1 - 10_000);
+    let mut names = String::new();
+    for name in 0..3_000 {
+        names.push_str(&format!("tna team-{name}\n"));
+    }
+    watch.hear(&names);
+    watch.wait(1);
+    assert_eq!(watch.scene.teams.len(), 1_024);
+}
+
 #[test]
 fn a_server_that_tells_nothing_by_itself_is_asked() {
     let mut watch = Watch::new();

@@ -346,6 +346,12 @@ fn connection<S>(viewer: &mut Viewer<S>, stats: Option<&ClientStats>) -> Group {
         stats.hurried > 0,
     );
     group.row("unacknowledged", stats.unacknowledged);
+    // Only text servers say such things; all others are left.
+    group.judged(
+        "strange, unknown",
+        format!("{}, {}", stats.ignored, stats.ignored_lines),
+        stats.ignored + stats.ignored_lines > 0,
+    );
     group
 }
 

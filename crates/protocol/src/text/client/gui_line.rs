@@ -30,7 +30,7 @@ pub fn parse_gui_event(line: &[u8]) -> Option<GuiEvent<'_>> {
             tile: line.tile()?,
             facing: line.facing()?,
             level: line.level()?,
-            team: line.rest()?,
+            team: line.rest().unwrap_or_default(),
         },
         b"ppo" => GuiEvent::Position {
             agent: line.agent()?,
@@ -170,7 +170,8 @@ impl<'a> Line<'a> {
 
     fn success(&mut self) -> Option<bool> {
         match self.word()? {
-            b"1" | b"ok" => Some(true),
+            // Some servers end with what they tell the agents: "Current level: 3".
+            b"1" | b"ok" | b"Current" => Some(true),
             b"0" | b"ko" => Some(false),
             _ => None,
         }
@@ -213,6 +214,15 @@ mod tests {
                 "{line}"
             );
         }
+        assert_eq!(
+            parse_gui_event(b"pie 1 2 Current level: 3"),
+            Some(GuiEvent::RitualEnded { tile, success: true })
+        );
+        let without_team = parse_gui_event(b"pnw #1 0 0 1 1");
+        assert!(
+            matches!(without_team, Some(GuiEvent::Joined { team: b"", .. })),
+            "{without_team:?}"
+        );
         let hundred = GuiEvent::Frequency(Frequency::new(100).unwrap());
         assert_eq!(parse_gui_event(b"sst 100"), Some(hundred));
         assert_eq!(
@@ -242,7 +252,6 @@ mod tests {
             b"tna ",
             b"ppo #-1 0 0 1",
             b"bct 70000 0 0 0 0 0 0 0 0",
-            b"pnw #1 0 0 1 1",
         ] {
             assert_eq!(parse_gui_event(line), None, "{}", line.escape_ascii());
         }
