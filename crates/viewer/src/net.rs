@@ -10,7 +10,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
+use trantor_runtime::real_clock::RealClock;
 use trantor_runtime::threads::{self, Thread};
+use trantor_time::{Clock as _, RealSpan};
 
 /// Bytes read at once.
 const PIECE_BYTES: usize = 64 * 1024;
@@ -18,8 +20,14 @@ const PIECE_BYTES: usize = 64 * 1024;
 const PIECES_MAX: usize = 64;
 /// Requests that may wait for the socket: a person makes a few in a second.
 const OUTGOING_MAX: usize = 256;
-/// From a lost connection to the next try, and from one failed try to the next.
+/// From a lost connection to the next try. Each try that fails doubles it.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
+/// Between two tries at most: a server that comes back is seen soon, and one that does not is hardly asked.
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(8);
+/// How long the end of the program waits for the thread.
+const END_WITHIN: RealSpan = RealSpan::from_millis(500);
+/// A connection that lasted as long was a good one; the next one is not waited for longer.
+const GOOD_AFTER: RealSpan = RealSpan::from_secs(10);
 /// How long a server may take to answer a try at all.
 const CONNECT_WITHIN: Duration = Duration::from_secs(3);
 /// How long a full socket may stay full before the connection is given up.
@@ -39,6 +47,8 @@ pub enum NetEvent {
     Closed {
         /// What a person should read.
         reason: String,
+        /// How long the next try waits, unless there is none before the user asks.
+        again_in: Duration,
     },
 }
 
@@ -116,6 +126,11 @@ impl Net {
         self.events.len()
     }
 
+    /// Ends the connection; the next is made in time.
+    pub fn drop_connection(&self) {
+        shut(&mut lock(&self.open));
+    }
+
     /// Ends the connection; there is no other before [`Self::connect_again`].
     pub fn hang_up(&self) {
         let mut open = lock(&self.open);
@@ -151,15 +166,17 @@ impl Drop for Net {
             shut(&mut open);
         }
         // The thread may wait for room among the events; with the receiver drained it goes on and sees the stop.
-        while self.thread.as_ref().is_some_and(|thread| !thread.has_ended()) {
-            if matches!(
-                self.events.recv_timeout(Duration::from_millis(20)),
-                Err(RecvTimeoutError::Disconnected)
-            ) {
-                break;
+        let clock = RealClock::new();
+        let end = clock.now() + END_WITHIN;
+        let Some(thread) = self.thread.take() else { return };
+        while !thread.has_ended() {
+            if clock.now() >= end {
+                // It looks a name up, or waits for an address that does not answer; that cannot be ended.
+                return thread.abandon();
             }
+            // Whether something came or not, the thread is looked at again.
+            let _ = self.events.recv_timeout(Duration::from_millis(20));
         }
-        self.thread = None;
     }
 }
 
@@ -182,6 +199,14 @@ impl Outgoing {
     }
 }
 
+/// Why there is a next try.
+enum Next {
+    /// The user asked for it.
+    Asked,
+    /// Its time came.
+    InTime,
+}
+
 struct Reader {
     host: String,
     port: u16,
@@ -194,29 +219,40 @@ struct Reader {
 
 impl Reader {
     fn run(&mut self) {
+        let clock = RealClock::new();
+        let mut again_in = RETRY_AFTER;
         loop {
+            let since = clock.now();
             let reason = match self.connect() {
-                Ok(socket) => self.serve(socket),
+                Ok(socket) => {
+                    let reason = self.serve(socket);
+                    if clock.now() - since >= GOOD_AFTER {
+                        again_in = RETRY_AFTER;
+                    }
+                    reason
+                }
                 Err(error) => error.to_string(),
             };
             lock(&self.open).socket = None;
-            if self.tell(NetEvent::Closed { reason }).is_err() {
+            if self.tell(NetEvent::Closed { reason, again_in }).is_err() {
                 return;
             }
-            if !self.wait_for_next_try() {
-                return;
+            match self.wait_for_next_try(again_in) {
+                Some(Next::InTime) => again_in = (again_in * 2).min(RETRY_AFTER_MAX),
+                Some(Next::Asked) => again_in = RETRY_AFTER,
+                None => return,
             }
         }
     }
 
-    /// Answers whether there is a next try.
-    fn wait_for_next_try(&self) -> bool {
+    /// Answers why there is a next try, if there is one.
+    fn wait_for_next_try(&self, again_in: Duration) -> Option<Next> {
         loop {
-            match self.told_again.recv_timeout(RETRY_AFTER) {
-                Ok(()) => return true,
-                Err(RecvTimeoutError::Disconnected) => return false,
+            match self.told_again.recv_timeout(again_in) {
+                Ok(()) => return Some(Next::Asked),
+                Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) if lock(&self.open).held => {}
-                Err(RecvTimeoutError::Timeout) => return true,
+                Err(RecvTimeoutError::Timeout) => return Some(Next::InTime),
             }
         }
     }
@@ -322,84 +358,4 @@ fn lock(open: &OpenSocket) -> std::sync::MutexGuard<'_, Open> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::net::TcpListener;
-
-    fn wait_for(net: &Net) -> NetEvent {
-        net.events
-            .recv_timeout(Duration::from_secs(20))
-            .expect("the thread tells what happens")
-    }
-
-    #[test]
-    fn bytes_cross_both_ways_and_a_lost_server_is_found_again() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let net = Net::start("127.0.0.1", port, || {}).unwrap();
-        for round in 0..2u8 {
-            let (mut server, _) = listener.accept().unwrap();
-            let NetEvent::Opened { out } = wait_for(&net) else {
-                panic!("opened first")
-            };
-            server.write_all(&[round; 3]).unwrap();
-            let NetEvent::Bytes(piece) = wait_for(&net) else {
-                panic!("bytes next")
-            };
-            assert_eq!(piece, [round; 3]);
-            net.give_back(piece);
-            out.send(b"hello".to_vec()).unwrap();
-            let mut heard = [0; 5];
-            server.read_exact(&mut heard).unwrap();
-            assert_eq!(&heard, b"hello");
-            drop(server);
-            let NetEvent::Closed { .. } = wait_for(&net) else {
-                panic!("closed last")
-            };
-        }
-    }
-
-    #[test]
-    fn without_a_server_it_says_so_and_ends_when_told() {
-        let port = {
-            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-            listener.local_addr().unwrap().port()
-        };
-        let net = Net::start("127.0.0.1", port, || {}).unwrap();
-        let NetEvent::Closed { reason } = wait_for(&net) else {
-            panic!("nobody listens")
-        };
-        assert!(reason.contains("refused"), "{reason}");
-        drop(net);
-    }
-
-    #[test]
-    fn a_connection_that_was_hung_up_waits_for_a_word() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let net = Net::start("127.0.0.1", port, || {}).unwrap();
-        assert!(matches!(wait_for(&net), NetEvent::Opened { .. }));
-        net.hang_up();
-        assert!(matches!(wait_for(&net), NetEvent::Closed { .. }));
-        // Longer than from one try to the next.
-        let quiet = net.events.recv_timeout(RETRY_AFTER * 3 / 2);
-        assert!(quiet.is_err(), "{quiet:?}");
-        net.connect_again();
-        assert!(matches!(wait_for(&net), NetEvent::Opened { .. }));
-    }
-
-    #[test]
-    fn a_full_line_of_events_does_not_hold_up_the_end() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let net = Net::start("127.0.0.1", port, || {}).unwrap();
-        let (mut server, _) = listener.accept().unwrap();
-        server.set_nonblocking(true).unwrap();
-        // More than the line and the system's buffers hold; nobody reads.
-        let piece = vec![7; PIECE_BYTES];
-        for _ in 0..PIECES_MAX * 4 {
-            let _ = server.write(&piece);
-        }
-        drop(net);
-    }
-}
+mod tests;

@@ -1,6 +1,7 @@
 //! A server's game, over one connection after the other.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use trantor_client::{Client, ClientConfig, ClientEvent, ControlRequest, Language, LinkState, Scene};
 use trantor_model::AgentId;
@@ -26,6 +27,8 @@ pub struct Live {
     waiting_for: Arc<str>,
     /// The agent whose waiting commands the user wants to see.
     watched: Option<AgentId>,
+    /// Why the session ended that is not closed yet.
+    ended: Option<String>,
     /// What the server did wrong, after which only the user tries again.
     given_up: Option<String>,
     /// What the user should read: refusals of requests.
@@ -44,7 +47,12 @@ impl Live {
         token: Option<String>,
         wake: impl Fn() + Send + 'static,
     ) -> std::io::Result<Self> {
-        let address = format!("{host}:{port}");
+        // As addresses of the sixth version are written with a port, and as they are looked up.
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let address = match host.contains(':') {
+            true => format!("[{host}]:{port}"),
+            false => format!("{host}:{port}"),
+        };
         Ok(Self {
             net: Net::start(host, port, wake)?,
             waiting_for: format!("waiting for a server at {address} …").into(),
@@ -56,6 +64,7 @@ impl Live {
             down: Line::new(0),
             up: Line::new(1),
             watched: None,
+            ended: None,
             given_up: None,
             notices: Vec::new(),
         })
@@ -165,24 +174,31 @@ impl Live {
                 }
                 self.net.give_back(piece);
             }
-            NetEvent::Closed { reason } => self.closed(reason, now),
+            NetEvent::Closed { reason, again_in } => self.closed(reason, again_in, now),
         }
         self.tend(now);
         true
     }
 
-    fn closed(&mut self, reason: String, now: RealTime) {
+    fn closed(&mut self, reason: String, again_in: Duration, now: RealTime) {
         self.up.clear();
-        let because = match self.session.take() {
-            Some((mut client, _)) => {
+        let because = match (self.ended.take(), self.session.take()) {
+            (Some(ended), _) => ended,
+            (None, Some((mut client, _))) => {
                 client.closed(&reason, now);
                 last_words(&mut client).unwrap_or(reason)
             }
-            None => reason,
+            (None, None) => reason,
         };
         self.waiting_for = match &self.given_up {
-            Some(mistake) => format!("{mistake} — {} was left", self.address),
-            None => format!("waiting for a server at {}: {because}", self.address),
+            Some(mistake) => format!("{mistake} — {} was left; F5 joins it again", self.address),
+            None => {
+                let secs = again_in.as_secs();
+                format!(
+                    "waiting for a server at {}, asked every {secs} s: {because}",
+                    self.address
+                )
+            }
         }
         .into();
     }
@@ -202,10 +218,16 @@ impl Live {
                 } => "This server does not let viewers control its time".to_owned(),
                 ClientEvent::Message { text } => text,
                 ClientEvent::Ended { reason, error } => {
-                    if error.is_some() {
+                    match error {
                         // Whatever it said wrong, it would say again.
-                        self.given_up = Some(reason.clone());
-                        self.net.hang_up();
+                        Some(error) if !error.may_pass() => {
+                            self.given_up = Some(reason.clone());
+                            self.net.hang_up();
+                        }
+                        _ => {
+                            self.ended = Some(reason.clone());
+                            self.net.drop_connection();
+                        }
                     }
                     reason
                 }

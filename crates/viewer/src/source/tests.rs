@@ -121,3 +121,50 @@ fn r_001_51_a_lag_is_felt_both_ways() {
         "the greeting here and the answer back: {took:?}"
     );
 }
+
+/// A server that stands still looks like a cable that was pulled: it is left, and joined as soon as it answers.
+#[test]
+fn a_server_that_says_nothing_is_left_and_asked_again() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut watching = Watching::start(&listener);
+    let (silent, _) = listener.accept().unwrap();
+    watching.until(|_, scene| matches!(scene.link, LinkState::Connecting).then_some(()));
+    // Its time-out is not waited for: the loop is told that it is long past.
+    let later = watching.clock.now() + RealSpan::from_secs(60);
+    watching.source.tend(later);
+    let notice = watching.until(|source, _| source.poll_notice());
+    assert!(notice.contains("nothing for 60 seconds"), "{notice}");
+    let reason = watching.until(over_and_closed);
+    assert!(
+        reason.contains("asked every 1 s") && reason.contains("nothing for 60 seconds"),
+        "{reason}"
+    );
+    drop(silent);
+    let _server = greet(&listener);
+    watching.until(|_, scene| (!matches!(scene.link, LinkState::Ended { .. })).then_some(()));
+}
+
+fn over_and_closed(source: &mut Source, scene: &Scene) -> Option<Arc<str>> {
+    over(source, scene).filter(|reason| reason.starts_with("waiting"))
+}
+
+#[test]
+fn another_kind_of_server_is_told_apart_and_left() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut watching = Watching::start(&listener);
+    let (mut server, _) = listener.accept().unwrap();
+    server.write_all(b"HTTP/1.0 408 Request Timeout\r\n\r\n").unwrap();
+    let notice = watching.until(|source, _| source.poll_notice());
+    assert!(
+        notice.contains("not a Zappy server") && notice.contains("HTTP/1.0 408"),
+        "{notice}"
+    );
+}
+
+#[test]
+fn addresses_of_the_sixth_version_are_written_as_they_should_be() {
+    for host in ["::1", "[::1]"] {
+        let source = Source::live(host, 4242, Language::Frames, None, || {}).unwrap();
+        assert_eq!(source.name(), "[::1]:4242");
+    }
+}
