@@ -1,0 +1,59 @@
+//! The bots that the documentation shows, run as they stand there.
+
+mod support;
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use trantor_server::options::Options;
+use trantor_time::Frequency;
+
+use support::serve;
+
+/// Longer than a few hundred units take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Ends with the test.
+struct Bot(Child);
+
+impl Drop for Bot {
+    fn drop(&mut self) {
+        self.0.kill().expect("it was not waited for");
+        self.0.wait().expect("it was started");
+    }
+}
+
+/// Runs the first piece of Python in a page until a text viewer is told `news`.
+fn plays_until(page: &str, news: &str) {
+    let server = serve(&Options {
+        frequency: Frequency::new(1_000).expect("a speed"),
+        ..Options::default()
+    });
+    let (_, from) = page.split_once("```python\n").expect("the page shows a bot");
+    let (program, _) = from.split_once("```").expect("which ends");
+    let port = server.address().port().to_string();
+    let bot = Command::new("python3")
+        .args(["-c", &program.replace("4242", &port)])
+        .stdout(Stdio::null())
+        .spawn();
+    let _bot = Bot(bot.expect("python3 is installed (.ci/run has the list)"));
+    let stream = TcpStream::connect(server.address()).expect("the server listens");
+    stream
+        .set_read_timeout(Some(PATIENCE))
+        .expect("a socket takes a time limit");
+    (&stream).write_all(b"GRAPHIC\n").expect("the server reads");
+    let mut lines = BufReader::new(stream).lines();
+    assert!(lines.any(|line| line.expect("it is told in time").starts_with(news)));
+}
+
+#[test]
+fn the_bot_on_the_first_page_takes_what_it_finds() {
+    plays_until(include_str!("../../../README.md"), "pgt #0 ");
+}
+
+#[test]
+fn the_bot_among_the_bots_rises() {
+    plays_until(include_str!("../../../docs/bots.md"), "plv #0 2");
+}
