@@ -66,6 +66,7 @@ struct Recording {
     synced: Counter,
     not_synced: Counter,
     failures: Counter,
+    resumed: Counter,
 }
 
 /// What happens on sockets.
@@ -147,6 +148,7 @@ impl Meters {
         meter.set_total(to.synced, stats.synced);
         meter.set_total(to.not_synced, stats.not_synced);
         meter.set_total(to.failures, stats.failures);
+        meter.set_total(to.resumed, stats.resumed);
     }
 
     /// Counts what came of saving by now (R-003-74).
@@ -230,6 +232,7 @@ impl Recording {
             synced: declare.counter("journal.synced_count"),
             not_synced: declare.counter("journal.not_synced_count"),
             failures: declare.counter("journal.failures_count"),
+            resumed: declare.counter("journal.resumed_count"),
         }
     }
 }

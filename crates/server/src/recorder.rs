@@ -9,15 +9,20 @@
 //! ([`Engine::journal_pressure`]), and at the latest after [`WRITE_SPAN`], so that a process that is killed has answered
 //! nothing that its journal does not know. A background job forces them to the disk a few seconds later
 //! ([`SYNC_SPAN`]), which bounds what a power failure takes. A finished piece is packed by a background job, one at a
-//! time, and forced to the disk with it. If the disk refuses, that is said once, what was written of the last record
-//! is taken back, recording ends, and the game goes on.
+//! time, and forced to the disk with it.
+//!
+//! If the disk refuses, that is said, what was written of the last record is taken back, and the game goes on without
+//! being recorded. From then on it is tried again ([`RETRY_SPAN_MIN`]); what is recorded then is another run, since a run
+//! is a stretch without gaps.
 //!
 //! A recorder holds a lock on its run's directory. What a run without one left half done is removed at the start of
 //! the next.
 
+mod run;
+
 use std::collections::VecDeque;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use trantor_engine::{Engine, JournalBytes, JournalPressure};
@@ -25,16 +30,8 @@ use trantor_runtime::jobs::{Job, JobSpec};
 use trantor_runtime::service::Service;
 use trantor_time::{RealSpan, RealTime};
 
+use self::run::{Run, pack, tidy_up};
 use crate::shell::Shell;
-use crate::store::{self, COMPRESSED, JOURNAL};
-
-/// Bytes after which a piece is ended. A replay begins at a piece, so it bounds what a jump has to play: some
-/// hundred thousand commands, which is a blink.
-const PIECE_BYTES: u64 = 1024 * 1024;
-
-/// A piece is at least so many times as long as the snapshot it begins with, or in large worlds the journal would
-/// be made of snapshots.
-const PIECE_SNAPSHOTS: u64 = 8;
 
 /// Finished pieces that may wait to be packed. More would mean that packing does not keep up; they stay as they are,
 /// which every reader takes as well.
@@ -49,25 +46,27 @@ const SYNC_SPAN: RealSpan = RealSpan::from_secs(5);
 /// tick.
 const WRITE_SPAN: RealSpan = RealSpan::from_millis(10);
 
-/// The name of its timer and its job, as they stand in logs and metrics.
+/// How long after the disk has refused it is tried again; after every other time twice as long. Somebody who makes room
+/// does not wait for long, and a disk that stays full is not asked all the time: each attempt captures the game.
+const RETRY_SPAN_MIN: RealSpan = RealSpan::from_secs(1);
+
+/// The longest between two attempts.
+const RETRY_SPAN_MAX: RealSpan = RealSpan::from_secs(64);
+
+/// The name of the timer and the job that force to the disk, as they stand in logs and metrics.
 const SYNC: &str = "journal_sync";
 
-/// How hard zstd tries. Its usual level: a second level of effort saves a few per cent.
-const PACK_LEVEL: i32 = 3;
+/// The name of the timer that tries again.
+const RETRY: &str = "journal_retry";
 
-/// Runs in one directory. Past them somebody's script has gone wrong.
-const RUNS_MAX: u32 = 9_999;
-
-/// The journal of this run on the disk.
+/// The journals of a game on the disk.
 #[derive(Debug)]
 pub struct Recorder {
+    /// Where runs have their directories.
     directory: PathBuf,
-    /// The piece being written.
-    file: File,
-    number: u32,
-    piece_bytes: u64,
-    /// Of the snapshot that the piece begins with, as it is known once that is written.
-    head_bytes: u64,
+    /// The run being written; `None` while the disk refuses.
+    run: Option<Run>,
+    /// What was not packed yet.
     to_pack: VecDeque<PathBuf>,
     is_packing: bool,
     /// Whether something was written that no job will force to the disk yet.
@@ -75,9 +74,9 @@ pub struct Recorder {
     /// When what the engine has is written, even if nothing presses.
     write_at: Option<RealTime>,
     is_sync_due: bool,
-    has_ended: bool,
-    /// Held as long as this run is being recorded.
-    _lock: File,
+    is_retry_due: bool,
+    /// How long after the next refusal it is tried again.
+    retry_span: RealSpan,
     stats: RecorderStats,
 }
 
@@ -94,8 +93,10 @@ pub struct RecorderStats {
     pub packed: u64,
     /// Pieces that could not be packed, or waited with too many others. They are kept as they are.
     pub not_packed: u64,
-    /// Times that recording ended because the disk refused; at most one.
+    /// Times that a run ended because the disk refused.
     pub failures: u64,
+    /// Times that another run was begun after that. Where it is less than the failures, nothing is recorded now.
+    pub resumed: u64,
     /// Times that what was written was forced to the disk.
     pub synced: u64,
     /// Times that it could not be.
@@ -103,43 +104,25 @@ pub struct RecorderStats {
 }
 
 impl Recorder {
-    /// Makes a directory for this run in `directory`, which is made too if it is not there, and its first file.
+    /// Makes a directory for a run in `directory`, which is made too if it is not there, and its first file.
     ///
     /// # Errors
     /// What the system says.
     pub fn create(directory: &Path) -> io::Result<Self> {
         fs::create_dir_all(directory)?;
         tidy_up(directory)?;
-        let run = new_run(directory)?;
-        let lock = File::open(&run)?;
-        if let Err(error) = lock.try_lock() {
-            // Some file systems have none. Then another server's start may tidy up under this one's hands, and a piece
-            // that is being packed stays unpacked.
-            log::debug!("{}: no lock on it: {error}", run.display());
-        }
-        store::sync_directory(directory)?;
-        let directory = run;
-        let file = new_file(&directory, 0)?;
         Ok(Self {
-            directory,
-            file,
-            number: 0,
-            piece_bytes: 0,
-            head_bytes: 0,
+            directory: directory.to_owned(),
+            run: Some(Run::create(directory)?),
             to_pack: VecDeque::new(),
             is_packing: false,
             is_unsynced: false,
             write_at: None,
             is_sync_due: false,
-            has_ended: false,
-            _lock: lock,
+            is_retry_due: false,
+            retry_span: RETRY_SPAN_MIN,
             stats: RecorderStats::default(),
         })
-    }
-
-    /// Where this run's pieces are.
-    pub fn directory(&self) -> &Path {
-        &self.directory
     }
 
     /// What it has done.
@@ -155,13 +138,12 @@ impl Recorder {
     /// Takes what the engine has for the journal if that must not wait any longer, and begins another piece if this one
     /// is long enough.
     pub(crate) fn write(&mut self, engine: &mut Engine, now: RealTime) {
-        if self.has_ended {
+        if self.run.is_none() {
             return;
         }
         if !engine.is_recording() {
             // The engine has said why.
-            self.end_early();
-            return;
+            return self.fail(engine);
         }
         match engine.journal_pressure() {
             JournalPressure::None => return,
@@ -169,14 +151,8 @@ impl Recorder {
             JournalPressure::Waits | JournalPressure::Presses => self.write_at = None,
         }
         if let Err(error) = self.write_all(engine) {
-            log::error!(
-                "{}: {error}; recording ends here, the game goes on",
-                self.directory.display()
-            );
-            // So that the file ends with a whole record.
-            let _still_torn = self.file.set_len(self.piece_bytes);
-            self.end_early();
-            let _untaken = engine.stop_recording();
+            log::error!("{}: {error}; recording ends here, the game goes on", self.place());
+            self.fail(engine);
         }
     }
 
@@ -185,67 +161,64 @@ impl Recorder {
             while let Some(bytes) = engine.poll_journal() {
                 self.append(&bytes)?;
             }
-            if self.piece_bytes < PIECE_BYTES.max(self.head_bytes.saturating_mul(PIECE_SNAPSHOTS)) {
-                return Ok(());
+            match &self.run {
+                Some(run) if run.is_piece_long() => engine.begin_journal_piece(),
+                _ => return Ok(()),
             }
-            engine.begin_journal_piece();
         }
     }
 
     /// Ends the journal in order and packs what is left, on this thread: the loop is over.
     pub(crate) fn finish(mut self, engine: &mut Engine) {
-        if self.has_ended {
-            return;
-        }
         for bytes in engine.stop_recording() {
             if let Err(error) = self.append(&bytes) {
-                log::error!("{}: {error}; the end is not recorded", self.directory.display());
-                return;
+                log::error!("{}: {error}; the end is not recorded", self.place());
+                return self.fail(engine);
             }
         }
         while let Some(piece) = self.to_pack.pop_front() {
             self.note_packed(pack(&piece).map_err(|error| error.to_string()));
         }
         let RecorderStats { bytes, pieces, .. } = self.stats;
-        log::info!(
-            "recorded {bytes} bytes in {pieces} pieces in {}",
-            self.directory.display()
-        );
+        log::info!("recorded {bytes} bytes in {pieces} pieces in {}", self.place());
+    }
+
+    /// Where the run has its pieces, or else where it would have its directory.
+    fn place(&self) -> std::path::Display<'_> {
+        let run = self.run.as_ref();
+        run.map_or(&*self.directory, Run::directory).display()
     }
 
     fn append(&mut self, journal: &JournalBytes) -> io::Result<()> {
-        if journal.piece != self.number {
-            self.file = new_file(&self.directory, journal.piece)?;
-            self.number = journal.piece;
-            self.piece_bytes = 0;
-        }
-        self.file.write_all(&journal.bytes)?;
-        if self.piece_bytes == 0 {
-            self.head_bytes = journal.bytes.len() as u64;
-        }
+        let Some(run) = &mut self.run else {
+            return Ok(());
+        };
+        let finished = run.append(journal)?;
         self.is_unsynced = true;
-        self.piece_bytes += journal.bytes.len() as u64;
         self.stats.bytes += journal.bytes.len() as u64;
         self.stats.writes += 1;
-        if journal.is_last {
+        if let Some(piece) = finished {
             self.stats.pieces += 1;
             match self.to_pack.len() < TO_PACK_MAX {
-                true => self.to_pack.push_back(piece_path(&self.directory, self.number)),
+                true => self.to_pack.push_back(piece),
                 false => self.stats.not_packed += 1,
             }
         }
         Ok(())
     }
 
-    /// Another handle on what is to be forced to the disk: the file and the directory it lies in.
-    fn take_to_sync(&mut self) -> io::Result<[File; 2]> {
+    /// Another handle on what is to be forced to the disk, if there is anything.
+    fn take_to_sync(&mut self) -> io::Result<Option<[File; 2]>> {
         self.is_unsynced = false;
-        Ok([self.file.try_clone()?, File::open(&self.directory)?])
+        self.run.as_ref().map(Run::handles).transpose()
     }
 
     fn note_synced(&mut self, synced: Result<(), String>) {
         match synced {
-            Ok(()) => self.stats.synced += 1,
+            Ok(()) => {
+                self.stats.synced += 1;
+                self.retry_span = RETRY_SPAN_MIN;
+            }
             Err(error) => {
                 log::warn!("the journal cannot be forced to the disk: {error}");
                 self.stats.not_synced += 1;
@@ -253,10 +226,38 @@ impl Recorder {
         }
     }
 
-    fn end_early(&mut self) {
-        self.has_ended = true;
-        self.write_at = None;
+    /// Ends the run: the disk refuses.
+    fn fail(&mut self, engine: &mut Engine) {
         self.stats.failures += 1;
+        self.give_up(engine);
+    }
+
+    fn give_up(&mut self, engine: &mut Engine) {
+        let _untaken = engine.stop_recording();
+        if let Some(run) = self.run.take() {
+            run.abandon();
+        }
+        self.is_unsynced = false;
+        self.write_at = None;
+    }
+
+    /// Begins another run with the game as it is now, if the disk takes the beginning of it.
+    fn resume(&mut self, engine: &mut Engine) {
+        let begun = Run::create(&self.directory).and_then(|run| {
+            self.run = Some(run);
+            engine.start_recording();
+            self.write_all(engine)
+        });
+        match begun {
+            Ok(()) => {
+                log::warn!("{}: the game is recorded again from here on", self.place());
+                self.stats.resumed += 1;
+            }
+            Err(error) => {
+                log::debug!("{}: still not recorded: {error}", self.place());
+                self.give_up(engine);
+            }
+        }
     }
 
     /// The next piece for a job to pack; `None` while another one is at it.
@@ -322,6 +323,30 @@ pub(crate) fn sync_later(service: &mut Service<Shell>) {
     }
 }
 
+/// Sets a timer that tries again, where the disk has refused and none is set.
+pub(crate) fn retry_later(service: &mut Service<Shell>) {
+    let Some(recorder) = &mut service.state.recorder else {
+        return;
+    };
+    if recorder.run.is_some() || recorder.is_retry_due {
+        return;
+    }
+    recorder.is_retry_due = true;
+    let span = recorder.retry_span;
+    recorder.retry_span = (span * 2).min(RETRY_SPAN_MAX);
+    let registered = service.once(RETRY, span, |service| {
+        let Shell { recorder, engine, .. } = &mut service.state;
+        if let Some(recorder) = recorder {
+            recorder.is_retry_due = false;
+            recorder.resume(engine);
+        }
+        Ok(())
+    });
+    if let Err(error) = registered {
+        log::error!("the game is not recorded any more: {error}");
+    }
+}
+
 /// Has a job force to the disk what was written.
 pub(crate) fn sync(service: &mut Service<Shell>) {
     let Some(recorder) = &mut service.state.recorder else {
@@ -329,7 +354,8 @@ pub(crate) fn sync(service: &mut Service<Shell>) {
     };
     recorder.is_sync_due = false;
     let files = match recorder.take_to_sync() {
-        Ok(files) => files,
+        Ok(Some(files)) => files,
+        Ok(None) => return,
         Err(error) => return recorder.note_synced(Err(error.to_string())),
     };
     let note = |service: &mut Service<Shell>, synced| {
@@ -347,72 +373,4 @@ pub(crate) fn sync(service: &mut Service<Shell>) {
     if let Err(refused) = service.submit(JobSpec::new(SYNC).keyed(0), job) {
         note(service, Err(refused.to_string()));
     }
-}
-
-/// Removes what runs left half done whose recorders are gone: files that were never renamed, and pieces of which there is
-/// a packed one too.
-fn tidy_up(directory: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(directory)? {
-        let run = entry?.path();
-        let is_run = run
-            .file_name()
-            .and_then(|name| name.to_str())
-            .and_then(run_number);
-        if is_run.is_none() || !run.is_dir() || File::open(&run)?.try_lock().is_err() {
-            continue;
-        }
-        store::remove_asides(&run)?;
-        for entry in fs::read_dir(&run)? {
-            let piece = entry?.path();
-            let is_plain = piece.to_string_lossy().ends_with(JOURNAL);
-            if is_plain && packed_path(&piece).exists() {
-                fs::remove_file(piece)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-fn run_number(name: &str) -> Option<u32> {
-    name.strip_prefix("run-")?.parse().ok()
-}
-
-fn packed_path(piece: &Path) -> PathBuf {
-    piece.with_extension(COMPRESSED.trim_start_matches('.'))
-}
-
-/// Packs a finished piece; the plain file goes once the packed one is on the disk.
-fn pack(piece: &Path) -> io::Result<()> {
-    let packed = zstd::stream::encode_all(File::open(piece)?, PACK_LEVEL)?;
-    store::write_whole(&packed_path(piece), &packed)?;
-    fs::remove_file(piece)
-}
-
-/// A directory for this run, of a number that none had before.
-fn new_run(directory: &Path) -> io::Result<PathBuf> {
-    let mut last = 0;
-    for entry in fs::read_dir(directory)? {
-        let name = entry?.file_name();
-        last = last.max(name.to_str().and_then(run_number).unwrap_or(0));
-    }
-    for number in last + 1..=RUNS_MAX {
-        let run = directory.join(format!("run-{number:04}"));
-        match fs::create_dir(&run) {
-            // Another server records here too, and was quicker.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            made => return made.map(|()| run),
-        }
-    }
-    Err(io::Error::other("there are too many runs in it"))
-}
-
-fn piece_path(directory: &Path, number: u32) -> PathBuf {
-    directory.join(format!("piece-{number:05}{JOURNAL}"))
-}
-
-fn new_file(directory: &Path, number: u32) -> io::Result<File> {
-    OpenOptions::new()
-        .append(true)
-        .create_new(true)
-        .open(piece_path(directory, number))
 }

@@ -1,12 +1,12 @@
 //! Signals: SIGINT and SIGTERM, of which the first ends the loop in order and the second ends the process at once;
-//! and SIGHUP, which asks for the options to be read again.
+//! SIGHUP, which asks for the options to be read again; and SIGXFSZ, which is to end nothing.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use mio::{Interest, Registry, Token};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook_mio::v1_0::Signals;
 
 /// Exit status when a second signal would not wait for the end in order.
@@ -43,6 +43,8 @@ impl Termination {
             )?;
             signal_hook::flag::register(signal, Arc::clone(&asked_before))?;
         }
+        // Where the size of files is limited, this signal would end the program; handled, it leaves an error of the write.
+        signal_hook::flag::register(SIGXFSZ, Arc::default())?;
         let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
         registry.register(&mut signals, token, Interest::READABLE)?;
         Ok(Self { signals })

@@ -160,6 +160,7 @@ impl Stage<Shell> for Journal {
         recorder.write(&mut shell.engine, now);
         recorder::pack_finished(service);
         recorder::sync_later(service);
+        recorder::retry_later(service);
     }
 
     fn next_wake(&self, service: &Service<Shell>) -> Option<RealTime> {

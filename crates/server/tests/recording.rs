@@ -183,47 +183,6 @@ fn what_a_dead_run_left_half_done_is_removed_and_a_living_one_is_left_alone() {
     drop((living, second));
 }
 
-/// A limit on the size of files stands for a disk that is full: from some byte on, writing fails.
-#[test]
-fn a_full_disk_ends_the_recording_and_not_the_game() {
-    let folder = Folder::new();
-    let script = "trap '' XFSZ; ulimit -f 16; exec \"$0\" \"$@\"";
-    let mut command = Command::new("sh");
-    command
-        .args(["-c", script, env!("CARGO_BIN_EXE_trantor-server")])
-        .args(["--record", folder.path().to_str().unwrap(), "-f", "1000"])
-        .stderr(Stdio::piped());
-    let mut program = Program::start_by(command, &[], Stdio::null());
-    let mut agents = agents(&program);
-    let speech = "words ".repeat(60);
-    let answered = 40;
-    for _ in 0..answered {
-        agents[0].send(&format!("Broadcast {speech}\n"));
-        assert_eq!(agents[0].line(), "ok");
-    }
-    program.kill("-TERM");
-    let mut log = String::new();
-    let mut stderr = program.child.stderr.take().unwrap();
-    std::io::Read::read_to_string(&mut stderr, &mut log).unwrap();
-    assert_eq!(log.matches("recording ends here").count(), 1, "{log}");
-    assert_eq!(program.child.wait().unwrap().code(), Some(0));
-
-    let checked = verify(folder.path());
-    let last = ending(checked.last().unwrap());
-    assert!(
-        matches!(
-            last,
-            Ending::CutOff {
-                why: CutShort::Nothing,
-                ..
-            }
-        ),
-        "what was written of the last record is taken back: {last:?}"
-    );
-    let recorded = inputs(&checked);
-    assert!((5..answered).contains(&recorded), "{recorded} of {answered}");
-}
-
 #[test]
 fn a_place_that_cannot_be_written_is_told_at_the_start() {
     let output = Command::new(env!("CARGO_BIN_EXE_trantor-server"))

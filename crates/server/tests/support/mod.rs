@@ -4,7 +4,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use trantor_runtime::service::Service;
@@ -161,6 +161,10 @@ pub struct Program {
     pub address: SocketAddr,
     /// What it printed when it was ready.
     pub first_line: String,
+    /// What it prints after that.
+    out: BufReader<ChildStdout>,
+    /// Where it tells what it counts, once that was asked for.
+    metrics: Option<SocketAddr>,
 }
 
 impl Program {
@@ -192,9 +196,8 @@ impl Program {
             .spawn()
             .unwrap();
         let mut first_line = String::new();
-        BufReader::new(child.stdout.take().unwrap())
-            .read_line(&mut first_line)
-            .unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        out.read_line(&mut first_line).unwrap();
         let address = first_line
             .split_whitespace()
             .nth(3)
@@ -204,7 +207,26 @@ impl Program {
             child,
             address,
             first_line,
+            out,
+            metrics: None,
         }
+    }
+
+    /// What it tells under `name`, if it was started with `--metrics 0`.
+    pub fn metric(&mut self, name: &str) -> f64 {
+        let metrics = *self.metrics.get_or_insert_with(|| {
+            let mut line = String::new();
+            self.out.read_line(&mut line).unwrap();
+            let address = line.split("http://").nth(1).unwrap().split('/').next();
+            address.unwrap().parse().unwrap()
+        });
+        let mut peer = Peer::connect(metrics);
+        peer.send("GET /metrics HTTP/1.1\r\n\r\n");
+        let answer = peer.rest().unwrap();
+        let value = answer
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        value.unwrap_or_else(|| panic!("no {name}")).parse().unwrap()
     }
 
     /// Sends a signal as an operator would.

@@ -1,0 +1,181 @@
+//! The files of one run: a directory of its own, a file for each piece, and what becomes of them.
+//!
+//! When anything is written, packed or forced to the disk is for [`super`] to say.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use trantor_engine::JournalBytes;
+
+use crate::store::{self, COMPRESSED, JOURNAL};
+
+/// Bytes after which a piece is ended. A replay begins at a piece, so it bounds what a jump has to play: some
+/// hundred thousand commands, which is a blink.
+const PIECE_BYTES: u64 = 1024 * 1024;
+
+/// A piece is at least so many times as long as the snapshot it begins with, or in large worlds the journal would
+/// be made of snapshots.
+const PIECE_SNAPSHOTS: u64 = 8;
+
+/// How hard zstd tries. Its usual level: a second level of effort saves a few per cent.
+const PACK_LEVEL: i32 = 3;
+
+/// Runs in one directory. Past them somebody's script has gone wrong.
+const RUNS_MAX: u32 = 9_999;
+
+/// A run being recorded.
+#[derive(Debug)]
+pub(super) struct Run {
+    directory: PathBuf,
+    /// The piece being written.
+    file: File,
+    number: u32,
+    piece_bytes: u64,
+    /// Of the snapshot that the piece begins with, as it is known once that is written.
+    head_bytes: u64,
+    /// Held as long as this run is being recorded.
+    _lock: File,
+}
+
+impl Run {
+    /// Makes a directory for a run in `directory`, and its first file.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(super) fn create(directory: &Path) -> io::Result<Self> {
+        let run = new_run(directory)?;
+        let lock = File::open(&run)?;
+        if let Err(error) = lock.try_lock() {
+            // Some file systems have none. Then another server's start may tidy up under this one's hands, and a piece
+            // that is being packed stays unpacked.
+            log::debug!("{}: no lock on it: {error}", run.display());
+        }
+        store::sync_directory(directory)?;
+        Ok(Self {
+            file: new_file(&run, 0)?,
+            directory: run,
+            number: 0,
+            piece_bytes: 0,
+            head_bytes: 0,
+            _lock: lock,
+        })
+    }
+
+    /// Where its pieces are.
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Whether the piece is long enough for another one to begin.
+    pub(super) fn is_piece_long(&self) -> bool {
+        self.piece_bytes >= PIECE_BYTES.max(self.head_bytes.saturating_mul(PIECE_SNAPSHOTS))
+    }
+
+    /// Appends to the piece, or to a new one. Answers the piece that is finished with it.
+    ///
+    /// # Errors
+    /// What the system says; a part of the bytes may have been written.
+    pub(super) fn append(&mut self, journal: &JournalBytes) -> io::Result<Option<PathBuf>> {
+        if journal.piece != self.number {
+            self.file = new_file(&self.directory, journal.piece)?;
+            self.number = journal.piece;
+            self.piece_bytes = 0;
+        }
+        self.file.write_all(&journal.bytes)?;
+        let count = journal.bytes.len() as u64;
+        if self.piece_bytes == 0 {
+            self.head_bytes = count;
+        }
+        self.piece_bytes += count;
+        Ok(journal.is_last.then(|| piece_path(&self.directory, self.number)))
+    }
+
+    /// Another handle on what is to be forced to the disk: the file and the directory it lies in.
+    ///
+    /// # Errors
+    /// If there is no descriptor for it.
+    pub(super) fn handles(&self) -> io::Result<[File; 2]> {
+        Ok([self.file.try_clone()?, File::open(&self.directory)?])
+    }
+
+    /// Gives the run up after an error: its last piece ends with a whole record, and a piece or a directory without any goes.
+    pub(super) fn abandon(self) {
+        let _still_torn = self.file.set_len(self.piece_bytes);
+        if self.piece_bytes == 0 {
+            let _left_empty = fs::remove_file(piece_path(&self.directory, self.number))
+                .and_then(|()| fs::remove_dir(&self.directory));
+        }
+    }
+}
+
+/// Removes what runs left half done whose recorders are gone: files that were never renamed, and pieces of which there is
+/// a packed one too.
+///
+/// # Errors
+/// What the system says.
+pub(super) fn tidy_up(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let run = entry?.path();
+        let is_run = run
+            .file_name()
+            .and_then(|name| name.to_str())
+            .and_then(run_number);
+        if is_run.is_none() || !run.is_dir() || File::open(&run)?.try_lock().is_err() {
+            continue;
+        }
+        store::remove_asides(&run)?;
+        for entry in fs::read_dir(&run)? {
+            let piece = entry?.path();
+            let is_plain = piece.to_string_lossy().ends_with(JOURNAL);
+            if is_plain && packed_path(&piece).exists() {
+                fs::remove_file(piece)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn run_number(name: &str) -> Option<u32> {
+    name.strip_prefix("run-")?.parse().ok()
+}
+
+fn packed_path(piece: &Path) -> PathBuf {
+    piece.with_extension(COMPRESSED.trim_start_matches('.'))
+}
+
+/// Packs a finished piece; the plain file goes once the packed one is on the disk.
+pub(super) fn pack(piece: &Path) -> io::Result<()> {
+    let packed = zstd::stream::encode_all(File::open(piece)?, PACK_LEVEL)?;
+    store::write_whole(&packed_path(piece), &packed)?;
+    fs::remove_file(piece)
+}
+
+/// A directory for this run, of a number that none had before.
+fn new_run(directory: &Path) -> io::Result<PathBuf> {
+    let mut last = 0;
+    for entry in fs::read_dir(directory)? {
+        let name = entry?.file_name();
+        last = last.max(name.to_str().and_then(run_number).unwrap_or(0));
+    }
+    for number in last + 1..=RUNS_MAX {
+        let run = directory.join(format!("run-{number:04}"));
+        match fs::create_dir(&run) {
+            // Another server records here too, and was quicker.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => return made.map(|()| run),
+        }
+    }
+    Err(io::Error::other("there are too many runs in it"))
+}
+
+fn piece_path(directory: &Path, number: u32) -> PathBuf {
+    directory.join(format!("piece-{number:05}{JOURNAL}"))
+}
+
+fn new_file(directory: &Path, number: u32) -> io::Result<File> {
+    OpenOptions::new()
+        .append(true)
+        .create_new(true)
+        .open(piece_path(directory, number))
+}

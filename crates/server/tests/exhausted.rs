@@ -1,0 +1,293 @@
+//! What the program does when the system gives it no more: no room on the disk, no memory, no processor for a while.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
+
+#[path = "support/folder.rs"]
+mod folder;
+#[path = "support/mod.rs"]
+#[expect(dead_code, reason = "every test program uses a part of it")]
+mod support;
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
+use trantor_game::journal::{CutShort, Ending};
+use trantor_runtime::{Parker, Wait};
+use trantor_server::replay::{Outcome, pieces_in, verify_all};
+use trantor_time::RealSpan;
+
+use folder::Folder;
+use support::{Peer, Program, now};
+
+/// What is waited for comes within it, or the test fails.
+const PATIENCE: RealSpan = RealSpan::from_secs(30);
+
+fn start(arguments: &[&str]) -> Program {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trantor-server"));
+    command.stderr(Stdio::piped());
+    Program::start_by(command, arguments, Stdio::null())
+}
+
+/// The limit that holds for `program` from now on; a test may lower it and raise it again.
+fn limit(program: &Program, resource: Resource, current: Option<u64>) {
+    let maximum = prlimit_of(program, resource, None).maximum;
+    prlimit_of(program, resource, Some(Rlimit { current, maximum }));
+}
+
+fn prlimit_of(program: &Program, resource: Resource, new: Option<Rlimit>) -> Rlimit {
+    let pid = Pid::from_raw(i32::try_from(program.child.id()).unwrap());
+    let before = rustix::process::getrlimit(resource);
+    prlimit(pid, resource, new.unwrap_or(before)).unwrap()
+}
+
+fn join(program: &Program) -> Peer {
+    let mut peer = Peer::connect(program.address);
+    assert_eq!(peer.line(), "WELCOME");
+    peer.send("red\n");
+    peer.line();
+    peer.line();
+    // It has more to do than to look for food.
+    let mut operator = Peer::connect(program.address);
+    operator.send("ADMIN\nhunger off\n");
+    operator.lines_until("ok");
+    operator.lines_until("ok");
+    peer
+}
+
+/// Has the agent speak so often, each time answered; long speeches, so that the journal grows.
+fn speak(agent: &mut Peer, times: usize) {
+    let speech = format!("Broadcast {}\n", "words ".repeat(60));
+    for _ in 0..times {
+        agent.send(&speech);
+        assert_eq!(agent.line(), "ok");
+    }
+}
+
+/// What the program logged, once it has ended.
+fn log(program: &mut Program) -> String {
+    let mut log = String::new();
+    let mut stderr = program.child.stderr.take().unwrap();
+    stderr.read_to_string(&mut log).unwrap();
+    log
+}
+
+/// How each piece in `directory` ends, and its inputs. Every one must replay.
+fn replayed(directory: &Path) -> Vec<(Ending, u64)> {
+    let checked = verify_all(&pieces_in(&[directory.to_owned()]).unwrap(), || {}).unwrap();
+    let of_piece = |outcome: &Outcome| match outcome {
+        Outcome::Played { ending, played, .. } => (*ending, played.inputs),
+        other => panic!("{other:?}"),
+    };
+    checked.iter().map(|one| of_piece(&one.outcome)).collect()
+}
+
+/// A limit on the size of files stands for the disk: first there is room for a few records and a part of one more,
+/// then for nothing, then for everything.
+#[test]
+fn a_full_disk_ends_the_recording_and_not_the_game_and_room_begins_it_again() {
+    let folder = Folder::new();
+    let mut program = start(&[
+        "--record",
+        folder.path().to_str().unwrap(),
+        "--metrics",
+        "0",
+        "-f",
+        "1000",
+    ]);
+    let failed = |program: &mut Program| program.metric("trantor_journal_failures_count");
+    let resumed = |program: &mut Program| program.metric("trantor_journal_resumed_count");
+    let mut agent = join(&program);
+    limit(&program, Resource::Fsize, Some(8 * 1_024));
+    let until = now() + PATIENCE;
+    while failed(&mut program) < 1.0 {
+        assert!(now() < until, "no disk of this size can take so much");
+        speak(&mut agent, 5);
+    }
+    limit(&program, Resource::Fsize, Some(0));
+    speak(&mut agent, 40);
+    limit(&program, Resource::Fsize, None);
+    while resumed(&mut program) < failed(&mut program) {
+        assert!(now() < until, "there is room, and nothing is recorded");
+        speak(&mut agent, 5);
+    }
+    speak(&mut agent, 20);
+    program.kill("-TERM");
+    let log = log(&mut program);
+    assert_eq!(program.child.wait().unwrap().code(), Some(0), "{log}");
+    assert!(log.contains("recording ends here, the game goes on"), "{log}");
+    assert!(log.contains("the game is recorded again from here on"), "{log}");
+
+    let pieces = replayed(folder.path());
+    let (first, last) = (pieces.first().unwrap(), pieces.last().unwrap());
+    let cut_off = Ending::CutOff {
+        why: CutShort::Nothing,
+        whole_bytes: 0,
+    };
+    assert_eq!(
+        std::mem::discriminant(&first.0),
+        std::mem::discriminant(&cut_off),
+        "what was written of the last record is taken back"
+    );
+    assert!(first.1 >= 5, "{pieces:?}");
+    assert_eq!(last.0, Ending::Closed);
+    assert!(last.1 >= 20, "{pieces:?}");
+    let runs = std::fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(runs, pieces.len(), "no attempt leaves an empty run behind");
+}
+
+/// An allocation that fails ends a program. What was answered is in the journal, and the game goes on from its save.
+#[test]
+fn a_program_without_memory_ends_with_its_journal_whole_and_can_be_resumed() {
+    let folder = Folder::new();
+    let (record, save) = (folder.path().join("recordings"), folder.path().join("saves"));
+    let (record, save) = (record.to_str().unwrap(), save.to_str().unwrap());
+    let keeping = [
+        "--record",
+        record,
+        "--save",
+        save,
+        "--save-every",
+        "100ms",
+        "--resume",
+    ];
+    let mut program = start(
+        &[
+            &keeping[..],
+            &["-f", "2000", "--metrics", "0", "-x", "60", "-y", "60"],
+        ]
+        .concat(),
+    );
+    let mut agent = join(&program);
+    let until = now() + PATIENCE;
+    let mut answered = 0;
+    while answered < 20 || program.metric("trantor_save_saved_count") < 1.0 {
+        assert!(now() < until, "nothing is saved");
+        speak(&mut agent, 1);
+        answered += 1;
+    }
+    // Whatever it holds already it keeps; beyond that there is nothing.
+    limit(&program, Resource::As, Some(1));
+    let mut hungry = Vec::new();
+    while program.child.try_wait().unwrap().is_none() {
+        assert!(now() < until, "it takes more and more from nowhere");
+        if let Ok(mut peer) = TcpStream::connect(program.address) {
+            // The whole map, over and over, for somebody who does not read it.
+            let _it_may_be_gone = peer.write_all(format!("GRAPHIC\n{}", "mct\n".repeat(50)).as_bytes());
+            hungry.push(peer);
+        }
+    }
+    let log = log(&mut program);
+    assert_eq!(
+        program.child.wait().unwrap().signal(),
+        Some(Signal::ABORT.as_raw()),
+        "{log}"
+    );
+    assert!(log.contains("memory allocation"), "{log}");
+    let pieces = replayed(Path::new(record));
+    assert!(
+        pieces.iter().map(|(_, inputs)| inputs).sum::<u64>() >= answered,
+        "{pieces:?}"
+    );
+
+    let again = start(&keeping);
+    assert!(again.first_line.contains("(60x60, "), "{}", again.first_line);
+    speak(&mut join(&again), 1);
+}
+
+/// A process that was stopped gives up the time, says so, and is then as quick as before: no burst.
+#[test]
+fn r_x_9_a_stopped_program_slips_says_so_and_goes_on() {
+    let mut program = start(&["-f", "100", "--metrics", "0"]);
+    let mut agent = join(&program);
+    let pid = Pid::from_raw(i32::try_from(program.child.id()).unwrap()).unwrap();
+    let stopped_for = RealSpan::from_secs(2);
+    agent.send(&"Forward\n".repeat(10));
+    // It is stopped on the way to the next one.
+    assert_eq!(agent.line(), "ok");
+    rustix::process::kill_process(pid, Signal::STOP).unwrap();
+    Parker::new().wait(Some(now() + stopped_for));
+    rustix::process::kill_process(pid, Signal::CONT).unwrap();
+    let went_on = now();
+    for _ in 0..9 {
+        assert_eq!(agent.line(), "ok");
+    }
+    // Nine moves of seven units take 0.6 s, a quarter of a second of which may be made up for; all of it made up for, they would come at once.
+    assert!(
+        now() - went_on > RealSpan::from_millis(300),
+        "{:?}",
+        now() - went_on
+    );
+    assert!(program.metric("trantor_game_slips_count") >= 1.0);
+    assert!(program.metric("trantor_game_slipped_units_count") >= 100.0);
+    program.kill("-TERM");
+    let log = log(&mut program);
+    assert!(log.contains("the game slipped"), "{log}");
+}
+
+/// Peers that fill everything that they may fill, each to its limit: what they leave unread, lines without an end, and ten of the
+/// longest commands.
+#[test]
+fn the_hungriest_peers_take_no_more_memory_than_the_limits_add_up_to() {
+    const MIB: u64 = 1_024 * 1_024;
+    const MESSAGE_BYTES: usize = 16 * 1_024;
+    const PEERS: u64 = 40;
+    let flags = [
+        "--output-limit",
+        "16",
+        "-x",
+        "100",
+        "-y",
+        "100",
+        "-c",
+        "50",
+        "--metrics",
+        "0",
+    ];
+    let mut program = start(&[&flags[..], &["--log", "error"]].concat());
+    drop(join(&program));
+    let at_rest = memory_bytes(&program, "VmRSS:");
+
+    let say = |text: &str| {
+        let mut peer = Peer::connect(program.address);
+        // The server reads no more of a peer that has enough under way.
+        peer.socket.set_nonblocking(true).unwrap();
+        let _as_much_as_it_takes = peer.socket.write(text.as_bytes());
+        peer
+    };
+    let everything = format!("GRAPHIC\n{}", "mct\n".repeat(500));
+    let no_end = "x".repeat(MESSAGE_BYTES - 1);
+    let speech = format!("Broadcast {}\n", "x".repeat(MESSAGE_BYTES - 20));
+    let speeches = format!("red\n{}", speech.repeat(10));
+    let mut hungry = Vec::new();
+    for _ in 0..PEERS {
+        hungry.extend([&everything, &no_end, &speeches].map(|text| say(text)));
+    }
+    let until = now() + PATIENCE;
+    // From then on a viewer is not read any more.
+    while program.metric("trantor_sessions_blocked_peers_count") < PEERS as f64 {
+        assert!(
+            now() < until,
+            "a map of 10,000 lines is more than a viewer may leave unread"
+        );
+    }
+    let unread = 16 * MIB;
+    let unfinished = PEERS * MESSAGE_BYTES as u64;
+    let waiting = PEERS * 10 * MESSAGE_BYTES as u64;
+    let peak = memory_bytes(&program, "VmHWM:") - at_rest;
+    // A buffer that grows holds its old and its new bytes for a moment.
+    let most = 2 * (unread + unfinished + waiting);
+    assert!(peak > MIB, "{peak}: they were not hungry");
+    assert!(peak <= most, "{peak} of {most}");
+}
+
+/// The figure in kibibytes that the system tells under `name`, in bytes.
+fn memory_bytes(program: &Program, name: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", program.child.id())).unwrap();
+    let figure = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    figure.split_whitespace().next().unwrap().parse::<u64>().unwrap() * 1_024
+}
