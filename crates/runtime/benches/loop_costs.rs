@@ -1,10 +1,12 @@
 //! What a loop's machinery costs on this machine: measured beside required.
 //!
-//! `cargo bench --bench loop_costs` takes about ten seconds; `-- full` sends the 10⁸ events of R-002-35, which takes
-//! minutes. The latencies stand for an idle machine, the throughputs for one with nothing else to do.
+//! `cargo bench --bench loop_costs` takes about ten seconds; `-- full` sends the 10⁸ events of R-002-35. Eight producers that
+//! put a hundred each millisecond need 125 seconds for them, and some more to be woken. The latencies stand for an idle machine,
+//! the throughputs for one with nothing else to do.
 //!
 //! - *inbox*: what it carries when flooded; and in batches, with a loop that sleeps whenever it finds nothing. Good: all
-//!   arrive, none later than 10 ms (R-002-35). With fewer cores than threads the system's turns for each show as well.
+//!   arrive, none later than 10 ms (R-002-35). With fewer cores than threads the system's turns for each show as well;
+//!   so a thread beside them does nothing but sleep, and how late it wakes is what the system makes anybody wait.
 //! - *post*: from posting an action to its run by an idle loop. Good: p99 under 0.2 ms (R-003-34).
 //! - *pass*: what a pass costs that has one posted action to run. Good: well below the system call that ends a sleep.
 //! - *metrics*: what counting and publishing cost a pass. Good: at most 1 % of a loaded pass (R-003-66).
@@ -12,6 +14,8 @@
 #![allow(clippy::unwrap_used, reason = "a measurement that cannot go on should stop")]
 
 use std::hint::black_box;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 
 use hdrhistogram::Histogram;
@@ -68,7 +72,8 @@ fn inbox(source: Source, producers: u64, events: u64) {
             threads::spawn("producer", produce).unwrap()
         })
         .collect();
-    let (mut latest, mut sleeps) = (RealSpan::ZERO, 0_u64);
+    let bystander = (source == Source::Batches).then(Bystander::start);
+    let (mut latest, mut late, mut sleeps) = (RealSpan::ZERO, 0_u64, 0_u64);
     for _ in 0..each * producers {
         let put_at = loop {
             match inbox.take() {
@@ -80,18 +85,56 @@ fn inbox(source: Source, producers: u64, events: u64) {
             }
         };
         if let Some(put_at) = put_at {
-            latest = latest.max(clock.now() - put_at);
+            let waited = clock.now() - put_at;
+            latest = latest.max(waited);
+            late += u64::from(waited > RealSpan::from_millis(10));
         }
     }
     let seconds = (clock.now() - start).as_secs_f64();
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     let rate = events as f64 / seconds / 1e6;
-    match source {
-        Source::Flood => println!("inbox    {producers} producers flood it: {rate:.1} million events/s"),
-        Source::Batches => println!(
-            "inbox    {producers} producers in batches: {rate:.1} million events/s, all arrived, {sleeps} sleeps, latest {:.2} ms [10 ms]",
-            latest.as_millis_f64()
-        ),
+    let Some(bystander) = bystander else {
+        println!("inbox    {producers} producers flood it: {rate:.1} million events/s");
+        return;
+    };
+    println!(
+        "inbox    {producers} producers in batches: {rate:.1} million events/s, all arrived, {sleeps} sleeps, latest {:.2} ms [10 ms], \
+         {late} of {} later than that; a thread that only sleeps woke up to {:.2} ms late",
+        latest.as_millis_f64(),
+        events / 50,
+        bystander.stop().as_millis_f64()
+    );
+}
+
+/// A thread that sleeps for a millisecond over and over, beside what is measured.
+struct Bystander {
+    is_done: Arc<AtomicBool>,
+    thread: threads::Thread<RealSpan>,
+}
+
+impl Bystander {
+    fn start() -> Self {
+        let clock = RealClock::new();
+        let is_done = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&is_done);
+        let sleep = move || {
+            let mut pause = Parker::new();
+            let mut latest = RealSpan::ZERO;
+            while !seen.load(Ordering::Relaxed) {
+                let until = clock.now() + RealSpan::from_millis(1);
+                pause.wait(Some(until));
+                latest = latest.max(clock.now() - until);
+            }
+            latest
+        };
+        let thread = threads::spawn("bystander", sleep).unwrap();
+        Self { is_done, thread }
+    }
+
+    /// Ends it; answers by how much it woke too late at most.
+    fn stop(self) -> RealSpan {
+        self.is_done.store(true, Ordering::Relaxed);
+        self.thread.join().unwrap()
     }
 }
 
