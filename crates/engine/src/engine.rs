@@ -73,8 +73,8 @@ pub struct Engine {
     skips_logged: Logged,
     tokens_logged: Logged,
     began: RealTime,
-    /// The world as it is, encoded for viewers of ours, if anybody needed it since it last changed.
-    snapshot: Option<SnapshotFrames>,
+    /// Who is in the world, encoded for viewers of ours, if anybody needed it since it last changed.
+    population: Option<SnapshotFrames>,
     /// The next of many text viewers are to be told, at some time.
     pub(crate) is_text_news_due: bool,
     /// A team has won, and the agents are yet to be let go.

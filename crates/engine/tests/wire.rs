@@ -5,7 +5,7 @@ mod harness;
 use harness::{Bench, game_config};
 use trantor_engine::{AdminRequest, Control, EngineConfig};
 use trantor_game::AdminAction;
-use trantor_model::{AgentId, CommandKind, Direction, TeamId};
+use trantor_model::{AgentId, CommandKind, Counts, Direction, Resource, TeamId, Tile};
 use trantor_protocol::wire::{ClientHello, StepKind, ToClient, ToServer, WIRE_VERSION, write_frame};
 use trantor_time::{GameTime, RealSpan};
 
@@ -516,6 +516,44 @@ fn r_002_56_a_large_world_comes_on_credit() {
     );
     keep_busy(&mut bench, &agents, 20);
     assert!(bench.copies_compared > 0);
+}
+
+/// What lies on a tile is told as it is when its piece is sent: what changed since the beginning comes after it all the
+/// same, and the last word is the right one.
+#[test]
+fn r_002_56_a_large_world_changes_while_it_is_told() {
+    let mut bench = bench(300, 200);
+    bench.act(AdminAction::SetRefill { enabled: false });
+    let viewer = bench.open("V");
+    let mut slow = harness::viewer::Viewer::new();
+    slow.hear(b"WELCOME\n");
+    slow.credits = false;
+    bench.peers[viewer].viewer = Some(Box::new(slow));
+    bench.speak(viewer);
+    let ends = [Tile { x: 0, y: 0 }, Tile { x: 299, y: 199 }];
+    for count in [7, 3, 5] {
+        for tile in ends {
+            let mut ground = Counts::ZERO;
+            ground[Resource::Phiras] = count;
+            bench.act(AdminAction::SetGround { tile, ground });
+        }
+        bench.run_for(ms(60));
+        bench.viewer(viewer).credit(10);
+        bench.speak(viewer);
+    }
+    assert_eq!(bench.copies_compared, 0, "it is still being told");
+    bench.viewer(viewer).credits = true;
+    let owed = bench.viewer(viewer).uncredited;
+    bench.viewer(viewer).credit(owed);
+    bench.speak(viewer);
+    bench.run_for(ms(100));
+    assert!(bench.copies_compared > 0, "and then it knows the world as it is");
+    let size = bench.engine.config().game.size;
+    let copy = bench.viewer(viewer).copy.as_ref().expect("a copy");
+    assert!(
+        ends.iter()
+            .all(|tile| copy.ground[size.index_of(*tile)][Resource::Phiras] == 5)
+    );
 }
 
 /// A viewer that stops reading is not let go, and not sent all of the past: it gets a fresh snapshot.

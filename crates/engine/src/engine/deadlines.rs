@@ -106,7 +106,7 @@ impl Engine {
             return self.fire_recorded(now);
         }
         let fired = self.game.fire_next(self.pace.game_now())?;
-        self.snapshot = None;
+        self.population = None;
         let lateness_ns = self.pace.lateness_ns(now, fired.at);
         if let Some(recorder) = &mut self.recorder {
             recorder.stepped(&self.game);

@@ -77,7 +77,7 @@ impl Engine {
             skips_logged: Logged::default(),
             tokens_logged: Logged::default(),
             began: now,
-            snapshot: None,
+            population: None,
             is_text_news_due: false,
             is_over_for_agents: false,
             config,

@@ -57,7 +57,7 @@ impl Engine {
             log::error!("the recording cannot be moved to {to:?}: {divergence}");
             SeekRefusal::Unplayable
         })?;
-        self.snapshot = None;
+        self.population = None;
         let before = std::mem::replace(&mut self.game, game);
         self.abandon_sprint(now);
         self.pace.jump(now, self.game.now());
@@ -171,13 +171,13 @@ impl Engine {
     /// Viewers of ours get the new anchor, and then the world of that moment as when they joined.
     fn show_jump(&mut self, now: RealTime) {
         self.news.clear();
-        let frames = self.snapshot();
+        let population = self.population();
         for conn in self.welcome_viewers() {
             self.tell_stream_time(conn, now);
             let Some(observer) = self.sessions.observer_mut(conn) else {
                 continue;
             };
-            observer.begin_snapshot(frames.clone(), 0);
+            observer.begin_snapshot(population.clone(), 0);
             let anchor = clock_anchor(observer, self.pace.clock(), now);
             self.counters.snapshots += 1;
             send(&mut self.sessions, conn, &ToClient::Sought(anchor));

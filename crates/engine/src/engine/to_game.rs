@@ -35,7 +35,7 @@ impl Engine {
             log::error!("the journal is not taken and grows beyond its bound: recording ends");
             self.recorder = None;
         }
-        self.snapshot = None;
+        self.population = None;
         self.game.handle(input, at)
     }
 

@@ -91,13 +91,13 @@ impl Engine {
         let may_control = self.may_control(conn);
         let delay = self.delay_of(conn);
         let news_from = self.news.len();
-        let frames = self.snapshot();
+        let population = self.population();
         let Some(observer) = self.sessions.observer_mut(conn) else {
             return;
         };
         // A viewer that is told later lives in the past, and the clock it is shown with it.
         observer.reference = now - delay;
-        observer.begin_snapshot(frames, news_from);
+        observer.begin_snapshot(population, news_from);
         let message = ToClient::Hello(ServerHello {
             version: WIRE_VERSION,
             program: self.config.program.clone(),

@@ -10,7 +10,7 @@ use crate::housekeeping::Chore;
 use crate::input::ConnId;
 use crate::limits;
 use crate::lock_step::LeapRate;
-use crate::replicate::{SnapshotFrames, send, snapshot_frames};
+use crate::replicate::{SnapshotFrames, population_frames, send};
 use crate::session::{Feed, Observer};
 
 impl Engine {
@@ -29,6 +29,10 @@ impl Engine {
             self.tell_waiting(conn);
             send(&mut self.sessions, conn, &ToClient::TickEnd { number });
             self.catch_up(conn, now);
+            if self.delay_of(conn) > RealSpan::ZERO {
+                // Its credit comes back too late to ask for more.
+                self.send_snapshot(conn, now);
+            }
         }
         self.news.clear();
         let next = self.ticks.end(now);
@@ -87,7 +91,7 @@ impl Engine {
                 observer.feed = Feed::Behind;
                 self.counters.viewers_thinned += 1;
             }
-            Feed::Snapshot { parts, news } => {
+            Feed::Snapshot { snapshot, news } => {
                 if let Some(kept) = news {
                     if kept.len() + frames.len() <= limits::VIEWER_NEWS_BYTES_MAX {
                         kept.extend_from_slice(frames);
@@ -95,7 +99,7 @@ impl Engine {
                         *news = None;
                     }
                 }
-                if !parts.is_empty() {
+                if !snapshot.is_over() {
                     return;
                 }
                 match news.take() {
@@ -127,33 +131,32 @@ impl Engine {
         if !is_behind {
             return;
         }
-        let frames = self.snapshot();
+        let population = self.population();
         if let Some(observer) = self.sessions.observer_mut(conn) {
             // All news of this tick are in it.
-            observer.begin_snapshot(frames, 0);
+            observer.begin_snapshot(population, 0);
             self.counters.snapshots += 1;
             self.send_snapshot(conn, now);
         }
     }
 
-    /// The world as it is, encoded once for all who need it before it changes.
-    pub(super) fn snapshot(&mut self) -> SnapshotFrames {
-        self.snapshot
-            .get_or_insert_with(|| snapshot_frames(&self.game))
+    /// Who is in the world, encoded once for all who need it before it changes.
+    pub(super) fn population(&mut self) -> SnapshotFrames {
+        self.population
+            .get_or_insert_with(|| population_frames(&self.game))
             .clone()
     }
 
-    /// Sends as much of a viewer's snapshot as it has credit for.
+    /// Sends as much of a viewer's snapshot as it has credit for, and no more than that at one time.
     pub(super) fn send_snapshot(&mut self, conn: ConnId, now: RealTime) {
         // Credit that comes back after the delay only would make a large world take for ever.
         let is_lent = self.delay_of(conn) > RealSpan::ZERO;
-        let mut is_first = true;
-        while let Some(part) = self
-            .sessions
-            .observer_mut(conn)
-            .and_then(|observer| observer.next_part(is_lent))
-        {
-            if std::mem::take(&mut is_first) {
+        for nth in 0..limits::SNAPSHOT_CREDIT {
+            let observer = self.sessions.observer_mut(conn);
+            let Some(part) = observer.and_then(|observer| observer.next_part(&self.game, is_lent)) else {
+                return;
+            };
+            if nth == 0 {
                 self.tell_stream_time(conn, now);
             }
             self.sessions.push(conn, |outbox| outbox.extend_from_slice(&part));

@@ -6,13 +6,14 @@
 
 use std::sync::Arc;
 
+use trantor_game::Game;
 use trantor_model::{AgentId, CommandKind};
 use trantor_protocol::wire::ReceivedNumbers;
 use trantor_time::{RealSpan, RealTime};
 
 use crate::limits;
 use crate::marks::StreamTime;
-use crate::replicate::SnapshotFrames;
+use crate::replicate::{Snapshot, SnapshotFrames};
 
 /// The state of a viewer of ours after its hello, and before it as far as it has one.
 #[derive(Debug)]
@@ -47,8 +48,8 @@ pub(crate) enum Feed {
     Silent,
     /// A snapshot is on its way.
     Snapshot {
-        /// Encoded pieces not yet sent, the end of the snapshot after them.
-        parts: SnapshotFrames,
+        /// What of it was not sent yet.
+        snapshot: Snapshot,
         /// Encoded changes since the snapshot was taken; `None` if they became too many.
         news: Option<Vec<u8>>,
     },
@@ -92,10 +93,10 @@ impl Observer {
         (us, self.reference + RealSpan::from_micros(us))
     }
 
-    /// Starts a snapshot: encoded pieces, and the encoded end. `news_from` is the length of the tick's news.
-    pub(crate) fn begin_snapshot(&mut self, parts: SnapshotFrames, news_from: usize) {
+    /// Starts a snapshot of a world with this population. `news_from` is the length of the tick's news.
+    pub(crate) fn begin_snapshot(&mut self, population: SnapshotFrames, news_from: usize) {
         self.feed = Feed::Snapshot {
-            parts,
+            snapshot: Snapshot::new(population),
             news: Some(Vec::new()),
         };
         self.news_from = news_from;
@@ -103,18 +104,17 @@ impl Observer {
 
     /// The next piece of a snapshot that there is credit for, which is lent if `is_lent`. The last one is the
     /// snapshot's end.
-    pub(crate) fn next_part(&mut self, is_lent: bool) -> Option<Arc<[u8]>> {
-        let Feed::Snapshot { parts, .. } = &mut self.feed else {
+    pub(crate) fn next_part(&mut self, game: &Game, is_lent: bool) -> Option<Arc<[u8]>> {
+        let Feed::Snapshot { snapshot, .. } = &mut self.feed else {
             return None;
         };
-        // The end costs no credit: it is no piece.
-        if parts.len() > 1 {
+        if !snapshot.is_over() && !snapshot.is_end_next(game) {
             if self.in_flight >= limits::SNAPSHOT_CREDIT && !is_lent {
                 return None;
             }
             self.in_flight += 1;
         }
-        parts.pop_front()
+        snapshot.next(game)
     }
 
     /// The viewer has processed `items` pieces (R-002-56).
@@ -126,6 +126,9 @@ impl Observer {
 
 #[cfg(test)]
 mod tests {
+    use trantor_game::{GameConfig, Rules};
+    use trantor_model::MapSize;
+
     use super::*;
 
     #[test]
@@ -150,17 +153,25 @@ mod tests {
 
     #[test]
     fn r_002_56_pieces_wait_for_credit_and_the_end_does_not() {
+        let game = Game::new(GameConfig {
+            size: MapSize::new(1, 1).unwrap(),
+            teams: vec!["a".to_owned()],
+            places_per_team: 1,
+            seed: 0,
+            rules: Rules::default(),
+        });
         let mut observer = Observer::new(RealTime::ZERO);
-        let pieces = limits::SNAPSHOT_CREDIT + 2;
-        observer.begin_snapshot((0..=pieces).map(|part| Arc::from([part as u8])).collect(), 0);
+        // One piece is the ground's.
+        let others = limits::SNAPSHOT_CREDIT + 1;
+        observer.begin_snapshot((0..=others).map(|part| Arc::from([part as u8])).collect(), 0);
         let mut sent = 0;
-        while observer.next_part(false).is_some() {
+        while observer.next_part(&game, false).is_some() {
             sent += 1;
         }
         assert_eq!(sent, limits::SNAPSHOT_CREDIT);
         assert_eq!(observer.credit(limits::SNAPSHOT_CREDIT + 1), Err(CreditOverdrawn));
         assert_eq!(observer.credit(2), Ok(()));
-        let rest: Vec<_> = std::iter::from_fn(|| observer.next_part(false)).collect();
+        let rest: Vec<_> = std::iter::from_fn(|| observer.next_part(&game, false)).collect();
         assert_eq!(rest.len(), 3, "two pieces and the end");
     }
 }
