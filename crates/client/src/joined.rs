@@ -34,6 +34,8 @@ const GAME_TIME_NU_MAX: i128 = 1 << 96;
 #[derive(Debug)]
 pub(crate) struct Joined {
     hello: ServerHello,
+    /// When it came.
+    at: RealTime,
     stream: StreamTime,
     control: Control,
     /// What is watched, if it is no game that is being played.
@@ -64,7 +66,7 @@ pub(crate) struct Context<'a> {
 
 impl Joined {
     /// What follows from the server's hello, over a link with this round trip.
-    pub(crate) fn new(hello: ServerHello, rtt_ns: i64) -> Self {
+    pub(crate) fn new(hello: ServerHello, rtt_ns: i64, now: RealTime) -> Self {
         // Until it is measured: a tick and a half, and the way here and back.
         let delay_ns = i64::from(hello.tick_period_us)
             .saturating_mul(1_500)
@@ -81,6 +83,7 @@ impl Joined {
             complete_us: None,
             tick_age_ns: 0,
             hello,
+            at: now,
         }
     }
 
@@ -136,18 +139,28 @@ impl Joined {
         scene.clock.frequency = speed.frequency.map_or(0, Frequency::get);
         scene.clock.paused = speed.paused;
         scene.clock.unconfirmed = self.control.is_unconfirmed();
+        scene.clock.delay_ms = self.hello.delay_ms;
     }
 
     /// Whether the world is there, or how much of it. A jump in a recording is no reason to say that one waits.
-    pub(crate) fn link(&self) -> LinkState {
+    pub(crate) fn link(&self, now: RealTime) -> LinkState {
         let is_jumping = self.recording.as_ref().is_some_and(Recording::is_loading);
         match (&self.show, &self.loading) {
             (Some(_), None) => LinkState::Live,
             (Some(_), Some(_)) if is_jumping => LinkState::Live,
-            (_, loading) => LinkState::Loading {
-                tiles: loading.as_ref().map_or(0, |mirror| mirror.ground().len()) as u32,
-                of: self.hello.size.area() as u32,
-            },
+            (_, loading) => {
+                let tiles = loading.as_ref().map_or(0, |mirror| mirror.ground().len()) as u32;
+                let delay_ms = self.hello.delay_ms;
+                let passed_ms = now.since(self.at).as_nanos() / 1_000_000;
+                let left_ms = u32::try_from(i64::from(delay_ms) - passed_ms).unwrap_or(0);
+                match tiles == 0 && left_ms > 0 {
+                    true => LinkState::Delayed { delay_ms, left_ms },
+                    false => LinkState::Loading {
+                        tiles,
+                        of: self.hello.size.area() as u32,
+                    },
+                }
+            }
         }
     }
 

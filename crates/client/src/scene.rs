@@ -237,6 +237,8 @@ pub struct SceneClock {
     pub paused: bool,
     /// Whether speed or pause wait for the server's answer.
     pub unconfirmed: bool,
+    /// Milliseconds by which the server shows us everything later than it happens; 0 to whoever may control it.
+    pub delay_ms: u32,
     /// Units that passed since the scene before this one. From about 3 on single steps cannot be seen.
     pub elapsed_units: f32,
 }
@@ -249,6 +251,13 @@ pub enum LinkState {
     Connecting,
     /// The server greeted; its answer to our hello is awaited.
     Greeting,
+    /// What is shown here is shown later than it happens, and the first of it is yet to come.
+    Delayed {
+        /// Milliseconds that lie between.
+        delay_ms: u32,
+        /// Milliseconds until the first of it comes.
+        left_ms: u32,
+    },
     /// The world is being received.
     Loading {
         /// Tiles received.

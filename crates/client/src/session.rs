@@ -242,7 +242,7 @@ impl WireSession {
             Phase::Joined(_) if silent > SILENT_AFTER => LinkState::Silent {
                 for_ms: silent.as_nanos().unsigned_abs() / 1_000_000,
             },
-            Phase::Joined(joined) => joined.link(),
+            Phase::Joined(joined) => joined.link(now),
         }
     }
 
@@ -349,7 +349,7 @@ impl WireSession {
             may_control: hello.may_control,
         });
         let rtt_ns = self.clock.estimate(now).rtt_best_ns;
-        self.phase = Phase::Joined(Box::new(Joined::new(hello, rtt_ns)));
+        self.phase = Phase::Joined(Box::new(Joined::new(hello, rtt_ns, now)));
         Ok(())
     }
 }

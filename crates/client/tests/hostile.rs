@@ -38,6 +38,7 @@ fn hello() -> ToClient {
         size: MapSize::new(3, 2).unwrap(),
         teams: vec!["red".to_owned(), "blue".to_owned()],
         may_control: true,
+        delay_ms: 0,
     })
 }
 
@@ -669,5 +670,27 @@ proptest! {
             client.scene(now, &mut scene);
             check(&scene)?;
         }
+    }
+}
+
+/// Whatever delay a server names, a viewer that waits for the first picture is told of it, and then of what it receives.
+#[test]
+fn who_is_shown_the_past_knows_how_long_to_wait_for_it() {
+    for delay_ms in [30_000, u32::MAX] {
+        let mut client = client();
+        let ToClient::Hello(mut hello) = hello() else {
+            unreachable!("a hello is one")
+        };
+        hello.delay_ms = delay_ms;
+        client.handle(b"WELCOME\n", RealTime::ZERO);
+        client.handle(&frame(&ToClient::Hello(hello)), RealTime::ZERO);
+        let at = |ms: i64| RealTime::from_nanos(ms * 1_000_000);
+        let delayed = |left_ms| LinkState::Delayed { delay_ms, left_ms };
+        assert_eq!(client.link(at(0)), delayed(delay_ms));
+        assert_eq!(client.link(at(500)), delayed(delay_ms - 500));
+        let tiles = vec![Counts::ZERO; 2];
+        let part = SnapshotPart::Ground { first: 0, tiles };
+        client.handle(&frame(&ToClient::Snapshot(part)), at(600));
+        assert_eq!(client.link(at(600)), LinkState::Loading { tiles: 2, of: 6 });
     }
 }

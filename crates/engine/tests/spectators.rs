@@ -101,7 +101,8 @@ fn a_text_spectator_hears_all_of_it_later_and_whoever_controls_at_once() {
 
 #[test]
 fn a_spectator_of_ours_lives_in_the_past_with_its_clock() {
-    let mut bench = bench(40, 40);
+    // More pieces of ground than are under way to anybody at one time.
+    let mut bench = bench(200, 200);
     play(&mut bench, RealSpan::from_secs(2));
     let watches = bench.open("S");
     bench.send(watches, b"TRANTOR\n");
@@ -149,7 +150,10 @@ fn a_spectator_of_ours_lives_in_the_past_with_its_clock() {
                 assert_eq!(*server_us, shown_us(*real));
                 probes += 1;
             }
-            ToClient::Hello(_) => assert_eq!(*real, began),
+            ToClient::Hello(hello) => {
+                assert_eq!(*real, began);
+                assert_eq!(i64::from(hello.delay_ms) * 1_000_000, DELAY.as_nanos());
+            }
             ToClient::Ack { .. } => {}
             ToClient::Clock(anchor) => {
                 assert!(
@@ -165,15 +169,13 @@ fn a_spectator_of_ours_lives_in_the_past_with_its_clock() {
                 assert!(is_past);
                 ticks += 1;
             }
-            ToClient::TickEnd { .. }
-            | ToClient::SnapshotEnd { .. }
-            | ToClient::Stats(_)
-            | ToClient::Changes { .. } => assert!(is_past),
+            ToClient::SnapshotEnd { .. } => assert!(is_past && *real <= began + DELAY + GRID + GRID + GRID),
+            ToClient::TickEnd { .. } | ToClient::Stats(_) | ToClient::Changes { .. } => assert!(is_past),
             other => panic!("{other:?}"),
         }
     }
     assert_eq!(probes, 40);
-    assert!(parts >= 3, "{parts} pieces");
+    assert!(parts >= 40 + 2, "{parts} pieces: ground, agents, eggs");
     let saw = (bench.now - began - DELAY).as_nanos() / GRID.as_nanos();
     assert!((saw - 2..=saw + 2).contains(&ticks), "{ticks} ticks, not {saw}");
     assert!(

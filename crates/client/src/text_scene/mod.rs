@@ -129,7 +129,18 @@ impl TextScene {
         let (state, ink) = match &scene.link {
             LinkState::Connecting => ("connecting".to_owned(), WARNING),
             LinkState::Greeting => ("joining".to_owned(), WARNING),
+            LinkState::Delayed { delay_ms, left_ms } => (
+                format!(
+                    "shown {} s late, the first of it in {} s",
+                    delay_ms / 1_000,
+                    left_ms.div_ceil(1_000)
+                ),
+                WARNING,
+            ),
             LinkState::Loading { tiles, of } => (format!("loading {tiles} of {of} tiles"), WARNING),
+            LinkState::Live if scene.clock.delay_ms > 0 => {
+                (format!("{} s ago", scene.clock.delay_ms / 1_000), None)
+            }
             LinkState::Live => ("live".to_owned(), None),
             LinkState::Silent { for_ms } => (
                 format!("nothing heard for {:.1} s", *for_ms as f64 / 1e3),

@@ -363,6 +363,7 @@ impl Server {
                     size: self.size,
                     teams: vec!["red".to_owned()],
                     may_control: true,
+                    delay_ms: 0,
                 }));
                 self.tell_clock(now);
                 let runs = self.ground.chunks(64).enumerate();

@@ -111,6 +111,7 @@ impl Engine {
             size: self.config.game.size,
             teams: self.config.game.teams.clone(),
             may_control,
+            delay_ms: u32::try_from(delay.as_nanos() / 1_000_000).unwrap_or(u32::MAX),
         });
         self.counters.snapshots += 1;
         send_at_once(&mut self.sessions, conn, &message);

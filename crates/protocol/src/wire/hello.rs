@@ -7,7 +7,7 @@ use trantor_model::MapSize;
 pub const WIRE_WORD: &str = "TRANTOR";
 
 /// Raised with every change to a message; both sides must have the same.
-pub const WIRE_VERSION: u16 = 6;
+pub const WIRE_VERSION: u16 = 7;
 
 /// What a viewer says first. Its layout never changes, so that any version can refuse any other in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,4 +40,7 @@ pub struct ServerHello {
     pub teams: Vec<String>,
     /// Whether this viewer's requests for speed, pause and step will be listened to.
     pub may_control: bool,
+    /// How much later than it happens this viewer is told of the game, in milliseconds; what it is told first comes
+    /// so long after this.
+    pub delay_ms: u32,
 }

@@ -82,6 +82,7 @@ impl Demo {
         scene.texts.clear();
         let now = GameTime::from_nanounits((units * 1e9) as i128);
         scene.clock = SceneClock {
+            delay_ms: 0,
             game: now,
             frequency: FREQUENCY,
             paused: false,

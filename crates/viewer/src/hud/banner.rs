@@ -24,11 +24,19 @@ pub(super) fn show(context: &Context, colors: &Colors, input: &HudInput<'_>) {
                 );
             } else if input.scene.clock.paused {
                 line(context, colors, RichText::new("paused").size(14.0), colors.accent);
+            } else if input.scene.clock.delay_ms > 0 {
+                let text = format!("{} s ago", input.scene.clock.delay_ms / 1_000);
+                line(context, colors, RichText::new(text).size(14.0), colors.accent);
             }
             return;
         }
         LinkState::Connecting => format!("connecting to {} …", input.source),
         LinkState::Greeting => format!("{} answers …", input.source),
+        LinkState::Delayed { delay_ms, left_ms } => format!(
+            "shown {} s late, the first of it in {} s",
+            delay_ms / 1_000,
+            left_ms.div_ceil(1_000)
+        ),
         LinkState::Loading { tiles, of } => {
             let share = u64::from(*tiles) * 100 / u64::from((*of).max(1));
             format!("receiving the world: {share} %")

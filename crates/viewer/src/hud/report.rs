@@ -72,6 +72,7 @@ impl Report {
         let link = match &scene.link {
             LinkState::Connecting => "connecting",
             LinkState::Greeting => "greeting",
+            LinkState::Delayed { .. } => "delayed",
             LinkState::Loading { .. } => "loading",
             LinkState::Live => "live",
             LinkState::Silent { .. } => "silent",

@@ -258,7 +258,10 @@ impl Live {
         let link = client.link(now);
         if matches!(
             link,
-            LinkState::Connecting | LinkState::Greeting | LinkState::Loading { .. }
+            LinkState::Connecting
+                | LinkState::Greeting
+                | LinkState::Delayed { .. }
+                | LinkState::Loading { .. }
         ) {
             // What was seen last stays until there is something newer.
             scene.link = link;
