@@ -99,6 +99,7 @@ fn stage(cli: &Cli, settings: &Settings, waker: Waker) -> anyhow::Result<Stage> 
     };
     let options = StageOptions {
         theme: cli.theme.or(settings.theme).unwrap_or_default(),
+        light_stands: cli.theme.is_some(),
         bindings: Bindings::with(&settings.keys),
         scale: settings.scale,
         view: settings.view,

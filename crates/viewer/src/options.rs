@@ -58,7 +58,7 @@ pub struct Cli {
     /// Show a synthetic scene instead of a server's game
     #[arg(long, value_name = "NAME")]
     pub demo_scene: Option<DemoScene>,
-    /// The light of the picture and the colours of the panels
+    /// The light of the picture and the colours of the panels; the light then stands still instead of drifting with game time
     #[arg(long, value_name = "NAME")]
     pub theme: Option<Theme>,
     /// How much beauty to pay for; without it, as much as the graphics adapter affords

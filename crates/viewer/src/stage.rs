@@ -43,6 +43,8 @@ pub use repeat::Repeat;
 pub struct StageOptions {
     /// The light and the panels' colours.
     pub theme: Theme,
+    /// Whether the light stands still instead of drifting with game time.
+    pub light_stands: bool,
     /// Which key does what.
     pub bindings: Bindings,
     /// Whether panels are shown.
@@ -97,6 +99,7 @@ pub struct Stage {
     selection: Selection,
     follows: bool,
     theme: Theme,
+    light_stands: bool,
     bindings: Bindings,
     detail: Detail,
     intents: Vec<Intent>,
@@ -147,6 +150,7 @@ impl Stage {
             selection: Selection::None,
             follows: false,
             theme: options.theme,
+            light_stands: options.light_stands,
             bindings: options.bindings,
             detail: Detail::FINE,
             intents: Vec::new(),
@@ -335,10 +339,7 @@ impl Stage {
         }
         let options = Options {
             pixels: self.pixels,
-            mood: match self.theme {
-                Theme::Dark => Mood::dusk(),
-                Theme::Light => Mood::day(),
-            },
+            mood: Mood::at(self.theme, self.hour()),
             paint_everywhere: self.paint_mode != PaintMode::Mixture,
             middle: self.window_middle(),
             detail: self.detail,
@@ -350,6 +351,18 @@ impl Stage {
             &self.marks,
             &mut self.list,
         );
+    }
+
+    /// Which part of a day has passed, in small steps: who keeps the background has to draw it anew for each.
+    fn hour(&self) -> f32 {
+        /// Units of a day: ten minutes at the usual speed, so that nobody sees the light move.
+        const DAY_UNITS: i128 = 60_000;
+        const STEPS: i128 = 480;
+        if self.light_stands {
+            return 0.0;
+        }
+        let passed = self.scene.clock.game.whole_units().rem_euclid(DAY_UNITS);
+        (passed * STEPS / DAY_UNITS) as f32 / STEPS as f32
     }
 
     /// What was composed last, and the ground's paint that belongs to it.

@@ -101,7 +101,9 @@ impl Backdrop {
 
     /// Decides what has to be drawn for a frame that looks like `look`. Follows each frame that is encoded.
     pub(super) fn follow(&mut self, look: &FrameUniform, paint_changed: bool) {
-        self.paint_changed |= paint_changed;
+        // Light that drifts with the day is followed as paint is: in full, and not in every frame.
+        let relit = (self.last.as_ref()).is_some_and(|last| !last.has_the_light_of(look));
+        self.paint_changed |= paint_changed || relit;
         self.age_frames = self.age_frames.saturating_add(1);
         let same = self
             .last

@@ -83,8 +83,8 @@ impl FrameUniform {
         }
     }
 
-    /// Whether sky and ground look the same in both: the eye has not moved by as much as can be seen, and nothing
-    /// else that they show has changed.
+    /// Whether sky and ground are the same in both, whatever light they lie in: the eye has not moved by as much as can
+    /// be seen, and nothing else that they show has changed.
     pub(super) fn has_the_background_of(&self, other: &Self) -> bool {
         /// A part of the eye's distance; a fiftieth of a pixel in a picture of usual size.
         const UNSEEN: f32 = 2e-5;
@@ -103,18 +103,27 @@ impl FrameUniform {
             && self.all_but_the_eye() == other.all_but_the_eye()
     }
 
-    /// What the background depends on besides the eye, and what follows from where that is.
-    fn all_but_the_eye(&self) -> [[f32; 4]; 15] {
+    /// Whether both lie in the same light.
+    pub(super) fn has_the_light_of(&self, other: &Self) -> bool {
+        let light = |of: &Self| {
+            [
+                of.sun_direction,
+                of.sun,
+                of.ambient_above,
+                of.ambient_below,
+                of.sky_top,
+                of.sky_bottom,
+                of.sky_glow,
+            ]
+        };
+        light(self) == light(other)
+    }
+
+    /// What the background depends on besides the eye and the light, and what follows from where the eye is.
+    fn all_but_the_eye(&self) -> [[f32; 4]; 8] {
         [
             [self.right[3], self.window[3], 0.0, 0.0],
             self.map,
-            self.sun_direction,
-            self.sun,
-            self.ambient_above,
-            self.ambient_below,
-            self.sky_top,
-            self.sky_bottom,
-            self.sky_glow,
             self.ground_a,
             self.ground_b,
             self.ground_patch,

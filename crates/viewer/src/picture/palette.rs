@@ -3,8 +3,10 @@
 //! Team colours follow the palette of Okabe and Ito, which people with the common kinds of colour blindness can
 //! tell apart; stones are told apart by shape first. See `docs/decisions/0020-art-direction.md`.
 
-use glam::Vec3;
+use glam::{Quat, Vec3};
 use trantor_model::{Resource, TeamId};
+
+use crate::options::Theme;
 
 /// A colour as on a screen: red, green, blue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +113,51 @@ pub struct Mood {
 }
 
 impl Mood {
+    /// The light of a theme at an hour, 0 to 1: an evening that becomes a moonlit night, or a morning that becomes a
+    /// golden afternoon, and back; the sun goes round a little.
+    pub fn at(theme: Theme, hour: f32) -> Self {
+        /// How far the sun goes to either side, in radians.
+        const SWING: f32 = 0.5;
+        let (base, later) = match theme {
+            Theme::Dark => (Self::dusk(), Self::night()),
+            Theme::Light => (Self::day(), Self::afternoon()),
+        };
+        let (sin, cos) = (hour * std::f32::consts::TAU).sin_cos();
+        let share = (1.0 - cos) / 2.0;
+        let mixed = |one: Vec3, other: Vec3| one.lerp(other, share);
+        Self {
+            sky_top: mixed(base.sky_top, later.sky_top),
+            sky_bottom: mixed(base.sky_bottom, later.sky_bottom),
+            sky_glow: mixed(base.sky_glow, later.sky_glow),
+            sun: mixed(base.sun, later.sun),
+            sun_direction: Quat::from_rotation_y(SWING * sin) * base.sun_direction,
+            ambient_above: mixed(base.ambient_above, later.ambient_above),
+            ambient_below: mixed(base.ambient_below, later.ambient_below),
+            ..base
+        }
+    }
+
+    fn night() -> Self {
+        Self {
+            sky_top: Rgb::hex(0x0A_0F_22).linear(),
+            sky_bottom: Rgb::hex(0x1A_2A_4E).linear(),
+            sun: Rgb::hex(0xC4_D6_FF).linear() * 1.6,
+            ambient_above: Rgb::hex(0x7C_98_DC).linear() * 0.8,
+            ambient_below: Rgb::hex(0x2E_38_50).linear() * 0.6,
+            ..Self::dusk()
+        }
+    }
+
+    fn afternoon() -> Self {
+        Self {
+            sky_top: Rgb::hex(0x9A_B4_DA).linear(),
+            sky_bottom: Rgb::hex(0xF2_E2_CC).linear(),
+            sun: Rgb::hex(0xFF_D2_98).linear() * 1.45,
+            ambient_above: Rgb::hex(0xC4_CC_EC).linear() * 0.58,
+            ..Self::day()
+        }
+    }
+
     /// An evening: a dark background, warm low sun, cool shadows. Light shows best here.
     pub fn dusk() -> Self {
         Self {
@@ -193,5 +240,22 @@ mod tests {
         assert_eq!(black.mix(white, 0.0), black);
         assert_eq!(black.mix(white, 1.0), white);
         assert_eq!(white.linear(), Vec3::ONE);
+    }
+
+    #[test]
+    fn a_day_ends_as_it_began_and_never_leaps() {
+        for theme in [Theme::Dark, Theme::Light] {
+            let at = |hour: u16| Mood::at(theme, f32::from(hour) / 480.0);
+            assert!(at(0).sun_direction.distance(at(480).sun_direction) < 1e-5);
+            assert!(
+                at(0).sun.distance(at(240).sun) > 0.2,
+                "half a day later the light is another"
+            );
+            for hour in 0..480 {
+                let (now, then) = (at(hour), at(hour + 1));
+                assert!(now.sun.distance(then.sun) < 0.02);
+                assert!(now.sun_direction.distance(then.sun_direction) < 0.01);
+            }
+        }
     }
 }
