@@ -86,6 +86,15 @@ pub const SHOTS: &[Shot] = &[
         ..PLAIN
     },
     Shot {
+        name: "victory",
+        title: "Victory",
+        caption: "Six agents of one team have reached level 8. Whoever won is seen, and stays to be seen.",
+        scene: DemoScene::Victory,
+        at_ms: 2_200,
+        panels: true,
+        ..PLAIN
+    },
+    Shot {
         name: "broadcast",
         title: "Words travel",
         caption: "What is said spreads as a wave over the map, and over its edges, until everybody has heard it.",
@@ -121,6 +130,15 @@ pub const SHOTS: &[Shot] = &[
         watched_ms: 5_000,
         panels: true,
         theme: Theme::Light,
+        ..PLAIN
+    },
+    Shot {
+        name: "night",
+        title: "By night",
+        caption: "The light drifts with game time, from a warm evening to a moonlit night and back, and stands still in a \
+                  pause.",
+        scene: DemoScene::Close,
+        at_ms: 300_000,
         ..PLAIN
     },
     Shot {

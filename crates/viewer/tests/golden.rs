@@ -32,6 +32,7 @@ const COMPARED: &[(&str, Quality, bool)] = &[
     ("overview", Quality::Swift, true),
     ("close", Quality::Fine, false),
     ("close", Quality::Swift, false),
+    ("victory", Quality::Swift, false),
     ("ritual", Quality::Fine, false),
     ("ritual", Quality::Swift, false),
     ("broadcast", Quality::Swift, false),

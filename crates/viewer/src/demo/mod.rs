@@ -28,6 +28,8 @@ pub enum DemoScene {
     Ritual,
     /// Somebody speaks in the middle of a map.
     Broadcast,
+    /// A team has won.
+    Victory,
     /// A million tiles and ten thousand agents.
     BigWorld,
 }
@@ -53,6 +55,7 @@ impl Demo {
             DemoScene::Overview | DemoScene::Close => (20, 36),
             DemoScene::Ritual => (12, 10),
             DemoScene::Broadcast => (20, 24),
+            DemoScene::Victory => (12, 16),
             DemoScene::BigWorld => (1_000, 10_000),
         };
         let size = MapSize::new(side, side).expect("the sides above are sides that maps may have");
@@ -80,6 +83,7 @@ impl Demo {
         scene.ritual_participants.clear();
         scene.effects.clear();
         scene.texts.clear();
+        scene.winner = None;
         let now = GameTime::from_nanounits((units * 1e9) as i128);
         scene.clock = SceneClock {
             delay_ms: 0,
@@ -111,6 +115,7 @@ impl Demo {
             DemoScene::Overview | DemoScene::Broadcast => CameraPose::overview(sides, aspect, clear),
             DemoScene::Close => near(Vec2::new(9.6, 9.4), 9.5, 0.45, 0.62),
             DemoScene::Ritual => near(staging::RITUAL + Vec2::new(0.0, -0.9), 9.0, -0.5, 0.5),
+            DemoScene::Victory => near(staging::RITUAL + Vec2::new(0.0, -0.3), 9.5, 0.3, 0.52),
             DemoScene::BigWorld => near(sides / 2.0, 120.0, 0.35, 0.5),
         }
     }

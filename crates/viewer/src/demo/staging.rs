@@ -19,7 +19,7 @@ const WORDS: &[u8] = b"level 4, need two more at my tile";
 
 pub(super) fn fill(which: DemoScene, paths: &[Path], size: MapSize, units: f64, scene: &mut Scene) {
     let teams = match which {
-        DemoScene::Ritual => 2,
+        DemoScene::Ritual | DemoScene::Victory => 2,
         DemoScene::Broadcast => 3,
         _ => 4,
     };
@@ -52,6 +52,10 @@ pub(super) fn fill(which: DemoScene, paths: &[Path], size: MapSize, units: f64, 
             for (agent, since) in [(3, 27.0), (7, 44.0), (11, 12.0)] {
                 speak(scene, agent, (units + since).rem_euclid(90.0));
             }
+        }
+        DemoScene::Victory => {
+            eggs(scene, 2, size);
+            won(scene, TeamId(1), units);
         }
         DemoScene::BigWorld => {
             // Around the middle of the map, which is what is looked at, and in no order that can be seen.
@@ -180,6 +184,33 @@ fn ritual(
             len: scene.ritual_participants.len() as u32 - first,
         },
     });
+}
+
+/// Six of a team stand in a circle, at the highest level; the last of them have just got there.
+fn won(scene: &mut Scene, winner: TeamId, units: f64) {
+    scene.winner = Some(winner);
+    let mut risen = Vec::new();
+    let six = (scene.agents.iter_mut())
+        .filter(|agent| agent.team == winner)
+        .take(6);
+    for (place, agent) in six.enumerate() {
+        let angle = std::f32::consts::TAU * place as f32 / 6.0;
+        let stands = RITUAL + Vec2::new(angle.sin(), angle.cos()) * 1.2;
+        (agent.x, agent.y) = (stands.x, stands.y);
+        agent.heading = std::f32::consts::PI - angle;
+        agent.level = Level::LAST;
+        agent.action = None;
+        risen.push((stands, agent.id));
+    }
+    for (stands, id) in risen {
+        let rose = EffectKind::Rose { level: Level::LAST };
+        effect(scene, rose, stands, Some((id, winner)), units.rem_euclid(200.0));
+    }
+    let ended = EffectKind::RitualEnded {
+        level: Level::new(7).unwrap_or(Level::FIRST),
+        success: true,
+    };
+    effect(scene, ended, RITUAL, None, units.rem_euclid(200.0));
 }
 
 fn eggs(scene: &mut Scene, count: u32, size: MapSize) {

@@ -131,13 +131,13 @@ fn buttons(
 ) {
     let clock = &input.scene.clock;
     ui.horizontal(|ui| {
-        ui.spacing_mut().item_spacing.x = 6.0;
+        ui.spacing_mut().item_spacing.x = 4.0;
         let (sign, request) = if clock.paused {
             (Sign::Play, ControlRequest::Resume)
         } else {
             (Sign::Pause, ControlRequest::Pause)
         };
-        let pause = button(ui, colors, sign, 36.0, true);
+        let pause = button(ui, colors, sign, 32.0, true);
         report.widget("pause", pause.rect);
         if pause.clicked() {
             intents.push(Intent::Request(request));
@@ -157,7 +157,7 @@ fn buttons(
                 "to the end of an action",
             ),
         ] {
-            let step = button(ui, colors, sign, 28.0, clock.paused).on_hover_text(tip);
+            let step = button(ui, colors, sign, 26.0, clock.paused).on_hover_text(tip);
             report.widget(name, step.rect);
             if step.clicked() {
                 intents.push(Intent::Request(ControlRequest::Step(kind)));
@@ -174,7 +174,7 @@ fn buttons(
                 })
                 .size(11.0);
                 let chosen = clock.frequency == preset;
-                let response = ui.add(egui::Button::selectable(chosen, text).min_size(vec2(26.0, 22.0)));
+                let response = ui.add(egui::Button::selectable(chosen, text).min_size(vec2(24.0, 22.0)));
                 report.widget(&format!("speed-{preset}"), response.rect);
                 if response.clicked() {
                     ask(intents, preset);

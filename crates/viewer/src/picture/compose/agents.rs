@@ -221,6 +221,12 @@ impl Stance {
             stance.lift = 0.05 + 0.03 * breath;
             stance.glow = 0.07 + 0.03 * breath;
         }
+        if frame.scene.winner == Some(agent.team) {
+            // Those who have won jump, each in its own time.
+            let jump = (frame.units * 0.12 + own_rhythm).sin().abs();
+            stance.pose[2] = 2.2 + 0.4 * jump;
+            stance.lift += 0.16 * jump;
+        }
         if let Some(action) = agent.action.as_ref().filter(|action| !action.refused) {
             stance.act(action);
         }

@@ -1,13 +1,14 @@
 //! What happened lately: waves of words, births, deaths, pushes, things picked up and put down.
 
-use glam::{Vec2, Vec3};
+use glam::Vec2;
 use trantor_client::{EffectKind, SceneEffect};
 use trantor_model::{AgentId, Level, Resource};
 
-use super::super::draw_list::{Decal, DecalKind, DrawList, Glow, GlowKind, Instance, Wave};
+use super::super::draw_list::{Decal, DecalKind, DrawList, Instance, Wave};
 use super::super::palette::{self, Rgb};
 use super::super::shapes::Shape;
 use super::agents::{aside, scale_of};
+use super::particles::{burst, column, halo, ring, spark};
 use super::rituals::color_of;
 use super::{Frame, grounded, smoothstep};
 
@@ -157,51 +158,109 @@ fn draw(frame: &Frame<'_>, effect: &SceneEffect, position: Vec2, reach: f32, lis
                 list,
             );
         }
-        EffectKind::RitualEnded { level, success } => {
-            let color = if success {
-                color_of(level)
+        EffectKind::RitualEnded { level, success: true } => succeeded(frame, position, level, progress, list),
+        EffectKind::RitualEnded { success: false, .. } => failed(frame, position, progress, list),
+        EffectKind::Rose { level } => {
+            let (sparks, height) = if level == Level::LAST {
+                (26, 2.6)
             } else {
-                Rgb::hex(0x8A_93_A8)
+                (10, 1.5)
             };
-            ring(
+            column(position, 0.16, height, 1.3 * fading, palette::GOLD, frame, list);
+            burst(
+                frame,
                 position,
-                if success { 2.4 } else { 1.2 },
                 progress,
-                0.22,
-                color,
-                fading,
+                sparks,
+                0.25 * height,
+                palette::GOLD,
                 list,
             );
-            if success {
-                let flash = (1.0 - progress * 2.5).max(0.0);
-                column(
-                    position,
-                    0.45 + 0.5 * progress,
-                    4.4,
-                    2.2 * fading * fading,
-                    color,
-                    frame,
-                    list,
-                );
-                list.glow(
-                    GlowKind::Halo,
-                    Glow {
-                        position: [position.x, 0.5, position.y],
-                        width: 1.6,
-                        height: 1.2,
-                        strength: 1.2 * flash,
-                        param: 0.0,
-                        color: color.with(1.0),
-                    },
-                );
-                burst(frame, position, progress, 16, 1.2, color, list);
-            }
-        }
-        EffectKind::Rose { .. } => {
-            column(position, 0.16, 1.5, 1.3 * fading, palette::GOLD, frame, list);
-            burst(frame, position, progress, 10, 0.6, palette::GOLD, list);
         }
     }
+}
+
+/// The light of an elevation breaks out of its circle: wider and with more sparks, the higher the level.
+fn succeeded(frame: &Frame<'_>, position: Vec2, level: Level, progress: f32, list: &mut DrawList) {
+    let color = color_of(level);
+    let high = f32::from(level.get()) / 7.0;
+    let fading = 1.0 - progress;
+    ring(position, 2.0 + 0.8 * high, progress, 0.22, color, fading, list);
+    let second = (progress * 1.6 - 0.3).clamp(0.0, 1.0);
+    if second > 0.0 {
+        ring(
+            position,
+            1.4 + 0.6 * high,
+            second,
+            0.3,
+            palette::GOLD,
+            1.0 - second,
+            list,
+        );
+    }
+    circle(
+        frame,
+        position,
+        1.0 + 0.35 * progress,
+        1.0,
+        color,
+        fading * fading,
+        list,
+    );
+    let height = 4.4 + 1.5 * high;
+    column(
+        position,
+        0.4 + 0.5 * progress,
+        height,
+        2.2 * fading * fading,
+        color,
+        frame,
+        list,
+    );
+    let flash = (1.0 - progress * 2.5).max(0.0);
+    halo(position, 1.6 + 0.6 * high, 1.2 * flash, color, list);
+    let sparks = 12 + 4 * u16::from(level.get());
+    burst(frame, position, progress, sparks, 1.0 + 0.5 * high, color, list);
+    burst(frame, position, second, sparks / 2, 0.6, palette::GOLD, list);
+}
+
+/// The circle goes out, the column sinks back, and what is left falls down as ash.
+fn failed(frame: &Frame<'_>, position: Vec2, progress: f32, list: &mut DrawList) {
+    let ash = Rgb::hex(0x8A_93_A8);
+    let fading = 1.0 - progress;
+    circle(frame, position, 0.98, fading, ash, fading * fading, list);
+    let sunk = fading * fading * fading;
+    column(position, 0.3, 2.4 * sunk, 0.9 * sunk, ash, frame, list);
+    ring(position, 1.2, progress, 0.4, ash, 0.6 * fading, list);
+    for number in 0..(10.0 * frame.lively()) as u16 {
+        let own = f32::from(number) * 2.399_963;
+        let away = 0.25 + 0.3 * (own * 1.7).sin().abs() + 0.15 * progress;
+        let off = Vec2::new(own.sin(), own.cos()) * away;
+        let height = (1.1 + 0.5 * (own * 2.3).sin()) * (1.0 - progress * progress);
+        spark(position + off, height.max(0.03), 0.03, 0.9 * fading, ash, list);
+    }
+}
+
+/// The circle of signs of an elevation that is over: as bright as `strength`, 0 gone.
+fn circle(
+    frame: &Frame<'_>,
+    position: Vec2,
+    reach: f32,
+    grown: f32,
+    color: Rgb,
+    strength: f32,
+    list: &mut DrawList,
+) {
+    list.decal(
+        DecalKind::Rune,
+        Decal {
+            position: position.to_array(),
+            reach,
+            yaw: 0.0,
+            params: [grown, frame.units * 0.012],
+            color: Rgb::hex(0).mix(color, strength).with(1.0),
+        },
+    );
 }
 
 /// Falls over backwards, sinks, and leaves a small light that rises.
@@ -265,98 +324,6 @@ fn carried(position: Vec2, resource: Resource, progress: f32, list: &mut DrawLis
                 ..Instance::at(position, scale, palette::resource(resource))
                     .facing(progress * 5.0)
                     .glowing(0.35)
-            },
-        );
-    }
-}
-
-fn ring(
-    position: Vec2,
-    reach: f32,
-    progress: f32,
-    width: f32,
-    color: Rgb,
-    opacity: f32,
-    list: &mut DrawList,
-) {
-    list.decal(
-        DecalKind::Ring,
-        Decal {
-            position: position.to_array(),
-            reach,
-            yaw: 0.0,
-            params: [progress.sqrt(), width],
-            color: color.with(opacity.clamp(0.0, 1.0)),
-        },
-    );
-}
-
-fn spark(position: Vec2, height: f32, size: f32, strength: f32, color: Rgb, list: &mut DrawList) {
-    list.glow(
-        GlowKind::Spark,
-        Glow {
-            position: [position.x, height, position.y],
-            width: size,
-            height: size,
-            strength,
-            param: 0.0,
-            color: color.with(1.0),
-        },
-    );
-}
-
-fn column(
-    position: Vec2,
-    width: f32,
-    height: f32,
-    strength: f32,
-    color: Rgb,
-    frame: &Frame<'_>,
-    list: &mut DrawList,
-) {
-    list.glow(
-        GlowKind::Column,
-        Glow {
-            position: [position.x, 0.0, position.y],
-            width,
-            height,
-            strength,
-            param: frame.units * 0.03,
-            color: color.with(1.0),
-        },
-    );
-}
-
-/// Sparks thrown up and out that fall again.
-fn burst(
-    frame: &Frame<'_>,
-    position: Vec2,
-    progress: f32,
-    count: u16,
-    reach: f32,
-    color: Rgb,
-    list: &mut DrawList,
-) {
-    let count = (f32::from(count) * frame.lively()) as u16;
-    for number in 0..count {
-        let own = f32::from(number) * 2.399_963;
-        let speed = 0.6 + 0.4 * (own * 3.1).sin();
-        let out = reach * speed * (1.0 - (1.0 - progress) * (1.0 - progress));
-        let height = 0.25 + reach * 1.1 * speed * (progress * std::f32::consts::PI).sin() - 0.2 * progress;
-        let at = Vec3::new(
-            position.x + own.sin() * out,
-            height.max(0.03),
-            position.y + own.cos() * out,
-        );
-        list.glow(
-            GlowKind::Spark,
-            Glow {
-                position: at.to_array(),
-                width: 0.034,
-                height: 0.034,
-                strength: 1.8 * (1.0 - progress),
-                param: 0.0,
-                color: color.with(1.0),
             },
         );
     }

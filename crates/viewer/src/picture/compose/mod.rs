@@ -7,8 +7,10 @@
 mod agents;
 mod effects;
 mod marks;
+mod particles;
 mod resources;
 mod rituals;
+mod victory;
 
 use glam::{Vec2, Vec3};
 use trantor_client::Scene;
@@ -172,6 +174,7 @@ impl Compose {
         agents::gather(&frame, &mut self.held);
         agents::compose(&frame, &self.births, &self.held, list);
         rituals::compose(&frame, list);
+        victory::compose(&frame, list);
     }
 
     fn follow_speed(&mut self, scene: &Scene) {

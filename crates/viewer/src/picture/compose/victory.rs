@@ -1,0 +1,67 @@
+//! Once a team has won: light on its highest agents, and a rain of confetti around them.
+
+use glam::Vec2;
+use trantor_model::Level;
+
+use super::super::draw_list::{DrawList, Glow, GlowKind};
+use super::super::palette::{self, Rgb};
+use super::agents::aside;
+use super::particles::{column, halo};
+use super::{Frame, grounded, scramble, signed};
+
+/// Pieces of confetti over each of them.
+const CONFETTI: u32 = 22;
+/// How high they begin, in tiles.
+const CONFETTI_HEIGHT: f32 = 2.4;
+/// Agents that are celebrated: those who win, and a few who come too late to count.
+const CELEBRATED_MAX: usize = 12;
+
+pub(super) fn compose(frame: &Frame<'_>, list: &mut DrawList) {
+    let Some(winner) = frame.scene.winner else { return };
+    let team = palette::team(winner);
+    let celebrated = (frame.scene.agents.iter())
+        .filter(|agent| agent.team == winner && agent.level == Level::LAST)
+        .take(CELEBRATED_MAX);
+    for agent in celebrated {
+        for position in frame.window.copies(Vec2::new(agent.x, agent.y) + aside(agent.id)) {
+            if !frame.view.sees(grounded(position), 3.0) {
+                continue;
+            }
+            column(position, 0.16, 3.2, 0.4, palette::GOLD, frame, list);
+            halo(position, 0.9, 0.14, palette::GOLD, list);
+            for piece in 0..CONFETTI {
+                confetti(
+                    frame,
+                    position,
+                    scramble(agent.id.0 * CONFETTI + piece),
+                    team,
+                    list,
+                );
+            }
+        }
+    }
+}
+
+/// One piece: falls, sways, and begins again at the top.
+fn confetti(frame: &Frame<'_>, position: Vec2, lots: u32, team: Rgb, list: &mut DrawList) {
+    let own = signed(lots, 0);
+    let fallen = (frame.units * (0.006 + 0.002 * own) + own * 7.0).rem_euclid(1.0);
+    let sway = (frame.units * 0.05 + own * 20.0).sin() * 0.12;
+    let at = position + Vec2::new(signed(lots, 8) + sway, signed(lots, 16) - sway) * 0.75;
+    let color = match lots >> 24 & 3 {
+        0 => palette::GOLD,
+        1 => Rgb::hex(0xFF_FF_FF),
+        _ => team,
+    };
+    list.glow(
+        GlowKind::Spark,
+        Glow {
+            position: [at.x, CONFETTI_HEIGHT * (1.0 - fallen) + 0.03, at.y],
+            width: 0.036,
+            height: 0.05,
+            strength: 2.2 * (fallen * std::f32::consts::PI).sin().sqrt(),
+            param: 0.0,
+            color: color.with(1.0),
+        },
+    );
+}
