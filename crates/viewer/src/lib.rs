@@ -107,6 +107,10 @@ fn stage(cli: &Cli, settings: &Settings, waker: Waker) -> anyhow::Result<Stage> 
         reports: cli.report_widgets,
     };
     let mut stage = Stage::new(source, options);
+    if let Some(mistake) = settings.mistake() {
+        log::warn!("{mistake}");
+        stage.notice(mistake.to_owned());
+    }
     if settings.is_first_start() {
         stage.notice(FIRST_STEPS.to_owned());
     }

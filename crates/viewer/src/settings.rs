@@ -34,6 +34,8 @@ pub struct Settings {
     pub keys: BTreeMap<Action, Vec<String>>,
     #[serde(skip)]
     path: Option<PathBuf>,
+    #[serde(skip)]
+    mistake: Option<String>,
     /// Whether there was no file.
     #[serde(skip)]
     is_first_start: bool,
@@ -82,36 +84,48 @@ impl SavedView {
 }
 
 impl Settings {
-    /// Reads the file; a missing one is no mistake, and an unreadable one is named and left alone.
+    /// Reads the file. A missing one is no mistake; of one with mistakes the rest is used, and it is kept aside as it was,
+    /// since this one will be written anew.
     pub fn load() -> Self {
-        let Some(path) = path() else {
-            return Self::default();
-        };
-        match std::fs::read_to_string(&path) {
-            Ok(text) => match toml::from_str::<Self>(&text) {
-                Ok(settings) => Self {
+        path().map_or_else(Self::default, Self::load_from)
+    }
+
+    fn load_from(path: PathBuf) -> Self {
+        let text = match std::fs::read(&path) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Self {
                     path: Some(path),
-                    ..settings
-                },
-                Err(error) => {
-                    log::warn!(
-                        "{} is not understood and not used: {}",
-                        path.display(),
-                        error.message()
-                    );
-                    Self::default()
-                }
-            },
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Self {
-                path: Some(path),
-                is_first_start: true,
-                ..Self::default()
-            },
-            Err(error) => {
-                log::warn!("{} cannot be read: {error}", path.display());
-                Self::default()
+                    is_first_start: true,
+                    ..Self::default()
+                };
             }
+            Err(error) => {
+                return Self {
+                    mistake: Some(format!("{} cannot be read: {error}", path.display())),
+                    ..Self::default()
+                };
+            }
+        };
+        let (settings, mistakes) = read(&text);
+        let mistake = (!mistakes.is_empty()).then(|| {
+            let aside = path.with_extension("toml.old");
+            let kept = match std::fs::copy(&path, &aside) {
+                Ok(_) => format!("as it was: {}", aside.display()),
+                Err(error) => format!("it cannot be kept: {error}"),
+            };
+            format!("{}: {} ({kept})", path.display(), mistakes.join("; "))
+        });
+        Self {
+            path: Some(path),
+            mistake,
+            ..settings
         }
+    }
+
+    /// What is wrong with the file, if something is; for the user.
+    pub fn mistake(&self) -> Option<&str> {
+        self.mistake.as_deref()
     }
 
     /// Whether nothing was ever remembered, so that the user may be told what to do.
@@ -119,7 +133,7 @@ impl Settings {
         self.is_first_start
     }
 
-    /// Writes the file, if it could be read.
+    /// Writes the file, if it could be read; whole or not at all.
     pub fn save(&self) {
         let Some(path) = &self.path else { return };
         let written = toml::to_string(self)
@@ -128,12 +142,63 @@ impl Settings {
                 if let Some(folder) = path.parent() {
                     std::fs::create_dir_all(folder)?;
                 }
-                std::fs::write(path, text)
+                let fresh = path.with_extension(format!("toml.{}", std::process::id()));
+                std::fs::write(&fresh, text)?;
+                std::fs::rename(&fresh, path)
             });
         if let Err(error) = written {
             log::warn!("{} cannot be written: {error}", path.display());
         }
     }
+}
+
+/// Sides of a window that can be remembered, in pixels: others are a mistake in the file.
+const WINDOW_SIDES: std::ops::RangeInclusive<u32> = 16..=8_192;
+
+/// What can be used of a file, and what is wrong with the rest of it.
+fn read(text: &str) -> (Settings, Vec<String>) {
+    let mut mistakes = Vec::new();
+    let mut table = match text.parse::<toml::Table>() {
+        Ok(table) => table,
+        Err(error) => return (Settings::default(), vec![error.message().to_owned()]),
+    };
+    let keys = table.remove("keys");
+    let mut good = toml::Table::new();
+    for (name, value) in table {
+        let alone = toml::Table::from_iter([(name.clone(), value.clone())]);
+        match alone.try_into::<Settings>() {
+            Ok(settings)
+                if settings.window.is_none_or(|(width, height)| {
+                    WINDOW_SIDES.contains(&width) && WINDOW_SIDES.contains(&height)
+                }) =>
+            {
+                good.insert(name, value);
+            }
+            Ok(_) => mistakes.push(format!("{name}: no window is that large")),
+            Err(error) => mistakes.push(format!("{name}: {}", first_line(error.message()))),
+        }
+    }
+    let mut settings: Settings = good.try_into().unwrap_or_default();
+    match keys {
+        Some(toml::Value::Table(keys)) => {
+            for (name, keys) in keys {
+                match (Action::named(&name), keys.try_into()) {
+                    (Some(action), Ok(keys)) => {
+                        settings.keys.insert(action, keys);
+                    }
+                    (None, _) => mistakes.push(format!("keys: there is no action {name:?}")),
+                    (_, Err(_)) => mistakes.push(format!("keys: {name} is no list of keys")),
+                }
+            }
+        }
+        Some(_) => mistakes.push("keys: a table of actions is expected".to_owned()),
+        None => {}
+    }
+    (settings, mistakes)
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
 }
 
 /// `$XDG_CONFIG_HOME/trantor/viewer.toml`, or where that usually is.
@@ -168,12 +233,13 @@ mod tests {
             }),
             keys: BTreeMap::from([(Action::FullScreen, vec!["g".to_owned()])]),
             path: None,
+            mistake: None,
             is_first_start: false,
         };
         let text = toml::to_string(&settings).unwrap();
         assert_eq!(toml::from_str::<Settings>(&text).unwrap(), settings);
         assert_eq!(toml::from_str::<Settings>("").unwrap(), Settings::default());
-        assert!(toml::from_str::<Settings>("colour = 3").is_err());
+        assert_eq!(read(&text), (settings.clone(), Vec::new()));
         let view = settings.view.unwrap();
         assert!(view.is_of(MapSize::new(20, 30).unwrap()) && !view.is_of(MapSize::new(20, 20).unwrap()));
         let broken = SavedView {
@@ -181,5 +247,40 @@ mod tests {
             ..view
         };
         assert!(!broken.is_of(MapSize::new(20, 30).unwrap()));
+    }
+    #[test]
+    fn of_a_file_with_mistakes_the_rest_is_used_and_it_is_kept_aside() {
+        let folder = std::env::temp_dir().join(format!("trantor-settings-test-{}", std::process::id()));
+        let path = folder.join("viewer.toml");
+        std::fs::create_dir_all(&folder).unwrap();
+        let load = |text: &[u8]| {
+            std::fs::write(&path, text).unwrap();
+            Settings::load_from(path.clone())
+        };
+        let some = load(
+            b"theme = \"light\"\nvolume_percent = \"loud\"\ncolour = 3\nwindow = [0, 9]\n[keys]\npause = [\"p\"]\nfly = [\"x\"]\n",
+        );
+        assert_eq!((some.theme, some.window), (Some(Theme::Light), None));
+        assert_eq!(some.keys[&Action::Pause], ["p"]);
+        let told = some.mistake().unwrap();
+        for part in [
+            "volume_percent: ",
+            "colour: ",
+            "no window is that large",
+            "\"fly\"",
+            "toml.old",
+        ] {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+        some.save();
+        let saved = Settings::load_from(path.clone());
+        assert_eq!((saved.mistake(), saved.theme), (None, Some(Theme::Light)));
+        let aside = std::fs::read_to_string(folder.join("viewer.toml.old")).unwrap();
+        assert!(aside.contains("colour = 3"), "{aside}");
+        for broken in [&b"theme = = 3"[..], b"\xff\xfe\x00", b"theme = {{{"] {
+            let none = load(broken);
+            assert!(none.mistake().is_some() && none.theme.is_none() && !none.is_first_start());
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }
