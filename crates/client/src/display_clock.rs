@@ -63,6 +63,8 @@ pub struct DisplayClock {
     behind: GameSpan,
     glide_left_ns: i64,
     shown: GameTime,
+    /// Where a recording ends: nothing is shown beyond it, though word that the clock stands still there comes late.
+    end: Option<GameTime>,
     /// Whether what is shown stays until another world is there: the server went to another moment.
     is_held: bool,
 }
@@ -81,8 +83,14 @@ impl DisplayClock {
             behind: GameSpan::ZERO,
             glide_left_ns: 0,
             shown: GameTime::ZERO,
+            end: None,
             is_held: false,
         }
+    }
+
+    /// What is shown is a recording that ends at `end`.
+    pub fn set_end(&mut self, end: GameTime) {
+        self.end = Some(end);
     }
 
     /// A world of game time `at` was loaded: that moment is shown until the display's own has come, also if
@@ -166,6 +174,7 @@ impl DisplayClock {
             return self.shown;
         }
         let told = self.told().unwrap_or(self.shown);
+        let told = self.end.map_or(told, |end| told.min(end));
         let next = (told - self.behind).max(self.shown);
         self.shown = next;
         next
@@ -389,6 +398,20 @@ mod tests {
         clock.restart(GameTime::from_units(500));
         assert_eq!(show(&mut clock, 1_320), 500.0);
         assert_eq!(show(&mut clock, 1_400), 500.0);
+    }
+
+    #[test]
+    fn nothing_is_shown_beyond_the_end_of_a_recording() {
+        let mut clock = drawn_until(1_000);
+        clock.set_end(GameTime::from_units(100));
+        assert_eq!(show(&mut clock, 1_040), 99.0);
+        assert_eq!(
+            show(&mut clock, 1_400),
+            100.0,
+            "word of the end is still on its way"
+        );
+        clock.anchor(anchor(1_050, 100, 100, true));
+        assert_eq!(show(&mut clock, 1_500), 100.0);
     }
 
     #[test]

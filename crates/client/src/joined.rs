@@ -210,6 +210,9 @@ impl Joined {
             ToClient::Stats(stats) => context.stats.server = Some(checked_stats(stats)?),
             ToClient::Recording(info) => {
                 check_recording(&info)?;
+                if let Some(display) = self.display() {
+                    display.set_end(info.end);
+                }
                 if self.recording.replace(Recording::new(info)).is_some() {
                     return Err(ProtocolError::OutOfPlace {
                         what: "a second recording",

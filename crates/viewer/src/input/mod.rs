@@ -57,6 +57,8 @@ actions! {
     MuchFaster: "ten times as fast", ["pageup"];
     /// A tenth of the speed.
     MuchSlower: "a tenth of the speed", ["pagedown"];
+    /// A recording, one unit back.
+    StepBack: "a recording: one unit back", ["b"];
     /// A recording, a little back.
     SeekBack: "a recording: 100 units back", ["j"];
     /// A recording, a little on.
@@ -159,6 +161,7 @@ impl Action {
                 | Self::StepEvent
                 | Self::StepAction
                 | Self::NextAgent
+                | Self::StepBack
                 | Self::SeekBack
                 | Self::SeekOn
                 | Self::Louder

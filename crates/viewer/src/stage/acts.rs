@@ -91,6 +91,7 @@ impl Stage {
                     self.hud.notice(why);
                 }
             }
+            Action::StepBack => self.seek_by(-1),
             Action::SeekBack => self.seek_by(-SEEK_UNITS),
             Action::SeekOn => self.seek_by(SEEK_UNITS),
             Action::RepeatFrom => self.repeat.begin(self.scene.clock.game),

@@ -1,0 +1,340 @@
+//! A recorded game under the user's hand: keys, pointer and command line on the whole loop, with a server that plays it.
+//!
+//! The screen lays out the panels and makes the lists to draw, and draws nothing: no display and no adapter is needed.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use egui::{Event, Modifiers, PointerButton, Pos2, Rect, pos2, vec2};
+use trantor_runtime::life::LoopThread;
+use trantor_runtime::real_clock::RealClock;
+use trantor_runtime::wait::{Parker, Wait as _};
+use trantor_server::event_loop::{self, EventLoop};
+use trantor_server::headless::{self, Simulated};
+use trantor_server::options::cli::{self, Asked};
+use trantor_server::start;
+use trantor_time::{Clock as _, GameTime, Rate, RealSpan, RealTime};
+use trantor_viewer::game_loop::figures::Figures;
+use trantor_viewer::game_loop::{GameLoop, Screen, Wake};
+use trantor_viewer::input::Input;
+use trantor_viewer::settings::Settings;
+use trantor_viewer::source::Source;
+use trantor_viewer::stage::{Outside, Stage, StageOptions};
+
+/// How long anything may take that is waited for.
+const PATIENCE: RealSpan = RealSpan::from_secs(30);
+const PIXELS: (u32, u32) = (1280, 720);
+const RECORDED_UNITS: i64 = 2_000;
+
+fn words(line: &str) -> impl Iterator<Item = OsString> {
+    line.split(' ')
+        .map(OsString::from)
+        .collect::<Vec<_>>()
+        .into_iter()
+}
+
+/// A game of two teams with the minds that the server has of its own.
+fn recorded() -> PathBuf {
+    let file = std::env::temp_dir().join(format!("trantor-timeline-{}.trj", std::process::id()));
+    let line = format!(
+        "trantor-server sim --seed 3 -x 12 -y 10 --teams red blue -c 4 --minds team random --until {RECORDED_UNITS} --record {}",
+        file.display()
+    );
+    match headless::simulate(words(&line)) {
+        Simulated::Print(_) => file,
+        Simulated::Refused(why) => panic!("{why}"),
+    }
+}
+
+/// A server that plays it, standing still at first; answers its port too.
+fn play(recording: &std::path::Path) -> (LoopThread<event_loop::Ended>, u16) {
+    let line = format!(
+        "trantor-server replay play {} -p 0 --paused -f 1000",
+        recording.display()
+    );
+    let asked = match cli::parse(words(&line), std::iter::empty()) {
+        Ok(Asked::Play(asked)) => asked,
+        other => panic!("{other:?}"),
+    };
+    let (tell, told) = std::sync::mpsc::sync_channel(1);
+    let make = move || {
+        let (event_loop, _) = start::play(&asked).map_err(|error| error.to_string())?;
+        let signal = event_loop.stop_signal();
+        tell.send(event_loop.address().port())
+            .map_err(|error| error.to_string())?;
+        Ok::<_, String>((event_loop, signal))
+    };
+    let server = LoopThread::start("server", make, EventLoop::run).unwrap();
+    (server, told.recv().unwrap())
+}
+
+/// Panels and lists, and nothing to see them on.
+#[derive(Default)]
+struct Unseen {
+    egui: egui::Context,
+    /// What the pointer does with the panels next, one thing a frame.
+    pointer: Vec<Event>,
+}
+
+impl Screen for Unseen {
+    fn display_rate(&mut self, _: RealTime) -> Rate {
+        Rate::per_second(60.0).unwrap()
+    }
+
+    fn size(&self) -> ((u32, u32), f32) {
+        (PIXELS, 1.0)
+    }
+
+    fn lay_out(&mut self, stage: &mut Stage, figures: &Figures, now: RealTime) {
+        let events = if self.pointer.is_empty() {
+            Vec::new()
+        } else {
+            vec![self.pointer.remove(0)]
+        };
+        let input = egui::RawInput {
+            screen_rect: Some(Rect::from_min_size(
+                Pos2::ZERO,
+                vec2(PIXELS.0 as f32, PIXELS.1 as f32),
+            )),
+            time: Some(now.as_nanos() as f64 / 1e9),
+            events,
+            ..Default::default()
+        };
+        let mut output = self
+            .egui
+            .run_ui(input, |ui| stage.panels(&ui.ctx().clone(), figures, now));
+        // Nobody draws.
+        output.textures_delta.clear();
+    }
+
+    fn draw(&mut self, stage: &mut Stage, _: RealTime) -> anyhow::Result<bool> {
+        stage.compose();
+        Ok(true)
+    }
+
+    fn outside(&mut self, _: Outside, _: &mut Stage, _: RealTime) -> Option<String> {
+        None
+    }
+}
+
+/// Somebody at a viewer.
+struct Person {
+    game_loop: GameLoop<Unseen, RealClock>,
+    parker: Parker,
+    timeline: Option<Rect>,
+}
+
+impl Person {
+    fn at(port: u16) -> Self {
+        let parker = Parker::new();
+        let waker = parker.waker();
+        let source = Source::live(
+            "localhost",
+            port,
+            trantor_client::Language::Frames,
+            None,
+            move || waker.wake(),
+        );
+        let options = StageOptions {
+            panels: true,
+            reports: true,
+            ..StageOptions::default()
+        };
+        let stage = Stage::new(source.unwrap(), options);
+        Self {
+            game_loop: GameLoop::new(stage, Unseen::default(), Settings::default(), RealClock::new()),
+            parker,
+            timeline: None,
+        }
+    }
+
+    fn stage(&mut self) -> &mut Stage {
+        &mut self.game_loop.viewer().stage
+    }
+
+    fn units(&mut self) -> i128 {
+        self.stage().scene().clock.game.whole_units()
+    }
+
+    /// Turns until it is so.
+    fn until(&mut self, what: &str, mut is_so: impl FnMut(&mut Self) -> bool) {
+        let end = self.game_loop.clock().now() + PATIENCE;
+        while !is_so(self) {
+            let wake = self.game_loop.turn();
+            let lines: Vec<String> = self.stage().hud().report.take_lines().collect();
+            for line in lines {
+                if let Some(place) = line.strip_prefix("widget timeline ") {
+                    let [left, top, right, bottom] = place
+                        .split(' ')
+                        .map(|at| at.parse().unwrap())
+                        .collect::<Vec<f32>>()[..]
+                    else {
+                        panic!("{line}");
+                    };
+                    self.timeline = Some(Rect::from_min_max(pos2(left, top), pos2(right, bottom)));
+                }
+            }
+            let now = self.game_loop.clock().now();
+            assert!(
+                now < end,
+                "{what} is waited for in vain, at unit {}",
+                self.units()
+            );
+            if let Wake::At(wake) = wake {
+                self.parker.wait(Some(wake));
+            }
+        }
+    }
+
+    fn frames(&mut self, count: u64) {
+        let end = self.game_loop.viewer().pacer.frames() + count;
+        self.until("a few frames", |it| it.game_loop.viewer().pacer.frames() >= end);
+    }
+
+    fn press(&mut self, key: &str) {
+        for is_down in [true, false] {
+            let input = Input::Key {
+                name: key.to_owned(),
+                is_down,
+                is_repeat: false,
+                is_typing: false,
+            };
+            self.game_loop.event(|viewer, _| viewer.put_input(input));
+        }
+        self.frames(2);
+    }
+
+    fn enter(&mut self, line: &str) {
+        let console = &mut self.stage().hud().console;
+        console.line = line.to_owned();
+        console.enter();
+        self.frames(2);
+    }
+
+    /// Waits until the recording stands at that unit, and nothing is on its way any more.
+    fn until_at(&mut self, units: i128) {
+        self.until(&format!("unit {units}"), |it| {
+            let is_there = it
+                .stage()
+                .source()
+                .recording()
+                .is_some_and(|recording| recording.target().is_none());
+            is_there && it.stage().scene().clock.game == GameTime::from_units(units as i64)
+        });
+        // The camera and what glides come to rest.
+        self.frames(3);
+    }
+
+    /// The pointer goes down on the time-line, over all of these parts of it, and up.
+    fn drag(&mut self, parts: &[f32]) {
+        let line = self.timeline.expect("a recording has a time-line");
+        let at = |part: f32| line.lerp_inside(vec2(part, 0.5));
+        let button = |pos: Pos2, pressed| Event::PointerButton {
+            pos,
+            button: PointerButton::Primary,
+            pressed,
+            modifiers: Modifiers::NONE,
+        };
+        let moves = parts.iter().map(|part| Event::PointerMoved(at(*part)));
+        let mut events: Vec<_> = moves.collect();
+        events.insert(1, button(at(parts[0]), true));
+        events.push(button(at(parts[parts.len() - 1]), false));
+        let count = events.len() as u64;
+        self.game_loop.viewer().screen.pointer = events;
+        self.frames(count + 2);
+    }
+
+    /// Everything that would be drawn.
+    fn picture(&mut self) -> String {
+        let stage = self.stage();
+        stage.compose();
+        format!("{:?}", stage.drawing().0)
+    }
+}
+
+#[test]
+fn r_001_43_r_001_46_a_recording_is_moved_stepped_and_repeated_by_hand() {
+    let recording = recorded();
+    let (server, port) = play(&recording);
+    let mut person = Person::at(port);
+    person.until("the recording", |it| {
+        it.stage().source().recording().is_some()
+            && it.stage().scene().ground.is_some()
+            && it.timeline.is_some()
+    });
+    let known = person.stage().source().recording().unwrap().clone();
+    assert_eq!(
+        (known.begin().whole_units(), known.end().whole_units()),
+        (0, i128::from(RECORDED_UNITS))
+    );
+    assert!(
+        !known.marks().is_empty(),
+        "in {RECORDED_UNITS} units somebody dies or rises"
+    );
+
+    // Panels find their places in the first frames.
+    person.frames(5);
+    // Scrubbing: what counts is where the pointer came to rest.
+    person.drag(&[0.1, 0.3, 0.75, 0.6]);
+    person.until("a jump", |it| {
+        it.stage()
+            .source()
+            .recording()
+            .is_some_and(|recording| recording.target().is_none())
+            && it.units() > 0
+    });
+    person.frames(3);
+    let scrubbed = person.units();
+    assert!(
+        (1_190..=1_210).contains(&scrubbed),
+        "unit {scrubbed} at three fifths"
+    );
+
+    // The same moment is the same picture, from wherever one comes.
+    person.enter("seek 700");
+    person.until_at(700);
+    let picture = person.picture();
+    person.press("k");
+    person.until_at(800);
+    assert_ne!(person.picture(), picture);
+    person.press("j");
+    person.until_at(700);
+    assert_eq!(person.picture(), picture);
+
+    // Steps on and back.
+    person.press(".");
+    person.until_at(701);
+    person.press("b");
+    person.until_at(700);
+    assert_eq!(person.picture(), picture);
+    person.press(",");
+    person.until("the end of an action", |it| {
+        it.stage().scene().clock.game > GameTime::from_units(700)
+    });
+
+    // A span that is repeated: it is left at its end for its beginning, again and again, until it is not any more.
+    person.enter("seek 900");
+    person.until_at(900);
+    person.press("]");
+    person.enter("seek 840");
+    person.until_at(840);
+    person.press("[");
+    person.enter("speed 200");
+    person.press("space");
+    let (mut before, mut jumps) = (840, 0);
+    person.until("three jumps back", |it| {
+        let units = it.units();
+        // How far beyond its end it comes depends on how soon a busy machine asks for the jump.
+        assert!(units >= 839, "unit {units} is before the span");
+        jumps += i32::from(units < before);
+        before = units;
+        jumps == 3
+    });
+    person.press("\\");
+    person.enter("speed 2000");
+    person.until("the end", |it| it.units() == i128::from(RECORDED_UNITS));
+    assert!(person.stage().scene().clock.paused, "time stands still there");
+
+    drop(server);
+    std::fs::remove_file(recording).unwrap();
+}
