@@ -1,5 +1,8 @@
 //! What winit tells, handed to the game loop.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use trantor_runtime::real_clock::RealClock;
 use trantor_runtime::wait::WakeGate;
 use trantor_time::{Clock as _, RealSpan};
@@ -17,14 +20,21 @@ use crate::input::{Action, Input, key_name};
 pub(super) struct App {
     game_loop: GameLoop<WindowScreen, RealClock>,
     gate: WakeGate,
+    /// A signal asked for the end; seen with the next frame.
+    is_ending: Arc<AtomicBool>,
     failure: Option<anyhow::Error>,
 }
 
 impl App {
-    pub(super) fn new(game_loop: GameLoop<WindowScreen, RealClock>, gate: WakeGate) -> Self {
+    pub(super) fn new(
+        game_loop: GameLoop<WindowScreen, RealClock>,
+        gate: WakeGate,
+        is_ending: Arc<AtomicBool>,
+    ) -> Self {
         Self {
             game_loop,
             gate,
+            is_ending,
             failure: None,
         }
     }
@@ -73,6 +83,9 @@ impl ApplicationHandler<Roused> for App {
     }
 
     fn about_to_wait(&mut self, event_loop: &ActiveEventLoop) {
+        if self.is_ending.load(Ordering::Relaxed) {
+            self.game_loop.control().request_shutdown();
+        }
         let wake = self.game_loop.turn();
         if self.game_loop.viewer().screen.is_lost() {
             self.open_or_end(event_loop);

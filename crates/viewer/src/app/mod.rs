@@ -11,7 +11,11 @@ mod refresh;
 mod screen;
 mod window;
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use anyhow::Context as _;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use trantor_runtime::real_clock::RealClock;
 use trantor_runtime::wait::{WakeGate, Waker};
 use winit::event_loop::EventLoop;
@@ -52,7 +56,13 @@ pub fn run(
     let screen = screen::WindowScreen::new(cli.clone(), &settings);
     let mut game_loop = GameLoop::new(stage, screen, settings, RealClock::new());
     game_loop.viewer().sound.open_device();
-    let mut app = handler::App::new(game_loop, gate);
+    let is_ending = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        // The first one asks for the end, in which settings are kept; a second one is the end.
+        signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&is_ending))?;
+        signal_hook::flag::register(signal, Arc::clone(&is_ending))?;
+    }
+    let mut app = handler::App::new(game_loop, gate, is_ending);
     event_loop.run_app(&mut app).context("the window's loop failed")?;
     app.finish()
 }

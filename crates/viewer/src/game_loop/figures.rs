@@ -3,21 +3,15 @@
 //! Figures are words and numbers in groups; how they look is the screen's. They are collected in the frames in which
 //! somebody looks at them, and in no other (R-001-52, R-001-54).
 
-use std::collections::VecDeque;
-
 use trantor_client::ClientStats;
-use trantor_runtime::frames::FramePacer;
 use trantor_runtime::publish::Published;
 use trantor_runtime::systems::{SystemCall, SystemControl};
 use trantor_time::{Due, Pace, RealSpan, RealTime};
 
 use super::{Listener, Viewer};
-use crate::hud::FrameFigures;
 use crate::logging;
 use crate::source::Source;
 
-/// Frames that the plot shows, and that its percentiles are of: four seconds at 60 a second.
-pub const FRAMES_KEPT: usize = 240;
 /// Timers of the user that are listed.
 const TIMERS_LISTED: usize = 6;
 /// Lines of the log that are shown.
@@ -77,64 +71,6 @@ impl Group {
     }
 }
 
-/// How long the last frames took, and how far apart they began.
-#[derive(Debug, Default)]
-pub struct FrameTimes {
-    /// When each began, and how long it took.
-    frames: VecDeque<(RealTime, RealSpan)>,
-    /// From the start of the program to the end of the first frame.
-    first_shown: Option<RealSpan>,
-}
-
-impl FrameTimes {
-    /// A frame took from `start` to `end`.
-    pub fn add(&mut self, start: RealTime, end: RealTime) {
-        if self.frames.len() == FRAMES_KEPT {
-            self.frames.pop_front();
-        }
-        self.frames.push_back((start, end - start));
-        self.first_shown.get_or_insert(end - RealTime::ZERO);
-    }
-
-    /// The time below which a share `quantile` (0 to 1) of the last frames stayed; zero before the first.
-    pub fn took(&self, quantile: f64) -> RealSpan {
-        quantile_of(self.frames.iter().map(|&(_, took)| took), quantile)
-    }
-
-    /// The same for the time from one frame's start to the next.
-    pub fn interval(&self, quantile: f64) -> RealSpan {
-        let starts = self.frames.iter().map(|&(start, _)| start);
-        quantile_of(
-            starts
-                .clone()
-                .skip(1)
-                .zip(starts)
-                .map(|(next, start)| next - start),
-            quantile,
-        )
-    }
-
-    /// What panels show of frames all the time.
-    pub(super) fn summary(&self, pacer: &FramePacer, published: &Published) -> FrameFigures {
-        FrameFigures {
-            per_second: published.get("loop.frames_per_second"),
-            target: pacer.target().as_per_second(),
-        }
-    }
-
-    fn millis(&self) -> impl Iterator<Item = f32> + '_ {
-        self.frames.iter().map(|&(_, took)| took.as_millis_f64() as f32)
-    }
-}
-
-fn quantile_of(spans: impl Iterator<Item = RealSpan>, quantile: f64) -> RealSpan {
-    let mut sorted: Vec<RealSpan> = spans.collect();
-    sorted.sort_unstable();
-    let last = sorted.len().saturating_sub(1) as f64;
-    let place = (last * quantile.clamp(0.0, 1.0)).round() as usize;
-    sorted.get(place).copied().unwrap_or(RealSpan::ZERO)
-}
-
 /// Publishes what is this viewer's own (R-001-48), beside what its systems publish of themselves.
 pub(super) fn publish<S>(viewer: &mut Viewer<S>, now: RealTime) {
     let Viewer {
@@ -150,7 +86,10 @@ pub(super) fn publish<S>(viewer: &mut Viewer<S>, now: RealTime) {
         "frame.interval_p99_ms",
         frame_times.interval(0.99).as_millis_f64(),
     );
-    if let Some(first) = frame_times.first_shown {
+    if let Some(off) = frame_times.pace().off_period(0.99) {
+        published.set("frame.off_period_p99_ms", off.as_millis_f64());
+    }
+    if let Some(first) = frame_times.first_shown() {
         published.set("frame.first_after_ms", first.as_millis_f64());
     }
     published.set("input.dropped_count", inputs.dropped() as f64);
@@ -232,7 +171,10 @@ fn frames<S>(viewer: &mut Viewer<S>, control: &SystemControl) -> Group {
     group.judged("took p50", ms(p50), p50 > target.interval());
     group.judged("took p99", ms(p99), p99 > target.interval());
     group.row("apart p99", ms(times.interval(0.99)));
-    if let Some(first) = times.first_shown {
+    if let Some(off) = times.pace().off_period(0.99) {
+        group.judged("off the period p99", ms(off), off > target.interval());
+    }
+    if let Some(first) = times.first_shown() {
         group.row("first one after", ms(first));
     }
     group.row("longest ever", ms(viewer.pacer.stats().frame_time_max()));

@@ -15,6 +15,7 @@
 
 pub mod commands;
 pub mod figures;
+pub mod frame_times;
 pub mod parked;
 pub mod pretend;
 pub mod systems;
@@ -31,7 +32,8 @@ use crate::settings::Settings;
 use crate::sound::Sound;
 use crate::stage::{Outside, Stage};
 
-use self::figures::{Figures, FrameTimes};
+use self::figures::Figures;
+use self::frame_times::FrameTimes;
 
 /// What a loop draws on: a window, a terminal, a pretence.
 pub trait Screen {
@@ -209,6 +211,7 @@ impl<S: Screen + 'static, C: Clock> GameLoop<S, C> {
     pub fn finish(mut self) -> (S, Settings) {
         self.viewer.stage.source().leave();
         self.viewer.stage.remember(&mut self.viewer.settings);
+        log::info!("{}", self.viewer.frame_times.pace());
         (self.viewer.screen, self.viewer.settings)
     }
 
@@ -245,7 +248,7 @@ impl<S: Screen + 'static, C: Clock> GameLoop<S, C> {
         systems.run_due(viewer, now, &mut || clock.now(), faults);
         let end = clock.now();
         viewer.pacer.end_frame(end);
-        viewer.frame_times.add(now, end);
+        viewer.frame_times.add(viewer.pacer.target(), now, end);
         if viewer.faults.0 != faults.count() {
             viewer.faults = (faults.count(), faults.last().cloned());
         }

@@ -11,7 +11,8 @@ use super::HudInput;
 use super::report::Report;
 use super::theme::{self, Colors};
 use crate::console::{Console, Said};
-use crate::game_loop::figures::{FRAMES_KEPT, Figures, Group};
+use crate::game_loop::figures::{Figures, Group};
+use crate::game_loop::frame_times::FRAMES_KEPT;
 
 /// Width of the view, in points.
 const WIDTH: f32 = 640.0;

@@ -251,3 +251,17 @@ fn without_its_display_it_ends_and_does_not_panic() {
     // The library that speaks with the display ends the program: in order for it, with status 1.
     assert_eq!(viewer.wait_for_status(), Some(1), "no panic, which would be 101");
 }
+
+#[test]
+fn an_interrupt_ends_the_window_in_order_and_keeps_settings() {
+    if !tools_are_here() {
+        return;
+    }
+    let server = start_server();
+    let display = Display::start();
+    let mut viewer = Viewer::start(&display, server.address());
+    viewer.wait_for("state link live");
+    viewer.interrupt();
+    assert!(viewer.wait_for_end(), "it ends in order");
+    assert!(viewer.settings().contains("window"), "{}", viewer.settings());
+}

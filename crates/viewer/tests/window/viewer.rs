@@ -117,6 +117,13 @@ impl Viewer {
         pixels.split_off(info.line_size * NOTICE_ROWS)
     }
 
+    /// Sends what Ctrl-C sends.
+    pub(crate) fn interrupt(&self) {
+        let id = self.process.id().to_string();
+        let status = Command::new("kill").args(["-INT", &id]).status().unwrap();
+        assert!(status.success(), "kill: {status}");
+    }
+
     /// Waits for its end.
     pub(crate) fn wait_for_end(&mut self) -> bool {
         self.wait_for_status() == Some(0)
