@@ -64,8 +64,11 @@ fn play(recording: &std::path::Path) -> (LoopThread<event_loop::Ended>, u16) {
             .map_err(|error| error.to_string())?;
         Ok::<_, String>((event_loop, signal))
     };
-    let server = LoopThread::start("server", make, EventLoop::run).unwrap();
-    (server, told.recv().unwrap())
+    let server = LoopThread::start("server", make, EventLoop::run).expect("a server");
+    (
+        server,
+        told.recv().expect("a server that was made tells its port"),
+    )
 }
 
 /// Panels and lists, and nothing to see them on.
@@ -78,7 +81,7 @@ struct Unseen {
 
 impl Screen for Unseen {
     fn display_rate(&mut self, _: RealTime) -> Rate {
-        Rate::per_second(60.0).unwrap()
+        Rate::per_second(60.0).expect("a rate")
     }
 
     fn size(&self) -> ((u32, u32), f32) {
@@ -140,7 +143,7 @@ impl Person {
             reports: true,
             ..StageOptions::default()
         };
-        let stage = Stage::new(source.unwrap(), options);
+        let stage = Stage::new(source.expect("a thread"), options);
         Self {
             game_loop: GameLoop::new(stage, Unseen::default(), Settings::default(), RealClock::new()),
             parker,
@@ -166,7 +169,7 @@ impl Person {
                 if let Some(place) = line.strip_prefix("widget timeline ") {
                     let [left, top, right, bottom] = place
                         .split(' ')
-                        .map(|at| at.parse().unwrap())
+                        .map(|at| at.parse().expect("a number"))
                         .collect::<Vec<f32>>()[..]
                     else {
                         panic!("{line}");
