@@ -1,13 +1,13 @@
 //! `cargo xtask demo`: server, bots and viewer together, ended together.
 //!
-//! With a display the viewer's window decides when it is over. Without one the same match runs for a while
+//! With a display the viewer's window decides when it is over, and one match follows another. Without one the same match runs for a while
 //! under a plain text viewer, and a summary and a picture are left behind.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitCode, ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -22,11 +22,15 @@ use summary::Summary;
 
 /// How often a match without a window looks whether it was told to end.
 const SIGNAL_CHECK: Duration = Duration::from_millis(100);
+/// How long the end of a match is shown before the next one begins, in seconds.
+const BETWEEN_MATCHES_SECONDS: &str = "12";
+/// Who plays.
+const TEAMS: [&str; 2] = ["red", "blue"];
 /// A line of the server longer than this is not one: the first lines are short, and a map's are too.
 const LINE_BYTES_MAX: u64 = 64 * 1024;
 
 /// Flags of the demo.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone)]
 pub struct Options {
     /// Units of game time per second at the start
     #[arg(short, long, default_value_t = 100)]
@@ -52,11 +56,8 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<ExitCode> {
     let viewer = process::build_program("trantor-viewer", "trantor-viewer")?;
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGCHLD])?;
-    let Match {
-        mut programs,
-        port,
-        mut words,
-    } = Match::start(options, &[])?;
+    let mut running = Match::start(options, &[])?;
+    let port = running.port;
 
     if !options.no_window && process::has_display() {
         println!("demo: the server listens on port {port}; close the window or press Ctrl-C to end");
@@ -64,9 +65,14 @@ pub fn run(options: &Options) -> Result<ExitCode> {
             .args(["-h", "127.0.0.1", "-p", &port.to_string()])
             .spawn()
             .context("cannot start the viewer")?;
-        programs.add("viewer", window);
-        return programs.until_one_ends("viewer", &mut signals);
+        running.programs.add("viewer", window);
+        return running.until_closed(options, &mut signals);
     }
+    let Match {
+        mut programs,
+        mut words,
+        ..
+    } = running;
 
     if !options.no_window {
         println!("demo: there is no display (neither DISPLAY nor WAYLAND_DISPLAY is set), so no window");
@@ -135,6 +141,8 @@ pub fn replay(folder: &Path, at: &str) -> Result<(Programs, u16)> {
 
 /// A server and two teams of bots.
 struct Match {
+    server: PathBuf,
+    bot: PathBuf,
     programs: Programs,
     port: u16,
     /// What the server prints.
@@ -143,36 +151,113 @@ struct Match {
 
 impl Match {
     fn start(options: &Options, server_flags: &[&OsStr]) -> Result<Self> {
-        let server = process::build_program("trantor-server", "trantor-server")?;
-        let bot = process::build_program("trantor-bot", "trantor-bot")?;
+        let (server, bot) = (
+            process::build_program("trantor-server", "trantor-server")?,
+            process::build_program("trantor-bot", "trantor-bot")?,
+        );
         let mut programs = Programs::default();
-        let mut child = Command::new(server)
-            .args(["-p", "0", "-n", "red", "blue"])
-            .args(["-c", &options.team_size.to_string()])
-            .args(["-f", &options.frequency.to_string()])
-            .args(["--seed", &options.seed.to_string()])
-            .args(server_flags)
-            .stdout(Stdio::piped())
-            .stdin(Stdio::null())
-            .spawn()
-            .context("cannot start the server")?;
-        let mut words = BufReader::new(child.stdout.take().expect("the server's output was piped"));
+        let (child, port, words) = serve(&server, options, 0, server_flags)?;
         programs.add("server", child);
-        let port = port_announced(&mut words)?;
-        for team in ["red", "blue"] {
-            let mut command = Command::new(&bot);
-            command.args(["-h", "127.0.0.1", "-p", &port.to_string(), "-n", team]);
-            command
-                .args(["--team-size", &options.team_size.to_string()])
-                .stdin(Stdio::null());
-            programs.add(team, command.spawn().context("cannot start the bots")?);
-        }
-        Ok(Self {
+        let mut begun = Self {
+            server,
+            bot,
             programs,
             port,
             words,
-        })
+        };
+        begun.send_teams(options)?;
+        Ok(begun)
     }
+
+    fn send_teams(&mut self, options: &Options) -> Result<()> {
+        for team in TEAMS {
+            let bots = Command::new(&self.bot)
+                .args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-n", team])
+                .args(["--team-size", &options.team_size.to_string()])
+                .stdin(Stdio::null())
+                .spawn();
+            self.programs.add(team, bots.context("cannot start the bots")?);
+        }
+        Ok(())
+    }
+
+    /// Waits until the viewer or the server ends, or a signal comes; then ends all. Once a match is over another begins,
+    /// with the next seed and at the speed that was set last; the viewer finds it at the same port.
+    fn until_closed(&mut self, options: &Options, signals: &mut Signals) -> Result<ExitCode> {
+        let mut options = options.clone();
+        let mut status = ExitCode::SUCCESS;
+        'watching: for signal in signals.forever() {
+            if signal != SIGCHLD {
+                break;
+            }
+            for (name, exit) in self.programs.take_ended() {
+                match name {
+                    "viewer" | "server" => {
+                        if !exit.success() {
+                            eprintln!("demo: the {name} failed: {exit}");
+                            status = ExitCode::FAILURE;
+                        }
+                        break 'watching;
+                    }
+                    "pause" => {
+                        options.seed += 1;
+                        options.frequency = speed_at(self.port)?;
+                        self.programs.end_one("server");
+                        let (child, _, words) = serve(&self.server, &options, self.port, &[])?;
+                        self.programs.add("server", child);
+                        self.words = words;
+                        self.send_teams(&options)?;
+                    }
+                    _ if !TEAMS
+                        .into_iter()
+                        .chain(["pause"])
+                        .any(|other| self.programs.has(other)) =>
+                    {
+                        let pause = Command::new("sleep").arg(BETWEEN_MATCHES_SECONDS).spawn();
+                        self.programs.add("pause", pause.context("cannot wait")?);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        self.programs.end();
+        Ok(status)
+    }
+}
+
+/// Starts a server; answers where it listens, and what it prints.
+fn serve(
+    program: &Path,
+    options: &Options,
+    port: u16,
+    flags: &[&OsStr],
+) -> Result<(Child, u16, BufReader<ChildStdout>)> {
+    let mut child = Command::new(program)
+        .args(["-p", &port.to_string(), "-n"])
+        .args(TEAMS)
+        .args(["-c", &options.team_size.to_string()])
+        .args(["-f", &options.frequency.to_string()])
+        .args(["--seed", &options.seed.to_string()])
+        .args(flags)
+        .stdout(Stdio::piped())
+        .stdin(Stdio::null())
+        .spawn()
+        .context("cannot start the server")?;
+    let mut words = BufReader::new(child.stdout.take().expect("the server's output was piped"));
+    let port = port_announced(&mut words)?;
+    Ok((child, port, words))
+}
+
+/// Units a second at which the server on that port runs, as a viewer is told first.
+fn speed_at(port: u16) -> Result<u32> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).context("cannot connect to the server")?;
+    stream.write_all(b"GRAPHIC\n")?;
+    for line in BufReader::new(stream).lines() {
+        if let Some(speed) = line?.strip_prefix("sgt ") {
+            return speed.parse().context("the server told no speed");
+        }
+    }
+    bail!("the server broke the connection")
 }
 
 /// Reads the server's first line, which tells the port it was given.
@@ -238,28 +323,19 @@ impl Programs {
         self.running.push((name, child));
     }
 
-    /// Waits until `name` ends, another program fails, or a signal comes; then ends all.
-    fn until_one_ends(&mut self, name: &str, signals: &mut Signals) -> Result<ExitCode> {
-        let mut status = ExitCode::SUCCESS;
-        for signal in signals.forever() {
-            if signal != SIGCHLD {
-                break;
-            }
-            let mut over = false;
-            for (ended, child) in &mut self.running {
-                let Some(exit) = child.try_wait()? else { continue };
-                over |= *ended == name || *ended == "server";
-                if !exit.success() && (*ended == name || *ended == "server") {
-                    eprintln!("demo: the {ended} failed: {exit}");
-                    status = ExitCode::FAILURE;
-                }
-            }
-            if over {
-                break;
-            }
-        }
-        self.end();
-        Ok(status)
+    fn has(&self, name: &str) -> bool {
+        self.running.iter().any(|(running, _)| *running == name)
+    }
+
+    /// Those that have ended, and how. They are forgotten.
+    fn take_ended(&mut self) -> Vec<(&'static str, ExitStatus)> {
+        let mut ended = Vec::new();
+        self.running.retain_mut(|(name, child)| {
+            let exit = child.try_wait().ok().flatten();
+            ended.extend(exit.map(|exit| (*name, exit)));
+            exit.is_none()
+        });
+        ended
     }
 
     /// Waits until `name` ends and answers whether it succeeded.
@@ -269,6 +345,16 @@ impl Programs {
         };
         let (_, mut child) = self.running.remove(index);
         Ok(child.wait()?.success())
+    }
+
+    /// Asks one to end, and waits until it has.
+    fn end_one(&mut self, name: &str) {
+        let (wanted, others) = std::mem::take(&mut self.running)
+            .into_iter()
+            .partition(|(running, _)| *running == name);
+        self.running = wanted;
+        self.end();
+        self.running = others;
     }
 
     /// Asks all to end, the last started first, and waits until they have.
