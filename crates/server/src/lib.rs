@@ -33,3 +33,4 @@ pub mod signals;
 mod stages;
 pub mod start;
 pub mod store;
+mod wake_allowance;

@@ -88,6 +88,7 @@ struct Transport {
     sleeps: Counter,
     wake_ups: Counter,
     alarms_set: Counter,
+    put_off: Counter,
 }
 
 impl Meters {
@@ -195,6 +196,7 @@ impl Meters {
         meter.set_total(to.sleeps, stats.sleeps);
         meter.set_total(to.wake_ups, stats.wake_ups);
         meter.set_total(to.alarms_set, stats.alarms_set);
+        meter.set_total(to.put_off, stats.put_off);
     }
 }
 
@@ -217,6 +219,7 @@ impl Transport {
             sleeps: declare.counter("wait.sleeps_count"),
             wake_ups: declare.counter("wait.wake_ups_count"),
             alarms_set: declare.counter("wait.alarms_set_count"),
+            put_off: declare.counter("wait.put_off_count"),
         }
     }
 }

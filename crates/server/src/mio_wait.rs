@@ -4,6 +4,8 @@
 //! milliseconds nor early. It is armed only when the earliest deadline has changed: under load that saves most of
 //! the system calls, and at rest nothing is armed and nothing wakes (R-000-20 to R-000-22).
 //!
+//! Where deadlines are dense several share a wake-up, within what the loop allows (`wake_allowance`).
+//!
 //! What readiness means is the caller's to know: [`MioWait::ready`] tells the tokens.
 
 use std::cell::{Cell, RefCell};
@@ -18,6 +20,9 @@ use trantor_runtime::{RealClock, Wait, WakeGate, Waker, Woken};
 use trantor_time::{Clock, RealSpan, RealTime};
 
 use crate::alarm::Alarm;
+use crate::wake_allowance::WakeAllowance;
+
+pub use crate::wake_allowance::spacing_at;
 
 /// Readiness taken from the system in one wait. What does not fit is reported by the next, so this bounds only
 /// memory and the longest row of accepted bytes; it is large enough for one wait to see every player of a big match.
@@ -31,14 +36,23 @@ const TOKEN_ALARM: Token = Token(usize::MAX - 2);
 /// who looks at a screen could notice, and enough to spare a busy server every second wake-up.
 const PATIENCE_SPAN: RealSpan = RealSpan::from_millis(1);
 
-/// Whether what arrives may wait until the next deadline, if that is soon; for the loop that knows. Clones share it.
+/// How exactly the loop wants to be woken; for the loop that knows. Clones share it. At first: for each thing at once.
 #[derive(Clone, Debug, Default)]
-pub struct Patience(Rc<Cell<bool>>);
+pub struct Patience(Rc<Cell<Patient>>);
+
+/// What may wait a little, so that it shares a wake-up with something else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Patient {
+    /// What arrives may wait until the next deadline, if that is soon.
+    pub with_input: bool,
+    /// So long may a deadline be put off where deadlines are dense; see [`spacing_at`].
+    pub with_deadlines: RealSpan,
+}
 
 impl Patience {
-    /// Says whether it may, from the next wait on.
-    pub fn set(&self, may_wait: bool) {
-        self.0.set(may_wait);
+    /// Says how, from the next wait on.
+    pub fn set(&self, patient: Patient) {
+        self.0.set(patient);
     }
 }
 
@@ -50,6 +64,7 @@ pub struct MioWait {
     events: Events,
     ready: ReadyList,
     alarm: Alarm,
+    allowance: WakeAllowance,
     gate: WakeGate,
     clock: RealClock,
     counts: WaitCounts,
@@ -66,6 +81,8 @@ pub struct WaitStats {
     pub wake_ups: u64,
     /// Times the alarm was set.
     pub alarms_set: u64,
+    /// Sleeps that were to end a little after their deadline, because wake-ups came thick.
+    pub put_off: u64,
 }
 
 /// The counts of a [`MioWait`], for the loop that owns it; clones share them.
@@ -133,6 +150,7 @@ impl MioWait {
             events: Events::with_capacity(EVENTS_CAPACITY),
             ready: ReadyList::default(),
             alarm,
+            allowance: WakeAllowance::new(),
             gate,
             clock: RealClock::new(),
             counts: WaitCounts::default(),
@@ -149,7 +167,7 @@ impl MioWait {
         self.ready.clone()
     }
 
-    /// Whether what arrives may wait for the next deadline; at first it may not.
+    /// How exactly it is to wake.
     pub fn patience(&self) -> Patience {
         self.patience.clone()
     }
@@ -198,11 +216,17 @@ impl Wait for MioWait {
         let is_reached = |clock: &RealClock| until.is_some_and(|until| until <= clock.now());
         if self.gate.lie_down() && !is_reached(&self.clock) {
             self.counts.change(|stats| stats.sleeps += 1);
+            let patient = self.patience.0.get();
+            self.allowance.set_spacing(patient.with_deadlines);
+            let wake_at = until.map(|until| self.allowance.wake_for(until));
+            if wake_at != until {
+                self.counts.change(|stats| stats.put_off += 1);
+            }
             loop {
                 let now = self.clock.now();
-                let limit = self.alarm.set(until, now);
-                let is_soon = until.is_some_and(|until| until <= now + PATIENCE_SPAN);
-                if is_soon && self.patience.0.get() && limit.is_none() {
+                let limit = self.alarm.set(wake_at, now);
+                let is_soon = wake_at.is_some_and(|wake_at| wake_at <= now + PATIENCE_SPAN);
+                if is_soon && patient.with_input && limit.is_none() {
                     self.alarm.sleep();
                     self.poll_once(Some(Duration::ZERO));
                 } else {
@@ -214,6 +238,7 @@ impl Wait for MioWait {
                     break;
                 }
             }
+            self.allowance.take(self.clock.now());
         } else {
             // There is work already: look at what is ready, and leave the alarm as it is.
             self.poll_once(Some(Duration::ZERO));
@@ -332,7 +357,10 @@ mod tests {
             .register(&mut listener, Token(0), mio::Interest::READABLE)
             .unwrap();
         let address = listener.local_addr().unwrap();
-        wait.patience().set(true);
+        wait.patience().set(Patient {
+            with_input: true,
+            ..Patient::default()
+        });
         for _ in 0..20 {
             let _peer = std::net::TcpStream::connect(address).unwrap();
             let until = in_micros(900);
@@ -345,10 +373,29 @@ mod tests {
         assert_eq!(wait.wait(Some(until)), Woken::Io);
         assert!(RealClock::new().now() < until, "but not with one that is far");
         listener.accept().unwrap();
-        wait.patience().set(false);
+        wait.patience().set(Patient::default());
         let _peer = std::net::TcpStream::connect(address).unwrap();
         let until = in_micros(60_000_000);
         assert_eq!(wait.wait(Some(until)), Woken::Io);
+    }
+
+    #[test]
+    fn deadlines_that_come_thick_are_put_off() {
+        let mut wait = MioWait::new().unwrap();
+        // So long that a busy machine does not make them sparse.
+        wait.patience().set(Patient {
+            with_deadlines: RealSpan::from_millis(20),
+            ..Patient::default()
+        });
+        let mut waits = 0;
+        while wait.counts().get().put_off == 0 {
+            let until = in_micros(20);
+            assert_eq!(wait.wait(Some(until)), Woken::Deadline);
+            assert!(RealClock::new().now() >= until);
+            waits += 1;
+            assert!(waits < 1_000, "nothing was put off");
+        }
+        assert!(waits > 30, "the first {waits} were in store");
     }
 
     #[test]

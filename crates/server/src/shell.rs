@@ -13,7 +13,7 @@ use crate::autosave::Autosave;
 use crate::conn::{Conns, READ_BYTES_MAX, ReadOutcome, Shown, WriteOutcome};
 use crate::listener::Listener;
 use crate::meters::Meters;
-use crate::mio_wait::{Patience, ReadyList};
+use crate::mio_wait::{Patience, Patient, ReadyList, spacing_at};
 use crate::recorder::Recorder;
 use crate::reload::{Parts, Reload};
 use crate::service_manager::ServiceManager;
@@ -264,10 +264,13 @@ impl Shell {
         }
     }
 
-    /// Has the system report writing for those connections only that have bytes waiting; and reading together with the
-    /// next deadline, if nobody's command is waited for (docs/decisions/0094).
+    /// Has the system report writing for those connections only that have bytes waiting; reading together with the
+    /// next deadline, if nobody's command is waited for (docs/decisions/0094); and dense deadlines together (0106).
     pub(crate) fn update_watch(&mut self) {
-        self.patience.set(!self.engine.awaits_command());
+        self.patience.set(Patient {
+            with_input: !self.engine.awaits_command(),
+            with_deadlines: spacing_at(self.engine.game_clock().frequency()),
+        });
         self.conns.update_watch(&self.registry);
     }
 
