@@ -12,6 +12,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use mio::event::Event;
 use mio::{Events, Interest, Poll, Token};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook_mio::v1_0::Signals;
@@ -36,14 +37,22 @@ const EVENTS_CAPACITY: usize = 4_096;
 /// Bytes read at once: viewers of a busy world are told a lot.
 const READ_BYTES: usize = 64 * 1024;
 
+/// On Linux a read that did not fill the buffer has emptied the socket (epoll(7)), and what comes later is reported
+/// anew. Asking again would cost as much as the read.
+const SHORT_READ_MEANS_EMPTY: bool = cfg!(target_os = "linux");
+
 /// The token of signals; peers count from zero.
 const TOKEN_SIGNALS: Token = Token(usize::MAX);
 
 /// What is let pass after [`Phase::Warm`], so that whoever looked then has delayed no answer that counts.
 const SETTLE_SPAN: RealSpan = RealSpan::from_millis(100);
 
-/// Units over which agents are spread when they begin: one step, so that every moment of it has its share.
-const SPREAD_UNITS: u16 = 7;
+/// Units of one step, which most commands take. Agents begin at different moments of it, evenly.
+const STEP_UNITS: u16 = 7;
+
+/// What is left to one agent to begin, so that none of them is late for its moment. Where a step is too short for all,
+/// they begin in several steps.
+const START_SPAN: RealSpan = RealSpan::from_micros(50);
 
 /// Why no load could be made.
 #[derive(Debug, thiserror::Error)]
@@ -255,13 +264,14 @@ impl<'a> Generator<'a> {
             .iter()
             .filter(|(_, peer)| peer.agent_state() == Some(AgentState::Ready));
         let keys: Vec<usize> = ready.map(|(key, _)| key).collect();
-        let spread_ns = if self.config.in_step {
+        let step = span_of(STEP_UNITS, speed);
+        let rounds = if self.config.in_step {
             0
         } else {
-            span_of(SPREAD_UNITS, speed).as_nanos()
+            start_rounds(keys.len(), step)
         };
         for (nth, &key) in keys.iter().enumerate() {
-            let offset = spread_ns * nth as i64 / keys.len() as i64;
+            let offset = step.as_nanos() * rounds * nth as i64 / keys.len() as i64;
             self.starts
                 .push_back((begin.saturating_add(RealSpan::from_nanos(offset)), key));
         }
@@ -351,7 +361,7 @@ impl<'a> Generator<'a> {
                 if event.token() == TOKEN_SIGNALS {
                     self.was_interrupted |= self.signals.pending().next().is_some();
                 } else {
-                    self.ready(event.token())?;
+                    self.ready(event)?;
                 }
             }
         }
@@ -375,7 +385,10 @@ impl<'a> Generator<'a> {
     }
 
     /// Reads all a peer was sent, and answers it.
-    fn ready(&mut self, token: Token) -> Result<(), LoadError> {
+    fn ready(&mut self, event: &Event) -> Result<(), LoadError> {
+        let token = event.token();
+        // An end or an error is found only by reading on.
+        let is_end = event.is_read_closed() || event.is_error();
         let Some(peer) = self.peers.get_mut(token.0) else {
             return Ok(());
         };
@@ -393,6 +406,9 @@ impl<'a> Generator<'a> {
                     }
                     if peer.flush(self.poll.registry(), token).is_err() {
                         break false;
+                    }
+                    if SHORT_READ_MEANS_EMPTY && count < self.buffer.len() && !is_end {
+                        break true;
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -428,6 +444,25 @@ impl<'a> Generator<'a> {
     }
 }
 
+/// In how many rounds of `step` so many agents begin, evenly: enough to leave each of them its span.
+///
+/// A number without a common factor brings no two to the same moment of the step.
+fn start_rounds(agents: usize, step: RealSpan) -> i64 {
+    let agents = agents as i64;
+    let least = 1 + agents * START_SPAN.as_nanos() / step.as_nanos();
+    (least..)
+        .find(|&rounds| greatest_common_factor(rounds, agents) == 1)
+        .expect("prime numbers go on for ever")
+}
+
+fn greatest_common_factor(a: i64, b: i64) -> i64 {
+    if b == 0 {
+        a
+    } else {
+        greatest_common_factor(b, a % b)
+    }
+}
+
 /// Raises the number of descriptors this process may have to what the system allows; if it does not let us, the
 /// first connection that fails will say so.
 fn allow_many_connections() {
@@ -441,6 +476,24 @@ fn allow_many_connections() {
         };
         if let Err(error) = setrlimit(Resource::Nofile, raised) {
             log::warn!("the limit of open files stays at {:?}: {error}", limit.current);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn agents_begin_at_different_moments_of_a_step_and_none_in_a_hurry() {
+        for (agents, step_us) in [(1, 700), (100, 70_000), (5_000, 70_000), (100, 700), (997, 100)] {
+            let rounds = start_rounds(agents, RealSpan::from_micros(step_us));
+            let agents = agents as i64;
+            assert!(rounds * step_us >= agents * START_SPAN.as_nanos() / 1_000);
+            let moments: BTreeSet<_> = (0..agents).map(|nth| rounds * nth % agents).collect();
+            assert_eq!(moments.len() as i64, agents, "{agents} in {step_us} µs");
         }
     }
 }
