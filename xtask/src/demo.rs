@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, ExitCode, ExitStatus, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -16,8 +16,10 @@ use signal_hook::iterator::Signals;
 
 use crate::process;
 
+mod programs;
 mod summary;
 
+pub use programs::Programs;
 use summary::Summary;
 
 /// How often a match without a window looks whether it was told to end.
@@ -310,77 +312,4 @@ fn watch(port: u16, how_long: Duration, signals: &mut Signals) -> Result<Summary
         }
     }
     Ok(summary)
-}
-
-/// The programs that were started. Dropping it ends them all: none is left behind, whatever went wrong.
-#[derive(Default)]
-pub struct Programs {
-    running: Vec<(&'static str, Child)>,
-}
-
-impl Programs {
-    fn add(&mut self, name: &'static str, child: Child) {
-        self.running.push((name, child));
-    }
-
-    fn has(&self, name: &str) -> bool {
-        self.running.iter().any(|(running, _)| *running == name)
-    }
-
-    /// Those that have ended, and how. They are forgotten.
-    fn take_ended(&mut self) -> Vec<(&'static str, ExitStatus)> {
-        let mut ended = Vec::new();
-        self.running.retain_mut(|(name, child)| {
-            let exit = child.try_wait().ok().flatten();
-            ended.extend(exit.map(|exit| (*name, exit)));
-            exit.is_none()
-        });
-        ended
-    }
-
-    /// Waits until `name` ends and answers whether it succeeded.
-    fn wait_for(&mut self, name: &str) -> Result<bool> {
-        let Some(index) = self.running.iter().position(|(running, _)| *running == name) else {
-            bail!("no program called {name} was started");
-        };
-        let (_, mut child) = self.running.remove(index);
-        Ok(child.wait()?.success())
-    }
-
-    /// Asks one to end, and waits until it has.
-    fn end_one(&mut self, name: &str) {
-        let (wanted, others) = std::mem::take(&mut self.running)
-            .into_iter()
-            .partition(|(running, _)| *running == name);
-        self.running = wanted;
-        self.end();
-        self.running = others;
-    }
-
-    /// Asks all to end, the last started first, and waits until they have.
-    fn end(&mut self) {
-        for (_, child) in self.running.iter_mut().rev() {
-            // The programs end in order on SIGTERM; one that ended by itself is not asked.
-            if matches!(child.try_wait(), Ok(None)) {
-                let asked = Command::new("kill")
-                    .arg(child.id().to_string())
-                    .stderr(Stdio::null())
-                    .status();
-                if !asked.is_ok_and(|status| status.success()) {
-                    child.kill().ok();
-                }
-            }
-        }
-        for (name, mut child) in self.running.drain(..) {
-            if let Err(error) = child.wait() {
-                eprintln!("demo: cannot wait for the {name}: {error}");
-            }
-        }
-    }
-}
-
-impl Drop for Programs {
-    fn drop(&mut self) {
-        self.end();
-    }
 }
