@@ -149,9 +149,10 @@ pub const AGENT_OUTBOX_BYTES_MAX: usize = 256 * 1024;
 /// tile of a map by itself gets it in seconds; a hundred that flood take a tenth of a core at most.
 pub const REQUESTS_PER_SECOND: u32 = 1_000;
 
-/// Times as many requests that text viewers may make in a second beyond that, all of them together. Many of them ask for the
-/// place, the level and the belongings of every agent in every frame: with a hundred agents that is 18,000 in a
-/// second, and one that is answered late shows the past. It costs a twentieth of a core, however many of them flood.
+/// Times as many requests that text viewers may make in a second beyond that, all of them together. Many of them ask
+/// for the place, the level and the belongings of every agent in every frame: with a hundred agents that is 18,000 in a
+/// second, and one that is answered late shows the past. Answering takes a hundredth of a core, and a tenth if all ask
+/// for the whole map, however many of them flood.
 pub const SPARE_REQUESTS_FACTOR: u32 = 20;
 
 /// Requests that may be made at once by a peer that has been silent: those of so many seconds. A viewer asks for
