@@ -217,10 +217,9 @@ pub(crate) struct Speedometer {
 }
 
 impl Speedometer {
-    pub(crate) fn new(now: RealTime) -> Self {
-        Self {
-            last: (now, GameTime::ZERO),
-        }
+    /// Measures from here on: where somebody begins to look, and where game time was moved elsewhere.
+    pub(crate) fn new(now: RealTime, game: GameTime) -> Self {
+        Self { last: (now, game) }
     }
 
     /// Units a second since the last look, in thousandths; 0 if no time passed.

@@ -357,3 +357,24 @@ fn r_001_46_text_viewers_are_told_what_is_different() {
         bench.close(late);
     }
 }
+
+#[test]
+fn the_speed_that_viewers_are_told_does_not_count_jumps() {
+    let recording = recorded();
+    let mut bench = playing(&recording, 2_500, true);
+    let viewer = bench.watch("V");
+    let reached = |bench: &mut Bench| {
+        bench.run_for(ms(1_050));
+        let stats = &bench.viewer(viewer).stats;
+        stats
+            .last()
+            .expect("there are figures every second")
+            .effective_frequency_milli
+    };
+    // Moved about in between, and at first somewhere in the middle, it goes at 100 units a second until 1,000.
+    for to in [600, 20, 400, 0] {
+        bench.say(viewer, &ToServer::Seek { at: units(to) });
+        let told = reached(&mut bench);
+        assert!((95_000..=105_000).contains(&told), "{told} after a jump to {to}");
+    }
+}

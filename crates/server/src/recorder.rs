@@ -222,6 +222,7 @@ impl Recorder {
             Err(error) => {
                 log::warn!("the journal cannot be forced to the disk: {error}");
                 self.stats.not_synced += 1;
+                self.is_unsynced = self.run.is_some();
             }
         }
     }

@@ -14,6 +14,7 @@ use crate::config::EngineConfig;
 use crate::pace::PaceRefusal;
 use crate::playback::{Playback, PlaybackStart, SeekRefusal};
 use crate::replicate::{clock_anchor, send, write_jump};
+use crate::stats::Speedometer;
 
 impl Engine {
     /// An engine that shows `recording` (R-001-43); `config.game` is of no account. Nobody can play in it: who asks
@@ -61,6 +62,7 @@ impl Engine {
         let before = std::mem::replace(&mut self.game, game);
         self.abandon_sprint(now);
         self.pace.jump(now, self.game.now());
+        self.speedometer = Speedometer::new(now, self.game.now());
         let playback = self.playback.as_mut().expect("there was one just now");
         if let Some(frequency) = playback.speed_at(self.game.now()) {
             // A journal may name a speed that nobody may ask for; then the present one stays.

@@ -12,6 +12,7 @@ use crate::limits;
 use crate::lock_step::LeapRate;
 use crate::replicate::{SnapshotFrames, population_frames, send};
 use crate::session::{Feed, Observer};
+use crate::stats::Speedometer;
 
 impl Engine {
     /// One tick: everything since the last one, between its marks (R-002-43, R-002-44).
@@ -241,6 +242,7 @@ impl Engine {
     pub(super) fn start_watch(&mut self, now: RealTime) {
         if self.watch.is_none() {
             self.news.clear();
+            self.speedometer = Speedometer::new(now, self.pace.game_now());
             let tick = self.housekeeping.schedule(self.ticks.resume(now), Chore::Tick);
             let stats = self
                 .housekeeping
