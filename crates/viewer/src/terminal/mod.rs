@@ -6,11 +6,14 @@
 //! ```
 //!
 //! The game loop is the window's, with another [`Screen`](crate::game_loop::Screen). What a frame looks like is
-//! `trantor_client::text_scene`'s, what surrounds it is [`screen`]'s, and the terminal itself is [`tty`]'s.
+//! `trantor_client::text_scene`'s, what surrounds it is
+//! [`words`]', where it looks is [`looking`]'s; [`screen`] puts them on a page, and the terminal itself is [`tty`]'s.
 
 mod keys;
+mod looking;
 mod screen;
 mod tty;
+mod words;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

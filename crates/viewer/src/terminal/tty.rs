@@ -20,6 +20,34 @@ const LEAVE: &[u8] = b"\x1b[?25h\x1b[?1049l";
 #[derive(Debug)]
 pub(super) struct Terminal {
     is_live: bool,
+    manner: Manner,
+}
+
+/// What a terminal can show, as its user said in the usual variables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Manner {
+    /// Whether it can be drawn on at all.
+    is_able: bool,
+    is_colored: bool,
+    is_unicode: bool,
+}
+
+impl Manner {
+    /// By `TERM`, `NO_COLOR`, and the first of `LC_ALL`, `LC_CTYPE` and `LANG` that says anything. Where none does,
+    /// letters are taken to be Unicode, as they are nearly everywhere.
+    fn of(variable: impl Fn(&str) -> Option<String>) -> Self {
+        let said = |name| variable(name).filter(|value| !value.is_empty());
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(said);
+        let is_unicode = locale.is_none_or(|locale| {
+            let locale = locale.to_lowercase();
+            locale.contains("utf-8") || locale.contains("utf8")
+        });
+        Self {
+            is_able: said("TERM").is_none_or(|term| term != "dumb"),
+            is_colored: said("NO_COLOR").is_none(),
+            is_unicode,
+        }
+    }
 }
 
 impl Terminal {
@@ -28,8 +56,10 @@ impl Terminal {
     /// # Errors
     /// If it cannot be written to.
     pub(super) fn open() -> io::Result<Self> {
+        let manner = Manner::of(|name| std::env::var(name).ok());
         let terminal = Self {
-            is_live: io::stdout().is_terminal(),
+            is_live: io::stdout().is_terminal() && manner.is_able,
+            manner,
         };
         if terminal.is_live {
             terminal.write(ENTER)?;
@@ -40,12 +70,25 @@ impl Terminal {
     /// One that is no terminal, for tests.
     #[cfg(test)]
     pub(super) fn closed() -> Self {
-        Self { is_live: false }
+        Self {
+            is_live: false,
+            manner: Manner::of(|_| None),
+        }
     }
 
     /// Whether it can be drawn on, or only be written to.
     pub(super) fn is_live(&self) -> bool {
         self.is_live
+    }
+
+    /// Whether colours are wanted.
+    pub(super) fn is_colored(&self) -> bool {
+        self.is_live && self.manner.is_colored
+    }
+
+    /// Whether it knows letters beyond ASCII.
+    pub(super) fn is_unicode(&self) -> bool {
+        self.manner.is_unicode
     }
 
     /// Columns and rows, as they are now.
@@ -118,5 +161,29 @@ impl Drop for Keyboard {
     fn drop(&mut self) {
         // A terminal that is gone needs nothing back.
         let _ = termios::tcsetattr(io::stdin(), OptionalActions::Now, &self.found);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manner(said: &[(&str, &str)]) -> Manner {
+        Manner::of(|name| {
+            let found = said.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn a_terminal_is_drawn_on_as_its_user_says() {
+        let all = manner(&[]);
+        assert!(all.is_able && all.is_colored && all.is_unicode);
+        assert!(!manner(&[("NO_COLOR", "1")]).is_colored && manner(&[("NO_COLOR", "")]).is_colored);
+        assert!(!manner(&[("TERM", "dumb")]).is_able);
+        assert!(!manner(&[("LANG", "C")]).is_unicode && manner(&[("LANG", "de_DE.UTF-8")]).is_unicode);
+        let overruled = manner(&[("LC_ALL", "POSIX"), ("LANG", "en_US.utf8")]);
+        assert!(!overruled.is_unicode, "the first that says anything counts");
+        assert!(manner(&[("LC_ALL", ""), ("LC_CTYPE", "C.UTF-8"), ("LANG", "C")]).is_unicode);
     }
 }
