@@ -153,6 +153,7 @@ fn world() -> [ToClient; 5] {
             size: MapSize::new(2, 1).unwrap(),
             teams: vec!["x".repeat(60_000); 8],
             may_control: true,
+            delay_ms: 0,
         }),
         ToClient::Clock(ClockAnchor {
             real_us: 0,
