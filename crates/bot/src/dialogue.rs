@@ -7,10 +7,10 @@ use std::collections::VecDeque;
 
 use trantor_model::{Command, Counts, Level, Resource, Sight};
 use trantor_protocol::text::client::{ServerLine, parse_server_line, write_command};
-use trantor_protocol::text::{Cut, Dialect, Layout, LineCutter};
+use trantor_protocol::text::{Cut, Dialect, LineCutter};
 use trantor_strategy::flight::{AnswerKind, Flight};
 
-/// Units of life in one food: the 42 dialects tell food as life left.
+/// Units of life in one food: some servers tell food as life left.
 const FOOD_LIFE_UNITS: u32 = 126;
 
 /// One thing that was heard.
@@ -91,8 +91,10 @@ pub struct Dialogue {
     cutter: LineCutter,
     flight: Flight,
     is_held: bool,
-    /// Whether this server leaves the looker out of its own tile.
+    /// Whether this server leaves the looker out of its own tile, as far as was seen.
     is_looker_left_out: bool,
+    /// Whether this server tells food as life left, once it told any.
+    is_food_life: Option<bool>,
     heard: VecDeque<Heard>,
     unsent: Vec<u8>,
 }
@@ -120,7 +122,8 @@ impl Dialogue {
             cutter: LineCutter::new(),
             flight: Flight::default(),
             is_held: false,
-            is_looker_left_out: dialect.words().layout == Layout::Braces,
+            is_looker_left_out: false,
+            is_food_life: None,
             heard: VecDeque::new(),
             unsent: Vec::new(),
         }
@@ -254,8 +257,8 @@ impl Dialogue {
         }
     }
 
-    /// The 42 dialects leave the looker out of its own tile, and so do some servers of the other: those that once
-    /// tell of nobody there.
+    /// The 42 dialects leave the looker out of its own tile, but not all their servers do, and some of the others do:
+    /// those that once tell of nobody there.
     fn with_looker(&mut self, mut sights: Vec<Sight>) -> Vec<Sight> {
         if let Some(here) = sights.first_mut() {
             self.is_looker_left_out |= here.agents == 0;
@@ -264,10 +267,12 @@ impl Dialogue {
         sights
     }
 
-    /// The 42 dialects tell food as life left, that of the food being digested included.
-    fn in_whole_food(&self, mut carried: Counts) -> Counts {
-        if self.dialect.words().layout == Layout::Braces {
-            carried[Resource::Food] = carried[Resource::Food].saturating_sub(1) / FOOD_LIFE_UNITS;
+    /// Some servers tell food as life left, that of the food being digested included: in the 42 dialects they should,
+    /// in the other they should not. The first number tells, since a newborn has ten food, and that is 1,260 units.
+    fn in_whole_food(&mut self, mut carried: Counts) -> Counts {
+        let told = carried[Resource::Food];
+        if *self.is_food_life.get_or_insert(told > FOOD_LIFE_UNITS) {
+            carried[Resource::Food] = told.saturating_sub(1) / FOOD_LIFE_UNITS;
         }
         carried
     }
@@ -390,6 +395,28 @@ mod tests {
             2,
             "now it is known that this one leaves it out"
         );
+    }
+
+    #[test]
+    fn food_may_be_told_as_life_in_any_dialect() {
+        for dialect in [Dialect::Epitech, Dialect::French42] {
+            for (first, then, whole) in [("9", "8", [9, 8]), ("1260", "127", [9, 1])] {
+                let mut dialogue = playing(dialect);
+                let mut told = |food: &str| {
+                    dialogue.send(Command::Inventory);
+                    let (open, word, close) = match dialect {
+                        Dialect::Epitech => ("[ ", "food", " ]"),
+                        _ => ("{", "nourriture", "}"),
+                    };
+                    dialogue.take_in(format!("{open}{word} {food}, linemate 0{close}\n").as_bytes());
+                    match answered(&mut dialogue) {
+                        (Command::Inventory, Answer::Inventory(carried)) => carried[Resource::Food],
+                        other => panic!("not an inventory: {other:?}"),
+                    }
+                };
+                assert_eq!([told(first), told(then)], whole, "{dialect:?}");
+            }
+        }
     }
 
     #[test]
