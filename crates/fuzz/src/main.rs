@@ -3,7 +3,7 @@
 //! An input that makes a target panic is written to `crates/fuzz/findings/NAME/`, where the tests find it from then on.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -31,6 +31,9 @@ struct Options {
     /// Where findings are kept
     #[arg(long, value_name = "DIR", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/findings"))]
     findings: PathBuf,
+    /// Write the seeds of each target to DIR/NAME and end: what libFuzzer begins with
+    #[arg(long, value_name = "DIR", conflicts_with = "seconds")]
+    write_seeds: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -53,14 +56,34 @@ fn run(options: &Options) -> Result<bool> {
             TARGETS.map(|target| target.name).join(", ")
         );
     }
+    let is_chosen = |target: &Target| {
+        options.targets.is_empty() || options.targets.iter().any(|name| name == target.name)
+    };
+    if let Some(folder) = &options.write_seeds {
+        for target in TARGETS.iter().filter(|target| is_chosen(target)) {
+            write_seeds(&folder.join(target.name), target)?;
+        }
+        return Ok(true);
+    }
     let mut is_clean = true;
     println!("| target | inputs | findings |\n|---|---|---|");
-    for target in TARGETS {
-        if options.targets.is_empty() || options.targets.iter().any(|name| name == target.name) {
-            is_clean &= run_target(options, &target)?;
-        }
+    for target in TARGETS.iter().filter(|target| is_chosen(target)) {
+        is_clean &= run_target(options, target)?;
     }
     Ok(is_clean)
+}
+
+/// A fuzzer that begins with nothing would have to guess magics and checksums first.
+fn write_seeds(folder: &Path, target: &Target) -> Result<()> {
+    let seeds = (target.seeds)();
+    std::fs::create_dir_all(folder)
+        .and_then(|()| {
+            (seeds.iter().enumerate())
+                .try_for_each(|(number, seed)| std::fs::write(folder.join(format!("{number:03}")), seed))
+        })
+        .with_context(|| format!("the seeds cannot be written to {}", folder.display()))?;
+    println!("{}: {} seeds", folder.display(), seeds.len());
+    Ok(())
 }
 
 fn run_target(options: &Options, target: &Target) -> Result<bool> {
