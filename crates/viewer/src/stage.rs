@@ -257,6 +257,11 @@ impl Stage {
         self.points = points;
     }
 
+    /// Pixels of a point of the panels: 2 on displays of high density.
+    pub fn pixels_per_point(&self) -> f32 {
+        self.pixels.0 as f32 / self.points.x.max(1.0)
+    }
+
     /// Brings everything to `now`; `elapsed` since the last time, `None` the first (R-002-17).
     ///
     /// What a loop does in systems of their own, for those who have none.

@@ -10,6 +10,7 @@ use crate::stage::{Outside, Stage};
 #[derive(Debug)]
 pub struct PretendScreen {
     rate: Rate,
+    pixels_per_point: f32,
     /// When each frame was drawn, as far as there is room.
     drawn: Vec<RealTime>,
     /// What else a frame does, told when it began.
@@ -27,6 +28,7 @@ impl PretendScreen {
     pub fn new(rate: Rate) -> Self {
         Self {
             rate,
+            pixels_per_point: 1.0,
             drawn: Vec::new(),
             work: |_| (),
             asked: Vec::new(),
@@ -36,6 +38,14 @@ impl PretendScreen {
     /// The same, with `work` to be done in each frame; it is told when the frame began.
     pub fn working(self, work: fn(RealTime)) -> Self {
         Self { work, ..self }
+    }
+
+    /// A display of that density, the same in pixels.
+    pub fn with_density(self, pixels_per_point: f32) -> Self {
+        Self {
+            pixels_per_point,
+            ..self
+        }
     }
 
     /// Another display: it reports another rate from the next frame on.
@@ -65,7 +75,7 @@ impl Screen for PretendScreen {
     }
 
     fn size(&self) -> ((u32, u32), f32) {
-        (PIXELS, 1.0)
+        (PIXELS, self.pixels_per_point)
     }
 
     fn lay_out(&mut self, _: &mut Stage, _: &Figures, _: RealTime) {}

@@ -306,3 +306,66 @@ fn the_game_is_heard_as_it_is_shown_held_by_a_pause_and_silent_when_asked() {
     run(&mut game_loop, &clock, at(12_000));
     assert!(heard.borrow().0 > played && heard.borrow().2 == 0.5);
 }
+
+/// What a person sees of a map after doing this, at a density.
+fn after_gestures(pixels_per_point: f32, gestures: &[Input]) -> (f32, Option<trantor_model::Tile>) {
+    let (mut game_loop, clock) = test_loop(60.0);
+    game_loop.viewer().screen = PretendScreen::new(hertz(60.0)).with_density(pixels_per_point);
+    run(&mut game_loop, &clock, at(100));
+    game_loop.event(|viewer, _| {
+        gestures.iter().for_each(|input| viewer.put_input(input.clone()));
+        // Only of somebody who touched the camera its pose is remembered.
+        viewer.put_input(Input::Pinch(0.0));
+    });
+    run(&mut game_loop, &clock, at(2_000));
+    let tile = match game_loop.viewer().stage.selection() {
+        crate::hud::Selection::Tile(tile) => Some(tile),
+        _ => None,
+    };
+    let mut settings = Settings::default();
+    game_loop.viewer().stage.remember(&mut settings);
+    (settings.view.unwrap().pose().distance, tile)
+}
+
+#[test]
+fn r_001_55_fingers_on_a_touchpad_zoom_by_as_much_as_they_spread() {
+    let (far, _) = after_gestures(1.0, &[]);
+    let (near, _) = after_gestures(1.0, &[Input::Pinch(0.25), Input::Pinch(0.25)]);
+    let (at_once, _) = after_gestures(1.0, &[Input::Pinch(0.5)]);
+    assert!(
+        near < far * 0.9 && (near - at_once).abs() < far * 0.01,
+        "{far} {near} {at_once}"
+    );
+    let (back, _) = after_gestures(1.0, &[Input::Pinch(0.25), Input::Pinch(-0.25)]);
+    assert!((back - far).abs() < far * 0.01, "{far} {back}");
+}
+
+#[test]
+fn r_001_55_a_hand_moves_as_far_on_a_display_of_any_density() {
+    use winit::dpi::PhysicalPosition;
+    use winit::event::{ElementState, MouseButton, MouseScrollDelta};
+    let scrolled =
+        |pixels: f64| Input::Wheel(MouseScrollDelta::PixelDelta(PhysicalPosition::new(0.0, pixels)));
+    let (plain, _) = after_gestures(1.0, &[scrolled(60.0)]);
+    let (dense, _) = after_gestures(2.0, &[scrolled(120.0)]);
+    let (far, _) = after_gestures(1.0, &[]);
+    assert!(plain < far && (plain / far - dense / after_gestures(2.0, &[]).0).abs() < 0.01);
+    // Six pixels are a drag, unless two of them are a point: then a hand that is not quite still has clicked.
+    let moved = |x: f64| Input::Moved {
+        to: PhysicalPosition::new(x, 500.0),
+        is_over_panel: false,
+    };
+    let button = |state| Input::Button {
+        button: MouseButton::Left,
+        state,
+        is_over_panel: false,
+    };
+    let gestures = [
+        moved(640.0),
+        button(ElementState::Pressed),
+        moved(646.0),
+        button(ElementState::Released),
+    ];
+    assert_eq!(after_gestures(1.0, &gestures).1, None);
+    assert!(after_gestures(2.0, &gestures).1.is_some());
+}

@@ -6,10 +6,10 @@ use winit::event::{ElementState, MouseButton, MouseScrollDelta};
 
 use crate::stage::Stage;
 
-/// A press that moves less than this, in pixels, is a click.
-const CLICK_PIXELS: f32 = 4.0;
-/// Pixels of a touchpad's movement that count as a notch of a wheel.
-const PIXELS_PER_NOTCH: f32 = 60.0;
+/// A press that moves less than this, in points, is a click: on a display of twice the density it is as far for the hand.
+const CLICK_POINTS: f32 = 4.0;
+/// Points of a touchpad's movement that count as a notch of a wheel.
+const POINTS_PER_NOTCH: f32 = 60.0;
 /// Notches of a wheel that a pinch to twice the size counts as.
 const NOTCHES_PER_PINCH: f32 = 6.0;
 
@@ -34,7 +34,9 @@ impl Pointer {
         let from = self.at;
         self.at = Vec2::new(to.x as f32, to.y as f32);
         match self.gesture {
-            Some(Gesture::Press(start)) if self.at.distance(start) > CLICK_PIXELS => {
+            Some(Gesture::Press(start))
+                if self.at.distance(start) > CLICK_POINTS * stage.pixels_per_point() =>
+            {
                 self.gesture = Some(Gesture::Drag);
                 stage.drag(start, self.at);
             }
@@ -66,7 +68,9 @@ impl Pointer {
     pub fn wheel(&mut self, delta: MouseScrollDelta, stage: &mut Stage) {
         let notches = match delta {
             MouseScrollDelta::LineDelta(_, away) => away,
-            MouseScrollDelta::PixelDelta(pixels) => pixels.y as f32 / PIXELS_PER_NOTCH,
+            MouseScrollDelta::PixelDelta(pixels) => {
+                pixels.y as f32 / (POINTS_PER_NOTCH * stage.pixels_per_point())
+            }
         };
         stage.zoom(notches, self.at);
     }
