@@ -67,7 +67,12 @@ impl ApplicationHandler<Roused> for App {
         self.open_or_end(event_loop);
     }
 
-    fn window_event(&mut self, event_loop: &ActiveEventLoop, _window: WindowId, event: WindowEvent) {
+    fn window_event(&mut self, event_loop: &ActiveEventLoop, window: WindowId, event: WindowEvent) {
+        if event == WindowEvent::Destroyed && self.game_loop.viewer().screen.shows_on(window) {
+            let error = anyhow::anyhow!("another program destroyed the window");
+            self.failure.get_or_insert(error);
+            return event_loop.exit();
+        }
         self.game_loop.event(|viewer, _| {
             // The panels see it first, and may use it.
             let is_used = viewer.screen.tell_panels(&event);

@@ -9,7 +9,7 @@ use trantor_time::{Rate, RealSpan, RealTime};
 use winit::dpi::{PhysicalPosition, PhysicalSize};
 use winit::event::WindowEvent;
 use winit::event_loop::ActiveEventLoop;
-use winit::window::{Fullscreen, Window};
+use winit::window::{Fullscreen, Window, WindowId};
 
 use super::refresh::RefreshRate;
 use super::window::{Canvas, Drawn};
@@ -141,6 +141,11 @@ impl WindowScreen {
             attributes = attributes.with_fullscreen(Some(Fullscreen::Borderless(None)));
         }
         Ok(Arc::new(event_loop.create_window(attributes)?))
+    }
+
+    /// Whether that is the window.
+    pub(super) fn shows_on(&self, window: WindowId) -> bool {
+        self.window.as_ref().is_some_and(|shown| shown.id() == window)
     }
 
     /// Whether what draws on the window is lost and has to be made again.

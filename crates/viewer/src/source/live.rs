@@ -195,7 +195,7 @@ impl Live {
             None => {
                 let secs = again_in.as_secs();
                 format!(
-                    "waiting for a server at {}, asked every {secs} s: {because}",
+                    "waiting for a server at {}, asked again after {secs} s: {because}",
                     self.address
                 )
             }

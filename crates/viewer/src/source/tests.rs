@@ -136,7 +136,7 @@ fn a_server_that_says_nothing_is_left_and_asked_again() {
     assert!(notice.contains("nothing for 60 seconds"), "{notice}");
     let reason = watching.until(over_and_closed);
     assert!(
-        reason.contains("asked every 1 s") && reason.contains("nothing for 60 seconds"),
+        reason.contains("asked again after 1 s") && reason.contains("nothing for 60 seconds"),
         "{reason}"
     );
     drop(silent);

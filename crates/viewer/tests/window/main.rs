@@ -265,3 +265,16 @@ fn an_interrupt_ends_the_window_in_order_and_keeps_settings() {
     assert!(viewer.wait_for_end(), "it ends in order");
     assert!(viewer.settings().contains("window"), "{}", viewer.settings());
 }
+
+#[test]
+fn a_window_that_another_program_destroys_is_the_end() {
+    if !tools_are_here() {
+        return;
+    }
+    let server = start_server();
+    let display = Display::start();
+    let mut viewer = Viewer::start(&display, server.address());
+    viewer.wait_for("state link live");
+    display.run("xdotool", &["search", "--name", "Trantor", "windowclose"]);
+    assert_eq!(viewer.wait_for_status(), Some(84), "it ends and says why");
+}
