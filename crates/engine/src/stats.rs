@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn speed_is_measured_between_looks() {
-        let mut speed = Speedometer::new(ms(0));
+        let mut speed = Speedometer::new(ms(0), GameTime::ZERO);
         assert_eq!(
             speed.milli_units_per_second(ms(1_000), GameTime::from_units(100)),
             100_000
