@@ -143,7 +143,7 @@ pub enum StartError {
     #[error(transparent)]
     Option(#[from] OptionError),
     /// There is no place for the journal.
-    #[error("cannot record in {}: {error}", directory.display())]
+    #[error("cannot record in {}: {}", directory.display(), no_place(error))]
     NotRecorded {
         /// Where it was to be kept.
         directory: PathBuf,
@@ -151,7 +151,7 @@ pub enum StartError {
         error: io::Error,
     },
     /// There is no place for saves.
-    #[error("cannot save in {}: {error}", directory.display())]
+    #[error("cannot save in {}: {}", directory.display(), no_place(error))]
     NotSaved {
         /// Where they were to be kept.
         directory: PathBuf,
@@ -188,6 +188,16 @@ impl StartError {
             io::ErrorKind::PermissionDenied => Self::NotAllowed(address),
             _ => Self::Refused { address, error },
         }
+    }
+}
+
+/// Why nothing can be kept in a directory, where the system's own words say little.
+fn no_place(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
+            "that is a file; name a directory, or one that can be made".to_owned()
+        }
+        _ => error.to_string(),
     }
 }
 

@@ -285,6 +285,34 @@ fn the_hungriest_peers_take_no_more_memory_than_the_limits_add_up_to() {
     assert!(peak <= most, "{peak} of {most}");
 }
 
+/// Players and silent peers who come and go, thousands of times: each may leave a trace in a counter, and no more.
+#[test]
+fn r_x_44_connections_that_come_and_go_leave_no_memory_behind() {
+    const ROUNDS: u64 = 2_000;
+    let flags = ["--accept-rate", "100000", "--respawn-slots", "on", "-f", "1000"];
+    let program = start(&[&flags[..], &["-c", "20", "--log", "error"]].concat());
+    let come_and_go = |rounds: u64| {
+        for _ in 0..rounds {
+            let mut player = Peer::connect(program.address);
+            player.send("red\nForward\n");
+            assert_eq!(player.line(), "WELCOME");
+            player.line();
+            drop(player);
+            drop(Peer::connect(program.address));
+        }
+    };
+    come_and_go(ROUNDS / 4);
+    let before = memory_bytes(&program, "VmRSS:");
+    come_and_go(ROUNDS);
+    let grown = memory_bytes(&program, "VmRSS:").saturating_sub(before);
+    // The smallest thing that could be kept for a connection is larger.
+    assert!(
+        grown < 64 * 2 * ROUNDS,
+        "{grown} bytes for {} connections",
+        2 * ROUNDS
+    );
+}
+
 /// The figure in kibibytes that the system tells under `name`, in bytes.
 fn memory_bytes(program: &Program, name: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", program.child.id())).unwrap();

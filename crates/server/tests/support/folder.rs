@@ -17,6 +17,7 @@ impl Folder {
         Self { path }
     }
 
+    #[allow(dead_code, reason = "every test program uses a part of it")]
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -1,0 +1,76 @@
+//! What is installed beside the program: units that systemd understands, completions that a shell does.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
+
+#[path = "support/folder.rs"]
+mod folder;
+
+use std::io::Write;
+use std::process::{Command, Output};
+
+use folder::Folder;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_trantor-server");
+const SERVICE: &str = include_str!("../../../packaging/systemd/trantor-server.service");
+const SOCKET: &str = include_str!("../../../packaging/systemd/trantor-server.socket");
+
+/// Points of exposure, times ten, that the service may have: of ten points, those of a service that is well confined.
+const EXPOSURE_MAX: &str = "20";
+
+/// What `systemd-analyze` says; `None` where there is none, which on CI is a failure.
+fn systemd_analyze(arguments: &[&str]) -> Option<Output> {
+    match Command::new("systemd-analyze").args(arguments).output() {
+        Ok(output) => Some(output),
+        Err(why) => {
+            assert!(std::env::var_os("CI").is_none(), "systemd-analyze: {why}");
+            let mut out = std::io::stderr().lock();
+            writeln!(out, "SKIPPED, no unit was looked at: {why}").unwrap();
+            None
+        }
+    }
+}
+
+#[test]
+fn systemd_finds_nothing_wrong_with_the_units_and_calls_the_service_confined() {
+    let folder = Folder::new();
+    // As if it were installed here.
+    let service = SERVICE.replace("/usr/bin/trantor-server", PROGRAM);
+    let service = folder.write("trantor-server.service", service.as_bytes());
+    let socket = folder.write("trantor-server.socket", SOCKET.as_bytes());
+    let (service, socket) = (service.to_str().unwrap(), socket.to_str().unwrap());
+    let Some(verified) = systemd_analyze(&["verify", "--man=no", service, socket]) else {
+        return;
+    };
+    let said = String::from_utf8_lossy(&verified.stderr);
+    assert!(verified.status.success() && said.is_empty(), "{said}");
+    let threshold = format!("--threshold={EXPOSURE_MAX}");
+    let judged = systemd_analyze(&["security", "--offline=true", &threshold, service]).unwrap();
+    assert!(
+        judged.status.success(),
+        "{}",
+        String::from_utf8_lossy(&judged.stdout)
+    );
+}
+
+#[test]
+fn a_shell_takes_its_completions_and_completes_with_them() {
+    let completions = Command::new(PROGRAM)
+        .args(["completions", "bash"])
+        .output()
+        .unwrap();
+    assert!(completions.status.success());
+    let folder = Folder::new();
+    let file = folder.write("trantor-server", &completions.stdout);
+    let ask = "source \"$0\"; COMP_WORDS=(trantor-server --lock-s); COMP_CWORD=1; \
+               _trantor__server trantor-server --lock-s trantor-server; echo \"${COMPREPLY[*]}\"";
+    let answer = Command::new("bash")
+        .args(["-c", ask])
+        .arg(&file)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&answer.stderr);
+    assert_eq!(said, "");
+    let completed = String::from_utf8(answer.stdout).unwrap();
+    assert_eq!(completed.trim(), "--lock-step --lock-step-timeout");
+}
