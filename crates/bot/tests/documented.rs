@@ -8,7 +8,6 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use trantor_server::options::Options;
-use trantor_time::Frequency;
 
 use support::serve;
 
@@ -25,12 +24,20 @@ impl Drop for Bot {
     }
 }
 
-/// Runs the first piece of Python in a page until a text viewer is told `news`.
+/// Runs the first piece of Python in a page until a text viewer is told `news`. The game waits for the bot, so that it
+/// plays the same on a busy machine.
 fn plays_until(page: &str, news: &str) {
     let server = serve(&Options {
-        frequency: Frequency::new(1_000).expect("a speed"),
+        teams: vec!["red".to_owned()],
+        places_per_team: 1,
+        lock_step: true,
         ..Options::default()
     });
+    let stream = TcpStream::connect(server.address()).expect("the server listens");
+    stream
+        .set_read_timeout(Some(PATIENCE))
+        .expect("a socket takes a time limit");
+    (&stream).write_all(b"GRAPHIC\n").expect("the server reads");
     let (_, from) = page.split_once("```python\n").expect("the page shows a bot");
     let (program, _) = from.split_once("```").expect("which ends");
     let port = server.address().port().to_string();
@@ -39,11 +46,6 @@ fn plays_until(page: &str, news: &str) {
         .stdout(Stdio::null())
         .spawn();
     let _bot = Bot(bot.expect("python3 is installed (.ci/run has the list)"));
-    let stream = TcpStream::connect(server.address()).expect("the server listens");
-    stream
-        .set_read_timeout(Some(PATIENCE))
-        .expect("a socket takes a time limit");
-    (&stream).write_all(b"GRAPHIC\n").expect("the server reads");
     let mut lines = BufReader::new(stream).lines();
     assert!(lines.any(|line| line.expect("it is told in time").starts_with(news)));
 }
