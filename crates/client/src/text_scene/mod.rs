@@ -31,16 +31,17 @@ const PANEL_COLUMNS: usize = 38;
 /// Columns that a map needs beside a panel; on a narrower screen the panel is below.
 const MAP_COLUMNS_MIN: usize = 36;
 
-/// Colours of teams that people who see fewer colours can tell apart, too; they repeat after eight.
+/// Colours of teams, those of the window: people who see fewer colours can tell them apart, too. They repeat after
+/// eight.
 const TEAM_INKS: [Ink; 8] = [
-    Ink(33),
-    Ink(208),
-    Ink(36),
-    Ink(175),
-    Ink(220),
-    Ink(117),
     Ink(202),
-    Ink(250),
+    Ink(33),
+    Ink(220),
+    Ink(175),
+    Ink(36),
+    Ink(117),
+    Ink(255),
+    Ink(61),
 ];
 
 const DIM: Option<Ink> = Some(Ink(240));
