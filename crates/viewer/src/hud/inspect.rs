@@ -1,24 +1,16 @@
 //! Everything about one tile or one agent.
 
-use egui::{Align, CornerRadius, Layout, RichText, Sense, Ui, vec2};
-use glam::Vec2;
-use trantor_client::{SceneAction, SceneAgent, SceneClock};
-use trantor_model::{CommandKind, Counts, Direction, Resource, TeamId, Tile};
+mod agent;
+mod tile;
 
-use super::doings::{Answer, Doings};
+use egui::{RichText, Sense, Ui, vec2};
+use trantor_client::{SceneAction, SceneClock};
+use trantor_model::{CommandKind, Counts};
+
+use super::doings::Doings;
 use super::report::Report;
-use super::speed::grouped;
-use super::theme::{self, Colors, color};
+use super::theme::Colors;
 use super::{HudInput, Intent, Selection, icons};
-use crate::input::Action;
-use crate::picture::palette;
-
-/// Food with which an agent's bar is full, in units: ten meals.
-const FOOD_FULL_UNITS: f32 = 1_260.0;
-/// Food below which an agent is in danger, in units: two meals.
-const FOOD_LOW_UNITS: f32 = 252.0;
-/// Agents listed on a tile.
-const AGENTS_LISTED: usize = 6;
 
 pub(super) fn show(
     ui: &mut Ui,
@@ -32,12 +24,12 @@ pub(super) fn show(
         Selection::None => report.state("selection", "none"),
         Selection::Tile(tile) => {
             report.state("selection", format_args!("tile {} {}", tile.x, tile.y));
-            self::tile(ui, colors, input, tile, intents);
+            tile::show(ui, colors, input, tile, intents);
         }
         Selection::Agent(id) => {
             report.state("selection", format_args!("agent {}", id.0));
             match input.scene.agent(id) {
-                Some(agent) => self::agent(ui, colors, input, (agent, doings), report, intents),
+                Some(agent) => agent::show(ui, colors, input, (agent, doings), report, intents),
                 None => card(ui, colors, |ui| {
                     ui.label(RichText::new(format!("agent #{}", id.0)).size(15.0).strong());
                     ui.label(RichText::new("is not on the map").color(colors.weak));
@@ -52,183 +44,6 @@ fn card(ui: &mut Ui, colors: &Colors, content: impl FnOnce(&mut Ui)) {
         ui.set_width(ui.available_width());
         ui.spacing_mut().item_spacing.y = 6.0;
         content(ui);
-    });
-}
-
-fn agent(
-    ui: &mut Ui,
-    colors: &Colors,
-    input: &HudInput<'_>,
-    (agent, doings): (&SceneAgent, &Doings),
-    report: &mut Report,
-    intents: &mut Vec<Intent>,
-) {
-    let clock = &input.scene.clock;
-    card(ui, colors, |ui| {
-        ui.horizontal(|ui| {
-            let (rect, _) = ui.allocate_exact_size(vec2(13.0, 13.0), Sense::hover());
-            ui.painter()
-                .rect_filled(rect, 3.0, color(palette::team(agent.team)));
-            ui.label(RichText::new(format!("#{}", agent.id.0)).size(16.0).strong());
-            let team = input.scene.teams.get(usize::from(agent.team.0));
-            ui.label(RichText::new(team.map_or("", |team| &*team.name)).color(colors.weak));
-            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                let text = RichText::new(if input.follows { "following" } else { "follow" }).size(11.0);
-                let response = ui.add(egui::Button::selectable(input.follows, text));
-                report.widget("follow", response.rect);
-                if response.clicked() {
-                    intents.push(Intent::Do(Action::Follow));
-                }
-            });
-        });
-        level(ui, colors, agent);
-        action(ui, colors, agent, clock);
-        food(ui, colors, agent, clock);
-        inventory(ui, colors, &agent.inventory);
-        let facing = match Direction::ALL[(agent.heading / std::f32::consts::FRAC_PI_2).round() as usize % 4]
-        {
-            Direction::North => "north",
-            Direction::East => "east",
-            Direction::South => "south",
-            Direction::West => "west",
-        };
-        let place = format!("{}, {} · {facing}", agent.tile.x, agent.tile.y);
-        theme::row(ui, colors, "tile, facing", place);
-        if let Some(requirement) = agent.level.requirement() {
-            needs(ui, colors, input, agent, requirement.agents, &requirement.stones);
-        }
-        queue(ui, colors, input, report);
-        lately(ui, colors, input, agent, doings);
-    });
-}
-
-/// What it has asked for and has not begun: at most nine, behind the one it is doing.
-fn queue(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>, report: &mut Report) {
-    let Some(waiting) = input.waiting else { return };
-    report.state("queue", waiting.len());
-    let words: Vec<&str> = waiting.iter().map(|kind| kind.map_or("?", command)).collect();
-    let words = match words.is_empty() {
-        true => "nothing".to_owned(),
-        false => words.join(", "),
-    };
-    ui.horizontal_wrapped(|ui| {
-        ui.label(RichText::new("waits to do").size(10.5).color(colors.weak));
-        ui.label(RichText::new(words).size(10.5));
-    });
-}
-
-/// The last commands, and what was answered.
-fn lately(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>, agent: &SceneAgent, doings: &Doings) {
-    let mut own = doings.of(agent.id, agent.action.is_some()).peekable();
-    if own.peek().is_none() {
-        return;
-    }
-    theme::heading(ui, colors, "Lately");
-    ui.spacing_mut().item_spacing.y = 1.0;
-    ui.spacing_mut().interact_size.y = 14.0;
-    for (doing, answer) in own {
-        ui.horizontal(|ui| {
-            let (words, shade) = match answer {
-                Answer::UnderWay => ("…", colors.weak),
-                Answer::Ok => ("ok", colors.accent),
-                Answer::Ko => ("ko", colors.alarm),
-            };
-            ui.add_sized(
-                vec2(18.0, 13.0),
-                egui::Label::new(RichText::new(words).monospace().size(10.0).color(shade)),
-            );
-            let text = match doing.detail.as_str() {
-                "" => command(doing.kind).to_owned(),
-                detail => format!("{} {detail}", command(doing.kind)),
-            };
-            let ago = input.scene.clock.game.whole_units() - doing.units;
-            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                ui.label(
-                    RichText::new(format!("{} u", grouped(-ago)))
-                        .size(9.5)
-                        .color(colors.weak),
-                );
-                ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                    ui.add(egui::Label::new(RichText::new(text).size(10.5)).truncate());
-                });
-            });
-        });
-    }
-}
-
-/// A command as players write it.
-fn command(kind: CommandKind) -> &'static str {
-    match kind {
-        CommandKind::Forward => "Forward",
-        CommandKind::Right => "Right",
-        CommandKind::Left => "Left",
-        CommandKind::Look => "Look",
-        CommandKind::Inventory => "Inventory",
-        CommandKind::Broadcast => "Broadcast",
-        CommandKind::ConnectNbr => "Connect_nbr",
-        CommandKind::Fork => "Fork",
-        CommandKind::Eject => "Eject",
-        CommandKind::Take => "Take",
-        CommandKind::Set => "Set",
-        CommandKind::Incantation => "Incantation",
-    }
-}
-
-fn level(ui: &mut Ui, colors: &Colors, agent: &SceneAgent) {
-    ui.horizontal(|ui| {
-        ui.label(RichText::new(format!("level {}", agent.level.get())).strong());
-        ui.spacing_mut().item_spacing.x = 3.0;
-        for step in 1..=8 {
-            let (rect, _) = ui.allocate_exact_size(vec2(13.0, 7.0), Sense::hover());
-            let reached = step <= agent.level.get();
-            let fill = match (reached, step) {
-                (true, 8) => colors.gold,
-                (true, _) => color(palette::team(agent.team)),
-                (false, _) => colors.well,
-            };
-            ui.painter().rect_filled(rect, CornerRadius::same(2), fill);
-        }
-    });
-}
-
-fn action(ui: &mut Ui, colors: &Colors, agent: &SceneAgent, clock: &SceneClock) {
-    let (words, progress, remaining) = match &agent.action {
-        Some(action) => (doing(action), action.progress, action.remaining_units),
-        None if agent.held => ("held by a ritual", 0.0, 0.0),
-        None => ("waits for its player", 0.0, 0.0),
-    };
-    ui.vertical(|ui| {
-        ui.spacing_mut().item_spacing.y = 3.0;
-        ui.horizontal(|ui| {
-            ui.label(words);
-            if agent.action.is_some() {
-                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    ui.label(RichText::new(span(remaining, clock)).color(colors.weak));
-                });
-            }
-        });
-        theme::bar(ui, colors, progress, colors.accent, 5.0);
-    });
-}
-
-fn food(ui: &mut Ui, colors: &Colors, agent: &SceneAgent, clock: &SceneClock) {
-    let Some(left) = agent.food_left_units else { return };
-    let low = left < FOOD_LOW_UNITS;
-    ui.vertical(|ui| {
-        ui.spacing_mut().item_spacing.y = 3.0;
-        ui.horizontal(|ui| {
-            ui.label(RichText::new("lives for").color(colors.weak));
-            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                let text = RichText::new(span(left, clock));
-                ui.label(if low { text.color(colors.alarm) } else { text });
-            });
-        });
-        let fill = if low {
-            colors.alarm
-        } else {
-            color(palette::resource(Resource::Food))
-        };
-        theme::bar(ui, colors, left / FOOD_FULL_UNITS, fill, 5.0);
     });
 }
 
@@ -267,46 +82,6 @@ fn inventory(ui: &mut Ui, colors: &Colors, counts: &Counts) {
     });
 }
 
-/// What the next elevation still lacks, on the agent's own tile.
-fn needs(
-    ui: &mut Ui,
-    colors: &Colors,
-    input: &HudInput<'_>,
-    agent: &SceneAgent,
-    agents: u32,
-    stones: &Counts,
-) {
-    let ground = input
-        .scene
-        .ground
-        .as_ref()
-        .and_then(|ground| ground.at(agent.tile));
-    let here = input
-        .scene
-        .agents
-        .iter()
-        .filter(|other| other.tile == agent.tile && other.level == agent.level)
-        .count();
-    ui.horizontal_wrapped(|ui| {
-        ui.spacing_mut().item_spacing.x = 4.0;
-        ui.label(RichText::new(format!("for level {}:", agent.level.get() + 1)).color(colors.weak));
-        let enough = here >= agents as usize;
-        let text = format!("{here}/{agents} agents");
-        ui.label(RichText::new(text).color(if enough { colors.accent } else { colors.text }));
-        for (resource, needed) in stones.iter().filter(|&(_, needed)| needed > 0) {
-            let (rect, _) = ui.allocate_exact_size(vec2(11.0, 12.0), Sense::hover());
-            icons::resource(ui.painter(), rect.center(), 11.0, resource);
-            let have = ground.map_or(0, |ground| ground[resource]);
-            let shade = if have >= needed {
-                colors.accent
-            } else {
-                colors.text
-            };
-            ui.label(RichText::new(format!("{have}/{needed}")).color(shade));
-        }
-    });
-}
-
 fn doing(action: &SceneAction) -> &'static str {
     if action.refused {
         return "asks in vain";
@@ -325,81 +100,4 @@ fn doing(action: &SceneAction) -> &'static str {
         CommandKind::Set => "puts down",
         CommandKind::Incantation => "leads a ritual",
     }
-}
-
-fn tile(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>, tile: Tile, intents: &mut Vec<Intent>) {
-    card(ui, colors, |ui| {
-        ui.horizontal(|ui| {
-            ui.label(
-                RichText::new(format!("tile {}, {}", tile.x, tile.y))
-                    .size(16.0)
-                    .strong(),
-            );
-            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                if ui
-                    .add(egui::Button::new(RichText::new("look").size(11.0)))
-                    .clicked()
-                {
-                    intents.push(Intent::LookAt(Vec2::new(f32::from(tile.x), f32::from(tile.y))));
-                }
-            });
-        });
-        if let Some(counts) = input.scene.ground.as_ref().and_then(|ground| ground.at(tile)) {
-            inventory(ui, colors, counts);
-        }
-        let mut more = 0;
-        let mut listed = 0;
-        for agent in input.scene.agents.iter().filter(|agent| agent.tile == tile) {
-            if listed == AGENTS_LISTED {
-                more += 1;
-                continue;
-            }
-            listed += 1;
-            ui.horizontal(|ui| {
-                mark(ui, agent.team);
-                let text = format!("#{} · level {}", agent.id.0, agent.level.get());
-                if ui
-                    .add(egui::Button::new(RichText::new(text).size(11.5)).frame(false))
-                    .clicked()
-                {
-                    intents.push(Intent::Select(Selection::Agent(agent.id)));
-                }
-                let words = agent.action.as_ref().map_or("", doing);
-                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    ui.label(RichText::new(words).small().color(colors.weak));
-                });
-            });
-        }
-        if more > 0 {
-            ui.label(RichText::new(format!("and {more} more")).color(colors.weak));
-        }
-        for egg in input
-            .scene
-            .eggs
-            .iter()
-            .filter(|egg| egg.tile == tile)
-            .take(AGENTS_LISTED)
-        {
-            ui.horizontal(|ui| {
-                let (rect, _) = ui.allocate_exact_size(vec2(10.0, 12.0), Sense::hover());
-                icons::egg(ui.painter(), rect.center(), 12.0, color(palette::team(egg.team)));
-                ui.label(format!("egg #{}", egg.id.0));
-            });
-        }
-        for ritual in input.scene.rituals.iter().filter(|ritual| ritual.tile == tile) {
-            let text = format!(
-                "ritual {} → {} · {}",
-                ritual.level.get(),
-                ritual.level.get() + 1,
-                span(ritual.remaining_units, &input.scene.clock)
-            );
-            ui.label(text);
-            theme::bar(ui, colors, ritual.progress, colors.gold, 5.0);
-        }
-    });
-}
-
-fn mark(ui: &mut Ui, team: TeamId) {
-    let (rect, _) = ui.allocate_exact_size(vec2(9.0, 9.0), Sense::hover());
-    ui.painter().rect_filled(rect, 2.0, color(palette::team(team)));
 }
