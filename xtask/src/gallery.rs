@@ -22,8 +22,8 @@ pub struct Options {
 const FREQUENCY: u32 = 500;
 /// For how long; a team has won by then.
 const PLAYED: Duration = Duration::from_secs(12);
-/// Where the pictures of it begin: when all are about.
-const SHOWN_FROM: &str = "22%";
+/// Where the pictures of it begin: when some have risen.
+const SHOWN_FROM: &str = "60%";
 
 /// Draws it.
 pub fn run(options: &Options) -> Result<ExitCode> {

@@ -101,7 +101,7 @@ fn fragment(in: GroundOut) -> @location(0) vec4f {
         let texel = mix(near, wide, smoothstep(0.3, 0.8, step));
         let away = distance(world, frame.eye.xyz);
         let everywhere = frame.right.w * (1.0 - 0.5 * seam);
-        let far = smoothstep(frame.detail.x * 0.7, frame.detail.y, away) * 0.42;
+        let far = smoothstep(frame.detail.x * 0.7, frame.detail.y, away) * 0.34;
         albedo = mix(albedo, linear(texel.rgb), texel.a * max(everywhere, far));
         shining = frame.right.w * texel.a * 0.35;
     }
