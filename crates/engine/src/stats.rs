@@ -21,7 +21,8 @@ pub struct EngineStats {
     pub lateness: Spans,
     /// How late deadlines of the last whole second fired in which any did.
     pub lateness_last_second: Spans,
-    /// How long bytes waited before they were written, by the oldest of each write (R-003-52).
+    /// How long bytes waited before they were written, by the oldest of each write (R-003-52). What happened waits
+    /// elsewhere until it is the turn of one of many text viewers, and is counted from then on.
     pub outbox_waits: Spans,
     /// How long the oldest byte of all has been waiting.
     pub outbox_age: RealSpan,

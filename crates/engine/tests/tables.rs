@@ -115,44 +115,6 @@ fn every_cone_in_every_direction() {
     }
 }
 
-/// The table of section 8.3 of the rules: map, receiver and where it faces, emitter, direction heard.
-#[test]
-fn the_fifteen_directions_of_sound() {
-    use Direction::{East, North, South, West};
-    let table = [
-        ((10, 10), (5, 5), North, (5, 5), 0),
-        ((10, 10), (5, 5), North, (5, 2), 1),
-        ((10, 10), (5, 5), South, (5, 2), 5),
-        ((10, 10), (5, 5), East, (5, 2), 3),
-        ((10, 10), (5, 5), North, (8, 5), 7),
-        ((10, 10), (5, 5), North, (7, 3), 8),
-        ((10, 10), (5, 5), North, (4, 1), 1),
-        ((10, 10), (5, 5), West, (6, 4), 6),
-        ((10, 10), (1, 1), North, (9, 9), 2),
-        ((10, 10), (0, 0), West, (9, 9), 8),
-        ((10, 10), (9, 4), East, (0, 4), 1),
-        ((20, 10), (0, 0), North, (19, 0), 3),
-        ((20, 10), (0, 0), North, (10, 0), 7),
-        ((20, 10), (0, 0), North, (0, 5), 5),
-        ((10, 11), (5, 2), East, (2, 9), 4),
-    ];
-    for ((width, height), receiver, facing, emitter, heard) in table {
-        let mut bench = bare(width, height);
-        let speaker = bench.join("A", "a");
-        let listener = bench.join("B", "b");
-        bench.put_agent(0, emitter.0, emitter.1, Direction::North);
-        bench.put_agent(1, receiver.0, receiver.1, facing);
-        bench.lines(listener);
-        assert_eq!(ask(&mut bench, speaker, "Broadcast hi"), ["ok"]);
-        let expected = format!("message {heard}, hi");
-        assert_eq!(
-            bench.lines(listener),
-            [expected],
-            "{receiver:?} {facing:?} hears {emitter:?}"
-        );
-    }
-}
-
 /// All receivers' directions against all eight neighbours: the number goes counter-clockwise from ahead.
 #[test]
 fn every_neighbour_in_every_direction() {

@@ -1,0 +1,205 @@
+//! How much a peer may leave unread or unsaid, and how many there may be.
+
+use std::net::IpAddr;
+
+use trantor_engine::{AdminRequest, CloseReason, EngineConfig, limits};
+use trantor_game::AdminAction;
+use trantor_model::AgentId;
+
+use super::{bench, closed, ms};
+use crate::harness::{Bench, game_config};
+
+/// An agent that sends and does not read is let go when its share of memory is full; nobody else notices.
+#[test]
+fn r_002_57_an_agent_that_does_not_read_is_let_go() {
+    let mut bench = bench(5, 5, 3);
+    let deaf = bench.join("A", "a");
+    let other = bench.join("B", "b");
+    bench.act(AdminAction::SetHunger { enabled: false });
+    bench.peers[deaf].is_reading = false;
+    let word = "x".repeat(16_000);
+    let mut sent = 0;
+    while bench.peers[deaf].is_open {
+        sent += 1;
+        assert!(sent < 40, "its outbox is bounded");
+        bench.send(other, format!("Broadcast {word}\n").as_bytes());
+        bench.run_for(ms(70));
+    }
+    assert!(sent > 10, "a quarter of a megabyte is kept for it");
+    assert_eq!(closed(&mut bench, CloseReason::OutboxFull), 1);
+    assert_eq!(bench.lines(other).last().unwrap(), "ok");
+    assert!(
+        bench.engine.game().world().agent(AgentId(0)).is_none(),
+        "its agent is gone with it"
+    );
+}
+
+/// A viewer that asks for the whole map without end and never reads costs two pieces of an answer, and goes in time.
+#[test]
+fn r_002_57_a_text_viewer_that_does_not_read_is_let_go() {
+    let mut bench = bench(150, 150, 3);
+    let deaf = bench.join("G", "GRAPHIC");
+    let other = bench.join("H", "GRAPHIC");
+    bench.peers[deaf].is_reading = false;
+    for _ in 0..40 {
+        bench.send(deaf, &b"mct\n".repeat(250));
+        let now = bench.now;
+        assert!(bench.engine.stats(now).outbox_bytes <= 2 * limits::OUTBOX_PAUSE_BYTES);
+    }
+    let now = bench.now;
+    assert_eq!(bench.engine.stats(now).counters.blocked_peers, 1);
+    bench.run_for(limits::STALL_SPAN - ms(1));
+    assert!(bench.peers[deaf].is_open);
+    bench.run_for(ms(2));
+    assert!(!bench.peers[deaf].is_open);
+    assert_eq!(closed(&mut bench, CloseReason::Stalled), 1);
+    bench.lines(other);
+    bench.send(other, b"sgt\n");
+    assert_eq!(bench.lines(other), ["sgt 100"]);
+}
+
+/// News that a viewer of text does not read grow up to its bound; then it goes.
+#[test]
+fn r_002_57_news_for_a_text_viewer_that_does_not_read_are_bounded() {
+    let mut config = EngineConfig::new(game_config(5, 5, 3));
+    config.limits.viewer_outbox_bytes_max = 100_000;
+    let mut bench = Bench::new(config);
+    let deaf = bench.join("G", "GRAPHIC");
+    let agent = bench.join("A", "a");
+    bench.act(AdminAction::SetHunger { enabled: false });
+    bench.peers[deaf].is_reading = false;
+    let speech = format!("Broadcast {}\n", "x".repeat(16_000));
+    for _ in 0..7 {
+        assert!(bench.peers[deaf].is_open);
+        bench.send(agent, speech.as_bytes());
+        bench.run_for(ms(70));
+    }
+    assert_eq!(closed(&mut bench, CloseReason::OutboxFull), 1);
+}
+
+/// A few that do not read cannot take more together than all may: whoever has let most wait makes room.
+#[test]
+fn what_waits_for_all_together_is_bounded() {
+    let mut config = EngineConfig::new(game_config(5, 5, 3));
+    config.limits.output_bytes_max = 150_000;
+    let mut bench = Bench::new(config);
+    let agent = bench.join("A", "a");
+    bench.act(AdminAction::SetHunger { enabled: false });
+    let speech = format!("Broadcast {}\n", "x".repeat(16_000));
+    let first = bench.join("G", "GRAPHIC");
+    bench.peers[first].is_reading = false;
+    bench.send(agent, speech.as_bytes());
+    bench.run_for(ms(70));
+    let later: Vec<_> = ["H", "I"].map(|name| bench.join(name, "GRAPHIC")).to_vec();
+    for viewer in &later {
+        bench.peers[*viewer].is_reading = false;
+    }
+    for _ in 0..3 {
+        bench.send(agent, speech.as_bytes());
+        bench.run_for(ms(70));
+    }
+    assert!(!bench.peers[first].is_open, "it had let most wait");
+    assert!(later.iter().all(|viewer| bench.peers[*viewer].is_open));
+    assert_eq!(closed(&mut bench, CloseReason::MemoryFull), 1);
+}
+
+#[test]
+fn connections_are_limited_in_all_and_by_address() {
+    let mut config = EngineConfig::new(game_config(5, 5, 3));
+    config.limits.connections_max = 5;
+    config.limits.connections_per_address_max = Some(2);
+    let mut bench = Bench::new(config);
+    let far = |last| IpAddr::from([192, 0, 2, last]);
+    let first = bench.open_from("A", far(1));
+    bench.open_from("B", far(1));
+    let third = bench.open_from("C", far(1));
+    assert!(!bench.peers[third].is_open);
+    assert_eq!(bench.lines(third), ["[closed: too_many_from_address]"]);
+    bench.close(first);
+    let again = bench.open_from("D", far(1));
+    assert!(bench.peers[again].is_open, "there is room again");
+    for name in ["E", "F", "G"] {
+        let own = bench.open(name);
+        assert!(bench.peers[own].is_open, "this machine counts as many");
+    }
+    let sixth = bench.open_from("H", far(2));
+    assert_eq!(bench.lines(sixth), ["[closed: too_many_connections]"]);
+    assert_eq!(closed(&mut bench, CloseReason::TooManyConnections), 1);
+    assert_eq!(closed(&mut bench, CloseReason::TooManyFromAddress), 1);
+}
+
+/// Messages may be shorter than usual, and a peer that does not know is let go sooner.
+#[test]
+fn r_003_56_the_length_of_messages_and_the_offences_borne_can_be_chosen() {
+    let mut config = EngineConfig::new(game_config(5, 5, 3));
+    config.limits.message_bytes_max = 100;
+    config.limits.violations_max = 2;
+    let mut bench = Bench::new(config);
+    let agent = bench.join("A", "a");
+    bench.lines(agent);
+    bench.send(agent, format!("Broadcast {}\n", "x".repeat(90)).as_bytes());
+    bench.run_for(ms(70));
+    assert_eq!(bench.lines(agent), ["ok"]);
+    bench.send(agent, format!("Broadcast {}\n", "x".repeat(91)).as_bytes());
+    bench.run_for(ms(70));
+    assert_eq!(bench.lines(agent), ["ko"]);
+    bench.send(agent, &[b'x'; 300]);
+    assert_eq!(closed(&mut bench, CloseReason::Violations), 1);
+}
+
+#[test]
+fn r_000_27_what_is_said_before_the_start_is_bounded() {
+    let mut config = EngineConfig::new(game_config(5, 5, 3));
+    config.auto_start = false;
+    let mut bench = Bench::new(config);
+    let flooder = bench.open("A");
+    let other = bench.open("B");
+    bench.send(other, b"b\n");
+    for _ in 0..64 {
+        bench.send(flooder, &[b'x'; 1024]);
+    }
+    assert!(bench.peers[flooder].is_open);
+    bench.send(flooder, b"x");
+    assert!(!bench.peers[flooder].is_open);
+    assert_eq!(closed(&mut bench, CloseReason::InboxFull), 1);
+    bench.admin(AdminRequest::Start).unwrap();
+    assert_eq!(bench.lines(other), ["WELCOME", "2\\n5 5"]);
+}
+
+/// Whoever is owed something and does not take it is not waited for longer than the limit.
+#[test]
+fn a_dead_agent_that_does_not_read_is_closed_after_a_while() {
+    let mut bench = bench(5, 5, 3);
+    let deaf = bench.join("A", "a");
+    bench.peers[deaf].is_reading = false;
+    bench.take_heard();
+    bench.act(AdminAction::Kill { agent: AgentId(0) });
+    bench.run_for(ms(4_999));
+    assert_eq!(bench.lines(deaf), Vec::<String>::new());
+    bench.run_for(ms(1));
+    assert_eq!(bench.lines(deaf), ["[closed: died]"]);
+    assert_eq!(bench.engine.poll_timeout(), None);
+}
+
+/// More agents than fit the sets of old system calls: places in a table, not bits in a set.
+#[test]
+fn corner_23_many_connections() {
+    let mut bench = bench(10, 10, 550);
+    let agents: Vec<_> = (0..1_100)
+        .map(|number| bench.join(&number.to_string(), ["a", "b"][number % 2]))
+        .collect();
+    bench.take_heard();
+    assert_eq!(bench.engine.game().world().agents().len(), 1_100);
+    let late = bench.join("late", "a");
+    assert_eq!(bench.lines(late), ["WELCOME", "ko"]);
+    for agent in [agents[0], agents[1_099]] {
+        bench.send(agent, b"Inventory\n");
+    }
+    bench.run_for(ms(10));
+    let now = bench.now;
+    let stats = bench.engine.stats(now);
+    assert_eq!((stats.connections, stats.agents), (1_101, 1_100));
+    for agent in [agents[0], agents[1_099]] {
+        assert_eq!(bench.lines(agent).len(), 1);
+    }
+}

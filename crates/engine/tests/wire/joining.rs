@@ -1,0 +1,159 @@
+//! How a viewer of ours begins and ends.
+
+use trantor_engine::{Control, EngineConfig};
+use trantor_game::AdminAction;
+use trantor_model::TeamId;
+use trantor_protocol::wire::{ClientHello, ToServer, WIRE_VERSION, write_frame};
+use trantor_time::RealSpan;
+
+use super::{bench, ms};
+use crate::harness::{Bench, game_config};
+
+#[test]
+fn who_comes_after_the_end_is_told_who_won() {
+    let mut bench = bench(6, 5);
+    bench.join("A", "b");
+    let viewer = bench.watch("V");
+    bench.act(AdminAction::EndMatch);
+    bench.run_for(ms(100));
+    let late = bench.watch("W");
+    bench.run_for(ms(100));
+    assert_eq!(bench.engine.game().winner(), Some(TeamId(1)));
+    for peer in [viewer, late] {
+        let copy = bench.viewer(peer).copy.as_ref().unwrap();
+        assert_eq!(copy.winner, Some(TeamId(1)));
+    }
+}
+
+#[test]
+fn r_002_42_the_hello_tells_the_grid_and_ticks_follow_it() {
+    let mut bench = bench(2, 2);
+    let first = bench.watch("V");
+    let hello = bench.viewer(first).hello.clone().unwrap();
+    assert_eq!(
+        (hello.tick_period_us, hello.last_tick, hello.next_tick_us),
+        (50_000, None, 50_000)
+    );
+    assert_eq!(hello.teams, ["a", "b"]);
+    assert!(hello.may_control);
+    bench.run_for(ms(1_010));
+    assert_eq!(bench.viewer(first).last_tick, Some((19, 1_000_000)));
+
+    let second = bench.watch("W");
+    let hello = bench.viewer(second).hello.clone().unwrap();
+    assert_eq!(
+        (hello.last_tick, hello.next_tick_us),
+        (Some((19, -10_000)), 40_000)
+    );
+    bench.run_for(ms(100));
+    assert_eq!(bench.viewer(second).last_tick, Some((21, 90_000)));
+}
+
+#[test]
+fn viewers_that_may_not_control_are_told_so() {
+    let mut config = EngineConfig::new(game_config(2, 2, 1));
+    config.control = Control::Nobody;
+    let mut bench = Bench::new(config);
+    let viewer = bench.watch("V");
+    assert!(!bench.viewer(viewer).hello.as_ref().unwrap().may_control);
+    for message in [
+        ToServer::SetFrequency { frequency: 200 },
+        ToServer::Pause,
+        ToServer::Resume,
+    ] {
+        bench.say(viewer, &message);
+        assert!(
+            bench
+                .viewer(viewer)
+                .refused
+                .pop()
+                .unwrap()
+                .1
+                .contains("its own console")
+        );
+    }
+    assert!(!bench.engine.game_clock().is_paused());
+}
+
+#[test]
+fn r_002_37_probes_are_answered_with_the_servers_clock() {
+    let mut bench = bench(2, 2);
+    let viewer = bench.watch("V");
+    bench.run_for(RealSpan::from_nanos(12_345_678));
+    bench.say(viewer, &ToServer::Probe { token: 99 });
+    assert_eq!(bench.viewer(viewer).probes, [(99, 12_345)]);
+}
+
+#[test]
+fn another_version_is_refused_in_words() {
+    let mut bench = bench(2, 2);
+    let peer = bench.watch("V");
+    assert!(bench.peers[peer].is_open);
+    let peer = bench.open("W");
+    let mut bytes = b"TRANTOR\n".to_vec();
+    let hello = ClientHello {
+        version: WIRE_VERSION + 1,
+        program: "viewer 9".to_owned(),
+    };
+    write_frame(&mut bytes, &ToServer::Hello(hello)).unwrap();
+    let mut viewer = crate::harness::viewer::Viewer::new();
+    viewer.hear(b"WELCOME\n");
+    bench.peers[peer].viewer = Some(Box::new(viewer));
+    bench.send(peer, &bytes);
+    let refused = bench.viewer(peer).refused.clone();
+    assert_eq!(refused.len(), 1);
+    assert!(
+        refused[0].1.contains("viewer 9 speaks version"),
+        "{}",
+        refused[0].1
+    );
+    assert!(!bench.peers[peer].is_open, "and the connection ends");
+}
+
+#[test]
+fn r_002_58_whoever_breaks_the_wire_is_told_and_let_go() {
+    let long = u32::MAX.to_le_bytes().to_vec();
+    let unknown = [&1u32.to_le_bytes()[..], &[0xee]].concat();
+    let framed = |message: &ToServer| {
+        let mut bytes = Vec::new();
+        write_frame(&mut bytes, message).unwrap();
+        bytes
+    };
+    let hello = framed(&ToServer::Hello(ClientHello {
+        version: WIRE_VERSION,
+        program: String::new(),
+    }));
+    let credit = framed(&ToServer::Credit { items: 2 });
+    for (bytes, words) in [
+        (long, "was announced"),
+        (unknown, "no message"),
+        (hello, "said once"),
+        (credit, "more credit"),
+    ] {
+        let mut bench = bench(2, 2);
+        let other = bench.watch("W");
+        let viewer = bench.watch("V");
+        bench.send(viewer, &bytes);
+        let goodbye = bench.viewer(viewer).goodbye.clone().unwrap();
+        assert!(goodbye.contains(words), "{goodbye}");
+        assert!(!bench.peers[viewer].is_open);
+        bench.run_for(ms(200));
+        assert!(bench.peers[other].is_open, "the others hear nothing of it");
+    }
+    // Before the hello too.
+    let mut bench = bench(2, 2);
+    let peer = bench.open("V");
+    let mut viewer = crate::harness::viewer::Viewer::new();
+    viewer.hear(b"WELCOME\n");
+    bench.peers[peer].viewer = Some(Box::new(viewer));
+    bench.send(peer, &[&b"TRANTOR\n"[..], &framed(&ToServer::Pause)].concat());
+    assert!(
+        bench
+            .viewer(peer)
+            .goodbye
+            .as_ref()
+            .unwrap()
+            .contains("first message")
+    );
+    assert_eq!(bench.engine.poll_timeout(), None);
+}
