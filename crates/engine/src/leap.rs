@@ -5,14 +5,13 @@
 //! approximation of one: a lock-step server whose agents are the same minds plays the same (R-000-50).
 
 use trantor_game::{
-    AdminAction, Agent, Game, GameConfig, GameEvent, GameInput, Handled, LeaveCause, PieceWriter, Reply,
-    Telling,
+    AdminAction, Agent, Game, GameConfig, GameEvent, GameInput, Handled, LeaveCause, PieceWriter, Telling,
 };
 use trantor_model::{AgentId, TeamId};
 use trantor_strategy::{Ear, agent_seed, agents_at_most};
 use trantor_time::GameTime;
 
-use crate::minds::{Mind, MindKind, Percept, Spelled};
+use crate::minds::{Mind, MindKind, Percept, Spelled, percept_of};
 
 /// How minds and game speak with each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -315,18 +314,6 @@ fn hand_in(game: &mut Game, journal: &mut Option<PieceWriter>, input: GameInput)
         journal.input(game, &input, now);
     }
     game.handle(input, now)
-}
-
-fn percept_of(reply: &Reply) -> Percept<'_> {
-    match reply {
-        Reply::Ok => Percept::Ok,
-        Reply::Ko => Percept::Ko,
-        Reply::Look(sights) => Percept::Look(sights),
-        Reply::Inventory { inventory, .. } => Percept::Inventory(inventory),
-        Reply::ConnectNbr(places) => Percept::Places(*places),
-        Reply::ElevationUnderway => Percept::ElevationUnderway,
-        Reply::CurrentLevel(level) => Percept::Level(*level),
-    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use std::str::FromStr;
 pub use trantor_strategy::Percept;
 use trantor_strategy::{Brain, Ear};
 
+use trantor_game::Reply;
 use trantor_model::Command;
 
 use built_in::{Dabbler, Walker};
@@ -30,6 +31,19 @@ pub trait Mind {
     /// Whether somebody should take a place that the mind knows to be free in its team; asking clears it.
     fn take_free_place(&mut self) -> bool {
         false
+    }
+}
+
+/// What a mind is told by the game's answer to a command of its agent.
+pub fn percept_of(reply: &Reply) -> Percept<'_> {
+    match reply {
+        Reply::Ok => Percept::Ok,
+        Reply::Ko => Percept::Ko,
+        Reply::Look(sights) => Percept::Look(sights),
+        Reply::Inventory { inventory, .. } => Percept::Inventory(inventory),
+        Reply::ConnectNbr(places) => Percept::Places(*places),
+        Reply::ElevationUnderway => Percept::ElevationUnderway,
+        Reply::CurrentLevel(level) => Percept::Level(*level),
     }
 }
 

@@ -3,7 +3,7 @@
 //! An agent joins by hatching an egg of its team. Eggs never die by themselves; only an eject breaks them.
 
 use serde::{Deserialize, Serialize};
-use trantor_model::{AgentId, AgentView, Counts, Direction, EggId, Level, Resource, TeamId, Tile};
+use trantor_model::{AgentId, Counts, Direction, EggId, Level, Resource, TeamId, Tile};
 use trantor_time::GameTime;
 
 use crate::config::GameConfig;
@@ -164,15 +164,7 @@ pub(crate) fn hatch(world: &mut World, team: TeamId, now: GameTime, events: &mut
     let egg = remove(world, world.team(team)?.hatchable[chosen]);
     let mut inventory = Counts::ZERO;
     inventory[Resource::Food] = hunger::FOOD_AT_BIRTH - 1;
-    let view = AgentView {
-        id,
-        team,
-        tile: egg.tile,
-        facing,
-        level: Level::FIRST,
-        inventory,
-    };
-    world.place_agent(Agent {
+    let newborn = Agent {
         id,
         team,
         tile: egg.tile,
@@ -182,11 +174,12 @@ pub(crate) fn hatch(world: &mut World, team: TeamId, now: GameTime, events: &mut
         digestion: Digestion::begin(world.hunger_enabled, now),
         ritual: None,
         desk: Desk::new(),
-    });
+    };
     events.tell(GameEvent::Joined {
-        agent: view,
+        agent: newborn.view(),
         egg: egg.id,
     });
+    world.place_agent(newborn);
     Some(id)
 }
 

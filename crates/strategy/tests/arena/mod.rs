@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use trantor_game::{AdminAction, Game, GameConfig, GameEvent, GameInput, Handled, Reply, Rules};
+use trantor_engine::minds::percept_of;
+use trantor_game::{AdminAction, Game, GameConfig, GameEvent, GameInput, Handled, Rules};
 use trantor_model::{AgentId, Command, MapSize, Resource, TeamId, Turn};
 use trantor_strategy::{Brain, Percept};
 use trantor_time::{GameSpan, GameTime};
@@ -132,7 +133,7 @@ impl Arena {
     fn tell(&mut self) {
         while let Some(event) = self.game.poll_event() {
             let (agent, percept) = match &event {
-                GameEvent::Reply { agent, reply } => (*agent, percept(reply)),
+                GameEvent::Reply { agent, reply } => (*agent, percept_of(reply)),
                 GameEvent::Heard {
                     agent,
                     direction,
@@ -277,17 +278,5 @@ impl Rogue {
             (2 | 6, _) => Command::Take(Resource::Food),
             _ => Command::Forward,
         })
-    }
-}
-
-fn percept(reply: &Reply) -> Percept<'_> {
-    match reply {
-        Reply::Ok => Percept::Ok,
-        Reply::Ko => Percept::Ko,
-        Reply::Look(sights) => Percept::Look(sights),
-        Reply::Inventory { inventory, .. } => Percept::Inventory(inventory),
-        Reply::ConnectNbr(places) => Percept::Places(*places),
-        Reply::ElevationUnderway => Percept::ElevationUnderway,
-        Reply::CurrentLevel(level) => Percept::Level(*level),
     }
 }
