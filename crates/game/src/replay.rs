@@ -3,6 +3,7 @@
 //! A replay drives a game exactly as it was driven: so many deadlines, then the input. It needs no clock; who
 //! shows it to people goes through a [`Recording`]. Nothing is played beyond the last whole record.
 
+mod marks;
 mod recording;
 mod track;
 
@@ -19,7 +20,8 @@ use crate::input::GameInput;
 use crate::journal::{Ending, Head, JournalError, Piece, Stamp};
 use crate::save::Snapshot;
 
-pub use recording::{Cursor, IndexedPiece, Mark, MarkKind, Recording, RecordingEnd, RecordingError};
+pub use marks::{Mark, MarkKind};
+pub use recording::{Cursor, IndexedPiece, Recording, RecordingEnd, RecordingError};
 pub use track::Track;
 
 /// A piece of a journal being played.

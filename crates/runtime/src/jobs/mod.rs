@@ -14,6 +14,7 @@
 //! A program without threads, and every test, calls [`Jobs::work_here`] instead of starting workers.
 
 mod ledger;
+mod spec;
 mod workers;
 
 use std::fmt::{self, Display};
@@ -28,9 +29,8 @@ use crate::posts::Poster;
 use self::ledger::{Cancelled, Ledger};
 use self::workers::Desk;
 
-pub use self::ledger::{
-    JOBS_WAITING_MAX, JobId, JobPriority, JobRefused, JobSpec, JobStats, OTHER_SHARE, OwnerId,
-};
+pub use self::ledger::{JOBS_WAITING_MAX, OTHER_SHARE};
+pub use self::spec::{JobId, JobPriority, JobRefused, JobSpec, JobStats, OwnerId};
 pub use self::workers::JobContext;
 
 /// The jobs of one loop, whose state is `S`.

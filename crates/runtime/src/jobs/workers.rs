@@ -14,7 +14,8 @@ use crate::fault::caught;
 use crate::inbox::AbortMark;
 use crate::posts::Poster;
 
-use super::ledger::{Cancelled, Fate, JobId, JobRefused, JobSpec, Ledger};
+use super::ledger::{Cancelled, Fate, Ledger};
+use super::spec::{JobId, JobRefused, JobSpec};
 use super::{Completion, Job, JobError, OnError, Work};
 
 /// What work may ask while it runs.

@@ -2,6 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
+use trantor_time::RealSpan;
 
 fn ms(millis: i64) -> RealTime {
     RealTime::from_nanos(millis * 1_000_000)

@@ -1,0 +1,103 @@
+//! What goes wrong while anything may: the machine, its power, the network, and an operator who does as he likes.
+
+use trantor_engine::AdminRequest;
+use trantor_game::AdminAction;
+use trantor_model::{AgentId, Counts, Tile};
+use trantor_protocol::wire::StepKind;
+use trantor_time::{Clock, RealSpan};
+
+use super::{CRASHES_MAX, Universe};
+use crate::actors::Verdict;
+use crate::oracle::Oracle;
+
+impl Universe {
+    pub(super) fn machine_stalls(&mut self) {
+        if self.dice.one_in(self.plan.machine.stall_one_in) {
+            self.clock
+                .advance(RealSpan::from_millis(i64::from(self.dice.between(1, 600))));
+            self.host.excuse();
+        }
+    }
+
+    /// Everybody's connection breaks, and the server begins again with what was on its disk.
+    pub(super) fn power_fails(&mut self) -> Verdict {
+        if self.crashes == CRASHES_MAX || !self.dice.one_in(self.plan.machine.crash_one_in) {
+            return Ok(());
+        }
+        let now = self.clock.now();
+        self.crashes += 1;
+        self.note_reached();
+        self.oracle = Oracle::default();
+        for peer in 0..self.peers.len() {
+            if self.peers[peer].conn.is_some() {
+                self.lose(peer, now);
+            }
+        }
+        self.host
+            .crash(now)
+            .map_err(|reason| format!("after crash {}: {reason}", self.crashes))
+    }
+
+    pub(super) fn network_fails(&mut self) {
+        let open: Vec<usize> = (0..self.peers.len())
+            .filter(|peer| self.peers[*peer].conn.is_some())
+            .collect();
+        if open.is_empty() {
+            return;
+        }
+        let now = self.clock.now();
+        let weather = self.plan.weather;
+        let peer = *self.dice.pick(&open);
+        let index = self.peers[peer].conn.expect("only those with a connection");
+        if self.dice.one_in(weather.stall_one_in) {
+            let until = now + RealSpan::from_millis(i64::from(self.dice.between(1, 800)));
+            let is_up = self.dice.one_in(2);
+            let conn = &mut self.host.conns[index];
+            let line = if is_up { &mut conn.up } else { &mut conn.down };
+            line.hold_until(until);
+        }
+        if self.dice.one_in(weather.reset_one_in) {
+            self.host.reset(index);
+            self.lose(peer, now);
+        } else if self.dice.one_in(weather.half_open_one_in) {
+            let conn = &mut self.host.conns[index];
+            conn.up.die();
+            conn.down.die();
+            self.lose(peer, now);
+        }
+    }
+
+    pub(super) fn operator_acts(&mut self) {
+        let now = self.clock.now();
+        if self.admin_wake.is_none_or(|wake| wake > now) {
+            return;
+        }
+        let pause_ms = self.dice.between(1, 2 * self.plan.admin_ms);
+        self.admin_wake = Some(now + RealSpan::from_millis(i64::from(pause_ms)));
+        let dice = &mut self.dice;
+        let agent = AgentId(dice.below(12));
+        let size = self.plan.config.game.size;
+        let tile: Tile = size.tile_at(dice.below(size.area() as u32) as usize);
+        let request = match dice.below(12) {
+            0 => AdminRequest::SetFrequency(dice.between(0, 3_000)),
+            1 => AdminRequest::Pause,
+            2 | 3 => AdminRequest::Resume,
+            4 => AdminRequest::Step(StepKind::Unit),
+            5 => AdminRequest::Step(StepKind::Event),
+            6 => AdminRequest::Say(b"hello".to_vec()),
+            7 => AdminRequest::Kick(agent),
+            8 => AdminRequest::Act(AdminAction::Teleport {
+                agent,
+                tile,
+                facing: None,
+            }),
+            9 => AdminRequest::Act(AdminAction::SetGround {
+                tile,
+                ground: Counts([dice.below(9); 7]),
+            }),
+            10 if dice.one_in(3) => AdminRequest::Act(AdminAction::Kill { agent }),
+            _ => AdminRequest::Start,
+        };
+        self.host.ask(request);
+    }
+}
