@@ -10,6 +10,8 @@ mod mirror;
 mod random;
 mod recordings;
 mod rituals;
+mod rituals_end;
 mod saving;
 mod spatial;
 mod speed;
+mod winning;
