@@ -4,17 +4,17 @@
 //! it began is known all the same, since every command takes a known time. So each result is shown as the end
 //! of an action that began that much earlier, and the display is kept as far behind.
 //!
-//! Servers differ, and leave things out. What contradicts the world is left out too, and counted; it never
+//! What agents do is in [`doings`]. Servers differ, and leave things out. What contradicts the world is left out too, and counted; it never
 //! ends the connection.
+
+mod doings;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use trantor_model::{
-    AgentId, AgentView, CommandKind, Counts, Direction, EggId, Level, Resource, TeamId, Tile, Turn,
-};
+use trantor_model::{AgentId, AgentView, CommandKind, Counts, Direction, EggId, Level, TeamId, Tile};
 use trantor_protocol::text::GuiEvent;
-use trantor_protocol::wire::{ActionState, Change, EggState, RitualState};
+use trantor_protocol::wire::{Change, EggState};
 use trantor_time::{GameSpan, GameTime};
 
 use crate::link::readable_bytes;
@@ -272,41 +272,6 @@ impl GuiWorld {
         }
     }
 
-    fn position(&mut self, agent: AgentId, tile: Tile, facing: Direction, present: &Present) {
-        let Some(&view) = self.view(agent) else {
-            self.ignored += 1;
-            return;
-        };
-        if (view.tile, view.facing) == (tile, facing) {
-            return;
-        }
-        let size = self.mirror().world().size();
-        let kind = if facing == view.facing && tile == size.step(view.tile, facing) {
-            Some(CommandKind::Forward)
-        } else if tile != view.tile {
-            None
-        } else if facing == view.facing.turned(Turn::Right) {
-            Some(CommandKind::Right)
-        } else if facing == view.facing.turned(Turn::Left) {
-            Some(CommandKind::Left)
-        } else {
-            None
-        };
-        if let Some(kind) = kind {
-            self.late_start(agent, kind, present);
-        }
-        self.since.insert(agent, present.at);
-        self.apply(
-            present.at,
-            Change::Moved {
-                agent,
-                tile,
-                facing,
-                forced: kind.is_none(),
-            },
-        );
-    }
-
     fn ground(&mut self, tile: Tile, ground: Counts, at: GameTime) {
         let size = self.mirror().world().size();
         if !size.contains(tile) {
@@ -350,124 +315,6 @@ impl GuiWorld {
         }
     }
 
-    /// The counts are told again right after; here they are what they must have become.
-    fn carried(&mut self, agent: AgentId, resource: Resource, taken: bool, present: &Present) {
-        let Some(&view) = self.view(agent) else {
-            self.ignored += 1;
-            return;
-        };
-        let kind = if taken {
-            CommandKind::Take
-        } else {
-            CommandKind::Set
-        };
-        self.late_start(agent, kind, present);
-        let mirror = self.mirror();
-        let mut ground = mirror.ground()[mirror.world().size().index_of(view.tile)];
-        let mut inventory = view.inventory;
-        let (from, to) = match taken {
-            true => (&mut ground, &mut inventory),
-            false => (&mut inventory, &mut ground),
-        };
-        from[resource] = from[resource].saturating_sub(1);
-        to[resource] = to[resource].saturating_add(1);
-        self.apply(
-            present.at,
-            Change::Carried {
-                agent,
-                resource,
-                taken,
-                inventory,
-                ground,
-            },
-        );
-    }
-
-    fn ritual_started(&mut self, tile: Tile, level: Level, participants: &[AgentId], at: GameTime) {
-        let mut free: Vec<AgentId> = Vec::new();
-        for &participant in participants {
-            let agent = self.mirror().world().agent(participant);
-            if agent.is_some_and(|agent| agent.held_by.is_none()) && !free.contains(&participant) {
-                free.push(participant);
-            }
-        }
-        if let Some(&first) = free.first() {
-            self.started(first, CommandKind::Incantation, at);
-        }
-        let end = at + units(CommandKind::Incantation);
-        self.apply(
-            at,
-            Change::RitualStarted(RitualState {
-                tile,
-                level,
-                participants: free,
-                start: at,
-                end,
-            }),
-        );
-    }
-
-    /// The line says neither who took part nor from which level: the oldest elevation there is meant.
-    fn ritual_ended(&mut self, tile: Tile, success: bool, at: GameTime) {
-        let mut rituals = self.mirror().world().rituals().iter();
-        let Some(ritual) = rituals.find(|ritual| ritual.state.tile == tile) else {
-            self.ignored += 1;
-            return;
-        };
-        let (level, participants) = (ritual.state.level, ritual.state.participants.clone());
-        self.apply(
-            at,
-            Change::RitualEnded {
-                tile,
-                level,
-                success,
-                participants,
-            },
-        );
-    }
-
-    /// An agent begins something now.
-    fn started(&mut self, agent: AgentId, kind: CommandKind, at: GameTime) {
-        let (start, end) = (at, at + units(kind));
-        self.apply(
-            at,
-            Change::ActionStarted {
-                agent,
-                action: ActionState {
-                    kind,
-                    start,
-                    end,
-                    refused: false,
-                },
-            },
-        );
-    }
-
-    /// An agent ends something now, which it must have begun before.
-    fn late_start(&mut self, agent: AgentId, kind: CommandKind, present: &Present) {
-        let State::Shown(show) = &mut self.state else {
-            return;
-        };
-        if show.mirror().world().agent(agent).is_none() {
-            return;
-        }
-        let end = present.at;
-        let earliest = self.since.get(&agent).copied().unwrap_or(end);
-        let start = (end - present.action).max(earliest);
-        show.apply_late_start(
-            start,
-            Change::ActionStarted {
-                agent,
-                action: ActionState {
-                    kind,
-                    start,
-                    end,
-                    refused: false,
-                },
-            },
-        );
-    }
-
     /// The number of the team with that name, which is new if it was not told before. Some servers tell no team.
     fn team(&mut self, name: &[u8]) -> TeamId {
         let name = match name.trim_ascii() {
@@ -508,8 +355,4 @@ impl GuiWorld {
             self.ignored += 1;
         }
     }
-}
-
-fn units(kind: CommandKind) -> GameSpan {
-    GameSpan::from_units(i64::from(kind.duration_units()))
 }
