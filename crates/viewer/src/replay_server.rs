@@ -31,7 +31,7 @@ impl ReplayServer {
     pub fn start(recording: &Path) -> anyhow::Result<Self> {
         let program = program();
         let mut child = Command::new(&program)
-            .args(["replay", "play", "-p", "0", "--log", "warn"])
+            .args(["replay", "play", "-p", "0", "--log", "error"])
             .arg(recording)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -107,6 +107,8 @@ pub struct Stage {
     pixels: (u32, u32),
     points: egui::Vec2,
     frames: FrameFigures,
+    /// See [`HudInput::volume_percent`].
+    volume_percent: Option<u8>,
     /// The map whose events and scores are kept.
     known: Option<MapSize>,
     ending: Ending,
@@ -158,6 +160,7 @@ impl Stage {
             pixels: (1, 1),
             points: egui::vec2(1.0, 1.0),
             frames: FrameFigures::default(),
+            volume_percent: None,
             known: None,
             ending: Ending::default(),
             repeat: Repeat::default(),
@@ -231,6 +234,11 @@ impl Stage {
     /// What panels say of frames.
     pub fn set_frame_figures(&mut self, frames: FrameFigures) {
         self.frames = frames;
+    }
+
+    /// What panels say of the sound.
+    pub fn set_volume(&mut self, percent: Option<u8>) {
+        self.volume_percent = percent;
     }
 
     /// Shows a message for a few seconds.
@@ -393,6 +401,7 @@ impl Stage {
             recording: self.source.recording(),
             repeat: self.repeat,
             frames: self.frames,
+            volume_percent: self.volume_percent,
             figures,
             selection: self.selection,
             waiting: match self.selection {

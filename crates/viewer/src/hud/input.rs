@@ -69,6 +69,8 @@ pub struct HudInput<'a> {
     pub repeat: Repeat,
     /// Figures of frames.
     pub frames: FrameFigures,
+    /// How loud the game is, in percent, 0 for silence; `None` where there is no sound.
+    pub volume_percent: Option<u8>,
     /// What goes on inside; collected only while somebody looks.
     pub figures: &'a Figures,
     /// What is selected.

@@ -236,6 +236,13 @@ fn figures(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>) {
         );
         theme::row(ui, colors, "clock, round trip", text);
     }
+    if let Some(percent) = input.volume_percent {
+        let text = match percent {
+            0 => "off".to_owned(),
+            percent => format!("{percent} %"),
+        };
+        theme::row(ui, colors, "sound", text);
+    }
     // A single picture has no rate.
     if input.frames.target <= 0.0 {
         return;

@@ -134,6 +134,12 @@ impl Sound {
         self.words()
     }
 
+    /// How loud it is, 0 for silence; `None` where nothing plays it.
+    pub fn heard_percent(&self) -> Option<u8> {
+        let percent = if self.is_muted { 0 } else { self.volume_percent };
+        self.speaker.is_ok().then_some(percent)
+    }
+
     /// How it stands, in words.
     pub fn words(&self) -> String {
         match (&self.speaker, self.is_muted) {
@@ -149,9 +155,8 @@ impl Sound {
     }
 
     fn tell_volume(&mut self) {
-        let heard = if self.is_muted { 0 } else { self.volume_percent };
-        if let Ok(speaker) = &mut self.speaker {
-            speaker.set_volume(f32::from(heard) / 100.0);
+        if let (Some(percent), Ok(speaker)) = (self.heard_percent(), &mut self.speaker) {
+            speaker.set_volume(f32::from(percent) / 100.0);
         }
     }
 }
