@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 use wgpu::{Buffer, BufferUsages, Device, Queue};
 
-/// Instances, corners or indices of one kind on the graphics card.
+/// Corners or indices of one kind on the graphics card.
 #[derive(Debug)]
 pub struct InstanceBuffer {
     label: &'static str,
@@ -46,6 +46,70 @@ impl InstanceBuffer {
     /// All of its bytes.
     pub fn slice(&self) -> wgpu::BufferSlice<'_> {
         self.buffer.slice(..)
+    }
+}
+
+/// The instances of a whole frame, kind after kind in one buffer: one write a frame, however many kinds there are.
+#[derive(Debug)]
+pub struct FrameInstances {
+    buffer: Buffer,
+    /// Where each kind's instances are, in bytes, and how many there are; in the order in which they were added.
+    runs: Vec<Run>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    begin: u64,
+    bytes: u64,
+    count: u32,
+}
+
+impl FrameInstances {
+    /// No instances yet.
+    pub fn new(device: &Device) -> Self {
+        Self {
+            buffer: allocate(device, "instances", FIRST_BYTES),
+            runs: Vec::new(),
+        }
+    }
+
+    /// Replaces all of them. `each` is called with something that takes the kinds in their order, first to measure them
+    /// and then to copy them.
+    pub fn upload(&mut self, device: &Device, queue: &Queue, each: impl Fn(&mut dyn FnMut(&[u8], usize))) {
+        self.runs.clear();
+        let mut needed = 0;
+        each(&mut |bytes, count| {
+            let count = u32::try_from(count).expect("no list has as many entries as an index has values");
+            let bytes = bytes.len() as u64;
+            self.runs.push(Run {
+                begin: needed,
+                bytes,
+                count,
+            });
+            needed += bytes;
+        });
+        if needed > self.buffer.size() {
+            self.buffer = allocate(device, "instances", needed * 2);
+        }
+        let Some(size) = wgpu::BufferSize::new(needed) else {
+            return;
+        };
+        let Some(mut view) = queue.write_buffer_with(&self.buffer, 0, size) else {
+            // The device was lost; whoever draws is told so.
+            self.runs.clear();
+            return;
+        };
+        let mut at = 0;
+        each(&mut |bytes, _| {
+            view.slice(at..at + bytes.len()).copy_from_slice(bytes);
+            at += bytes.len();
+        });
+    }
+
+    /// The instances of one kind and how many there are, if there are any.
+    pub fn of(&self, kind: usize) -> Option<(wgpu::BufferSlice<'_>, u32)> {
+        let run = self.runs.get(kind).filter(|run| run.count > 0)?;
+        Some((self.buffer.slice(run.begin..run.begin + run.bytes), run.count))
     }
 }
 

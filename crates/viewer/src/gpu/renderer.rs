@@ -6,14 +6,14 @@ use wgpu::{
 };
 
 use super::backdrop::Backdrop;
-use super::buffers::InstanceBuffer;
+use super::buffers::{FrameInstances, InstanceBuffer};
 use super::context::Context;
 use super::light::Light;
 use super::pipelines::{Layouts, Pipelines, WAVE_VERTICES};
 use super::post::Post;
 use super::targets::Targets;
 use super::uniforms::FrameUniform;
-use crate::picture::draw_list::{DecalKind, DrawList, FrameLook, GlowKind};
+use crate::picture::draw_list::{DecalKind, DrawList, FrameLook};
 use crate::picture::ground::GroundPaint;
 use crate::picture::mesh::Vertex;
 use crate::picture::palette::Mood;
@@ -68,10 +68,8 @@ pub struct Renderer {
     meshes: InstanceBuffer,
     /// First corner and number of corners of each shape's mesh.
     mesh_ranges: [(u32, u32); Shape::COUNT],
-    bodies: [InstanceBuffer; Shape::COUNT],
-    decals: [InstanceBuffer; DecalKind::COUNT],
-    waves: InstanceBuffer,
-    glows: [InstanceBuffer; GlowKind::COUNT],
+    /// Bodies, marks, waves and lights, in this order.
+    instances: FrameInstances,
 }
 
 /// What is on either side of the picture's own pass.
@@ -89,6 +87,11 @@ struct Direct {
     layout: BindGroupLayout,
     backdrop: Backdrop,
 }
+
+/// Places of kinds among a frame's instances; bodies begin at 0.
+const FIRST_DECAL: usize = Shape::COUNT;
+const WAVES: usize = FIRST_DECAL + DecalKind::COUNT;
+const FIRST_GLOW: usize = WAVES + 1;
 
 /// Shapes too small or too transparent for their shadow to be seen.
 const SHADOWLESS: [Shape; 4] = [Shape::Speck, Shape::Tuft, Shape::Pebble, Shape::Flower];
@@ -133,10 +136,7 @@ impl Renderer {
             ending,
             meshes,
             mesh_ranges,
-            bodies: std::array::from_fn(|_| InstanceBuffer::new(device, "bodies")),
-            decals: std::array::from_fn(|_| InstanceBuffer::new(device, "marks")),
-            waves: InstanceBuffer::new(device, "waves"),
-            glows: std::array::from_fn(|_| InstanceBuffer::new(device, "lights")),
+            instances: FrameInstances::new(device),
         }
     }
 
@@ -167,10 +167,12 @@ impl Renderer {
     /// Gives the lists and the changed rows of the paint to the device. Each call is followed by one of
     /// [`Self::encode`], since what is kept from frame to frame is kept in step with it.
     pub fn upload(&mut self, device: &Device, queue: &Queue, list: &DrawList, paint: &mut GroundPaint) {
-        upload_all(device, queue, &mut self.bodies, &list.bodies);
-        upload_all(device, queue, &mut self.decals, &list.decals);
-        self.waves.upload(device, queue, &list.waves);
-        upload_all(device, queue, &mut self.glows, &list.glows);
+        self.instances.upload(device, queue, |take| {
+            take_all(&list.bodies, take);
+            take_all(&list.decals, take);
+            take_all(std::slice::from_ref(&list.waves), take);
+            take_all(&list.glows, take);
+        });
         let nothing = empty_look(self.targets.size);
         let look = list.frame.as_ref().unwrap_or(&nothing);
         // Paint that does not show can wait until it does.
@@ -253,13 +255,28 @@ impl Renderer {
             return;
         }
         pass.set_bind_group(1, &self.light.lit, &[]);
-        for (pipeline, decals) in self.pipelines.decals.iter().zip(&self.decals) {
-            draw_marks(&mut pass, pipeline, decals, 4);
+        for (kind, pipeline) in self.pipelines.decals.iter().enumerate() {
+            self.draw_marks(&mut pass, pipeline, FIRST_DECAL + kind, 4);
         }
-        draw_marks(&mut pass, &self.pipelines.wave, &self.waves, WAVE_VERTICES);
+        self.draw_marks(&mut pass, &self.pipelines.wave, WAVES, WAVE_VERTICES);
         self.draw_bodies(&mut pass, &self.pipelines.bodies, |_| true);
-        for (pipeline, glows) in self.pipelines.glows.iter().zip(&self.glows) {
-            draw_marks(&mut pass, pipeline, glows, 4);
+        for (kind, pipeline) in self.pipelines.glows.iter().enumerate() {
+            self.draw_marks(&mut pass, pipeline, FIRST_GLOW + kind, 4);
+        }
+    }
+
+    /// Draws one kind of instances that have so many corners and no mesh.
+    fn draw_marks(
+        &self,
+        pass: &mut RenderPass<'_>,
+        pipeline: &wgpu::RenderPipeline,
+        kind: usize,
+        corners: u32,
+    ) {
+        if let Some((instances, copies)) = self.instances.of(kind) {
+            pass.set_pipeline(pipeline);
+            pass.set_vertex_buffer(0, instances);
+            pass.draw(0..corners, 0..copies);
         }
     }
 
@@ -277,38 +294,19 @@ impl Renderer {
                 .into_iter()
                 .filter(|&shape| shape.is_posed() == posed && which(shape))
             {
-                let instances = &self.bodies[shape as usize];
-                if instances.count() > 0 {
+                if let Some((instances, copies)) = self.instances.of(shape as usize) {
                     let (first, count) = self.mesh_ranges[shape as usize];
-                    pass.set_vertex_buffer(1, instances.slice());
-                    pass.draw(first..first + count, 0..instances.count());
+                    pass.set_vertex_buffer(1, instances);
+                    pass.draw(first..first + count, 0..copies);
                 }
             }
         }
     }
 }
 
-fn upload_all<T: bytemuck::Pod>(
-    device: &Device,
-    queue: &Queue,
-    buffers: &mut [InstanceBuffer],
-    lists: &[Vec<T>],
-) {
-    for (buffer, instances) in buffers.iter_mut().zip(lists) {
-        buffer.upload(device, queue, instances);
-    }
-}
-
-fn draw_marks(
-    pass: &mut RenderPass<'_>,
-    pipeline: &wgpu::RenderPipeline,
-    instances: &InstanceBuffer,
-    corners: u32,
-) {
-    if instances.count() > 0 {
-        pass.set_pipeline(pipeline);
-        pass.set_vertex_buffer(0, instances.slice());
-        pass.draw(0..corners, 0..instances.count());
+fn take_all<T: bytemuck::Pod>(lists: &[Vec<T>], take: &mut dyn FnMut(&[u8], usize)) {
+    for list in lists {
+        take(bytemuck::cast_slice(list), list.len());
     }
 }
 
