@@ -51,7 +51,7 @@ pub struct GuiWorld {
 #[derive(Debug)]
 enum State {
     /// The server is still telling what there is; nothing of that is news.
-    Loading(Mirror),
+    Loading(Box<Mirror>),
     /// The world is shown.
     Shown(Box<Show>),
 }
@@ -69,7 +69,7 @@ impl GuiWorld {
     /// A bare world.
     pub fn new(size: trantor_model::MapSize, at: GameTime) -> Self {
         Self {
-            state: State::Loading(Mirror::lenient(size, at)),
+            state: State::Loading(Box::new(Mirror::lenient(size, at))),
             teams: Vec::new(),
             since: BTreeMap::new(),
             born: None,
@@ -127,7 +127,7 @@ impl GuiWorld {
     /// What there is was told: from here on it is shown, and changes are news.
     pub fn open(&mut self, clock: crate::display_clock::DisplayClock) {
         if let State::Loading(mirror) = &self.state {
-            let show = Show::new(mirror.clone(), self.teams.clone(), clock, 0);
+            let show = Show::new(Mirror::clone(mirror), self.teams.clone(), clock, 0);
             self.state = State::Shown(Box::new(show));
         }
     }

@@ -16,6 +16,9 @@ pub struct Mirror {
     world: World<()>,
     /// By place in the row-by-row list of tiles; grows while the world is being received.
     ground: Vec<Counts>,
+    /// The same again for whoever shows it, who needs a copy of its own: made piece by piece, since a copy of a million
+    /// tiles at once would be seen as a frame that came late.
+    to_show: Vec<Counts>,
     /// The game time of the last change, or of the snapshot.
     at: GameTime,
 }
@@ -26,6 +29,7 @@ impl Mirror {
         Self {
             world: World::new(size, teams),
             ground: Vec::new(),
+            to_show: Vec::new(),
             at: GameTime::ZERO,
         }
     }
@@ -35,6 +39,7 @@ impl Mirror {
         Self {
             world: World::lenient(size),
             ground: vec![Counts::ZERO; size.area()],
+            to_show: Vec::new(),
             at,
         }
     }
@@ -73,11 +78,20 @@ impl Mirror {
             let expected = expected as u32;
             return Err(WorldError::GroundRun { first, expected });
         }
-        if self.ground.is_empty() {
-            self.ground.reserve_exact(self.world.size().area());
+        for copy in [&mut self.ground, &mut self.to_show] {
+            if copy.is_empty() {
+                copy.reserve_exact(self.world.size().area());
+            }
+            copy.extend_from_slice(&tiles);
         }
-        self.ground.extend_from_slice(&tiles);
         Ok(())
+    }
+
+    /// What lay on the tiles when the world was told, for whoever shows it; only once, and only where it was told in
+    /// pieces.
+    pub(crate) fn take_to_show(&mut self) -> Option<Vec<Counts>> {
+        let tiles = std::mem::take(&mut self.to_show);
+        (tiles.len() == self.world.size().area()).then_some(tiles)
     }
 
     /// All pieces are here, of the world as it was at game time `at`.

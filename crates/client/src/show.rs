@@ -27,9 +27,9 @@ pub struct Show {
 
 impl Show {
     /// Shows `mirror`, which is complete. `version` is that of the last ground shown, 0 if none was.
-    pub fn new(mirror: Mirror, teams: Vec<Arc<str>>, clock: DisplayClock, version: u64) -> Self {
+    pub fn new(mut mirror: Mirror, teams: Vec<Arc<str>>, clock: DisplayClock, version: u64) -> Self {
         Self {
-            timeline: Timeline::new(&mirror, clock, version),
+            timeline: Timeline::new(&mut mirror, clock, version),
             mirror,
             teams,
         }

@@ -37,6 +37,8 @@ pub struct Timeline {
     feed: Feed,
     /// Ground of the scene that is being kept up to date.
     ground: GroundVersion,
+    /// The ground of the first scene, until that is written.
+    fresh: Option<Vec<Counts>>,
     /// The moment of the last frame.
     seen: GameTime,
     /// Changes told after their moment had been shown.
@@ -59,7 +61,7 @@ struct GroundVersion {
 impl Timeline {
     /// Shows the world of `mirror`, which is complete. `versions_from` is above the version of any ground
     /// that was ever shown; see [`Self::ground_version`].
-    pub fn new(mirror: &Mirror, mut clock: DisplayClock, versions_from: u64) -> Self {
+    pub fn new(mirror: &mut Mirror, mut clock: DisplayClock, versions_from: u64) -> Self {
         clock.restart(mirror.at());
         Self {
             clock,
@@ -71,6 +73,7 @@ impl Timeline {
                 all: true,
                 changed: Vec::new(),
             },
+            fresh: mirror.take_to_show(),
             seen: mirror.at(),
             late: 0,
             hurried: 0,
@@ -164,6 +167,9 @@ impl Timeline {
     fn show(&mut self, at: GameTime, change: Change, moment: &Moment) {
         self.feed.note(at, &change, self.display.world());
         if let Some((place, counts)) = self.display.apply(at, change, moment) {
+            if let Some(tile) = self.fresh.as_mut().and_then(|tiles| tiles.get_mut(place)) {
+                *tile = counts;
+            }
             self.ground
                 .note(place, counts, self.display.world().size().area());
         }
@@ -203,8 +209,13 @@ impl Timeline {
                 changed: Vec::new(),
             });
             ground.size = size;
-            ground.tiles.clear();
-            ground.tiles.extend_from_slice(mirror.ground());
+            match self.fresh.take() {
+                Some(tiles) => ground.tiles = tiles,
+                None => {
+                    ground.tiles.clear();
+                    ground.tiles.extend_from_slice(mirror.ground());
+                }
+            }
             ground.changed.clear();
             ground.changed_since = self.ground.version;
             ground.version = self.ground.version;
