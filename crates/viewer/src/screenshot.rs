@@ -137,6 +137,7 @@ impl<'a> Studio<'a> {
     pub fn draw(&mut self, stage: &mut Stage, now: RealTime) -> anyhow::Result<Pixels> {
         let Self { context, target, .. } = self;
         stage.set_detail(self.quality.detail());
+        stage.finish_paint();
         stage.compose();
         if !std::mem::replace(&mut self.has_drawn, true) {
             // New panels know nothing of the theme that others were given.

@@ -144,10 +144,20 @@ pub const SHOTS: &[Shot] = &[
     Shot {
         name: "big-world",
         title: "A million tiles",
-        caption: "1,000 × 1,000 tiles with 10,000 agents and more than a million resources. What is too small to be \
-                  drawn colours its tile.",
+        caption: "1,000 × 1,000 tiles with 10,000 agents and more than a million resources. Far away the land is green \
+                  where food is, bare where there is none, and bluish where there are stones.",
         scene: DemoScene::BigWorld,
         watched_ms: 50,
+        ..PLAIN
+    },
+    Shot {
+        name: "whole-world",
+        title: "All of it",
+        caption: "The same as a whole. Each agent is a dot, and where many of a team are the land has its colour.",
+        scene: DemoScene::BigWorld,
+        watched_ms: 3_000,
+        panels: true,
+        acts: &[Act::Do(Action::Overview)],
         ..PLAIN
     },
 ];

@@ -86,6 +86,8 @@ pub struct Stage {
     camera: Camera,
     /// The map that the camera was set up for, and the picture's shape then.
     framed: Option<(MapSize, (u32, u32))>,
+    /// Whether somebody asked for the whole map; a demo begins where there is most to be seen.
+    wants_whole: bool,
     /// Whether somebody moved the camera, so that it is not to be moved for them.
     moved: bool,
     held: Vec<Action>,
@@ -140,6 +142,7 @@ impl Stage {
                 pitch: 0.9,
             }),
             framed: None,
+            wants_whole: false,
             moved: false,
             held: Vec::new(),
             composer: Compose::default(),
@@ -318,6 +321,7 @@ impl Stage {
         let Some(ground) = &self.scene.ground else { return };
         let size = ground.size;
         self.paint.update(ground, self.paint_mode);
+        self.paint.follow_agents(size, &self.scene.agents);
         if self.shows_trails || self.follows {
             self.trails.follow(&self.scene);
         }
@@ -381,6 +385,11 @@ impl Stage {
     /// What was composed last, and the ground's paint that belongs to it.
     pub fn drawing(&mut self) -> (&DrawList, &mut GroundPaint) {
         (&self.list, &mut self.paint)
+    }
+
+    /// Brings the ground's paint up to date at once, for a picture that stays; otherwise it takes some frames.
+    pub fn finish_paint(&mut self) {
+        self.paint.finish(&self.scene);
     }
 
     /// How many things are drawn.

@@ -11,7 +11,7 @@ mod staging;
 use clap::ValueEnum;
 use glam::Vec2;
 use trantor_client::{LinkState, Scene, SceneClock, SceneGround};
-use trantor_model::{MapSize, Resource};
+use trantor_model::{MapSize, Resource, Tile};
 use trantor_time::GameTime;
 
 use crate::picture::CameraPose;
@@ -63,7 +63,12 @@ impl Demo {
         Self {
             which,
             ground: scattered(size, &mut lots),
-            paths: (0..agents).map(|_| Path::draw(size, &mut lots)).collect(),
+            paths: (0..agents)
+                .map(|number| {
+                    let home = home(which, number, size, &mut lots);
+                    Path::draw(size, home, &mut lots)
+                })
+                .collect(),
         }
     }
 
@@ -121,6 +126,23 @@ impl Demo {
     }
 }
 
+/// Where an agent sets out: anywhere, but in the big world most of a team do where others of it do.
+fn home(which: DemoScene, number: u32, size: MapSize, lots: &mut Lots) -> Tile {
+    /// Places where many of a team are.
+    const TOWNS: u32 = 5;
+    let anywhere = size.tile_at(lots.below(size.area() as u32) as usize);
+    if which != DemoScene::BigWorld || lots.below(100) < 25 {
+        return anywhere;
+    }
+    let town = lots.below(TOWNS) * TEAMS.len() as u32 + number % TEAMS.len() as u32;
+    let mut there = Lots(u64::from(town) * 0x5851_F42D);
+    let middle = size.tile_at(there.below(size.area() as u32) as usize);
+    // The sum of three lots is near the middle more often than far from it.
+    let mut off = |reach: u32| (0..3).map(|_| lots.below(reach) as i32).sum::<i32>() - reach as i32 * 3 / 2;
+    let reach = 30 + there.below(70);
+    size.offset(middle, off(reach), off(reach))
+}
+
 /// Resources in a server's densities, but each with regions in which it is rather found, so that a far view has
 /// something to tell.
 fn scattered(size: MapSize, lots: &mut Lots) -> SceneGround {
@@ -154,11 +176,12 @@ fn scattered(size: MapSize, lots: &mut Lots) -> SceneGround {
 /// How likely a resource is found at a place, compared with others: broad waves that go round with the map, each
 /// resource's its own.
 fn likely(size: MapSize, resource: Resource, place: usize) -> f32 {
-    /// Tiles from one region to the next, about.
+    /// Tiles from one region to the next, about; and regions along a side at most, to be told apart from afar.
     const WAVE_TILES: f32 = 33.0;
+    const WAVES_MAX: f32 = 9.0;
     let tile = size.tile_at(place);
     let turn = |at: u16, side: u16| std::f32::consts::TAU * f32::from(at) / f32::from(side);
-    let waves = |side: u16| (f32::from(side) / WAVE_TILES).round().max(1.0);
+    let waves = |side: u16| (f32::from(side) / WAVE_TILES).round().clamp(1.0, WAVES_MAX);
     let (x, y) = (turn(tile.x, size.width()), turn(tile.y, size.height()));
     let (across, down) = (waves(size.width()), waves(size.height()));
     let own = resource.index() as f32 * 2.4;

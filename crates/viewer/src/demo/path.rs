@@ -39,8 +39,8 @@ pub(super) struct Moment {
 }
 
 impl Path {
-    pub(super) fn draw(size: MapSize, lots: &mut Lots) -> Self {
-        let mut tile = size.tile_at(lots.below(size.area() as u32) as usize);
+    /// One that begins at `tile`.
+    pub(super) fn draw(size: MapSize, mut tile: Tile, lots: &mut Lots) -> Self {
         let mut facing = Direction::ALL[lots.below(4) as usize];
         let first = tile;
         let mut actions = Vec::with_capacity(ACTIONS);

@@ -10,10 +10,6 @@ use super::targets::{DEPTH_FORMAT, texture, texture_with_levels, view};
 use super::uniforms::FrameUniform;
 use crate::picture::ground::{DirtyRows, GroundPaint};
 
-/// Bands of the paint given to the graphics card for each frame: on the largest map all of them within a second,
-/// and never more than a hundred kilobytes at once.
-const BANDS_A_FRAME: usize = 1;
-
 /// All of it, on one device.
 #[derive(Debug)]
 pub(super) struct Light {
@@ -21,7 +17,7 @@ pub(super) struct Light {
     /// The frame's numbers; first in every pipeline.
     pub(super) frame: BindGroup,
     pub(super) frame_layout: BindGroupLayout,
-    /// Shadows and paint; second where things are lit.
+    /// Shadows, paint and crowd; second where things are lit.
     pub(super) lit: BindGroup,
     pub(super) lit_layout: BindGroupLayout,
     /// What the sun sees, to be drawn on.
@@ -29,6 +25,7 @@ pub(super) struct Light {
     shadow_sampler: Sampler,
     paint_sampler: Sampler,
     paint: Texture,
+    crowd: Texture,
 }
 
 impl Light {
@@ -75,13 +72,13 @@ impl Light {
             mipmap_filter: wgpu::MipmapFilterMode::Linear,
             ..Default::default()
         });
-        let paint = paint_texture(device, (1, 1), 1);
+        let paint = paint_texture(device, "paint", (1, 1), 1);
+        let crowd = paint_texture(device, "crowd", (1, 1), 1);
         let lit = lit_group(
             device,
             &lit_layout,
-            &shadow_map,
-            &shadow_sampler,
-            &paint,
+            (&shadow_map, &shadow_sampler),
+            [&paint, &crowd],
             &paint_sampler,
         );
         Self {
@@ -94,6 +91,7 @@ impl Light {
             shadow_sampler,
             paint_sampler,
             paint,
+            crowd,
         }
     }
 
@@ -108,22 +106,34 @@ impl Light {
             return false;
         };
         let sides = (u32::from(size.width()), u32::from(size.height()));
-        let mut bands = BANDS_A_FRAME;
-        if (self.paint.width(), self.paint.height()) != sides {
-            self.paint = paint_texture(device, sides, paint.levels().len() as u32);
+        let crowd_sides = paint.crowd().sides();
+        let is_another = |texture: &Texture, sides: (u32, u32)| (texture.width(), texture.height()) != sides;
+        if is_another(&self.paint, sides) || (crowd_sides.0 > 0 && is_another(&self.crowd, crowd_sides)) {
+            self.paint = paint_texture(device, "paint", sides, paint.levels().len() as u32);
+            self.crowd = paint_texture(device, "crowd", (crowd_sides.0.max(1), crowd_sides.1.max(1)), 1);
             self.lit = lit_group(
                 device,
                 &self.lit_layout,
-                &self.shadow_map,
-                &self.shadow_sampler,
-                &self.paint,
+                (&self.shadow_map, &self.shadow_sampler),
+                [&self.paint, &self.crowd],
                 &self.paint_sampler,
             );
             paint.forget_uploads();
-            // A new map is there at once.
-            bands = usize::MAX;
         }
+        let (width, height) = crowd_sides;
         let mut changed = false;
+        if let Some(texels) = paint.crowd_mut().take_new() {
+            changed = true;
+            let patch = Patch {
+                mip_level: 0,
+                x: 0,
+                y: 0,
+                width,
+                height,
+            };
+            bindings::write_texels(queue, &self.crowd, patch, bytemuck::cast_slice(texels));
+        }
+        let mut bands = paint.take_budget();
         while bands > 0
             && let Some(rows) = paint.take_dirty()
         {
@@ -187,6 +197,7 @@ fn lit_layout(device: &Device) -> BindGroupLayout {
             bindings::sampler(1, wgpu::SamplerBindingType::Comparison),
             bindings::picture(2),
             bindings::sampler(3, wgpu::SamplerBindingType::Filtering),
+            bindings::picture(4),
         ],
     })
 }
@@ -194,9 +205,8 @@ fn lit_layout(device: &Device) -> BindGroupLayout {
 fn lit_group(
     device: &Device,
     layout: &BindGroupLayout,
-    shadow_map: &TextureView,
-    shadow_sampler: &Sampler,
-    paint: &Texture,
+    (shadow_map, shadow_sampler): (&TextureView, &Sampler),
+    [paint, crowd]: [&Texture; 2],
     paint_sampler: &Sampler,
 ) -> BindGroup {
     device.create_bind_group(&wgpu::BindGroupDescriptor {
@@ -219,14 +229,18 @@ fn lit_group(
                 binding: 3,
                 resource: wgpu::BindingResource::Sampler(paint_sampler),
             },
+            wgpu::BindGroupEntry {
+                binding: 4,
+                resource: wgpu::BindingResource::TextureView(&view(crowd)),
+            },
         ],
     })
 }
 
-fn paint_texture(device: &Device, sides: (u32, u32), levels: u32) -> Texture {
+fn paint_texture(device: &Device, label: &str, sides: (u32, u32), levels: u32) -> Texture {
     texture_with_levels(
         device,
-        "paint",
+        label,
         sides,
         TextureFormat::Rgba8Unorm,
         levels,

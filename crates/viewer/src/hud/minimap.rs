@@ -10,12 +10,17 @@ use super::theme::{self, Colors, color};
 use super::{HudInput, Intent, icons};
 use crate::options::Theme;
 use crate::picture::ground::PaintMode;
-use crate::picture::palette;
+use crate::picture::palette::{self, Rgb};
 
 /// The longest side of the small picture of the ground, in texels: more could not be seen.
 const TEXELS_MAX: u32 = 200;
 /// How often that picture is made anew.
 const REFRESH: RealSpan = RealSpan::from_millis(500);
+/// Agents shown as dots at most; of more, a part of that picture shows how many there are where. More dots would cover
+/// the map and each other, and take longer than all other panels together.
+const DOTS_MAX: usize = 400;
+/// Elevations shown as rings at most; more are points.
+const RINGS_MAX: usize = 12;
 /// Height of the map at most, in points.
 const HEIGHT_MAX: f32 = 190.0;
 
@@ -65,17 +70,24 @@ impl Minimap {
                     rect.top() + ((y + 0.5).rem_euclid(height)) * scale,
                 )
             };
-            for ritual in &input.scene.rituals {
+            let ring = if input.scene.rituals.len() > RINGS_MAX {
+                1.0
+            } else {
+                4.0
+            };
+            for ritual in input.scene.rituals.iter().take(DOTS_MAX) {
                 let middle = at(f32::from(ritual.tile.x), f32::from(ritual.tile.y));
-                painter.circle_stroke(middle, 4.0, Stroke::new(1.5, colors.gold));
+                painter.circle_stroke(middle, ring, Stroke::new(1.5, colors.gold));
             }
-            let dot = (scale * 0.42).clamp(1.2, 3.6);
-            for agent in &input.scene.agents {
-                let middle = at(agent.x, agent.y);
-                if dot > 2.0 {
-                    painter.circle_filled(middle, dot + 1.0, Color32::from_black_alpha(120));
+            if input.scene.agents.len() <= DOTS_MAX {
+                let dot = (scale * 0.42).clamp(1.2, 3.6);
+                for agent in &input.scene.agents {
+                    let middle = at(agent.x, agent.y);
+                    if dot > 2.0 {
+                        painter.circle_filled(middle, dot + 1.0, Color32::from_black_alpha(120));
+                    }
+                    painter.circle_filled(middle, dot, color(palette::team(agent.team)));
                 }
-                painter.circle_filled(middle, dot, color(palette::team(agent.team)));
             }
             seen(&painter, input, rect, scale);
             if (response.clicked() || response.dragged())
@@ -96,49 +108,51 @@ impl Minimap {
         }
         self.made_at = Some(input.now);
         self.made_for = wanted;
-        let step = u32::from(size.width().max(size.height()))
-            .div_ceil(TEXELS_MAX)
-            .max(1);
-        let (columns, rows) = (
-            u32::from(size.width()).div_ceil(step),
-            u32::from(size.height()).div_ceil(step),
-        );
-        let ground = match input.theme {
-            Theme::Dark => [0x33_u8, 0x55, 0x4C],
-            Theme::Light => [0x8C, 0xB4, 0x76],
-        };
-        // A mixture of everything is only hinted at; one who wants to know asks for a heat map.
-        let (part, of) = match input.paint_mode {
-            PaintMode::Mixture => (1, 9),
-            PaintMode::Heat(_) => (1, 1),
-        };
-        let mut pixels = Vec::with_capacity((columns * rows) as usize);
-        for row in 0..rows {
-            for column in 0..columns {
-                let place = row * step * u32::from(size.width()) + column * step;
-                let [red, green, blue, strength] = input
-                    .paint
-                    .texels()
-                    .get(place as usize)
-                    .copied()
-                    .unwrap_or_default();
-                let mix = |under: u8, over: u8| {
-                    let share = u32::from(strength) * part / of;
-                    ((u32::from(under) * (255 - share) + u32::from(over) * share) / 255) as u8
-                };
-                pixels.push(Color32::from_rgb(
-                    mix(ground[0], red),
-                    mix(ground[1], green),
-                    mix(ground[2], blue),
-                ));
-            }
-        }
-        let image = ColorImage::new([columns as usize, rows as usize], pixels);
+        let Some(image) = picture(input, size) else { return };
         match &mut self.texture {
             Some(texture) => texture.set(image, TextureOptions::NEAREST),
             None => self.texture = Some(context.load_texture("minimap", image, TextureOptions::NEAREST)),
         }
     }
+}
+
+/// The ground, and over it the crowd where agents are too many for dots.
+fn picture(input: &HudInput<'_>, size: MapSize) -> Option<ColorImage> {
+    let ground = match input.theme {
+        Theme::Dark => Rgb::hex(0x33_55_4C),
+        Theme::Light => Rgb::hex(0x8C_B4_76),
+    };
+    // What lies there is only hinted at; one who wants to know asks for a heat map.
+    let part = match input.paint_mode {
+        PaintMode::Mixture => 0.5,
+        PaintMode::Heat(_) => 1.0,
+    };
+    let longest = u32::from(size.width().max(size.height()));
+    let last = input.paint.levels().len().checked_sub(1)?;
+    let number = (0..last)
+        .find(|&number| longest >> number <= TEXELS_MAX)
+        .unwrap_or(last);
+    let level = input.paint.levels().get(number)?;
+    let crowd = Some(input.paint.crowd()).filter(|_| input.scene.agents.len() > DOTS_MAX);
+    let over = |under: Rgb, [red, green, blue, strength]: [u8; 4], part: f32| {
+        under.mix(Rgb([red, green, blue]), f32::from(strength) / 255.0 * part)
+    };
+    let mut pixels = Vec::with_capacity(level.texels.len());
+    for (place, &texel) in (0..).zip(&level.texels) {
+        let mut shown = over(ground, texel, part);
+        if let Some(crowd) = crowd {
+            let (columns, rows) = crowd.sides();
+            let (x, y) = (place % level.width, place / level.width);
+            let cell = y * rows / level.height * columns + x * columns / level.width;
+            let texel = crowd.texels().get(cell as usize).copied().unwrap_or_default();
+            shown = over(shown, texel, 1.0);
+        }
+        pixels.push(color(shown));
+    }
+    Some(ColorImage::new(
+        [level.width as usize, level.height as usize],
+        pixels,
+    ))
 }
 
 /// The part of the ground that is seen, as an outline.

@@ -1,14 +1,18 @@
 //! The colour of each tile seen from afar, and the heat maps.
 //!
-//! Where tiles are too small for their things to be drawn, the ground itself takes the colour of what lies
-//! there. [`GroundPaint`] keeps one texel a tile, follows the scene's changes, and remembers which bands of rows
-//! the graphics card has yet to be given: a quiet world costs nothing, however large. Smaller copies of it, each of
-//! half the sides, are for ground so far away that tiles would flicker.
+//! Where tiles are too small for their things to be drawn, the ground itself tells what lies there: it is green where
+//! there is food, bare where it was eaten, and bluish where there are stones. [`GroundPaint`] keeps one texel a tile,
+//! follows the scene's changes, and remembers which bands of rows the graphics card has yet to be given: a quiet world
+//! costs nothing, however large. Smaller copies of it, each of half the sides, are for ground so far away that tiles
+//! would flicker. A whole map, or another mode, is painted in slices, a band of rows in each frame at least.
 
-use trantor_client::SceneGround;
+use std::sync::LazyLock;
+
+use trantor_client::{Scene, SceneAgent, SceneGround};
 use trantor_model::{Counts, MapSize, Resource};
 
-use super::palette::{self, Rgb};
+use super::crowd::Crowd;
+use super::palette::Rgb;
 
 /// What the ground's paint shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,10 +32,15 @@ pub struct GroundPaint {
     mode: PaintMode,
     /// The map itself first, then its smaller copies.
     levels: Vec<Level>,
-    /// Which bands have news since [`Self::take_dirty`] gave them out.
-    dirty: Vec<bool>,
-    /// Where the search for the next of them begins, so that all have their turn.
-    next_band: usize,
+    /// The first row that is yet to be painted; a multiple of [`BAND_ROWS`], or as many as there are.
+    painted_rows: u32,
+    /// Bands of which the smaller copies are behind.
+    behind: Bands,
+    /// Bands with news since [`Self::take_dirty`] gave them out.
+    dirty: Bands,
+    /// Whether all of it is to be given to the graphics card in one frame.
+    at_once: bool,
+    crowd: Crowd,
 }
 
 /// The paint at one size.
@@ -60,39 +69,47 @@ const BAND_ROWS: u32 = 1 << (LEVELS_MAX - 1);
 /// so small that those are less than pixels.
 const LEVELS_MAX: usize = 5;
 
+/// Tiles painted in one frame where all have to be: half a millisecond, and a million of them in half a second.
+const TILES_A_FRAME: u32 = 1 << 15;
+/// Bands given to the graphics card in one frame: on the largest map all of them within half a second, and never more
+/// than two hundred kilobytes at once.
+const BANDS_A_FRAME: usize = 2;
+
 impl GroundPaint {
     /// Follows `ground`, in the given mode.
     pub fn update(&mut self, ground: &SceneGround, mode: PaintMode) {
         let changes = (self.size == Some(ground.size) && self.mode == mode)
             .then(|| ground.changes_since(self.version))
             .flatten();
-        match (changes, self.levels.first_mut()) {
-            (Some(places), Some(map)) => {
-                for &place in places {
-                    // A place that the ground does not have would be its mistake; it has nothing to show.
-                    let Some(counts) = ground.tiles.get(place as usize) else {
-                        continue;
-                    };
-                    let texel = paint(counts, mode);
-                    if map.texels[place as usize] != texel {
-                        map.texels[place as usize] = texel;
-                        self.dirty[(place / map.width / BAND_ROWS) as usize] = true;
-                    }
-                }
-            }
-            _ => {
+        match changes {
+            Some(places) => places.iter().for_each(|&place| self.follow(ground, place)),
+            None => {
                 if self.size != Some(ground.size) {
                     self.levels = levels(ground.size);
+                    self.size = Some(ground.size);
                 }
-                let texels = &mut self.levels[0].texels;
-                texels.clear();
-                texels.extend(ground.tiles.iter().map(|counts| paint(counts, mode)));
-                self.size = Some(ground.size);
-                self.forget_uploads();
+                self.mode = mode;
+                self.painted_rows = 0;
             }
         }
         self.version = ground.version;
-        self.mode = mode;
+        self.paint_rows(ground, TILES_A_FRAME);
+        self.catch_up(BANDS_A_FRAME);
+    }
+
+    /// Paints what is left at once, and gives it to the graphics card at once: for pictures that stay.
+    pub fn finish(&mut self, scene: &Scene) {
+        if let Some(ground) = &scene.ground {
+            self.paint_rows(ground, u32::MAX);
+            self.catch_up(usize::MAX);
+            self.at_once = true;
+            self.crowd.renew(ground.size, &scene.agents);
+        }
+    }
+
+    /// Follows where the agents are.
+    pub fn follow_agents(&mut self, size: MapSize, agents: &[SceneAgent]) {
+        self.crowd.update(size, agents);
     }
 
     /// The map painted, once there is one.
@@ -100,9 +117,14 @@ impl GroundPaint {
         self.size
     }
 
-    /// The texels of all tiles, row by row.
-    pub fn texels(&self) -> &[[u8; 4]] {
-        self.levels.first().map_or(&[], |map| &map.texels)
+    /// Where the agents are.
+    pub fn crowd(&self) -> &Crowd {
+        &self.crowd
+    }
+
+    /// The same, to be given to a graphics card.
+    pub fn crowd_mut(&mut self) -> &mut Crowd {
+        &mut self.crowd
     }
 
     /// The map and its smaller copies, each half as wide and high as the one before, rounded down.
@@ -110,34 +132,125 @@ impl GroundPaint {
         &self.levels
     }
 
-    /// Some rows that changed since they were last given out, which brings the smaller copies up to date for them;
-    /// `None` when all were.
-    pub fn take_dirty(&mut self) -> Option<DirtyRows> {
-        let bands = self.dirty.len();
-        let band = (0..bands)
-            .map(|step| (self.next_band + step) % bands)
-            .find(|&band| self.dirty[band])?;
-        self.dirty[band] = false;
-        self.next_band = band + 1;
-        let first = band as u32 * BAND_ROWS;
-        let count = (self.levels[0].height - first).min(BAND_ROWS);
-        for number in 1..self.levels.len() {
-            let (larger, smaller) = self.levels.split_at_mut(number);
-            halve(
-                &larger[number - 1],
-                &mut smaller[0],
-                first >> number,
-                count.div_ceil(1 << number),
-            );
+    /// How many bands may be given to the graphics card in this frame.
+    pub fn take_budget(&mut self) -> usize {
+        match std::mem::take(&mut self.at_once) {
+            true => usize::MAX,
+            false => BANDS_A_FRAME,
         }
-        Some(DirtyRows { first, count })
+    }
+
+    /// Some rows that changed since they were last given out; `None` when all were.
+    pub fn take_dirty(&mut self) -> Option<DirtyRows> {
+        self.dirty.take().map(|band| self.rows_of(band))
     }
 
     /// Counts all rows as changed, for a graphics card that lost them.
     pub fn forget_uploads(&mut self) {
-        let rows = self.levels.first().map_or(0, |map| map.height);
-        self.dirty.clear();
-        self.dirty.resize(rows.div_ceil(BAND_ROWS) as usize, true);
+        self.dirty.0.fill(true);
+        self.crowd.forget_uploads();
+    }
+
+    fn rows_of(&self, band: usize) -> DirtyRows {
+        let first = band as u32 * BAND_ROWS;
+        let height = self.levels.first().map_or(0, |map| map.height);
+        DirtyRows {
+            first,
+            count: (height - first).min(BAND_ROWS),
+        }
+    }
+
+    /// Paints one tile.
+    fn follow(&mut self, ground: &SceneGround, place: u32) {
+        // A place that the ground does not have would be its mistake; it has nothing to show.
+        let (Some(counts), Some(map)) = (ground.tiles.get(place as usize), self.levels.first_mut()) else {
+            return;
+        };
+        let row = place / map.width;
+        let texel = paint(counts, self.mode);
+        if row < self.painted_rows && map.texels[place as usize] != texel {
+            map.texels[place as usize] = texel;
+            self.behind.0[(row / BAND_ROWS) as usize] = true;
+        }
+    }
+
+    /// Brings the smaller copies up to date for some bands. Tile by tile, as they change, it would be done many times.
+    fn catch_up(&mut self, bands: usize) {
+        for _ in 0..bands {
+            let Some(band) = self.behind.take() else { return };
+            let rows = self.rows_of(band);
+            for number in 1..self.levels.len() {
+                let (larger, smaller) = self.levels.split_at_mut(number);
+                let end = (rows.first + rows.count).div_ceil(1 << number);
+                smaller[0].follow(&larger[number - 1], rows.first >> number, end);
+            }
+            self.dirty.0[band] = true;
+        }
+    }
+
+    /// Paints the next rows that are to be painted anew, of about so many tiles.
+    fn paint_rows(&mut self, ground: &SceneGround, tiles: u32) {
+        let Some((width, height)) = self.levels.first().map(|map| (map.width, map.height)) else {
+            return;
+        };
+        let bands = (tiles / width / BAND_ROWS).max(1);
+        let first = self.painted_rows;
+        let end = first.saturating_add(bands.saturating_mul(BAND_ROWS)).min(height);
+        if first == end {
+            return;
+        }
+        if first == 0 {
+            for bands in [&mut self.behind, &mut self.dirty] {
+                bands.0.resize(height.div_ceil(BAND_ROWS) as usize, false);
+            }
+            // What is painted in one frame is seen in one.
+            self.at_once = end == height;
+        }
+        let places = (first * width) as usize..(end * width) as usize;
+        let texels = self.levels[0].texels[places.clone()].iter_mut();
+        for (texel, counts) in texels.zip(ground.tiles.get(places).unwrap_or_default()) {
+            *texel = paint(counts, self.mode);
+        }
+        self.painted_rows = end;
+        let bands = (first / BAND_ROWS) as usize..end.div_ceil(BAND_ROWS) as usize;
+        let count = bands.len();
+        self.behind.0[bands].fill(true);
+        self.catch_up(count);
+    }
+}
+
+impl Level {
+    /// Makes the rows from `first` up to `end` anew, each texel as the mean of four of the next larger copy. There is
+    /// none for an odd row or column.
+    fn follow(&mut self, larger: &Self, first: u32, end: u32) {
+        for y in first..end.min(self.height) {
+            for x in 0..self.width {
+                let corner = (y * 2 * larger.width + x * 2) as usize;
+                let below = corner + larger.width as usize;
+                let four = [corner, corner + 1, below, below + 1].map(|place| larger.texels[place]);
+                self.texels[(y * self.width + x) as usize] = std::array::from_fn(|channel| {
+                    (four.iter().map(|texel| u32::from(texel[channel])).sum::<u32>() / 4) as u8
+                });
+            }
+        }
+    }
+}
+
+/// A flag for each band, and where the search for the next that is set begins, so that all have their turn.
+#[derive(Debug, Default)]
+struct Bands(Vec<bool>, usize);
+
+impl Bands {
+    /// Takes one that is set.
+    fn take(&mut self) -> Option<usize> {
+        let Self(set, next) = self;
+        let count = set.len();
+        let band = (0..count)
+            .map(|step| (*next + step) % count)
+            .find(|&band| set[band])?;
+        set[band] = false;
+        *next = band + 1;
+        Some(band)
     }
 }
 
@@ -155,27 +268,6 @@ fn levels(size: MapSize) -> Vec<Level> {
         .collect()
 }
 
-/// Makes `count` rows of `smaller`, from `first` on, of four texels of `larger` each. Colours count by how strongly
-/// they show.
-fn halve(larger: &Level, smaller: &mut Level, first: u32, count: u32) {
-    let end = (first + count).min(smaller.height);
-    for row in first..end {
-        for column in 0..smaller.width {
-            let corner = (row * 2 * larger.width + column * 2) as usize;
-            let below = corner + larger.width as usize;
-            let four =
-                [corner, corner + 1, below, below + 1].map(|place| larger.texels[place].map(u32::from));
-            let strength: u32 = four.iter().map(|texel| texel[3]).sum();
-            let mean = |channel: usize| {
-                let sum: u32 = four.iter().map(|texel| texel[channel] * texel[3]).sum();
-                (sum / strength.max(1)) as u8
-            };
-            smaller.texels[(row * smaller.width + column) as usize] =
-                [mean(0), mean(1), mean(2), (strength / 4) as u8];
-        }
-    }
-}
-
 fn paint(counts: &Counts, mode: PaintMode) -> [u8; 4] {
     match mode {
         PaintMode::Mixture => mixture(counts),
@@ -183,25 +275,39 @@ fn paint(counts: &Counts, mode: PaintMode) -> [u8; 4] {
     }
 }
 
-/// Stones count more than food, which lies nearly everywhere, so that rich places stand out from afar.
+/// Bare ground, turned green by food and bluish by stones: calm from tile to tile, and telling over regions. The rarer
+/// a stone, the more it counts.
 fn mixture(counts: &Counts) -> [u8; 4] {
-    let mut sum = [0u32; 3];
-    let mut weights = 0;
-    for (resource, count) in counts.iter() {
-        let weight = count.min(50) * if resource == Resource::Food { 2 } else { 3 };
-        weights += weight;
-        for (sum, channel) in sum.iter_mut().zip(palette::resource(resource).0) {
-            *sum += weight * u32::from(channel);
-        }
-    }
-    if weights == 0 {
-        return [0; 4];
-    }
-    let [red, green, blue] = sum.map(|sum| (sum / weights) as u8);
-    // 2 of 16 is one food: seen, but faint.
-    let strength = (90 + weights * 12).min(230) as u8;
-    [red, green, blue, strength]
+    /// By kind; food does not count here. As common as one is, so much less of it is seen.
+    const WEIGHTS: [u32; Resource::COUNT] = [0, 2, 3, 4, 4, 5, 7];
+    let food = counts[Resource::Food].min(FOOD_TOLD);
+    let stones: u32 = counts
+        .0
+        .iter()
+        .zip(WEIGHTS)
+        .map(|(&count, weight)| count.min(20) * weight)
+        .sum();
+    MIXTURES[(food * (STONES_TOLD + 1) + stones.min(STONES_TOLD)) as usize]
 }
+
+/// Food, and stones by their weights, above which more looks the same.
+const FOOD_TOLD: u32 = 15;
+const STONES_TOLD: u32 = 63;
+
+/// The mixtures of so much food, and so many stones each: a million of them are looked up ten times as fast as found.
+static MIXTURES: LazyLock<Vec<[u8; 4]>> = LazyLock::new(|| {
+    const BARE: Rgb = Rgb::hex(0x6E_5B_49);
+    const GREEN: Rgb = Rgb::hex(0x7F_B8_4E);
+    const STONY: Rgb = Rgb::hex(0x8F_9C_DC);
+    // The first of a heap says most, as where things are drawn one by one.
+    let part = |amount: u32, half: f32| amount as f32 / (amount as f32 + half);
+    (0..=FOOD_TOLD)
+        .map(|food| BARE.mix(GREEN, part(food, 0.6)))
+        .flat_map(|land| {
+            (0..=STONES_TOLD).map(move |stones| land.mix(STONY, 0.55 * part(stones, 7.0)).with(1.0))
+        })
+        .collect()
+});
 
 /// From nothing (clear) over deep violet and orange to nearly white: grows in brightness all the way, so that it
 /// can be read without seeing colours.
@@ -252,7 +358,7 @@ mod tests {
         };
         paint.update(&second, PaintMode::Mixture);
         assert_eq!(paint.take_dirty(), Some(DirtyRows { first: 0, count: 3 }));
-        assert_ne!(paint.texels()[6], [0; 4]);
+        assert_ne!(paint.levels()[0].texels[6], paint.levels()[0].texels[5]);
 
         paint.update(&second, PaintMode::Mixture);
         assert_eq!(paint.take_dirty(), None, "nothing changed");
@@ -271,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn smaller_copies_are_means_by_strength_and_bands_take_turns() {
+    fn smaller_copies_are_means_and_bands_take_turns() {
         let size = MapSize::new(5, 40).unwrap();
         let mut one = SceneGround {
             size,
@@ -295,10 +401,11 @@ mod tests {
             .map(|level| (level.width, level.height))
             .collect();
         assert_eq!(sides, [(5, 40), (2, 20), (1, 10)]);
-        let [red, green, blue, strength] = paint.levels()[0].texels[0];
-        assert_eq!(paint.levels()[1].texels[0], [red, green, blue, strength / 4]);
-        assert_eq!(paint.levels()[2].texels[0], [red, green, blue, strength / 4 / 4]);
-        assert_eq!(paint.levels()[1].texels[1], [0; 4]);
+        let [food, bare] = [0, 1].map(|place| paint.levels()[0].texels[place].map(u32::from));
+        assert!(food[1] > bare[1], "food is green");
+        let mean = std::array::from_fn(|of| ((food[of] + 3 * bare[of]) / 4) as u8);
+        assert_eq!(paint.levels()[1].texels[0], mean);
+        assert_eq!(paint.levels()[1].texels[1].map(u32::from), bare);
 
         let changed = |version: u64, place: u32, tiles: Vec<Counts>| SceneGround {
             size,
@@ -321,6 +428,46 @@ mod tests {
         );
         assert_eq!(paint.take_dirty().map(|rows| rows.first), Some(0));
         assert_eq!(paint.take_dirty(), None);
+    }
+
+    #[test]
+    fn a_large_map_is_painted_in_slices_which_changes_in_between_do_not_upset() {
+        let size = MapSize::new(512, 512).unwrap();
+        let mut one = SceneGround {
+            size,
+            tiles: vec![Counts::ZERO; size.area()],
+            ..ground(1, 0, Vec::new())
+        };
+        let mut paint = GroundPaint::default();
+        paint.update(&one, PaintMode::Mixture);
+        let painted = |paint: &GroundPaint| {
+            let texels = &paint.levels()[0].texels;
+            texels.iter().filter(|texel| **texel != [0; 4]).count()
+        };
+        assert_eq!(painted(&paint), TILES_A_FRAME as usize);
+        for place in [3, size.area() - 3] {
+            one.tiles[place].add_one(Resource::Food);
+        }
+        one = SceneGround {
+            version: 2,
+            changed_since: 1,
+            changed: vec![3, size.area() as u32 - 3],
+            ..one
+        };
+        while painted(&paint) < size.area() {
+            paint.update(&one, PaintMode::Mixture);
+        }
+        let mut at_once = GroundPaint::default();
+        at_once.update(&one, PaintMode::Mixture);
+        at_once.finish(&Scene {
+            ground: Some(one),
+            ..Scene::default()
+        });
+        for (sliced, whole) in paint.levels().iter().zip(at_once.levels()) {
+            assert!(sliced.texels == whole.texels);
+        }
+        assert_eq!(at_once.take_budget(), usize::MAX);
+        assert_eq!(at_once.take_budget(), BANDS_A_FRAME);
     }
 
     #[test]

@@ -15,6 +15,7 @@
 
 pub mod camera;
 pub mod compose;
+pub mod crowd;
 pub mod draw_list;
 pub mod ground;
 pub mod mesh;

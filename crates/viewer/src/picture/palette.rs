@@ -63,6 +63,9 @@ const TEAMS: [Rgb; 8] = [
 pub fn team(team: TeamId) -> Rgb {
     let place = usize::from(team.0);
     let lap = place / TEAMS.len();
+    if lap == 0 {
+        return TEAMS[place];
+    }
     let lighter = (0.35 * lap as f32).min(0.7);
     TEAMS[place % TEAMS.len()].mix(Rgb::hex(0xFF_FF_FF), lighter)
 }

@@ -57,6 +57,9 @@ pub enum Shape {
 }
 
 impl Shape {
+    /// Width of a [`Self::Speck`].
+    pub const SPECK_ACROSS: f32 = 0.18;
+
     /// All of them, in the order of their numbers.
     pub const ALL: [Shape; 19] = [
         Self::Food,
@@ -122,7 +125,9 @@ impl Shape {
             }
             Self::ThystamePlain => resources::thystame_plain(&mut mesh),
             Self::Speck => {
-                mesh.turned(4, &[(0.09, 0.0), (0.06, 0.14)], |_| Paint::instance(1.0));
+                mesh.turned(4, &[(Self::SPECK_ACROSS / 2.0, 0.0), (0.06, 0.14)], |_| {
+                    Paint::instance(1.0)
+                });
             }
             Self::Character => characters::character(&mut mesh),
             Self::Figurine => characters::figurine(&mut mesh),

@@ -78,7 +78,12 @@ impl TorusWindow {
     /// The copy of `position` that lies in the middle map.
     pub fn home(&self, position: Vec2) -> Vec2 {
         let start = self.middle - self.half;
-        start + (position - start).rem_euclid(self.sides())
+        let inside = position - start;
+        // Nearly everything is at home, and finding a remainder takes as long as all else that is done for a thing.
+        if inside.cmpge(Vec2::ZERO).all() && inside.cmplt(self.sides()).all() {
+            return position;
+        }
+        start + inside.rem_euclid(self.sides())
     }
 
     /// How far from `from` the nearest copy of `to` lies.

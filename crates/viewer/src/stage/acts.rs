@@ -54,6 +54,7 @@ impl Stage {
             Action::Overview => {
                 self.follows = false;
                 self.moved = false;
+                self.wants_whole = true;
                 self.framed = None;
             }
             Action::Follow => {

@@ -85,8 +85,10 @@ impl Stage {
                 self.moved = true;
                 view.pose()
             }
-            (None, Some(demo)) => demo.camera(aspect, self.hud.clear_part(self.points, has_timeline)),
-            (None, None) => {
+            (None, Some(demo)) if !self.wants_whole => {
+                demo.camera(aspect, self.hud.clear_part(self.points, has_timeline))
+            }
+            (None, _) => {
                 let sides = Vec2::new(f32::from(size.width()), f32::from(size.height()));
                 CameraPose::overview(sides, aspect, self.hud.clear_part(self.points, has_timeline))
             }

@@ -95,15 +95,22 @@ fn fragment(in: GroundOut) -> @location(0) vec4f {
     // What lies here, as a colour: far away, or everywhere for a heat map.
     var shining = 0.0;
     if PAINT {
-        // A tile has one colour, until tiles are smaller than pixels: then their means, or they would flicker.
+        // A heat map has one colour a tile, until tiles are smaller than pixels: then their means, or they would flicker.
+        // Otherwise what is seen is the land, and a tile's own share of it small.
+        let shown = frame.right.w;
         let near = textureLoad(paint, home, 0);
-        let wide = textureSampleLevel(paint, paint_sampler, p / frame.map.xy, log2(max(step, 0.01)) + 0.5);
-        let texel = mix(near, wide, smoothstep(0.3, 0.8, step));
+        let wide = textureSampleLevel(paint, paint_sampler, p / frame.map.xy, max(log2(max(step, 0.01)) + 0.5, 2.0 - 2.0 * shown));
+        let texel = mix(near, wide, mix(max(0.7, smoothstep(0.1, 0.3, step)), smoothstep(0.3, 0.8, step), shown));
         let away = distance(world, frame.eye.xyz);
-        let everywhere = frame.right.w * (1.0 - 0.5 * seam);
-        let far = smoothstep(frame.detail.x * 0.7, frame.detail.y, away) * 0.34;
+        let everywhere = shown * (1.0 - 0.5 * seam);
+        let far = smoothstep(frame.detail.x * 0.7, frame.detail.y, away) * 0.7;
         albedo = mix(albedo, linear(texel.rgb), texel.a * max(everywhere, far));
-        shining = frame.right.w * texel.a * 0.35;
+        shining = shown * texel.a * 0.35;
+        // Who is where, once agents are too small to be told apart.
+        let teams = textureSampleLevel(crowd, paint_sampler, p / frame.map.xy, 0.0);
+        let crowded = teams.a * smoothstep(0.25, 0.9, step) * (1.0 - shown);
+        albedo = mix(albedo, linear(teams.rgb), crowded);
+        shining += crowded * 0.3;
     }
 
     let sun = max(dot(normal, frame.sun_direction.xyz), 0.0) * sunlit(world, vec3f(0.0, 1.0, 0.0));

@@ -4,6 +4,7 @@
 @group(1) @binding(1) var shadow_sampler: sampler_comparison;
 @group(1) @binding(2) var paint: texture_2d<f32>;
 @group(1) @binding(3) var paint_sampler: sampler;
+@group(1) @binding(4) var crowd: texture_2d<f32>;
 
 // How much of the sun reaches `position`: 0 none, 1 all.
 fn sunlit(position: vec3f, normal: vec3f) -> f32 {

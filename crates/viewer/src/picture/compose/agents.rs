@@ -13,6 +13,10 @@ use super::{Frame, grounded, middle_of, scramble, signed, smoothstep};
 const ASIDE: f32 = 0.17;
 /// Pixels of a tile below which an agent is only a colour and an upright.
 const PAWN_PIXELS: f32 = 13.0;
+/// Pixels of a tile below which it is a dot, and how many pixels that is across: each is still there, and all of them
+/// do not hide the land.
+const DOT_PIXELS: f32 = 2.5;
+const DOT_ACROSS_PIXELS: f32 = 2.4;
 /// Height of a character's head above its feet, before its scale.
 const HEAD_HEIGHT: f32 = 0.56;
 
@@ -28,17 +32,26 @@ pub(super) fn compose(
     list: &mut DrawList,
 ) {
     for agent in &frame.scene.agents {
-        let mut aside = aside(agent.id);
-        if agent.held
-            && let Ok(place) = held.binary_search_by_key(&agent.id, |&(id, _)| id)
-        {
-            aside = held[place].1;
-        }
         for position in frame.window.copies(Vec2::new(agent.x, agent.y)) {
-            let position = position + aside;
-            if frame.view.sees(grounded(position), 0.9) {
-                draw(frame, agent, births, position, list);
+            if !frame.view.sees(grounded(position), 0.9 + ASIDE) {
+                continue;
             }
+            let pixels = frame.view.pixels_per_tile(grounded(position));
+            if pixels < DOT_PIXELS {
+                let scale = DOT_ACROSS_PIXELS / (Shape::SPECK_ACROSS * pixels);
+                list.body(
+                    Shape::Speck,
+                    Instance::at(position, scale, palette::team(agent.team)).glowing(0.3),
+                );
+                continue;
+            }
+            let mut aside = aside(agent.id);
+            if agent.held
+                && let Ok(place) = held.binary_search_by_key(&agent.id, |&(id, _)| id)
+            {
+                aside = held[place].1;
+            }
+            draw(frame, agent, births, position + aside, list);
         }
     }
     for egg in &frame.scene.eggs {
@@ -124,9 +137,8 @@ fn draw(
     list: &mut DrawList,
 ) {
     let birth = births
-        .iter()
-        .find(|(id, _)| *id == agent.id)
-        .map_or(1.0, |&(_, progress)| grown(progress));
+        .binary_search_by_key(&agent.id, |&(id, _)| id)
+        .map_or(1.0, |place| grown(births[place].1));
     let pixels = frame.view.pixels_per_tile(grounded(position));
     let scale = scale_of(agent.level) * birth * larger_from_afar(pixels);
     let color = palette::team(agent.team);

@@ -85,7 +85,7 @@ pub struct Options {
 pub struct Compose {
     /// How much of all motion is left out: 0 none, 1 all; follows the speed with some inertia.
     calm: f32,
-    /// Agents being born, with how far along they are.
+    /// Agents being born, by number, with how far along they are.
     births: Vec<(AgentId, f32)>,
     /// Agents held by elevations, by number, with where beside the middle of their tiles they stand.
     held: Vec<(AgentId, Vec2)>,
@@ -171,6 +171,7 @@ impl Compose {
         resources::compose(&frame, ground, list);
         self.births.clear();
         effects::compose(&frame, &mut self.births, list);
+        self.births.sort_unstable_by_key(|&(id, _)| id);
         agents::gather(&frame, &mut self.held);
         agents::compose(&frame, &self.births, &self.held, list);
         rituals::compose(&frame, list);

@@ -1,0 +1,81 @@
+//! A frame allocates nothing once its lists have grown: the scene, the lists to draw, and the ground's colours.
+
+#![expect(
+    unsafe_code,
+    reason = "counting allocations takes an allocator, whose trait is unsafe to implement"
+)]
+
+#[path = "../../client/benches/walkers/mod.rs"]
+mod walkers;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use glam::Vec2;
+use trantor_viewer::picture::compose::{Detail, Marks};
+use trantor_viewer::picture::ground::{GroundPaint, PaintMode};
+use trantor_viewer::picture::palette::Mood;
+use trantor_viewer::picture::{CameraPose, Compose, DrawList, Options};
+use walkers::Walkers;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The system's allocator, counting for each thread.
+struct Counting;
+
+// SAFETY: every call is passed on to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller keeps to the contract of `GlobalAlloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn frames_of_a_busy_world_allocate_nothing() {
+    const SIDE: u16 = 100;
+    let mut walkers = Walkers::new(u32::from(SIDE), 500);
+    let mut composer = Compose::default();
+    let mut list = DrawList::default();
+    let mut paint = GroundPaint::default();
+    let options = Options {
+        pixels: (1280, 720),
+        mood: Mood::dusk(),
+        paint_everywhere: false,
+        middle: None,
+        detail: Detail::SWIFT,
+    };
+    let whole = CameraPose::overview(Vec2::splat(f32::from(SIDE)), 16.0 / 9.0, (Vec2::ZERO, Vec2::ONE));
+    let mut frame = |number: u16| {
+        walkers.tell();
+        walkers.draw();
+        // From far to near and back, so that all lists are used.
+        let nearer = 0.1 + 0.9 * (f32::from(number % 60) / 30.0 - 1.0).abs();
+        let pose = CameraPose {
+            distance: whole.distance * nearer,
+            ..whole
+        };
+        composer.compose(&walkers.scene, &pose, &options, &Marks::default(), &mut list);
+        if let Some(ground) = &walkers.scene.ground {
+            paint.update(ground, PaintMode::Mixture);
+            paint.follow_agents(ground.size, &walkers.scene.agents);
+            while paint.take_dirty().is_some() {}
+        }
+        assert!(list.instances() > 0);
+    };
+    (0..300).for_each(&mut frame);
+    let before = ALLOCATIONS.with(Cell::get);
+    (300..600).for_each(&mut frame);
+    assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
+}
