@@ -1,8 +1,8 @@
 //! The only reader of the machine's clocks.
 //!
-//! Loops take a [`Clock`] and are given [`RealClock`] in production; everything else is handed instants. Two more
+//! Loops take a [`Clock`] and are given [`RealClock`] in production; everything else is handed instants. More
 //! readings exist under names that no game logic would use by accident (R-X-7): the date, for records, and the
-//! processor time used, for measurements. Neither is ever compared with a deadline (R-X-1).
+//! processor time used, for measurements. None is ever compared with a deadline (R-X-1).
 
 use std::sync::LazyLock;
 use std::time::{Duration, Instant, SystemTime};
@@ -97,6 +97,17 @@ pub fn processor_time_for_measurement() -> Option<RealSpan> {
         Some(RealSpan::from_secs(used.tv_sec) + RealSpan::from_nanos(used.tv_nsec))
     }
     #[cfg(not(unix))]
+    None
+}
+
+/// Processor time that this thread alone has used so far; `None` where the system does not tell.
+pub fn thread_time_for_measurement() -> Option<RealSpan> {
+    #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
+    {
+        let used = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        Some(RealSpan::from_secs(used.tv_sec) + RealSpan::from_nanos(used.tv_nsec))
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd")))]
     None
 }
 

@@ -13,6 +13,8 @@ use trantor_time::{Frequency, GameSpan, GameTime};
 
 const FRAME_NS: i64 = 1_000_000_000 / 60;
 const STEP_UNITS: i64 = 7;
+/// Tiles of a piece of a world, as servers send it.
+const GROUND_TILES_PER_PART: usize = 1_024;
 /// Agents set out at as many different moments.
 const PHASES: u32 = 64;
 
@@ -52,11 +54,17 @@ fn walk(agent: u32, steps: i64) -> ActionState {
     }
 }
 
-impl Walkers {
+/// A world of walkers that is being told, as a server does when somebody joins.
+pub struct Joining {
+    mirror: Mirror,
+    agents: u32,
+    parts: std::vec::IntoIter<SnapshotPart>,
+}
+
+impl Joining {
     /// A square map with so many agents, and a resource on every tile.
     pub fn new(side: u32, agents: u32) -> Self {
         let size = MapSize::new(side, side).expect("the sides are sides of a map");
-        let mut mirror = Mirror::new(size, 4);
         let ground = |place: usize| {
             Counts(std::array::from_fn(|kind| {
                 u32::from((place * 13 + kind * 5).is_multiple_of(7))
@@ -74,16 +82,37 @@ impl Walkers {
             action: Some(walk(agent, 0)),
             food_ends: Some(GameTime::from_units(1_000_000)),
         };
-        for part in [
-            SnapshotPart::Ground {
-                first: 0,
-                tiles: (0..size.area()).map(ground).collect(),
-            },
-            SnapshotPart::Agents((0..agents).map(state).collect()),
-        ] {
-            mirror.load(part).expect("a sound world");
+        let mut parts: Vec<SnapshotPart> = (0..size.area())
+            .step_by(GROUND_TILES_PER_PART)
+            .map(|first| SnapshotPart::Ground {
+                first: first as u32,
+                tiles: (first..size.area().min(first + GROUND_TILES_PER_PART))
+                    .map(ground)
+                    .collect(),
+            })
+            .collect();
+        parts.push(SnapshotPart::Agents((0..agents).map(state).collect()));
+        Self {
+            mirror: Mirror::new(size, 4),
+            agents,
+            parts: parts.into_iter(),
         }
-        mirror.finish(GameTime::ZERO).expect("a whole world");
+    }
+
+    /// Takes the next piece; `false` when there is none.
+    pub fn take(&mut self) -> bool {
+        match self.parts.next() {
+            Some(part) => {
+                self.mirror.load(part).expect("a sound world");
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The world is complete.
+    pub fn finish(mut self) -> Walkers {
+        self.mirror.finish(GameTime::ZERO).expect("a whole world");
         let mut clock = DisplayClock::new(60_000_000);
         clock.anchor(Anchor {
             at: ServerTime::default(),
@@ -92,14 +121,23 @@ impl Walkers {
             paused: false,
         });
         let teams = (0..4).map(|team| format!("team {team}").into()).collect();
-        Self {
-            size,
-            show: Show::new(mirror, teams, clock, 0),
-            agents,
+        Walkers {
+            size: self.mirror.world().size(),
+            show: Show::new(self.mirror, teams, clock, 0),
+            agents: self.agents,
             now_ns: 0,
             told: i64::from(PHASES),
             scene: Scene::default(),
         }
+    }
+}
+
+impl Walkers {
+    /// A square map with so many agents, and a resource on every tile.
+    pub fn new(side: u32, agents: u32) -> Self {
+        let mut joining = Joining::new(side, agents);
+        while joining.take() {}
+        joining.finish()
     }
 
     /// Tells all that happens until the next frame: arrivals, new steps, and a resource that is picked up.
