@@ -114,7 +114,9 @@ fn smooth(from: &[[f32; 4]], to: &mut Vec<[f32; 4]>, (columns, rows): (usize, us
             let xs = if upright { [x; 2] } else { around(x, columns) };
             let [before, after] = [0, 1].map(|side| from[ys[side] * columns + xs[side]]);
             let own = from[y * columns + x];
-            to.push(std::array::from_fn(|of| own[of] * 0.5 + (before[of] + after[of]) * 0.25));
+            to.push(std::array::from_fn(|of| {
+                own[of] * 0.5 + (before[of] + after[of]) * 0.25
+            }));
         }
     }
 }
