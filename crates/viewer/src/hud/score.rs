@@ -152,12 +152,20 @@ impl ScoreLine {
         };
         let mut reached: Vec<(u64, usize)> = scores.iter().copied().zip(0..).collect();
         reached.sort_unstable_by_key(|&(score, team)| (score, std::cmp::Reverse(team)));
-        // From the bottom up, each above the one before.
+        // From the bottom up, each above the one before; if that leads out of the picture, all a little lower.
         let mut free = f32::INFINITY;
-        for (score, team) in reached {
-            let end = place(score);
-            let y = end.y.min(free);
-            free = y - VALUES_APART;
+        let heights: Vec<f32> = reached
+            .iter()
+            .map(|&(score, _)| {
+                let y = place(score).y.min(free);
+                free = y - VALUES_APART;
+                y
+            })
+            .collect();
+        let least = painter.clip_rect().top() + VALUES_APART / 2.0;
+        let lower = heights.last().map_or(0.0, |top| (least - top).max(0.0));
+        for ((score, team), y) in reached.into_iter().zip(heights) {
+            let (end, y) = (place(score), y + lower);
             painter.circle_filled(end, 3.0, tint(team));
             painter.circle_filled(pos2(end.x + 8.0, y), 2.5, tint(team));
             let at = pos2(end.x + 13.0, y);
