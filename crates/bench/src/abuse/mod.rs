@@ -162,7 +162,11 @@ fn measure(options: &Options, whom: Crew) -> Result<Run> {
     flags.extend(LIMITS);
     let server = options.program.start(&flags)?;
     let elsewhere = match whom {
-        Crew::Elsewhere => Some(options.program.start(&flags)?),
+        Crew::Elsewhere => {
+            let other = options.program.start(&flags)?;
+            put_in_ordinary_class(&other);
+            Some(other)
+        }
         Crew::None | Crew::Here => None,
     };
     let abused = elsewhere.as_ref().unwrap_or(&server);
@@ -191,6 +195,16 @@ fn measure(options: &Options, whom: Crew) -> Result<Run> {
         memory_bytes: server.memory_peak_bytes()?,
         deeds,
     })
+}
+
+/// Lets another server have what this one and the honest leave over, as the crew has: in their own class it would take
+/// turns with them as if it were one of them.
+fn put_in_ordinary_class(server: &Server) {
+    let pid = server.pid().as_raw_nonzero().to_string();
+    // Without such a program nothing is in another class.
+    let _no_such_program = Command::new("chrt")
+        .args(["--all-tasks", "--other", "--pid", "0", &pid])
+        .status();
 }
 
 fn honest_load(options: &Options, server: &Server, span: RealSpan) -> Result<LoadConfig> {
