@@ -4,8 +4,8 @@
 //! it began is known all the same, since every command takes a known time. So each result is shown as the end
 //! of an action that began that much earlier, and the display is kept as far behind.
 //!
-//! What agents do is in [`doings`]. Servers differ, and leave things out. What contradicts the world is left out too, and counted; it never
-//! ends the connection.
+//! What agents do is in a file of its own, `doings`. Servers differ, and leave things out. What contradicts the world
+//! is left out too, and counted; it never ends the connection.
 
 mod doings;
 
