@@ -22,9 +22,7 @@ use crate::mirror::Mirror;
 use crate::scene::TEAM_UNKNOWN;
 use crate::session::TEAMS_MAX;
 use crate::show::Show;
-
-/// Bytes of a broadcast that are kept, as from servers of ours.
-const SAID_BYTES_MAX: usize = 256;
+use crate::world::SAID_BYTES_MAX;
 
 /// No egg has this number; an agent may hatch from it where the server does not tell the egg.
 const NO_EGG: EggId = EggId(u32::MAX);

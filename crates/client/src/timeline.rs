@@ -17,7 +17,7 @@ use crate::feed::{Feed, FeedEntry};
 use crate::mirror::Mirror;
 use crate::scene::{Scene, SceneGround};
 
-/// Changes kept until they are shown: about 20 megabytes. At 10,000 agents that all act it is several delays'
+/// Changes kept until they are shown: about 20 megabytes, 100 if all are broadcasts. At 10,000 agents that all act it is several delays'
 /// worth; a server that tells the far future fills it and gains nothing.
 pub const PENDING_MAX: usize = 1 << 18;
 

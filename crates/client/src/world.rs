@@ -13,6 +13,9 @@ use trantor_time::GameTime;
 use crate::error::WorldError;
 use crate::table::Table;
 use checked::checked_action;
+/// Bytes of a broadcast that servers of ours tell; they wait with it until it is shown, and many may.
+pub const SAID_BYTES_MAX: usize = 256;
+
 pub use checked::{AGENTS_MAX, EGGS_MAX, RITUALS_MAX};
 
 /// All that lives on the map. `X` is what the owner keeps beside each agent.
@@ -252,7 +255,14 @@ impl<X: Default> World<X> {
                 agent.view.inventory = inventory;
                 agent.food_ends = food_ends;
             }
-            Change::Said { agent, .. } | Change::Ejected { agent } => {
+            Change::Said { agent, ref text } => {
+                self.known(agent)?;
+                if text.len() > SAID_BYTES_MAX {
+                    let (what, max) = ("bytes in a broadcast", SAID_BYTES_MAX);
+                    return Err(WorldError::TooMany { what, max });
+                }
+            }
+            Change::Ejected { agent } => {
                 self.known(agent)?;
             }
             Change::EggLaid { egg, .. } => self.add_egg(egg)?,

@@ -204,6 +204,16 @@ fn r_002_58_each_error_ends_the_connection_with_a_reason() {
             vec![recording(&[7, 6])],
             "changes of 6.000000000 u came after changes of 7.000000000 u",
         ),
+        (
+            vec![changes(
+                2,
+                Change::Said {
+                    agent: AgentId(0),
+                    text: vec![b'x'; 257],
+                },
+            )],
+            "more than 256 bytes in a broadcast",
+        ),
         (vec![recording(&[101])], "101.000000000 u is out of range"),
         (
             vec![

@@ -17,11 +17,11 @@ use trantor_protocol::wire::{
 };
 use trantor_time::{Frequency, GameTime};
 
-/// Memory that a viewer in a terminal may take here, whatever its server says. What is said, kept as the values it
-/// becomes, would take several times as much.
-const RESIDENT_KIB_MAX: u64 = 160 * 1024;
-/// Bytes that each server says.
-const SAID_BYTES: usize = 32 << 20;
+/// Memory that a viewer in a terminal may take here: what a hundred megabytes of changes may make it keep until they are
+/// shown, and as much as the program itself.
+const RESIDENT_KIB_MAX: u64 = 128 * 1024;
+/// Bytes that each server says: enough that keeping them all would show.
+const SAID_BYTES: usize = 128 << 20;
 /// How long anything may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
