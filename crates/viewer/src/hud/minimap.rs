@@ -122,17 +122,19 @@ fn picture(input: &HudInput<'_>, size: MapSize) -> Option<ColorImage> {
         Theme::Dark => Rgb::hex(0x33_55_4C),
         Theme::Light => Rgb::hex(0x8C_B4_76),
     };
-    // What lies there is only hinted at; one who wants to know asks for a heat map.
-    let part = match input.paint_mode {
-        PaintMode::Mixture => 0.5,
-        PaintMode::Heat(_) => 1.0,
-    };
     let longest = u32::from(size.width().max(size.height()));
     let last = input.paint.levels().len().checked_sub(1)?;
     let number = (0..last)
         .find(|&number| longest >> number <= TEXELS_MAX)
         .unwrap_or(last);
     let level = input.paint.levels().get(number)?;
+    // What lies there is only hinted at; one who wants to know asks for a heat map. Of a large map it is a land, which is
+    // calm by itself.
+    let part = match (input.paint_mode, number) {
+        (PaintMode::Mixture, 0) => 0.15,
+        (PaintMode::Mixture, _) => 0.5,
+        (PaintMode::Heat(_), _) => 1.0,
+    };
     let crowd = Some(input.paint.crowd()).filter(|_| input.scene.agents.len() > DOTS_MAX);
     let over = |under: Rgb, [red, green, blue, strength]: [u8; 4], part: f32| {
         under.mix(Rgb([red, green, blue]), f32::from(strength) / 255.0 * part)
