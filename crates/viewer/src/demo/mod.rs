@@ -173,13 +173,15 @@ fn scattered(size: MapSize, lots: &mut Lots) -> SceneGround {
     ground
 }
 
+/// Tiles from one region of a resource to the next, about.
+const WAVE_TILES: f32 = 33.0;
+
+/// Regions of a resource along a side at most: more could not be told apart from afar.
+const WAVES_MAX: f32 = 9.0;
+
 /// How likely a resource is found at a place, compared with others: broad waves that go round with the map, each
 /// resource's its own.
 fn likely(size: MapSize, resource: Resource, place: usize) -> f32 {
-    /// Tiles from one region to the next, about.
-    const WAVE_TILES: f32 = 33.0;
-    /// Regions along a side at most: more could not be told apart from afar.
-    const WAVES_MAX: f32 = 9.0;
     let tile = size.tile_at(place);
     let turn = |at: u16, side: u16| std::f32::consts::TAU * f32::from(at) / f32::from(side);
     let waves = |side: u16| (f32::from(side) / WAVE_TILES).round().clamp(1.0, WAVES_MAX);
