@@ -1,6 +1,6 @@
 //! Everything about one agent: what it does and did, what it carries, what it lacks to rise.
 
-use egui::{Align, CornerRadius, Layout, RichText, Sense, Ui, vec2};
+use egui::{Align, Color32, CornerRadius, Layout, RichText, Sense, TextStyle, Ui, pos2, vec2};
 use trantor_client::{SceneAgent, SceneClock};
 use trantor_model::{CommandKind, Counts, Direction, Resource};
 
@@ -222,15 +222,26 @@ fn needs(
         let text = format!("{here}/{agents} agents");
         ui.label(RichText::new(text).color(if enough { colors.accent } else { colors.text }));
         for (resource, needed) in stones.iter().filter(|&(_, needed)| needed > 0) {
-            let (rect, _) = ui.allocate_exact_size(vec2(11.0, 12.0), Sense::hover());
-            icons::resource(ui.painter(), rect.center(), 11.0, resource);
             let have = ground.map_or(0, |ground| ground[resource]);
             let shade = if have >= needed {
                 colors.accent
             } else {
                 colors.text
             };
-            ui.label(RichText::new(format!("{have}/{needed}")).color(shade));
+            counted(ui, resource, format!("{have}/{needed}"), shade);
         }
     });
+}
+
+/// A resource's sign and what is said of it, which stay together where the row is broken.
+fn counted(ui: &mut Ui, resource: Resource, text: String, shade: Color32) {
+    let sign = 11.0;
+    let font = TextStyle::Body.resolve(ui.style());
+    let said = ui.painter().layout_no_wrap(text, font, shade);
+    let size = vec2(sign + 4.0 + said.size().x, said.size().y);
+    let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
+    let middle = pos2(rect.left() + sign / 2.0, rect.center().y);
+    icons::resource(ui.painter(), middle, sign, resource);
+    ui.painter()
+        .galley(pos2(rect.left() + sign + 4.0, rect.top()), said, shade);
 }
