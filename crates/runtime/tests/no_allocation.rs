@@ -1,13 +1,5 @@
 //! What runs in every pass allocates nothing, once it has run (R-003-66).
 
-#![allow(
-    unsafe_code,
-    reason = "counting allocations takes an allocator, whose trait is unsafe to implement"
-)]
-
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
 use trantor_runtime::metrics::{LoopMeter, MeterBuilder};
 use trantor_runtime::service::{POSTED, Service, ServiceBuilder, ServiceSettings, TIMERS};
 use trantor_runtime::stages::{Budget, LONG_PASS, StageSpec, Stages};
@@ -15,35 +7,9 @@ use trantor_runtime::systems::{SystemSpec, Systems};
 use trantor_runtime::{Faults, ManualWait};
 use trantor_time::{Clock, ManualClock, RealSpan};
 
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-/// The system's allocator, counting for each thread.
-struct Counting;
-
-// SAFETY: every call is passed on to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller keeps to the contract of `GlobalAlloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
 /// Allocations of this thread while `work` runs.
 fn allocations_of(work: impl FnOnce()) -> u64 {
-    let before = ALLOCATIONS.with(Cell::get);
-    work();
-    ALLOCATIONS.with(Cell::get) - before
+    allocation_counter::measure(work).count_total
 }
 
 #[test]

@@ -1,15 +1,7 @@
 //! A frame allocates nothing once its lists have grown: the scene, the lists to draw, and the ground's colours.
 
-#![expect(
-    unsafe_code,
-    reason = "counting allocations takes an allocator, whose trait is unsafe to implement"
-)]
-
 #[path = "../../client/benches/walkers/mod.rs"]
 mod walkers;
-
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 
 use glam::Vec2;
 use trantor_viewer::picture::compose::{Detail, Marks};
@@ -17,30 +9,6 @@ use trantor_viewer::picture::ground::{GroundPaint, PaintMode};
 use trantor_viewer::picture::palette::Mood;
 use trantor_viewer::picture::{CameraPose, Compose, DrawList, Options};
 use walkers::Walkers;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-/// The system's allocator, counting for each thread.
-struct Counting;
-
-// SAFETY: every call is passed on to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller keeps to the contract of `GlobalAlloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 #[test]
 fn frames_of_a_busy_world_allocate_nothing() {
@@ -75,7 +43,6 @@ fn frames_of_a_busy_world_allocate_nothing() {
         assert!(list.instances() > 0);
     };
     (0..300).for_each(&mut frame);
-    let before = ALLOCATIONS.with(Cell::get);
-    (300..600).for_each(&mut frame);
-    assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
+    let busy = allocation_counter::measure(|| (300..600).for_each(&mut frame));
+    assert_eq!(busy.count_total, 0, "{busy:?}");
 }
