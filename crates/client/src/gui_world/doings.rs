@@ -126,19 +126,7 @@ impl GuiWorld {
 
     /// An agent begins something now.
     pub(super) fn started(&mut self, agent: AgentId, kind: CommandKind, at: GameTime) {
-        let (start, end) = (at, at + units(kind));
-        self.apply(
-            at,
-            Change::ActionStarted {
-                agent,
-                action: ActionState {
-                    kind,
-                    start,
-                    end,
-                    refused: false,
-                },
-            },
-        );
+        self.apply(at, action_started(agent, kind, at, at + units(kind)));
     }
 
     /// An agent ends something now, which it must have begun before.
@@ -152,18 +140,20 @@ impl GuiWorld {
         let end = present.at;
         let earliest = self.since.get(&agent).copied().unwrap_or(end);
         let start = (end - present.action).max(earliest);
-        show.apply_late_start(
+        show.apply_late_start(start, action_started(agent, kind, start, end));
+    }
+}
+
+/// Text tells nothing of actions of which nothing will come.
+fn action_started(agent: AgentId, kind: CommandKind, start: GameTime, end: GameTime) -> Change {
+    Change::ActionStarted {
+        agent,
+        action: ActionState {
+            kind,
             start,
-            Change::ActionStarted {
-                agent,
-                action: ActionState {
-                    kind,
-                    start,
-                    end,
-                    refused: false,
-                },
-            },
-        );
+            end,
+            refused: false,
+        },
     }
 }
 

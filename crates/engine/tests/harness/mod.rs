@@ -194,6 +194,11 @@ impl Bench {
         self.peers[peer].viewer.as_mut().expect("a viewer of ours")
     }
 
+    /// Takes the latest refusal of what a viewer of ours asked; there must be one.
+    pub fn take_refusal(&mut self, peer: usize) -> String {
+        self.viewer(peer).refused.pop().expect("a refusal").1
+    }
+
     /// Sends what a viewer of ours wants to say.
     pub fn speak(&mut self, peer: usize) {
         let bytes = std::mem::take(&mut self.viewer(peer).to_send);

@@ -62,15 +62,7 @@ fn viewers_that_may_not_control_are_told_so() {
         ToServer::Resume,
     ] {
         bench.say(viewer, &message);
-        assert!(
-            bench
-                .viewer(viewer)
-                .refused
-                .pop()
-                .unwrap()
-                .1
-                .contains("its own console")
-        );
+        assert!(bench.take_refusal(viewer).contains("its own console"));
     }
     assert!(!bench.engine.game_clock().is_paused());
 }

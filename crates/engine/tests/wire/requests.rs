@@ -65,25 +65,9 @@ fn r_000_35_refusals_come_in_words_and_change_nothing() {
     bench.say(viewer, &ToServer::Pause);
     assert!(bench.viewer(viewer).refused.is_empty());
     bench.say(viewer, &ToServer::Pause);
-    assert!(
-        bench
-            .viewer(viewer)
-            .refused
-            .pop()
-            .unwrap()
-            .1
-            .contains("paused already")
-    );
+    assert!(bench.take_refusal(viewer).contains("paused already"));
     bench.say(viewer, &ToServer::Step(StepKind::Event));
-    assert!(
-        bench
-            .viewer(viewer)
-            .refused
-            .pop()
-            .unwrap()
-            .1
-            .contains("nothing is due")
-    );
+    assert!(bench.take_refusal(viewer).contains("nothing is due"));
     assert_eq!(bench.viewer(viewer).clocks, 2);
     assert_eq!(bench.engine.game_clock().frequency().get(), 100);
 }

@@ -15,6 +15,7 @@ use std::process::Command;
 
 use display::{Display, Point, tools_are_here};
 use server::{Asker, join_as_player, start_server};
+use trantor_server::background::Background;
 use trantor_time::RealSpan;
 use viewer::Viewer;
 
@@ -22,6 +23,18 @@ use viewer::Viewer;
 const PATIENCE: RealSpan = RealSpan::from_secs(30);
 /// Lines of the viewer that are read while one is waited for; it says a line only when something changes.
 const LINES_MAX: usize = 100_000;
+
+/// A server, a display, and a viewer in a window there that shows the server's game; nothing where the tools are missing.
+fn watching() -> Option<(Background, Display, Viewer)> {
+    if !tools_are_here() {
+        return None;
+    }
+    let server = start_server();
+    let display = Display::start();
+    let mut viewer = Viewer::start(&display, server.address());
+    viewer.wait_for("state link live");
+    Some((server, display, viewer))
+}
 
 #[test]
 fn r_000_31_r_000_36_the_window_changes_the_speed_pauses_and_steps() {
@@ -163,13 +176,9 @@ fn the_window_has_controls_that_do_what_they_say() {
 
 #[test]
 fn r_002_16_the_window_follows_its_size_and_the_rate_of_its_display() {
-    if !tools_are_here() {
+    let Some((_server, display, mut viewer)) = watching() else {
         return;
-    }
-    let server = start_server();
-    let display = Display::start();
-    let mut viewer = Viewer::start(&display, server.address());
-    viewer.wait_for("state link live");
+    };
     viewer.wait_for("state frames-target 60.0");
     display.set_mode("h144");
     viewer.wait_for("state frames-target 144.0");
@@ -186,13 +195,9 @@ fn r_002_16_the_window_follows_its_size_and_the_rate_of_its_display() {
 
 #[test]
 fn a_lost_graphics_device_is_made_anew_in_the_same_window_and_a_picture_is_as_it_was() {
-    if !tools_are_here() {
+    let Some((_server, display, mut viewer)) = watching() else {
         return;
-    }
-    let server = start_server();
-    let display = Display::start();
-    let mut viewer = Viewer::start(&display, server.address());
-    viewer.wait_for("state link live");
+    };
     display.focus();
     display.keys("space");
     viewer.wait_for("state paused true");
@@ -240,13 +245,9 @@ fn a_window_without_a_graphics_adapter_says_what_to_install() {
 
 #[test]
 fn without_its_display_it_ends_and_does_not_panic() {
-    if !tools_are_here() {
+    let Some((_server, display, mut viewer)) = watching() else {
         return;
-    }
-    let server = start_server();
-    let display = Display::start();
-    let mut viewer = Viewer::start(&display, server.address());
-    viewer.wait_for("state link live");
+    };
     drop(display);
     // The library that speaks with the display ends the program: in order for it, with status 1.
     assert_eq!(viewer.wait_for_status(), Some(1), "no panic, which would be 101");
@@ -254,13 +255,9 @@ fn without_its_display_it_ends_and_does_not_panic() {
 
 #[test]
 fn an_interrupt_ends_the_window_in_order_and_keeps_settings() {
-    if !tools_are_here() {
+    let Some((_server, _display, mut viewer)) = watching() else {
         return;
-    }
-    let server = start_server();
-    let display = Display::start();
-    let mut viewer = Viewer::start(&display, server.address());
-    viewer.wait_for("state link live");
+    };
     viewer.interrupt();
     assert!(viewer.wait_for_end(), "it ends in order");
     assert!(viewer.settings().contains("window"), "{}", viewer.settings());
@@ -268,13 +265,9 @@ fn an_interrupt_ends_the_window_in_order_and_keeps_settings() {
 
 #[test]
 fn a_window_that_another_program_destroys_is_the_end() {
-    if !tools_are_here() {
+    let Some((_server, display, mut viewer)) = watching() else {
         return;
-    }
-    let server = start_server();
-    let display = Display::start();
-    let mut viewer = Viewer::start(&display, server.address());
-    viewer.wait_for("state link live");
+    };
     display.run("xdotool", &["search", "--name", "Trantor", "windowclose"]);
     assert_eq!(viewer.wait_for_status(), Some(84), "it ends and says why");
 }
