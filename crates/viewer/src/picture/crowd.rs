@@ -106,11 +106,7 @@ fn texel(&[red, green, blue, agents]: &[f32; 4], mean: f32) -> [u8; 4] {
 
 /// Gives each cell half of itself and a quarter of its two neighbours, beside it or above and below it.
 fn smooth(from: &[[f32; 4]], to: &mut Vec<[f32; 4]>, (columns, rows): (usize, usize), upright: bool) {
-    let around = |at: usize, ring: usize| {
-        let before = if at == 0 { ring - 1 } else { at - 1 };
-        let after = if at + 1 == ring { 0 } else { at + 1 };
-        [before, after]
-    };
+    let around = |at: usize, ring: usize| [(at + ring - 1) % ring, (at + 1) % ring];
     to.clear();
     for y in 0..rows {
         let ys = if upright { around(y, rows) } else { [y; 2] };
