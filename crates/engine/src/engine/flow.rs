@@ -29,6 +29,21 @@ impl Engine {
         }
     }
 
+    /// What somebody says who is gone, or about to go, counts no more. It is taken as fast as it would be heard, not as
+    /// fast as it comes: a flood that goes on to the last would hold up those who stay.
+    pub(super) fn drain(&mut self, conn: ConnId, bytes: usize, now: RealTime) {
+        self.counters.bytes_dropped += bytes as u64;
+        let per_second = self.requests_per_second();
+        let Some(session) = self.sessions.get_mut(conn) else {
+            return;
+        };
+        let allowance = &mut session.flow.allowance;
+        allowance.take(requests_for(bytes).saturating_add(1));
+        if let Some(at) = allowance.next_at(now, per_second) {
+            self.hold_up(conn, &[], HeldUp::Rate(at), now);
+        }
+    }
+
     fn carry_out_all(&mut self, conn: ConnId, mut bytes: &[u8], now: RealTime) {
         let per_second = self.requests_per_second();
         let spare_per_second = self.config.limits.spare_requests_per_second();
@@ -52,9 +67,7 @@ impl Engine {
             let violations_before = session.violations;
             let request = session.next_request(&mut bytes, &self.config);
             self.counters.violations += u64::from(session.violations - violations_before);
-            let taken = before - bytes.len();
-            let requests = u32::try_from(taken / limits::BYTES_PER_REQUEST).unwrap_or(u32::MAX);
-            session.flow.allowance.take(requests);
+            session.flow.allowance.take(requests_for(before - bytes.len()));
             let Some(request) = request else { return };
             session.flow.allowance.take(1);
             self.carry_out(conn, request, now);
@@ -77,11 +90,12 @@ impl Engine {
         let unread = std::mem::take(&mut session.flow.unread);
         session.flow.is_read = true;
         self.carry_out_all(conn, &unread, now);
-        let is_read_again = self
+        // Even if it is leaving by now: it is drained.
+        if self
             .sessions
             .get(conn)
-            .is_some_and(|session| session.flow.is_read && !session.is_going());
-        if is_read_again {
+            .is_some_and(|session| session.flow.is_read)
+        {
             self.outputs.push_back(Output::Reading {
                 conn,
                 is_wanted: true,
@@ -276,6 +290,11 @@ impl Engine {
         };
         self.config.limits.requests_per_second_at(speed)
     }
+}
+
+/// As how many requests so many bytes count, beside what is asked in them.
+fn requests_for(bytes: usize) -> u32 {
+    u32::try_from(bytes / limits::BYTES_PER_REQUEST).unwrap_or(u32::MAX)
 }
 
 /// Why the next request of a session has to wait, if it does.

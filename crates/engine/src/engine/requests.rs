@@ -48,7 +48,7 @@ impl Engine {
     pub(super) fn read(&mut self, conn: ConnId, bytes: &[u8], now: RealTime) {
         self.counters.bytes_in += bytes.len() as u64;
         let Some(session) = self.sessions.get_mut(conn).filter(|session| !session.is_going()) else {
-            self.counters.bytes_dropped += bytes.len() as u64;
+            self.drain(conn, bytes.len(), now);
             return;
         };
         session.heard_at = now;

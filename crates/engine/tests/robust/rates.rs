@@ -2,6 +2,7 @@
 
 use trantor_engine::{AdminRequest, limits};
 use trantor_game::AdminAction;
+use trantor_model::AgentId;
 use trantor_time::RealSpan;
 
 use super::{bench, ms};
@@ -113,6 +114,33 @@ fn r_000_41_an_agent_that_keeps_ten_open_is_not_held_up_at_any_speed() {
             counters.commands
         );
     }
+}
+
+/// Who is let go and floods to the last is not read any faster than before, and goes all the same.
+#[test]
+fn who_leaves_is_drained_at_its_rate() {
+    let mut bench = bench(5, 5, 3);
+    let flooder = bench.join("F", "a");
+    bench.peers[flooder].hangs_up = false;
+    bench.act(AdminAction::SetHunger { enabled: false });
+    let flood = b"Inventory\n".repeat(4_000);
+    bench.send(flooder, &flood);
+    bench.act(AdminAction::Kill { agent: AgentId(0) });
+    let now = bench.now;
+    let before = bench.engine.stats(now).counters.bytes_dropped;
+    for _ in 0..999 {
+        bench.send(flooder, &flood);
+        bench.run_for(ms(1));
+    }
+    let rate = limits::BYTES_PER_REQUEST as u64 * (u64::from(limits::REQUESTS_PER_SECOND) + 100);
+    let now = bench.now;
+    let drained = bench.engine.stats(now).counters.bytes_dropped - before;
+    assert!(
+        (rate / 2..rate * u64::from(limits::REQUESTS_SAVED_SECONDS + 2)).contains(&drained),
+        "{drained} at {rate} a second"
+    );
+    bench.run_for(ms(100));
+    assert!(!bench.peers[flooder].is_open);
 }
 
 /// Many viewers of text hear everything, each within the span of a tick, and not all at one moment.
