@@ -75,6 +75,8 @@ pub struct Engine {
     began: RealTime,
     /// Who is in the world, encoded for viewers of ours, if anybody needed it since it last changed.
     population: Option<SnapshotFrames>,
+    /// When the latest piece of an answer about the whole map was written, or will be.
+    answered_at: RealTime,
     /// The next of many text viewers are to be told, at some time.
     pub(crate) is_text_news_due: bool,
     /// A team has won, and the agents are yet to be let go.

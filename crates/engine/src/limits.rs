@@ -176,8 +176,20 @@ pub const TEXT_NEWS_BYTES_MAX: usize = 1024 * 1024;
 /// Bytes from a peer that count as another request, whatever is in them: a line that never ends is work too.
 pub const BYTES_PER_REQUEST: usize = 1_024;
 
+/// As how many requests a command counts that makes no sense. It is answered at once, and by a write of its own, which is
+/// ten times the work of another; a hundred of them in a second are still heard.
+pub const REQUESTS_PER_REFUSAL: u32 = 10;
+
 /// Bytes of an answer that count as another request: whoever asks for the whole map pays for what it takes.
 pub const ANSWER_BYTES_PER_REQUEST: usize = 4 * 1024;
+
+/// Bytes of an answer about the whole map that are written at once: all of an ordinary map, and with what it takes to send
+/// them less work than anybody who plays would notice.
+pub const ANSWER_BYTES_PER_TURN: usize = 16 * 1024;
+
+/// Span between two such pieces, whoever gets them: a dozen viewers that ask for a large map at once leave two thirds of the
+/// time to those who play, and one gets the largest of maps in half a second.
+pub const ANSWER_SPACING: RealSpan = RealSpan::from_micros(200);
 
 /// Bytes waiting for a peer above which nothing more is read from it: what it asks for would only be added.
 pub const OUTBOX_PAUSE_BYTES: usize = 64 * 1024;

@@ -75,7 +75,7 @@ pub(crate) struct Read;
 impl Read {
     /// Reads, not connections: each is bounded by [`crate::conn::READ_BYTES_MAX`]. A read of a flood takes ten times as
     /// long as one of a command, and due work waits for all of them, so the span is short.
-    pub(crate) const BUDGET: Budget = Budget::new(128, RealSpan::from_micros(500));
+    pub(crate) const BUDGET: Budget = Budget::new(128, RealSpan::from_micros(200));
 }
 
 impl Stage<Shell> for Read {

@@ -4,6 +4,7 @@
 //! bounded: by the rate, and by an outbox that grows by one answer more at most. Even one answer can be large, so that
 //! about the whole map is written piece by piece, as the peer takes it.
 
+use trantor_model::Command;
 use trantor_time::{Frequency, RealSpan, RealTime, TimerId};
 
 use super::Engine;
@@ -12,7 +13,7 @@ use crate::input::ConnId;
 use crate::limits;
 use crate::output::{CloseReason, Output};
 use crate::replicate::write_map_from;
-use crate::session::{Answer, AnswerKind, HeldUp, Role, Session};
+use crate::session::{Answer, AnswerKind, HeldUp, Request, Role, Session};
 
 /// How long a peer that asks too fast is left alone at least: so that a flood costs a wake-up now and then, and not
 /// one for each request.
@@ -69,7 +70,11 @@ impl Engine {
             self.counters.violations += u64::from(session.violations - violations_before);
             session.flow.allowance.take(requests_for(before - bytes.len()));
             let Some(request) = request else { return };
-            session.flow.allowance.take(1);
+            let counts_as = match request {
+                Request::Command(_, Command::Refused(_)) => limits::REQUESTS_PER_REFUSAL,
+                _ => 1,
+            };
+            session.flow.allowance.take(counts_as);
             self.carry_out(conn, request, now);
         }
     }
@@ -112,7 +117,9 @@ impl Engine {
         let Some(Answer { kind, next: from }) = session.flow.answer.take() else {
             return;
         };
-        let room = limits::OUTBOX_PAUSE_BYTES.saturating_sub(session.outbox.len());
+        let room = limits::OUTBOX_PAUSE_BYTES
+            .saturating_sub(session.outbox.len())
+            .min(limits::ANSWER_BYTES_PER_TURN);
         let (game, ids) = (&self.game, self.config.gui_ids);
         let (mut next, mut answered) = (from, 0);
         self.sessions.push(conn, |outbox| {
@@ -131,9 +138,9 @@ impl Engine {
         }
         if !is_over {
             session.flow.answer = Some(Answer { kind, next });
-            if session.outbox.len() <= limits::OUTBOX_RESUME_BYTES {
+            if session.outbox.len() < limits::OUTBOX_PAUSE_BYTES {
                 let at = session.flow.allowance.next_at(now, per_second);
-                self.go_on_at(conn, at.unwrap_or(now));
+                self.answer_on_at(conn, at.unwrap_or(now));
             }
         } else if kind == AnswerKind::Greeting {
             self.end_text_greeting(conn);
@@ -152,8 +159,11 @@ impl Engine {
             && session.outbox.len() <= limits::OUTBOX_RESUME_BYTES
             && !session.is_going()
         {
-            let at = session.flow.allowance.next_at(now, per_second);
-            self.go_on_at(conn, at.unwrap_or(now));
+            let at = session.flow.allowance.next_at(now, per_second).unwrap_or(now);
+            match session.flow.answer {
+                Some(_) => self.answer_on_at(conn, at),
+                None => self.go_on_at(conn, at),
+            }
         }
     }
 
@@ -272,6 +282,14 @@ impl Engine {
             return;
         }
         session.flow.unread.extend_from_slice(bytes);
+    }
+
+    /// Goes on with an answer about the whole map at `at`, or when those before it have had their turn.
+    fn answer_on_at(&mut self, conn: ConnId, at: RealTime) {
+        let free_at = self.answered_at.saturating_add(limits::ANSWER_SPACING);
+        let at = at.max(free_at);
+        self.answered_at = at;
+        self.go_on_at(conn, at);
     }
 
     fn go_on_at(&mut self, conn: ConnId, at: RealTime) {

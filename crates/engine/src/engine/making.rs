@@ -78,6 +78,7 @@ impl Engine {
             tokens_logged: Logged::default(),
             began: now,
             population: None,
+            answered_at: now,
             is_text_news_due: false,
             is_over_for_agents: false,
             config,

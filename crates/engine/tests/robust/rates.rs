@@ -13,7 +13,7 @@ use crate::harness::Bench;
 fn an_answer_about_a_large_map_comes_whole_and_in_its_place() {
     let mut bench = bench(100, 100, 3);
     let viewer = bench.join("G", "GRAPHIC");
-    bench.run_for(RealSpan::ZERO);
+    bench.run_for(ms(10));
     bench.lines(viewer);
     bench.send(viewer, b"mct\nsgt\nmct\n");
     bench.run_for(ms(10_000));
@@ -114,6 +114,28 @@ fn r_000_41_an_agent_that_keeps_ten_open_is_not_held_up_at_any_speed() {
             counters.commands
         );
     }
+}
+
+/// A flood of lines that make no sense is answered at a tenth of the rate, and none is left without its answer.
+#[test]
+fn commands_that_make_no_sense_count_as_several() {
+    let mut bench = bench(5, 5, 3);
+    let flooder = bench.join("F", "a");
+    bench.act(AdminAction::SetHunger { enabled: false });
+    bench.lines(flooder);
+    bench.send(flooder, &b"Dance\n".repeat(5_000));
+    let rate = (limits::REQUESTS_PER_SECOND + 100) / limits::REQUESTS_PER_REFUSAL;
+    let at_once = bench.lines(flooder).len();
+    let saved = (rate * limits::REQUESTS_SAVED_SECONDS) as usize;
+    assert!((saved..=saved + 1).contains(&at_once), "{at_once}");
+    bench.run_for(ms(10_000));
+    let answered = bench.lines(flooder).len();
+    assert!(
+        (9 * rate as usize..=11 * rate as usize).contains(&answered),
+        "{answered}"
+    );
+    bench.run_for(ms(60_000));
+    assert_eq!(at_once + answered + bench.lines(flooder).len(), 5_000);
 }
 
 /// Who is let go and floods to the last is not read any faster than before, and goes all the same.
