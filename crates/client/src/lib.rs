@@ -42,6 +42,7 @@ pub mod effects;
 pub mod feed;
 pub mod motion;
 pub mod scene;
+pub mod speech;
 pub mod text_scene;
 pub mod timeline;
 

@@ -97,7 +97,8 @@ pub const SHOTS: &[Shot] = &[
     Shot {
         name: "broadcast",
         title: "Words travel",
-        caption: "What is said spreads as a wave over the map, and over its edges, until everybody has heard it.",
+        caption: "What is said spreads as a wave over the map, and over its edges, until everybody has heard \
+                  it. Words for people are spelled out; of what bots say in code there is a sign.",
         scene: DemoScene::Broadcast,
         watched_ms: 5_000,
         panels: true,

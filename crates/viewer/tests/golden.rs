@@ -36,6 +36,7 @@ const COMPARED: &[(&str, Quality, bool)] = &[
     ("ritual", Quality::Fine, false),
     ("ritual", Quality::Swift, false),
     ("broadcast", Quality::Swift, false),
+    ("broadcast", Quality::Swift, true),
     ("heat-map", Quality::Swift, false),
     ("inspector", Quality::Fine, false),
     ("day", Quality::Fine, false),

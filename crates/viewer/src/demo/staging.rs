@@ -14,8 +14,9 @@ use super::path::Path;
 pub(super) const RITUAL: Vec2 = Vec2::new(6.0, 6.0);
 /// How long an elevation takes, in units.
 const RITUAL_UNITS: f64 = 300.0;
-/// What is said.
+/// What is said: words for people, and words for programs.
 const WORDS: &[u8] = b"level 4, need two more at my tile";
+const CODE: &[u8] = b"4;12;7;need;0;2;1;93817264";
 
 pub(super) fn fill(which: DemoScene, paths: &[Path], size: MapSize, units: f64, scene: &mut Scene) {
     let teams = match which {
@@ -49,8 +50,8 @@ pub(super) fn fill(which: DemoScene, paths: &[Path], size: MapSize, units: f64, 
         }
         DemoScene::Broadcast => {
             eggs(scene, 4, size);
-            for (agent, since) in [(3, 27.0), (7, 44.0), (11, 12.0)] {
-                speak(scene, agent, (units + since).rem_euclid(90.0));
+            for (agent, since, words) in [(3, 57.0, WORDS), (7, 44.0, WORDS), (11, 70.0, CODE)] {
+                speak(scene, agent, words, (units + since).rem_euclid(90.0));
             }
         }
         DemoScene::Victory => {
@@ -238,7 +239,9 @@ fn what_walkers_did(scene: &mut Scene, paths: &[Path], units: f64, teams: u16) {
                 CommandKind::Set => EffectKind::Put {
                     resource: step.resource,
                 },
-                CommandKind::Broadcast => EffectKind::Broadcast { text: say(scene) },
+                CommandKind::Broadcast => EffectKind::Broadcast {
+                    text: say(scene, WORDS),
+                },
                 _ => continue,
             };
             let place = Vec2::new(f32::from(step.tile.x), f32::from(step.tile.y));
@@ -294,11 +297,11 @@ fn life_and_death(scene: &mut Scene, units: f64) {
     );
 }
 
-fn speak(scene: &mut Scene, agent: usize, age: f64) {
+fn speak(scene: &mut Scene, agent: usize, words: &[u8], age: f64) {
     let Some(speaker) = scene.agents.get(agent).copied() else {
         return;
     };
-    let text = say(scene);
+    let text = say(scene, words);
     let place = Vec2::new(f32::from(speaker.tile.x), f32::from(speaker.tile.y));
     effect(
         scene,
@@ -309,12 +312,12 @@ fn speak(scene: &mut Scene, agent: usize, age: f64) {
     );
 }
 
-fn say(scene: &mut Scene) -> Span {
+fn say(scene: &mut Scene, words: &[u8]) -> Span {
     let first = scene.texts.len() as u32;
-    scene.texts.extend_from_slice(WORDS);
+    scene.texts.extend_from_slice(words);
     Span {
         first,
-        len: WORDS.len() as u32,
+        len: words.len() as u32,
     }
 }
 

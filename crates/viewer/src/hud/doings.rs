@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use trantor_client::feed::FeedKind;
+use trantor_client::speech;
 use trantor_client::{FeedEntry, Who};
 use trantor_model::{AgentId, CommandKind};
 
@@ -22,7 +23,7 @@ pub(super) struct Doing {
     pub(super) units: i128,
     pub(super) kind: CommandKind,
     pub(super) answer: Answer,
-    /// With what, or what was said.
+    /// With what, or what was said, as it came.
     pub(super) detail: String,
 }
 
@@ -63,7 +64,8 @@ impl Doings {
                 self.succeed(who.agent, kind, resource.name().to_owned());
             }
             FeedKind::Said(who, words) => {
-                self.succeed(who.agent, CommandKind::Broadcast, super::feed::said(words));
+                let said = format!("“{}”", speech::line(words, super::feed::WORDS_FULL));
+                self.succeed(who.agent, CommandKind::Broadcast, said);
             }
             FeedKind::Pushed(who) => self.succeed(who.agent, CommandKind::Eject, String::new()),
             FeedKind::Rose(who, level) => {

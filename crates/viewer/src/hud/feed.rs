@@ -1,13 +1,15 @@
 //! What happened, newest first, for those who looked elsewhere; with filters.
 //!
-//! Who talks all the time has one line, and so have those of a team who rise together.
+//! A team that talks has one line, and so have those of a team who rise together. Only words for people are spelled out
+//! ([`trantor_client::speech`]); the pointer over such a line shows what was said as it came.
 
 use std::collections::VecDeque;
 
 use egui::text::{LayoutJob, TextWrapping};
-use egui::{Align, Color32, Layout, RichText, Sense, Ui, vec2};
+use egui::{Align, Color32, Layout, Response, RichText, Sense, Ui, vec2};
 use glam::Vec2;
 use trantor_client::feed::FeedKind;
+use trantor_client::speech::{self, Talk};
 use trantor_client::{FeedEntry, Scene, Who};
 use trantor_model::{AgentId, Level, TeamId, Tile};
 
@@ -26,8 +28,11 @@ const SHOWN_LEAST: usize = 3;
 /// Height of a line, and of what is above and below all of them, in points.
 const LINE_HEIGHT: f32 = 18.0;
 const AROUND: f32 = 76.0;
-/// Characters of a broadcast shown.
+/// Characters of a broadcast in a line, and how wide it is in full, in points.
 const WORDS_SHOWN: usize = 42;
+const SAID_WIDTH: f32 = 300.0;
+/// Characters of a broadcast in full: all that servers of ours tell.
+pub(super) const WORDS_FULL: usize = 256;
 
 /// What a line is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,10 +50,9 @@ impl Subject {
     ];
 }
 
-/// What of several makes one line: somebody who says this and that, those of a team who hatch or rise together.
+/// What of several makes one line: those of a team who hatch or rise together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Group {
-    Words(AgentId),
     Joined(TeamId),
     Rose(TeamId, Level),
 }
@@ -57,8 +61,6 @@ impl Group {
     /// Units after the last of it in which one more still belongs to it.
     fn lasts_units(self) -> i128 {
         match self {
-            // As long as people can be said to talk.
-            Self::Words(_) => 300,
             Self::Joined(_) => 50,
             Self::Rose(..) => 10,
         }
@@ -76,6 +78,8 @@ struct Line {
     group: Option<Group>,
     /// How many of the group this line stands for.
     count: u32,
+    /// What is said, if it is that.
+    talk: Option<Talk>,
 }
 
 impl Line {
@@ -107,6 +111,11 @@ impl Default for Feed {
 impl Feed {
     /// Notes an entry if it is one for the list: steps and single stones are not.
     pub(super) fn tell(&mut self, entry: &FeedEntry, scene: &Scene) {
+        if let FeedKind::Said(who, words) = &entry.kind
+            && self.goes_on(entry.at.whole_units(), *who, words, scene)
+        {
+            return;
+        }
         let Some(mut line) = line_of(entry, scene) else {
             return;
         };
@@ -130,6 +139,29 @@ impl Feed {
             self.lines.pop_back();
         }
         self.lines.push_front(line);
+    }
+
+    /// Adds words to the talk that they belong to, if there is one.
+    fn goes_on(&mut self, units: i128, who: Who, words: &[u8], scene: &Scene) -> bool {
+        let goes_on = |line: &Line| {
+            line.talk
+                .as_ref()
+                .is_some_and(|talk| talk.goes_on(units, who.team))
+        };
+        let Some(place) = self.lines.iter().position(goes_on) else {
+            return false;
+        };
+        if let Some(line) = self.lines.get_mut(place)
+            && let Some(talk) = &mut line.talk
+        {
+            let goes_up = talk.add(units, who, words);
+            (line.units, line.agent) = (units, Some(who.agent));
+            line.text = talk_in_words(talk, scene);
+            if goes_up && let Some(line) = self.lines.remove(place) {
+                self.lines.push_front(line);
+            }
+        }
+        true
     }
 
     /// A recording was moved back: what happened later has not happened.
@@ -208,17 +240,7 @@ fn show_line(ui: &mut Ui, colors: &Colors, line: &Line, input: &HudInput<'_>, in
     );
     let left = rect.left() + 17.0;
     let small = egui::FontId::proportional(11.0);
-    let mut right = age.left() - 6.0;
-    if line.count > 1 && line.event == Event::Words {
-        let times = painter.text(
-            egui::pos2(right, rect.center().y),
-            egui::Align2::RIGHT_CENTER,
-            format!("×{}", line.count),
-            small.clone(),
-            colors.accent,
-        );
-        right = times.left() - 4.0;
-    }
+    let right = age.left() - 6.0;
     let mut job = LayoutJob::simple_singleline(line.text.clone(), small, colors.text);
     job.wrap = TextWrapping::truncate_at_width(right - left);
     let text = painter.layout_job(job);
@@ -227,6 +249,10 @@ fn show_line(ui: &mut Ui, colors: &Colors, line: &Line, input: &HudInput<'_>, in
         text,
         colors.text,
     );
+    let response = match &line.talk {
+        Some(talk) => said(response, colors, talk),
+        None => response,
+    };
     if response.clicked() {
         if let Some(agent) = line.agent.and_then(|id| input.scene.agent(id)) {
             intents.push(Intent::Select(Selection::Agent(agent.id)));
@@ -238,12 +264,35 @@ fn show_line(ui: &mut Ui, colors: &Colors, line: &Line, input: &HudInput<'_>, in
     }
 }
 
+/// Shows under the pointer what was said, as it came.
+fn said(response: Response, colors: &Colors, talk: &Talk) -> Response {
+    response.on_hover_ui(|ui| {
+        ui.set_max_width(SAID_WIDTH);
+        ui.spacing_mut().item_spacing.y = 3.0;
+        for (agent, words) in talk.kept() {
+            ui.horizontal_top(|ui| {
+                ui.spacing_mut().item_spacing.x = 6.0;
+                ui.label(
+                    RichText::new(format!("#{}", agent.0))
+                        .size(10.5)
+                        .color(colors.weak),
+                );
+                let words = RichText::new(speech::line(words, WORDS_FULL))
+                    .monospace()
+                    .size(10.5);
+                ui.add(egui::Label::new(words).wrap());
+            });
+        }
+    })
+}
+
 /// An entry in words, if it is one for the list.
 fn line_of(entry: &FeedEntry, scene: &Scene) -> Option<Line> {
     let by = |who: &Who, event, text: String, group| {
         let text = format!("#{} {text}", who.agent.0);
         (event, text, Some(who.team), Some(who.agent), None, group)
     };
+    let mut talk = None;
     let (event, text, team, agent, tile, group) = match &entry.kind {
         FeedKind::Joined(who) => {
             let group = Some(Group::Joined(who.team));
@@ -251,7 +300,12 @@ fn line_of(entry: &FeedEntry, scene: &Scene) -> Option<Line> {
         }
         FeedKind::Died(who, level) => by(who, Event::Died, format!("died at level {}", level.get()), None),
         FeedKind::Left(who, _) => by(who, Event::Left, "left".to_owned(), None),
-        FeedKind::Said(who, words) => by(who, Event::Words, said(words), Some(Group::Words(who.agent))),
+        FeedKind::Said(who, words) => {
+            let begun = Talk::new(entry.at.whole_units(), *who, words);
+            let text = talk_in_words(&begun, scene);
+            talk = Some(begun);
+            (Event::Words, text, Some(who.team), Some(who.agent), None, None)
+        }
         FeedKind::Pushed(who) => by(who, Event::Pushed, "pushed".to_owned(), None),
         FeedKind::Rose(who, level) => {
             let text = format!("reached level {}", level.get());
@@ -289,26 +343,26 @@ fn line_of(entry: &FeedEntry, scene: &Scene) -> Option<Line> {
         tile,
         group,
         count: 1,
+        talk,
     })
+}
+
+/// How often a team spoke, and the newest words that are for people.
+fn talk_in_words(talk: &Talk, scene: &Scene) -> String {
+    let said = talk
+        .for_people()
+        .map(|(agent, words)| (agent, speech::line(words, WORDS_SHOWN)));
+    let team = team_name(scene, talk.team);
+    match (said, talk.count) {
+        (Some((agent, words)), 1) => format!("#{} “{words}”", agent.0),
+        (Some((_, words)), count) => format!("{team} talks · {count} “{words}”"),
+        (None, count) => format!("{team} talks · {count}"),
+    }
 }
 
 fn team_name(scene: &Scene, team: TeamId) -> String {
     let team_of = scene.teams.get(usize::from(team.0));
     team_of.map_or_else(|| format!("team {}", team.0), |team| team.name.to_string())
-}
-
-/// What somebody said, as far as it fits and can be read.
-pub(super) fn said(words: &[u8]) -> String {
-    let text = String::from_utf8_lossy(words);
-    let mut shown: String = text
-        .chars()
-        .map(|letter| if letter.is_control() { ' ' } else { letter })
-        .take(WORDS_SHOWN)
-        .collect();
-    if text.chars().nth(WORDS_SHOWN).is_some() {
-        shown.push('…');
-    }
-    format!("“{shown}”")
 }
 
 #[cfg(test)]
@@ -331,12 +385,13 @@ mod tests {
             lines.collect::<Vec<_>>()
         };
         tell(0, FeedKind::Said(who(1), b"here"[..].into()));
-        tell(90, FeedKind::Said(who(2), b"where?"[..].into()));
-        let lines = tell(100, FeedKind::Said(who(1), b"there"[..].into()));
-        assert_eq!(
-            lines,
-            [("#1 “there”".to_owned(), 2), ("#2 “where?”".to_owned(), 1)]
-        );
+        tell(1, FeedKind::Pushed(who(3)));
+        let lines = tell(90, FeedKind::Said(who(2), b"where?"[..].into()));
+        let (talks, pushed) = ("team 0 talks · 2 “where?”".to_owned(), "#3 pushed".to_owned());
+        assert_eq!(lines, [(pushed.clone(), 1), (talks, 1)], "it keeps its place");
+        let lines = tell(301, FeedKind::Said(who(2), b"t1.7.g"[..].into()));
+        let talks = "team 0 talks · 3 “where?”".to_owned();
+        assert_eq!(lines, [(talks, 1), (pushed, 1)], "and not for ever");
         assert_eq!(
             tell(900, FeedKind::Said(who(1), b"here"[..].into())).len(),
             3,
@@ -354,13 +409,5 @@ mod tests {
         );
         assert_eq!(tell(902, FeedKind::Pushed(who(3))).len(), 5);
         assert_eq!(tell(902, FeedKind::Pushed(who(3))).len(), 6, "a push is a push");
-    }
-
-    #[test]
-    fn words_are_cut_and_never_control_the_screen() {
-        assert_eq!(said(b"hello"), "“hello”");
-        assert_eq!(said(b"a\x07b\nc"), "“a b c”");
-        assert_eq!(said(&[0xff, b'x']), "“\u{fffd}x”");
-        assert_eq!(said(&[b'x'; 100]).chars().count(), WORDS_SHOWN + 3);
     }
 }

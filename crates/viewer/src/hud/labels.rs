@@ -6,11 +6,11 @@
 
 use egui::{Color32, Context, FontId, LayerId, Order, Painter, Pos2, Rect, Stroke, pos2, vec2};
 use glam::Vec3;
-use trantor_client::{EffectKind, SceneAgent};
+use trantor_client::{EffectKind, SceneAgent, speech};
 use trantor_model::{AgentId, Level};
 
 use super::theme::{Colors, color, ink_on};
-use super::{HudInput, Selection};
+use super::{HudInput, Selection, icons};
 use crate::picture::palette;
 
 /// Labels shown at once; more would hide the board.
@@ -21,11 +21,12 @@ const BADGE_PIXELS: f32 = 22.0;
 const NUMBER_PIXELS: f32 = 56.0;
 /// Above an agent's feet, in tiles.
 const HEIGHT: f32 = 0.98;
-/// Characters of what is said that are shown, of words and of what only programs read.
+/// Characters of what is said that are shown.
 const WORDS_SHOWN: usize = 34;
-const CODE_SHOWN: usize = 12;
 /// Diameter of a badge, in points.
 const BADGE: f32 = 16.0;
+/// Height of the sign of words, in points.
+const SIGN: f32 = 10.0;
 /// From the pointer to the middle of a body that it means, in points; and from that middle up to its label.
 const POINTED: f32 = 20.0;
 const HALF_BODY: f32 = 14.0;
@@ -43,8 +44,16 @@ struct Candidate {
     weight: u32,
     agent: AgentId,
     at: Pos2,
-    /// Beside the badge, if anything is.
-    words: Option<String>,
+    beside: Beside,
+}
+
+/// What is beside a badge.
+#[derive(Debug)]
+enum Beside {
+    Nothing,
+    Words(String),
+    /// The sign of words that are for programs.
+    Speaks,
 }
 
 impl Labels {
@@ -58,11 +67,18 @@ impl Labels {
             let Some(agent) = input.scene.agent(candidate.agent) else {
                 continue;
             };
-            let words = candidate
-                .words
-                .as_ref()
-                .map(|words| painter.layout_no_wrap(words.clone(), FontId::proportional(12.0), colors.text));
-            let width = BADGE + words.as_ref().map_or(0.0, |words| words.size().x + 12.0);
+            let words = match &candidate.beside {
+                Beside::Words(words) => {
+                    Some(painter.layout_no_wrap(words.clone(), FontId::proportional(12.0), colors.text))
+                }
+                _ => None,
+            };
+            let width = BADGE
+                + match (&words, &candidate.beside) {
+                    (Some(words), _) => words.size().x + 12.0,
+                    (None, Beside::Speaks) => SIGN + 12.0,
+                    (None, _) => 0.0,
+                };
             let mut rect =
                 Rect::from_min_size(candidate.at - vec2(width / 2.0, BADGE + 2.0), vec2(width, BADGE));
             if clear.contains(candidate.at) && rect.left() < clear.left() {
@@ -72,7 +88,7 @@ impl Labels {
                 continue;
             }
             self.taken.push(rect.expand(1.0));
-            if let Some(words) = words {
+            if width > BADGE {
                 painter.rect(
                     rect,
                     BADGE / 2.0,
@@ -80,6 +96,12 @@ impl Labels {
                     Stroke::new(1.0, colors.edge),
                     egui::StrokeKind::Outside,
                 );
+            }
+            if let Beside::Speaks = candidate.beside {
+                let sign = pos2(rect.left() + BADGE + 5.0 + SIGN / 2.0, rect.center().y);
+                icons::event(&painter, sign, SIGN, icons::Event::Words, colors.weak);
+            }
+            if let Some(words) = words {
                 let left = rect.left() + BADGE + 5.0;
                 let top = rect.center().y - words.size().y / 2.0;
                 painter.galley(pos2(left, top), words, Color32::WHITE);
@@ -110,7 +132,7 @@ impl Labels {
                     weight: 1_000 - (effect.progress * 500.0) as u32,
                     agent: id,
                     at,
-                    words: Some(shortened(&String::from_utf8_lossy(input.scene.text(text)))),
+                    beside: said(input.scene.text(text)),
                 });
             }
         }
@@ -131,18 +153,20 @@ impl Labels {
                 (None, true) => 2_000,
                 (None, false) => u32::from(agent.level.get()),
             };
-            let words = if pointed.is_some() || selected {
+            let beside = if pointed.is_some() || selected {
                 let team = input.scene.teams.get(usize::from(agent.team.0));
                 let team = team.map_or("", |team| &*team.name);
-                Some(format!("#{} {team} · level {}", agent.id.0, agent.level.get()))
+                Beside::Words(format!("#{} {team} · level {}", agent.id.0, agent.level.get()))
+            } else if pixels > NUMBER_PIXELS {
+                Beside::Words(format!("#{}", agent.id.0))
             } else {
-                (pixels > NUMBER_PIXELS).then(|| format!("#{}", agent.id.0))
+                Beside::Nothing
             };
             self.candidates.push(Candidate {
                 weight,
                 agent: agent.id,
                 at,
-                words,
+                beside,
             });
         }
         // Equal weights in the order of their numbers, so that labels do not take turns.
@@ -168,19 +192,13 @@ fn badge(painter: &Painter, middle: Pos2, team: Color32, level: Level) {
     );
 }
 
-/// What is said, as far as it fits. What has no spaces is for programs: of that, less.
-fn shortened(words: &str) -> String {
-    let is_code = words.len() > CODE_SHOWN && !words.contains(' ');
-    let most = if is_code { CODE_SHOWN } else { WORDS_SHOWN };
-    let mut shown: String = words
-        .chars()
-        .filter(|letter| !letter.is_control())
-        .take(most)
-        .collect();
-    if words.chars().nth(most).is_some() {
-        shown.push('…');
+/// What is said, as far as it fits; of what is for programs only that something is said.
+fn said(words: &[u8]) -> Beside {
+    if speech::is_for_people(words) {
+        Beside::Words(speech::line(words, WORDS_SHOWN))
+    } else {
+        Beside::Speaks
     }
-    shown
 }
 
 #[cfg(test)]
@@ -188,11 +206,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_what_programs_say_less_is_shown_than_of_words() {
-        assert_eq!(shortened("come here"), "come here");
-        assert_eq!(shortened("t1.3815615345.7.s.2"), "t1.381561534…");
-        assert_eq!(shortened("a b").len(), 3);
-        assert_eq!(shortened(&"word ".repeat(20)).chars().count(), WORDS_SHOWN + 1);
-        assert_eq!(shortened("a\u{7}b"), "ab");
+    fn words_for_programs_are_a_sign() {
+        assert!(matches!(said(b"come here"), Beside::Words(words) if words == "come here"));
+        assert!(matches!(said(b"t1.3815615345.7.s.2"), Beside::Speaks));
+        let long = "word ".repeat(20);
+        assert!(matches!(said(long.as_bytes()), Beside::Words(words) if words.ends_with('…')));
     }
 }
