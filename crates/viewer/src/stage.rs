@@ -30,8 +30,8 @@ use crate::picture::ground::{GroundPaint, PaintMode};
 use crate::picture::palette::Mood;
 use crate::picture::{CameraPose, Compose, DrawList, Options};
 use crate::settings::{SavedView, Settings};
-use crate::sound::SoundChange;
 use crate::sound::hearing::Ear;
+use crate::sound::{SoundChange, Volume};
 use crate::source::Source;
 use crate::trails::Trails;
 use ending::Ending;
@@ -109,8 +109,8 @@ pub struct Stage {
     pixels: (u32, u32),
     points: egui::Vec2,
     frames: FrameFigures,
-    /// See [`HudInput::volume_percent`].
-    volume_percent: Option<u8>,
+    /// See [`HudInput::volume`].
+    volume: Option<Volume>,
     /// The map whose events and scores are kept.
     known: Option<MapSize>,
     ending: Ending,
@@ -163,7 +163,7 @@ impl Stage {
             pixels: (1, 1),
             points: egui::vec2(1.0, 1.0),
             frames: FrameFigures::default(),
-            volume_percent: None,
+            volume: None,
             known: None,
             ending: Ending::default(),
             repeat: Repeat::default(),
@@ -240,8 +240,8 @@ impl Stage {
     }
 
     /// What panels say of the sound.
-    pub fn set_volume(&mut self, percent: Option<u8>) {
-        self.volume_percent = percent;
+    pub fn set_volume(&mut self, volume: Option<Volume>) {
+        self.volume = volume;
     }
 
     /// Shows a message for a few seconds.
@@ -410,7 +410,7 @@ impl Stage {
             recording: self.source.recording(),
             repeat: self.repeat,
             frames: self.frames,
-            volume_percent: self.volume_percent,
+            volume: self.volume,
             figures,
             selection: self.selection,
             waiting: match self.selection {

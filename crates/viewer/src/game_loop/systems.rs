@@ -126,7 +126,7 @@ fn hud<S: Screen>(viewer: &mut Viewer<S>, call: &mut SystemCall<'_>) -> Callback
     viewer
         .stage
         .set_frame_figures(viewer.frame_times.summary(&viewer.pacer, &viewer.published));
-    viewer.stage.set_volume(viewer.sound.heard_percent());
+    viewer.stage.set_volume(viewer.sound.volume());
     viewer
         .screen
         .lay_out(&mut viewer.stage, &viewer.figures, call.now);

@@ -221,6 +221,10 @@ pub enum Sign {
     StepEvent,
     /// To the end of an action.
     StepAction,
+    /// Something can be heard.
+    Sound,
+    /// Nothing can.
+    Silence,
 }
 
 /// Draws a button's sign.
@@ -253,5 +257,31 @@ pub fn sign(painter: &Painter, middle: Pos2, size: f32, sign: Sign, fill: Color3
             triangle(-0.45);
             triangle(0.45);
         }
+        Sign::Sound | Sign::Silence => speaker(painter, middle, size, sign == Sign::Sound, fill),
+    }
+}
+
+/// A speaker, and beside it waves or a cross.
+fn speaker(painter: &Painter, middle: Pos2, size: f32, is_heard: bool, fill: Color32) {
+    let at = |x: f32, y: f32| middle + vec2(x, y) * (size / 2.0);
+    let line = Stroke::new(size * 0.13, fill);
+    painter.rect_filled(
+        egui::Rect::from_min_max(at(-1.1, -0.35), at(-0.6, 0.35)),
+        0.5,
+        fill,
+    );
+    let cone = vec![at(-0.7, -0.35), at(-0.1, -0.85), at(-0.1, 0.85), at(-0.7, 0.35)];
+    painter.add(Shape::convex_polygon(cone, fill, Stroke::NONE));
+    if is_heard {
+        for radius in [0.55, 0.95] {
+            let wave = (-4..=4i8).map(|step| {
+                let angle = f32::from(step) / 4.0 * 0.85;
+                at(radius * angle.cos(), radius * angle.sin())
+            });
+            painter.add(Shape::line(wave.collect(), line));
+        }
+    } else {
+        painter.line_segment([at(0.3, -0.4), at(1.1, 0.4)], line);
+        painter.line_segment([at(0.3, 0.4), at(1.1, -0.4)], line);
     }
 }

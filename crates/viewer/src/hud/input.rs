@@ -12,6 +12,7 @@ use crate::picture::CameraPose;
 use crate::picture::camera::View;
 use crate::picture::ground::{GroundPaint, PaintMode};
 use crate::picture::torus::TorusWindow;
+use crate::sound::{SoundChange, Volume};
 use crate::stage::Repeat;
 
 /// What is selected.
@@ -41,6 +42,8 @@ pub enum Intent {
     Seek(GameTime),
     /// Another paint of the ground.
     Paint(PaintMode),
+    /// More or less sound.
+    Sound(SoundChange),
 }
 
 /// What is always shown of frames.
@@ -69,8 +72,8 @@ pub struct HudInput<'a> {
     pub repeat: Repeat,
     /// Figures of frames.
     pub frames: FrameFigures,
-    /// How loud the game is, in percent, 0 for silence; `None` where there is no sound.
-    pub volume_percent: Option<u8>,
+    /// How loud the game is; `None` where there is no sound.
+    pub volume: Option<Volume>,
     /// What goes on inside; collected only while somebody looks.
     pub figures: &'a Figures,
     /// What is selected.

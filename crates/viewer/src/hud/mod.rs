@@ -21,6 +21,7 @@ mod speed;
 mod teams;
 pub mod theme;
 mod timeline;
+mod volume;
 
 use trantor_client::text_scene::FeedLines;
 use trantor_client::{FeedEntry, FeedKind, Scene};

@@ -1,4 +1,5 @@
-//! Time under the user's hand: the rate asked for and the rate reached, slider, field, pause and steps.
+//! Time under the user's hand: the rate asked for and the rate reached, slider, field, pause and steps. Below
+//! them the sound, where there is any.
 
 use egui::{Align, Layout, Response, RichText, Sense, Ui, vec2};
 use trantor_client::ControlRequest;
@@ -7,7 +8,7 @@ use trantor_protocol::wire::StepKind;
 use super::icons::{self, Sign};
 use super::report::Report;
 use super::theme::{self, Colors};
-use super::{HudInput, Intent};
+use super::{HudInput, Intent, volume};
 
 /// The fastest that the slider and the server's wire accept, in units a second.
 pub const FREQUENCY_MAX: u32 = 10_000;
@@ -44,6 +45,9 @@ impl SpeedCard {
             self.rate(ui, colors, input, report, intents);
             slider(ui, input, report, intents);
             buttons(ui, colors, input, report, intents);
+            if let Some(volume) = input.volume {
+                volume::show(ui, colors, volume, report, intents);
+            }
             if has_figures {
                 figures(ui, colors, input);
             }
@@ -185,7 +189,7 @@ fn buttons(
 }
 
 /// A button that shows a sign.
-fn button(ui: &mut Ui, colors: &Colors, sign: Sign, width: f32, enabled: bool) -> Response {
+pub(super) fn button(ui: &mut Ui, colors: &Colors, sign: Sign, width: f32, enabled: bool) -> Response {
     let sense = if enabled { Sense::click() } else { Sense::hover() };
     let (rect, response) = ui.allocate_exact_size(vec2(width, 26.0), sense);
     let visuals = if enabled {
@@ -235,13 +239,6 @@ fn figures(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>) {
             clock.rtt_best_ns as f64 / 1e6
         );
         theme::row(ui, colors, "clock, round trip", text);
-    }
-    if let Some(percent) = input.volume_percent {
-        let text = match percent {
-            0 => "off".to_owned(),
-            percent => format!("{percent} %"),
-        };
-        theme::row(ui, colors, "sound", text);
     }
     // A single picture has no rate.
     if input.frames.target <= 0.0 {

@@ -51,6 +51,15 @@ pub enum SoundChange {
     ToggleMute,
 }
 
+/// How loud it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Volume {
+    /// In percent, also while it is off.
+    pub percent: u8,
+    /// Whether it is off.
+    pub is_muted: bool,
+}
+
 /// The sounds of one viewer.
 #[derive(Debug)]
 pub struct Sound {
@@ -134,10 +143,12 @@ impl Sound {
         self.words()
     }
 
-    /// How loud it is, 0 for silence; `None` where nothing plays it.
-    pub fn heard_percent(&self) -> Option<u8> {
-        let percent = if self.is_muted { 0 } else { self.volume_percent };
-        self.speaker.is_ok().then_some(percent)
+    /// How loud it is; `None` where nothing plays it.
+    pub fn volume(&self) -> Option<Volume> {
+        self.speaker.is_ok().then_some(Volume {
+            percent: self.volume_percent,
+            is_muted: self.is_muted,
+        })
     }
 
     /// How it stands, in words.
@@ -155,7 +166,8 @@ impl Sound {
     }
 
     fn tell_volume(&mut self) {
-        if let (Some(percent), Ok(speaker)) = (self.heard_percent(), &mut self.speaker) {
+        let percent = if self.is_muted { 0 } else { self.volume_percent };
+        if let Ok(speaker) = &mut self.speaker {
             speaker.set_volume(f32::from(percent) / 100.0);
         }
     }

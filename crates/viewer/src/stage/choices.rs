@@ -5,7 +5,7 @@ use trantor_client::ControlRequest;
 use trantor_model::Tile;
 use trantor_time::{GameTime, RealTime};
 
-use super::Stage;
+use super::{Outside, Stage};
 use crate::hud::{Intent, Selection};
 
 impl Stage {
@@ -17,6 +17,7 @@ impl Stage {
             Intent::LookAt(place) => self.look_at(place),
             Intent::Seek(to) => self.seek(to),
             Intent::Paint(mode) => self.paint_mode = mode,
+            Intent::Sound(change) => self.ask_outside(Outside::Sound(change)),
         }
     }
 
