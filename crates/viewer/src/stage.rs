@@ -21,6 +21,7 @@ use crate::console::PANEL_SCALE;
 use crate::film::recording::Take;
 use crate::game_loop::figures::Figures;
 
+use crate::gpu::surface::Forced;
 use crate::hud::{FrameFigures, Hud, HudInput, Intent, Selection};
 use crate::input::{Action, Bindings};
 use crate::options::Theme;
@@ -68,8 +69,8 @@ pub enum Outside {
     Sound(SoundChange),
     /// The pictures of a while into files; asked for again, the end of it.
     Record(Take),
-    /// Gives the graphics device up, to see that it is made anew.
-    LoseDevice,
+    /// A misfortune of the graphics device, to see what comes of it.
+    Gpu(Forced),
     /// The end of the program.
     Quit,
 }

@@ -269,7 +269,12 @@ impl Screen for WindowScreen {
             return Ok(false);
         };
         stage.compose();
-        match open.canvas.draw(stage, &mut open.laid) {
+        let drawn = open.canvas.draw(stage, &mut open.laid);
+        let remedied = open.canvas.surface_remedied();
+        let report = &mut stage.hud().report;
+        report.state("surface-remedied", remedied);
+        report.state("drawn", drawn == Drawn::Shown);
+        match drawn {
             Drawn::Shown => {
                 if let Some(said) = self.record(stage, now) {
                     stage.notice(said);
@@ -307,9 +312,9 @@ impl Screen for WindowScreen {
                 }
                 Err(error) => Some(format!("cannot record: {error}")),
             },
-            Outside::LoseDevice => {
-                if let Some(open) = &self.open {
-                    open.canvas.lose();
+            Outside::Gpu(forced) => {
+                if let Some(open) = &mut self.open {
+                    open.canvas.force(forced);
                 }
                 None
             }

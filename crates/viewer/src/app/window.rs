@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use wgpu::{CurrentSurfaceTexture, PresentMode, Surface, SurfaceConfiguration, TextureFormat, TextureView};
+use wgpu::{PresentMode, Surface, SurfaceConfiguration, TextureFormat, TextureView};
 use winit::dpi::PhysicalSize;
 use winit::event_loop::OwnedDisplayHandle;
 use winit::window::Window;
 
 use crate::gpu::painter::{Laid, Painter};
+use crate::gpu::surface::{Answer, Care, Forced, Remedy};
 use crate::gpu::{Context, ContextError, Offscreen, Pixels, Quality, Renderer};
 use crate::options::QualityChoice;
 use crate::stage::Stage;
@@ -24,6 +25,9 @@ pub(super) struct Canvas {
     painter: Painter,
     /// Whether the surface has to be set up again before it is drawn on.
     stale: bool,
+    care: Care,
+    /// What the surface is taken to answer next.
+    forced: Option<Answer>,
 }
 
 /// What became of a frame.
@@ -85,6 +89,8 @@ impl Canvas {
             renderer,
             painter,
             stale: true,
+            care: Care::default(),
+            forced: None,
         };
         canvas.resize(size);
         Ok(canvas)
@@ -100,9 +106,17 @@ impl Canvas {
         self.context.lost()
     }
 
-    /// Gives the device up.
-    pub(super) fn lose(&self) {
-        self.context.lose();
+    /// Lets a misfortune happen.
+    pub(super) fn force(&mut self, forced: Forced) {
+        match forced {
+            Forced::DeviceLost => self.context.lose(),
+            Forced::Answer(answer) => self.forced = Some(answer),
+        }
+    }
+
+    /// How often something had to be done about the surface.
+    pub(super) fn surface_remedied(&self) -> u64 {
+        self.care.remedied()
     }
 
     /// The longest side of a texture that the adapter takes.
@@ -136,54 +150,53 @@ impl Canvas {
         if self.stale {
             self.resize(self.window.inner_size());
         }
-        let frame = if self.has_area() {
-            self.surface.get_current_texture()
-        } else {
-            CurrentSurfaceTexture::Occluded
+        let (answer, frame) = match self.forced.take() {
+            Some(answer) => (answer, None),
+            None if self.has_area() => Answer::of(self.surface.get_current_texture()),
+            None => (Answer::Hidden, None),
         };
-        let frame = match frame {
-            CurrentSurfaceTexture::Success(frame) => frame,
-            CurrentSurfaceTexture::Suboptimal(frame) => {
-                self.stale = true;
-                frame
+        let drawn = match frame {
+            Some(frame) => {
+                let view = frame.texture.create_view(&Default::default());
+                let encoder = self.encode(stage, laid, &view);
+                self.context.queue.submit([encoder.finish()]);
+                self.window.pre_present_notify();
+                self.context.queue.present(frame);
+                Drawn::Shown
             }
-            unseen => {
+            None => {
                 // What changed in the panels' textures is taken over all the same.
                 self.painter.paint(&self.context, laid, None);
-                return self.without_frame(&unseen);
+                Drawn::Unseen
             }
         };
-        let view = frame.texture.create_view(&Default::default());
-        let encoder = self.encode(stage, laid, &view);
-        self.context.queue.submit([encoder.finish()]);
-        self.window.pre_present_notify();
-        self.context.queue.present(frame);
-        Drawn::Shown
+        match self.care.follow(answer) {
+            Remedy::None => drawn,
+            Remedy::SetUp => {
+                self.stale = true;
+                drawn
+            }
+            Remedy::MakeAgain => self.make_surface_again(),
+            Remedy::GiveUp => {
+                log::error!("the window's surface gives no picture: {answer:?}");
+                Drawn::Lost
+            }
+        }
     }
 
-    fn without_frame(&mut self, why: &CurrentSurfaceTexture) -> Drawn {
-        match why {
-            CurrentSurfaceTexture::Outdated => self.stale = true,
-            CurrentSurfaceTexture::Lost => {
-                log::warn!("the window's surface was lost");
-                match self.context.instance.create_surface(Arc::clone(&self.window)) {
-                    Ok(surface) => {
-                        self.surface = surface;
-                        self.stale = true;
-                    }
-                    Err(error) => {
-                        log::error!("and cannot be made again on this device: {error}");
-                        return Drawn::Lost;
-                    }
-                }
+    fn make_surface_again(&mut self) -> Drawn {
+        log::warn!("the window's surface was lost");
+        match self.context.instance.create_surface(Arc::clone(&self.window)) {
+            Ok(surface) => {
+                self.surface = surface;
+                self.stale = true;
+                Drawn::Unseen
             }
-            CurrentSurfaceTexture::Validation => {
-                log::error!("the surface refused to give a picture");
-                return Drawn::Lost;
+            Err(error) => {
+                log::error!("and cannot be made again on this device: {error}");
+                Drawn::Lost
             }
-            _ => {}
         }
-        Drawn::Unseen
     }
 
     /// Draws the same picture into memory.

@@ -5,6 +5,7 @@ use trantor_protocol::wire::StepKind;
 use trantor_time::{Pace, Pacing, Rate};
 
 use crate::film::recording::Take;
+use crate::gpu::surface::Forced;
 use crate::hud::FREQUENCY_MAX;
 use crate::input::Action;
 use crate::lag::Lag;
@@ -69,8 +70,8 @@ pub enum Command {
     Scale(f32),
     /// How loud it is, and changes it.
     Volume(Option<SoundChange>),
-    /// Gives the graphics device up.
-    LoseDevice,
+    /// A misfortune of the graphics device.
+    Gpu(Forced),
     /// Joins the server again.
     Reconnect,
     /// Forgets what was said.
@@ -191,7 +192,10 @@ impl Command {
             ("volume", ["off"]) => Self::Volume(Some(SoundChange::Mute(true))),
             ("volume", ["on"]) => Self::Volume(Some(SoundChange::Mute(false))),
             ("volume", [volume]) => Self::Volume(Some(SoundChange::Volume(percent(volume).map_err(usage)?))),
-            ("gpu", ["lose"]) => Self::LoseDevice,
+            ("gpu", [name]) => match Forced::named(name) {
+                Some(forced) => Self::Gpu(forced),
+                None => return Err(usage(format!("{name:?} does not fit here"))),
+            },
             ("reconnect", []) => Self::Reconnect,
             ("clear", []) => Self::Clear,
             ("quit", []) => Self::Quit,

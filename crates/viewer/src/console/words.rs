@@ -1,5 +1,7 @@
 //! The words of the command line: one table for understanding, help and completion.
 
+use crate::gpu::surface::Forced;
+
 /// A word that begins a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word {
@@ -128,9 +130,9 @@ pub const WORDS: [Word; 26] = [
     ),
     word(
         "gpu",
-        "lose",
-        "gives the graphics device up, as a driver that crashes would",
-        &[Slot::OneOf(&["lose"])],
+        "lose | lose-surface | outdated | timeout",
+        "loses the graphics device, or the window's surface, as a driver that crashes would",
+        &[Slot::OneOf(&Forced::NAMES)],
     ),
     word("reconnect", "", "leaves the server and joins again", &[]),
     word("clear", "", "forgets what was said here", &[]),

@@ -10,7 +10,7 @@
 //!
 //! Where a processor draws, steps 1, 3 and 4 fall away, and sky and ground are kept from frame to frame.
 //!
-//! [`context`] finds a device, [`renderer`] draws, [`offscreen`] draws into memory. Nothing here knows what a
+//! [`context`] finds a device, [`renderer`] draws, [`offscreen`] draws into memory, [`surface`] is what a window may answer. Nothing here knows what a
 //! scene means: it draws the lists of [`crate::picture`].
 
 mod backdrop;
@@ -24,6 +24,7 @@ mod pipelines;
 mod post;
 pub mod renderer;
 mod shaders;
+pub mod surface;
 mod targets;
 mod uniforms;
 

@@ -236,6 +236,8 @@ impl Hud {
         if self.panels.debug {
             self.debug
                 .show(context, &colors, input, &mut self.console, &mut self.report);
+        } else {
+            self.report.state("command-line-focus", false);
         }
         if self.panels.help {
             help::show(context, &colors, input, intents);

@@ -194,7 +194,7 @@ fn r_002_16_the_window_follows_its_size_and_the_rate_of_its_display() {
 }
 
 #[test]
-fn a_lost_graphics_device_is_made_anew_in_the_same_window_and_a_picture_is_as_it_was() {
+fn a_lost_graphics_device_or_surface_is_made_anew_in_the_same_window_and_a_picture_is_as_it_was() {
     let Some((_server, display, mut viewer)) = watching() else {
         return;
     };
@@ -205,18 +205,37 @@ fn a_lost_graphics_device_is_made_anew_in_the_same_window_and_a_picture_is_as_it
     display.keys("F2");
     viewer.wait_for("state panels false");
     let before = viewer.picture(&display);
-    display.keys("colon");
-    viewer.wait_for("state command-line-focus true");
-    display.type_line("gpu lose");
-    viewer.wait_for("state devices 2");
+    let force = |viewer: &mut Viewer, line: &str, comes: &str| {
+        display.keys("colon");
+        viewer.wait_for("state command-line-focus true");
+        display.type_line(line);
+        viewer.wait_for(comes);
+    };
+    let is_as_before = |viewer: &mut Viewer| {
+        let after = viewer.picture(&display);
+        // What stands still is come to ever more slowly: a stone that falls may be a pixel further.
+        let differing = before.iter().zip(&after).filter(|(one, other)| one != other);
+        let part = differing.count() as f64 / before.len() as f64;
+        assert!(part < 0.001, "a part of {part} of the picture is another");
+    };
+    let number = |remedied: &str| remedied.parse::<u64>().unwrap();
+    let mut remedied = number(&viewer.wait_for_state("surface-remedied", |_| true));
+    for (line, more) in [("gpu outdated", 1), ("gpu lose-surface", 1), ("gpu timeout", 0)] {
+        remedied += more;
+        force(&mut viewer, line, &format!("state surface-remedied {remedied}"));
+        // One frame is not drawn, and the next one is.
+        viewer.wait_for("state drawn false");
+        viewer.wait_for("state drawn true");
+        display.keys("F3");
+        viewer.wait_for("state command-line-focus false");
+        is_as_before(&mut viewer);
+    }
+    viewer.wait_for("state devices 1");
+    force(&mut viewer, "gpu lose", "state devices 2");
     // Panels are new, and nobody types in them; the window is the one that had the focus.
     display.keys("F3");
     viewer.wait_for("state debug false");
-    let after = viewer.picture(&display);
-    // What stands still is come to ever more slowly: a stone that falls may be a pixel further.
-    let differing = before.iter().zip(&after).filter(|(one, other)| one != other);
-    let part = differing.count() as f64 / before.len() as f64;
-    assert!(part < 0.001, "a part of {part} of the picture is another");
+    is_as_before(&mut viewer);
     display.keys("F10");
     assert!(viewer.wait_for_end(), "it ends in order");
 }

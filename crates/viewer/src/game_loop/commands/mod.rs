@@ -51,7 +51,7 @@ pub fn run(line: &str, levers: &mut Levers<'_>) -> Result<String, String> {
         Command::Goto(x, y) => levers.stage.go_to(x, y)?,
         Command::Seek(units) => levers.stage.source().seek(GameTime::from_units(units))?,
         Command::Record(take) => levers.stage.ask_outside(Outside::Record(take)),
-        Command::LoseDevice => levers.stage.ask_outside(Outside::LoseDevice),
+        Command::Gpu(forced) => levers.stage.ask_outside(Outside::Gpu(forced)),
         Command::Scale(factor) => {
             levers.stage.hud().scale = factor;
             levers.settings.scale = Some(factor);
