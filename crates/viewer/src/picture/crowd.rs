@@ -3,16 +3,23 @@
 //! The map is divided into cells, and each has the mean colour of the teams in and around it; the more agents there
 //! are for a cell of this map, the more of it shows. So who holds which part is seen at a glance, and a few lonely
 //! ones are still found.
+//!
+//! A picture is made over the frames for which the one before it holds, a few rows in each: made in one, it would be a
+//! frame in fifteen that takes a millisecond longer than the others.
 
 use trantor_client::SceneAgent;
 use trantor_model::MapSize;
 
 use super::palette;
 
-/// Cells a side at most: enough for a place to be pointed at, and few enough to be smoothed in a tenth of a millisecond.
+/// Cells a side at most: enough for a place to be pointed at, and few enough to be smoothed in less than a millisecond.
 const CELLS_MAX: u32 = 128;
-/// Frames for which a picture of the crowd holds: from afar nobody is seen to take a step.
+/// Frames for which a picture of the crowd holds, while the next is made: from afar nobody is seen to take a step.
 const HOLDS_FRAMES: u32 = 15;
+/// How often the cells are gone through once agents are counted: smoothed along rows and along columns, twice, which is
+/// nearly round, and then coloured.
+const SMOOTHINGS: u32 = 4;
+const PASSES: u32 = SMOOTHINGS + 1;
 /// How much of a cell's colour shows at most.
 const STRENGTH_MOST: f32 = 0.7;
 /// Agents of a cell, as a multiple of the mean, at which nearly two thirds of that show.
@@ -27,32 +34,67 @@ pub struct Crowd {
     /// Sums of colours, and how many agents they are of; and the same while it is being smoothed.
     sums: Vec<[f32; 4]>,
     smoothed: Vec<[f32; 4]>,
+    /// Agents of a cell in the mean, when they were counted.
+    mean: f32,
+    /// What is being made, and what is shown.
+    next: Vec<[u8; 4]>,
     texels: Vec<[u8; 4]>,
-    age_frames: u32,
+    /// Frames that the next one was worked at.
+    frame: u32,
     is_new: bool,
 }
 
 impl Crowd {
     /// Follows `agents` on a map of `size`, every few frames.
     pub fn update(&mut self, size: MapSize, agents: &[SceneAgent]) {
-        self.age_frames += 1;
-        if self.size == Some(size) && self.age_frames < HOLDS_FRAMES {
-            return;
+        if self.size == Some(size) {
+            self.work(size, agents);
+        } else {
+            self.renew(size, agents);
         }
-        self.renew(size, agents);
     }
 
     /// Follows `agents` on a map of `size` at once.
     pub fn renew(&mut self, size: MapSize, agents: &[SceneAgent]) {
         self.size = Some(size);
-        self.age_frames = 0;
-        self.is_new = true;
-        let (width, height) = (u32::from(size.width()), u32::from(size.height()));
-        self.columns = width.min(CELLS_MAX);
-        self.rows = height.min(CELLS_MAX);
+        self.columns = u32::from(size.width()).min(CELLS_MAX);
+        self.rows = u32::from(size.height()).min(CELLS_MAX);
         let cells = (self.columns * self.rows) as usize;
-        self.sums.clear();
-        self.sums.resize(cells, [0.0; 4]);
+        for sums in [&mut self.sums, &mut self.smoothed] {
+            sums.resize(cells, [0.0; 4]);
+        }
+        for texels in [&mut self.next, &mut self.texels] {
+            texels.resize(cells, [0; 4]);
+        }
+        self.frame = 0;
+        for _ in 0..HOLDS_FRAMES {
+            self.work(size, agents);
+        }
+    }
+
+    /// Does a frame's share of the next picture: counts in the first, and divides the rest among the others.
+    fn work(&mut self, size: MapSize, agents: &[SceneAgent]) {
+        let shares = HOLDS_FRAMES - 1;
+        let rows = PASSES * self.rows;
+        let frame = self.frame;
+        self.frame += 1;
+        let Some(share) = frame.checked_sub(1) else {
+            return self.count(size, agents);
+        };
+        for number in rows * share / shares..rows * (share + 1) / shares {
+            self.go_through(number / self.rows, (number % self.rows) as usize);
+        }
+        if self.frame == HOLDS_FRAMES {
+            self.frame = 0;
+            std::mem::swap(&mut self.texels, &mut self.next);
+            self.is_new = true;
+        }
+    }
+
+    fn count(&mut self, size: MapSize, agents: &[SceneAgent]) {
+        let (width, height) = (u32::from(size.width()), u32::from(size.height()));
+        self.sums.fill([0.0; 4]);
+        self.mean = agents.len() as f32 / self.sums.len() as f32;
         for agent in agents {
             let column = u32::from(agent.tile.x) * self.columns / width;
             let row = u32::from(agent.tile.y) * self.rows / height;
@@ -64,15 +106,23 @@ impl Crowd {
                 *sum += value;
             }
         }
-        // Once along rows and once along columns, twice: nearly round.
-        let sides = (self.columns as usize, self.rows as usize);
-        for _ in 0..2 {
-            smooth(&self.sums, &mut self.smoothed, sides, false);
-            smooth(&self.smoothed, &mut self.sums, sides, true);
+    }
+
+    /// Does one row of one pass.
+    fn go_through(&mut self, pass: u32, row: usize) {
+        let columns = self.columns as usize;
+        let sides = (columns, self.rows as usize);
+        let cells = row * columns..(row + 1) * columns;
+        match pass {
+            SMOOTHINGS => {
+                let sums = &self.sums[cells.clone()];
+                for (texel, sum) in self.next[cells].iter_mut().zip(sums) {
+                    *texel = texel_of(sum, self.mean);
+                }
+            }
+            upright if upright % 2 == 1 => smooth(&self.smoothed, &mut self.sums[cells], sides, row, true),
+            _ => smooth(&self.sums, &mut self.smoothed[cells], sides, row, false),
         }
-        let mean = agents.len() as f32 / cells as f32;
-        self.texels.clear();
-        self.texels.extend(self.sums.iter().map(|sum| texel(sum, mean)));
     }
 
     /// Cells a row, and rows.
@@ -96,7 +146,7 @@ impl Crowd {
     }
 }
 
-fn texel(&[red, green, blue, agents]: &[f32; 4], mean: f32) -> [u8; 4] {
+fn texel_of(&[red, green, blue, agents]: &[f32; 4], mean: f32) -> [u8; 4] {
     if agents <= 0.0 {
         return [0; 4];
     }
@@ -104,20 +154,15 @@ fn texel(&[red, green, blue, agents]: &[f32; 4], mean: f32) -> [u8; 4] {
     [red / agents, green / agents, blue / agents, strength * 255.0].map(|value| value as u8)
 }
 
-/// Gives each cell half of itself and a quarter of its two neighbours, beside it or above and below it.
-fn smooth(from: &[[f32; 4]], to: &mut Vec<[f32; 4]>, (columns, rows): (usize, usize), upright: bool) {
+/// Gives each cell of a row half of itself and a quarter of its two neighbours, beside it or above and below it.
+fn smooth(from: &[[f32; 4]], to: &mut [[f32; 4]], (columns, rows): (usize, usize), y: usize, upright: bool) {
     let around = |at: usize, ring: usize| [(at + ring - 1) % ring, (at + 1) % ring];
-    to.clear();
-    for y in 0..rows {
-        let ys = if upright { around(y, rows) } else { [y; 2] };
-        for x in 0..columns {
-            let xs = if upright { [x; 2] } else { around(x, columns) };
-            let [before, after] = [0, 1].map(|side| from[ys[side] * columns + xs[side]]);
-            let own = from[y * columns + x];
-            to.push(std::array::from_fn(|of| {
-                own[of] * 0.5 + (before[of] + after[of]) * 0.25
-            }));
-        }
+    let ys = if upright { around(y, rows) } else { [y; 2] };
+    for (x, to) in to.iter_mut().enumerate() {
+        let xs = if upright { [x; 2] } else { around(x, columns) };
+        let [before, after] = [0, 1].map(|side| from[ys[side] * columns + xs[side]]);
+        let own = from[y * columns + x];
+        *to = std::array::from_fn(|of| own[of] * 0.5 + (before[of] + after[of]) * 0.25);
     }
 }
 
@@ -165,11 +210,18 @@ mod tests {
         let strength = |crowd: &Crowd, x: usize, y: usize| crowd.texels()[y * 10 + x][3];
         assert!(strength(&crowd, 5, 5) > 2 * strength(&crowd, 0, 0));
         assert!(crowd.take_new().is_some());
+        let before = crowd.texels().to_vec();
+        agents.truncate(100);
         for _ in 1..HOLDS_FRAMES {
             crowd.update(size, &agents);
             assert!(crowd.take_new().is_none());
+            assert_eq!(crowd.texels(), before, "what is half made is not shown");
         }
         crowd.update(size, &agents);
         assert!(crowd.take_new().is_some());
+        let mut at_once = Crowd::default();
+        at_once.renew(size, &agents);
+        assert_eq!(crowd.texels(), at_once.texels());
+        assert_ne!(crowd.texels(), before);
     }
 }
