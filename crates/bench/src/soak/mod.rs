@@ -230,8 +230,7 @@ impl Soak {
 fn load(kind: Kind, number: usize, server: &Server) -> Result<LoadConfig> {
     let (agents, viewers, frequency) = match kind {
         Kind::Calm | Kind::Abuse => (100, 0, 100),
-        // Another crowd each time.
-        Kind::Crowd => (150 + number * 37 % 150, 20, 1_000),
+        Kind::Crowd => (crowd(number / TURNS.len()), 20, 1_000),
         Kind::Fast => (50, 2, 10_000),
     };
     Ok(LoadConfig {
@@ -254,6 +253,12 @@ fn load(kind: Kind, number: usize, server: &Server) -> Result<LoadConfig> {
         join_patience: RealSpan::from_secs(30),
         seed: number as u64,
     })
+}
+
+/// Agents in the `nth` crowd: another number each time, and small and large ones early, so that a later one does not need
+/// more memory only because it is the largest so far.
+fn crowd(nth: usize) -> usize {
+    150 + nth * 67 % 150
 }
 
 fn table(rounds: &[Round]) -> Table {
