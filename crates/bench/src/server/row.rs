@@ -57,6 +57,9 @@ pub(super) struct Figures {
     pub(super) journal: JournalCost,
 }
 
+/// Commands that an agent keeps open where the load does not say otherwise.
+const COMMANDS_OPEN: usize = 2;
+
 /// The server as it stands at one moment.
 struct Sample {
     processor: RealSpan,
@@ -72,7 +75,7 @@ impl Load {
             agents,
             frequency,
             in_step: false,
-            in_flight: 2,
+            in_flight: COMMANDS_OPEN,
             text_viewers: 0,
             frame_viewers: 0,
         }
@@ -91,6 +94,9 @@ impl Load {
         let mut name = self.agents.to_string();
         if self.in_step {
             name += ", in step";
+        }
+        if self.in_flight != COMMANDS_OPEN {
+            name += &format!(", {} open", self.in_flight);
         }
         if self.text_viewers > 0 {
             name += &format!(" and {} text viewers", self.text_viewers);
