@@ -216,6 +216,8 @@ fn backgrounds(
     let sky = shaders::module(device, "sky", shaders::SKY);
     let ground = shaders::module(device, "ground", shaders::GROUND);
     let has_depth = direct.is_none();
+    // Where it is kept, it has one sample a pixel: nothing in it has edges that need more.
+    let samples = if has_depth { samples } else { 1 };
     [1.0, 2.0].map(|pixel| {
         let make = |label, module, layout, topology, writes_depth, fixed: &[(&'static str, f64)]| {
             let kind = Kind {

@@ -22,7 +22,8 @@ use crate::picture::{CameraPose, Detail, Shape, TorusWindow};
 /// How much beauty is paid for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quality {
-    /// For processors that draw by themselves: no thrown shadows, no glow round bright things, fewer triangles.
+    /// For processors that draw by themselves: no thrown shadows, no glow round bright things, fewer triangles, and edges
+    /// that are smooth on a graphics card only.
     Swift,
     /// For graphics cards, and for pictures that may take their time.
     Fine,
@@ -37,11 +38,12 @@ impl Quality {
         }
     }
 
-    fn samples(self) -> u32 {
+    /// Samples a pixel, on an adapter of that kind.
+    fn samples(self, is_software: bool) -> u32 {
         match self {
-            // Four would nearly double what a frame costs a processor.
-            Self::Swift => 1,
-            Self::Fine => 4,
+            // Four make a frame cost a processor two to three times as much, and a graphics card next to nothing.
+            Self::Swift if is_software => 1,
+            Self::Swift | Self::Fine => 4,
         }
     }
 
@@ -61,6 +63,8 @@ impl Quality {
 #[derive(Debug)]
 pub struct Renderer {
     quality: Quality,
+    /// Samples a pixel.
+    samples: u32,
     pipelines: Pipelines,
     light: Light,
     targets: Targets,
@@ -100,6 +104,17 @@ impl Renderer {
     /// Sets up for pictures of `size` pixels in `output` format, which must not be one of the sRGB formats: the last
     /// step encodes by itself, as the HUD's painter does.
     pub fn new(context: &Context, quality: Quality, output: TextureFormat, size: (u32, u32)) -> Self {
+        Self::for_adapter(context, context.is_software(), quality, output, size)
+    }
+
+    /// The same as on a graphics card (`is_software` is false) or a processor, whichever there is.
+    pub fn for_adapter(
+        context: &Context,
+        is_software: bool,
+        quality: Quality,
+        output: TextureFormat,
+        size: (u32, u32),
+    ) -> Self {
         let Context { device, queue, .. } = context;
         assert!(
             !output.is_srgb(),
@@ -113,8 +128,9 @@ impl Renderer {
             light: &light.lit_layout,
             backdrop: &backdrop_layout,
         };
-        let pipelines = Pipelines::new(device, &layouts, quality.samples(), direct);
-        let targets = Targets::new(device, size, quality.samples(), direct);
+        let samples = quality.samples(is_software);
+        let pipelines = Pipelines::new(device, &layouts, samples, direct);
+        let targets = Targets::new(device, size, samples, direct);
         let ending = match &targets.light {
             Some(light) => {
                 let mut post = Post::new(device, output);
@@ -130,6 +146,7 @@ impl Renderer {
         let (meshes, mesh_ranges) = upload_meshes(device, queue);
         Self {
             quality,
+            samples,
             pipelines,
             light,
             targets,
@@ -154,7 +171,7 @@ impl Renderer {
             Ending::Direct(direct) => Some(direct.format),
             Ending::Post(_) => None,
         };
-        self.targets = Targets::new(device, size, self.quality.samples(), direct);
+        self.targets = Targets::new(device, size, self.samples, direct);
         match (&mut self.ending, &self.targets.light) {
             (Ending::Post(post), Some(light)) => post.resize(device, light),
             (Ending::Direct(direct), _) => {
