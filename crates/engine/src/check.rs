@@ -5,7 +5,7 @@
 
 use crate::engine::Engine;
 use crate::limits;
-use crate::session::{AnswerKind, Feed, Role, Session};
+use crate::session::{Answer, Feed, Role, Session};
 
 impl Engine {
     /// Compares every part with its neighbours.
@@ -37,10 +37,7 @@ impl Engine {
                 Role::TextViewer => {
                     text_viewers += 1;
                     let (viewers, conn) = (self.sessions.text_viewers(), &session.conn);
-                    let is_coming = session
-                        .flow
-                        .answer
-                        .is_some_and(|answer| answer.kind == AnswerKind::Greeting);
+                    let is_coming = session.flow.answer.as_ref().is_some_and(Answer::is_world);
                     assert!(
                         match is_coming {
                             true => viewers.coming().contains(conn),

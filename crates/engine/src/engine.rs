@@ -79,6 +79,8 @@ pub struct Engine {
     answered_at: RealTime,
     /// The next of many text viewers are to be told, at some time.
     pub(crate) is_text_news_due: bool,
+    /// The next piece of the whole map is to be told to all text viewers, at some time.
+    pub(crate) is_map_news_due: bool,
     /// A team has won, and the agents are yet to be let go.
     is_over_for_agents: bool,
 }
@@ -192,6 +194,7 @@ impl Engine {
         }
         self.watch_filling();
         self.tell_late_viewers();
+        self.tell_map_later();
         if let Some(lock_step) = &mut self.lock_step
             && self.pace.is_started()
         {

@@ -18,6 +18,8 @@ pub(crate) enum Chore {
     GoOn(ConnId),
     /// The next of many text viewers hear of what happened.
     TellTextViewers,
+    /// All text viewers hear the next piece of the whole map.
+    TellMap,
     /// It is to be seen whether a peer to whom much is owed takes anything of it.
     Stall(ConnId),
     /// The next tick (§13); pending only while a viewer of ours is there.

@@ -191,6 +191,11 @@ pub const ANSWER_BYTES_PER_TURN: usize = 16 * 1024;
 /// time to those who play, and one gets the largest of maps in half a second.
 pub const ANSWER_SPACING: RealSpan = RealSpan::from_micros(200);
 
+/// Span between two pieces of the whole map that every text viewer is told after a refill (`--refill-news all`), for each
+/// of up to [`TEXT_VIEWERS_AT_ONCE_MAX`] of them: four megabytes a second, which any link to a viewer takes. A map of
+/// 24 x 24 is one piece, told at once.
+pub const MAP_NEWS_SPACING: RealSpan = RealSpan::from_millis(4);
+
 /// Bytes waiting for a peer above which nothing more is read from it: what it asks for would only be added.
 pub const OUTBOX_PAUSE_BYTES: usize = 64 * 1024;
 

@@ -5,10 +5,11 @@ mod harness;
 use std::collections::{BTreeMap, BTreeSet};
 
 use harness::{Bench, game_config};
-use trantor_engine::{AdminRequest, EngineConfig, limits};
+use trantor_engine::{AdminRequest, EngineConfig, RefillNews, limits};
 use trantor_game::{AdminAction, Game};
-use trantor_model::{AgentId, Counts, Resource, TeamId, Tile};
-use trantor_time::RealSpan;
+use trantor_model::{AgentId, Counts, Direction, Resource, TeamId, Tile};
+use trantor_protocol::text::Dialect;
+use trantor_time::{Frequency, RealSpan};
 
 /// Tiles on a side: some pieces of the map's description.
 const SIDE: u16 = 200;
@@ -16,10 +17,13 @@ const SIDE: u16 = 200;
 /// A viewer as strict as the strictest that are known: whatever it is told of has to be there already.
 #[derive(Default)]
 struct StrictViewer {
+    /// Tiles on a side, as the server said.
+    side: usize,
     tiles: BTreeMap<(u16, u16), Vec<String>>,
     teams: BTreeSet<String>,
     agents: BTreeMap<u32, (u16, u16)>,
     eggs: BTreeSet<u32>,
+    rituals: BTreeSet<(u16, u16)>,
 }
 
 impl StrictViewer {
@@ -31,14 +35,14 @@ impl StrictViewer {
             (x, y)
         };
         match words[0] {
-            "msz" => assert!(self.tiles.is_empty(), "the size comes first"),
-            "WELCOME" | "sgt" => {}
+            "msz" => self.side = number(words[1]) as usize,
+            "WELCOME" | "BIENVENUE" | "sgt" => {}
             "bct" => drop(
                 self.tiles
                     .insert(place(1), words[3..].iter().map(ToString::to_string).collect()),
             ),
             "tna" => {
-                assert_eq!(self.tiles.len(), usize::from(SIDE).pow(2), "tiles before teams");
+                assert_eq!(self.tiles.len(), self.side.pow(2), "tiles before teams");
                 self.teams.insert(words[1].to_owned());
             }
             "pnw" => {
@@ -50,12 +54,25 @@ impl StrictViewer {
                 let before = self.agents.insert(number(words[1]), place(2));
                 assert!(before.is_some(), "nobody unknown walks: {line}");
             }
-            "pin" | "plv" | "pgt" | "pdr" | "pfk" => {
+            "pin" | "plv" | "pgt" | "pdr" | "pfk" | "pex" | "pbc" => {
                 assert!(self.agents.contains_key(&number(words[1])), "{line}");
             }
+            "pic" => {
+                let takes_part = |word: &&str| self.agents.contains_key(&number(word));
+                assert!(words[4..].iter().all(takes_part), "{line}");
+                assert!(self.rituals.insert(place(1)), "{line}");
+            }
+            "pie" => assert!(self.rituals.remove(&place(1)), "{line}"),
             "pdi" => assert!(self.agents.remove(&number(words[1])).is_some(), "{line}"),
-            "enw" => assert!(self.eggs.insert(number(words[1])), "{line}"),
-            "ebo" => assert!(self.eggs.remove(&number(words[1])), "{line}"),
+            "enw" => {
+                let layer = words[2].trim_start_matches('#');
+                assert!(
+                    layer == "-1" || self.agents.contains_key(&number(layer)),
+                    "{line}"
+                );
+                assert!(self.eggs.insert(number(words[1])), "{line}");
+            }
+            "ebo" | "edi" => assert!(self.eggs.remove(&number(words[1])), "{line}"),
             other => panic!("{other} is not expected here: {line}"),
         }
     }
@@ -76,6 +93,9 @@ impl StrictViewer {
                 .copied()
                 .eq(game.world().eggs().map(|egg| egg.id.0))
         );
+        let rituals = game.world().rituals().map(|ritual| ritual.tile());
+        let rituals: BTreeSet<_> = rituals.map(|tile| (tile.x, tile.y)).collect();
+        assert_eq!(self.rituals, rituals);
     }
 }
 
@@ -148,6 +168,153 @@ fn r_000_48_a_large_world_is_told_piece_by_piece_while_it_changes() {
     let mut strict = StrictViewer::default();
     all.iter().for_each(|line| strict.hear(line));
     strict.assert_knows(bench.engine.game());
+}
+
+/// All that can happen to agents and eggs happens while a viewer is told of them, between any two pieces.
+#[test]
+fn r_000_48_a_large_population_is_told_piece_by_piece_while_it_changes() {
+    for (seed, dialect) in [
+        (1, Dialect::Epitech),
+        (2, Dialect::French42),
+        (3, Dialect::Epitech),
+    ] {
+        let mut config = EngineConfig::new(game_config(60, 60, 900));
+        config.dialect = dialect;
+        config.frequency = Frequency::new(10_000).expect("a frequency");
+        config.refill_news = RefillNews::All;
+        let mut bench = Bench::new(config);
+        let words = [
+            "Forward",
+            "Take food",
+            "Fork",
+            "Eject",
+            "Broadcast hi",
+            "Incantation",
+        ];
+        let words_42 = [
+            "avance",
+            "prend nourriture",
+            "fork",
+            "expulse",
+            "broadcast hi",
+            "incantation",
+        ];
+        let words = if dialect == Dialect::Epitech {
+            words
+        } else {
+            words_42
+        };
+        let mut players: Vec<usize> = (0..250).map(|_| bench.join("A", "a")).collect();
+        for player in 0..250 {
+            // Some in a crowd, for pushes and elevations.
+            let (x, y) = (player as u16 % 20, player as u16 % 3);
+            bench.put_agent(player, x, y, Direction::East);
+        }
+        let ground = one(Resource::Linemate);
+        for tile in (0..20).map(|x| Tile { x, y: 0 }) {
+            bench.act(AdminAction::SetGround { tile, ground });
+        }
+        let mut chance = seed;
+        let mut draw = |most: u32| {
+            chance =
+                u64::wrapping_mul(chance, 6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (chance >> 33) as u32 % most
+        };
+        bench.take_heard();
+        let viewer = bench.join("G", "GRAPHIC");
+        // Answered at the end.
+        bench.send(viewer, b"msz\n");
+        let mut happened = [0; 3];
+        let mut all = Vec::new();
+        loop {
+            all.append(&mut bench.lines(viewer));
+            bench.heard.clear();
+            if all.iter().filter(|line| line.starts_with("msz")).count() == 2 {
+                break;
+            }
+            let starts = ["bct", "pnw", "enw"];
+            let stage = |line: &String| starts.iter().position(|word| line.starts_with(word));
+            happened[all.iter().filter_map(stage).max().expect("a line of the world")] += 1;
+            bench.run_for(RealSpan::from_micros(50));
+            for _ in 0..4 {
+                let player = players[draw(players.len() as u32) as usize];
+                let word = words[draw(words.len() as u32) as usize];
+                if bench.peers[player].is_open {
+                    bench.send(player, format!("{word}\n").as_bytes());
+                }
+            }
+            let alive: Vec<AgentId> = bench
+                .engine
+                .game()
+                .world()
+                .agents()
+                .map(|agent| agent.id())
+                .collect();
+            match draw(4) {
+                0 => bench.act(AdminAction::Kill {
+                    agent: alive[draw(alive.len() as u32) as usize],
+                }),
+                1 => players.push(bench.join("B", "b")),
+                2 => {
+                    let (team, tile) = (TeamId(1), Tile { x: 0, y: 0 });
+                    bench.act(AdminAction::LayEgg { team, tile });
+                }
+                _ => {}
+            }
+        }
+        assert!(happened.iter().all(|count| *count > 3), "{happened:?}");
+        bench.act(AdminAction::SetRefill { enabled: false });
+        bench.run_for(RealSpan::from_millis(400));
+        all.append(&mut bench.lines(viewer));
+        let mut strict = StrictViewer::default();
+        all.iter().for_each(|line| strict.hear(line));
+        strict.assert_knows(bench.engine.game());
+    }
+}
+
+/// With `--refill-news all` the whole map is told after each refill, once round.
+#[test]
+fn a_refill_of_a_large_map_is_told_piece_by_piece() {
+    let mut config = EngineConfig::new(game_config(SIDE.into(), SIDE.into(), 9));
+    config.refill_news = RefillNews::All;
+    let mut bench = Bench::new(config);
+    let viewer = bench.join("G", "GRAPHIC");
+    bench.run_for(RealSpan::from_millis(199));
+    assert!(
+        bench.lines(viewer).len() > usize::from(SIDE).pow(2),
+        "it was greeted"
+    );
+    let take_all = |bench: &mut Bench, y: u16| {
+        for tile in (0..SIDE).map(|x| Tile { x, y }) {
+            let ground = Counts::ZERO;
+            bench.act(AdminAction::SetGround { tile, ground });
+        }
+    };
+    take_all(&mut bench, 7);
+    bench.lines(viewer);
+    bench.run_for(RealSpan::from_millis(1));
+    let at_once = bench.lines(viewer);
+    let bytes: usize = at_once.iter().map(|line| line.len() + 1).sum();
+    assert!(
+        (1_000..limits::ANSWER_BYTES_PER_TURN + 100).contains(&bytes),
+        "{bytes} bytes at once"
+    );
+    // Another refill while it is at it: it goes on, once round from there.
+    bench.run_for(RealSpan::from_millis(198));
+    take_all(&mut bench, 8);
+    let before_second = at_once.len() + bench.lines(viewer).len();
+    let tiles = usize::from(SIDE).pow(2);
+    assert!(before_second < tiles, "{before_second} of {tiles}");
+    bench.run_for(RealSpan::from_millis(2));
+    bench.act(AdminAction::SetRefill { enabled: false });
+    bench.run_for(RealSpan::from_secs(1));
+    let after = bench.lines(viewer);
+    let different: BTreeSet<_> = after
+        .iter()
+        .map(|line| line.split(' ').take(3).collect::<Vec<_>>())
+        .collect();
+    assert_eq!(different.len(), tiles);
+    assert!(after.len() < tiles + 2_000, "{} lines, once round", after.len());
 }
 
 /// What is written for a viewer that does not read is one piece, whatever the size of the map.

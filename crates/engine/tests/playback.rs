@@ -8,10 +8,11 @@ use std::sync::Arc;
 use harness::{Bench, Sound, game_config};
 use trantor_engine::{
     AdminRefusal, AdminRequest, Control, Engine, EngineConfig, PaceRefusal, PlaybackStart, SeekRefusal,
+    limits,
 };
 use trantor_game::AdminAction;
 use trantor_game::replay::{IndexedPiece, Recording};
-use trantor_model::AgentId;
+use trantor_model::{AgentId, TeamId, Tile};
 use trantor_protocol::wire::{MarkKind, StepKind, ToServer};
 use trantor_time::{GameTime, RealSpan, RealTime};
 
@@ -376,5 +377,71 @@ fn the_speed_that_viewers_are_told_does_not_count_jumps() {
         bench.say(viewer, &ToServer::Seek { at: units(to) });
         let told = reached(&mut bench);
         assert!((95_000..=105_000).contains(&told), "{told} after a jump to {to}");
+    }
+}
+
+/// A game in which somebody comes in every unit, and then and now somebody goes, or an egg is laid or destroyed.
+fn recorded_crowd() -> Arc<Recording> {
+    let mut bench = Bench::new(EngineConfig::new(game_config(20, 20, 600)));
+    bench.engine.start_recording();
+    bench.act(AdminAction::SetHunger { enabled: false });
+    for number in 0..400_u32 {
+        bench.join("A", ["a", "b"][number as usize % 2]);
+        if number % 3 == 2 {
+            let agent = AgentId(number / 3 * 2);
+            bench.act(AdminAction::Kill { agent });
+        }
+        if number % 5 == 4 {
+            let (team, tile) = (TeamId(0), Tile { x: 1, y: 2 });
+            bench.act(AdminAction::LayEgg { team, tile });
+        }
+        bench.run_for(ms(10));
+    }
+    let pieces = bench.engine.stop_recording();
+    let bytes: Vec<u8> = pieces.into_iter().flat_map(|journal| journal.bytes).collect();
+    Arc::new(Recording::join(vec![IndexedPiece::new(&bytes[..]).expect("a piece")]).expect("it is one"))
+}
+
+#[test]
+fn r_001_46_a_jump_among_many_is_told_piece_by_piece_and_may_be_followed_by_another() {
+    let recording = recorded_crowd();
+    let mut bench = playing(&recording, 0, true);
+    let first = bench.join("G", "GRAPHIC");
+    // To where, and how many microseconds later to the next: often before all of it was told, or any of it.
+    let jumps = [
+        (380, 0),
+        (101, 0),
+        (300, 0),
+        (12, 250),
+        (390, 0),
+        (381, 0),
+        (95, 130),
+        (399, 450),
+        (377, 0),
+        (388, 1),
+        (250, 0),
+        (395, 0),
+        (394, 200),
+        (0, 0),
+    ];
+    for (to, until_next_us) in jumps {
+        bench.engine.seek(units(to), bench.now).expect("a recording");
+        let written = bench.engine.unsent(bench.peers[first].conn).len();
+        assert!(
+            written <= 4 * limits::ANSWER_BYTES_PER_TURN,
+            "{written} bytes at once"
+        );
+        if until_next_us > 0 {
+            bench.run_for(RealSpan::from_micros(until_next_us));
+        }
+        if to % 5 == 0 {
+            // What happens meanwhile is told as well.
+            bench.run_for(ms(70));
+            let late = bench.join("H", "GRAPHIC");
+            bench.run_for(ms(2));
+            let copies = text_copies(&bench);
+            assert_eq!(copies[first], copies[late], "at {to}");
+            bench.close(late);
+        }
     }
 }

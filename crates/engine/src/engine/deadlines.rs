@@ -137,6 +137,11 @@ impl Engine {
                 self.sessions.tell_late(limits::TEXT_VIEWERS_PER_TURN);
                 FiredKind::TextNews
             }
+            Chore::TellMap => {
+                self.is_map_news_due = false;
+                self.text_news.tell_map_on(&mut self.sessions, &self.game);
+                FiredKind::TextNews
+            }
             Chore::Stall(conn) => {
                 self.look_for_stall(conn, now);
                 FiredKind::SessionLimit

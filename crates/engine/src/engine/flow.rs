@@ -12,8 +12,8 @@ use crate::housekeeping::{Chore, LimitId};
 use crate::input::ConnId;
 use crate::limits;
 use crate::output::{CloseReason, Output};
-use crate::replicate::write_map_from;
-use crate::session::{Answer, AnswerKind, HeldUp, Request, Role, Session};
+use crate::replicate::write_world_on;
+use crate::session::{AnswerKind, HeldUp, Request, Role, Session};
 
 /// How long a peer that asks too fast is left alone at least: so that a flood costs a wake-up now and then, and not
 /// one for each request.
@@ -108,42 +108,45 @@ impl Engine {
         }
     }
 
-    /// Goes on with an answer about the whole map, as far as the peer has room for it and may ask for it.
+    /// Goes on with an answer about the whole world or map, as far as the peer has room for it and may ask for it.
     pub(super) fn go_on_answering(&mut self, conn: ConnId, now: RealTime) {
         let per_second = self.requests_per_second();
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
         };
-        let Some(Answer { kind, next: from }) = session.flow.answer.take() else {
+        let Some(mut answer) = session.flow.answer.take() else {
             return;
         };
         let room = limits::OUTBOX_PAUSE_BYTES
             .saturating_sub(session.outbox.len())
             .min(limits::ANSWER_BYTES_PER_TURN);
         let (game, ids) = (&self.game, self.config.gui_ids);
-        let (mut next, mut answered) = (from, 0);
+        let mut answered = 0;
         self.sessions.push(conn, |outbox| {
             let before = outbox.len();
-            next = write_map_from(outbox, ids, game, from, room);
+            let (from, until) = (answer.next, answer.until());
+            answer.next = write_world_on(outbox, ids, game, &answer.known, from, until, room);
             answered = outbox.len() - before;
         });
-        let is_over = next >= game.config().size.area();
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
         };
-        if kind == AnswerKind::Map {
+        if answer.kind == AnswerKind::Map {
             let requests = answered / limits::ANSWER_BYTES_PER_REQUEST;
             let requests = u32::try_from(requests).unwrap_or(u32::MAX);
             session.flow.allowance.take(requests);
         }
-        if !is_over {
-            session.flow.answer = Some(Answer { kind, next });
+        if answer.next < answer.until() {
+            session.flow.answer = Some(answer);
             if session.outbox.len() < limits::OUTBOX_PAUSE_BYTES {
                 let at = session.flow.allowance.next_at(now, per_second);
                 self.answer_on_at(conn, at.unwrap_or(now));
             }
-        } else if kind == AnswerKind::Greeting {
-            self.end_text_greeting(conn);
+        } else if answer.is_world() {
+            self.sessions.has_world(conn);
+            if answer.kind == AnswerKind::Greeting {
+                self.end_text_greeting(conn);
+            }
         }
     }
 
@@ -192,6 +195,23 @@ impl Engine {
         let span = RealSpan::from_nanos(limits::TEXT_NEWS_SPAN.as_nanos() / turns);
         let at = self.sessions.now().saturating_add(span);
         self.housekeeping.schedule(at, Chore::TellTextViewers);
+    }
+
+    /// Sees to it that all text viewers are told of the whole map, piece by piece.
+    pub(super) fn tell_map_later(&mut self) {
+        if !self.text_news.has_more_map() || self.is_map_news_due {
+            return;
+        }
+        self.is_map_news_due = true;
+        let viewers = self
+            .sessions
+            .text_viewers()
+            .len()
+            .min(limits::TEXT_VIEWERS_AT_ONCE_MAX);
+        let viewers = i64::try_from(viewers).unwrap_or(i64::MAX).max(1);
+        let span = RealSpan::from_nanos(limits::MAP_NEWS_SPACING.as_nanos() * viewers);
+        let at = self.sessions.now().saturating_add(span);
+        self.housekeeping.schedule(at, Chore::TellMap);
     }
 
     /// It is time to see whether a peer has taken anything of what waits for it.
@@ -284,8 +304,8 @@ impl Engine {
         session.flow.unread.extend_from_slice(bytes);
     }
 
-    /// Goes on with an answer about the whole map at `at`, or when those before it have had their turn.
-    fn answer_on_at(&mut self, conn: ConnId, at: RealTime) {
+    /// Goes on with an answer about the whole world or map at `at`, or when those before it have had their turn.
+    pub(super) fn answer_on_at(&mut self, conn: ConnId, at: RealTime) {
         let free_at = self.answered_at.saturating_add(limits::ANSWER_SPACING);
         let at = at.max(free_at);
         self.answered_at = at;

@@ -80,6 +80,7 @@ impl Engine {
             population: None,
             answered_at: now,
             is_text_news_due: false,
+            is_map_news_due: false,
             is_over_for_agents: false,
             config,
         };

@@ -1,19 +1,22 @@
 //! Recordings shown to viewers: the same sessions, ticks and news, with a journal where the connections' inputs were.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use trantor_game::replay::{Divergence, Recording, Replayed};
 use trantor_game::{Game, PaceChange};
-use trantor_protocol::text::{GuiEvent, write_gui_event};
+use trantor_protocol::text::GuiEvent;
 use trantor_protocol::wire::ToClient;
 use trantor_time::{GameTime, RealTime};
 
 use super::{Engine, Fired, FiredKind};
 use crate::admin::PaceRequest;
 use crate::config::EngineConfig;
+use crate::limits;
 use crate::pace::PaceRefusal;
 use crate::playback::{Playback, PlaybackStart, SeekRefusal};
-use crate::replicate::{clock_anchor, send, write_jump};
+use crate::replicate::{clock_anchor, send, write_no_rituals, write_world_on};
+use crate::session::{Answer, AnswerKind, Known, Subject};
 use crate::stats::Speedometer;
 
 impl Engine {
@@ -74,7 +77,7 @@ impl Engine {
         }
         self.stop_if_over(now);
         self.counters.seeks += 1;
-        self.show_jump_in_text(&before);
+        self.show_jump_in_text(&before, now);
         self.show_jump(now);
         Ok(())
     }
@@ -187,18 +190,35 @@ impl Engine {
         }
     }
 
-    /// Text viewers know no other time: they are told what is different.
-    fn show_jump_in_text(&mut self, before: &Game) {
-        self.text_news.forget_held_back();
+    /// Text viewers know no other time: they are told what is different. Of a large world piece by piece, as when they
+    /// began to watch.
+    fn show_jump_in_text(&mut self, before: &Game, now: RealTime) {
+        self.text_news.forget_moment();
         if self.sessions.text_viewers().is_empty() {
             return;
         }
-        let (game, ids, frequency) = (&self.game, self.config.gui_ids, self.pace.clock().frequency());
+        self.sessions.restart_coming(before);
+        let frequency = self.pace.clock().frequency();
+        self.text_news
+            .announce(&mut self.sessions, &GuiEvent::Frequency(frequency));
+        if self.sessions.text_viewers().told().is_empty() {
+            return;
+        }
+        let (game, ids) = (&self.game, self.config.gui_ids);
+        let mut answer = Answer::new(AnswerKind::Jump);
+        answer.known = Rc::new(Known::all(before));
+        // The beginning is the same for all of them, and often that is all.
         let mut lines = Vec::new();
-        write_gui_event(&mut lines, ids, &GuiEvent::Frequency(frequency));
-        self.sessions.push_to_coming(None, &lines);
-        self.sessions.restart_coming();
-        write_jump(&mut lines, ids, before, game);
-        self.sessions.push_to_text_viewers(&lines);
+        write_no_rituals(&mut lines, ids, before);
+        let (from, until) = (answer.next, answer.until());
+        let bytes = limits::ANSWER_BYTES_PER_TURN;
+        answer.next = write_world_on(&mut lines, ids, game, &answer.known, from, until, bytes);
+        self.sessions.push_to_told(&lines);
+        if answer.next < Subject::End {
+            self.sessions.tell_world_again(&answer);
+            for conn in self.sessions.text_viewers().coming().to_vec() {
+                self.answer_on_at(conn, now);
+            }
+        }
     }
 }

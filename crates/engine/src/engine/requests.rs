@@ -13,7 +13,7 @@ use crate::input::ConnId;
 use crate::limits;
 use crate::output::CloseReason;
 use crate::pace::PaceRefusal;
-use crate::replicate::{write_population, write_teams};
+use crate::replicate::write_teams;
 use crate::session::{Answer, AnswerKind, Inbox, Observer, Request, Role, TokenShown};
 
 impl Engine {
@@ -132,10 +132,7 @@ impl Engine {
             .config
             .limits
             .text_viewer_outbox_bytes_max(self.config.game.size);
-        session.flow.answer = Some(Answer {
-            kind: AnswerKind::Greeting,
-            next: 0,
-        });
+        session.flow.answer = Some(Answer::new(AnswerKind::Greeting));
         let (ids, size, frequency) = (
             self.config.gui_ids,
             self.config.game.size,
@@ -148,12 +145,8 @@ impl Engine {
         self.go_on_answering(conn, now);
     }
 
-    /// A text viewer knows what lies where: it is told who is there, and from then on what happens.
+    /// A text viewer knows the world for the first time: one that sees the past is told so.
     pub(super) fn end_text_greeting(&mut self, conn: ConnId) {
-        let (game, ids) = (&self.game, self.config.gui_ids);
-        self.sessions
-            .push(conn, |outbox| write_population(outbox, ids, game));
-        self.sessions.has_world(conn);
         let delay = self.delay_of(conn);
         if delay > RealSpan::ZERO {
             let secs = delay.as_nanos() / NANOS;
@@ -234,10 +227,7 @@ impl Engine {
             }
             GuiRequest::Map => {
                 if let Some(session) = self.sessions.get_mut(conn) {
-                    session.flow.answer = Some(Answer {
-                        kind: AnswerKind::Map,
-                        next: 0,
-                    });
+                    session.flow.answer = Some(Answer::new(AnswerKind::Map));
                     self.go_on_answering(conn, now);
                 }
                 return Ok(());

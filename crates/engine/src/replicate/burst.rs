@@ -1,71 +1,126 @@
-//! All that a text viewer needs to draw the world, in the order that viewers rely on: size, speed, tiles, teams, agents,
-//! eggs. The tiles of a large map are written piece by piece.
+//! All that a text viewer needs to draw the world, in the order that viewers rely on: tiles, teams, agents, eggs,
+//! elevations. It is written piece by piece, as long as it may be.
 //!
 //! Several public viewers crash or lose data if a player comes before its tile or its team, or an egg before
 //! its layer. Numbers ascend, since one of them uses the number as an index into a growing list.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
-use trantor_game::{Agent, Egg, Game, World};
+use trantor_game::{Agent, Egg, Game};
+use trantor_model::{AgentId, EggId};
 use trantor_protocol::text::{GuiEvent, GuiIds, write_gui_event};
 
-/// Writes who is in the world, for a viewer that knows what lies where: teams, agents, eggs, elevations under way
-/// (R-000-48).
-pub(crate) fn write_population(out: &mut Vec<u8>, ids: GuiIds, game: &Game) {
-    write_teams(out, ids, game);
-    for agent in game.world().agents() {
-        write_agent(out, ids, game, agent);
+use crate::session::{Known, Subject};
+
+/// Writes the world from `next` on, as far as `until`, or until `bytes` were written or a little more; answers what comes
+/// next (R-000-48). For somebody who knows of another moment of the same recording that makes the one into the other:
+/// who and what is gone, who is new, and where everybody and everything is (R-001-46).
+pub(crate) fn write_world_on(
+    out: &mut Vec<u8>,
+    ids: GuiIds,
+    game: &Game,
+    known: &Known,
+    mut next: Subject,
+    until: Subject,
+    bytes: usize,
+) -> Subject {
+    let mut spent = 0;
+    while next < until && spent < bytes {
+        let before = out.len();
+        next = match next {
+            Subject::Tile(index) => {
+                write_tile(out, ids, game, index);
+                match index + 1 < game.config().size.area() {
+                    true => Subject::Tile(index + 1),
+                    false => Subject::Team(0),
+                }
+            }
+            Subject::Team(index) => match game.config().teams.get(index) {
+                Some(name) => {
+                    if index >= known.teams {
+                        write_gui_event(out, ids, &GuiEvent::Team(name.as_bytes()));
+                    }
+                    Subject::Team(index + 1)
+                }
+                None => Subject::Agent(AgentId(0)),
+            },
+            Subject::Agent(from) => {
+                write_next_agent(out, ids, game, known, from).map_or(Subject::Egg(EggId(0)), Subject::Agent)
+            }
+            Subject::Egg(from) => {
+                write_next_egg(out, ids, game, known, from).map_or(Subject::Rituals, Subject::Egg)
+            }
+            Subject::Rituals => {
+                write_rituals(out, ids, game);
+                Subject::End
+            }
+            Subject::End => Subject::End,
+        };
+        spent += (out.len() - before).max(STEP_BYTES_MIN);
     }
-    for egg in game.world().eggs() {
-        write_egg(out, ids, game, egg);
-    }
-    write_rituals(out, ids, game);
+    next
 }
 
-/// Writes what makes the world of `before`, which viewers know, into that of `game`, another moment of the same
-/// recording: who and what is gone, who is new, and where everybody and everything is (R-001-46).
-pub(crate) fn write_jump(out: &mut Vec<u8>, ids: GuiIds, before: &Game, game: &Game) {
-    let mut write = |line: &GuiEvent<'_>| write_gui_event(out, ids, line);
-    let (from, to) = (before.world(), game.world());
-    for ritual in from.rituals() {
-        // The one word for an elevation that is under way no more. If it still is, it is begun again below.
+/// As how many bytes each agent, egg and so on counts at least: that there is nothing to say of an egg has to be found out too.
+const STEP_BYTES_MIN: usize = 16;
+
+/// Writes that no elevation of `game` is under way any more. If one still is, it is begun again with the world.
+pub(crate) fn write_no_rituals(out: &mut Vec<u8>, ids: GuiIds, game: &Game) {
+    for ritual in game.world().rituals() {
         let (tile, success) = (ritual.tile(), false);
-        write(&GuiEvent::RitualEnded { tile, success });
+        write_gui_event(out, ids, &GuiEvent::RitualEnded { tile, success });
     }
-    for agent in from.agents().filter(|agent| to.agent(agent.id()).is_none()) {
-        write(&GuiEvent::Died { agent: agent.id() });
+}
+
+/// Writes what there is to say of the first agent from this number on who is there or known; answers the number after
+/// that one, and nothing if there is nobody.
+fn write_next_agent(
+    out: &mut Vec<u8>,
+    ids: GuiIds,
+    game: &Game,
+    known: &Known,
+    from: AgentId,
+) -> Option<AgentId> {
+    let here = game.world().agents_from(from).next();
+    let before = known.agent_from(from);
+    let id = here.map(Agent::id).into_iter().chain(before).min()?;
+    match here.filter(|agent| agent.id() == id) {
+        Some(agent) if before == Some(id) => write_agent_again(out, ids, agent),
+        Some(agent) => write_agent(out, ids, game, agent),
+        None => write_gui_event(out, ids, &GuiEvent::Died { agent: id }),
     }
-    let eggs = |world: &World| world.eggs().map(|egg| egg.id).collect::<BTreeSet<_>>();
-    let (eggs_before, eggs_now) = (eggs(from), eggs(to));
-    for egg in eggs_before.difference(&eggs_now) {
-        write(&GuiEvent::EggDestroyed { egg: *egg });
+    id.0.checked_add(1).map(AgentId)
+}
+
+/// The same of an egg.
+fn write_next_egg(out: &mut Vec<u8>, ids: GuiIds, game: &Game, known: &Known, from: EggId) -> Option<EggId> {
+    let here = game.world().eggs_from(from).next();
+    let before = known.egg_from(from);
+    let id = here.map(|egg| egg.id).into_iter().chain(before).min()?;
+    match here.filter(|egg| egg.id == id) {
+        // It lies where it lay.
+        Some(_) if before == Some(id) => {}
+        Some(egg) => write_egg(out, ids, game, egg),
+        None => write_gui_event(out, ids, &GuiEvent::EggDestroyed { egg: id }),
     }
-    write_map(out, ids, game);
-    for agent in to.agents() {
-        let (id, tile, level) = (agent.id(), agent.tile(), agent.level());
-        if from.agent(id).is_none() {
-            write_agent(out, ids, game, agent);
-            continue;
-        }
-        let mut write = |line: &GuiEvent<'_>| write_gui_event(out, ids, line);
-        let (facing, inventory) = (agent.facing(), *agent.inventory());
-        write(&GuiEvent::Position {
-            agent: id,
-            tile,
-            facing,
-        });
-        write(&GuiEvent::Inventory {
-            agent: id,
-            tile,
-            inventory,
-        });
-        write(&GuiEvent::Level { agent: id, level });
-    }
-    for egg in to.eggs().filter(|egg| !eggs_before.contains(&egg.id)) {
-        write_egg(out, ids, game, egg);
-    }
-    write_rituals(out, ids, game);
+    id.0.checked_add(1).map(EggId)
+}
+
+fn write_agent_again(out: &mut Vec<u8>, ids: GuiIds, agent: &Agent) {
+    let mut write = |line: &GuiEvent<'_>| write_gui_event(out, ids, line);
+    let (id, tile, level) = (agent.id(), agent.tile(), agent.level());
+    let (facing, inventory) = (agent.facing(), *agent.inventory());
+    write(&GuiEvent::Position {
+        agent: id,
+        tile,
+        facing,
+    });
+    write(&GuiEvent::Inventory {
+        agent: id,
+        tile,
+        inventory,
+    });
+    write(&GuiEvent::Level { agent: id, level });
 }
 
 fn write_agent(out: &mut Vec<u8>, ids: GuiIds, game: &Game, agent: &Agent) {
@@ -108,37 +163,11 @@ fn write_rituals(out: &mut Vec<u8>, ids: GuiIds, game: &Game) {
     }
 }
 
-/// Writes what lies on every tile, row by row.
-pub(crate) fn write_map(out: &mut Vec<u8>, ids: GuiIds, game: &Game) {
-    write_map_from(out, ids, game, 0, usize::MAX);
-}
-
-/// The same from the tile of this index on, until `bytes` were written or a little more; answers the index of the tile
-/// that comes next.
-pub(crate) fn write_map_from(
-    out: &mut Vec<u8>,
-    ids: GuiIds,
-    game: &Game,
-    from: usize,
-    bytes: usize,
-) -> usize {
-    let size = game.config().size;
-    let end = out.len().saturating_add(bytes);
-    for index in from..size.area() {
-        if out.len() >= end {
-            return index;
-        }
-        let tile = size.tile_at(index);
-        write_gui_event(
-            out,
-            ids,
-            &GuiEvent::Tile {
-                tile,
-                ground: *game.world().ground(tile),
-            },
-        );
-    }
-    size.area()
+/// Writes what lies on the tile of this index.
+pub(crate) fn write_tile(out: &mut Vec<u8>, ids: GuiIds, game: &Game, index: usize) {
+    let tile = game.config().size.tile_at(index);
+    let ground = *game.world().ground(tile);
+    write_gui_event(out, ids, &GuiEvent::Tile { tile, ground });
 }
 
 /// Writes every team's name, in the order the teams were given.

@@ -11,9 +11,10 @@ use trantor_game::{GameEvent, GroundChange, MoveKind};
 use trantor_model::{AgentView, MapSize};
 use trantor_protocol::text::{Dialect, GuiEvent, GuiIds, write_gui_event};
 
-use super::burst::write_map;
+use super::burst::write_tile;
 use crate::config::{EngineConfig, RefillNews};
-use crate::session::Sessions;
+use crate::limits;
+use crate::session::{Sessions, Subject};
 use trantor_game::Game;
 
 /// Encodes events for text viewers.
@@ -24,9 +25,60 @@ pub(crate) struct TextNews {
     refill_news: RefillNews,
     is_outcome_first: bool,
     /// Lines of the event being told.
-    lines: Vec<u8>,
+    lines: Lines,
     /// Lines held back until the outcome they belong to.
-    held_back: Vec<u8>,
+    held_back: Lines,
+    /// The tile that comes next while all viewers are told of the whole map.
+    next_tile: usize,
+    /// So many tiles from there on, and round the end, are yet to be told.
+    tiles_left: usize,
+}
+
+/// Lines, each with what it is about if that is part of the world.
+#[derive(Debug, Default)]
+pub(crate) struct Lines {
+    bytes: Vec<u8>,
+    /// Each with where it ends.
+    subjects: Vec<(Option<Subject>, usize)>,
+}
+
+impl Lines {
+    /// All of them.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// One by one.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Option<Subject>, &[u8])> {
+        let mut from = 0;
+        self.subjects.iter().map(move |&(subject, end)| {
+            let line = &self.bytes[from..end];
+            from = end;
+            (subject, line)
+        })
+    }
+
+    fn write(&mut self, subject: Option<Subject>, write: impl FnOnce(&mut Vec<u8>)) {
+        write(&mut self.bytes);
+        self.subjects.push((subject, self.bytes.len()));
+    }
+
+    fn append(&mut self, behind: &mut Self) {
+        let before = self.bytes.len();
+        self.bytes.append(&mut behind.bytes);
+        let subjects = behind.subjects.drain(..);
+        self.subjects
+            .extend(subjects.map(|(subject, end)| (subject, before + end)));
+    }
+
+    fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.subjects.clear();
+    }
 }
 
 impl TextNews {
@@ -36,8 +88,10 @@ impl TextNews {
             size: config.game.size,
             refill_news: config.refill_news,
             is_outcome_first: config.dialect != Dialect::Epitech,
-            lines: Vec::new(),
-            held_back: Vec::new(),
+            lines: Lines::default(),
+            held_back: Lines::default(),
+            next_tile: 0,
+            tiles_left: 0,
         }
     }
 
@@ -47,7 +101,6 @@ impl TextNews {
             self.held_back.clear();
             return;
         }
-        self.tell_coming(sessions, event);
         self.lines.clear();
         if self.is_outcome_first && is_part_of_an_outcome(event) {
             std::mem::swap(&mut self.lines, &mut self.held_back);
@@ -66,20 +119,20 @@ impl TextNews {
         sessions.push_to_text_viewers(&self.lines);
     }
 
-    /// Viewers that are still being told how the world is hear of the tiles they were told of, and will know the rest as
-    /// it is by then.
-    fn tell_coming(&mut self, sessions: &mut Sessions, event: &GameEvent) {
-        if sessions.text_viewers().coming().is_empty() {
+    /// Whether there is more to be told of the whole map.
+    pub(crate) fn has_more_map(&self) -> bool {
+        self.tiles_left > 0
+    }
+
+    /// Tells all text viewers the next piece of the whole map.
+    pub(crate) fn tell_map_on(&mut self, sessions: &mut Sessions, game: &Game) {
+        if sessions.text_viewers().is_empty() {
+            self.tiles_left = 0;
             return;
         }
-        let (tile, ground) = match event {
-            GameEvent::Took(carry) | GameEvent::Put(carry) => (carry.tile, carry.ground),
-            GameEvent::GroundChanged { tile, ground, .. } => (*tile, *ground),
-            _ => return,
-        };
         self.lines.clear();
-        self.write(&GuiEvent::Tile { tile, ground });
-        sessions.push_to_coming(Some(self.size.index_of(tile)), &self.lines);
+        self.write_map_on(game);
+        sessions.push_to_text_viewers(&self.lines);
     }
 
     /// Tells what was held back for an outcome that did not come. Called when there are no more events.
@@ -90,9 +143,10 @@ impl TextNews {
         }
     }
 
-    /// Forgets what was held back: the moment it belonged to is left.
-    pub(crate) fn forget_held_back(&mut self) {
+    /// Forgets what was yet to be told of a moment that is left.
+    pub(crate) fn forget_moment(&mut self) {
         self.held_back.clear();
+        self.tiles_left = 0;
     }
 
     /// Tells all text viewers something that is no event of the game.
@@ -100,11 +154,27 @@ impl TextNews {
         self.lines.clear();
         self.write(line);
         sessions.push_to_text_viewers(&self.lines);
-        sessions.push_to_coming(None, &self.lines);
     }
 
     fn write(&mut self, line: &GuiEvent<'_>) {
-        write_gui_event(&mut self.lines, self.ids, line);
+        self.write_about(subject(self.size, line), line);
+    }
+
+    fn write_about(&mut self, subject: Option<Subject>, line: &GuiEvent<'_>) {
+        self.lines
+            .write(subject, |lines| write_gui_event(lines, self.ids, line));
+    }
+
+    /// Writes the next piece of the whole map.
+    fn write_map_on(&mut self, game: &Game) {
+        while self.tiles_left > 0 && self.lines.bytes.len() < limits::ANSWER_BYTES_PER_TURN {
+            let index = self.next_tile;
+            let about = Some(Subject::Tile(index));
+            self.lines
+                .write(about, |lines| write_tile(lines, self.ids, game, index));
+            self.next_tile = (index + 1) % self.size.area();
+            self.tiles_left -= 1;
+        }
     }
 
     fn write_event(&mut self, game: &Game, event: &GameEvent) {
@@ -214,12 +284,17 @@ impl TextNews {
             }
             GameEvent::Refilled => {
                 if self.refill_news == RefillNews::All {
-                    write_map(&mut self.lines, self.ids, game);
+                    // Who is still at it after the refill before goes on from there, once round.
+                    if std::mem::replace(&mut self.tiles_left, self.size.area()) == 0 {
+                        self.next_tile = 0;
+                        self.write_map_on(game);
+                    }
                 }
             }
             GameEvent::Won { team } => {
                 let name = game.config().teams[usize::from(team.0)].as_bytes();
-                self.write(&GuiEvent::Won { team: name });
+                let about = Some(Subject::Team(team.0.into()));
+                self.write_about(about, &GuiEvent::Won { team: name });
             }
         }
     }
@@ -246,6 +321,35 @@ impl TextNews {
             tile,
             inventory,
         });
+    }
+}
+
+/// What a line is about, if that is part of the world.
+fn subject(size: MapSize, line: &GuiEvent<'_>) -> Option<Subject> {
+    match line {
+        GuiEvent::Tile { tile, .. } => Some(Subject::Tile(size.index_of(*tile))),
+        GuiEvent::Joined { agent, .. }
+        | GuiEvent::Position { agent, .. }
+        | GuiEvent::Level { agent, .. }
+        | GuiEvent::Inventory { agent, .. }
+        | GuiEvent::Ejected { agent }
+        | GuiEvent::Said { agent, .. }
+        | GuiEvent::ForkStarted { agent }
+        | GuiEvent::Put { agent, .. }
+        | GuiEvent::Took { agent, .. }
+        | GuiEvent::Died { agent } => Some(Subject::Agent(*agent)),
+        GuiEvent::EggLaid { egg, .. }
+        | GuiEvent::EggMatured { egg }
+        | GuiEvent::EggHatched { egg }
+        | GuiEvent::EggDestroyed { egg } => Some(Subject::Egg(*egg)),
+        GuiEvent::RitualStarted { .. } | GuiEvent::RitualEnded { .. } => Some(Subject::Rituals),
+        GuiEvent::MapSize(_)
+        | GuiEvent::Team(_)
+        | GuiEvent::Won { .. }
+        | GuiEvent::Frequency(_)
+        | GuiEvent::Message(_)
+        | GuiEvent::UnknownRequest
+        | GuiEvent::BadParameter => None,
     }
 }
 

@@ -6,6 +6,7 @@
 use trantor_time::{RealTime, TimerId};
 
 use super::allowance::Allowance;
+use super::answer::Answer;
 use crate::housekeeping::LimitId;
 
 /// The flow of one session's requests.
@@ -18,7 +19,7 @@ pub(crate) struct Flow {
     pub(crate) is_read: bool,
     /// When it goes on by itself, if that is a matter of time.
     pub(crate) go_on: Option<TimerId>,
-    /// An answer about the whole map, while one is under way: requests wait for its end.
+    /// An answer about the whole world or map, while one is under way: requests wait for its end.
     pub(crate) answer: Option<Answer>,
     /// When the peer last took something of what waits for it, or began to let too much wait.
     pub(crate) taken_at: RealTime,
@@ -30,23 +31,6 @@ pub(crate) struct Flow {
     pub(crate) was_throttled: bool,
     /// See `was_throttled`.
     pub(crate) was_blocked: bool,
-}
-
-/// An answer that goes through all tiles, piece by piece.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
-    pub(crate) kind: AnswerKind,
-    /// Index of the next tile to be told of.
-    pub(crate) next: usize,
-}
-
-/// What it answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AnswerKind {
-    /// The word by which a viewer began to watch: who is there is told after the tiles.
-    Greeting,
-    /// A question about the map.
-    Map,
 }
 
 /// Why the next request of a peer is not carried out yet.

@@ -5,6 +5,7 @@
 
 mod allowance;
 mod announced;
+mod answer;
 mod delay;
 mod flow;
 mod inbox;
@@ -22,7 +23,8 @@ use trantor_model::AgentId;
 use trantor_time::{RealSpan, RealTime};
 
 pub(crate) use allowance::Allowance;
-pub(crate) use flow::{Answer, AnswerKind, Flow, HeldUp};
+pub(crate) use answer::{Answer, AnswerKind, Known, Subject};
+pub(crate) use flow::{Flow, HeldUp};
 pub(crate) use inbox::{Inbox, Request};
 pub(crate) use observer::{Feed, Observer, Watched};
 pub(crate) use outbox::{Outbox, OutboxFull};

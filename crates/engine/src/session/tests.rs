@@ -155,7 +155,7 @@ proptest! {
             let count = model.len().max(1);
             match step {
                 Step::TellAll(what) => {
-                    sessions.push_to_text_viewers(&what);
+                    sessions.push_to_told(&what);
                     model.iter_mut().for_each(|(_, due, _)| due.extend_from_slice(&what));
                 }
                 Step::Answer(viewer, what) => {

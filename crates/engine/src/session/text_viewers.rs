@@ -6,12 +6,14 @@
 
 use std::rc::Rc;
 
+use trantor_game::Game;
 use trantor_time::RealSpan;
 
-use super::Sessions;
+use super::{Answer, Sessions};
 use crate::input::ConnId;
 use crate::limits;
 use crate::output::CloseReason;
+use crate::replicate::Lines;
 
 /// Viewers in text, in the order they came.
 #[derive(Debug, Default)]
@@ -73,8 +75,14 @@ impl TextViewers {
         self.next_late -= usize::from(index < self.next_late);
         self.late = self.late.min(self.told.len());
         if self.told.is_empty() {
-            self.news.forget_before(self.news.end());
+            self.forget_told();
         }
+    }
+
+    /// There is nobody left who knows the world.
+    fn forget_told(&mut self) {
+        (self.late, self.next_late, self.delayed) = (0, 0, None);
+        self.news.forget_before(self.news.end());
     }
 }
 
@@ -117,8 +125,17 @@ impl Sessions {
         viewers.delayed = None;
     }
 
+    /// Tells all text viewers something; those who do not know yet how the world is, as far as it is about what they
+    /// were told of.
+    pub(crate) fn push_to_text_viewers(&mut self, lines: &Lines) {
+        if !self.text_viewers.coming.is_empty() {
+            self.push_to_coming(lines);
+        }
+        self.push_to_told(lines.bytes());
+    }
+
     /// Tells all text viewers that know how the world is something.
-    pub(crate) fn push_to_text_viewers(&mut self, bytes: &[u8]) {
+    pub(crate) fn push_to_told(&mut self, bytes: &[u8]) {
         self.hold_for_text_viewers(bytes);
         let viewers = &mut self.text_viewers;
         viewers.news.bytes.extend_from_slice(bytes);
@@ -137,26 +154,47 @@ impl Sessions {
         news.forget_before(news.end());
     }
 
-    /// Tells the text viewers that are still being told how the world is something; if it is about a tile, those that
-    /// have been told of it.
-    pub(crate) fn push_to_coming(&mut self, tile: Option<usize>, bytes: &[u8]) {
+    fn push_to_coming(&mut self, lines: &Lines) {
+        let mut told = Vec::new();
         for index in 0..self.text_viewers.coming.len() {
             let conn = self.text_viewers.coming[index];
-            let answer = self.get(conn).and_then(|session| session.flow.answer);
-            if answer.is_some_and(|answer| tile.is_none_or(|tile| tile < answer.next)) {
-                self.push(conn, |outbox| outbox.extend_from_slice(bytes));
+            let Some(answer) = self.get(conn).and_then(|session| session.flow.answer.as_ref()) else {
+                continue;
+            };
+            told.clear();
+            for (subject, line) in lines.iter() {
+                if subject.is_none_or(|subject| answer.has_told(subject)) {
+                    told.extend_from_slice(line);
+                }
+            }
+            if !told.is_empty() {
+                self.push(conn, |outbox| outbox.extend_from_slice(&told));
             }
         }
     }
 
-    /// The world is another: who is still being told how it is, is told of all tiles once more.
-    pub(crate) fn restart_coming(&mut self) {
+    /// The world is another than `before`: who is still being told how it is, is told all of it once more.
+    pub(crate) fn restart_coming(&mut self, before: &Game) {
         for index in 0..self.text_viewers.coming.len() {
             let session = self.get_mut(self.text_viewers.coming[index]);
             if let Some(answer) = session.and_then(|session| session.flow.answer.as_mut()) {
-                answer.next = 0;
+                answer.restart(before);
             }
         }
+    }
+
+    /// The world is another, of which the text viewers that knew it before are yet to be told all from `answer` on.
+    pub(crate) fn tell_world_again(&mut self, answer: &Answer) {
+        for conn in std::mem::take(&mut self.text_viewers.told) {
+            self.catch_up(conn);
+            self.announce(conn);
+            if let Some(session) = self.get_mut(conn) {
+                session.news_heard = None;
+                session.flow.answer = Some(answer.clone());
+                self.text_viewers.coming.push(conn);
+            }
+        }
+        self.text_viewers.forget_told();
     }
 
     /// Keeps something for all text viewers that are told later.

@@ -71,6 +71,8 @@ fn viewers_that_ask_for_everything_in_every_frame_are_not_held_up() {
     let agents: Vec<_> = (0..100).map(|nth| bench.join(&format!("A{nth}"), "a")).collect();
     let viewer = bench.join("G", "GRAPHIC");
     bench.act(AdminAction::SetHunger { enabled: false });
+    // A hundred agents are more than one piece of the greeting.
+    bench.run_for(ms(1));
     let mut frame = b"mct\n".to_vec();
     for number in 0..agents.len() {
         frame.extend(format!("ppo #{number}\nplv #{number}\npin #{number}\n").bytes());

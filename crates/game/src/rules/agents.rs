@@ -218,6 +218,12 @@ impl Agents {
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &Agent> {
         self.living.iter().map(|&id| &self[id])
     }
+
+    /// Those with this number or a higher one.
+    pub(crate) fn iter_from(&self, id: AgentId) -> impl Iterator<Item = &Agent> {
+        let first = self.living.partition_point(|&living| living < id);
+        self.living[first..].iter().map(|&id| &self[id])
+    }
 }
 
 fn page_and_place(id: AgentId) -> (usize, usize) {

@@ -84,6 +84,11 @@ impl World {
         self.agents.iter()
     }
 
+    /// Those of them with this number or a higher one.
+    pub fn agents_from(&self, id: AgentId) -> impl Iterator<Item = &Agent> {
+        self.agents.iter_from(id)
+    }
+
     /// A living agent.
     pub fn agent(&self, id: AgentId) -> Option<&Agent> {
         self.agents.get(id)
@@ -92,6 +97,11 @@ impl World {
     /// All eggs in ascending order of number.
     pub fn eggs(&self) -> impl ExactSizeIterator<Item = &Egg> {
         self.eggs.values()
+    }
+
+    /// Those of them with this number or a higher one.
+    pub fn eggs_from(&self, id: EggId) -> impl Iterator<Item = &Egg> {
+        self.eggs.range(id..).map(|(_, egg)| egg)
     }
 
     /// An egg that has neither hatched nor been destroyed.

@@ -1,0 +1,140 @@
+//! Answers that go through the world piece by piece, and how far each has come.
+//!
+//! The world is told in one order: tiles, teams, agents, eggs, elevations. Whoever is being told it hears of what happens to
+//! those it was told of, and of nobody else: the rest it will know as it is by then.
+
+use std::rc::Rc;
+
+use trantor_game::Game;
+use trantor_model::{AgentId, EggId};
+
+/// What a line is about, in the order in which the world is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Subject {
+    /// The tile of this index.
+    Tile(usize),
+    /// The team of this index.
+    Team(usize),
+    Agent(AgentId),
+    Egg(EggId),
+    /// The elevations under way, told all together.
+    Rituals,
+    /// Nothing: the world was told.
+    End,
+}
+
+impl Subject {
+    /// What comes first.
+    pub(crate) const FIRST: Self = Self::Tile(0);
+}
+
+/// An answer that goes through the world, piece by piece.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    pub(crate) kind: AnswerKind,
+    /// What is to be told next.
+    pub(crate) next: Subject,
+    /// What the viewer knows from before.
+    pub(crate) known: Rc<Known>,
+}
+
+/// What it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AnswerKind {
+    /// The word by which a viewer began to watch.
+    Greeting,
+    /// Nothing: the world is another one, since the recording that is shown was moved.
+    Jump,
+    /// A question about the map.
+    Map,
+}
+
+/// What a viewer knew before a recording was moved, and was not told of since. Whoever began to watch knew nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    /// So many teams.
+    pub(crate) teams: usize,
+    /// In ascending order.
+    agents: Vec<AgentId>,
+    /// In ascending order.
+    eggs: Vec<EggId>,
+}
+
+impl Answer {
+    /// One of which nothing was told yet.
+    pub(crate) fn new(kind: AnswerKind) -> Self {
+        Self {
+            kind,
+            next: Subject::FIRST,
+            known: Rc::default(),
+        }
+    }
+
+    /// Where it ends.
+    pub(crate) fn until(&self) -> Subject {
+        match self.kind {
+            AnswerKind::Map => Subject::Team(0),
+            AnswerKind::Greeting | AnswerKind::Jump => Subject::End,
+        }
+    }
+
+    /// Whether the viewer does not know the world before the end of this.
+    pub(crate) fn is_world(&self) -> bool {
+        self.until() == Subject::End
+    }
+
+    /// Whether the viewer was told of this, so that it is told what happens to it.
+    pub(crate) fn has_told(&self, subject: Subject) -> bool {
+        subject < self.next || matches!(subject, Subject::Team(team) if team < self.known.teams)
+    }
+
+    /// The recording was moved away from `before`: everything is told once more.
+    pub(crate) fn restart(&mut self, before: &Game) {
+        self.known = Rc::new(Known::by(self, before));
+        self.next = Subject::FIRST;
+    }
+}
+
+impl Known {
+    /// Everybody in this game.
+    pub(crate) fn all(game: &Game) -> Self {
+        Self {
+            teams: game.config().teams.len(),
+            agents: game.world().agents().map(|agent| agent.id()).collect(),
+            eggs: game.world().eggs().map(|egg| egg.id).collect(),
+        }
+    }
+
+    /// What a viewer knows of this game that was told so much of it.
+    fn by(answer: &Answer, game: &Game) -> Self {
+        let mut told = Self::all(game);
+        told.teams = match answer.next {
+            Subject::Tile(_) => 0,
+            Subject::Team(team) => team,
+            _ => told.teams,
+        }
+        .max(answer.known.teams);
+        // The others it knows from before that, if at all.
+        let is_told = |agent: &AgentId| answer.has_told(Subject::Agent(*agent));
+        told.agents.retain(is_told);
+        let others = answer.known.agents.iter().filter(|agent| !is_told(agent));
+        told.agents.extend(others);
+        let is_told = |egg: &EggId| answer.has_told(Subject::Egg(*egg));
+        told.eggs.retain(is_told);
+        let others = answer.known.eggs.iter().filter(|egg| !is_told(egg));
+        told.eggs.extend(others);
+        told
+    }
+
+    /// The agent with the lowest number from this one on.
+    pub(crate) fn agent_from(&self, id: AgentId) -> Option<AgentId> {
+        let first = self.agents.partition_point(|agent| *agent < id);
+        self.agents.get(first).copied()
+    }
+
+    /// The egg with the lowest number from this one on.
+    pub(crate) fn egg_from(&self, id: EggId) -> Option<EggId> {
+        let first = self.eggs.partition_point(|egg| *egg < id);
+        self.eggs.get(first).copied()
+    }
+}
