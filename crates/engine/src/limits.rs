@@ -119,13 +119,30 @@ pub const VIOLATIONS_MAX: u32 = 32;
 /// Units of the longest sprint: at the highest speed, more than a day.
 pub const SPRINT_UNITS_MAX: u32 = 1_000_000_000;
 
-/// Bytes held for all delayed viewers together: a busy game of a hundred agents for several minutes. Beyond it they
-/// are all let go: releasing something early would tell what the delay is to hide.
+/// Bytes held for all delayed viewers together: a busy game of a hundred agents for several minutes. On top of it come
+/// some descriptions of the map, see [`delayed_bytes_max`]. Beyond that they are all let go: releasing something early
+/// would tell what the delay is to hide.
 pub const DELAYED_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Bytes held for one delayed viewer, so that one that asks for the whole map again and again costs itself its place
-/// and nobody else.
+/// Bytes held for one delayed viewer, or what it may leave unread if that is more, as on a large map: so that one that asks
+/// for the whole map again and again costs itself its place and nobody else.
 pub const DELAYED_BYTES_PER_VIEWER_MAX: usize = 16 * 1024 * 1024;
+
+/// Bytes of those for all together that no viewer takes by what it alone is told: who comes when there is no more room is
+/// let go, and those who watch already are not.
+pub const DELAYED_NEWS_BYTES: usize = 16 * 1024 * 1024;
+
+/// Delayed viewers that may come to the largest of maps within the delay; on smaller ones there is room for far more.
+const DELAYED_GREETINGS: usize = 4;
+
+/// Bytes held for all delayed viewers together on a map of this size.
+pub const fn delayed_bytes_max(map: MapSize) -> usize {
+    DELAYED_BYTES_MAX + DELAYED_GREETINGS * BCT_BYTES * map.area()
+}
+
+/// Bytes told at one time of what delayed viewers are to know by then; the next pass goes on with the rest. A large map
+/// described to one of them is megabytes on each step of the grid on which they are told.
+pub const RELEASED_BYTES_PER_TURN: usize = 64 * 1024;
 
 /// Bytes of one tile in a snapshot: seven counts of up to three digits, and room for their neighbours.
 const SNAPSHOT_TILE_BYTES: usize = 16;

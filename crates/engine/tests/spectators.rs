@@ -6,7 +6,7 @@
 mod harness;
 
 use trantor_engine::Control;
-use trantor_engine::{EngineConfig, Token};
+use trantor_engine::{EngineConfig, Token, limits};
 use trantor_protocol::wire::{
     ClientHello, FrameCutter, ToClient, ToServer, WIRE_VERSION, read_frame, write_frame,
 };
@@ -182,4 +182,30 @@ fn a_spectator_of_ours_lives_in_the_past_with_its_clock() {
         told.iter()
             .any(|(_, message)| matches!(message, ToClient::Changes { .. }))
     );
+}
+
+/// A map of which the description is more than is otherwise held for a viewer; what happens then comes behind it.
+#[test]
+fn text_spectators_of_a_large_map_are_told_all_of_it_later() {
+    let (width, height) = (1_000, 900);
+    let mut bench = bench(width, height);
+    let watches = bench.join("S", "GRAPHIC");
+    let joined = bench.now;
+    // All of it is described after a second, and told so much later.
+    bench.run_for(RealSpan::from_secs(1));
+    bench.join("A", "a");
+    bench.run_until(joined + DELAY - RealSpan::from_nanos(1));
+    assert!(
+        bench
+            .take_heard()
+            .iter()
+            .all(|heard| heard.what.to_string() == "WELCOME" || heard.peer > watches)
+    );
+    bench.run_for(RealSpan::from_secs(2));
+    let told = bench.lines(watches);
+    let tiles = told.iter().filter(|line| line.starts_with("bct"));
+    let bytes: usize = tiles.clone().map(|line| line.len() + 1).sum();
+    assert_eq!(tiles.count(), (width * height) as usize);
+    assert!(bytes > limits::DELAYED_BYTES_PER_VIEWER_MAX);
+    assert!(told.last().unwrap().starts_with("ebo"), "and what happened then");
 }

@@ -9,7 +9,7 @@ use std::rc::{Rc, Weak};
 use trantor_time::{RealSpan, RealTime};
 
 use crate::input::ConnId;
-use crate::limits::{DELAYED_BYTES_MAX, DELAYED_BYTES_PER_VIEWER_MAX};
+use crate::limits::DELAYED_NEWS_BYTES;
 
 /// The grid on which things leave: as long as a tick, which is how finely our viewers see anyway.
 const GRID_SPAN: RealSpan = RealSpan::from_millis(50);
@@ -21,10 +21,11 @@ const ENTRY_BYTES: usize = 96;
 const SHARED_BYTES_MIN: usize = 256;
 
 /// What waits to be told.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Delay {
     line: VecDeque<Held>,
     bytes: usize,
+    bytes_max: usize,
     /// The last long piece for a single viewer: the next viewer is often told the same.
     recent: Weak<Vec<u8>>,
 }
@@ -50,16 +51,29 @@ pub(crate) enum To {
 pub(crate) struct DelayFull;
 
 impl Delay {
-    /// Puts something in for one viewer, whose count of bytes held is `held_bytes`.
+    /// An empty line, with room for so many bytes.
+    pub(crate) fn new(bytes_max: usize) -> Self {
+        Self {
+            line: VecDeque::new(),
+            bytes: 0,
+            bytes_max,
+            recent: Weak::new(),
+        }
+    }
+
+    /// Puts something in for one viewer, whose count of bytes held is `held_bytes`, of at most `held_bytes_max`. Some room
+    /// is left for what everybody is told: that one viewer comes too many lets nobody else go.
     pub(crate) fn hold(
         &mut self,
         now: RealTime,
         span: RealSpan,
         conn: ConnId,
-        held_bytes: &mut usize,
+        (held_bytes, held_bytes_max): (&mut usize, usize),
         what: Vec<u8>,
     ) -> Result<(), DelayFull> {
-        if *held_bytes + what.len() > DELAYED_BYTES_PER_VIEWER_MAX {
+        if *held_bytes + what.len() > held_bytes_max
+            || self.bytes + what.len() + DELAYED_NEWS_BYTES > self.bytes_max
+        {
             return Err(DelayFull);
         }
         let len = what.len();
@@ -87,7 +101,7 @@ impl Delay {
         if let Some(last) = self.line.back_mut()
             && last.leaves == leaves
             && matches!(&last.to, To::Several(same) if Rc::ptr_eq(same, to))
-            && self.bytes + what.len() <= DELAYED_BYTES_MAX
+            && self.bytes + what.len() <= self.bytes_max
             && let Some(so_far) = Rc::get_mut(&mut last.what)
         {
             so_far.extend_from_slice(what);
@@ -122,14 +136,14 @@ impl Delay {
 
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
-        *self = Self::default();
+        *self = Self::new(self.bytes_max);
     }
 
     fn put(&mut self, now: RealTime, span: RealSpan, to: To, what: Rc<Vec<u8>>) -> Result<(), DelayFull> {
         let leaves = self.leaves(now, span);
         let held = Held { leaves, to, what };
         let counted = counted(&held);
-        if self.bytes + counted > DELAYED_BYTES_MAX {
+        if self.bytes + counted > self.bytes_max {
             return Err(DelayFull);
         }
         self.bytes += counted;
@@ -160,6 +174,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::limits::{DELAYED_BYTES_MAX, DELAYED_BYTES_PER_VIEWER_MAX};
     use proptest::prelude::*;
 
     fn conn(slot: u32) -> ConnId {
@@ -213,7 +228,7 @@ mod tests {
         #[test]
         fn what_leaves_is_what_was_put_in_later(steps in steps()) {
             let everybody: Rc<[ConnId]> = (0..3).map(conn).collect();
-            let mut delay = Delay::default();
+            let mut delay = Delay::new(DELAYED_BYTES_MAX);
             let mut held_bytes = 0;
             let mut span = RealSpan::from_millis(1_000);
             let mut now = RealTime::ZERO;
@@ -223,7 +238,7 @@ mod tests {
                 match step {
                     Step::Pass(ms) => now += RealSpan::from_millis(ms),
                     Step::Tell(slot, what) => {
-                        delay.hold(now, span, conn(slot), &mut held_bytes, what.clone()).unwrap();
+                        delay.hold(now, span, conn(slot), (&mut held_bytes, usize::MAX), what.clone()).unwrap();
                         model.push((slot, now + span, what));
                     }
                     Step::TellAll(what) => {
@@ -270,7 +285,7 @@ mod tests {
 
     #[test]
     fn it_holds_so_much_and_no_more() {
-        let mut delay = Delay::default();
+        let mut delay = Delay::new(DELAYED_BYTES_MAX);
         let span = RealSpan::from_secs(60);
         let mut held = [0; 8];
         for (slot, held) in held.iter_mut().enumerate() {
@@ -280,7 +295,7 @@ mod tests {
                     RealTime::ZERO,
                     span,
                     conn(slot as u32),
-                    held,
+                    (held, DELAYED_BYTES_PER_VIEWER_MAX),
                     [piece.to_le_bytes(), (slot as u32).to_le_bytes()]
                         .concat()
                         .repeat(4_096),
@@ -293,6 +308,14 @@ mod tests {
         }
         assert!(delay.bytes <= DELAYED_BYTES_MAX && delay.bytes > DELAYED_BYTES_MAX / 2);
         check(&delay);
+        let everybody: Rc<[ConnId]> = (0..8).map(conn).collect();
+        let news = vec![0; DELAYED_NEWS_BYTES - 2 * ENTRY_BYTES];
+        delay
+            .hold_for_several(RealTime::ZERO, span, &everybody, &news)
+            .expect("there is room that single viewers do not take");
+        assert!(delay.bytes <= DELAYED_BYTES_MAX);
+        delay.line.pop_back();
+        delay.bytes -= ENTRY_BYTES + news.len();
         for slot in 0..8 {
             delay.forget(conn(slot));
         }
@@ -301,11 +324,17 @@ mod tests {
 
     #[test]
     fn it_wakes_the_loop_on_a_grid() {
-        let mut delay = Delay::default();
+        let mut delay = Delay::new(DELAYED_BYTES_MAX);
         for ms in [1, 2, 49, 50, 51] {
             let now = RealTime::ZERO + RealSpan::from_millis(ms);
             delay
-                .hold(now, RealSpan::from_secs(1), conn(0), &mut 0, vec![0])
+                .hold(
+                    now,
+                    RealSpan::from_secs(1),
+                    conn(0),
+                    (&mut 0, usize::MAX),
+                    vec![0],
+                )
                 .unwrap();
         }
         let mut deadlines = Vec::new();

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 
-use trantor_model::AgentId;
+use trantor_model::{AgentId, MapSize};
 use trantor_time::RealTime;
 
 use super::announced::Announced;
@@ -15,10 +15,11 @@ use super::delay::Delay;
 use super::text_viewers::TextViewers;
 use super::{Observer, Role, Session, TokenShown};
 use crate::input::ConnId;
+use crate::limits;
 use crate::output::CloseReason;
 
 /// The session store (R-003-53).
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Sessions {
     /// By the connection's place in the shell's table, which keeps places low.
     pub(super) slots: Vec<Option<Session>>,
@@ -47,6 +48,26 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
+    /// Nobody, in a game on a map of this size.
+    pub(crate) fn new(map: MapSize) -> Self {
+        Self {
+            slots: Vec::new(),
+            open: 0,
+            by_agent: HashMap::new(),
+            text_viewers: TextViewers::default(),
+            viewers: Vec::new(),
+            announced: Announced::default(),
+            owing: 0,
+            owed_bytes: 0,
+            filling: Vec::new(),
+            by_address: HashMap::new(),
+            doomed: VecDeque::new(),
+            delay: Delay::new(limits::delayed_bytes_max(map)),
+            now: RealTime::ZERO,
+            undeliverable: 0,
+        }
+    }
+
     /// Adds a session.
     ///
     /// # Panics

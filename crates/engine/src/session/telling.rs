@@ -33,7 +33,11 @@ impl Sessions {
             Some(session) if session.delay > RealSpan::ZERO => {
                 let mut what = Vec::new();
                 write(&mut what);
-                let (delay, held) = (session.delay, &mut session.held_bytes);
+                if what.is_empty() {
+                    return;
+                }
+                let held_max = limits::DELAYED_BYTES_PER_VIEWER_MAX.max(session.outbox_bytes_max);
+                let (delay, held) = (session.delay, (&mut session.held_bytes, held_max));
                 if self.delay.hold(now, delay, conn, held, what).is_err() {
                     self.doom(conn, CloseReason::OutboxFull);
                 }
@@ -95,11 +99,15 @@ impl Sessions {
             .map(|session| session.conn)
     }
 
-    /// Tells viewers what they are to know by now.
+    /// Tells viewers what they are to know by now, or as much of it as is told at one time.
     pub(crate) fn release(&mut self, now: RealTime) {
-        while let Some((to, what)) = self.delay.take_due(now) {
+        let mut told = 0;
+        while told < limits::RELEASED_BYTES_PER_TURN
+            && let Some((to, what)) = self.delay.take_due(now)
+        {
             match to {
                 To::One(conn) => {
+                    told += what.len();
                     if let Some(session) = self.get_mut(conn) {
                         session.held_bytes -= what.len();
                     }
@@ -107,6 +115,7 @@ impl Sessions {
                     self.announce(conn);
                 }
                 To::Several(conns) => {
+                    told += what.len() * conns.len();
                     conns.iter().for_each(|conn| self.tell_past(*conn, &what));
                     if conns.len() <= limits::TEXT_VIEWERS_AT_ONCE_MAX {
                         conns.iter().for_each(|conn| self.announce(*conn));
@@ -120,7 +129,7 @@ impl Sessions {
 
     /// When [`Self::release`] has something to do.
     pub(crate) fn next_release(&self) -> Option<RealTime> {
-        self.delay.next_deadline()
+        Some(self.delay.next_deadline()?.max(self.now))
     }
 
     fn tell_past(&mut self, conn: ConnId, what: &[u8]) {

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use proptest::prelude::*;
-use trantor_model::AgentId;
+use trantor_model::{AgentId, MapSize};
 use trantor_time::RealTime;
 
 use super::{Role, Session, Sessions};
@@ -21,7 +21,7 @@ fn session(conn: ConnId) -> Session {
 }
 
 fn sessions(slots: u32) -> Sessions {
-    let mut sessions = Sessions::default();
+    let mut sessions = Sessions::new(MapSize::new(1, 1).unwrap());
     for slot in 0..slots {
         sessions.insert(session(conn(slot, 0)));
     }
@@ -141,7 +141,7 @@ proptest! {
     /// its own answers where they belong.
     #[test]
     fn many_text_viewers_hear_all_that_happens_in_order(steps in steps()) {
-        let mut sessions = Sessions::default();
+        let mut sessions = Sessions::new(MapSize::new(1, 1).unwrap());
         let mut slots = 0;
         let mut come = |sessions: &mut Sessions| {
             slots += 1;
