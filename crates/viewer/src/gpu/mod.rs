@@ -22,6 +22,7 @@ pub mod offscreen;
 pub mod painter;
 mod pipelines;
 mod post;
+mod quality;
 pub mod renderer;
 mod shaders;
 pub mod surface;
@@ -30,4 +31,5 @@ mod uniforms;
 
 pub use context::{Context, ContextError};
 pub use offscreen::{Offscreen, Pixels};
-pub use renderer::{Quality, Renderer};
+pub use quality::Quality;
+pub use renderer::Renderer;

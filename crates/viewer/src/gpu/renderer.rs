@@ -11,53 +11,14 @@ use super::context::Context;
 use super::light::Light;
 use super::pipelines::{Layouts, Pipelines, WAVE_VERTICES};
 use super::post::Post;
+use super::quality::Quality;
 use super::targets::Targets;
 use super::uniforms::FrameUniform;
 use crate::picture::draw_list::{DecalKind, DrawList, FrameLook};
 use crate::picture::ground::GroundPaint;
 use crate::picture::mesh::Vertex;
 use crate::picture::palette::Mood;
-use crate::picture::{CameraPose, Detail, Shape, TorusWindow};
-
-/// How much beauty is paid for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quality {
-    /// For processors that draw by themselves: no thrown shadows, no glow round bright things, fewer triangles, and edges
-    /// that are smooth on a graphics card only.
-    Swift,
-    /// For graphics cards, and for pictures that may take their time.
-    Fine,
-}
-
-impl Quality {
-    /// How much detail this affords.
-    pub fn detail(self) -> Detail {
-        match self {
-            Self::Swift => Detail::SWIFT,
-            Self::Fine => Detail::FINE,
-        }
-    }
-
-    /// Samples a pixel, on an adapter of that kind.
-    fn samples(self, is_software: bool) -> u32 {
-        match self {
-            // Four make a frame cost a processor two to three times as much, and a graphics card next to nothing.
-            Self::Swift if is_software => 1,
-            Self::Swift | Self::Fine => 4,
-        }
-    }
-
-    fn shadow_side(self) -> u32 {
-        match self {
-            Self::Swift => 1,
-            Self::Fine => 2048,
-        }
-    }
-
-    fn has_shadows(self) -> bool {
-        self == Self::Fine
-    }
-}
+use crate::picture::{CameraPose, Shape, TorusWindow};
 
 /// Everything that draws the picture on one device.
 #[derive(Debug)]

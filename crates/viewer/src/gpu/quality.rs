@@ -1,0 +1,45 @@
+//! How much beauty is paid for, and what each of it costs.
+
+use crate::picture::Detail;
+
+/// How much beauty is paid for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quality {
+    /// For processors that draw by themselves: no thrown shadows, no glow round bright things, fewer triangles, and edges
+    /// that are smooth on a graphics card only.
+    Swift,
+    /// For graphics cards, and for pictures that may take their time.
+    Fine,
+}
+
+impl Quality {
+    /// How much detail this affords.
+    pub fn detail(self) -> Detail {
+        match self {
+            Self::Swift => Detail::SWIFT,
+            Self::Fine => Detail::FINE,
+        }
+    }
+
+    /// Samples a pixel, on an adapter of that kind.
+    pub(super) fn samples(self, is_software: bool) -> u32 {
+        match self {
+            // Four make a frame cost a processor two to three times as much, and a graphics card next to nothing.
+            Self::Swift if is_software => 1,
+            Self::Swift | Self::Fine => 4,
+        }
+    }
+
+    /// Texels along a side of the shadow map.
+    pub(super) fn shadow_side(self) -> u32 {
+        match self {
+            Self::Swift => 1,
+            Self::Fine => 2048,
+        }
+    }
+
+    /// Whether bodies throw shadows.
+    pub(super) fn has_shadows(self) -> bool {
+        self == Self::Fine
+    }
+}
