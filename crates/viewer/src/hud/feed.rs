@@ -3,22 +3,23 @@
 //! A team that talks has one line, and so have those of a team who rise together. Only words for people are spelled out
 //! ([`trantor_client::speech`]); the pointer over such a line shows what was said as it came.
 
+mod line;
+
 use std::collections::VecDeque;
 
 use egui::text::{LayoutJob, TextWrapping};
-use egui::{Align, Color32, Layout, Response, RichText, Sense, Ui, vec2};
+use egui::{Align, Layout, Response, RichText, Sense, Ui, vec2};
 use glam::Vec2;
 use trantor_client::feed::FeedKind;
 use trantor_client::speech::{self, Talk};
 use trantor_client::{FeedEntry, Scene, Who};
-use trantor_model::{AgentId, Level, TeamId, Tile};
 
-use super::icons::{self, Event};
+use self::line::{Group, Line, Subject, line_of, talk_in_words, team_name};
+use super::icons;
 use super::report::Report;
 use super::speed::grouped;
-use super::theme::{self, Colors, color};
+use super::theme::{self, Colors};
 use super::{HudInput, Intent, Selection};
-use crate::picture::palette;
 
 /// Lines kept.
 const LINES_MAX: usize = 200;
@@ -28,69 +29,10 @@ const SHOWN_LEAST: usize = 3;
 /// Height of a line, and of what is above and below all of them, in points.
 const LINE_HEIGHT: f32 = 18.0;
 const AROUND: f32 = 76.0;
-/// Characters of a broadcast in a line, and how wide it is in full, in points.
-const WORDS_SHOWN: usize = 42;
+/// How wide a broadcast is in full, in points.
 const SAID_WIDTH: f32 = 300.0;
-/// Characters of a broadcast in full: all that servers of ours tell.
+/// Characters of it: all that servers of ours tell.
 pub(super) const WORDS_FULL: usize = 256;
-
-/// What a line is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Subject {
-    Life,
-    Ritual,
-    Words,
-}
-
-impl Subject {
-    const ALL: [(Self, &'static str); 3] = [
-        (Self::Life, "life"),
-        (Self::Ritual, "rituals"),
-        (Self::Words, "words"),
-    ];
-}
-
-/// What of several makes one line: those of a team who hatch or rise together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Group {
-    Joined(TeamId),
-    Rose(TeamId, Level),
-}
-
-impl Group {
-    /// Units after the last of it in which one more still belongs to it.
-    fn lasts_units(self) -> i128 {
-        match self {
-            Self::Joined(_) => 50,
-            Self::Rose(..) => 10,
-        }
-    }
-}
-
-#[derive(Debug)]
-struct Line {
-    units: i128,
-    text: String,
-    tint: Color32,
-    event: Event,
-    agent: Option<AgentId>,
-    tile: Option<Tile>,
-    group: Option<Group>,
-    /// How many of the group this line stands for.
-    count: u32,
-    /// What is said, if it is that.
-    talk: Option<Talk>,
-}
-
-impl Line {
-    fn subject(&self) -> Subject {
-        match self.event {
-            Event::Words => Subject::Words,
-            Event::Ritual | Event::Rose | Event::Won => Subject::Ritual,
-            Event::Born | Event::Died | Event::Left | Event::Pushed | Event::Egg => Subject::Life,
-        }
-    }
-}
 
 /// The lines, and which are wanted.
 #[derive(Debug)]
@@ -286,88 +228,10 @@ fn said(response: Response, colors: &Colors, talk: &Talk) -> Response {
     })
 }
 
-/// An entry in words, if it is one for the list.
-fn line_of(entry: &FeedEntry, scene: &Scene) -> Option<Line> {
-    let by = |who: &Who, event, text: String, group| {
-        let text = format!("#{} {text}", who.agent.0);
-        (event, text, Some(who.team), Some(who.agent), None, group)
-    };
-    let mut talk = None;
-    let (event, text, team, agent, tile, group) = match &entry.kind {
-        FeedKind::Joined(who) => {
-            let group = Some(Group::Joined(who.team));
-            by(who, Event::Born, "hatched".to_owned(), group)
-        }
-        FeedKind::Died(who, level) => by(who, Event::Died, format!("died at level {}", level.get()), None),
-        FeedKind::Left(who, _) => by(who, Event::Left, "left".to_owned(), None),
-        FeedKind::Said(who, words) => {
-            let begun = Talk::new(entry.at.whole_units(), *who, words);
-            let text = talk_in_words(&begun, scene);
-            talk = Some(begun);
-            (Event::Words, text, Some(who.team), Some(who.agent), None, None)
-        }
-        FeedKind::Pushed(who) => by(who, Event::Pushed, "pushed".to_owned(), None),
-        FeedKind::Rose(who, level) => {
-            let text = format!("reached level {}", level.get());
-            by(who, Event::Rose, text, Some(Group::Rose(who.team, *level)))
-        }
-        FeedKind::EggLaid(_, team, tile) => {
-            let text = format!("{} laid an egg", team_name(scene, *team));
-            (Event::Egg, text, Some(*team), None, Some(*tile), None)
-        }
-        FeedKind::EggBroken(_, team, tile) => {
-            let text = format!("an egg of {} broke", team_name(scene, *team));
-            (Event::Egg, text, Some(*team), None, Some(*tile), None)
-        }
-        FeedKind::RitualStarted(tile, level, held) => {
-            let text = format!("{held} raise level {} to {}", level.get(), level.get() + 1);
-            (Event::Ritual, text, None, None, Some(*tile), None)
-        }
-        FeedKind::RitualEnded(tile, level, success) => {
-            let how = if *success { "succeeded" } else { "failed" };
-            let text = format!("ritual of level {} {how}", level.get());
-            (Event::Ritual, text, None, None, Some(*tile), None)
-        }
-        FeedKind::Won(team) => {
-            let text = format!("{} wins the game", team_name(scene, *team));
-            (Event::Won, text, Some(*team), None, None, None)
-        }
-        FeedKind::Started(..) | FeedKind::Refused(..) | FeedKind::Carried(..) => return None,
-    };
-    Some(Line {
-        units: entry.at.whole_units(),
-        text,
-        tint: team.map_or(color(palette::GOLD), |team| color(palette::team(team))),
-        event,
-        agent,
-        tile,
-        group,
-        count: 1,
-        talk,
-    })
-}
-
-/// How often a team spoke, and the newest words that are for people.
-fn talk_in_words(talk: &Talk, scene: &Scene) -> String {
-    let said = talk
-        .for_people()
-        .map(|(agent, words)| (agent, speech::line(words, WORDS_SHOWN)));
-    let team = team_name(scene, talk.team);
-    match (said, talk.count) {
-        (Some((agent, words)), 1) => format!("#{} “{words}”", agent.0),
-        (Some((_, words)), count) => format!("{team} talks · {count} “{words}”"),
-        (None, count) => format!("{team} talks · {count}"),
-    }
-}
-
-fn team_name(scene: &Scene, team: TeamId) -> String {
-    let team_of = scene.teams.get(usize::from(team.0));
-    team_of.map_or_else(|| format!("team {}", team.0), |team| team.name.to_string())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trantor_model::{AgentId, Level, TeamId};
     use trantor_time::GameTime;
 
     #[test]
