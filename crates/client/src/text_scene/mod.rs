@@ -211,6 +211,10 @@ impl TextScene {
         let rows = (row + teams + 1)..(row + height);
         for (row, line) in rows.zip(feed.newest()) {
             self.canvas.text(column, row, width, line, None, false);
+            if line.chars().nth(width).is_some() {
+                self.canvas
+                    .put(column + width.saturating_sub(1), row, '…', None, false);
+            }
         }
     }
 }

@@ -122,6 +122,14 @@ fn a_small_map_is_drawn_close_up() {
 }
 
 #[test]
+fn a_line_that_does_not_fit_ends_with_an_ellipsis() {
+    let out = drawn(&small(), &view(30, 14));
+    assert!(out.contains("   1234 red #7: food at ? home\n"), "{out}");
+    let out = drawn(&small(), &view(29, 14));
+    assert!(out.contains("   1234 red #7: food at ? ho…\n"), "{out}");
+}
+
+#[test]
 fn plain_characters_are_enough() {
     let ascii = TextView {
         unicode: false,
