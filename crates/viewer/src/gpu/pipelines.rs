@@ -1,15 +1,18 @@
 //! The pipelines of the picture: which shader reads which lists, what covers what.
 
+mod background;
+
 use wgpu::{
-    BindGroup, BindGroupLayout, BlendComponent, BlendFactor, BlendOperation, BlendState, ColorTargetState,
-    ColorWrites, CompareFunction, DepthStencilState, Device, FragmentState, MultisampleState, PipelineLayout,
-    PrimitiveState, PrimitiveTopology, RenderPass, RenderPipeline, ShaderModule, TextureFormat,
-    VertexBufferLayout, VertexState, VertexStepMode, vertex_attr_array,
+    BindGroupLayout, BlendComponent, BlendFactor, BlendOperation, BlendState, ColorTargetState, ColorWrites,
+    CompareFunction, DepthStencilState, Device, FragmentState, MultisampleState, PipelineLayout,
+    PrimitiveState, PrimitiveTopology, RenderPipeline, ShaderModule, TextureFormat, VertexBufferLayout,
+    VertexState, VertexStepMode, vertex_attr_array,
 };
 
+use self::background::{Background, backdrops, backgrounds};
 use super::shaders;
 use super::targets::{DEPTH_FORMAT, LIGHT_FORMAT};
-use crate::picture::draw_list::{Decal, DecalKind, FrameLook, Glow, GlowKind, Instance, Wave};
+use crate::picture::draw_list::{Decal, DecalKind, Glow, GlowKind, Instance, Wave};
 use crate::picture::mesh::Vertex;
 
 /// Corners drawn for a wave: two a step, and the first two again.
@@ -31,14 +34,6 @@ pub(super) struct Pipelines {
     pub(super) wave: RenderPipeline,
     /// By kind.
     pub(super) glows: [RenderPipeline; GlowKind::COUNT],
-}
-
-/// What is behind everything.
-#[derive(Debug)]
-struct Background {
-    sky: RenderPipeline,
-    /// Without the paint, and with it.
-    ground: [RenderPipeline; 2],
 }
 
 /// What shaders are given besides what they draw.
@@ -184,96 +179,6 @@ impl Pipelines {
             }),
         }
     }
-
-    /// Draws sky and ground; `coarse` at half of the picture's size. Without `look` there is no ground.
-    pub(super) fn draw_background(
-        &self,
-        pass: &mut RenderPass<'_>,
-        [frame, light]: [&BindGroup; 2],
-        look: Option<&FrameLook>,
-        coarse: bool,
-    ) {
-        let background = &self.background[usize::from(coarse)];
-        pass.set_bind_group(0, frame, &[]);
-        pass.set_pipeline(&background.sky);
-        pass.draw(0..3, 0..1);
-        if let Some(look) = look {
-            pass.set_bind_group(1, light, &[]);
-            pass.set_pipeline(&background.ground[usize::from(look.paint_shows)]);
-            pass.draw(0..4, 0..look.ground.cells.0 * look.ground.cells.1);
-        }
-    }
-}
-
-/// A kept background has no depth: the ground is flat, and what stands on it hides nothing of it.
-fn backgrounds(
-    device: &Device,
-    plain: &PipelineLayout,
-    lit: &PipelineLayout,
-    samples: u32,
-    direct: Option<TextureFormat>,
-) -> [Background; 2] {
-    let sky = shaders::module(device, "sky", shaders::SKY);
-    let ground = shaders::module(device, "ground", shaders::GROUND);
-    let has_depth = direct.is_none();
-    // Where it is kept, it has one sample a pixel: nothing in it has edges that need more.
-    let samples = if has_depth { samples } else { 1 };
-    [1.0, 2.0].map(|pixel| {
-        let make = |label, module, layout, topology, writes_depth, fixed: &[(&'static str, f64)]| {
-            let kind = Kind {
-                label,
-                module,
-                layout,
-                buffers: &[],
-                topology,
-                blend: None,
-                depth: has_depth.then_some(CompareFunction::LessEqual),
-                writes_depth,
-                samples,
-                fixed,
-            };
-            pipeline(device, &kind, direct)
-        };
-        let list = PrimitiveTopology::TriangleList;
-        let strip = PrimitiveTopology::TriangleStrip;
-        Background {
-            sky: make("sky", &sky, plain, list, false, &[("PIXEL", pixel)]),
-            ground: [0.0, 1.0].map(|paint| {
-                make(
-                    "ground",
-                    &ground,
-                    lit,
-                    strip,
-                    has_depth,
-                    &[("PIXEL", pixel), ("PAINT", paint)],
-                )
-            }),
-        }
-    })
-}
-
-fn backdrops(
-    device: &Device,
-    layout: &PipelineLayout,
-    samples: u32,
-    direct: Option<TextureFormat>,
-) -> [RenderPipeline; 2] {
-    let module = shaders::module(device, "backdrop", shaders::BACKDROP);
-    [0.0, 1.0].map(|spread| {
-        let kind = Kind {
-            label: "backdrop",
-            module: &module,
-            layout,
-            buffers: &[],
-            topology: PrimitiveTopology::TriangleList,
-            blend: None,
-            depth: Some(CompareFunction::Always),
-            writes_depth: false,
-            samples,
-            fixed: &[("SPREAD", spread)],
-        };
-        pipeline(device, &kind, direct)
-    })
 }
 
 fn instances<'a, T>(attributes: &'a [wgpu::VertexAttribute]) -> VertexBufferLayout<'a> {
