@@ -1,3 +1,5 @@
+//! The ground's paint: what changed, in bands and slices.
+
 use trantor_model::Counts;
 
 use super::*;
