@@ -34,6 +34,10 @@ const CONNECTING_MAX: usize = 100;
 /// Readiness taken from the system in one wait; more is reported by the next.
 const EVENTS_CAPACITY: usize = 4_096;
 
+/// Viewers that are read before agents are looked at again: what a thousand of them are told takes longer to read than an
+/// answer takes to come.
+const VIEWERS_PER_TURN: usize = 16;
+
 /// Bytes read at once: viewers of a busy world are told a lot.
 const READ_BYTES: usize = 64 * 1024;
 
@@ -120,6 +124,8 @@ struct Generator<'a> {
     peers: Slab<Peer>,
     figures: Figures,
     buffer: Vec<u8>,
+    /// Viewers with something to read, in the order of their turns.
+    viewers_to_read: VecDeque<Token>,
     /// Where the viewer that knows the speed is.
     control: Option<usize>,
     speed: Option<Frequency>,
@@ -151,6 +157,7 @@ impl<'a> Generator<'a> {
             peers: Slab::with_capacity(config.agents),
             figures: Figures::new(),
             buffer: vec![0; READ_BYTES],
+            viewers_to_read: VecDeque::new(),
             control: None,
             speed,
             opened: 0,
@@ -348,7 +355,7 @@ impl<'a> Generator<'a> {
             }
             // While agents are beginning the loop does not sleep: the poll rounds to milliseconds, and the
             // starts are to be spread finer. It takes the time of one step.
-            let timeout = if self.starts.is_empty() {
+            let timeout = if self.starts.is_empty() && self.viewers_to_read.is_empty() {
                 until.since(now).to_std()
             } else {
                 Duration::ZERO
@@ -363,6 +370,14 @@ impl<'a> Generator<'a> {
                 } else {
                     self.ready(event)?;
                 }
+            }
+            for _ in 0..VIEWERS_PER_TURN {
+                let Some(token) = self.viewers_to_read.pop_front() else {
+                    break;
+                };
+                self.peers[token.0].is_to_read = false;
+                // What was reported meanwhile is not known: it is read to the end.
+                self.read(token, true)?;
             }
         }
     }
@@ -384,14 +399,22 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Reads all a peer was sent, and answers it.
+    /// An agent is read at once, a viewer when it is its turn.
     fn ready(&mut self, event: &Event) -> Result<(), LoadError> {
         let token = event.token();
-        // An end or an error is found only by reading on.
-        let is_end = event.is_read_closed() || event.is_error();
-        let Some(peer) = self.peers.get_mut(token.0) else {
-            return Ok(());
-        };
+        let peer = &mut self.peers[token.0];
+        if !peer.is_viewer() {
+            return self.read(token, event.is_read_closed() || event.is_error());
+        }
+        if !std::mem::replace(&mut peer.is_to_read, true) {
+            self.viewers_to_read.push_back(token);
+        }
+        Ok(())
+    }
+
+    /// Reads all a peer was sent, and answers it. An end or an error is found only by reading on.
+    fn read(&mut self, token: Token, is_end: bool) -> Result<(), LoadError> {
+        let peer = &mut self.peers[token.0];
         let state_before = peer.agent_state();
         let alive = loop {
             match peer.read(&mut self.buffer) {

@@ -21,6 +21,8 @@ pub(super) struct Peer {
     /// Whether it may ask, if it is an agent.
     pub(super) has_begun: bool,
     wants_write: bool,
+    /// Whether it waits for its turn to be read.
+    pub(super) is_to_read: bool,
 }
 
 /// What is at this end of a connection.
@@ -39,6 +41,7 @@ impl Peer {
             is_connecting: true,
             has_begun: false,
             wants_write: true,
+            is_to_read: false,
         })
     }
 
@@ -49,6 +52,11 @@ impl Peer {
     /// Reads what there is, no more than `buffer` holds.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.stream.read(buffer)
+    }
+
+    /// Whether it only watches.
+    pub(super) fn is_viewer(&self) -> bool {
+        matches!(self.kind, Kind::Text(_) | Kind::Frames(_))
     }
 
     pub(super) fn agent(&self) -> Option<&LoadAgent> {
