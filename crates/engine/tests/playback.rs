@@ -317,6 +317,22 @@ impl TextCopy {
                 assert!(of_it[0].is_some(), "{line}: of nobody");
             }
             "enw" => self.set(format!("enw {}", words[1]), rest(3)),
+            "pic" | "pie" => {
+                let key = format!("pic {} {}", words[1], words[2]);
+                let under_way = self
+                    .0
+                    .remove(&key)
+                    .map_or(0, |count| count.parse::<u32>().expect("a count"));
+                let under_way = match words[0] {
+                    "pic" => under_way + 1,
+                    _ => under_way
+                        .checked_sub(1)
+                        .unwrap_or_else(|| panic!("{line}: no such elevation")),
+                };
+                if under_way > 0 {
+                    self.set(key, under_way.to_string());
+                }
+            }
             "ebo" | "edi" => {
                 assert!(
                     self.0.remove(&format!("enw {}", words[1])).is_some(),

@@ -11,6 +11,7 @@ use trantor_model::{
 use trantor_time::GameTime;
 
 use crate::input::LeaveCause;
+use crate::rules::RitualId;
 
 /// One thing that happened, or one line owed to an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,6 +147,8 @@ pub enum GameEvent {
     },
     /// An elevation began.
     RitualStarted {
+        /// Which.
+        ritual: RitualId,
         /// Where.
         tile: Tile,
         /// The level before it.
@@ -157,6 +160,8 @@ pub enum GameEvent {
     },
     /// An elevation ended. Those who rose are told by `LevelChanged`, just before.
     RitualEnded {
+        /// Which.
+        ritual: RitualId,
         /// Where it was begun.
         tile: Tile,
         /// The level before it.

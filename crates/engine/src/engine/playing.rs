@@ -15,7 +15,7 @@ use crate::config::EngineConfig;
 use crate::limits;
 use crate::pace::PaceRefusal;
 use crate::playback::{Playback, PlaybackStart, SeekRefusal};
-use crate::replicate::{clock_anchor, send, write_no_rituals, write_world_on};
+use crate::replicate::{clock_anchor, send, write_world_on};
 use crate::session::{Answer, AnswerKind, Known, Subject};
 use crate::stats::Speedometer;
 
@@ -209,7 +209,6 @@ impl Engine {
         answer.known = Rc::new(Known::all(before));
         // The beginning is the same for all of them, and often that is all.
         let mut lines = Vec::new();
-        write_no_rituals(&mut lines, ids, before);
         let (from, until) = (answer.next, answer.until());
         let bytes = limits::ANSWER_BYTES_PER_TURN;
         answer.next = write_world_on(&mut lines, ids, game, &answer.known, from, until, bytes);

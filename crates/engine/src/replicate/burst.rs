@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use trantor_game::{Agent, Egg, Game};
+use trantor_game::{Agent, Egg, Game, Ritual, RitualId};
 use trantor_model::{AgentId, EggId};
 use trantor_protocol::text::{GuiEvent, GuiIds, write_gui_event};
 
@@ -48,11 +48,11 @@ pub(crate) fn write_world_on(
                 write_next_agent(out, ids, game, known, from).map_or(Subject::Egg(EggId(0)), Subject::Agent)
             }
             Subject::Egg(from) => {
-                write_next_egg(out, ids, game, known, from).map_or(Subject::Rituals, Subject::Egg)
+                let next = write_next_egg(out, ids, game, known, from);
+                next.map_or(Subject::Ritual(RitualId(0)), Subject::Egg)
             }
-            Subject::Rituals => {
-                write_rituals(out, ids, game);
-                Subject::End
+            Subject::Ritual(from) => {
+                write_next_ritual(out, ids, game, known, from).map_or(Subject::End, Subject::Ritual)
             }
             Subject::End => Subject::End,
         };
@@ -63,14 +63,6 @@ pub(crate) fn write_world_on(
 
 /// As how many bytes each agent, egg and so on counts at least: that there is nothing to say of an egg has to be found out too.
 const STEP_BYTES_MIN: usize = 16;
-
-/// Writes that no elevation of `game` is under way any more. If one still is, it is begun again with the world.
-pub(crate) fn write_no_rituals(out: &mut Vec<u8>, ids: GuiIds, game: &Game) {
-    for ritual in game.world().rituals() {
-        let (tile, success) = (ritual.tile(), false);
-        write_gui_event(out, ids, &GuiEvent::RitualEnded { tile, success });
-    }
-}
 
 /// Writes what there is to say of the first agent from this number on who is there or known; answers the number after
 /// that one, and nothing if there is nobody.
@@ -104,6 +96,34 @@ fn write_next_egg(out: &mut Vec<u8>, ids: GuiIds, game: &Game, known: &Known, fr
         None => write_gui_event(out, ids, &GuiEvent::EggDestroyed { egg: id }),
     }
     id.0.checked_add(1).map(EggId)
+}
+
+/// The same of an elevation. It is not in the reference's burst; without it the end would come out of the blue. One that is still
+/// under way is begun again, since who takes part may be told in no other way.
+fn write_next_ritual(
+    out: &mut Vec<u8>,
+    ids: GuiIds,
+    game: &Game,
+    known: &Known,
+    from: RitualId,
+) -> Option<RitualId> {
+    let here = game.world().rituals_from(from).next();
+    let before = known.ritual_from(from);
+    let known_id = before.map(|(id, _)| id);
+    let id = here.map(Ritual::id).into_iter().chain(known_id).min()?;
+    if let Some((_, tile)) = before.filter(|(known, _)| *known == id) {
+        let success = false;
+        write_gui_event(out, ids, &GuiEvent::RitualEnded { tile, success });
+    }
+    if let Some(ritual) = here.filter(|ritual| ritual.id() == id) {
+        let line = GuiEvent::RitualStarted {
+            tile: ritual.tile(),
+            level: ritual.level(),
+            participants: Cow::Borrowed(ritual.participants()),
+        };
+        write_gui_event(out, ids, &line);
+    }
+    id.0.checked_add(1).map(RitualId)
 }
 
 fn write_agent_again(out: &mut Vec<u8>, ids: GuiIds, agent: &Agent) {
@@ -147,20 +167,6 @@ fn write_egg(out: &mut Vec<u8>, ids: GuiIds, game: &Game, egg: &Egg) {
     let layer = egg.layer.filter(|layer| game.world().agent(*layer).is_some());
     let (egg, tile) = (egg.id, egg.tile);
     write_gui_event(out, ids, &GuiEvent::EggLaid { egg, layer, tile });
-}
-
-/// Not in the reference's burst; without it the end of an elevation would come out of the blue.
-fn write_rituals(out: &mut Vec<u8>, ids: GuiIds, game: &Game) {
-    for ritual in game.world().rituals() {
-        let participants = Cow::Borrowed(ritual.participants());
-        let (tile, level) = (ritual.tile(), ritual.level());
-        let line = GuiEvent::RitualStarted {
-            tile,
-            level,
-            participants,
-        };
-        write_gui_event(out, ids, &line);
-    }
 }
 
 /// Writes what lies on the tile of this index.

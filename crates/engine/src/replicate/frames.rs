@@ -181,14 +181,14 @@ fn change_of(game: &Game, event: &GameEvent) -> Option<Change> {
             Change::EggLaid { egg: EggState { egg: *egg, team: *team, tile: *tile }, layer: *layer }
         }
         GameEvent::EggDestroyed { egg } => Change::EggDestroyed { egg: *egg },
-        GameEvent::RitualStarted { tile, level, participants, end } => Change::RitualStarted(RitualState {
+        GameEvent::RitualStarted { tile, level, participants, end, .. } => Change::RitualStarted(RitualState {
             tile: *tile,
             level: *level,
             participants: participants.to_vec(),
             start: ritual_start(*end),
             end: *end,
         }),
-        GameEvent::RitualEnded { tile, level, success, participants } => Change::RitualEnded {
+        GameEvent::RitualEnded { tile, level, success, participants, .. } => Change::RitualEnded {
             tile: *tile,
             level: *level,
             success: *success,

@@ -250,23 +250,30 @@ impl TextNews {
             GameEvent::EggMatured { egg } => self.write(&GuiEvent::EggMatured { egg: *egg }),
             GameEvent::EggDestroyed { egg } => self.write(&GuiEvent::EggDestroyed { egg: *egg }),
             GameEvent::RitualStarted {
+                ritual,
                 tile,
                 level,
                 participants,
                 ..
             } => {
-                let participants = Cow::Borrowed(&participants[..]);
-                self.write(&GuiEvent::RitualStarted {
+                let line = GuiEvent::RitualStarted {
                     tile: *tile,
                     level: *level,
-                    participants,
-                });
+                    participants: Cow::Borrowed(&participants[..]),
+                };
+                self.write_about(Some(Subject::Ritual(*ritual)), &line);
             }
-            GameEvent::RitualEnded { tile, success, .. } => {
-                self.write(&GuiEvent::RitualEnded {
+            GameEvent::RitualEnded {
+                ritual,
+                tile,
+                success,
+                ..
+            } => {
+                let line = GuiEvent::RitualEnded {
                     tile: *tile,
                     success: *success,
-                });
+                };
+                self.write_about(Some(Subject::Ritual(*ritual)), &line);
             }
             GameEvent::LevelChanged { agent, level } => {
                 self.write(&GuiEvent::Level {
@@ -324,7 +331,7 @@ impl TextNews {
     }
 }
 
-/// What a line is about, if that is part of the world.
+/// What a line is about, if that is part of the world and the line says so by itself.
 fn subject(size: MapSize, line: &GuiEvent<'_>) -> Option<Subject> {
     match line {
         GuiEvent::Tile { tile, .. } => Some(Subject::Tile(size.index_of(*tile))),
@@ -342,10 +349,11 @@ fn subject(size: MapSize, line: &GuiEvent<'_>) -> Option<Subject> {
         | GuiEvent::EggMatured { egg }
         | GuiEvent::EggHatched { egg }
         | GuiEvent::EggDestroyed { egg } => Some(Subject::Egg(*egg)),
-        GuiEvent::RitualStarted { .. } | GuiEvent::RitualEnded { .. } => Some(Subject::Rituals),
         GuiEvent::MapSize(_)
         | GuiEvent::Team(_)
         | GuiEvent::Won { .. }
+        | GuiEvent::RitualStarted { .. }
+        | GuiEvent::RitualEnded { .. }
         | GuiEvent::Frequency(_)
         | GuiEvent::Message(_)
         | GuiEvent::UnknownRequest

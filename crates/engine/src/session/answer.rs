@@ -5,8 +5,8 @@
 
 use std::rc::Rc;
 
-use trantor_game::Game;
-use trantor_model::{AgentId, EggId};
+use trantor_game::{Game, RitualId};
+use trantor_model::{AgentId, EggId, Tile};
 
 /// What a line is about, in the order in which the world is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,8 +17,8 @@ pub(crate) enum Subject {
     Team(usize),
     Agent(AgentId),
     Egg(EggId),
-    /// The elevations under way, told all together.
-    Rituals,
+    /// An elevation under way.
+    Ritual(RitualId),
     /// Nothing: the world was told.
     End,
 }
@@ -58,6 +58,8 @@ pub(crate) struct Known {
     agents: Vec<AgentId>,
     /// In ascending order.
     eggs: Vec<EggId>,
+    /// In ascending order, with where they are.
+    rituals: Vec<(RitualId, Tile)>,
 }
 
 impl Answer {
@@ -102,6 +104,11 @@ impl Known {
             teams: game.config().teams.len(),
             agents: game.world().agents().map(|agent| agent.id()).collect(),
             eggs: game.world().eggs().map(|egg| egg.id).collect(),
+            rituals: game
+                .world()
+                .rituals()
+                .map(|ritual| (ritual.id(), ritual.tile()))
+                .collect(),
         }
     }
 
@@ -123,6 +130,10 @@ impl Known {
         told.eggs.retain(is_told);
         let others = answer.known.eggs.iter().filter(|egg| !is_told(egg));
         told.eggs.extend(others);
+        let is_told = |(ritual, _): &(RitualId, Tile)| answer.has_told(Subject::Ritual(*ritual));
+        told.rituals.retain(is_told);
+        let others = answer.known.rituals.iter().filter(|ritual| !is_told(ritual));
+        told.rituals.extend(others);
         told
     }
 
@@ -136,5 +147,11 @@ impl Known {
     pub(crate) fn egg_from(&self, id: EggId) -> Option<EggId> {
         let first = self.eggs.partition_point(|egg| *egg < id);
         self.eggs.get(first).copied()
+    }
+
+    /// The elevation with the lowest number from this one on, and where it is.
+    pub(crate) fn ritual_from(&self, id: RitualId) -> Option<(RitualId, Tile)> {
+        let first = self.rituals.partition_point(|(ritual, _)| *ritual < id);
+        self.rituals.get(first).copied()
     }
 }

@@ -9,7 +9,7 @@ use std::rc::{Rc, Weak};
 use trantor_time::{RealSpan, RealTime};
 
 use crate::input::ConnId;
-use crate::limits::DELAYED_NEWS_BYTES;
+use crate::limits::{DELAYED_NEWS_BYTES, RELEASED_BYTES_PER_TURN};
 
 /// The grid on which things leave: as long as a tick, which is how finely our viewers see anyway.
 const GRID_SPAN: RealSpan = RealSpan::from_millis(50);
@@ -101,6 +101,8 @@ impl Delay {
         if let Some(last) = self.line.back_mut()
             && last.leaves == leaves
             && matches!(&last.to, To::Several(same) if Rc::ptr_eq(same, to))
+            // What is more than is told at one time is told at several.
+            && last.what.len() < RELEASED_BYTES_PER_TURN
             && self.bytes + what.len() <= self.bytes_max
             && let Some(so_far) = Rc::get_mut(&mut last.what)
         {

@@ -91,6 +91,11 @@ impl Rituals {
         self.by_id.values()
     }
 
+    /// Those with this number or a higher one.
+    pub(crate) fn iter_from(&self, id: RitualId) -> impl Iterator<Item = &Ritual> {
+        self.by_id.range(id..).map(|(_, ritual)| ritual)
+    }
+
     /// Notes that an action of `agent` is over but has no effect before the ritual ends.
     pub(crate) fn withhold(&mut self, id: RitualId, agent: AgentId) {
         let ritual = self
@@ -126,6 +131,7 @@ pub(crate) fn begin(
     let id = RitualId(world.rituals.next_id);
     world.rituals.next_id += 1;
     events.show(|| GameEvent::RitualStarted {
+        ritual: id,
         tile,
         level,
         participants: participants.as_slice().into(),
@@ -204,6 +210,7 @@ pub(crate) fn end(world: &mut World, id: RitualId, events: &mut Events) -> Ritua
         }
     }
     events.show(|| GameEvent::RitualEnded {
+        ritual: ritual.id,
         tile: ritual.tile,
         level: ritual.level,
         success,
@@ -227,6 +234,7 @@ pub(crate) fn end(world: &mut World, id: RitualId, events: &mut Events) -> Ritua
 pub(crate) fn break_off_all(world: &mut World, events: &mut Events) {
     for ritual in std::mem::take(&mut world.rituals.by_id).into_values() {
         events.show(|| GameEvent::RitualEnded {
+            ritual: ritual.id,
             tile: ritual.tile,
             level: ritual.level,
             success: false,

@@ -114,6 +114,11 @@ impl World {
         self.rituals.iter()
     }
 
+    /// Those of them with this number or a higher one.
+    pub fn rituals_from(&self, id: RitualId) -> impl Iterator<Item = &Ritual> {
+        self.rituals.iter_from(id)
+    }
+
     /// An elevation under way.
     pub fn ritual(&self, id: RitualId) -> Option<&Ritual> {
         self.rituals.get(id)

@@ -1,6 +1,6 @@
 //! Elevations: how they begin and are refused, and whom they hold. How they end is in [`crate::rituals_end`].
 
-use trantor_game::{GameEvent, GroundChange, Handled, Refusal, Reply};
+use trantor_game::{GameEvent, GroundChange, Handled, Refusal, Reply, RitualId};
 use trantor_model::{AgentId, Command, CommandKind, Counts, Direction, Resource, Turn};
 
 use crate::arena::{Arena, counts, level, tile, units};
@@ -63,6 +63,7 @@ fn what_is_told_of_an_elevation_and_in_which_order() {
         arena.take(),
         [
             GameEvent::RitualStarted {
+                ritual: RitualId(0),
                 tile: tile(5, 5),
                 level: level(2),
                 participants: participants.into(),
@@ -93,6 +94,7 @@ fn what_is_told_of_an_elevation_and_in_which_order() {
         });
     }
     expected.push(GameEvent::RitualEnded {
+        ritual: RitualId(0),
         tile: tile(5, 5),
         level: level(2),
         success: true,

@@ -2,7 +2,7 @@
 
 use crate::arena::{Arena, counts, level, tile};
 use crate::rituals::{NORTH, gathered, risen, stones_for};
-use trantor_game::{AdminAction, GameEvent, Reply};
+use trantor_game::{AdminAction, GameEvent, Reply, RitualId};
 use trantor_model::{AgentId, Command, Counts, Direction, Resource, Turn};
 
 #[test]
@@ -26,6 +26,7 @@ fn r_000_46_stones_missing_at_the_end_fail_it() {
     arena.take();
     arena.run(150);
     let ended = GameEvent::RitualEnded {
+        ritual: RitualId(0),
         tile: tile(5, 5),
         level: level(1),
         success: false,
@@ -159,6 +160,7 @@ fn everybody_gone_from_a_ritual_still_ends_it_when_it_is_due() {
     arena.take();
     arena.run(250);
     let ended = GameEvent::RitualEnded {
+        ritual: RitualId(0),
         tile: tile(5, 5),
         level: level(1),
         success: false,

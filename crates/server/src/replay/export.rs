@@ -178,6 +178,7 @@ fn event_value(game: &Game, event: &GameEvent) -> Value {
             level,
             participants,
             end,
+            ritual: _,
         } => on(
             *tile,
             json!({
@@ -190,6 +191,7 @@ fn event_value(game: &Game, event: &GameEvent) -> Value {
             level,
             success,
             participants,
+            ritual: _,
         } => on(
             *tile,
             json!({
