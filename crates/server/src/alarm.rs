@@ -1,7 +1,7 @@
 //! What ends a poll of mio's at a deadline.
 //!
 //! On Linux a timer of the system, watched beside the sockets: to the nanosecond, and a system call only when the
-//! deadline has changed. Elsewhere mio's own time limit, rounded up to what the system's poll can do.
+//! deadline has changed; and a plain sleep, where nothing but the instant is to end it. Elsewhere mio's own time limit, rounded up to what the system's poll can do.
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) use self::time_limit::Alarm;
@@ -12,12 +12,13 @@ pub(crate) use self::timerfd::Alarm;
 #[cfg(target_os = "linux")]
 mod timerfd {
     use std::io;
+    use std::num::NonZeroU64;
     use std::os::fd::{AsRawFd, OwnedFd};
     use std::time::Duration;
 
     use mio::unix::SourceFd;
     use mio::{Interest, Registry, Token};
-    use rustix::event::{PollFd, PollFlags};
+    use rustix::thread::{ClockId, clock_nanosleep_absolute, set_current_timer_slack};
     use rustix::time::{
         Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
         timerfd_settime,
@@ -30,7 +31,13 @@ mod timerfd {
         timer: OwnedFd,
         armed: Option<RealTime>,
         times_set: u64,
+        /// Whether the system was asked not to round the sleeps of the loop's thread.
+        is_sleep_exact: bool,
     }
+
+    /// What the system may add to a sleep so that several end together; 50 µs if nothing is said. Timers that are watched
+    /// are exact anyway.
+    const SLACK_NS: NonZeroU64 = NonZeroU64::MIN;
 
     impl Alarm {
         pub(crate) fn new(registry: &Registry, token: Token) -> io::Result<Self> {
@@ -41,6 +48,7 @@ mod timerfd {
                 timer,
                 armed: None,
                 times_set: 0,
+                is_sleep_exact: false,
             })
         }
 
@@ -51,16 +59,9 @@ mod timerfd {
                 let rings = until.map_or(RealSpan::ZERO, |until| {
                     system_monotonic_at(until).max(RealSpan::from_nanos(1))
                 });
-                let nanos = rings.as_nanos();
                 let setting = Itimerspec {
-                    it_interval: Timespec {
-                        tv_sec: 0,
-                        tv_nsec: 0,
-                    },
-                    it_value: Timespec {
-                        tv_sec: nanos / NANOS,
-                        tv_nsec: nanos % NANOS,
-                    },
+                    it_interval: timespec(RealSpan::ZERO),
+                    it_value: timespec(rings),
                 };
                 timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &setting)
                     .expect("the timer is open, and its time is in range");
@@ -70,11 +71,18 @@ mod timerfd {
             None
         }
 
-        /// Sleeps until the timer rings, whatever else happens; a signal may end it before.
-        pub(crate) fn sleep(&self) {
-            let mut timer = [PollFd::new(&self.timer, PollFlags::IN)];
-            // A signal is no reason to fail, and nothing else can be wrong with a timer that is open.
-            let _rung_or_interrupted = rustix::event::poll(&mut timer, None);
+        /// Sleeps until then, whatever else happens; a signal may end it before. It needs neither the timer nor the poll,
+        /// which costs less. Answers whether it can.
+        pub(crate) fn sleep_until(&mut self, until: RealTime) -> bool {
+            if !std::mem::replace(&mut self.is_sleep_exact, true)
+                && let Err(error) = set_current_timer_slack(Some(SLACK_NS))
+            {
+                log::debug!("the loop may sleep some 50 us too long now and then: {error}");
+            }
+            // A signal is no reason to fail, and nothing else can be wrong with an instant that is in range.
+            let _reached_or_interrupted =
+                clock_nanosleep_absolute(ClockId::Monotonic, &timespec(system_monotonic_at(until)));
+            true
         }
 
         /// The poll reported the timer. It need not be read: readiness is edge-triggered, and setting the timer
@@ -85,6 +93,13 @@ mod timerfd {
 
         pub(crate) fn times_set(&self) -> u64 {
             self.times_set
+        }
+    }
+
+    fn timespec(span: RealSpan) -> Timespec {
+        Timespec {
+            tv_sec: span.as_nanos() / NANOS,
+            tv_nsec: span.as_nanos() % NANOS,
         }
     }
 }
@@ -114,7 +129,9 @@ mod time_limit {
         pub(crate) fn has_rung(&mut self) {}
 
         /// There is nothing to sleep on but the poll itself.
-        pub(crate) fn sleep(&self) {}
+        pub(crate) fn sleep_until(&mut self, _until: RealTime) -> bool {
+            false
+        }
 
         pub(crate) fn times_set(&self) -> u64 {
             0

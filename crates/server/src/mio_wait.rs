@@ -224,12 +224,11 @@ impl Wait for MioWait {
             }
             loop {
                 let now = self.clock.now();
-                let limit = self.alarm.set(wake_at, now);
-                let is_soon = wake_at.is_some_and(|wake_at| wake_at <= now + PATIENCE_SPAN);
-                if is_soon && patient.with_input && limit.is_none() {
-                    self.alarm.sleep();
+                let soon = wake_at.filter(|wake_at| patient.with_input && *wake_at <= now + PATIENCE_SPAN);
+                if soon.is_some_and(|soon| self.alarm.sleep_until(soon)) {
                     self.poll_once(Some(Duration::ZERO));
                 } else {
+                    let limit = self.alarm.set(wake_at, now);
                     self.poll_once(limit);
                 }
                 self.counts.change(|stats| stats.wake_ups += 1);
