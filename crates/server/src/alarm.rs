@@ -1,7 +1,8 @@
 //! What ends a poll of mio's at a deadline.
 //!
 //! On Linux a timer of the system, watched beside the sockets: to the nanosecond, and a system call only when the
-//! deadline has changed; and a plain sleep, where nothing but the instant is to end it. Elsewhere mio's own time limit, rounded up to what the system's poll can do.
+//! deadline has changed; and a plain sleep, where nothing but the instant is to end it. Elsewhere mio's own time limit,
+//! rounded up to what the system's poll can do.
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) use self::time_limit::Alarm;
