@@ -188,9 +188,12 @@ impl WindowScreen {
         }
     }
 
-    /// Notes what should be as it is at the next start.
+    /// Notes what should be as it is at the next start. A size asked for on the command line is for this once, unless the
+    /// window was given another since.
     pub(super) fn remember(&self, settings: &mut Settings) {
-        settings.window = Some(self.size);
+        if self.cli.size != Some(self.size) {
+            settings.window = Some(self.size);
+        }
         settings.place = self.place;
         settings.full_screen = self.is_full;
     }
@@ -355,5 +358,26 @@ fn print_report(stage: &mut Stage) {
     for line in stage.hud().report.take_lines() {
         // A reader that is gone does not end the viewer.
         let _ = writeln!(out, "{line}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    #[test]
+    fn a_size_asked_for_is_for_this_once_and_one_dragged_is_kept() {
+        let mut settings = Settings::default();
+        settings.window = Some((800, 600));
+        let cli = Cli::parse_from(["trantor-viewer", "--size", "160x100"]);
+        let mut screen = WindowScreen::new(cli, &settings);
+        assert_eq!(screen.size, (160, 100));
+        screen.remember(&mut settings);
+        assert_eq!(settings.window, Some((800, 600)));
+        screen.resize(PhysicalSize::new(640, 480));
+        screen.remember(&mut settings);
+        assert_eq!(settings.window, Some((640, 480)));
     }
 }
