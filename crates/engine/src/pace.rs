@@ -46,6 +46,8 @@ pub(crate) struct Pace {
     leaps: bool,
     governor: LagGovernor,
     game_now: GameTime,
+    /// Where game time was last moved to at once. What it passed over became due then, and not when it would have been.
+    moved_to: GameTime,
 }
 
 impl Pace {
@@ -66,6 +68,7 @@ impl Pace {
             leaps,
             governor: LagGovernor::new(lag_max),
             game_now,
+            moved_to: game_now,
         }
     }
 
@@ -100,12 +103,14 @@ impl Pace {
     }
 
     /// How many nanoseconds after its nominal instant a game deadline is fired at `now`. Slips and changes
-    /// of speed do not hide lateness, since it is counted in game time; while paused there is none.
+    /// of speed do not hide lateness, since it is counted in game time; while paused there is none, and what a step passed
+    /// over is late from the end of the step on.
     pub(crate) fn lateness_ns(&self, now: RealTime, deadline: GameTime) -> u64 {
         if self.clock.is_paused() {
             return 0;
         }
-        let late_nu = (self.clock.now(now) - deadline).as_nanounits().max(0);
+        let due = deadline.max(self.moved_to);
+        let late_nu = (self.clock.now(now) - due).as_nanounits().max(0);
         u64::try_from(late_nu / i128::from(self.clock.frequency().get())).unwrap_or(u64::MAX)
     }
 
@@ -158,16 +163,22 @@ impl Pace {
     /// Moves paused game time to the next whole unit. What is due then is due in this pass.
     pub(crate) fn step_unit(&mut self) -> Result<GameTime, PaceRefusal> {
         self.must_be_paused()?;
-        self.game_now = self.game_now.max(self.clock.step_unit());
-        Ok(self.game_now)
+        let reached = self.clock.step_unit();
+        Ok(self.moved_to(reached))
     }
 
     /// Moves paused game time to `earliest`, the earliest deadline of the game.
     pub(crate) fn step_event(&mut self, earliest: Option<GameTime>) -> Result<GameTime, PaceRefusal> {
         self.must_be_paused()?;
         let earliest = earliest.ok_or(PaceRefusal::NothingDue)?;
-        self.game_now = self.game_now.max(self.clock.step_to(earliest));
-        Ok(self.game_now)
+        let reached = self.clock.step_to(earliest);
+        Ok(self.moved_to(reached))
+    }
+
+    fn moved_to(&mut self, reached: GameTime) -> GameTime {
+        self.game_now = self.game_now.max(reached);
+        self.moved_to = self.game_now;
+        self.game_now
     }
 
     /// Moves game time to `to`, backwards or forwards: a recording goes to another moment. Speed and pause stay.
@@ -179,6 +190,7 @@ impl Pace {
         }
         self.governor.restart();
         self.game_now = to;
+        self.moved_to = to;
     }
 
     fn must_be_paused(&self) -> Result<(), PaceRefusal> {
@@ -259,6 +271,20 @@ mod tests {
         // Far ahead of the oldest work: still no slip, for paused time does not run away.
         assert!(!pace.begin_pass(ms(99_000), Some(units(3))));
         assert_eq!(pace.game_now(), units(300));
+    }
+
+    /// Found by the simulation: a step, another speed and a resume that arrive together, with work that the step passed over.
+    #[test]
+    fn what_a_step_passes_over_is_late_from_its_end_on() {
+        let mut pace = started(100);
+        pace.begin_pass(ms(12), None);
+        pace.pause(ms(12)).unwrap();
+        assert_eq!(pace.step_unit(), Ok(units(2)));
+        pace.resume(ms(12)).unwrap();
+        let passed_over = GameTime::from_nanounits(1_500_000_000);
+        assert_eq!(pace.lateness_ns(ms(12), passed_over), 0);
+        assert_eq!(pace.lateness_ns(ms(15), passed_over), 3_000_000);
+        assert_eq!(pace.lateness_ns(ms(35), units(3)), 13_000_000);
     }
 
     #[test]
