@@ -279,7 +279,7 @@ fn an_interrupt_ends_the_window_in_order_and_keeps_settings() {
     };
     viewer.interrupt();
     assert!(viewer.wait_for_end(), "it ends in order");
-    assert!(viewer.settings().contains("window"), "{}", viewer.settings());
+    assert!(viewer.settings().contains("full_screen"), "{}", viewer.settings());
 }
 
 #[test]
