@@ -164,7 +164,7 @@ impl Pace {
     pub(crate) fn step_unit(&mut self) -> Result<GameTime, PaceRefusal> {
         self.must_be_paused()?;
         let reached = self.clock.step_unit();
-        Ok(self.moved_to(reached))
+        Ok(self.move_to(reached))
     }
 
     /// Moves paused game time to `earliest`, the earliest deadline of the game.
@@ -172,10 +172,11 @@ impl Pace {
         self.must_be_paused()?;
         let earliest = earliest.ok_or(PaceRefusal::NothingDue)?;
         let reached = self.clock.step_to(earliest);
-        Ok(self.moved_to(reached))
+        Ok(self.move_to(reached))
     }
 
-    fn moved_to(&mut self, reached: GameTime) -> GameTime {
+    /// Takes the game time that a step has reached; answers that of the pass from now on.
+    fn move_to(&mut self, reached: GameTime) -> GameTime {
         self.game_now = self.game_now.max(reached);
         self.moved_to = self.game_now;
         self.game_now
