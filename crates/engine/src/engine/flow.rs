@@ -304,12 +304,15 @@ impl Engine {
         session.flow.unread.extend_from_slice(bytes);
     }
 
-    /// Goes on with an answer about the whole world or map at `at`, or when those before it have had their turn.
+    /// Goes on with an answer about the whole world or map at `at`, or when those before it have had their turn. Who may not
+    /// go on before then keeps nobody waiting.
     pub(super) fn answer_on_at(&mut self, conn: ConnId, at: RealTime) {
         let free_at = self.answered_at.saturating_add(limits::ANSWER_SPACING);
-        let at = at.max(free_at);
-        self.answered_at = at;
-        self.go_on_at(conn, at);
+        let free_at = free_at.max(self.sessions.now());
+        if at <= free_at {
+            self.answered_at = free_at;
+        }
+        self.go_on_at(conn, at.max(free_at));
     }
 
     fn go_on_at(&mut self, conn: ConnId, at: RealTime) {

@@ -118,6 +118,21 @@ fn r_000_41_an_agent_that_keeps_ten_open_is_not_held_up_at_any_speed() {
     }
 }
 
+/// Who has asked for too much and waits for that holds up nobody else's answer.
+#[test]
+fn a_flood_of_questions_about_the_map_delays_no_newcomer() {
+    let mut bench = bench(200, 200, 3);
+    let flooder = bench.join("F", "GRAPHIC");
+    bench.send(flooder, &b"mct\n".repeat(1_000));
+    bench.run_for(ms(2_000));
+    bench.take_heard();
+    let newcomer = bench.join("G", "GRAPHIC");
+    bench.run_for(ms(50));
+    let lines = bench.lines(newcomer);
+    let tiles = lines.iter().filter(|line| line.starts_with("bct")).count();
+    assert_eq!(tiles, 40_000);
+}
+
 /// A flood of lines that make no sense is answered at a tenth of the rate, and none is left without its answer.
 #[test]
 fn commands_that_make_no_sense_count_as_several() {
