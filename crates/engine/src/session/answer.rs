@@ -121,19 +121,16 @@ impl Known {
             _ => told.teams,
         }
         .max(answer.known.teams);
-        // The others it knows from before that, if at all.
-        let is_told = |agent: &AgentId| answer.has_told(Subject::Agent(*agent));
-        told.agents.retain(is_told);
-        let others = answer.known.agents.iter().filter(|agent| !is_told(agent));
-        told.agents.extend(others);
-        let is_told = |egg: &EggId| answer.has_told(Subject::Egg(*egg));
-        told.eggs.retain(is_told);
-        let others = answer.known.eggs.iter().filter(|egg| !is_told(egg));
-        told.eggs.extend(others);
-        let is_told = |(ritual, _): &(RitualId, Tile)| answer.has_told(Subject::Ritual(*ritual));
-        told.rituals.retain(is_told);
-        let others = answer.known.rituals.iter().filter(|ritual| !is_told(ritual));
-        told.rituals.extend(others);
+        let known = &answer.known;
+        keep_told(&mut told.agents, &known.agents, |agent| {
+            answer.has_told(Subject::Agent(*agent))
+        });
+        keep_told(&mut told.eggs, &known.eggs, |egg| {
+            answer.has_told(Subject::Egg(*egg))
+        });
+        keep_told(&mut told.rituals, &known.rituals, |(ritual, _)| {
+            answer.has_told(Subject::Ritual(*ritual))
+        });
         told
     }
 
@@ -154,4 +151,10 @@ impl Known {
         let first = self.rituals.partition_point(|(ritual, _)| *ritual < id);
         self.rituals.get(first).copied()
     }
+}
+
+/// Keeps of `all` what was told. The others the viewer knows from before that, if at all.
+fn keep_told<T: Copy>(all: &mut Vec<T>, known: &[T], is_told: impl Fn(&T) -> bool) {
+    all.retain(&is_told);
+    all.extend(known.iter().filter(|one| !is_told(one)));
 }
