@@ -2,17 +2,24 @@
 
 mod support;
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
 
+use trantor_runtime::threads::{self, Thread};
 use trantor_server::background::Background;
 use trantor_server::options::Options;
 
 use support::serve;
 
 fn load(server: &Background, flags: &str) -> (i32, serde_json::Value, String) {
+    load_on(server.address(), flags)
+}
+
+fn load_on(server: SocketAddr, flags: &str) -> (i32, serde_json::Value, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_trantor-load"))
-        .args(["-h", &server.address().ip().to_string()])
-        .args(["-p", &server.address().port().to_string(), "--json", "-"])
+        .args(["-h", &server.ip().to_string()])
+        .args(["-p", &server.port().to_string(), "--json", "-"])
         .args(flags.split_whitespace())
         .output()
         .expect("the program was built with the test");
@@ -66,4 +73,55 @@ fn mistakes_in_flags_end_with_status_84() {
     let (status, _, told) = load(&server, "-k 11");
     assert_eq!(status, 84);
     assert_eq!(told.lines().count(), 1, "{told}");
+}
+
+/// Greets a peer and reads the first thing it says.
+fn greet(peer: &TcpStream) -> String {
+    let mut said = String::new();
+    let _ = (&mut &*peer).write_all(b"WELCOME\n");
+    let _ = BufReader::new(peer).read_line(&mut said);
+    said
+}
+
+/// Lets a viewer watch at this speed until it leaves.
+fn let_watch(viewer: &TcpStream, speed: u32) {
+    assert_eq!(greet(viewer), "GRAPHIC\n");
+    let _ = write!(&mut &*viewer, "msz 5 5\nsgt {speed}\n");
+    BufReader::new(viewer)
+        .lines()
+        .map_while(Result::ok)
+        .for_each(drop);
+}
+
+/// Gives an agent a place, and answers it from when `viewer` has left.
+fn let_play(agent: &TcpStream, viewer: Thread<()>) {
+    assert_eq!(greet(agent), "red\n");
+    let _ = write!(&mut &*agent, "1\n5 5\n");
+    viewer.join().expect("it watched");
+    for _ in BufReader::new(agent).lines().map_while(Result::ok) {
+        let _ = (&mut &*agent).write_all(b"ok\n");
+    }
+}
+
+#[test]
+fn a_speed_that_was_changed_meanwhile_is_found_by_a_viewer_that_was_not_there_meanwhile() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("its number");
+    let server = threads::spawn("scripted", move || {
+        let accept = || listener.accept().expect("a peer").0;
+        let before = accept();
+        let before = threads::spawn("viewer before", move || let_watch(&before, 100)).expect("a thread");
+        let agent = accept();
+        let _agent = threads::spawn("agent", move || let_play(&agent, before)).expect("a thread");
+        let_watch(&accept(), 102);
+    })
+    .expect("a thread");
+    let (status, report, told) = load_on(address, "-a 1 -d 0.2 --warm-up 0.1");
+    // If it did not come three times, the server is not to wait for it.
+    (0..3).for_each(|_| drop(TcpStream::connect(address)));
+    assert_eq!(status, 0, "{told}");
+    assert_eq!(number(&report, "frequency"), 100.0);
+    assert_eq!(number(&report, "frequency_at_end"), 102.0);
+    assert!(number(&report, "commands") > 0.0, "{report}");
+    server.join().expect("the load was as it was to be");
 }

@@ -56,7 +56,6 @@ fn at_frequency(options: &Options, frequency: u32) -> Result<Vec<String>> {
     let server = options
         .program
         .start(&["-f", SLOW, "-n", "red", "-c", &places, "--seed", "1"])?;
-    let mut pace = Pace::of(server.address)?;
     let frequency = Frequency::new(u64::from(frequency))?;
 
     let mut late = Samples::new();
@@ -65,9 +64,9 @@ fn at_frequency(options: &Options, frequency: u32) -> Result<Vec<String>> {
         let left = options.completions - counts.completions;
         let commands = left.div_ceil(options.agents).min(COMMANDS_OF_ONE);
         let mut crowd = Crowd::join(server.address, options.agents, commands, frequency)?;
-        pace.set(&frequency.to_string())?;
+        set_speed(server.address, &frequency.to_string())?;
         crowd.play(u64::from(round), &mut late, &mut counts)?;
-        pace.set(SLOW)?;
+        set_speed(server.address, SLOW)?;
     }
 
     let quantile = |quantile| server.metric(&format!("trantor_due_lateness_ns{{quantile=\"{quantile}\"}}"));
@@ -238,31 +237,22 @@ impl Agent {
     }
 }
 
-/// A viewer's connection that sets the speed.
-struct Pace(BufReader<std::net::TcpStream>);
-
-impl Pace {
-    fn of(address: SocketAddr) -> Result<Self> {
-        let mut stream = std::net::TcpStream::connect(address)?;
-        stream.write_all(b"GRAPHIC\n")?;
-        Ok(Self(BufReader::new(stream)))
+/// Sets the speed by a viewer that leaves once it is confirmed: one that stayed would be told of all that agents do.
+fn set_speed(address: SocketAddr, frequency: &str) -> Result<()> {
+    let mut viewer = BufReader::new(std::net::TcpStream::connect(address)?);
+    viewer
+        .get_mut()
+        .write_all(format!("GRAPHIC\nsst {frequency}\n").as_bytes())?;
+    let answer = format!("sgt {frequency}\n");
+    let mut line = String::new();
+    while line != answer {
+        line.clear();
+        anyhow::ensure!(
+            viewer.read_line(&mut line)? > 0,
+            "the server hung up on the viewer"
+        );
     }
-
-    fn set(&mut self, frequency: &str) -> Result<()> {
-        self.0
-            .get_mut()
-            .write_all(format!("sst {frequency}\n").as_bytes())?;
-        let answer = format!("sgt {frequency}\n");
-        let mut line = String::new();
-        while line != answer {
-            line.clear();
-            anyhow::ensure!(
-                self.0.read_line(&mut line)? > 0,
-                "the server hung up on the viewer"
-            );
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// A connection of an agent that has been told its place.

@@ -63,6 +63,9 @@ pub struct Steady {
     pub last_at: RealTime,
     /// Units of game time of all commands answered after the first.
     pub units: u64,
+    /// What even the answer that was least late was late by: the agent's first command was read so late, and all
+    /// others followed upon it.
+    pub least_lateness: RealSpan,
 }
 
 impl LoadAgent {
@@ -175,12 +178,14 @@ impl LoadAgent {
             Some(steady) => {
                 steady.units += u64::from(open.units);
                 steady.last_at = now;
+                steady.least_lateness = steady.least_lateness.min(lateness);
             }
             None => {
                 self.steady = Some(Steady {
                     first_at: now,
                     last_at: now,
                     units: 0,
+                    least_lateness: lateness,
                 });
             }
         }
@@ -231,6 +236,7 @@ mod tests {
             (steady.first_at, steady.last_at, steady.units),
             (at_ms(75), at_ms(140), 7)
         );
+        assert_eq!(steady.least_lateness, RealSpan::ZERO);
     }
 
     #[test]

@@ -41,18 +41,20 @@ pub struct Figures {
     pub agent_bytes: u64,
 }
 
+/// An empty histogram of nanoseconds, up to a minute, that tells values of so many digits apart.
+pub(super) fn histogram_of_spans(digits: u8) -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LONGEST.as_nanos() as u64, digits)
+        .expect("these bounds and digits are in range")
+}
+
 impl Figures {
     /// All zero, and not measuring.
     pub fn new() -> Self {
-        let histogram = |digits| {
-            let longest = LONGEST.as_nanos() as u64;
-            Histogram::new_with_bounds(1, longest, digits).expect("these bounds and digits are in range")
-        };
         Self {
             is_measuring: false,
-            latency_ns: histogram(3),
-            lateness_ns: histogram(3),
-            lateness_by_kind_ns: CommandKind::ALL.iter().map(|_| histogram(2)).collect(),
+            latency_ns: histogram_of_spans(3),
+            lateness_ns: histogram_of_spans(3),
+            lateness_by_kind_ns: CommandKind::ALL.iter().map(|_| histogram_of_spans(2)).collect(),
             early: 0,
             answered: 0,
             refused: 0,

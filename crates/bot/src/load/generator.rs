@@ -2,9 +2,10 @@
 //!
 //! ```text
 //! preparing    the speed is asked for; to set one, the game is first slowed down
-//! joining      viewers, then agents, a bounded number at a time
+//! joining      viewers, then agents, a bounded number at a time; who asked for the speed leaves
 //! warming up   agents begin, spread over the time of one step, or all at once
 //! measuring    only now answers count
+//! checking     the speed is asked for again
 //! ```
 
 use std::collections::VecDeque;
@@ -17,8 +18,8 @@ use mio::{Events, Interest, Poll, Token};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook_mio::v1_0::Signals;
 use slab::Slab;
-use trantor_runtime::RealClock;
 use trantor_runtime::real_clock::processor_time_for_measurement;
+use trantor_runtime::{Parker, RealClock, Wait};
 use trantor_time::{Clock, Frequency, RealSpan, RealTime};
 
 use super::agent::{AgentState, LoadAgent, span_of};
@@ -44,6 +45,9 @@ const READ_BYTES: usize = 64 * 1024;
 /// On Linux a read that did not fill the buffer has emptied the socket (epoll(7)), and what comes later is reported
 /// anew. Asking again would cost as much as the read.
 const SHORT_READ_MEANS_EMPTY: bool = cfg!(target_os = "linux");
+
+/// How long the server may take to tell the speed once more at the end; what was measured is reported without it.
+const CHECK_PATIENCE: RealSpan = RealSpan::from_secs(2);
 
 /// The token of signals; peers count from zero.
 const TOKEN_SIGNALS: Token = Token(usize::MAX);
@@ -120,13 +124,16 @@ struct Generator<'a> {
     config: &'a LoadConfig,
     clock: RealClock,
     poll: Poll,
+    /// Nobody wakes it: it waits for an instant, more exactly than the poll can.
+    pause: Parker,
     signals: Signals,
     peers: Slab<Peer>,
     figures: Figures,
     buffer: Vec<u8>,
     /// Viewers with something to read, in the order of their turns.
     viewers_to_read: VecDeque<Token>,
-    /// Where the viewer that knows the speed is.
+    /// Where the viewer that asks for the speed is. It is not there while it is measured: it would be told of all that
+    /// agents do, which costs the server about half as much again as an answer, and nobody ordered a viewer.
     control: Option<usize>,
     speed: Option<Frequency>,
     /// Peers opened so far: viewers come first.
@@ -153,6 +160,7 @@ impl<'a> Generator<'a> {
             config,
             clock: RealClock::new(),
             poll,
+            pause: Parker::new(),
             signals,
             peers: Slab::with_capacity(config.agents),
             figures: Figures::new(),
@@ -174,6 +182,7 @@ impl<'a> Generator<'a> {
         self.let_all_join()?;
         watch(Phase::Joined);
         let speed = self.settle_speed()?;
+        self.end_control()?;
         self.schedule_starts(speed);
 
         let warm_until = self.clock.now().saturating_add(self.config.warm_up);
@@ -193,10 +202,12 @@ impl<'a> Generator<'a> {
 
         let processor_after = processor_time_for_measurement();
         let measured = self.clock.now().since(begun);
+        self.figures.is_measuring = false;
         watch(Phase::Measured);
         let run = Run {
             config: self.config,
             speed,
+            speed_at_end: self.ask_again()?,
             joined: self.joined,
             refused: self.refused,
             measured,
@@ -209,16 +220,12 @@ impl<'a> Generator<'a> {
         Ok(Report::new(&run, &self.figures, steady))
     }
 
-    /// Connects the viewer that knows the speed; a speed to be set is first set to the lowest.
+    /// Connects the viewer that asks for the speed; a speed to be set is first set to the lowest.
     fn prepare(&mut self) -> Result<(), LoadError> {
         if let Speed::Assumed(_) = self.config.speed {
             return Ok(());
         }
-        let key = self.open(Kind::Control(Control::default()))?;
-        self.control = Some(key);
-        let until = self.patience();
-        self.turn_until(until, |generator| generator.told_speed().is_some())?;
-        self.speed = self.told_speed();
+        self.speed = self.ask(self.patience())?;
         if self.speed.is_none() {
             return Err(LoadError::NoSpeed);
         }
@@ -321,6 +328,31 @@ impl<'a> Generator<'a> {
         Ok(key)
     }
 
+    /// Asks for the speed by a viewer of its own, which stays; `None` if it is not told in time.
+    fn ask(&mut self, until: RealTime) -> Result<Option<Frequency>, LoadError> {
+        self.control = Some(self.open(Kind::Control(Control::default()))?);
+        self.turn_until(until, |generator| generator.told_speed().is_some())?;
+        Ok(self.told_speed())
+    }
+
+    /// The speed after the measurement, which is still the one it was made at unless somebody else has changed it.
+    fn ask_again(&mut self) -> Result<Option<Frequency>, LoadError> {
+        if let Speed::Assumed(_) = self.config.speed {
+            return Ok(None);
+        }
+        let until = self.clock.now().saturating_add(CHECK_PATIENCE);
+        let speed = self.ask(until)?;
+        self.end_control()?;
+        Ok(speed)
+    }
+
+    fn end_control(&mut self) -> Result<(), LoadError> {
+        if let Some(key) = self.control.take() {
+            self.peers[key].end(self.poll.registry())?;
+        }
+        Ok(())
+    }
+
     fn told_speed(&mut self) -> Option<Frequency> {
         self.peers.get_mut(self.control?)?.control()?.speed()
     }
@@ -353,9 +385,13 @@ impl<'a> Generator<'a> {
             if now >= until || is_done(self) || self.was_interrupted {
                 return Ok(());
             }
-            // While agents are beginning the loop does not sleep: the poll rounds to milliseconds, and the
-            // starts are to be spread finer. It takes the time of one step.
-            let timeout = if self.starts.is_empty() && self.viewers_to_read.is_empty() {
+            // While agents are beginning it sleeps to the next of their moments, which a poll would round to
+            // milliseconds. To wait awake would keep a processor from the server, and what the server reads late
+            // is late from then on: an agent's commands follow upon each other.
+            let timeout = if let Some(&(at, _)) = self.starts.front() {
+                self.pause.wait(Some(at));
+                Duration::ZERO
+            } else if self.viewers_to_read.is_empty() {
                 until.since(now).to_std()
             } else {
                 Duration::ZERO

@@ -69,9 +69,9 @@ pub struct LoadConfig {
 /// How the generator knows how fast the game is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speed {
-    /// It asks, as a text viewer.
+    /// It asks, as a text viewer, which leaves before anything is measured.
     Asked,
-    /// It sets it, as a text viewer; until all have joined the game is slowed down, so that nobody starves.
+    /// It sets it, as such a viewer; until all have joined the game is slowed down, so that nobody starves.
     Set(Frequency),
     /// It is told, and opens no viewer: on very large maps the first burst to one would be part of the load.
     Assumed(Frequency),

@@ -9,13 +9,16 @@ use trantor_time::{Frequency, RealSpan};
 
 use super::LoadConfig;
 use super::agent::Steady;
-use super::figures::Figures;
+use super::figures::{self, Figures};
 
 /// Everything found. Units are in the names.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// Units of game time a second.
     pub frequency: u32,
+    /// The same as told after the measurement: another one means that somebody changed it, and that latenesses are of
+    /// no use. `None` if it was not asked for, or not told in time.
+    pub frequency_at_end: Option<u32>,
     /// Agents that were given a place.
     pub agents: usize,
     /// Agents that were not.
@@ -48,6 +51,8 @@ pub struct Report {
     pub latency: Quantiles,
     /// From the ideal end of a command to its answer.
     pub lateness: Quantiles,
+    /// The least lateness of each agent, over all agents: what came with its first command, which was read so late.
+    pub standing_lateness: Quantiles,
     /// Lateness by kind of command; kinds that were asked for only.
     pub lateness_by_kind: Vec<(String, Quantiles)>,
     /// Lines to agents that were no answers.
@@ -86,6 +91,7 @@ pub struct Quantiles {
 pub(super) struct Run<'a> {
     pub(super) config: &'a LoadConfig,
     pub(super) speed: Frequency,
+    pub(super) speed_at_end: Option<Frequency>,
     pub(super) joined: usize,
     pub(super) refused: usize,
     pub(super) measured: RealSpan,
@@ -95,10 +101,16 @@ pub(super) struct Run<'a> {
 impl Report {
     pub(super) fn new(run: &Run<'_>, figures: &Figures, agents: impl Iterator<Item = Steady>) -> Self {
         let measured_s = run.measured.as_secs_f64();
-        let (achieved, achieved_min) = achieved(run.speed, agents);
+        let agents: Vec<Steady> = agents.collect();
+        let mut standing_ns = figures::histogram_of_spans(3);
+        for steady in &agents {
+            standing_ns.saturating_record(u64::try_from(steady.least_lateness.as_nanos()).unwrap_or(0));
+        }
+        let (achieved, achieved_min) = achieved(run.speed, agents.into_iter());
         let by_kind = CommandKind::ALL.iter().zip(&figures.lateness_by_kind_ns);
         Self {
             frequency: run.speed.get(),
+            frequency_at_end: run.speed_at_end.map(Frequency::get),
             agents: run.joined,
             agents_refused: run.refused,
             deaths: figures.deaths,
@@ -115,6 +127,7 @@ impl Report {
             early: figures.early,
             latency: Quantiles::of(&figures.latency_ns),
             lateness: Quantiles::of(&figures.lateness_ns),
+            standing_lateness: Quantiles::of(&standing_ns),
             lateness_by_kind: by_kind
                 .filter(|(_, histogram)| !histogram.is_empty())
                 .map(|(kind, histogram)| (format!("{kind:?}"), Quantiles::of(histogram)))
@@ -191,6 +204,7 @@ impl fmt::Display for Report {
         )?;
         write_row(f, "latency", &self.latency)?;
         write_row(f, "lateness", &self.lateness)?;
+        write_row(f, "  of an agent", &self.standing_lateness)?;
         for (kind, lateness) in &self.lateness_by_kind {
             write_row(f, &format!("  {kind}"), lateness)?;
         }
@@ -201,6 +215,12 @@ impl fmt::Display for Report {
                 self.viewer_lines,
                 self.viewer_frames,
                 self.viewer_bytes / 1_024
+            )?;
+        }
+        if let Some(speed) = self.frequency_at_end.filter(|&speed| speed != self.frequency) {
+            writeln!(
+                f,
+                "\nsomebody set the speed to {speed} units/s meanwhile: the latenesses are of no use"
             )?;
         }
         if let Some(core) = self.own_core {
@@ -231,6 +251,7 @@ mod tests {
             first_at: at_ms(first),
             last_at: at_ms(last),
             units,
+            least_lateness: RealSpan::ZERO,
         };
         let speed = Frequency::new(100).unwrap();
         let agents = [steady(70, 1_070, 100), steady(0, 1_000, 50), steady(5, 5, 0)];
