@@ -1,14 +1,15 @@
 //! What is required of the server under load, and whether it was met.
 //!
-//! The figures are those of one core of a two-core machine with the load generator on the other.
+//! The figures are those of one core of a two-core machine with the load generator on the other. A goal is met if the
+//! median of the rounds meets it.
 
+use super::row::Load;
 use super::{Figure, Figures};
 use crate::table::Table;
 
 /// One figure of one row, and what it may be at most or must be at least.
 struct Goal {
-    agents: usize,
-    frequency: u32,
+    load: Load,
     what: &'static str,
     figure: Figure,
     bound: Bound,
@@ -29,50 +30,60 @@ const IDEAL: (&str, Figure) = ("achieved/ideal, or slowed by as much", |row| {
 });
 const MEMORY: (&str, Figure) = ("memory, MB", |row| row.memory_bytes / 1e6);
 
-const GOALS: [Goal; 13] = [
-    goal(100, 100, P99, AtMost(100.0)),
-    goal(100, 100, CORE, AtMost(3.0)),
-    goal(1_000, 100, P99, AtMost(500.0)),
-    goal(1_000, 100, CORE, AtMost(25.0)),
-    goal(2_000, 100, P99, AtMost(500.0)),
-    goal(2_000, 100, CORE, AtMost(40.0)),
-    goal(2_000, 100, MEMORY, AtMost(12.0)),
-    goal(5_000, 100, P99, AtMost(1_000.0)),
-    goal(10_000, 100, IDEAL, AtLeast(0.999)),
-    goal(100, 1_000, IDEAL, AtLeast(0.999)),
-    goal(100, 1_000, CORE, AtMost(16.0)),
-    goal(100, 10_000, IDEAL, AtLeast(0.99)),
-    goal(100, 10_000, P99, AtMost(500.0)),
+const GOALS: [Goal; 15] = [
+    goal(Load::spread(100, 100), P99, AtMost(100.0)),
+    goal(Load::spread(100, 100), CORE, AtMost(3.0)),
+    goal(Load::spread(1_000, 100), P99, AtMost(500.0)),
+    goal(Load::spread(1_000, 100), CORE, AtMost(25.0)),
+    goal(Load::spread(2_000, 100), P99, AtMost(500.0)),
+    goal(Load::spread(2_000, 100), CORE, AtMost(40.0)),
+    goal(Load::spread(2_000, 100), MEMORY, AtMost(12.0)),
+    goal(Load::spread(5_000, 100), P99, AtMost(1_000.0)),
+    goal(Load::with_all_open(10_000, 100), IDEAL, AtLeast(0.999)),
+    goal(Load::spread(100, 1_000), IDEAL, AtLeast(0.999)),
+    goal(Load::spread(100, 1_000), CORE, AtMost(16.0)),
+    goal(Load::spread(100, 10_000), IDEAL, AtLeast(0.99)),
+    goal(Load::spread(100, 10_000), P99, AtMost(500.0)),
+    goal(Load::with_all_open(100, 10_000), IDEAL, AtLeast(0.99)),
+    goal(Load::with_all_open(100, 10_000), P99, AtMost(500.0)),
 ];
 
-const fn goal(agents: usize, frequency: u32, (what, figure): (&'static str, Figure), bound: Bound) -> Goal {
+const fn goal(load: Load, (what, figure): (&'static str, Figure), bound: Bound) -> Goal {
     Goal {
-        agents,
-        frequency,
+        load,
         what,
         figure,
         bound,
     }
 }
 
-/// A table of goals with what was measured; goals whose row was not measured are left out.
-pub(super) fn compare(rows: &[Figures]) -> Table {
-    let mut table = Table::new(["load", "what", "goal", "measured", ""]);
+/// A table of goals with what was measured in the `rounds` of each row; goals whose row was not measured are left out.
+pub(super) fn compare(rounds: &[Vec<Figures>]) -> Table {
+    let mut table = Table::new(["load", "what", "goal", "measured", "in all rounds", ""]);
     for goal in &GOALS {
-        let row = rows.iter().find(|row| {
-            let load = row.load;
-            let is_plain = !load.in_step && load.text_viewers + load.frame_viewers == 0;
-            is_plain && (load.agents, load.frequency) == (goal.agents, goal.frequency)
-        });
-        if let Some(row) = row {
-            let load = format!("{} at {}", goal.agents, goal.frequency);
-            add(&mut table, load, goal.what, goal.bound, (goal.figure)(row));
+        if let Some(rounds) = rounds.iter().find(|rounds| rounds[0].load == goal.load) {
+            let load = format!("{} at {}", goal.load.name(), goal.load.frequency);
+            let measured = (goal.figure)(&Figures::median(rounds));
+            let each = rounds.iter().map(goal.figure);
+            let (least, most) = each.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), found| {
+                (least.min(found), most.max(found))
+            });
+            let range = format!("{} to {}", number(least), number(most));
+            add(&mut table, load, goal.what, goal.bound, measured, range);
         }
     }
-    for (load, what, bound, measured) in over_all(rows) {
-        add(&mut table, load.to_owned(), what, bound, measured);
+    let medians: Vec<Figures> = rounds.iter().map(|rounds| Figures::median(rounds)).collect();
+    for (load, what, bound, measured) in over_all(&medians) {
+        add(&mut table, load.to_owned(), what, bound, measured, String::new());
     }
     table
+}
+
+/// With as many digits as say something.
+fn number(figure: f64) -> String {
+    let digits = if figure < 10.0 { 4 } else { 1 };
+    let figure = format!("{figure:.digits$}");
+    figure.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Goals that are about several rows.
@@ -105,19 +116,18 @@ fn over_all(rows: &[Figures]) -> Vec<(&'static str, &'static str, Bound, f64)> {
     found
 }
 
-fn add(table: &mut Table, load: String, what: &str, bound: Bound, measured: f64) {
+fn add(table: &mut Table, load: String, what: &str, bound: Bound, measured: f64, range: String) {
     let (goal, is_met) = match bound {
         AtMost(most) => (format!("≤ {most}"), measured <= most),
         AtLeast(least) => (format!("≥ {least}"), measured >= least),
     };
     let verdict = if is_met { "met" } else { "missed" };
-    let measured = format!("{measured:.4}");
-    let measured = measured.trim_end_matches('0').trim_end_matches('.');
     table.row(vec![
         load,
         what.to_owned(),
         goal,
-        measured.to_owned(),
+        number(measured),
+        range,
         verdict.to_owned(),
     ]);
 }

@@ -3,7 +3,8 @@
 //! The server is a child of this program and the load generator a part of it, so both share the machine's cores and
 //! talk over loopback. Each row is a fresh server on a map with ten tiles for each agent, so that rows differ in the
 //! number of agents and in nothing else. Agents join while the game goes at one unit a second; the figures are of a
-//! steady stretch afterwards.
+//! steady stretch afterwards. All rows are measured by turns, several times, and each figure is the median, since a
+//! pause of the machine that takes a second would otherwise be the whole truth about one row.
 //!
 //! What good looks like is printed below the table: [`goals`] holds each row to what is required of it. The real-time
 //! class (`chrt -f 50`) keeps other programs off the cores, as an otherwise idle machine would.
@@ -14,7 +15,6 @@ mod row;
 use std::path::Path;
 
 use anyhow::Result;
-use trantor_game::OUTSTANDING_MAX;
 use trantor_server::descriptors;
 use trantor_time::RealSpan;
 
@@ -30,6 +30,9 @@ pub(crate) struct Options {
     /// Seconds measured for each row
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(i64).range(1..=600))]
     seconds: i64,
+    /// Times that each row is measured; figures are the medians
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=100))]
+    rounds: u16,
     /// Only loads of at most so many agents
     #[arg(long, value_name = "AGENTS", default_value_t = usize::MAX, hide_default_value = true)]
     up_to: usize,
@@ -73,7 +76,7 @@ pub(crate) fn journal_cost(
 }
 
 /// The loads of the table: agents, units a second, whether all begin at one instant, commands in flight.
-const LOADS: [Load; 15] = [
+const LOADS: [Load; 16] = [
     Load::spread(10, 100),
     Load::spread(100, 100),
     Load::spread(1_000, 100),
@@ -81,13 +84,13 @@ const LOADS: [Load; 15] = [
     Load::spread(5_000, 100),
     // Both cores are full here, and what goes there and back takes longer than a step now and then: with two commands open an
     // agent would have none left meanwhile, which is not the server's doing.
-    Load {
-        in_flight: OUTSTANDING_MAX,
-        ..Load::spread(10_000, 100)
-    },
+    Load::with_all_open(10_000, 100),
     Load::spread(100, 1_000),
     Load::spread(1_000, 1_000),
+    // A step takes 0.7 ms here, so that a pause of 1.4 ms leaves agents with two commands open without any, and all that
+    // have none begin again together. With ten it takes 7 ms.
     Load::spread(100, 10_000),
+    Load::with_all_open(100, 10_000),
     Load::spread(1_000, 10_000),
     Load::in_step(100, 100),
     Load::in_step(1_000, 100),
@@ -123,16 +126,25 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         "MB in all",
         "generator, % of a core",
     ]);
-    let mut all = Vec::new();
-    for load in options.loads() {
-        let figures = row::measure(&options.program, load, span)?;
-        eprintln!("{}: {:.0} commands/s", load.name(), figures.commands_per_s);
-        table.row(figures.cells());
-        all.push(figures);
+    let loads = options.loads();
+    let mut rounds = vec![Vec::new(); loads.len()];
+    for round in 1..=options.rounds {
+        for (load, found) in loads.iter().zip(&mut rounds) {
+            let figures = row::measure(&options.program, *load, span)?;
+            let (name, speed) = (load.name(), load.frequency);
+            eprintln!(
+                "{round}: {name} at {speed}: {:.0} commands/s",
+                figures.commands_per_s
+            );
+            found.push(figures);
+        }
+    }
+    for found in &rounds {
+        table.row(Figures::median(found).cells());
     }
     println!("{table}");
     if options.agents.is_none() {
-        println!("{}", goals::compare(&all));
+        println!("{}", goals::compare(&rounds));
     }
     Ok(())
 }

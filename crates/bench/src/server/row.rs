@@ -2,11 +2,12 @@
 
 use anyhow::{Context, Result};
 use trantor_bot::load::{LoadConfig, Mix, Phase, Report, Speed, run_watched};
+use trantor_game::OUTSTANDING_MAX;
 use trantor_protocol::text::Dialect;
 use trantor_runtime::RealClock;
 use trantor_time::{Clock, Frequency, RealSpan};
 
-use super::JournalCost;
+use super::{Figure, JournalCost};
 use crate::child::{Server, ServerProgram};
 
 /// Tiles of the map for each agent: enough for all to live, and rows differ in agents only.
@@ -22,7 +23,7 @@ const WARM_UP: RealSpan = RealSpan::from_millis(1_500);
 const JOIN_PATIENCE: RealSpan = RealSpan::from_secs(60);
 
 /// What a server is put under.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Load {
     pub(super) agents: usize,
     pub(super) frequency: u32,
@@ -85,6 +86,14 @@ impl Load {
     pub(super) const fn in_step(agents: usize, frequency: u32) -> Self {
         Self {
             in_step: true,
+            ..Self::spread(agents, frequency)
+        }
+    }
+
+    /// Agents that keep as many commands open as the rules allow.
+    pub(super) const fn with_all_open(agents: usize, frequency: u32) -> Self {
+        Self {
+            in_flight: OUTSTANDING_MAX,
             ..Self::spread(agents, frequency)
         }
     }
@@ -216,6 +225,38 @@ impl Figures {
             journal: JournalCost {
                 writes_per_command: f64::NAN,
                 busy_share: f64::NAN,
+            },
+        }
+    }
+
+    /// Each figure as it was in the middle one of the `rounds` of one load; of an even number, the greater of two.
+    ///
+    /// # Panics
+    /// If there was no round.
+    pub(super) fn median(rounds: &[Self]) -> Self {
+        let median = |figure: Figure| {
+            let mut values: Vec<f64> = rounds.iter().map(figure).collect();
+            values.sort_by(f64::total_cmp);
+            values[values.len() / 2]
+        };
+        Self {
+            load: rounds[0].load,
+            commands_per_s: median(|round| round.commands_per_s),
+            achieved: median(|round| round.achieved),
+            slowed: median(|round| round.slowed),
+            late_p50_us: median(|round| round.late_p50_us),
+            late_p99_us: median(|round| round.late_p99_us),
+            late_p999_us: median(|round| round.late_p999_us),
+            core: median(|round| round.core),
+            us_per_command: median(|round| round.us_per_command),
+            user_us_per_command: median(|round| round.user_us_per_command),
+            switches_per_command: median(|round| round.switches_per_command),
+            bytes_per_agent: median(|round| round.bytes_per_agent),
+            memory_bytes: median(|round| round.memory_bytes),
+            generator_core: median(|round| round.generator_core),
+            journal: JournalCost {
+                writes_per_command: median(|round| round.journal.writes_per_command),
+                busy_share: median(|round| round.journal.busy_share),
             },
         }
     }
