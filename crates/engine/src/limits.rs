@@ -200,13 +200,17 @@ pub const REQUESTS_PER_REFUSAL: u32 = 10;
 /// Bytes of an answer that count as another request: whoever asks for the whole map pays for what it takes.
 pub const ANSWER_BYTES_PER_REQUEST: usize = 4 * 1024;
 
-/// Bytes of an answer about the whole map that are written at once: all of an ordinary map, and with what it takes to send
-/// them less work than anybody who plays would notice.
-pub const ANSWER_BYTES_PER_TURN: usize = 16 * 1024;
+/// Bytes of an answer about the whole map that are written at once where none was written for a while: all of an ordinary map,
+/// and with what it takes to send them less work than anybody who plays would notice now and then.
+pub const ANSWER_BYTES_AT_ONCE: usize = 16 * 1024;
 
-/// Span between two such pieces, whoever gets them: a dozen viewers that ask for a large map at once leave two thirds of the
-/// time to those who play, and one gets the largest of maps in half a second.
-pub const ANSWER_SPACING: RealSpan = RealSpan::from_micros(200);
+/// Bytes of each piece where one follows upon another, whoever gets them: so little work that those who play are served
+/// between any two.
+pub const ANSWER_BYTES_PER_TURN: usize = 4 * 1024;
+
+/// Span between two such pieces: a dozen viewers that ask for a large map at once leave two thirds of the time to those who
+/// play, and one gets the largest of maps in half a second.
+pub const ANSWER_SPACING: RealSpan = RealSpan::from_micros(100);
 
 /// Span between two pieces of the whole map that every text viewer is told after a refill (`--refill-news all`), for each
 /// of up to [`TEXT_VIEWERS_AT_ONCE_MAX`] of them: four megabytes a second, which any link to a viewer takes. A map of

@@ -23,7 +23,8 @@ struct StrictViewer {
     teams: BTreeSet<String>,
     agents: BTreeMap<u32, (u16, u16)>,
     eggs: BTreeSet<u32>,
-    rituals: BTreeSet<(u16, u16)>,
+    /// Who comes while others are at it may begin another on the same tile.
+    rituals: BTreeMap<(u16, u16), usize>,
 }
 
 impl StrictViewer {
@@ -60,9 +61,15 @@ impl StrictViewer {
             "pic" => {
                 let takes_part = |word: &&str| self.agents.contains_key(&number(word));
                 assert!(words[4..].iter().all(takes_part), "{line}");
-                assert!(self.rituals.insert(place(1)), "{line}");
+                *self.rituals.entry(place(1)).or_default() += 1;
             }
-            "pie" => assert!(self.rituals.remove(&place(1)), "{line}"),
+            "pie" => {
+                let under_way = self.rituals.get_mut(&place(1)).expect(line);
+                *under_way -= 1;
+                if *under_way == 0 {
+                    self.rituals.remove(&place(1));
+                }
+            }
             "pdi" => assert!(self.agents.remove(&number(words[1])).is_some(), "{line}"),
             "enw" => {
                 let layer = words[2].trim_start_matches('#');
@@ -93,8 +100,10 @@ impl StrictViewer {
                 .copied()
                 .eq(game.world().eggs().map(|egg| egg.id.0))
         );
-        let rituals = game.world().rituals().map(|ritual| ritual.tile());
-        let rituals: BTreeSet<_> = rituals.map(|tile| (tile.x, tile.y)).collect();
+        let mut rituals = BTreeMap::new();
+        for tile in game.world().rituals().map(|ritual| ritual.tile()) {
+            *rituals.entry((tile.x, tile.y)).or_default() += 1;
+        }
         assert_eq!(self.rituals, rituals);
     }
 }
@@ -131,7 +140,7 @@ fn r_000_48_a_large_world_is_told_piece_by_piece_while_it_changes() {
     let viewer = bench.join("G", "GRAPHIC");
     bench.send(viewer, b"sgt\n");
     let heard = bench.lines(viewer);
-    assert!(heard.len() > 500 && !heard.iter().any(|line| line.starts_with("tna")));
+    assert!(heard.len() > 100 && !heard.iter().any(|line| line.starts_with("tna")));
     // All of this is between two pieces: what lies on a tile that was told of is taken, another tile changes,
     // somebody dies, somebody comes, an egg is laid, the speed changes.
     bench.now += RealSpan::from_nanos(1);
@@ -296,7 +305,7 @@ fn a_refill_of_a_large_map_is_told_piece_by_piece() {
     let at_once = bench.lines(viewer);
     let bytes: usize = at_once.iter().map(|line| line.len() + 1).sum();
     assert!(
-        (1_000..limits::ANSWER_BYTES_PER_TURN + 100).contains(&bytes),
+        (1_000..limits::ANSWER_BYTES_AT_ONCE + 100).contains(&bytes),
         "{bytes} bytes at once"
     );
     // Another refill while it is at it: it goes on, once round from there.

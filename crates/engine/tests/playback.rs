@@ -444,7 +444,7 @@ fn r_001_46_a_jump_among_many_is_told_piece_by_piece_and_may_be_followed_by_anot
         bench.engine.seek(units(to), bench.now).expect("a recording");
         let written = bench.engine.unsent(bench.peers[first].conn).len();
         assert!(
-            written <= 4 * limits::ANSWER_BYTES_PER_TURN,
+            written <= 4 * limits::ANSWER_BYTES_AT_ONCE,
             "{written} bytes at once"
         );
         if until_next_us > 0 {

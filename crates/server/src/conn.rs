@@ -19,7 +19,7 @@ use crate::mio_wait::Ready;
 
 /// Bytes taken by one read. A peer that has sent more waits for its next turn behind all others, so that a flood
 /// from one is no loss to the rest (R-000-29); honest peers send a few hundred at a time.
-pub const READ_BYTES_MAX: usize = 4 * 1024;
+pub const READ_BYTES_MAX: usize = 1024;
 
 /// On Linux a read that did not fill the buffer has emptied the socket (epoll(7)), and whatever comes later is
 /// reported anew. Elsewhere only a read that would block proves it.

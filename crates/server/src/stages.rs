@@ -29,9 +29,9 @@ const STAGE_SPAN: RealSpan = RealSpan::from_millis(5);
 pub(crate) struct Accept;
 
 impl Accept {
-    /// Each takes some tens of microseconds, and those inside are not to notice; see also
+    /// Each takes some tens of microseconds, and those inside are not to notice (docs/decisions/0117); see also
     /// [`Listener::limit_rate`].
-    pub(crate) const BUDGET: Budget = Budget::new(8, STAGE_SPAN);
+    pub(crate) const BUDGET: Budget = Budget::new(8, RealSpan::from_micros(50));
 }
 
 impl Stage<Shell> for Accept {
@@ -75,7 +75,7 @@ pub(crate) struct Read;
 impl Read {
     /// Reads, not connections: each is bounded by [`crate::conn::READ_BYTES_MAX`]. A read of a flood takes ten times as
     /// long as one of a command, and due work waits for all of them, so the span is short.
-    pub(crate) const BUDGET: Budget = Budget::new(128, RealSpan::from_micros(200));
+    pub(crate) const BUDGET: Budget = Budget::new(128, RealSpan::from_micros(50));
 }
 
 impl Stage<Shell> for Read {
@@ -213,7 +213,7 @@ pub(crate) struct Viewers {
 
 impl Viewers {
     /// So many writes that a player whose deadline falls into them is not late by more than its wake-up.
-    pub(crate) const BUDGET: Budget = Budget::new(32, RealSpan::from_micros(250));
+    pub(crate) const BUDGET: Budget = Budget::new(32, RealSpan::from_micros(120));
 }
 
 impl Stage<Shell> for Viewers {

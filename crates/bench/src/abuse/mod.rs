@@ -110,7 +110,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         table.row(vec![
             crew.name().to_owned(),
             format!("{:.0}", median(runs, |run| run.report.lateness.p50_us)),
-            format!("{:.0}", median(runs, |run| run.report.lateness.p99_us)),
+            with_range(runs, |run| run.report.lateness.p99_us),
             format!("{:.0}", median(runs, |run| run.report.lateness.p999_us)),
             format!("{:.4}", median(runs, |run| run.report.achieved_of_ideal)),
             runs.iter()
@@ -279,6 +279,13 @@ fn counted(server: &Server, told: &str) -> Result<Vec<Vec<String>>> {
         ]);
     }
     Ok(rows)
+}
+
+/// The median, with the least and the greatest.
+fn with_range(runs: &[Run], figure: impl Fn(&Run) -> f64) -> String {
+    let least = runs.iter().map(&figure).fold(f64::INFINITY, f64::min);
+    let most = runs.iter().map(&figure).fold(0.0, f64::max);
+    format!("{:.0} ({least:.0}–{most:.0})", median(runs, figure))
 }
 
 fn median(runs: &[Run], figure: impl Fn(&Run) -> f64) -> f64 {

@@ -119,7 +119,7 @@ impl Engine {
         };
         let room = limits::OUTBOX_PAUSE_BYTES
             .saturating_sub(session.outbox.len())
-            .min(limits::ANSWER_BYTES_PER_TURN);
+            .min(self.take_piece(now));
         let (game, ids) = (&self.game, self.config.gui_ids);
         let mut answered = 0;
         self.sessions.push(conn, |outbox| {
@@ -313,6 +313,17 @@ impl Engine {
             self.answered_at = free_at;
         }
         self.go_on_at(conn, at.max(free_at));
+    }
+
+    /// Bytes that the next piece of an answer may have: as many as would have been written since the last one, if there
+    /// had been somebody to write them for.
+    fn take_piece(&mut self, now: RealTime) -> usize {
+        const TURNS_MAX: usize = limits::ANSWER_BYTES_AT_ONCE / limits::ANSWER_BYTES_PER_TURN;
+        let quiet = now.since(self.answered_at);
+        self.answered_at = self.answered_at.max(now);
+        let turns = quiet.as_nanos() / limits::ANSWER_SPACING.as_nanos();
+        let turns = usize::try_from(turns).unwrap_or(0).clamp(1, TURNS_MAX);
+        turns * limits::ANSWER_BYTES_PER_TURN
     }
 
     fn go_on_at(&mut self, conn: ConnId, at: RealTime) {

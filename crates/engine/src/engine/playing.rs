@@ -210,7 +210,7 @@ impl Engine {
         // The beginning is the same for all of them, and often that is all.
         let mut lines = Vec::new();
         let (from, until) = (answer.next, answer.until());
-        let bytes = limits::ANSWER_BYTES_PER_TURN;
+        let bytes = limits::ANSWER_BYTES_AT_ONCE;
         answer.next = write_world_on(&mut lines, ids, game, &answer.known, from, until, bytes);
         self.sessions.push_to_told(&lines);
         if answer.next < Subject::End {

@@ -167,7 +167,7 @@ impl TextNews {
 
     /// Writes the next piece of the whole map.
     fn write_map_on(&mut self, game: &Game) {
-        while self.tiles_left > 0 && self.lines.bytes.len() < limits::ANSWER_BYTES_PER_TURN {
+        while self.tiles_left > 0 && self.lines.bytes.len() < limits::ANSWER_BYTES_AT_ONCE {
             let index = self.next_tile;
             let about = Some(Subject::Tile(index));
             self.lines
