@@ -318,6 +318,7 @@ impl Engine {
     /// Bytes that the next piece of an answer may have: as many as would have been written since the last one, if there
     /// had been somebody to write them for.
     fn take_piece(&mut self, now: RealTime) -> usize {
+        /// After so many turns without a piece it is as large as may be.
         const TURNS_MAX: usize = limits::ANSWER_BYTES_AT_ONCE / limits::ANSWER_BYTES_PER_TURN;
         let quiet = now.since(self.answered_at);
         self.answered_at = self.answered_at.max(now);
