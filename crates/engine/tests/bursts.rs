@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use harness::{Bench, game_config};
 use trantor_engine::{AdminRequest, EngineConfig, RefillNews, limits};
 use trantor_game::{AdminAction, Game};
-use trantor_model::{AgentId, Counts, Direction, Resource, TeamId, Tile};
+use trantor_model::{AgentId, Counts, Direction, Level, Resource, TeamId, Tile};
 use trantor_protocol::text::Dialect;
 use trantor_time::{Frequency, RealSpan};
 
@@ -177,6 +177,39 @@ fn r_000_48_a_large_world_is_told_piece_by_piece_while_it_changes() {
     let mut strict = StrictViewer::default();
     all.iter().for_each(|line| strict.hear(line));
     strict.assert_knows(bench.engine.game());
+}
+
+/// Who is told of the world hears once who has won: at the end of it, whether that happens before, meanwhile or after.
+#[test]
+fn whoever_begins_to_watch_hears_once_who_has_won() {
+    let mut bench = Bench::new(EngineConfig::new(game_config(SIDE.into(), SIDE.into(), 9)));
+    let players: Vec<usize> = (0..6).map(|_| bench.join("A", "a")).collect();
+    bench.act(AdminAction::SetHunger { enabled: false });
+    for agent in (0..6).map(AgentId) {
+        let level = Level::new(7).expect("a level");
+        bench.act(AdminAction::SetLevel { agent, level });
+        bench.put_agent(agent.0, 5, 5, Direction::East);
+    }
+    let mut ground = Counts::ZERO;
+    Resource::ALL.into_iter().for_each(|resource| ground[resource] = 2);
+    ground[Resource::Thystame] = 1;
+    let tile = Tile { x: 5, y: 5 };
+    bench.act(AdminAction::SetGround { tile, ground });
+    bench.send(players[0], b"Incantation\n");
+    let before = bench.join("G", "GRAPHIC");
+    bench.run_for(RealSpan::from_millis(3_000) - RealSpan::from_nanos(1));
+    let meanwhile = bench.join("G", "GRAPHIC");
+    let told = bench.lines(meanwhile).len();
+    assert!(told < usize::from(SIDE).pow(2), "{told} lines: it is not told all at once");
+    bench.run_for(RealSpan::from_millis(500));
+    assert!(bench.engine.game().winner().is_some());
+    let after = bench.join("G", "GRAPHIC");
+    bench.run_for(RealSpan::from_millis(500));
+    for (viewer, when) in [(before, "before"), (meanwhile, "meanwhile"), (after, "after")] {
+        let lines = bench.lines(viewer);
+        let wins = lines.iter().filter(|line| *line == "seg a").count();
+        assert_eq!(wins, 1, "a viewer that came {when}");
+    }
 }
 
 /// All that can happen to agents and eggs happens while a viewer is told of them, between any two pieces.

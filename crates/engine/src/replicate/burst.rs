@@ -1,5 +1,5 @@
 //! All that a text viewer needs to draw the world, in the order that viewers rely on: tiles, teams, agents, eggs,
-//! elevations. It is written piece by piece, as long as it may be.
+//! elevations, who has won. It is written piece by piece, as long as it may be.
 //!
 //! Several public viewers crash or lose data if a player comes before its tile or its team, or an egg before
 //! its layer. Numbers ascend, since one of them uses the number as an index into a growing list.
@@ -52,7 +52,14 @@ pub(crate) fn write_world_on(
                 next.map_or(Subject::Ritual(RitualId(0)), Subject::Egg)
             }
             Subject::Ritual(from) => {
-                write_next_ritual(out, ids, game, known, from).map_or(Subject::End, Subject::Ritual)
+                write_next_ritual(out, ids, game, known, from).map_or(Subject::Winner, Subject::Ritual)
+            }
+            Subject::Winner => {
+                if let Some(team) = game.winner().filter(|_| known.winner != game.winner()) {
+                    let team = game.config().teams[usize::from(team.0)].as_bytes();
+                    write_gui_event(out, ids, &GuiEvent::Won { team });
+                }
+                Subject::End
             }
             Subject::End => Subject::End,
         };

@@ -300,8 +300,7 @@ impl TextNews {
             }
             GameEvent::Won { team } => {
                 let name = game.config().teams[usize::from(team.0)].as_bytes();
-                let about = Some(Subject::Team(team.0.into()));
-                self.write_about(about, &GuiEvent::Won { team: name });
+                self.write_about(Some(Subject::Winner), &GuiEvent::Won { team: name });
             }
         }
     }

@@ -1,12 +1,12 @@
 //! Answers that go through the world piece by piece, and how far each has come.
 //!
-//! The world is told in one order: tiles, teams, agents, eggs, elevations. Whoever is being told it hears of what happens to
+//! The world is told in one order: tiles, teams, agents, eggs, elevations, who has won. Whoever is being told it hears of what happens to
 //! those it was told of, and of nobody else: the rest it will know as it is by then.
 
 use std::rc::Rc;
 
 use trantor_game::{Game, RitualId};
-use trantor_model::{AgentId, EggId, Tile};
+use trantor_model::{AgentId, EggId, TeamId, Tile};
 
 /// What a line is about, in the order in which the world is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,6 +19,8 @@ pub(crate) enum Subject {
     Egg(EggId),
     /// An elevation under way.
     Ritual(RitualId),
+    /// The team that has won.
+    Winner,
     /// Nothing: the world was told.
     End,
 }
@@ -60,6 +62,8 @@ pub(crate) struct Known {
     eggs: Vec<EggId>,
     /// In ascending order, with where they are.
     rituals: Vec<(RitualId, Tile)>,
+    /// The team of which it was told that it has won.
+    pub(crate) winner: Option<TeamId>,
 }
 
 impl Answer {
@@ -109,6 +113,7 @@ impl Known {
                 .rituals()
                 .map(|ritual| (ritual.id(), ritual.tile()))
                 .collect(),
+            winner: game.winner(),
         }
     }
 
@@ -131,6 +136,9 @@ impl Known {
         keep_told(&mut told.rituals, &known.rituals, |(ritual, _)| {
             answer.has_told(Subject::Ritual(*ritual))
         });
+        if !answer.has_told(Subject::Winner) {
+            told.winner = known.winner;
+        }
         told
     }
 
