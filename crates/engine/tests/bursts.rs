@@ -191,7 +191,9 @@ fn whoever_begins_to_watch_hears_once_who_has_won() {
         bench.put_agent(agent.0, 5, 5, Direction::East);
     }
     let mut ground = Counts::ZERO;
-    Resource::ALL.into_iter().for_each(|resource| ground[resource] = 2);
+    Resource::ALL
+        .into_iter()
+        .for_each(|resource| ground[resource] = 2);
     ground[Resource::Thystame] = 1;
     let tile = Tile { x: 5, y: 5 };
     bench.act(AdminAction::SetGround { tile, ground });
@@ -200,7 +202,10 @@ fn whoever_begins_to_watch_hears_once_who_has_won() {
     bench.run_for(RealSpan::from_millis(3_000) - RealSpan::from_nanos(1));
     let meanwhile = bench.join("G", "GRAPHIC");
     let told = bench.lines(meanwhile).len();
-    assert!(told < usize::from(SIDE).pow(2), "{told} lines: it is not told all at once");
+    assert!(
+        told < usize::from(SIDE).pow(2),
+        "{told} lines: it is not told all at once"
+    );
     bench.run_for(RealSpan::from_millis(500));
     assert!(bench.engine.game().winner().is_some());
     let after = bench.join("G", "GRAPHIC");
