@@ -57,6 +57,9 @@ fn main() {
 /// Seconds of real time played, at 1,000 units a second.
 const SECONDS: i64 = 2;
 
+/// How long all viewers together may take to be told of the world: a thousand of 220 KB, in pieces of 4 KiB 100 µs apart.
+const GREETING_SPAN: RealSpan = RealSpan::from_secs(8);
+
 fn run(agents: u32, text_viewers: u32, viewers: u32) -> (u64, u64, u64) {
     let mut config = EngineConfig::new(GameConfig {
         size: MapSize::new(100, 100).expect("a size of a map"),
@@ -112,12 +115,18 @@ fn run(agents: u32, text_viewers: u32, viewers: u32) -> (u64, u64, u64) {
         }
     }
     flush(&mut engine, |_| {});
-    // Viewers are told how the world is piece by piece.
-    while engine.poll_timeout().is_some_and(|wake| wake <= now) {
+    // Viewers are told how the world is piece by piece, one after another; meanwhile the game stands still.
+    engine.admin(AdminRequest::Pause, now).expect("it goes");
+    let greeted_at = now + GREETING_SPAN;
+    while let Some(wake) = engine.poll_timeout().filter(|wake| *wake <= greeted_at) {
+        now = now.max(wake);
         engine.begin_pass(now);
         engine.fire_next(now);
         flush(&mut engine, |_| {});
     }
+    now = greeted_at;
+    engine.begin_pass(now);
+    engine.admin(AdminRequest::Resume, now).expect("it stands still");
 
     let began = Instant::now();
     let until = now + RealSpan::from_secs(SECONDS);
