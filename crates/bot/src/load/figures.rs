@@ -29,7 +29,7 @@ pub struct Figures {
     pub unasked: u64,
     /// Agents that died, from the beginning.
     pub deaths: u64,
-    /// Connections that the server closed on somebody alive, or that broke, from the beginning.
+    /// Connections that the server closed on an agent alive or on a viewer, or that broke, from the beginning.
     pub lost: u64,
     /// Lines to text viewers.
     pub viewer_lines: u64,

@@ -207,7 +207,7 @@ impl<'a> Generator<'a> {
         let run = Run {
             config: self.config,
             speed,
-            speed_at_end: self.ask_again()?,
+            speed_at_end: self.ask_again(),
             joined: self.joined,
             refused: self.refused,
             measured,
@@ -335,15 +335,17 @@ impl<'a> Generator<'a> {
         Ok(self.told_speed())
     }
 
-    /// The speed after the measurement, which is still the one it was made at unless somebody else has changed it.
-    fn ask_again(&mut self) -> Result<Option<Frequency>, LoadError> {
+    /// The speed after the measurement, which is still the one it was made at unless somebody else has changed it. What
+    /// was measured is not lost if it cannot be told.
+    fn ask_again(&mut self) -> Option<Frequency> {
         if let Speed::Assumed(_) = self.config.speed {
-            return Ok(None);
+            return None;
         }
         let until = self.clock.now().saturating_add(CHECK_PATIENCE);
-        let speed = self.ask(until)?;
-        self.end_control()?;
-        Ok(speed)
+        self.ask(until).unwrap_or_else(|error| {
+            log::warn!("the speed could not be asked for again: {error}");
+            None
+        })
     }
 
     fn end_control(&mut self) -> Result<(), LoadError> {
@@ -496,7 +498,7 @@ impl<'a> Generator<'a> {
         }
         let is_over = matches!(state, Some(AgentState::Refused | AgentState::Dead));
         if is_over || !alive {
-            self.figures.lost += u64::from(!is_over);
+            self.figures.lost += u64::from(!is_over && peer.control().is_none());
             peer.end(self.poll.registry())?;
         }
         Ok(())
