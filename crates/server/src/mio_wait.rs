@@ -237,7 +237,12 @@ impl Wait for MioWait {
                     break;
                 }
             }
-            self.allowance.take(self.clock.now());
+            let now = self.clock.now();
+            // Who sends something is served at once and spends nothing of what deadlines have: floods would put off the
+            // answers of all others.
+            if until.is_some_and(|until| until <= now) {
+                self.allowance.take(now);
+            }
         } else {
             // There is work already: look at what is ready, and leave the alarm as it is.
             self.poll_once(Some(Duration::ZERO));
@@ -280,6 +285,8 @@ fn is_own(token: Token) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mio::Interest;
+    use std::io::Write;
     use std::net::{Ipv4Addr, SocketAddr};
     use trantor_time::RealSpan;
 
@@ -309,6 +316,29 @@ mod tests {
         let stats = wait.counts().get();
         assert!(stats.wake_ups <= 200, "{stats:?}");
         assert!(stats.alarms_set <= 200, "{stats:?}");
+    }
+
+    #[test]
+    fn what_arrives_spends_no_wake_up_of_deadlines() {
+        let mut wait = MioWait::new().unwrap();
+        wait.patience().set(Patient {
+            with_input: false,
+            with_deadlines: RealSpan::from_secs(3_600),
+        });
+        let listener = std::net::TcpListener::bind(LOOPBACK).unwrap();
+        let mut peer = mio::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut other, _) = listener.accept().unwrap();
+        wait.registry()
+            .register(&mut peer, Token(1), Interest::READABLE)
+            .unwrap();
+        // More than a full store, which would then give the next one in an hour.
+        for _ in 0..100 {
+            other.write_all(b"x").unwrap();
+            assert_eq!(wait.wait(Some(in_micros(3_600_000_000))), Woken::Io);
+        }
+        wait.registry().deregister(&mut peer).unwrap();
+        assert_eq!(wait.wait(Some(in_micros(1_000))), Woken::Deadline);
+        assert_eq!(wait.counts().get().put_off, 0);
     }
 
     #[cfg(target_os = "linux")]

@@ -2,7 +2,7 @@
 //!
 //! A wake-up costs far more than what is done in it, and so does waking the peer who is answered. Where deadlines are
 //! few each has its own; where they are dense the next wake-up is put off a little, and serves all that have
-//! become due by then. It is a store of wake-ups: every sleep takes one, and one comes back at every step of a
+//! become due by then. It is a store of wake-ups: every sleep that ends with a deadline reached takes one, and one comes back at every step of a
 //! steady beat. Whoever finds the store empty waits for the next one, never longer (docs/decisions/0106).
 
 use trantor_time::{Frequency, RealSpan, RealTime};
@@ -55,8 +55,7 @@ impl WakeAllowance {
         until.max(self.full_at - self.store())
     }
 
-    /// A sleep ended at `now`, whatever ended it. A loop that is woken often from outside has less to spend on
-    /// deadlines, but runs up no debt.
+    /// A sleep ended at `now` with a deadline to serve, whatever ended it. However late or often that is, it runs up no debt.
     pub(crate) fn take(&mut self, now: RealTime) {
         let full_at = self.full_at.max(now) + self.spacing;
         self.full_at = full_at.min(now + self.store() + self.spacing);
