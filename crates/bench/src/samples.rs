@@ -30,7 +30,28 @@ impl Samples {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Runs(Vec<f64>);
 
+impl FromIterator<f64> for Runs {
+    fn from_iter<I: IntoIterator<Item = f64>>(figures: I) -> Self {
+        let mut figures: Vec<f64> = figures.into_iter().collect();
+        figures.sort_by(f64::total_cmp);
+        Self(figures)
+    }
+}
+
 impl Runs {
+    /// The median of the runs; of an even number, the greater of two.
+    ///
+    /// # Panics
+    /// If there was no run.
+    pub(crate) fn median(&self) -> f64 {
+        self.0[self.0.len() / 2]
+    }
+
+    /// The least and the greatest of the runs.
+    pub(crate) fn range(&self) -> Option<(f64, f64)> {
+        Some((*self.0.first()?, *self.0.last()?))
+    }
+
     pub(crate) fn add(&mut self, figure: f64) {
         self.0.push(figure);
         self.0.sort_by(f64::total_cmp);
@@ -38,10 +59,10 @@ impl Runs {
 
     /// The median of the runs, and in brackets the least and the greatest where there are several.
     pub(crate) fn show(&self, decimals: usize) -> String {
-        let (Some(least), Some(greatest)) = (self.0.first(), self.0.last()) else {
+        let Some((least, greatest)) = self.range() else {
             return "–".to_owned();
         };
-        let median = self.0[self.0.len() / 2];
+        let median = self.median();
         match self.0.len() {
             1 => format!("{median:.decimals$}"),
             _ => format!("{median:.decimals$} ({least:.decimals$}–{greatest:.decimals$})"),

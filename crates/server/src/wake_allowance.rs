@@ -2,8 +2,9 @@
 //!
 //! A wake-up costs far more than what is done in it, and so does waking the peer who is answered. Where deadlines are
 //! few each has its own; where they are dense the next wake-up is put off a little, and serves all that have
-//! become due by then. It is a store of wake-ups: every sleep that ends with a deadline reached takes one, and one comes back at every step of a
-//! steady beat. Whoever finds the store empty waits for the next one, never longer (docs/decisions/0106).
+//! become due by then. It is a store of wake-ups: every sleep that ends with a deadline reached takes one, and one comes
+//! back at every step of a steady beat. Whoever finds the store empty waits for the next one, never longer
+//! (docs/decisions/0106).
 
 use trantor_time::{Frequency, RealSpan, RealTime};
 
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn wake_ups_from_outside_run_up_no_debt() {
+    fn wake_ups_in_a_row_run_up_no_debt() {
         let mut allowance = with_spacing();
         let mut now = RealTime::ZERO;
         for _ in 0..10_000 {

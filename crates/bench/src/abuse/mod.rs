@@ -23,6 +23,7 @@ use trantor_time::{Frequency, RealSpan};
 
 use self::kinds::{Kind, TEAM};
 use crate::child::{Server, ServerProgram};
+use crate::samples::Runs;
 use crate::table::Table;
 
 /// What to measure.
@@ -111,7 +112,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         table.row(vec![
             crew.name().to_owned(),
             format!("{:.0}", median(runs, |run| run.report.lateness.p50_us)),
-            with_range(runs, |run| run.report.lateness.p99_us),
+            runs.iter()
+                .map(|run| run.report.lateness.p99_us)
+                .collect::<Runs>()
+                .show(0),
             format!("{:.0}", median(runs, |run| run.report.lateness.p999_us)),
             format!("{:.4}", median(runs, |run| run.report.achieved_of_ideal)),
             runs.iter()
@@ -282,15 +286,6 @@ fn counted(server: &Server, told: &str) -> Result<Vec<Vec<String>>> {
     Ok(rows)
 }
 
-/// The median, with the least and the greatest.
-fn with_range(runs: &[Run], figure: impl Fn(&Run) -> f64) -> String {
-    let least = runs.iter().map(&figure).fold(f64::INFINITY, f64::min);
-    let most = runs.iter().map(&figure).fold(0.0, f64::max);
-    format!("{:.0} ({least:.0}–{most:.0})", median(runs, figure))
-}
-
 fn median(runs: &[Run], figure: impl Fn(&Run) -> f64) -> f64 {
-    let mut figures: Vec<f64> = runs.iter().map(figure).collect();
-    figures.sort_by(f64::total_cmp);
-    figures[figures.len() / 2]
+    runs.iter().map(figure).collect::<Runs>().median()
 }

@@ -5,6 +5,7 @@
 
 use super::row::Load;
 use super::{Figure, Figures};
+use crate::samples::Runs;
 use crate::table::Table;
 
 /// One figure of one row, and what it may be at most or must be at least.
@@ -63,12 +64,11 @@ pub(super) fn compare(rounds: &[Vec<Figures>]) -> Table {
     for goal in &GOALS {
         if let Some(rounds) = rounds.iter().find(|rounds| rounds[0].load == goal.load) {
             let load = format!("{} at {}", goal.load.name(), goal.load.frequency);
-            let measured = (goal.figure)(&Figures::median(rounds));
-            let each = rounds.iter().map(goal.figure);
-            let (least, most) = each.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), found| {
-                (least.min(found), most.max(found))
+            let measured: Runs = rounds.iter().map(goal.figure).collect();
+            let range = measured.range().map_or_else(String::new, |(least, greatest)| {
+                format!("{} to {}", number(least), number(greatest))
             });
-            let range = format!("{} to {}", number(least), number(most));
+            let measured = (goal.figure)(&Figures::median(rounds));
             add(&mut table, load, goal.what, goal.bound, measured, range);
         }
     }

@@ -9,6 +9,7 @@ use trantor_time::{Clock, Frequency, RealSpan};
 
 use super::{Figure, JournalCost};
 use crate::child::{Server, ServerProgram};
+use crate::samples::Runs;
 
 /// Tiles of the map for each agent: enough for all to live, and rows differ in agents only.
 const TILES_PER_AGENT: usize = 10;
@@ -234,11 +235,7 @@ impl Figures {
     /// # Panics
     /// If there was no round.
     pub(super) fn median(rounds: &[Self]) -> Self {
-        let median = |figure: Figure| {
-            let mut values: Vec<f64> = rounds.iter().map(figure).collect();
-            values.sort_by(f64::total_cmp);
-            values[values.len() / 2]
-        };
+        let median = |figure: Figure| rounds.iter().map(figure).collect::<Runs>().median();
         Self {
             load: rounds[0].load,
             commands_per_s: median(|round| round.commands_per_s),

@@ -3,6 +3,7 @@
 use anyhow::{Result, ensure};
 
 use super::Kind;
+use crate::samples::Runs;
 
 /// A round, and the server once everybody had left.
 pub(super) struct Round {
@@ -83,7 +84,11 @@ fn compare_memory(rounds: &[Round]) -> Result<()> {
     let Some(growth) = growth_per_round(rounds) else {
         return Ok(());
     };
-    let level = median(rounds.iter().map(|round| round.memory_bytes as f64));
+    let level = rounds
+        .iter()
+        .map(|round| round.memory_bytes as f64)
+        .collect::<Runs>()
+        .median();
     let part = growth * rounds.len() as f64 / level;
     println!(
         "memory, second half: {:.1} MB, and {:+.0} KB with each round: {:+.1} % in {} rounds",
@@ -112,13 +117,7 @@ fn growth_per_round(rounds: &[Round]) -> Option<f64> {
             }
         }
     }
-    (!slopes.is_empty()).then(|| median(slopes.into_iter()))
-}
-
-fn median(figures: impl Iterator<Item = f64>) -> f64 {
-    let mut figures: Vec<f64> = figures.collect();
-    figures.sort_by(f64::total_cmp);
-    figures[figures.len() / 2]
+    (!slopes.is_empty()).then(|| slopes.into_iter().collect::<Runs>().median())
 }
 
 #[cfg(test)]
