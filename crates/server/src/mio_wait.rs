@@ -20,7 +20,7 @@ use trantor_runtime::{RealClock, Wait, WakeGate, Waker, Woken};
 use trantor_time::{Clock, RealSpan, RealTime};
 
 use crate::alarm::Alarm;
-use crate::wake_allowance::WakeAllowance;
+use crate::wake_allowance::{Due, WakeAllowances};
 
 pub use crate::wake_allowance::spacing_at;
 
@@ -47,6 +47,8 @@ pub struct Patient {
     pub with_input: bool,
     /// So long may a deadline be put off where deadlines are dense; see [`spacing_at`].
     pub with_deadlines: RealSpan,
+    /// The game's next deadline. No other deadline puts it off, however dense those are.
+    pub game_due: Option<RealTime>,
 }
 
 impl Patience {
@@ -64,7 +66,7 @@ pub struct MioWait {
     events: Events,
     ready: ReadyList,
     alarm: Alarm,
-    allowance: WakeAllowance,
+    allowances: WakeAllowances,
     gate: WakeGate,
     clock: RealClock,
     counts: WaitCounts,
@@ -150,7 +152,7 @@ impl MioWait {
             events: Events::with_capacity(EVENTS_CAPACITY),
             ready: ReadyList::default(),
             alarm,
-            allowance: WakeAllowance::new(),
+            allowances: WakeAllowances::new(),
             gate,
             clock: RealClock::new(),
             counts: WaitCounts::default(),
@@ -217,8 +219,12 @@ impl Wait for MioWait {
         if self.gate.lie_down() && !is_reached(&self.clock) {
             self.counts.change(|stats| stats.sleeps += 1);
             let patient = self.patience.0.get();
-            self.allowance.set_spacing(patient.with_deadlines);
-            let wake_at = until.map(|until| self.allowance.wake_for(until));
+            self.allowances.set_spacing(patient.with_deadlines);
+            let due = until.map(|first| Due {
+                first,
+                game: patient.game_due,
+            });
+            let wake_at = due.map(|due| self.allowances.wake_for(due));
             if wake_at != until {
                 self.counts.change(|stats| stats.put_off += 1);
             }
@@ -237,11 +243,8 @@ impl Wait for MioWait {
                     break;
                 }
             }
-            let now = self.clock.now();
-            // Who sends something is served at once and spends nothing of what deadlines have: floods would put off the
-            // answers of all others.
-            if until.is_some_and(|until| until <= now) {
-                self.allowance.take(now);
+            if let Some(due) = due {
+                self.allowances.take(due, self.clock.now());
             }
         } else {
             // There is work already: look at what is ready, and leave the alarm as it is.
@@ -322,8 +325,8 @@ mod tests {
     fn what_arrives_spends_no_wake_up_of_deadlines() {
         let mut wait = MioWait::new().unwrap();
         wait.patience().set(Patient {
-            with_input: false,
             with_deadlines: RealSpan::from_secs(3_600),
+            ..Patient::default()
         });
         let listener = std::net::TcpListener::bind(LOOPBACK).unwrap();
         let mut peer = mio::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();

@@ -270,6 +270,7 @@ impl Shell {
         self.patience.set(Patient {
             with_input: !self.engine.awaits_command(),
             with_deadlines: spacing_at(self.engine.game_clock().frequency()),
+            game_due: self.engine.game_due(),
         });
         self.conns.update_watch(&self.registry);
     }

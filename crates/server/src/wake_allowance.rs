@@ -3,7 +3,8 @@
 //! A wake-up costs far more than what is done in it, and so does waking the peer who is answered. Where deadlines are
 //! few each has its own; where they are dense the next wake-up is put off a little, and serves all that have
 //! become due by then. It is a store of wake-ups: every sleep that ends with a deadline reached takes one, and one comes
-//! back at every step of a steady beat. Whoever finds the store empty waits for the next one, never longer
+//! back at every step of a steady beat. Whoever finds the store empty waits for the next one, never longer. The game has
+//! one store and chores have another, so that however many of them there are, no player's answer is put off for them
 //! (docs/decisions/0106).
 
 use trantor_time::{Frequency, RealSpan, RealTime};
@@ -26,9 +27,65 @@ pub fn spacing_at(speed: Frequency) -> RealSpan {
     scaled.min(SPACING_MAX)
 }
 
-/// The store of one loop.
+/// The stores of one loop.
 #[derive(Debug)]
-pub(crate) struct WakeAllowance {
+pub(crate) struct WakeAllowances {
+    game: WakeAllowance,
+    chores: WakeAllowance,
+}
+
+/// What a loop sleeps until.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Due {
+    /// The earliest deadline of all.
+    pub(crate) first: RealTime,
+    /// The earliest of the game's, if it has any.
+    pub(crate) game: Option<RealTime>,
+}
+
+impl Due {
+    /// A chore is first. On a tie the game is, as everywhere.
+    fn is_chore_first(self) -> bool {
+        self.game.is_none_or(|game| self.first < game)
+    }
+}
+
+impl WakeAllowances {
+    /// Full stores that give wake-ups without end, until a spacing is set.
+    pub(crate) fn new() -> Self {
+        Self {
+            game: WakeAllowance::new(),
+            chores: WakeAllowance::new(),
+        }
+    }
+
+    /// Sets how often each gets a wake-up back. A change begins with full stores.
+    pub(crate) fn set_spacing(&mut self, spacing: RealSpan) {
+        self.game.set_spacing(spacing);
+        self.chores.set_spacing(spacing);
+    }
+
+    /// When to wake for what is `due`: then, or as soon as there is a wake-up for it.
+    pub(crate) fn wake_for(&self, due: Due) -> RealTime {
+        let chore = due.is_chore_first().then(|| self.chores.wake_for(due.first));
+        let game = due.game.map(|game| self.game.wake_for(game));
+        chore.into_iter().chain(game).min().unwrap_or(due.first)
+    }
+
+    /// A sleep ended at `now`, whatever ended it. What it ended too early to serve pays nothing: floods would put off
+    /// the answers of all others.
+    pub(crate) fn take(&mut self, due: Due, now: RealTime) {
+        if due.game.is_some_and(|game| game <= now) {
+            self.game.take(now);
+        } else if due.first <= now {
+            self.chores.take(now);
+        }
+    }
+}
+
+/// One store.
+#[derive(Debug)]
+struct WakeAllowance {
     /// When the store will be full again, if nothing more is taken from it.
     full_at: RealTime,
     spacing: RealSpan,
@@ -36,7 +93,7 @@ pub(crate) struct WakeAllowance {
 
 impl WakeAllowance {
     /// A full store that gives wake-ups without end, until a spacing is set.
-    pub(crate) fn new() -> Self {
+    fn new() -> Self {
         Self {
             full_at: RealTime::ZERO,
             spacing: RealSpan::ZERO,
@@ -44,7 +101,7 @@ impl WakeAllowance {
     }
 
     /// Sets how often a wake-up comes back. A change begins with a full store.
-    pub(crate) fn set_spacing(&mut self, spacing: RealSpan) {
+    fn set_spacing(&mut self, spacing: RealSpan) {
         if spacing != self.spacing {
             self.spacing = spacing;
             self.full_at = RealTime::ZERO;
@@ -52,12 +109,12 @@ impl WakeAllowance {
     }
 
     /// When to wake for a deadline at `until`: then, or as soon as there is a wake-up for it.
-    pub(crate) fn wake_for(&self, until: RealTime) -> RealTime {
+    fn wake_for(&self, until: RealTime) -> RealTime {
         until.max(self.full_at - self.store())
     }
 
     /// A sleep ended at `now` with a deadline to serve, whatever ended it. However late or often that is, it runs up no debt.
-    pub(crate) fn take(&mut self, now: RealTime) {
+    fn take(&mut self, now: RealTime) {
         let full_at = self.full_at.max(now) + self.spacing;
         self.full_at = full_at.min(now + self.store() + self.spacing);
     }
@@ -176,6 +233,63 @@ mod tests {
         assert_eq!(allowance.wake_for(now), now + SPACING);
         now += SPACING * (STORE_COUNT + 1);
         assert_eq!(allowance.wake_for(now), now, "and the store fills again");
+    }
+
+    #[test]
+    fn chores_put_off_no_deadline_of_the_game() {
+        let mut allowances = WakeAllowances::new();
+        allowances.set_spacing(SPACING);
+        let mut now = RealTime::ZERO;
+        for _ in 0..10_000 {
+            now += RealSpan::from_micros(1);
+            let game = now + SPACING;
+            let due = Due {
+                first: now,
+                game: Some(game),
+            };
+            allowances.take(due, now);
+            assert_eq!(allowances.wake_for(Due { first: game, ..due }), game);
+        }
+        let game = now + RealSpan::from_micros(3);
+        let due = Due {
+            first: now + RealSpan::from_micros(1),
+            game: Some(game),
+        };
+        assert_eq!(
+            allowances.wake_for(due),
+            game,
+            "a chore that waits for its turn shares the game's"
+        );
+        let chore_alone = Due { game: None, ..due };
+        assert_eq!(allowances.wake_for(chore_alone), now + SPACING);
+    }
+
+    #[test]
+    fn a_wake_up_that_serves_the_game_and_a_chore_is_one() {
+        let mut allowances = WakeAllowances::new();
+        allowances.set_spacing(SPACING);
+        let (chore, game) = (RealTime::ZERO, RealTime::ZERO + RealSpan::from_micros(1));
+        for _ in 0..=STORE_COUNT {
+            allowances.take(
+                Due {
+                    first: chore,
+                    game: Some(game),
+                },
+                game,
+            );
+        }
+        let only = |game| Due {
+            first: game,
+            game: Some(game),
+        };
+        assert!(allowances.wake_for(only(game)) > game);
+        assert_eq!(
+            allowances.wake_for(Due {
+                first: game,
+                game: None
+            }),
+            game
+        );
     }
 
     #[test]

@@ -87,7 +87,20 @@ impl Engine {
     /// When to begin a pass at the latest; an instant that is past if work is left over. `None`: only when
     /// something is read or written (R-000-19, R-000-20).
     pub fn poll_timeout(&self) -> Option<RealTime> {
-        let game = match &self.lock_step {
+        [
+            self.game_due(),
+            self.housekeeping.next_deadline(),
+            self.sprint_ends_at(),
+            self.sessions.next_release(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    /// When the game's own next deadline is, at its present speed. `None`: it has none, or it is paused.
+    pub fn game_due(&self) -> Option<RealTime> {
+        match &self.lock_step {
             Some(lock_step) => match self.leap_due() {
                 Some(_) => Some(self.sessions.now()),
                 None => lock_step.wait_ends(&self.game),
@@ -95,10 +108,7 @@ impl Engine {
             None => self
                 .next_game_deadline()
                 .and_then(|at| self.pace.clock().real_at(at)),
-        };
-        let chore = self.housekeeping.next_deadline();
-        let others = [self.sprint_ends_at(), self.sessions.next_release()];
-        [game, chore].into_iter().chain(others).flatten().min()
+        }
     }
 
     pub(super) fn fire_game(&mut self, now: RealTime) -> Option<Fired> {
