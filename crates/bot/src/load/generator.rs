@@ -328,7 +328,7 @@ impl<'a> Generator<'a> {
         Ok(key)
     }
 
-    /// Asks for the speed by a viewer of its own, which stays; `None` if it is not told in time.
+    /// Asks for the speed by a viewer of its own, which stays until [`Self::end_control`]; `None` if it is not told in time.
     fn ask(&mut self, until: RealTime) -> Result<Option<Frequency>, LoadError> {
         self.control = Some(self.open(Kind::Control(Control::default()))?);
         self.turn_until(until, |generator| generator.told_speed().is_some())?;
