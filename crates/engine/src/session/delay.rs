@@ -3,7 +3,7 @@
 //! One line for all of them: what is put in leaves in the same order, after the delay. It leaves on a grid, so that a
 //! busy game does not wake the loop for each event. What is the same for several viewers is kept once.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::{Rc, Weak};
 
 use trantor_time::{RealSpan, RealTime};
@@ -15,7 +15,11 @@ use crate::limits::{DELAYED_NEWS_BYTES, RELEASED_BYTES_PER_TURN};
 const GRID_SPAN: RealSpan = RealSpan::from_millis(50);
 
 /// Bytes that an entry is counted with, besides what it says.
-const ENTRY_BYTES: usize = 96;
+pub(super) const ENTRY_BYTES: usize = 96;
+
+/// Entries of viewers that are gone which are emptied at each change: more than a change adds, so that they go faster than
+/// others come, and so few that nobody waits for it.
+const EMPTIED_AT_ONCE: usize = 64;
 
 /// Pieces shorter than this are not looked through for one that says the same.
 const SHARED_BYTES_MIN: usize = 256;
@@ -24,6 +28,12 @@ const SHARED_BYTES_MIN: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Delay {
     line: VecDeque<Held>,
+    /// How many have left it: the number of the first.
+    left: u64,
+    /// Who alone is told something, and what of it is in the line.
+    own: BTreeMap<ConnId, Own>,
+    /// Numbers of what was for viewers that are gone, and is to be emptied. Some may have left.
+    to_empty: VecDeque<VecDeque<u64>>,
     bytes: usize,
     bytes_max: usize,
     /// The last long piece for a single viewer: the next viewer is often told the same.
@@ -34,7 +44,17 @@ pub(crate) struct Delay {
 struct Held {
     leaves: RealTime,
     to: To,
-    what: Rc<Vec<u8>>,
+    /// Nothing once whom it was for is gone.
+    what: Option<Rc<Vec<u8>>>,
+}
+
+/// What one viewer alone is told.
+#[derive(Debug, Default)]
+struct Own {
+    /// Numbers of its entries, in order.
+    entries: VecDeque<u64>,
+    /// Bytes of them, each with [`ENTRY_BYTES`].
+    bytes: usize,
 }
 
 /// Whom something is for.
@@ -55,37 +75,42 @@ impl Delay {
     pub(crate) fn new(bytes_max: usize) -> Self {
         Self {
             line: VecDeque::new(),
+            left: 0,
+            own: BTreeMap::new(),
+            to_empty: VecDeque::new(),
             bytes: 0,
             bytes_max,
             recent: Weak::new(),
         }
     }
 
-    /// Puts something in for one viewer, whose count of bytes held is `held_bytes`, of at most `held_bytes_max`. Some room
-    /// is left for what everybody is told: that one viewer comes too many lets nobody else go.
+    /// Puts something in for one viewer, of whose there may be so many bytes. Some room is left for what everybody is told:
+    /// that one viewer comes too many lets nobody else go.
     pub(crate) fn hold(
         &mut self,
         now: RealTime,
         span: RealSpan,
         conn: ConnId,
-        (held_bytes, held_bytes_max): (&mut usize, usize),
+        own_bytes_max: usize,
         what: Vec<u8>,
     ) -> Result<(), DelayFull> {
-        if *held_bytes + what.len() > held_bytes_max
-            || self.bytes + what.len() + DELAYED_NEWS_BYTES > self.bytes_max
-        {
+        let bytes = ENTRY_BYTES + what.len();
+        let own_bytes = self.own.get(&conn).map_or(0, |own| own.bytes);
+        if own_bytes + bytes > own_bytes_max || self.bytes + bytes + DELAYED_NEWS_BYTES > self.bytes_max {
             return Err(DelayFull);
         }
-        let len = what.len();
+        let is_long = what.len() >= SHARED_BYTES_MIN;
         let what = match self.recent.upgrade().filter(|recent| **recent == what) {
             Some(recent) => recent,
             None => Rc::new(what),
         };
-        if len >= SHARED_BYTES_MIN {
+        if is_long {
             self.recent = Rc::downgrade(&what);
         }
-        self.put(now, span, To::One(conn), what)?;
-        *held_bytes += len;
+        let number = self.put(now, span, To::One(conn), what)?;
+        let own = self.own.entry(conn).or_default();
+        own.entries.push_back(number);
+        own.bytes += bytes;
         Ok(())
     }
 
@@ -101,22 +126,34 @@ impl Delay {
         if let Some(last) = self.line.back_mut()
             && last.leaves == leaves
             && matches!(&last.to, To::Several(same) if Rc::ptr_eq(same, to))
+            && let Some(so_far) = last.what.as_mut().and_then(Rc::get_mut)
             // What is more than is told at one time is told at several.
-            && last.what.len() < RELEASED_BYTES_PER_TURN
+            && so_far.len() < RELEASED_BYTES_PER_TURN
             && self.bytes + what.len() <= self.bytes_max
-            && let Some(so_far) = Rc::get_mut(&mut last.what)
         {
             so_far.extend_from_slice(what);
             self.bytes += what.len();
             return Ok(());
         }
-        self.put(now, span, To::Several(Rc::clone(to)), Rc::new(what.to_vec()))
+        self.put(now, span, To::Several(Rc::clone(to)), Rc::new(what.to_vec()))?;
+        Ok(())
     }
 
-    /// The next thing that is to be told at `now`.
-    pub(crate) fn take_due(&mut self, now: RealTime) -> Option<(To, Rc<Vec<u8>>)> {
+    /// The next thing that is to be told at `now`; without words if whom it was for is gone.
+    pub(crate) fn take_due(&mut self, now: RealTime) -> Option<(To, Option<Rc<Vec<u8>>>)> {
+        self.empty_some();
         let held = self.line.pop_front_if(|held| held.leaves <= now)?;
         self.bytes -= counted(&held);
+        self.left += 1;
+        if let (To::One(conn), Some(what)) = (&held.to, &held.what)
+            && let Some(own) = self.own.get_mut(conn)
+        {
+            own.entries.pop_front();
+            own.bytes -= ENTRY_BYTES + what.len();
+            if own.entries.is_empty() {
+                self.own.remove(conn);
+            }
+        }
         Some((held.to, held.what))
     }
 
@@ -125,15 +162,12 @@ impl Delay {
         self.line.front().map(|held| held.leaves)
     }
 
-    /// Forgets what was for one viewer alone: it is gone.
+    /// Forgets what was for one viewer alone: it is gone. Its room comes back by and by, however much that was.
     pub(crate) fn forget(&mut self, conn: ConnId) {
-        for held in std::mem::take(&mut self.line) {
-            if matches!(held.to, To::One(to) if to == conn) {
-                self.bytes -= counted(&held);
-            } else {
-                self.line.push_back(held);
-            }
+        if let Some(own) = self.own.remove(&conn) {
+            self.to_empty.push_back(own.entries);
         }
+        self.empty_some();
     }
 
     /// Forgets everything.
@@ -141,8 +175,11 @@ impl Delay {
         *self = Self::new(self.bytes_max);
     }
 
-    fn put(&mut self, now: RealTime, span: RealSpan, to: To, what: Rc<Vec<u8>>) -> Result<(), DelayFull> {
+    /// Puts an entry in; answers its number.
+    fn put(&mut self, now: RealTime, span: RealSpan, to: To, what: Rc<Vec<u8>>) -> Result<u64, DelayFull> {
+        self.empty_some();
         let leaves = self.leaves(now, span);
+        let what = Some(what);
         let held = Held { leaves, to, what };
         let counted = counted(&held);
         if self.bytes + counted > self.bytes_max {
@@ -150,7 +187,27 @@ impl Delay {
         }
         self.bytes += counted;
         self.line.push_back(held);
-        Ok(())
+        Ok(self.left + self.line.len() as u64 - 1)
+    }
+
+    /// Empties some of what was for viewers that are gone.
+    fn empty_some(&mut self) {
+        for _ in 0..EMPTIED_AT_ONCE {
+            let Some(numbers) = self.to_empty.front_mut() else {
+                return;
+            };
+            let Some(number) = numbers.pop_front() else {
+                self.to_empty.pop_front();
+                continue;
+            };
+            let place = number
+                .checked_sub(self.left)
+                .and_then(|place| usize::try_from(place).ok());
+            if let Some(held) = place.and_then(|place| self.line.get_mut(place)) {
+                self.bytes -= counted(held) - ENTRY_BYTES;
+                held.what = None;
+            }
+        }
     }
 
     /// No earlier than what was put in before, also if the delay has become shorter since.
@@ -162,19 +219,17 @@ impl Delay {
     }
 }
 
-/// What an entry is counted with: its bytes if it alone has them, which does not change while another one comes and
-/// goes, since of several with the same bytes the first to come is the first to go.
+/// What an entry is counted with: its bytes if it alone has them. Of several with the same bytes the first to come brings
+/// them and the last to go takes them.
 fn counted(held: &Held) -> usize {
-    match Rc::strong_count(&held.what) {
-        1 => ENTRY_BYTES + held.what.len(),
+    match &held.what {
+        Some(what) if Rc::strong_count(what) == 1 => ENTRY_BYTES + what.len(),
         _ => ENTRY_BYTES,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
     use crate::limits::{DELAYED_BYTES_MAX, DELAYED_BYTES_PER_VIEWER_MAX};
     use proptest::prelude::*;
@@ -185,19 +240,33 @@ mod tests {
 
     /// What is counted is what is there: each text once, however many have it, and so much for each entry.
     fn check(delay: &Delay) {
-        let texts: BTreeSet<_> = delay.line.iter().map(|held| Rc::as_ptr(&held.what)).collect();
-        let mut bytes = delay.line.len() * ENTRY_BYTES;
-        for held in &delay.line {
-            if texts.contains(&Rc::as_ptr(&held.what)) {
-                bytes += held.what.len() / Rc::strong_count(&held.what);
-            }
-        }
-        // Texts of three viewers are divided by three, and lose at most two bytes by that.
-        assert!(
-            delay.bytes.abs_diff(bytes) <= 2 * delay.line.len(),
-            "{} {bytes}",
-            delay.bytes
+        let texts: BTreeMap<_, _> = delay
+            .line
+            .iter()
+            .filter_map(|held| held.what.as_ref())
+            .map(|what| (Rc::as_ptr(what), what.len()))
+            .collect();
+        assert_eq!(
+            delay.bytes,
+            delay.line.len() * ENTRY_BYTES + texts.values().sum::<usize>()
         );
+        for (conn, own) in &delay.own {
+            let entries: Vec<_> = own
+                .entries
+                .iter()
+                .map(|number| &delay.line[(number - delay.left) as usize])
+                .collect();
+            assert!(
+                entries
+                    .iter()
+                    .all(|held| matches!(held.to, To::One(to) if to == *conn))
+            );
+            let bytes = entries
+                .iter()
+                .map(|held| ENTRY_BYTES + held.what.as_ref().map_or(0, |what| what.len()));
+            assert_eq!(own.bytes, bytes.sum::<usize>());
+            assert!(own.bytes > 0);
+        }
         assert!(delay.line.iter().is_sorted_by_key(|held| held.leaves));
     }
 
@@ -231,7 +300,6 @@ mod tests {
         fn what_leaves_is_what_was_put_in_later(steps in steps()) {
             let everybody: Rc<[ConnId]> = (0..3).map(conn).collect();
             let mut delay = Delay::new(DELAYED_BYTES_MAX);
-            let mut held_bytes = 0;
             let mut span = RealSpan::from_millis(1_000);
             let mut now = RealTime::ZERO;
             // Slot, earliest instant, text.
@@ -240,7 +308,7 @@ mod tests {
                 match step {
                     Step::Pass(ms) => now += RealSpan::from_millis(ms),
                     Step::Tell(slot, what) => {
-                        delay.hold(now, span, conn(slot), (&mut held_bytes, usize::MAX), what.clone()).unwrap();
+                        delay.hold(now, span, conn(slot), usize::MAX, what.clone()).unwrap();
                         model.push((slot, now + span, what));
                     }
                     Step::TellAll(what) => {
@@ -262,6 +330,7 @@ mod tests {
                 check(&delay);
                 let mut heard: [Vec<u8>; 3] = Default::default();
                 while let Some((to, what)) = delay.take_due(now) {
+                    let Some(what) = what else { continue };
                     let to = match to {
                         To::One(conn) => vec![conn],
                         To::Several(all) => all.to_vec(),
@@ -289,24 +358,26 @@ mod tests {
     fn it_holds_so_much_and_no_more() {
         let mut delay = Delay::new(DELAYED_BYTES_MAX);
         let span = RealSpan::from_secs(60);
-        let mut held = [0; 8];
-        for (slot, held) in held.iter_mut().enumerate() {
+        for slot in 0..8_u32 {
             let mut piece = 0_u32;
             while delay
                 .hold(
                     RealTime::ZERO,
                     span,
-                    conn(slot as u32),
-                    (held, DELAYED_BYTES_PER_VIEWER_MAX),
-                    [piece.to_le_bytes(), (slot as u32).to_le_bytes()]
-                        .concat()
-                        .repeat(4_096),
+                    conn(slot),
+                    DELAYED_BYTES_PER_VIEWER_MAX,
+                    [piece.to_le_bytes(), slot.to_le_bytes()].concat().repeat(4_096),
                 )
                 .is_ok()
             {
                 piece += 1;
             }
-            assert!(*held <= DELAYED_BYTES_PER_VIEWER_MAX);
+            assert!(
+                delay
+                    .own
+                    .get(&conn(slot))
+                    .is_none_or(|own| own.bytes <= DELAYED_BYTES_PER_VIEWER_MAX)
+            );
         }
         assert!(delay.bytes <= DELAYED_BYTES_MAX && delay.bytes > DELAYED_BYTES_MAX / 2);
         check(&delay);
@@ -321,7 +392,38 @@ mod tests {
         for slot in 0..8 {
             delay.forget(conn(slot));
         }
+        while !delay.to_empty.is_empty() {
+            delay.empty_some();
+        }
+        assert_eq!(delay.bytes, delay.line.len() * ENTRY_BYTES);
+        while let Some((_, what)) = delay.take_due(RealTime::ZERO + span) {
+            assert_eq!(what, None);
+        }
         assert_eq!((delay.bytes, delay.next_deadline()), (0, None));
+    }
+
+    #[test]
+    fn one_with_much_to_hear_that_leaves_takes_nobodys_time() {
+        let mut delay = Delay::new(DELAYED_BYTES_MAX);
+        let span = RealSpan::from_secs(60);
+        let hold = |delay: &mut Delay, slot| {
+            let max = DELAYED_BYTES_PER_VIEWER_MAX;
+            delay.hold(RealTime::ZERO, span, conn(slot), max, b"sgt 100\n".to_vec())
+        };
+        while hold(&mut delay, 0).is_ok() {}
+        let entries = delay.line.len();
+        assert!(
+            entries <= DELAYED_BYTES_PER_VIEWER_MAX / ENTRY_BYTES,
+            "short words count as well"
+        );
+        delay.forget(conn(0));
+        let left = |delay: &Delay| delay.line.iter().filter(|held| held.what.is_some()).count();
+        assert!(left(&delay) >= entries - EMPTIED_AT_ONCE, "not all at once");
+        for _ in 0..=entries / EMPTIED_AT_ONCE + 1 {
+            hold(&mut delay, 1).unwrap();
+        }
+        assert_eq!(left(&delay), delay.line.len() - entries, "but soon");
+        check(&delay);
     }
 
     #[test]
@@ -330,13 +432,7 @@ mod tests {
         for ms in [1, 2, 49, 50, 51] {
             let now = RealTime::ZERO + RealSpan::from_millis(ms);
             delay
-                .hold(
-                    now,
-                    RealSpan::from_secs(1),
-                    conn(0),
-                    (&mut 0, usize::MAX),
-                    vec![0],
-                )
+                .hold(now, RealSpan::from_secs(1), conn(0), usize::MAX, vec![0])
                 .unwrap();
         }
         let mut deadlines = Vec::new();

@@ -53,8 +53,6 @@ pub(crate) struct Session {
     pub(crate) token: TokenShown,
     /// How much later than it happens it is told of the game; no time for those who play or control.
     pub(crate) delay: RealSpan,
-    /// Bytes that wait for that.
-    held_bytes: usize,
     /// How far it has heard what all text viewers are told, if it is one of those who hear it as it happens.
     news_heard: Option<u64>,
     /// Whether its agent has nothing to do and could do something, as of its last answer or command.
@@ -128,7 +126,6 @@ impl Session {
             heard_at: RealTime::ZERO,
             token: TokenShown::default(),
             delay: RealSpan::ZERO,
-            held_bytes: 0,
             news_heard: None,
             owes_command: false,
             flow: Flow::new(now, requests_per_second),

@@ -94,9 +94,7 @@ impl Sessions {
         self.owed_bytes -= session.outbox.len();
         self.owing -= usize::from(session.owes_command);
         self.unlist(&session.role, conn);
-        if session.held_bytes > 0 {
-            self.delay.forget(conn);
-        }
+        self.delay.forget(conn);
         if let Some(count) = self.by_address.get_mut(&session.peer) {
             *count -= 1;
             if *count == 0 {

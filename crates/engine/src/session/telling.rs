@@ -2,7 +2,7 @@
 
 use trantor_time::{RealSpan, RealTime};
 
-use super::delay::To;
+use super::delay::{ENTRY_BYTES, To};
 use super::{OutboxFull, Sessions};
 use crate::input::ConnId;
 use crate::limits;
@@ -36,9 +36,9 @@ impl Sessions {
                 if what.is_empty() {
                     return;
                 }
-                let held_max = limits::DELAYED_BYTES_PER_VIEWER_MAX.max(session.outbox_bytes_max);
-                let (delay, held) = (session.delay, (&mut session.held_bytes, held_max));
-                if self.delay.hold(now, delay, conn, held, what).is_err() {
+                let own_bytes_max = limits::DELAYED_BYTES_PER_VIEWER_MAX.max(session.outbox_bytes_max);
+                let delay = session.delay;
+                if self.delay.hold(now, delay, conn, own_bytes_max, what).is_err() {
                     self.doom(conn, CloseReason::OutboxFull);
                 }
             }
@@ -105,12 +105,11 @@ impl Sessions {
         while told < limits::RELEASED_BYTES_PER_TURN
             && let Some((to, what)) = self.delay.take_due(now)
         {
+            told += ENTRY_BYTES;
+            let Some(what) = what else { continue };
             match to {
                 To::One(conn) => {
                     told += what.len();
-                    if let Some(session) = self.get_mut(conn) {
-                        session.held_bytes -= what.len();
-                    }
                     self.tell_past(conn, &what);
                     self.announce(conn);
                 }
