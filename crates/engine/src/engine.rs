@@ -152,6 +152,17 @@ impl Engine {
         self.sessions.take_announced_player()
     }
 
+    /// The same, viewers only.
+    pub fn next_dirty_viewer(&mut self) -> Option<ConnId> {
+        self.sessions.take_announced_viewer()
+    }
+
+    /// The shell stopped writing to a connection before all was written, and may go on when it likes: it is the next dirty
+    /// one of its kind again, if bytes wait for it.
+    pub fn write_later(&mut self, conn: ConnId) {
+        self.sessions.announce_first(conn);
+    }
+
     /// What to write next to a connection, in one write: to an agent one line, to a viewer all there is.
     /// Empty if there is nothing, or no such session.
     pub fn unsent(&self, conn: ConnId) -> &[u8] {

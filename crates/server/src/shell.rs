@@ -53,8 +53,6 @@ pub struct Shell {
     ready: ReadyList,
     registry: Registry,
     read_buffer: Box<[u8]>,
-    /// Told by the engine to have bytes, but the budget was spent: first in the next flush.
-    unflushed: Option<ConnId>,
 }
 
 /// What came of writing to one connection.
@@ -96,7 +94,6 @@ impl Shell {
             ready,
             registry,
             read_buffer: vec![0; READ_BYTES_MAX].into(),
-            unflushed: None,
         })
     }
 
@@ -227,16 +224,15 @@ impl Shell {
         }
     }
 
-    /// The next connection to write to: the one that was cut short, those whose peers take bytes again, those that
-    /// have news.
-    pub(crate) fn next_to_flush(&mut self) -> Option<ConnId> {
-        let cut_short = self.unflushed.take();
-        cut_short
-            .or_else(|| self.conns.next_to_write())
-            .or_else(|| self.engine.next_dirty_player())
+    /// Has those written to again whose peers take bytes again, each among those of its kind.
+    pub(crate) fn note_writable(&mut self) {
+        while let Some(conn) = self.conns.next_to_write() {
+            self.engine.write_later(conn);
+        }
     }
 
-    /// Writes what one connection is owed, a piece a write, each of which `admits` must allow.
+    /// Writes what one connection is owed, a piece a write, each of which `admits` must allow. What is left then comes
+    /// first of its kind next time.
     pub(crate) fn flush_one(
         &mut self,
         conn: ConnId,
@@ -250,7 +246,7 @@ impl Shell {
                 return Flushed::Done;
             }
             if !admits() {
-                self.unflushed = Some(conn);
+                self.engine.write_later(conn);
                 return Flushed::CutShort;
             }
             match self.conns.write(conn, bytes) {
@@ -273,11 +269,6 @@ impl Shell {
             game_due: self.engine.game_due(),
         });
         self.conns.update_watch(&self.registry);
-    }
-
-    /// Connections with bytes that could not be written yet.
-    pub(crate) fn unwritten(&self) -> usize {
-        self.conns.blocked() + usize::from(self.unflushed.is_some())
     }
 
     /// Takes nobody and nothing in from now on: the loop is ending.

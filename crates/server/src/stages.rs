@@ -168,10 +168,10 @@ impl Stage<Shell> for Journal {
     }
 }
 
-/// Writes what is owed, as far as the peers take it.
+/// Writes to all but viewers what they are owed, as far as the peers take it.
 #[derive(Default)]
 pub(crate) struct Flush {
-    /// Connections with bytes that could not be written, as of the latest turn.
+    /// Connections with bytes that could not be written, as of the latest turn. Viewers that take no more are among them.
     unwritten: usize,
 }
 
@@ -184,19 +184,22 @@ impl Stage<Shell> for Flush {
     fn run(&mut self, service: &mut Service<Shell>, turn: &mut StageTurn<'_>) {
         let now = service.now();
         let shell = &mut service.state;
-        while let Some(conn) = shell.next_to_flush() {
+        shell.note_writable();
+        let mut is_cut_short = false;
+        while let Some(conn) = shell.engine.next_dirty_player() {
             let admits = || {
                 let admitted = turn.admits();
                 turn.name_item("write");
                 admitted
             };
             if shell.flush_one(conn, now, admits) == Flushed::CutShort {
+                is_cut_short = true;
                 break;
             }
         }
         // A connection that was owed nothing more may be closed now, without waiting for another pass.
         shell.carry_out_outputs(|| {});
-        self.unwritten = shell.unwritten();
+        self.unwritten = shell.conns.blocked() + usize::from(is_cut_short);
     }
 
     fn waiting(&self) -> usize {
@@ -221,7 +224,7 @@ impl Stage<Shell> for Viewers {
         let now = service.now();
         let shell = &mut service.state;
         self.is_cut_short = false;
-        while let Some(conn) = shell.engine.next_dirty() {
+        while let Some(conn) = shell.engine.next_dirty_viewer() {
             let admits = || {
                 let admitted = turn.admits();
                 turn.name_item("write to a viewer");

@@ -74,6 +74,23 @@ fn r_003_50_what_a_viewer_is_told_at_once_leaves_in_one_write() {
     assert_eq!(server.conn_stats().writes - before.writes, 1);
 }
 
+/// More are to be told something at one time than a pass writes to. Who is left over is told by the next one, also if nothing
+/// else ever happens (R-000-29).
+#[test]
+fn r_000_29_nobody_is_left_out_where_one_pass_cannot_tell_all() {
+    const AGENTS: u32 = 1_200;
+    trantor_server::descriptors::raise_limit();
+    // Nobody starves meanwhile: an agent that is told anything else is told this with it.
+    let server = Server::start(options(&["red"], AGENTS, 50));
+    let mut peers: Vec<Peer> = (0..AGENTS).map(|_| server.join("red")).collect();
+    let mut speaker = peers.pop().unwrap();
+    speaker.send("Broadcast all of you\n");
+    for (nth, peer) in peers.iter_mut().enumerate() {
+        let heard = peer.line();
+        assert!(heard.starts_with("message"), "agent {nth} heard {heard:?}");
+    }
+}
+
 #[test]
 fn r_000_27_lines_may_come_in_any_pieces() {
     let server = Server::start(options(&["red"], 1, 10_000));

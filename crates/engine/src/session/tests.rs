@@ -98,6 +98,28 @@ fn each_session_is_announced_once_and_only_while_bytes_wait() {
     assert_eq!(sessions.take_announced(), None);
 }
 
+#[test]
+fn what_was_told_in_part_is_told_on_first_among_its_kind() {
+    let mut sessions = sessions(4);
+    sessions.set_role(conn(2, 0), Role::TextViewer);
+    sessions.set_role(conn(3, 0), Role::TextViewer);
+    for slot in [3, 2, 1, 0] {
+        sessions.push(conn(slot, 0), |outbox| outbox.push(b'x'));
+    }
+    assert_eq!(sessions.take_announced_viewer(), Some(conn(3, 0)));
+    assert_eq!(sessions.take_announced_player(), Some(conn(1, 0)));
+    sessions.announce_first(conn(3, 0));
+    sessions.announce_first(conn(1, 0));
+    sessions.announce_first(conn(1, 0));
+    for slot in [1, 0, 3, 2] {
+        assert_eq!(sessions.take_announced(), Some(conn(slot, 0)));
+    }
+    assert_eq!(sessions.take_announced(), None);
+    sessions.sent(conn(1, 0), 1);
+    sessions.announce_first(conn(1, 0));
+    assert_eq!(sessions.take_announced(), None, "nothing is left");
+}
+
 /// A text viewer that has been told how the world is.
 fn add_text_viewer(sessions: &mut Sessions, conn: ConnId) {
     sessions.insert(session(conn));
