@@ -3,6 +3,8 @@
 //! Run after each verb in builds with assertions, so that tests and simulations have it and a release pays
 //! nothing. It goes through all sessions.
 
+use std::collections::BTreeSet;
+
 use crate::engine::Engine;
 use crate::limits;
 use crate::session::{Answer, Feed, Role, Session};
@@ -14,6 +16,7 @@ impl Engine {
     /// If two of them do not agree, which is an inside mistake.
     pub fn check(&self) {
         let mut agents = 0;
+        let mut seated = BTreeSet::new();
         let mut text_viewers = 0;
         let mut viewers = 0;
         let mut welcome_viewers = 0;
@@ -66,10 +69,17 @@ impl Engine {
                 }
                 Role::Held(held) => {
                     assert!(
-                        !self.pace.is_started() || self.is_gathering(),
+                        !self.pace.is_started(),
                         "everybody is greeted once the game is started"
                     );
-                    assert!(held.len() <= limits::HELD_BYTES_MAX, "what is held is bounded");
+                    assert!(
+                        held.said.len() <= limits::HELD_BYTES_MAX,
+                        "what is held is bounded"
+                    );
+                }
+                Role::Seated(said) => {
+                    seated.insert(session.conn);
+                    assert!(said.len() <= limits::HELD_BYTES_MAX, "what is kept is bounded");
                 }
                 Role::Greeted { failures } => {
                     assert!(
@@ -118,7 +128,7 @@ impl Engine {
             "ticks run exactly while somebody watches"
         );
         if let Some(lock_step) = &self.lock_step {
-            lock_step.check(&self.game);
+            lock_step.check(&self.game, &seated);
         }
         let owed: usize = self.sessions.iter().map(|session| session.outbox.len()).sum();
         assert_eq!(owed, self.sessions.owed_bytes(), "what is owed is known");

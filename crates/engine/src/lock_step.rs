@@ -266,11 +266,14 @@ impl LockStep {
         !self.awaited.is_empty() || (all_given_up && self.gave_up_at != Some(game.now()))
     }
 
-    /// Compares with the game.
+    /// Compares with the game, and with who is there and waits for a place that was promised.
     ///
     /// # Panics
-    /// If somebody is waited for who owes nothing, or owes and is not waited for.
-    pub(crate) fn check(&self, game: &Game) {
+    /// If somebody is waited for who owes nothing, or owes and is not waited for; or if a place is kept for anybody else.
+    pub(crate) fn check(&self, game: &Game, seated: &BTreeSet<ConnId>) {
+        let seats = self.seats.iter().flat_map(|seats| seats.0.iter().flatten());
+        let taken: BTreeSet<ConnId> = seats.copied().flatten().collect();
+        assert_eq!(taken, *seated, "a place is kept for who waits for it");
         let owing: BTreeSet<AgentId> = game.owing().collect();
         let known: BTreeSet<AgentId> = self.awaited.union(&self.passed_over).copied().collect();
         assert_eq!(known, owing, "who owes is waited for, or was given up");

@@ -71,6 +71,7 @@ impl Engine {
             return;
         }
         let was_watching = session.observer().is_some();
+        self.leave_seat(conn);
         self.sessions.set_role(
             conn,
             Role::Leaving {
@@ -111,7 +112,12 @@ impl Engine {
         match session.role {
             Role::Leaving { reason, .. } => self.close_now(conn, reason),
             Role::Agent(agent) => self.see_whether_idle(conn, agent),
-            Role::Held(_) | Role::Greeted { .. } | Role::TextViewer | Role::Viewer(_) | Role::Operator => {
+            Role::Held(_)
+            | Role::Greeted { .. }
+            | Role::Seated(_)
+            | Role::TextViewer
+            | Role::Viewer(_)
+            | Role::Operator => {
                 self.close_now(conn, CloseReason::GreetingTimeout);
             }
         }

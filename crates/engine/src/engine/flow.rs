@@ -352,7 +352,7 @@ fn requests_for(bytes: usize) -> u32 {
 
 /// Why the next request of a session has to wait, if it does.
 fn held_up(session: &mut Session, now: RealTime, per_second: u32) -> Option<HeldUp> {
-    if session.is_going() || matches!(session.role, Role::Held(_)) {
+    if session.is_going() || matches!(session.role, Role::Held(_) | Role::Seated(_)) {
         return None;
     }
     if session.flow.answer.is_some() {

@@ -35,14 +35,14 @@ impl Engine {
         let Some(places) = seat else {
             return self.greeting_failed(conn);
         };
-        self.sessions.set_role(conn, Role::Held(Vec::new()));
+        self.sessions.set_role(conn, Role::Seated(Vec::new()));
         self.set_limit(conn, None);
         let size = self.config.game.size;
         self.tell_line(conn, &AiLine::Accepted { places, size });
         self.begin_if_full(now);
     }
 
-    /// A peer is gone that may have been promised a place.
+    /// A peer is gone or going that may have been promised a place.
     pub(super) fn leave_seat(&mut self, conn: ConnId) {
         if let Some(lock_step) = &mut self.lock_step {
             lock_step.leave_seat(conn);
@@ -66,25 +66,25 @@ impl Engine {
         };
         let born = lock_step.begin();
         log::info!("lock-step: the game begins with {} agents", born.len());
-        let mut said = Vec::with_capacity(born.len());
+        let mut heard = Vec::with_capacity(born.len());
         for (team, conn) in born {
-            let held = match self.sessions.get_mut(conn).map(|session| &mut session.role) {
-                Some(Role::Held(held)) => std::mem::take(held),
-                _ => unreachable!("a place is kept for a session that waits"),
+            let said = match self.sessions.get_mut(conn).map(|session| &mut session.role) {
+                Some(Role::Seated(said)) => std::mem::take(said),
+                _ => unreachable!("a place is kept for a session that waits for it"),
             };
             match self.apply_quietly(GameInput::Join { team }) {
                 Handled::Joined(agent) => {
                     self.counters.joined += 1;
                     self.sessions.set_role(conn, Role::Agent(agent));
-                    said.push((conn, held));
+                    heard.push((conn, said));
                 }
                 // An operator has ended the match meanwhile.
                 _ => self.close_after_flush(conn, CloseReason::GameOver),
             }
             self.publish_events();
         }
-        for (conn, held) in said {
-            self.read_on(conn, &held, now);
+        for (conn, said) in heard {
+            self.read_on(conn, &said, now);
         }
     }
 

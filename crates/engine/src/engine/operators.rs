@@ -49,7 +49,7 @@ impl Engine {
             conn: session.conn,
             peer: session.peer,
             kind: match &session.role {
-                Role::Held(_) => ClientKind::Waiting,
+                Role::Held(_) | Role::Seated(_) => ClientKind::Waiting,
                 Role::Greeted { .. } => ClientKind::Greeted,
                 Role::Agent(agent) => ClientKind::Agent(*agent),
                 Role::TextViewer => ClientKind::TextViewer,
@@ -230,7 +230,7 @@ pub struct Client {
 /// What one who is connected is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientKind {
-    /// The game was not started, and it waits.
+    /// It waits for the start.
     Waiting,
     /// It was greeted, and has not said what it is.
     Greeted,

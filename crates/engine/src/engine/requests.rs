@@ -26,12 +26,12 @@ impl Engine {
         }
         let waiting: Vec<ConnId> = self.sessions.iter().map(|session| session.conn).collect();
         for conn in waiting {
-            let held = match self.sessions.get_mut(conn).map(|session| &mut session.role) {
-                Some(Role::Held(held)) => std::mem::take(held),
+            let said = match self.sessions.get_mut(conn).map(|session| &mut session.role) {
+                Some(Role::Held(held)) => std::mem::take(&mut held.said),
                 _ => continue,
             };
             self.greet(conn);
-            self.read_on(conn, &held, now);
+            self.read_on(conn, &said, now);
         }
         self.begin_if_full(now);
         Ok(())

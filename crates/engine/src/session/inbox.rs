@@ -10,7 +10,7 @@ use trantor_protocol::greeting::{Greeting, read_greeting};
 use trantor_protocol::text::{Cut, GuiRefusal, GuiRequest, LineCutter, parse_command, parse_gui_request};
 use trantor_protocol::wire::{FrameCutter, ToServer, read_frame};
 
-use super::{Role, Session};
+use super::{Held, Role, Session};
 use crate::config::EngineConfig;
 use crate::limits::{self, Limits};
 
@@ -78,13 +78,19 @@ impl Session {
             *bytes = &[];
             return None;
         }
-        if let Role::Held(held) = &mut self.role {
+        if let Role::Held(Held { said, .. }) | Role::Seated(said) = &mut self.role {
             let taken = std::mem::take(bytes);
-            if held.len() + taken.len() > limits::HELD_BYTES_MAX {
+            if said.len() + taken.len() > limits::HELD_BYTES_MAX {
                 return Some(Request::HeldTooMuch);
             }
-            held.extend_from_slice(taken);
-            return early_operator(held, &config.game);
+            said.extend_from_slice(taken);
+            return match &mut self.role {
+                Role::Held(held) if !held.has_first_line && taken.contains(&b'\n') => {
+                    held.has_first_line = true;
+                    early_operator(&mut held.said, &config.game)
+                }
+                _ => None,
+            };
         }
         let cut = match &mut self.inbox {
             Inbox::Lines(lines) => match lines.next(bytes) {
@@ -127,7 +133,7 @@ impl Session {
                 Request::OperatorLine(line.map(|line| String::from_utf8_lossy(line).into_owned()))
             }
             Role::TextViewer => Request::Gui(line.map_or(Err(GuiRefusal::Unknown), parse_gui_request)),
-            Role::Held(_) | Role::Viewer(_) | Role::Leaving { .. } => {
+            Role::Held(_) | Role::Seated(_) | Role::Viewer(_) | Role::Leaving { .. } => {
                 unreachable!("held bytes stay whole, our viewers send frames, and the leaving are not heard")
             }
         })

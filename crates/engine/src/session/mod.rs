@@ -79,16 +79,26 @@ pub(crate) enum TokenShown {
     Wrong,
 }
 
+/// What a peer has said that is not greeted yet.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    pub(crate) said: Vec<u8>,
+    /// Its first line is there, and is not an operator's: it waits for the start.
+    pub(crate) has_first_line: bool,
+}
+
 /// What a peer is.
 #[derive(Debug)]
 pub(crate) enum Role {
-    /// The game was not started, so that nobody is greeted; what it says meanwhile is kept, unread.
-    Held(Vec<u8>),
+    /// The game was not started, so that nobody is greeted; what it says meanwhile is kept.
+    Held(Held),
     /// Greeted, and has not said what it is.
     Greeted {
         /// Wrong answers so far.
         failures: u32,
     },
+    /// Is promised a place of the start, in lock-step; what it says until it is born is kept, unread.
+    Seated(Vec<u8>),
     /// Plays.
     Agent(AgentId),
     /// Watches in Zappy text.
@@ -118,7 +128,7 @@ impl Session {
         Self {
             conn,
             peer,
-            role: Role::Held(Vec::new()),
+            role: Role::Held(Held::default()),
             inbox: Inbox::lines(limits),
             outbox: Outbox::default(),
             outbox_bytes_max: limits.agent_outbox_bytes_max,

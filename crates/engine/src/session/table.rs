@@ -167,7 +167,11 @@ impl Sessions {
             }
             Role::TextViewer => self.text_viewers.add(conn),
             Role::Viewer(_) => self.viewers.push(conn),
-            Role::Held(_) | Role::Greeted { .. } | Role::Operator | Role::Leaving { .. } => {}
+            Role::Held(_)
+            | Role::Greeted { .. }
+            | Role::Seated(_)
+            | Role::Operator
+            | Role::Leaving { .. } => {}
         }
     }
 
@@ -233,7 +237,11 @@ impl Sessions {
             Role::Agent(agent) => drop(self.by_agent.remove(agent)),
             Role::TextViewer => self.text_viewers.remove(conn),
             Role::Viewer(_) => self.viewers.retain(|viewer| *viewer != conn),
-            Role::Held(_) | Role::Greeted { .. } | Role::Operator | Role::Leaving { .. } => {}
+            Role::Held(_)
+            | Role::Greeted { .. }
+            | Role::Seated(_)
+            | Role::Operator
+            | Role::Leaving { .. } => {}
         }
     }
 }

@@ -63,6 +63,32 @@ fn two() -> (Table, usize, usize) {
     (table, red, blue)
 }
 
+/// Who was promised a place is an agent, whatever it says, and one that is let go before the start leaves it to others.
+#[test]
+fn a_place_is_kept_for_an_agent_that_waits_for_it() {
+    let mut table = Table::new(game_config(1, 1), 100, 1);
+    let red = table.join("red", None);
+    table.send(red, "ADMIN\n");
+    assert_eq!(table.peers[red].lines.len(), 3, "it is answered once it is born");
+    let conn = table.peers[red].conn;
+    table
+        .engine
+        .admin(AdminRequest::Disconnect(conn), table.now)
+        .unwrap();
+    let blue = table.join("blue", None);
+    assert_eq!(table.living(), 0, "red's place is free again");
+    let red = table.join("red", None);
+    assert_eq!(table.living(), 2);
+    table.send(red, "ADMIN\n");
+    table.send(blue, "Forward\n");
+    table.rest();
+    assert_eq!(
+        table.peers[red].lines.last().unwrap(),
+        "ko",
+        "and no word of it is an operator's"
+    );
+}
+
 #[test]
 fn time_waits_for_all_places_and_all_commands() {
     let mut table = Table::new(game_config(1, 1), 100, 1);
