@@ -109,15 +109,16 @@ impl DueWork {
 impl Stage<Shell> for DueWork {
     fn run(&mut self, service: &mut Service<Shell>, turn: &mut StageTurn<'_>) {
         let now = service.now();
-        let shell = &mut service.state;
-        while is_due(&shell.engine, now) && turn.admits() {
-            let Some(fired) = shell.engine.fire_next(now) else {
+        while is_due(&service.state.engine, now) && turn.admits() {
+            let Some(fired) = service.state.engine.fire_next(now) else {
                 break;
             };
             turn.name_item(fired.kind.name());
-            shell.meters.note_due(fired);
+            service.state.meters.note_due(fired);
+            // An operator that was held up goes on.
+            console::answer_operators(service);
         }
-        self.is_cut_short = is_due(&shell.engine, now);
+        self.is_cut_short = is_due(&service.state.engine, now);
     }
 
     fn next_wake(&self, service: &Service<Shell>) -> Option<RealTime> {

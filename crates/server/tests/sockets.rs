@@ -91,6 +91,21 @@ fn r_000_29_nobody_is_left_out_where_one_pass_cannot_tell_all() {
     }
 }
 
+/// What an operator says at once and faster than it may is carried out by and by, also where nobody else says anything.
+#[test]
+fn an_operator_that_is_held_up_is_answered_to_the_end() {
+    const LINES: usize = 2_400;
+    let server = Server::start(options(&["red"], 1, 100));
+    let mut operator = server.connect();
+    operator.send(&format!("ADMIN\n{}help\n", "what\n".repeat(LINES)));
+    assert_eq!(operator.line(), "ok");
+    for nth in 0..LINES {
+        let answer = operator.line();
+        assert!(answer.starts_with("ko"), "line {nth}: {answer:?}");
+    }
+    operator.lines_until("ok");
+}
+
 #[test]
 fn r_000_27_lines_may_come_in_any_pieces() {
     let server = Server::start(options(&["red"], 1, 10_000));

@@ -230,6 +230,10 @@ impl Host {
 
     /// Writes what waits wherever there is room, and carries out what the engine asks for.
     fn write_all(&mut self, now: RealTime) {
+        while let Some(said) = self.engine.poll_operator_line() {
+            self.engine
+                .answer_operator(said.conn, "ko there is no console here\n");
+        }
         while let Some(id) = self.engine.next_dirty() {
             if let Some(conn) = self.served.get(&id).copied() {
                 self.write(conn, now);

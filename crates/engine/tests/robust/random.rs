@@ -98,7 +98,7 @@ fn step() -> impl Strategy<Value = Step> {
         6 => prop::sample::select(vec![
             "Forward\n", "Left\nLeft\nLeft\n", "Look\n", "Fork\n", "Eject\n", "Take food\n", "Incantation\n",
             "Broadcast hi\n", "Connect_nbr\nConnect_nbr\n", "mct\n", "ppo 0\n", "sst 1000\n", "sst 3\n", "a\n", "b\n",
-            "GRAPHIC\n", "TRANTOR\n", "nope\n", "Inventory\nSet food\nInventory\n",
+            "GRAPHIC\n", "TRANTOR\n", "ADMIN\n", "nope\n", "Inventory\nSet food\nInventory\n",
         ]).prop_map(|line| line.as_bytes().to_vec()),
         1 => prop::collection::vec(any::<u8>(), 0..60),
         1 => Just(vec![b'x'; 20_000]),

@@ -31,7 +31,7 @@ impl Liar {
             2 => out.extend(b"\n\r\n\0\n"),
             3 => out.extend(b"mct 1\nppo #99999999999\nbct -1 3\nsst 0\nsst x\n"),
             4 => out.extend(b"Incantation now\nTake\nSet gold\nBroadcast\n"),
-            5 => out.extend(b"GRAPHIC\n"),
+            5 => out.extend(dice.pick(&["GRAPHIC\n", "ADMIN\n", "ADMIN x\n"]).as_bytes()),
             6 => out.extend(format!("{}\n", dice.pick(&self.teams)).into_bytes()),
             7 => {
                 out.extend(dice.between(0, 70_000).to_le_bytes());
@@ -70,7 +70,7 @@ impl Actor for Liar {
         }
         self.wake = Some(moment.now + RealSpan::from_millis(i64::from(dice.between(5, 200))));
         if !self.has_greeted && !dice.one_in(4) {
-            let words = ["TRANTOR\n", "GRAPHIC\n", "red\n", "nobody\n"];
+            let words = ["TRANTOR\n", "GRAPHIC\n", "ADMIN\n", "red\n", "nobody\n"];
             out.extend(dice.pick(&words).as_bytes());
         }
         self.has_greeted = true;
