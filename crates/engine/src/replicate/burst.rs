@@ -98,15 +98,19 @@ fn write_next_egg(out: &mut Vec<u8>, ids: GuiIds, game: &Game, known: &Known, fr
     let id = here.map(|egg| egg.id).into_iter().chain(before).min()?;
     match here.filter(|egg| egg.id == id) {
         // It lies where it lay.
-        Some(_) if before == Some(id) => {}
-        Some(egg) => write_egg(out, ids, game, egg),
+        Some(egg) if before == Some(id) => write_ripeness(out, ids, game, egg),
+        Some(egg) => {
+            write_egg(out, ids, game, egg);
+            write_ripeness(out, ids, game, egg);
+        }
         None => write_gui_event(out, ids, &GuiEvent::EggDestroyed { egg: id }),
     }
     id.0.checked_add(1).map(EggId)
 }
 
 /// The same of an elevation. It is not in the reference's burst; without it the end would come out of the blue. One that is still
-/// under way is begun again, since who takes part may be told in no other way.
+/// under way is begun again, since who takes part may be told in no other way. One whose participants are all gone is not
+/// told: viewers look for the first of them without asking whether there is one.
 fn write_next_ritual(
     out: &mut Vec<u8>,
     ids: GuiIds,
@@ -122,7 +126,8 @@ fn write_next_ritual(
         let success = false;
         write_gui_event(out, ids, &GuiEvent::RitualEnded { tile, success });
     }
-    if let Some(ritual) = here.filter(|ritual| ritual.id() == id) {
+    let ritual = here.filter(|ritual| ritual.id() == id);
+    if let Some(ritual) = ritual.filter(|ritual| !ritual.participants().is_empty()) {
         let line = GuiEvent::RitualStarted {
             tile: ritual.tile(),
             level: ritual.level(),
@@ -174,6 +179,13 @@ fn write_egg(out: &mut Vec<u8>, ids: GuiIds, game: &Game, egg: &Egg) {
     let layer = egg.layer.filter(|layer| game.world().agent(*layer).is_some());
     let (egg, tile) = (egg.id, egg.tile);
     write_gui_event(out, ids, &GuiEvent::EggLaid { egg, layer, tile });
+}
+
+/// By the older rules eggs are told of when they can be hatched, those of the start too.
+fn write_ripeness(out: &mut Vec<u8>, ids: GuiIds, game: &Game, egg: &Egg) {
+    if game.config().rules.egg_hatch_units > 0 && egg.matures.is_none() {
+        write_gui_event(out, ids, &GuiEvent::EggMatured { egg: egg.id });
+    }
 }
 
 /// Writes what lies on the tile of this index.
