@@ -62,7 +62,12 @@ fn main() -> ExitCode {
             tell(text.trim_end());
             ExitCode::SUCCESS
         }
-        Err(error) => refuse(error),
+        Err(error) => {
+            if let Some(usage) = cli::usage(std::env::args_os()) {
+                tell(usage);
+            }
+            refuse(error)
+        }
     }
 }
 

@@ -17,13 +17,16 @@ use folder::Folder;
 use support::{Peer, Program, now, run};
 
 #[test]
-fn mistakes_are_one_line_and_status_84() {
+fn mistakes_are_one_line_and_status_84_beside_the_usage() {
     let (status, out, err) = run(&["-f", "0"]);
-    assert_eq!((status, out.as_str()), (84, ""));
+    assert_eq!(status, 84);
+    assert!(out.starts_with("usage: trantor-server -p PORT"), "{out}");
     assert_eq!(
         err,
         "trantor-server: -f 0: frequency must be a whole number from 1 to 10000\n"
     );
+    let (status, out, _) = run(&["replay", "nonsense"]);
+    assert_eq!((status, out.as_str()), (84, ""), "other commands have their own");
 }
 
 #[test]

@@ -45,6 +45,18 @@ pub enum Asked {
     Print(String),
 }
 
+/// What is printed where the server's own flags are mistaken, as the tools of the Zappy world do.
+const USAGE: &str = "usage: trantor-server -p PORT -x WIDTH -y HEIGHT -n TEAM... -c PLACES -f FREQUENCY
+       each may be left out; --help tells of these and of all others";
+
+/// How the server is used, if `arguments` (the program's name first) are its own and none of its other commands.
+pub fn usage(arguments: impl IntoIterator<Item = OsString>) -> Option<&'static str> {
+    let others = [replay::WORD, remote::WORD, config::WORD];
+    let first = arguments.into_iter().nth(1);
+    let is_other = first.is_some_and(|word| others.iter().chain(&manual::WORDS).any(|other| word == *other));
+    (!is_other).then_some(USAGE)
+}
+
 /// Reads the command line `arguments` (the program's name first), over the environment, over the file.
 ///
 /// # Errors
