@@ -24,6 +24,10 @@ pub struct EngineConfig {
     pub match_duration: Option<RealSpan>,
     /// The words spoken with agents.
     pub dialect: Dialect,
+    /// How agents of the 42 dialects are told of their food.
+    pub food_told: FoodTold,
+    /// Which places of its team a newborn agent is told.
+    pub places_told: PlacesTold,
     /// How text viewers see the numbers of agents and eggs.
     pub gui_ids: GuiIds,
     /// What text viewers hear of a refill.
@@ -43,6 +47,36 @@ pub struct EngineConfig {
     pub lock_step: Option<RealSpan>,
     /// Name and version of the program, as viewers of ours are told.
     pub program: String,
+}
+
+/// How agents of the 42 dialects are told of their food.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FoodTold {
+    /// In units of life left, as in their subject.
+    #[default]
+    Life,
+    /// In meals, as most of their servers do and most of their programs expect.
+    Meals,
+}
+
+/// Which places of its team a newborn agent is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PlacesTold {
+    /// Those left once it has its own.
+    #[default]
+    After,
+    /// Its own with them, as servers of School 42 do, whose programs leave when they are told 0.
+    Before,
+}
+
+impl PlacesTold {
+    /// What is told of so many that are left.
+    pub(crate) fn of(self, left: u32) -> u32 {
+        match self {
+            Self::After => left,
+            Self::Before => left.saturating_add(1),
+        }
+    }
 }
 
 /// What text viewers hear of a refill.
@@ -66,6 +100,8 @@ impl EngineConfig {
             auto_start: true,
             match_duration: None,
             dialect: Dialect::default(),
+            food_told: FoodTold::default(),
+            places_told: PlacesTold::default(),
             gui_ids: GuiIds::default(),
             refill_news: RefillNews::default(),
             control: Control::default(),

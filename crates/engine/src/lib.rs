@@ -39,7 +39,7 @@ mod stats;
 mod ticks;
 
 pub use admin::{AdminRefusal, AdminRequest};
-pub use config::{EngineConfig, RefillNews};
+pub use config::{EngineConfig, FoodTold, PlacesTold, RefillNews};
 pub use control::{Control, Token};
 pub use engine::{Client, ClientKind, Engine, Fired, FiredKind};
 pub use input::{CloseCause, ConnId, Input};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::net::IpAddr;
 
-use trantor_engine::{Control, RefillNews};
+use trantor_engine::{Control, FoodTold, PlacesTold, RefillNews};
 use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_server::console::input::ConsoleInput;
 use trantor_server::options::cli::{Asked, parse};
@@ -112,6 +112,8 @@ fn accepted_lines_set_what_they_say() {
         ("--respawn-slots on", |o| o.respawn_slots = true),
         ("--refill-news all", |o| o.refill_news = RefillNews::All),
         ("--refill-news none", |o| o.refill_news = RefillNews::Nothing),
+        ("--food-told meals", |o| o.food_told = FoodTold::Meals),
+        ("--places-told before", |o| o.places_told = PlacesTold::Before),
         ("--gui-ids plain", |o| o.gui_ids = GuiIds::Plain),
         ("--gui-ids pnw", |o| o.gui_ids = GuiIds::Pnw),
         ("--seed 18446744073709551615", |o| o.seed = Some(u64::MAX)),

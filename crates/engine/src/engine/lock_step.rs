@@ -37,6 +37,7 @@ impl Engine {
         };
         self.sessions.set_role(conn, Role::Seated(Vec::new()));
         self.set_limit(conn, None);
+        let places = self.config.places_told.of(places);
         let size = self.config.game.size;
         self.tell_line(conn, &AiLine::Accepted { places, size });
         self.begin_if_full(now);

@@ -95,6 +95,7 @@ impl Engine {
             let name = &self.config.game.teams[usize::from(team.0)];
             log::debug!("{}: joined {name}", self.shown(conn));
         }
+        let places = self.config.places_told.of(places);
         let size = self.config.game.size;
         self.note_owing(agent);
         self.tell_line(conn, &AiLine::Accepted { places, size });

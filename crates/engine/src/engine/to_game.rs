@@ -45,7 +45,7 @@ impl Engine {
             if let Some(lock_step) = &mut self.lock_step {
                 lock_step.note(&self.game, &event);
             }
-            tell_agent(&mut self.sessions, self.config.dialect, &event);
+            tell_agent(&mut self.sessions, &self.config, &event);
             self.text_news.tell(&mut self.sessions, &self.game, &event);
             if self.watch.is_some() && self.news.note(&self.game, &event).is_err() {
                 self.drop_news();

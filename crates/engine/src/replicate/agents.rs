@@ -1,24 +1,25 @@
 //! What an agent is told of an event, if it is told at all.
 
 use trantor_game::{GameEvent, Reply};
-use trantor_model::AgentId;
-use trantor_protocol::text::{AiLine, Dialect, write_ai_line};
+use trantor_model::{AgentId, Resource};
+use trantor_protocol::text::{AiLine, write_ai_line};
 
+use crate::config::{EngineConfig, FoodTold};
 use crate::session::Sessions;
 
 /// Puts the line that an agent is owed for `event` into its outbox, as a piece of its own.
-pub(crate) fn tell_agent(sessions: &mut Sessions, dialect: Dialect, event: &GameEvent) {
-    let Some((agent, line)) = line_of(event) else {
+pub(crate) fn tell_agent(sessions: &mut Sessions, config: &EngineConfig, event: &GameEvent) {
+    let Some((agent, line)) = line_of(event, config.food_told) else {
         return;
     };
     if let Some(conn) = sessions.of_agent(agent) {
-        sessions.push(conn, |outbox| write_ai_line(outbox, dialect, &line));
+        sessions.push(conn, |outbox| write_ai_line(outbox, config.dialect, &line));
     }
 }
 
-fn line_of(event: &GameEvent) -> Option<(AgentId, AiLine<'_>)> {
+fn line_of(event: &GameEvent, food_told: FoodTold) -> Option<(AgentId, AiLine<'_>)> {
     Some(match event {
-        GameEvent::Reply { agent, reply } => (*agent, line_of_reply(reply)),
+        GameEvent::Reply { agent, reply } => (*agent, line_of_reply(reply, food_told)),
         GameEvent::Heard {
             agent,
             direction,
@@ -41,7 +42,7 @@ fn line_of(event: &GameEvent) -> Option<(AgentId, AiLine<'_>)> {
     })
 }
 
-fn line_of_reply(reply: &Reply) -> AiLine<'_> {
+fn line_of_reply(reply: &Reply, food_told: FoodTold) -> AiLine<'_> {
     match reply {
         Reply::Ok => AiLine::Ok,
         Reply::Ko => AiLine::Ko,
@@ -51,7 +52,10 @@ fn line_of_reply(reply: &Reply) -> AiLine<'_> {
             life_units,
         } => AiLine::Inventory {
             inventory,
-            life_units: *life_units,
+            life_units: match food_told {
+                FoodTold::Life => *life_units,
+                FoodTold::Meals => inventory[Resource::Food],
+            },
         },
         Reply::ConnectNbr(places) => AiLine::ConnectNbr(*places),
         Reply::ElevationUnderway => AiLine::ElevationUnderway,

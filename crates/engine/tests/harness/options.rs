@@ -1,6 +1,6 @@
 //! The options at the head of a transcript: those of the server, and two of the stage's own.
 
-use trantor_engine::{Control, EngineConfig, RefillNews, Token};
+use trantor_engine::{Control, EngineConfig, FoodTold, PlacesTold, RefillNews, Token};
 use trantor_model::MapSize;
 use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::{Frequency, RealSpan};
@@ -65,6 +65,8 @@ impl Options {
             ("--eject-eggs", [word]) => rules.eject_eggs = *word == "on",
             ("--egg-hatch", [units]) => rules.egg_hatch_units = number(units),
             ("--respawn-slots", [word]) => rules.respawn_places = *word == "on",
+            ("--food-told", ["meals"]) => config.food_told = FoodTold::Meals,
+            ("--places-told", ["before"]) => config.places_told = PlacesTold::Before,
             ("--gui-ids", ["hash"]) => config.gui_ids = GuiIds::Hash,
             ("--gui-ids", ["plain"]) => config.gui_ids = GuiIds::Plain,
             ("--gui-ids", ["pnw"]) => config.gui_ids = GuiIds::Pnw,

@@ -30,7 +30,7 @@ pub enum AiLine<'a> {
     Inventory {
         /// All seven counts.
         inventory: &'a Counts,
-        /// Units of life left, which is how the 42 dialects tell food.
+        /// What the 42 dialects tell instead of its food: units of life left, as their subject has it.
         life_units: u32,
     },
     /// Places the team has left.

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 use log::LevelFilter;
 use trantor_engine::limits::Limits;
-use trantor_engine::{Control, EngineConfig, RefillNews, Token};
+use trantor_engine::{Control, EngineConfig, FoodTold, PlacesTold, RefillNews, Token};
 use trantor_game::{GameConfig, Rules};
 use trantor_model::MapSize;
 use trantor_protocol::text::{Dialect, GuiIds};
@@ -64,6 +64,10 @@ pub struct Options {
     pub gui_ids: GuiIds,
     /// The words spoken with players.
     pub dialect: Dialect,
+    /// How players of the 42 dialects are told of their food.
+    pub food_told: FoodTold,
+    /// Which places of its team a newborn player is told.
+    pub places_told: PlacesTold,
     /// What all chance is drawn from; `None`: another one each start, which the first line of output names.
     pub seed: Option<u64>,
     /// Who may change the speed, pause, step and operate.
@@ -140,6 +144,8 @@ impl Default for Options {
             respawn_slots: false,
             refill_news: RefillNews::default(),
             gui_ids: GuiIds::default(),
+            food_told: FoodTold::default(),
+            places_told: PlacesTold::default(),
             dialect: Dialect::default(),
             seed: None,
             control: Control::default(),
@@ -187,6 +193,8 @@ impl Options {
             match_duration: self.match_duration,
             dialect: self.dialect,
             gui_ids: self.gui_ids,
+            food_told: self.food_told,
+            places_told: self.places_told,
             refill_news: self.refill_news,
             control: self.control,
             spectator_delay: self.spectator_delay,

@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use log::LevelFilter;
-use trantor_engine::{Control, RefillNews, limits};
+use trantor_engine::{Control, FoodTold, PlacesTold, RefillNews, limits};
 use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::{Frequency, RealSpan};
 
@@ -280,6 +280,28 @@ pub const SETTINGS: &[Setting] = &[
             store: |options, place| {
                 options.dialect = [Dialect::Epitech, Dialect::French42, Dialect::English42][place];
             },
+        },
+    },
+    Setting {
+        name: "food-told",
+        short: None,
+        aliases: &["food_told"],
+        placeholder: "HOW",
+        help: "Food in inventories of the dialects 42 and 42en: units of life left, or meals",
+        kind: Kind::Choice {
+            words: &["life", "meals"],
+            store: |options, place| options.food_told = [FoodTold::Life, FoodTold::Meals][place],
+        },
+    },
+    Setting {
+        name: "places-told",
+        short: None,
+        aliases: &["places_told"],
+        placeholder: "WHEN",
+        help: "Places of its team that a newcomer is told: those left after it, or before it took its own",
+        kind: Kind::Choice {
+            words: &["after", "before"],
+            store: |options, place| options.places_told = [PlacesTold::After, PlacesTold::Before][place],
         },
     },
     Setting {
