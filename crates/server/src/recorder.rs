@@ -207,10 +207,10 @@ impl Recorder {
         Ok(())
     }
 
-    /// Another handle on what is to be forced to the disk, if there is anything.
-    fn take_to_sync(&mut self) -> io::Result<Option<[File; 2]>> {
+    /// Handles on what is to be forced to the disk, if there is anything.
+    fn take_to_sync(&mut self) -> io::Result<Option<Vec<File>>> {
         self.is_unsynced = false;
-        self.run.as_ref().map(Run::handles).transpose()
+        self.run.as_mut().map(Run::handles).transpose()
     }
 
     fn note_synced(&mut self, synced: Result<(), String>) {
@@ -364,11 +364,7 @@ pub(crate) fn sync(service: &mut Service<Shell>) {
             recorder.note_synced(synced);
         }
     };
-    let work = move |_: &_| {
-        let [file, directory] = &files;
-        file.sync_data()?;
-        directory.sync_all()
-    };
+    let work = move |_: &_| files.iter().try_for_each(File::sync_all);
     let job = Job::new(work, move |service, ()| note(service, Ok(())))
         .on_error(move |service, error| note(service, Err(error.to_string())));
     if let Err(refused) = service.submit(JobSpec::new(SYNC).keyed(0), job) {

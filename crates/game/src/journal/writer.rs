@@ -26,7 +26,6 @@ pub struct PieceWriter {
     checksum: u32,
     last: Stamp,
     digest_due_steps: u64,
-    written_bytes: u64,
 }
 
 impl PieceWriter {
@@ -41,7 +40,6 @@ impl PieceWriter {
             checksum: 0,
             last: begin,
             digest_due_steps: game.steps() + digest_steps(game),
-            written_bytes: 0,
         };
         let head = Head {
             program: program.to_owned(),
@@ -79,14 +77,7 @@ impl PieceWriter {
         }
         let open = self.bytes.split_off(self.open_frame);
         self.open_frame = 0;
-        let whole = std::mem::replace(&mut self.bytes, open);
-        self.written_bytes += whole.len() as u64;
-        whole
-    }
-
-    /// Bytes taken so far; by it, a recorder decides when to begin the next piece.
-    pub fn written_bytes(&self) -> u64 {
-        self.written_bytes
+        std::mem::replace(&mut self.bytes, open)
     }
 
     /// Ends the piece in order, with the game as it is now, and gives its last bytes.

@@ -21,6 +21,10 @@ const PIECE_SNAPSHOTS: u64 = 8;
 /// How hard zstd tries. Its usual level: a second level of effort saves a few per cent.
 const PACK_LEVEL: i32 = 3;
 
+/// Finished pieces kept open until they are forced to the disk, which is every few seconds. Where a disk is given more
+/// than that meanwhile, the loop waits for it.
+const FINISHED_MAX: usize = 16;
+
 /// Runs in one directory. Past them somebody's script has gone wrong.
 const RUNS_MAX: u32 = 9_999;
 
@@ -30,6 +34,8 @@ pub(super) struct Run {
     directory: PathBuf,
     /// The piece being written.
     file: File,
+    /// Pieces written since the last call of [`Self::handles`], which may not be on the disk.
+    finished: Vec<File>,
     number: u32,
     piece_bytes: u64,
     /// Of the snapshot that the piece begins with, as it is known once that is written.
@@ -54,6 +60,7 @@ impl Run {
         store::sync_directory(directory)?;
         Ok(Self {
             file: new_file(&run, 0)?,
+            finished: Vec::new(),
             directory: run,
             number: 0,
             piece_bytes: 0,
@@ -78,7 +85,11 @@ impl Run {
     /// What the system says; a part of the bytes may have been written.
     pub(super) fn append(&mut self, journal: &JournalBytes) -> io::Result<Option<PathBuf>> {
         if journal.piece != self.number {
-            self.file = new_file(&self.directory, journal.piece)?;
+            let finished = std::mem::replace(&mut self.file, new_file(&self.directory, journal.piece)?);
+            match self.finished.len() < FINISHED_MAX {
+                true => self.finished.push(finished),
+                false => finished.sync_data()?,
+            }
             self.number = journal.piece;
             self.piece_bytes = 0;
         }
@@ -91,12 +102,17 @@ impl Run {
         Ok(journal.is_last.then(|| piece_path(&self.directory, self.number)))
     }
 
-    /// Another handle on what is to be forced to the disk: the file and the directory it lies in.
+    /// Handles on what is to be forced to the disk: pieces finished since the last call, the one being written, and the
+    /// directory they lie in.
     ///
     /// # Errors
     /// If there is no descriptor for it.
-    pub(super) fn handles(&self) -> io::Result<[File; 2]> {
-        Ok([self.file.try_clone()?, File::open(&self.directory)?])
+    pub(super) fn handles(&mut self) -> io::Result<Vec<File>> {
+        let last = [self.file.try_clone()?, File::open(&self.directory)?];
+        Ok(std::mem::take(&mut self.finished)
+            .into_iter()
+            .chain(last)
+            .collect())
     }
 
     /// Gives the run up after an error: its last piece ends with a whole record, and a piece or a directory without any goes.
