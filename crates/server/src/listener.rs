@@ -12,6 +12,9 @@ use trantor_time::{RealSpan, RealTime};
 /// connections close, and those are not waited for: another program may hold them.
 const BACK_OFF_SPAN: RealSpan = RealSpan::from_secs(1);
 
+/// Between two lines of the log about it: it may begin anew hundreds of times a second.
+const TOLD_SPAN: RealSpan = RealSpan::from_secs(10);
+
 /// Connections that may wait to be accepted. The usual 128 overflow when a class starts its bots all at once, and
 /// the system then lets those who came too late wait a second before they try again. The system may allow fewer.
 const BACKLOG_MAX: i32 = 4_096;
@@ -37,6 +40,8 @@ pub struct Listener {
     /// The system reported connections that were not all accepted yet.
     pending: bool,
     backing_off_until: Option<RealTime>,
+    /// When the log was last told of that.
+    told_at: Option<RealTime>,
     stats: ListenerStats,
 }
 
@@ -94,6 +99,7 @@ impl Listener {
             span_began: RealTime::ZERO,
             pending: false,
             backing_off_until: None,
+            told_at: None,
             stats: ListenerStats::default(),
         })
     }
@@ -187,8 +193,9 @@ impl Listener {
 
     /// Accepts nobody for a while, or until a connection is closed; those who come wait with the system.
     pub fn back_off(&mut self, why: impl fmt::Display, now: RealTime) {
-        // Told once for each time it begins, not for every try.
-        if self.backing_off_until.is_none() {
+        // Where connections come and go at the limit it begins anew each time.
+        if self.told_at.is_none_or(|told| now >= told + TOLD_SPAN) {
+            self.told_at = Some(now);
             log::warn!("cannot accept connections for now: {why}");
         }
         self.stats.back_offs += 1;
