@@ -158,6 +158,11 @@ impl EventLoop {
         Ok(())
     }
 
+    /// Ends in order once a team has won, when everybody was told.
+    pub fn end_at_win(&mut self) {
+        self.service.service().state.ends_at_win = true;
+    }
+
     /// Takes in no more connections than this at one time; others wait until one is closed.
     pub fn leave_descriptors(&mut self, connections_room: usize) {
         self.service.service().state.connections_room = connections_room;

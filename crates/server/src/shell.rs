@@ -47,6 +47,10 @@ pub struct Shell {
     /// Who started the program as a service, if anybody did.
     pub(crate) manager: ServiceManager,
     patience: Patience,
+    /// Whether the loop is to end once a team has won.
+    pub(crate) ends_at_win: bool,
+    /// A team has won since the last pass.
+    has_won: bool,
     /// Connections that there are descriptors for.
     pub(crate) connections_room: usize,
     termination: Option<Termination>,
@@ -89,6 +93,8 @@ impl Shell {
             reload: None,
             manager: ServiceManager::default(),
             patience,
+            ends_at_win: false,
+            has_won: false,
             connections_room: usize::MAX,
             termination: None,
             ready,
@@ -219,9 +225,15 @@ impl Shell {
                 Output::Won { team } => {
                     let name = &self.engine.config().game.teams[usize::from(team.0)];
                     log::info!("team {name} has won");
+                    self.has_won = true;
                 }
             }
         }
+    }
+
+    /// Whether the loop is to end: a team has won, and nothing is to come after that.
+    pub(crate) fn is_over(&mut self) -> bool {
+        std::mem::take(&mut self.has_won) && self.ends_at_win
     }
 
     /// Has those written to again whose peers take bytes again, each among those of its kind.

@@ -143,6 +143,10 @@ impl Stage<Shell> for Outputs {
             turn.admits();
             turn.name_item("output");
         });
+        if service.state.is_over() {
+            log::info!("the match is over: ending");
+            service.stop_signal().request();
+        }
     }
 }
 

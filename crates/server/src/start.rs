@@ -45,6 +45,9 @@ pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
     };
     let mut event_loop = made.map_err(|error| StartError::new(address, error))?;
     event_loop.keep_alive(options.keep_alive);
+    if options.ends_at_win {
+        event_loop.end_at_win();
+    }
     event_loop.leave_descriptors(descriptors::connections_within(descriptors));
     if let Some(directory) = &options.record {
         event_loop

@@ -112,6 +112,8 @@ fn accepted_lines_set_what_they_say() {
         ("--respawn-slots on", |o| o.respawn_slots = true),
         ("--refill-news all", |o| o.refill_news = RefillNews::All),
         ("--refill-news none", |o| o.refill_news = RefillNews::Nothing),
+        ("--after-win exit", |o| o.ends_at_win = true),
+        ("--after-win exit --after-win stay", |_| {}),
         ("--food-told meals", |o| o.food_told = FoodTold::Meals),
         ("--places-told before", |o| o.places_told = PlacesTold::Before),
         ("--gui-ids plain", |o| o.gui_ids = GuiIds::Plain),

@@ -38,6 +38,19 @@ fn r_x_32_help_and_version_are_printed_with_status_0() {
     }
 }
 
+/// Everybody is told of the win before it ends.
+#[test]
+fn the_program_ends_after_the_win_if_that_is_asked_for() {
+    let arguments = ["-n", "red", "--match-duration", "1", "--after-win", "exit"];
+    let mut program = Program::start(&arguments, Stdio::null());
+    let mut viewer = Peer::connect(program.address);
+    assert_eq!(viewer.line(), "WELCOME");
+    viewer.send("GRAPHIC\n");
+    viewer.lines_until("seg red");
+    assert_eq!(viewer.rest().unwrap(), "");
+    assert_eq!(program.child.wait().unwrap().code(), Some(0));
+}
+
 #[test]
 fn a_port_in_use_and_a_foreign_address_are_one_clear_line() {
     let taken = Program::start(&[], Stdio::null());

@@ -68,6 +68,8 @@ pub struct Options {
     pub food_told: FoodTold,
     /// Which places of its team a newborn player is told.
     pub places_told: PlacesTold,
+    /// Whether the server ends once a team has won.
+    pub ends_at_win: bool,
     /// What all chance is drawn from; `None`: another one each start, which the first line of output names.
     pub seed: Option<u64>,
     /// Who may change the speed, pause, step and operate.
@@ -144,6 +146,7 @@ impl Default for Options {
             respawn_slots: false,
             refill_news: RefillNews::default(),
             gui_ids: GuiIds::default(),
+            ends_at_win: false,
             food_told: FoodTold::default(),
             places_told: PlacesTold::default(),
             dialect: Dialect::default(),

@@ -190,6 +190,17 @@ pub const SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        name: "after-win",
+        short: None,
+        aliases: &["after_win"],
+        placeholder: "stay|exit",
+        help: "Once a team has won: stay for those who watch, or exit with status 0",
+        kind: Kind::Choice {
+            words: &["stay", "exit"],
+            store: |options, place| options.ends_at_win = place == 1,
+        },
+    },
+    Setting {
         name: "auto-start",
         short: None,
         aliases: &["auto_start"],
