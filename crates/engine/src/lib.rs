@@ -11,6 +11,7 @@
 //!     engine.fire_next(now)                               what is due, one a call, within a budget
 //!     engine.poll_output()                                close, shut down writing, read or do not read
 //!     engine.next_dirty(), unsent(conn), sent(conn, n)    write until it would block
+//!     engine.write_later(conn)                            where the budget ends before
 //! }
 //! ```
 //!

@@ -125,7 +125,7 @@ pub const SPRINT_UNITS_MAX: u32 = 1_000_000_000;
 pub const DELAYED_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// Bytes held for one delayed viewer, or what it may leave unread if that is more, as on a large map: so that one that asks
-/// for the whole map again and again costs itself its place and nobody else.
+/// for the whole map again and again costs itself its place and nobody else. Each piece counts with what it takes to keep it.
 pub const DELAYED_BYTES_PER_VIEWER_MAX: usize = 16 * 1024 * 1024;
 
 /// Bytes of those for all together that no viewer takes by what it alone is told: who comes when there is no more room is
