@@ -201,7 +201,10 @@ impl Recorder {
             self.stats.pieces += 1;
             match self.to_pack.len() < TO_PACK_MAX {
                 true => self.to_pack.push_back(piece),
-                false => self.stats.not_packed += 1,
+                false => {
+                    self.stats.not_packed += 1;
+                    run.leave_unpacked()?;
+                }
             }
         }
         Ok(())

@@ -21,9 +21,9 @@ const PIECE_SNAPSHOTS: u64 = 8;
 /// How hard zstd tries. Its usual level: a second level of effort saves a few per cent.
 const PACK_LEVEL: i32 = 3;
 
-/// Finished pieces kept open until they are forced to the disk, which is every few seconds. Where a disk is given more
-/// than that meanwhile, the loop waits for it.
-const FINISHED_MAX: usize = 16;
+/// Pieces left unpacked that are kept open until they are forced to the disk, which is every few seconds. Where a disk is
+/// given more than that meanwhile, the loop waits for it.
+const UNPACKED_MAX: usize = 16;
 
 /// Runs in one directory. Past them somebody's script has gone wrong.
 const RUNS_MAX: u32 = 9_999;
@@ -34,8 +34,8 @@ pub(super) struct Run {
     directory: PathBuf,
     /// The piece being written.
     file: File,
-    /// Pieces written since the last call of [`Self::handles`], which may not be on the disk.
-    finished: Vec<File>,
+    /// Finished pieces that nobody packs and that may not be on the disk.
+    unpacked: Vec<File>,
     number: u32,
     piece_bytes: u64,
     /// Of the snapshot that the piece begins with, as it is known once that is written.
@@ -60,7 +60,7 @@ impl Run {
         store::sync_directory(directory)?;
         Ok(Self {
             file: new_file(&run, 0)?,
-            finished: Vec::new(),
+            unpacked: Vec::new(),
             directory: run,
             number: 0,
             piece_bytes: 0,
@@ -85,11 +85,7 @@ impl Run {
     /// What the system says; a part of the bytes may have been written.
     pub(super) fn append(&mut self, journal: &JournalBytes) -> io::Result<Option<PathBuf>> {
         if journal.piece != self.number {
-            let finished = std::mem::replace(&mut self.file, new_file(&self.directory, journal.piece)?);
-            match self.finished.len() < FINISHED_MAX {
-                true => self.finished.push(finished),
-                false => finished.sync_data()?,
-            }
+            self.file = new_file(&self.directory, journal.piece)?;
             self.number = journal.piece;
             self.piece_bytes = 0;
         }
@@ -102,14 +98,26 @@ impl Run {
         Ok(journal.is_last.then(|| piece_path(&self.directory, self.number)))
     }
 
-    /// Handles on what is to be forced to the disk: pieces finished since the last call, the one being written, and the
+    /// The piece that was just finished will not be packed, which would force it to the disk.
+    ///
+    /// # Errors
+    /// If there is no descriptor for it, or it cannot be forced to the disk where it has to be at once.
+    pub(super) fn leave_unpacked(&mut self) -> io::Result<()> {
+        match self.unpacked.len() < UNPACKED_MAX {
+            true => self.unpacked.push(self.file.try_clone()?),
+            false => self.file.sync_data()?,
+        }
+        Ok(())
+    }
+
+    /// Handles on what is to be forced to the disk: pieces left unpacked since the last call, the one being written, and the
     /// directory they lie in.
     ///
     /// # Errors
     /// If there is no descriptor for it.
     pub(super) fn handles(&mut self) -> io::Result<Vec<File>> {
         let last = [self.file.try_clone()?, File::open(&self.directory)?];
-        Ok(std::mem::take(&mut self.finished)
+        Ok(std::mem::take(&mut self.unpacked)
             .into_iter()
             .chain(last)
             .collect())
