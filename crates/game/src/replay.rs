@@ -154,6 +154,11 @@ impl Replay {
         self.track.next_time(&self.game)
     }
 
+    /// How the piece ends, once there is no further record.
+    pub fn ending(&self) -> Option<Ending> {
+        self.track.ending()
+    }
+
     /// Plays one deadline or one record, if it lies no later than `until`. `None` says that there is none.
     ///
     /// # Errors
@@ -181,7 +186,7 @@ impl Replay {
             steps: self.game.steps(),
             at: self.game.now(),
         };
-        let ending = self.track.ending().expect("the entries are used up");
+        let ending = self.ending().expect("the entries are used up");
         Ok(Verified {
             played: self.track.played(),
             end,

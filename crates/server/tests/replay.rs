@@ -227,3 +227,44 @@ fn info_counts_without_playing_and_export_tells_every_event() {
         .collect();
     assert!(units.is_sorted());
 }
+
+#[test]
+fn export_and_info_tell_a_torn_recording_and_a_damaged_one_as_verify_does() {
+    let folder = Folder::new();
+    let piece = &record(false)[0];
+    let torn = folder.write("torn.trj", &piece[..piece.len() - 3]);
+    let (_, out, _) = replay(&["verify", "--json", shown(&torn)]);
+    let whole = lines(&out)[0]["whole_bytes"].as_u64().unwrap() as usize;
+    let mut damaged = piece.clone();
+    damaged[whole - 20] ^= 1;
+    let damaged = folder.write("damaged.trj", &damaged);
+    for (file, status, why) in [
+        (&torn, 0, "the last record was not written whole"),
+        (&damaged, 1, "a record is damaged"),
+    ] {
+        let (exported, out, err) = replay(&["export", shown(file)]);
+        assert_eq!((exported, err.lines().count()), (status, 1), "{err}");
+        assert!(
+            err.contains(&format!("{}: told to its last", shown(file))),
+            "{err}"
+        );
+        assert!(err.trim_end().ends_with(why), "{err}");
+        assert!(lines(&out).len() > 40, "what is whole is told");
+        let (described, out, _) = replay(&["info", "--json", shown(file)]);
+        assert_eq!(described, status);
+        assert!(lines(&out)[0]["ending"].as_str().unwrap().ends_with(why), "{out}");
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named_once() {
+    for what in ["info", "export", "verify"] {
+        let (status, out, err) = replay(&[what, "no-such-file.trj"]);
+        let told = out + &err;
+        assert_eq!(
+            (status, told.matches("no-such-file.trj").count()),
+            (84, 1),
+            "{told}"
+        );
+    }
+}

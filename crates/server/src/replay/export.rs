@@ -7,6 +7,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use trantor_game::journal::Ending;
 use trantor_game::replay::Replayed;
 use trantor_game::{Carry, Game, GameEvent, GameInput, LeaveCause, MoveKind, PaceChange, Replay, Reply};
 use trantor_model::{AgentId, Counts, Resource, TeamId, Tile};
@@ -22,21 +23,26 @@ pub(super) fn run(files: &[PathBuf]) -> io::Result<Worst> {
     let mut out = BufWriter::new(io::stdout().lock());
     let mut worst = Worst::Good;
     for file in files {
-        let found = export(file, &mut out)?;
-        if let Err((how, why)) = found {
-            eprintln!("{PROGRAM}: {}: {why}", file.display());
-            worst = worst.max(how);
-        }
+        let (how, why) = match export(file, &mut out)? {
+            Ok(Ending::Closed) => continue,
+            Ok(ending @ Ending::CutOff { whole_bytes, why }) => (
+                Worst::of(ending),
+                format!("told to its last whole record, at byte {whole_bytes}, where {why}"),
+            ),
+            Err(found) => found,
+        };
+        eprintln!("{PROGRAM}: {}: {why}", file.display());
+        worst = worst.max(how);
     }
     out.flush()?;
     Ok(worst)
 }
 
-/// Tells one piece. The inner error is about the piece, the outer about the lines.
-fn export(file: &Path, out: &mut impl Write) -> io::Result<Result<(), (Worst, String)>> {
+/// Tells one piece, and answers how it ends. The inner error is about the piece, the outer about the lines.
+fn export(file: &Path, out: &mut impl Write) -> io::Result<Result<Ending, (Worst, String)>> {
     let bytes = match piece_file::read(file) {
         Ok(bytes) => bytes,
-        Err(error) => return Ok(Err((Worst::Unreadable, error.to_string()))),
+        Err(error) => return Ok(Err((Worst::Unreadable, error.why()))),
     };
     let mut replay = match Replay::open(bytes) {
         Ok(replay) => replay,
@@ -45,7 +51,7 @@ fn export(file: &Path, out: &mut impl Write) -> io::Result<Result<(), (Worst, St
     loop {
         let replayed = match replay.step(END_OF_TIME) {
             Ok(Some(replayed)) => replayed,
-            Ok(None) => return Ok(Ok(())),
+            Ok(None) => return Ok(Ok(replay.ending().expect("the entries are used up"))),
             Err(divergence) => return Ok(Err((Worst::Different, divergence.to_string()))),
         };
         let (at, steps) = (replay.game().now(), replay.game().steps());

@@ -14,33 +14,33 @@ pub(super) fn run(files: &[PathBuf], as_json: bool) -> io::Result<Worst> {
     for file in files {
         let shown = file.to_string_lossy();
         let described = piece_file::read(file)
-            .map_err(|error| error.to_string())
+            .map_err(|error| error.why())
             .and_then(|bytes| describe(&bytes));
+        let how = described.as_ref().map_or(Worst::Unreadable, |(_, how)| *how);
+        worst = worst.max(how);
         match described {
-            Ok(mut value) if as_json => {
+            Ok((mut value, _)) if as_json => {
                 value["file"] = shown.into();
                 line(&mut out, &value)?;
             }
-            Ok(Value::Object(fields)) => {
+            Ok((Value::Object(fields), _)) => {
                 writeln!(out, "{shown}")?;
                 for (name, value) in fields {
                     writeln!(out, "  {name}: {value}")?;
                 }
             }
             Ok(_) => {}
-            Err(error) => {
-                worst = Worst::Unreadable;
-                match as_json {
-                    true => line(&mut out, &json!({ "file": shown, "error": error }))?,
-                    false => writeln!(out, "{shown}: {error}")?,
-                }
-            }
+            Err(error) => match as_json {
+                true => line(&mut out, &json!({ "file": shown, "error": error }))?,
+                false => writeln!(out, "{shown}: {error}")?,
+            },
         }
     }
     Ok(worst)
 }
 
-fn describe(bytes: &[u8]) -> Result<Value, String> {
+/// What a piece holds, and how bad it is how it ends.
+fn describe(bytes: &[u8]) -> Result<(Value, Worst), String> {
     let piece = Piece::open(bytes).map_err(|error| error.to_string())?;
     let snapshot = piece.snapshot().map_err(|error| error.to_string())?;
     let (mut inputs, mut digests) = (0u64, 0u64);
@@ -53,12 +53,14 @@ fn describe(bytes: &[u8]) -> Result<Value, String> {
             Record::Digest(_) | Record::End(_) => digests += 1,
         }
     }
-    let ending = match entries.ending().expect("the entries are used up") {
+    let ending = entries.ending().expect("the entries are used up");
+    let how = Worst::of(ending);
+    let ending = match ending {
         Ending::Closed => "closed".to_owned(),
         Ending::CutOff { whole_bytes, why } => format!("at byte {whole_bytes}: {why}"),
     };
     let (head, config) = (piece.head(), snapshot.config());
-    Ok(json!({
+    let value = json!({
         "program": head.program,
         "piece": head.number,
         "begins_units": head.begin.at.as_units_f64(),
@@ -73,5 +75,6 @@ fn describe(bytes: &[u8]) -> Result<Value, String> {
         "digests": digests,
         "bytes": bytes.len(),
         "ending": ending,
-    }))
+    });
+    Ok((value, how))
 }

@@ -18,6 +18,8 @@ pub use cli::{Asked, ReplayAsked, WORD, parse};
 pub use piece_file::{PieceFileError, pieces_in, read};
 pub use verify::{Checked, Outcome, verify_all, verify_bytes};
 
+use trantor_game::journal::{CutShort, Ending};
+
 use crate::options::cli::{EXIT_STATUS_REFUSED, PROGRAM};
 
 /// Does what was asked. Status 0: everything was read and agrees; 1: something does not agree with what was
@@ -55,6 +57,18 @@ enum Worst {
 }
 
 impl Worst {
+    /// How bad it is that a piece ends so.
+    fn of(ending: Ending) -> Self {
+        match ending {
+            Ending::Closed => Self::Good,
+            Ending::CutOff { why, .. } => match why {
+                // What a writer leaves that is still at work, or was killed.
+                CutShort::Nothing | CutShort::Torn => Self::Good,
+                CutShort::Checksum | CutShort::Unreadable => Self::Different,
+            },
+        }
+    }
+
     fn exit_code(self) -> ExitCode {
         match self {
             Self::Good => ExitCode::SUCCESS,

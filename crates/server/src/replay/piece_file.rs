@@ -14,7 +14,7 @@ pub const PIECE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 #[derive(Debug, thiserror::Error)]
 pub enum PieceFileError {
     /// The system says no.
-    #[error("{path}: {error}")]
+    #[error("{}: {}", path.display(), self.why())]
     Io {
         /// Which file.
         path: PathBuf,
@@ -22,10 +22,10 @@ pub enum PieceFileError {
         error: io::Error,
     },
     /// It unpacks to more than any piece.
-    #[error("{0}: unpacked, this has more than the {PIECE_BYTES_MAX} bytes that are read")]
+    #[error("{}: {}", .0.display(), self.why())]
     TooLarge(PathBuf),
     /// There is no journal in this directory.
-    #[error("{0}: no piece of a journal lies here")]
+    #[error("{}: {}", .0.display(), self.why())]
     NoPieces(PathBuf),
 }
 
@@ -34,7 +34,10 @@ impl PieceFileError {
     pub fn why(&self) -> String {
         match self {
             Self::Io { error, .. } => error.to_string(),
-            Self::TooLarge(_) | Self::NoPieces(_) => self.to_string(),
+            Self::TooLarge(_) => {
+                format!("unpacked, this has more than the {PIECE_BYTES_MAX} bytes that are read")
+            }
+            Self::NoPieces(_) => "no piece of a journal lies here".to_owned(),
         }
     }
 

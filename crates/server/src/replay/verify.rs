@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use trantor_game::journal::{CutShort, Ending};
+use trantor_game::journal::Ending;
 use trantor_game::replay::{Divergence, DivergenceKind, Played};
 use trantor_game::{Digest, Replay, Stamp};
 
@@ -216,18 +216,7 @@ impl Checked {
 impl Outcome {
     fn worst(&self) -> Worst {
         match self {
-            Self::Played {
-                ending: Ending::Closed,
-                ..
-            } => Worst::Good,
-            Self::Played {
-                ending: Ending::CutOff { why, .. },
-                ..
-            } => match why {
-                // What a writer leaves that is still at work, or was killed.
-                CutShort::Nothing | CutShort::Torn => Worst::Good,
-                CutShort::Checksum | CutShort::Unreadable => Worst::Different,
-            },
+            Self::Played { ending, .. } => Worst::of(*ending),
             Self::Different(_) | Self::Seam { .. } => Worst::Different,
             Self::Unplayable(_) | Self::Unreadable(_) => Worst::Unreadable,
         }
