@@ -5,9 +5,10 @@
 use std::ffi::OsString;
 use std::net::{SocketAddr, ToSocketAddrs};
 
-use clap::error::{ContextKind, ErrorKind};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgAction, Parser, ValueEnum};
 use trantor_protocol::text::Dialect;
+use trantor_protocol::{TeamNameError, check_team_name};
 
 /// Exit status for every mistake in the options: the convention of Epitech's tools.
 pub const EXIT_STATUS_USAGE: u8 = 84;
@@ -30,7 +31,7 @@ pub struct Options {
     pub port: u16,
 
     /// The team to play in
-    #[arg(short, long, value_name = "TEAM")]
+    #[arg(short, long, value_name = "TEAM", value_parser = team_name)]
     pub name: String,
 
     /// The server's name or address
@@ -95,12 +96,23 @@ impl From<DialectName> for Dialect {
 /// One line about the mistake.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, String> {
     match Options::try_parse_from(arguments) {
-        Ok(options) => Ok(Asked::Play(options)),
+        Ok(options) => match options.team_size_max {
+            Some(most) if most < options.team_size => Err(format!(
+                "--team-size-max {most} is less than --team-size {}",
+                options.team_size
+            )),
+            _ => Ok(Asked::Play(options)),
+        },
         Err(error) => match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(Asked::Print(error.to_string())),
             _ => Err(in_one_line(&error)),
         },
     }
+}
+
+/// A name that a team can be joined by.
+pub(crate) fn team_name(name: &str) -> Result<String, TeamNameError> {
+    check_team_name(name).map(|()| name.to_owned())
 }
 
 /// The first address of a host.
@@ -124,11 +136,25 @@ pub fn in_one_line(error: &clap::Error) -> String {
             let missing = context(ContextKind::InvalidArg).unwrap_or_default();
             format!("{missing} is missing")
         }
+        ErrorKind::InvalidValue if !accepted(error).is_empty() => {
+            let flag = context(ContextKind::InvalidArg).unwrap_or_default();
+            let value = context(ContextKind::InvalidValue).unwrap_or_default();
+            let flag = flag.split(' ').next().unwrap_or_default();
+            format!("{flag} {value:?} is none of {}", accepted(error))
+        }
         _ => {
             let text = error.to_string();
             let first = text.lines().next().unwrap_or_default();
             first.strip_prefix("error: ").unwrap_or(first).to_owned()
         }
+    }
+}
+
+/// The words that would have been right.
+fn accepted(error: &clap::Error) -> String {
+    match error.get(ContextKind::ValidValue) {
+        Some(ContextValue::Strings(words)) => words.join(", "),
+        _ => String::new(),
     }
 }
 
@@ -179,12 +205,25 @@ mod tests {
             ("bot -n red -p 70000", "70000"),
             ("bot -n red -p x", "'x'"),
             ("bot -n red --team-size 0", "1..=200"),
-            ("bot -n red --dialect german", "german"),
+            (
+                "bot -n red --dialect german",
+                "--dialect \"german\" is none of epitech, 42, 42en",
+            ),
+            ("bot -n red --dialect", "--dialect"),
+            ("bot -n GRAPHIC", "GRAPHIC"),
+            (
+                "bot -n red --team-size 6 --team-size-max 3",
+                "3 is less than --team-size 6",
+            ),
             ("bot -n red extra", "extra"),
             ("bot -n red --tem-size 3", "--tem-size"),
         ] {
             let told = asked(line).unwrap_err();
             assert!(told.contains(part) && !told.contains('\n'), "{line}: {told}");
+        }
+        for name in ["", "a b", "GRAPHIC"] {
+            let told = parse(["bot", "-n", name].map(OsString::from)).unwrap_err();
+            assert!(!told.contains('\n'), "{name}: {told}");
         }
     }
 }

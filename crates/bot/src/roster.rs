@@ -9,6 +9,9 @@ use trantor_time::{RealSpan, RealTime};
 /// connection, so each try is a new one, and this keeps them few.
 const RETRY_AFTER: RealSpan = RealSpan::from_millis(500);
 
+/// What a server has for its answer, however little patience there is: without it nothing at all was asked.
+const ANSWER_SPAN: RealSpan = RealSpan::from_secs(2);
+
 /// The agents of one team in this process, counted.
 #[derive(Clone, Debug)]
 pub struct Roster {
@@ -23,9 +26,12 @@ pub struct Roster {
     /// Places that the team is known to have, beyond those that are wanted anyway.
     extra: usize,
     next_try_at: RealTime,
+    /// When the newest connection was begun.
+    asked_at: RealTime,
     /// Since when nobody has played.
     nobody_since: RealTime,
     has_played: bool,
+    was_refused: bool,
     /// The server closed on somebody who was alive: games end so.
     was_closed: bool,
 }
@@ -48,6 +54,8 @@ pub enum Finish {
     GameOver,
     /// The server has no place for this team.
     NoPlace,
+    /// The server says nothing.
+    NoAnswer,
     /// All agents died, and there is no place for others.
     AllDead,
 }
@@ -63,8 +71,10 @@ impl Roster {
             joining: 0,
             extra: 0,
             next_try_at: now,
+            asked_at: now,
             nobody_since: now,
             has_played: false,
+            was_refused: false,
             was_closed: false,
         }
     }
@@ -79,15 +89,20 @@ impl Roster {
         if lacks && now >= self.next_try_at {
             return Next::Connect;
         }
-        let gives_up_at = self.nobody_since.saturating_add(self.patience);
+        let mut gives_up_at = self.nobody_since.saturating_add(self.patience);
+        if self.joining > 0 {
+            gives_up_at = gives_up_at.max(self.asked_at.saturating_add(ANSWER_SPAN));
+        }
         if self.playing > 0 {
             return Next::Wait(lacks.then_some(self.next_try_at));
         }
         if now >= gives_up_at {
             return Next::Finish(if self.has_played {
                 Finish::AllDead
-            } else {
+            } else if self.was_refused {
                 Finish::NoPlace
+            } else {
+                Finish::NoAnswer
             });
         }
         Next::Wait(Some(if lacks {
@@ -98,8 +113,9 @@ impl Roster {
     }
 
     /// A connection is being opened.
-    pub fn connecting(&mut self) {
+    pub fn connecting(&mut self, now: RealTime) {
         self.joining += 1;
+        self.asked_at = now;
         self.extra = self
             .extra
             .saturating_sub(usize::from(self.playing + self.joining > self.wanted));
@@ -115,6 +131,7 @@ impl Roster {
     /// One of those connecting was refused, or its connection failed.
     pub fn refused(&mut self, now: RealTime) {
         self.joining -= 1;
+        self.was_refused = true;
         self.extra = 0;
         self.next_try_at = now.saturating_add(RETRY_AFTER);
     }
@@ -171,7 +188,7 @@ mod tests {
 
     fn fill(roster: &mut Roster) {
         while roster.next(at_ms(0)) == Next::Connect {
-            roster.connecting();
+            roster.connecting(at_ms(0));
         }
         for _ in 0..6 {
             roster.joined();
@@ -184,7 +201,7 @@ mod tests {
         let mut roster = roster();
         for _ in 0..6 {
             assert_eq!(roster.next(at_ms(0)), Next::Connect);
-            roster.connecting();
+            roster.connecting(at_ms(0));
         }
         assert_eq!(roster.next(at_ms(0)), Next::Wait(Some(at_ms(10_000))));
     }
@@ -192,14 +209,26 @@ mod tests {
     #[test]
     fn who_is_refused_tries_again_later_and_gives_up_in_the_end() {
         let mut roster = Roster::new(1, 2, RealSpan::from_secs(1), at_ms(0));
-        roster.connecting();
+        roster.connecting(at_ms(0));
         roster.refused(at_ms(10));
         assert_eq!(roster.next(at_ms(10)), Next::Wait(Some(at_ms(510))));
         assert_eq!(roster.next(at_ms(510)), Next::Connect);
-        roster.connecting();
+        roster.connecting(at_ms(0));
         roster.refused(at_ms(520));
         assert_eq!(roster.next(at_ms(520)), Next::Wait(Some(at_ms(1_000))));
         assert_eq!(roster.next(at_ms(1_000)), Next::Finish(Finish::NoPlace));
+    }
+
+    #[test]
+    fn without_patience_the_server_is_asked_once_and_heard() {
+        let mut roster = Roster::new(1, 2, RealSpan::ZERO, at_ms(0));
+        assert_eq!(roster.next(at_ms(0)), Next::Connect);
+        roster.connecting(at_ms(1));
+        let silent = roster.clone();
+        assert_eq!(roster.next(at_ms(1)), Next::Wait(Some(at_ms(2_001))));
+        roster.refused(at_ms(5));
+        assert_eq!(roster.next(at_ms(5)), Next::Finish(Finish::NoPlace));
+        assert_eq!(silent.next(at_ms(2_001)), Next::Finish(Finish::NoAnswer));
     }
 
     #[test]
@@ -210,7 +239,7 @@ mod tests {
         for round in 0..100 {
             let now = 5_000 + 500 * round;
             assert_eq!(roster.next(at_ms(now)), Next::Connect);
-            roster.connecting();
+            roster.connecting(at_ms(0));
             roster.refused(at_ms(now));
             assert_eq!(roster.next(at_ms(now)), Next::Wait(Some(at_ms(now + 500))));
         }
@@ -223,7 +252,7 @@ mod tests {
         for _ in 0..6 {
             roster.free_place(at_ms(1_000));
             assert_eq!(roster.next(at_ms(1_000)), Next::Connect);
-            roster.connecting();
+            roster.connecting(at_ms(0));
             assert_eq!(roster.next(at_ms(1_000)), Next::Wait(None));
             roster.joined();
         }
@@ -251,11 +280,11 @@ mod tests {
             roster.died(at_ms(9));
         }
         while roster.next(at_ms(9)) == Next::Connect {
-            roster.connecting();
+            roster.connecting(at_ms(0));
             roster.refused(at_ms(9));
         }
         assert_eq!(roster.next(at_ms(10_009)), Next::Connect);
-        roster.connecting();
+        roster.connecting(at_ms(0));
         roster.refused(at_ms(10_010));
         assert_eq!(roster.next(at_ms(10_010)), Next::Finish(Finish::AllDead));
     }

@@ -95,6 +95,14 @@ pub enum TeamError {
         /// The team.
         team: String,
     },
+    /// Whoever listens there has not said anything.
+    #[error(
+        "{server} takes the connection and says nothing: a game that waits for its start, or no server of this game"
+    )]
+    NoAnswer {
+        /// The address.
+        server: SocketAddr,
+    },
     /// Everybody starved.
     #[error("all agents of team {team:?} died, and the server has no place for others")]
     AllDead {
@@ -166,12 +174,15 @@ impl Team {
         match finish {
             Finish::GameOver => Ok(Ended::GameOver),
             Finish::NoPlace => Err(TeamError::NoPlace { team }),
+            Finish::NoAnswer => Err(TeamError::NoAnswer {
+                server: self.config.server,
+            }),
             Finish::AllDead => Err(TeamError::AllDead { team }),
         }
     }
 
     fn connect(&mut self) -> Result<(), TeamError> {
-        self.roster.connecting();
+        self.roster.connecting(self.clock.now());
         let number = self.agents_made;
         self.agents_made += 1;
         let stream = match TcpStream::connect(self.config.server) {

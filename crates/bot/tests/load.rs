@@ -64,7 +64,25 @@ fn a_load_without_places_is_told_in_one_line() {
     let server = serve(&Options::default());
     let (status, _, told) = load(&server, "-n green -a 3 -d 0.1");
     assert_eq!(status, 1);
-    assert_eq!(told, "trantor-load: no agent was given a place: 3 were refused\n");
+    assert_eq!(
+        told,
+        "trantor-load: no agent was given a place: 3 were refused; the server needs these teams (-n green) with places \
+         for all (-c 3), and --respawn-slots on if others have played and left\n"
+    );
+}
+
+#[test]
+fn a_speed_that_the_server_refuses_is_told_before_anybody_takes_a_place() {
+    let server = serve(&Options::default());
+    // Whoever waited for the patience to end would be told a minute later that nothing was confirmed.
+    let (status, _, told) = load(&server, "-f 20000");
+    assert_eq!(status, 1);
+    assert_eq!(
+        told,
+        "trantor-load: the server refused 20000 units a second; without -f its own speed is used\n"
+    );
+    let (status, report, told) = load(&server, "-a 12 -d 0.1 --warm-up 0");
+    assert_eq!((status, number(&report, "agents")), (0, 12.0), "{told}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use clap::{ArgAction, Parser};
 use trantor_time::{Frequency, RealSpan};
 
 use super::{LoadConfig, Mix, Speed};
-use crate::cli::{DialectName, in_one_line, resolve};
+use crate::cli::{DialectName, in_one_line, resolve, team_name};
 
 /// Makes load on a Zappy server: agents that ask without end and viewers, and tells how late its answers are.
 #[derive(Clone, Debug, PartialEq, Parser)]
@@ -23,7 +23,7 @@ pub struct Options {
     host: String,
 
     /// Names of the teams; agents are dealt to them in turn
-    #[arg(short, long, value_name = "TEAM", num_args = 1.., default_values = ["red", "blue"])]
+    #[arg(short, long, value_name = "TEAM", num_args = 1.., default_values = ["red", "blue"], value_parser = team_name)]
     names: Vec<String>,
 
     /// Agents in all

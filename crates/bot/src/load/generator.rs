@@ -1,7 +1,7 @@
 //! The one loop of the load generator: all peers in one poll, and what is done when.
 //!
 //! ```text
-//! preparing    the speed is asked for; to set one, the game is first slowed down
+//! preparing    the speed is asked for; one to be set is tried, then the game is slowed down
 //! joining      viewers, then agents, a bounded number at a time; who asked for the speed leaves
 //! warming up   agents begin, spread over the time of one step, or all at once
 //! measuring    only now answers count
@@ -76,11 +76,21 @@ pub enum LoadError {
     /// The server does not tell its speed, or does not take the one asked for.
     #[error("the server did not confirm its speed in time; --assume says it without asking")]
     NoSpeed,
+    /// The server does not take the speed.
+    #[error("the server refused {0} units a second; without -f its own speed is used")]
+    SpeedRefused(Frequency),
     /// Not one agent has a place.
-    #[error("no agent was given a place: {refused} were refused")]
+    #[error(
+        "no agent was given a place: {refused} were refused; the server needs these teams (-n {teams}) with places for \
+         all (-c {places}), and --respawn-slots on if others have played and left"
+    )]
     NobodyJoined {
         /// How many were told so.
         refused: usize,
+        /// The teams asked for.
+        teams: String,
+        /// Places that each of them needs.
+        places: usize,
     },
     /// A signal came before anything was measured.
     #[error("interrupted before anything was measured")]
@@ -229,7 +239,9 @@ impl<'a> Generator<'a> {
         if self.speed.is_none() {
             return Err(LoadError::NoSpeed);
         }
-        if let Speed::Set(_) = self.config.speed {
+        if let Speed::Set(speed) = self.config.speed {
+            // A speed that is refused is known before anybody takes a place.
+            self.set_speed(speed)?;
             self.set_speed(Frequency::new(1).expect("1 is a speed"))?;
         }
         Ok(())
@@ -258,6 +270,8 @@ impl<'a> Generator<'a> {
         if self.joined == 0 {
             return Err(LoadError::NobodyJoined {
                 refused: self.refused,
+                teams: self.config.teams.join(" "),
+                places: self.config.agents.div_ceil(self.config.teams.len()),
             });
         }
         Ok(())
@@ -359,6 +373,13 @@ impl<'a> Generator<'a> {
         self.peers.get_mut(self.control?)?.control()?.speed()
     }
 
+    /// Whether the speed that was asked for last was refused.
+    fn was_refused(&mut self) -> bool {
+        let peer = self.control.and_then(|key| self.peers.get_mut(key));
+        peer.and_then(Peer::control)
+            .is_some_and(|control| control.was_refused())
+    }
+
     /// Sets the speed and waits until it is told.
     fn set_speed(&mut self, speed: Frequency) -> Result<(), LoadError> {
         let key = self.control.ok_or(LoadError::NoSpeed)?;
@@ -366,7 +387,12 @@ impl<'a> Generator<'a> {
         peer.control().ok_or(LoadError::NoSpeed)?.ask_for(speed);
         peer.flush(self.poll.registry(), Token(key))?;
         let until = self.patience();
-        self.turn_until(until, |generator| generator.told_speed() == Some(speed))?;
+        self.turn_until(until, |generator| {
+            generator.told_speed() == Some(speed) || generator.was_refused()
+        })?;
+        if self.was_refused() {
+            return Err(LoadError::SpeedRefused(speed));
+        }
         if self.told_speed() != Some(speed) {
             return Err(LoadError::NoSpeed);
         }

@@ -119,6 +119,7 @@ pub struct Control {
     lines: LineCutter,
     has_spoken: bool,
     speed: Option<Frequency>,
+    was_refused: bool,
     unsent: Vec<u8>,
 }
 
@@ -131,10 +132,13 @@ impl Control {
                 self.has_spoken = true;
                 self.unsent.extend_from_slice(GRAPHIC_WORD.as_bytes());
                 self.unsent.push(b'\n');
-            } else if line.starts_with(b"sgt")
-                && let Some(GuiEvent::Frequency(speed)) = parse_gui_event(line)
-            {
-                self.speed = Some(speed);
+                continue;
+            }
+            match parse_gui_event(line) {
+                Some(GuiEvent::Frequency(speed)) if line.starts_with(b"sgt") => self.speed = Some(speed),
+                // It asks for nothing else that could be refused.
+                Some(GuiEvent::BadParameter | GuiEvent::UnknownRequest) => self.was_refused = true,
+                _ => {}
             }
         }
     }
@@ -144,8 +148,14 @@ impl Control {
         self.speed
     }
 
+    /// Whether the speed asked for last was refused.
+    pub fn was_refused(&self) -> bool {
+        self.was_refused
+    }
+
     /// Asks for another speed.
     pub fn ask_for(&mut self, speed: Frequency) {
+        self.was_refused = false;
         write_gui_request(&mut self.unsent, GuiRequest::SetFrequency(speed));
     }
 
@@ -198,5 +208,11 @@ mod tests {
         assert_eq!(control.speed(), Frequency::new(100).ok());
         control.ask_for(Frequency::new(7).unwrap());
         assert_eq!(std::mem::take(control.unsent()), b"sst 7\n");
+        for refusal in [&b"sbp\nsmg why\n"[..], b"suc\n"] {
+            assert!(!control.was_refused());
+            control.take_in(refusal);
+            assert!(control.was_refused());
+            control.ask_for(Frequency::new(8).unwrap());
+        }
     }
 }
