@@ -5,7 +5,7 @@
 //! same targets are driven in three ways:
 //!
 //! ```text
-//! cargo nextest run -p trantor-fuzz           some thousand inputs each, the same ones every time
+//! cargo test -p trantor-fuzz                  some thousand inputs each, the same ones every time
 //! cargo xtask fuzz --minutes 10               other inputs for as long as you like, each target for so long
 //! cargo +nightly fuzz run NAME                libFuzzer, which looks for new paths (fuzz/ at the root)
 //! ```

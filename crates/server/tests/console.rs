@@ -7,7 +7,7 @@
 //! # …                    a remark
 //! ```
 //!
-//! `BLESS=1 cargo nextest run -p trantor-server --test console` rewrites what is expected; the difference is then
+//! `BLESS=1 cargo test -p trantor-server --test console` rewrites what is expected; the difference is then
 //! reviewed like code.
 
 #![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]

@@ -1,6 +1,6 @@
 //! Pictures drawn off screen, compared with stored ones.
 //!
-//! `UPDATE_GOLDEN=1 cargo nextest run -p trantor-viewer --test golden` draws them anew; the difference is then looked
+//! `UPDATE_GOLDEN=1 cargo test -p trantor-viewer --test golden` draws them anew; the difference is then looked
 //! at like code. A picture that differs is left beside the build's other files, and the message says where.
 //!
 //! The pictures were made by Mesa's software driver. Others round differently, hence the tolerance; where there is
