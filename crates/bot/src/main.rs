@@ -1,28 +1,22 @@
 //! `trantor-bot`: one agent, or a whole team in one process.
 //!
 //! Exit status: 0 at the end of a game and after an interrupt, 1 if there is no server or no place, 84 for a
-//! mistake in the options.
+//! mistake in the options, and if what there is to say cannot be printed.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::Write;
 use std::process::ExitCode;
 
 use trantor_bot::cli::{self, Asked, EXIT_STATUS_USAGE, Options};
 use trantor_bot::team::{Ended, Team, TeamConfig};
+use trantor_runtime::standard_output;
 use trantor_strategy::agents_at_most;
 use trantor_time::RealSpan;
 
 fn main() -> ExitCode {
     match cli::parse(std::env::args_os()) {
-        Ok(Asked::Print(text)) => {
-            tell(text.trim_end());
-            ExitCode::SUCCESS
-        }
+        Ok(Asked::Print(text)) => tell(text.trim_end()),
         Ok(Asked::Play(options)) => match play(&options) {
-            Ok(line) => {
-                tell(&format!("trantor-bot: {line}"));
-                ExitCode::SUCCESS
-            }
+            Ok(line) => tell(&format!("trantor-bot: {line}")),
             Err(line) => refuse(&line, 1),
         },
         Err(line) => refuse(&line, EXIT_STATUS_USAGE),
@@ -64,10 +58,12 @@ fn any_number() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// Prints a line; a reader that has gone is no reason to fail.
-fn tell(line: &str) {
-    // Nobody reads it any more: then nobody misses it.
-    let _ = writeln!(std::io::stdout(), "{line}");
+/// Prints what there is to say, and ends with that.
+fn tell(text: &str) -> ExitCode {
+    match standard_output::print(text) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(line) => refuse(&line, EXIT_STATUS_USAGE),
+    }
 }
 
 fn refuse(line: &str, status: u8) -> ExitCode {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use trantor_runtime::service::EndReason;
+use trantor_runtime::standard_output;
 use trantor_server::console::input::ConsoleThread;
 use trantor_server::event_loop::EventLoop;
 use trantor_server::export::Exporter;
@@ -25,10 +26,7 @@ fn main() -> ExitCode {
         .is_some_and(|word| word == headless::WORD)
     {
         return match headless::simulate(std::env::args_os()) {
-            Simulated::Print(text) => {
-                tell(text.trim_end());
-                ExitCode::SUCCESS
-            }
+            Simulated::Print(text) => print(&text),
             Simulated::Refused(line) => refuse(line),
         };
     }
@@ -39,17 +37,9 @@ fn main() -> ExitCode {
         }
         Ok(Asked::Play(asked)) => run(&asked.options, None, |_| start::play(&asked)),
         Ok(Asked::CheckConfig(files)) => check_config(&files),
-        Ok(Asked::Manual(ManualAsked::Completions(shell))) => {
-            match manual::completions(shell, &mut io::stdout().lock()) {
-                Ok(()) => ExitCode::SUCCESS,
-                Err(error) => refuse(error),
-            }
-        }
+        Ok(Asked::Manual(ManualAsked::Completions(shell))) => print(&manual::completions(shell)),
         Ok(Asked::Manual(ManualAsked::Man(directory))) => match manual::man(&directory) {
-            Ok(pages) => {
-                tell(&format!("{}: {pages} pages", directory.display()));
-                ExitCode::SUCCESS
-            }
+            Ok(pages) => print(&format!("{}: {pages} pages", directory.display())),
             Err(error) => refuse(format!("{}: {error}", directory.display())),
         },
         Ok(Asked::Console(asked)) => match console::remote::run(&asked) {
@@ -58,10 +48,7 @@ fn main() -> ExitCode {
             Err(error) => refuse(error),
         },
         Ok(Asked::Replay(asked)) => replay::run(&asked),
-        Ok(Asked::Print(text)) => {
-            tell(text.trim_end());
-            ExitCode::SUCCESS
-        }
+        Ok(Asked::Print(text)) => print(&text),
         Err(error) => {
             if let Some(usage) = cli::usage(std::env::args_os()) {
                 tell(usage);
@@ -140,7 +127,10 @@ fn check_config(files: &[PathBuf]) -> ExitCode {
     for file in files {
         let mistakes = config::check(file);
         if mistakes.is_empty() {
-            tell(&format!("{}: ok", file.display()));
+            let told = print(&format!("{}: ok", file.display()));
+            if told != ExitCode::SUCCESS {
+                status = told;
+            }
         }
         for mistake in mistakes {
             status = refuse(mistake);
@@ -154,7 +144,15 @@ fn refuse(error: impl std::fmt::Display) -> ExitCode {
     ExitCode::from(EXIT_STATUS_REFUSED)
 }
 
-/// Prints a line for people and for scripts that wait for it. Nobody listening is no reason to end.
+/// Prints what was asked for, and ends with that.
+fn print(text: &str) -> ExitCode {
+    match standard_output::print(text.trim_end()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => refuse(error),
+    }
+}
+
+/// Prints a line of a server that runs, for people and for scripts that wait for it. Nobody listening is no reason to end.
 fn tell(line: &str) {
     let mut out = io::stdout().lock();
     let _nobody_listens = writeln!(out, "{line}").and_then(|()| out.flush());

@@ -60,14 +60,11 @@ pub fn parse(words: &[OsString]) -> Result<Result<ManualAsked, String>, OptionEr
     }))
 }
 
-/// Writes the completions of `shell`.
-///
-/// # Errors
-/// What the system says.
-pub fn completions(shell: Shell, out: &mut impl io::Write) -> io::Result<()> {
+/// The completions of `shell`.
+pub fn completions(shell: Shell) -> String {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut whole_command(), PROGRAM, &mut text);
-    out.write_all(&text)
+    String::from_utf8(text).expect("names of options are text")
 }
 
 /// Writes a page for the program and one for each of its commands into `directory`; answers how many.
@@ -139,9 +136,7 @@ mod tests {
     #[test]
     fn every_shell_knows_every_option_and_every_command() {
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
-            let mut text = Vec::new();
-            completions(shell, &mut text).unwrap();
-            let text = String::from_utf8(text).unwrap();
+            let text = completions(shell);
             for setting in SETTINGS {
                 assert!(text.contains(setting.name), "{shell}: {}", setting.name);
             }

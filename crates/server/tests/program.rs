@@ -51,6 +51,41 @@ fn the_program_ends_after_the_win_if_that_is_asked_for() {
     assert_eq!(program.child.wait().unwrap().code(), Some(0));
 }
 
+/// `/dev/full` takes nothing, as a full disk does.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_cannot_be_printed_is_status_84_and_a_closed_pipe_is_none() {
+    let folder = Folder::new();
+    let file = folder.write("server.toml", b"port = 4242\n");
+    let file = file.to_str().unwrap();
+    for arguments in [
+        &["--help"][..],
+        &["config", "print"],
+        &["config", "check", file],
+        &["completions", "bash"],
+        &["sim", "--until", "10"],
+    ] {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_trantor-server"));
+        program.args(arguments).stderr(Stdio::piped());
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = program.stdout(full).output().unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            (output.status.code(), err.lines().count()),
+            (Some(84), 1),
+            "{arguments:?}: {err}"
+        );
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = program.stdout(writer).output().unwrap();
+        assert_eq!(
+            (output.status.code(), output.stderr.as_slice()),
+            (Some(0), &[][..]),
+            "{arguments:?}"
+        );
+    }
+}
+
 #[test]
 fn a_port_in_use_and_a_foreign_address_are_one_clear_line() {
     let taken = Program::start(&[], Stdio::null());

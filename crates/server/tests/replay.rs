@@ -256,6 +256,28 @@ fn export_and_info_tell_a_torn_recording_and_a_damaged_one_as_verify_does() {
     }
 }
 
+/// Status 1 would say that the recording does not agree.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_cannot_be_told_is_status_84() {
+    let folder = Folder::new();
+    let piece = folder.write("piece.trj", &record(false)[0]);
+    for what in ["verify", "info", "export"] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_trantor-server"))
+            .args(["replay", what, shown(&piece)])
+            .stdout(full)
+            .output()
+            .unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            (output.status.code(), err.lines().count()),
+            (Some(84), 1),
+            "{what}: {err}"
+        );
+    }
+}
+
 #[test]
 fn a_file_that_is_not_there_is_named_once() {
     for what in ["info", "export", "verify"] {

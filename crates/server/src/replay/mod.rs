@@ -23,7 +23,7 @@ use trantor_game::journal::{CutShort, Ending};
 use crate::options::cli::{EXIT_STATUS_REFUSED, PROGRAM};
 
 /// Does what was asked. Status 0: everything was read and agrees; 1: something does not agree with what was
-/// recorded or is damaged; 84: something could not be read at all.
+/// recorded or is damaged; 84: something could not be read at all, or what was found could not be told.
 pub fn run(asked: &ReplayAsked) -> ExitCode {
     let files = match pieces_in(asked.files()) {
         Ok(files) => files,
@@ -41,9 +41,10 @@ pub fn run(asked: &ReplayAsked) -> ExitCode {
         Ok(worst) => worst.exit_code(),
         // Whoever reads the lines may have had enough of them: `replay export … | head`.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        // Not 1, which would say that a recording does not agree.
         Err(error) => {
-            eprintln!("{PROGRAM}: {error}");
-            ExitCode::FAILURE
+            eprintln!("{PROGRAM}: cannot tell what was found: {error}");
+            ExitCode::from(EXIT_STATUS_REFUSED)
         }
     }
 }
