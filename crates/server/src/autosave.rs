@@ -100,10 +100,12 @@ impl Autosave {
     /// Saving into `directory`, which is made if it is not there.
     ///
     /// # Errors
-    /// If it cannot be made or read.
+    /// If it cannot be made, read or written to.
     pub fn new(directory: &Path, keep: usize) -> io::Result<Self> {
         fs::create_dir_all(directory)?;
         store::remove_asides(directory)?;
+        // The first save may be a day away, and what cannot be saved is to be known now.
+        store::try_writing(directory)?;
         let newest = saves_in(directory)?.last().map_or(0, |(number, _)| *number);
         Ok(Self {
             directory: directory.to_owned(),

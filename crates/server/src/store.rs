@@ -40,6 +40,16 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
+/// Tries whether files can be written to a directory. Nothing is left of the one that was tried.
+///
+/// # Errors
+/// What the system says.
+pub fn try_writing(directory: &Path) -> io::Result<()> {
+    let tried = directory.join(format!("try-{}.{ASIDE}", std::process::id()));
+    File::create(&tried)?;
+    fs::remove_file(&tried)
+}
+
 /// Forces to the disk which files a directory has.
 ///
 /// # Errors

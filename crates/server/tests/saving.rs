@@ -165,6 +165,14 @@ fn r_003_73_a_server_killed_at_any_moment_leaves_a_save_that_goes_on() {
 }
 
 #[test]
+fn a_place_that_cannot_be_written_is_told_at_the_start() {
+    // It is there and can be read, whoever asks; and nobody can make a file in it.
+    let (status, _, err) = support::run(&["-p", "0", "--save", "/proc"]);
+    assert_eq!(status, 84, "{err}");
+    assert!(err.contains("trantor-server: cannot save in /proc: "), "{err}");
+}
+
+#[test]
 fn saves_that_are_no_good_are_not_pushed_out_by_a_new_game() {
     let folder = Folder::new();
     folder.write("save-0000000001.trs", b"damaged");
