@@ -67,28 +67,21 @@ pub fn completions(shell: Shell) -> String {
     String::from_utf8(text).expect("names of options are text")
 }
 
-/// Writes a page for the program and one for each of its commands into `directory`; answers how many.
+/// Writes a page for the program and one for each of its commands, and theirs, into `directory`; answers how many.
 ///
 /// # Errors
 /// What the system says.
 pub fn man(directory: &Path) -> io::Result<usize> {
     std::fs::create_dir_all(directory)?;
     let command = whole_command();
-    let mut pages = vec![(PROGRAM.to_owned(), command.clone())];
-    for subcommand in command.get_subcommands() {
-        let name = format!("{PROGRAM}-{}", subcommand.get_name());
-        let page = subcommand
-            .clone()
-            .display_name(name.clone())
-            .bin_name(format!("{PROGRAM} {}", subcommand.get_name()));
-        pages.push((name, page));
-    }
-    for (name, command) in &pages {
-        let mut page = Vec::new();
-        clap_mangen::Man::new(command.clone()).render(&mut page)?;
-        std::fs::write(directory.join(format!("{name}.1")), page)?;
-    }
-    Ok(pages.len())
+    let pages = commands_in(&command);
+    clap_mangen::generate_to(command, directory)?;
+    Ok(pages)
+}
+
+/// How many commands there are in a command, itself among them.
+fn commands_in(command: &Command) -> usize {
+    1 + command.get_subcommands().map(commands_in).sum::<usize>()
 }
 
 /// The program with all its commands, as nobody parses it: each is looked for by its first word.
@@ -149,7 +142,29 @@ mod tests {
     #[test]
     fn there_is_a_page_for_every_command() {
         let directory = std::env::temp_dir().join(format!("trantor-man-{}", std::process::id()));
-        assert_eq!(man(&directory).unwrap(), 7);
+        let pages = man(&directory).unwrap();
+        assert_eq!(pages, std::fs::read_dir(&directory).unwrap().count());
+        for name in [
+            "sim",
+            "config-check",
+            "config-print",
+            "replay-verify",
+            "replay-play",
+        ] {
+            let page = std::fs::read_to_string(directory.join(format!("trantor-server-{name}.1"))).unwrap();
+            assert!(
+                page.contains(&format!("\n.TH trantor-server-{name} 1 ")),
+                "{name}: {page}"
+            );
+        }
+        // Every page that one of them names is there.
+        for file in std::fs::read_dir(&directory).unwrap() {
+            let page = std::fs::read_to_string(file.unwrap().path()).unwrap();
+            for named in page.lines().filter_map(|line| line.strip_suffix("(1)")) {
+                let named = named.replace('\\', "");
+                assert!(directory.join(format!("{named}.1")).exists(), "{named}");
+            }
+        }
         let page = std::fs::read_to_string(directory.join("trantor-server.1")).unwrap();
         for setting in SETTINGS {
             // In these pages a hyphen is written as one that may be copied.
