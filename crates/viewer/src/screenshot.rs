@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
+use trantor_client::LinkState;
 use trantor_runtime::real_clock::RealClock;
 use trantor_runtime::wait::{Parker, Wait as _};
 use trantor_time::{Clock as _, RealSpan, RealTime};
@@ -18,7 +19,7 @@ use crate::stage::Stage;
 /// A demo is not waited for: its time is what it is told to be.
 ///
 /// # Errors
-/// If there is nothing to draw with, or the file cannot be written.
+/// If there was nothing to be seen, if there is nothing to draw with, or the file cannot be written.
 pub fn take(mut stage: Stage, mut parker: Parker, cli: &Cli, file: &Path) -> anyhow::Result<()> {
     let size = cli.size.unwrap_or(Cli::SIZE);
     stage.resize(size, egui::vec2(size.0 as f32, size.1 as f32));
@@ -28,6 +29,14 @@ pub fn take(mut stage: Stage, mut parker: Parker, cli: &Cli, file: &Path) -> any
     } else {
         watch(&mut stage, &mut parker, after)
     };
+    if stage.scene().ground.is_none() {
+        let why = match &stage.scene().link {
+            LinkState::Ended { reason } => format!(": {reason}"),
+            _ => "; --after waits longer".to_owned(),
+        };
+        let (name, seconds) = (stage.source().name(), cli.after);
+        bail!("no game was seen at {name} within {seconds} s{why}");
+    }
     let pixels = draw(&mut stage, quality_of_a_still(cli), size, now)?;
     stage.source().leave();
     pixels

@@ -42,6 +42,26 @@ fn without_a_display_it_is_told_what_else_there_is() {
 }
 
 #[test]
+fn a_picture_of_a_game_that_nobody_plays_is_refused() {
+    let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = unused.local_addr().unwrap().port().to_string();
+    drop(unused);
+    let file = std::env::temp_dir().join(format!("trantor-nothing-{}.png", std::process::id()));
+    let output = Command::new(env!("CARGO_BIN_EXE_trantor-viewer"))
+        .args(["-h", "127.0.0.1", "-p", &port, "--after", "0.2", "--screenshot"])
+        .arg(&file)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(84), "{said}");
+    assert!(
+        said.contains(&format!("no game was seen at 127.0.0.1:{port} within 0.2 s")),
+        "{said}"
+    );
+    assert!(!file.exists());
+}
+
+#[test]
 fn without_a_graphics_adapter_it_is_told_what_to_install() {
     let output = Command::new(env!("CARGO_BIN_EXE_trantor-viewer"))
         .args(["--demo-scene", "overview", "--screenshot", "never-written.png"])
