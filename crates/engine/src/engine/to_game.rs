@@ -53,13 +53,10 @@ impl Engine {
             match event {
                 GameEvent::Reply { agent, .. } => self.note_owing(agent),
                 GameEvent::Died { agent } => self.agent_died(agent),
-                GameEvent::Won { team } => {
-                    log::info!("team {:?} has won", self.config.game.teams[usize::from(team.0)]);
-                    // The end of a game that was recorded ends nothing here.
-                    if self.playback.is_none() {
-                        self.outputs.push_back(Output::Won { team });
-                        self.is_over_for_agents = true;
-                    }
+                // The end of a game that was recorded ends nothing here.
+                GameEvent::Won { team } if self.playback.is_none() => {
+                    self.outputs.push_back(Output::Won { team });
+                    self.is_over_for_agents = true;
                 }
                 _ => {}
             }
