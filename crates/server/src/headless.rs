@@ -223,6 +223,14 @@ mod tests {
                 "sim: --until never: must be win, or a whole number of units from 1 to 100000000000",
             ),
             (
+                "p sim --until -1",
+                "sim: --until -1: must be win, or a whole number of units from 1 to 100000000000",
+            ),
+            (
+                "p sim -x -1",
+                "sim: --width -1: must be a whole number from 1 to 1000",
+            ),
+            (
                 "p sim -x 0",
                 "sim: --width 0: must be a whole number from 1 to 1000",
             ),

@@ -76,6 +76,14 @@ fn run(
     if let Some(running) = resolved.filter(|_| !io::stdin().is_terminal()) {
         event_loop.reload_at_hang_up(Reload::new(running, logging, Box::new(resolve_again)));
     }
+    // Whoever reads that the server listens may rely on all of it.
+    let exporter = match options.metrics.are_wanted() {
+        false => None,
+        true => match Exporter::start(&options.metrics, event_loop.sources()) {
+            Ok(exporter) => Some(exporter),
+            Err(error) => return refuse(error),
+        },
+    };
     if let Err(error) = event_loop.serve(ServiceManager::from_environment(), &line) {
         return refuse(error);
     }
@@ -87,13 +95,6 @@ fn run(
                 log::info!("the console is open; help lists its words");
                 Some(console)
             }
-            Err(error) => return refuse(error),
-        },
-    };
-    let exporter = match options.metrics.are_wanted() {
-        false => None,
-        true => match Exporter::start(&options.metrics, event_loop.sources()) {
-            Ok(exporter) => Some(exporter),
             Err(error) => return refuse(error),
         },
     };

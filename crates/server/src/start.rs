@@ -204,7 +204,8 @@ fn no_place(error: &io::Error) -> String {
     }
 }
 
-/// Another number each time: the system seeds the standard library's hash maps, and that is enough for a game.
+/// Another number each time: the system seeds the standard library's hash maps, and that is enough for a game. A file of
+/// options has signed numbers, and what the first line tells is to be written into one.
 fn seed_from_system() -> u64 {
-    RandomState::new().hash_one("trantor")
+    RandomState::new().hash_one("trantor") >> 1
 }

@@ -379,6 +379,16 @@ fn help_and_version_are_printed_not_refused() {
             other => panic!("{line:?} should help, but: {other:?}"),
         }
     }
+    match ask_with("config print --help", &[]) {
+        Ok(Asked::Print(text)) => {
+            assert!(
+                text.contains("Usage: trantor-server config print [OPTIONS]"),
+                "{text}"
+            );
+            assert!(!text.contains("The arena's server"), "{text}");
+        }
+        other => panic!("{other:?}"),
+    }
     match ask_with("--version", &[]) {
         Ok(Asked::Print(text)) => assert_eq!(text, format!("trantor-server {}\n", env!("CARGO_PKG_VERSION"))),
         other => panic!("{other:?}"),

@@ -100,6 +100,14 @@ fn a_port_in_use_and_a_foreign_address_are_one_clear_line() {
         )
     );
 
+    // Nor is it said that it listens before it is known that all of it can.
+    let (status, out, err) = run(&["-p", "0", "--metrics", &port, "--log", "error"]);
+    assert_eq!((status, out.as_str()), (84, ""));
+    assert!(
+        err.contains(&format!("no metrics on 127.0.0.1:{port}: ")),
+        "{err}"
+    );
+
     // An address that documentation owns, so that no machine has it.
     let (status, _, err) = run(&["-p", "0", "--bind", "192.0.2.1", "--log", "error"]);
     assert_eq!(status, 84);

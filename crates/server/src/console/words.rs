@@ -381,8 +381,8 @@ const WORDS: &[Word] = &[
     Word {
         name: "kick",
         aliases: &[],
-        usage: "kick AGENT | kick connection NUMBER",
-        help: "lets an agent go, or any connection of clients (as 3.0)",
+        usage: "kick AGENT | kick connection N, as 3.0",
+        help: "lets an agent go, or any connection, by its number in clients",
         read: |it| match it.words {
             [agent] => Some(Request::Ask(AdminRequest::Kick(agent_id(agent)?))),
             [word, conn] if word.eq_ignore_ascii_case("connection") => {

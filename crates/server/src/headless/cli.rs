@@ -122,6 +122,7 @@ pub(crate) fn command() -> Command {
             .value_name("NUMBER")
             .default_value(default)
             .overrides_with(name)
+            .allow_negative_numbers(true)
             .value_parser(move |word: &str| {
                 let number = word.parse().ok().filter(|number| (from..=to).contains(number));
                 number.ok_or_else(|| format!("must be a whole number from {from} to {to}"))
@@ -181,6 +182,7 @@ pub(crate) fn command() -> Command {
                 .value_name("UNITS|win")
                 .default_value("win")
                 .overrides_with("until")
+                .allow_negative_numbers(true)
                 .value_parser(parse_until)
                 .help("Stop at this game time if nobody has won"),
         )

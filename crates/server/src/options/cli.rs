@@ -93,7 +93,11 @@ pub fn parse(
         return Ok(match config::parse(&arguments[1..])? {
             Ok(ConfigAsked::Check(files)) => Asked::CheckConfig(files),
             // What is left behind `config print` are flags of the server.
-            Ok(ConfigAsked::Print) => match resolve(arguments.into_iter().skip(2), environment)? {
+            Ok(ConfigAsked::Print) => match resolve_by(
+                config::print_command(),
+                arguments.into_iter().skip(2),
+                environment,
+            )? {
                 Ok(resolved) => Asked::Print(config::print(&resolved)),
                 Err(text) => Asked::Print(text),
             },
@@ -124,7 +128,15 @@ pub fn resolve(
     arguments: impl IntoIterator<Item = OsString>,
     environment: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> Result<Result<Resolved, String>, OptionError> {
-    let matches = match command().try_get_matches_from(arguments) {
+    resolve_by(command(), arguments, environment)
+}
+
+fn resolve_by(
+    command: Command,
+    arguments: impl IntoIterator<Item = OsString>,
+    environment: impl IntoIterator<Item = (OsString, OsString)>,
+) -> Result<Result<Resolved, String>, OptionError> {
+    let matches = match command.try_get_matches_from(arguments) {
         Ok(matches) => matches,
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             return Ok(Err(error.to_string()));

@@ -115,10 +115,17 @@ pub fn command() -> Command {
                         .help("A file for --config"),
                 ),
         )
-        .subcommand(
-            Command::new("print")
-                .about("Print all options as a file, and where each was said; takes the flags of the server itself"),
-        )
+        .subcommand(print_command())
+}
+
+/// The command behind `config print`.
+pub(super) fn print_command() -> Command {
+    super::cli::command()
+        .name("print")
+        .bin_name(format!("{PROGRAM} {WORD} print"))
+        .version(None)
+        .about("Print all options as a file, and where each was said; takes the flags of the server itself")
+        .after_help(None)
 }
 
 const FILES: &str = "files";
