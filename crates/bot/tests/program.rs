@@ -110,6 +110,21 @@ fn nobody_at_that_address_is_told_in_one_line() {
     }
 }
 
+/// `/dev/full` takes nothing, as a full disk does.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_cannot_be_printed_is_status_84() {
+    for program in [
+        env!("CARGO_BIN_EXE_trantor-bot"),
+        env!("CARGO_BIN_EXE_trantor-load"),
+    ] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+        let output = Command::new(program).arg("--help").stdout(full.unwrap()).output();
+        let (status, _, err) = told(&output.unwrap());
+        assert_eq!((status, err.lines().count()), (84, 1), "{err}");
+    }
+}
+
 #[test]
 fn mistakes_in_flags_end_with_status_84_and_help_with_0() {
     let run = |flags: &[&str]| {
