@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use trantor_runtime::real_clock::RealClock;
+use trantor_runtime::standard_output;
 use trantor_viewer::options::{self, Asked, EXIT_STATUS_REFUSED};
 
 fn main() -> ExitCode {
@@ -15,11 +16,10 @@ fn main() -> ExitCode {
             Ok(()) => return ExitCode::SUCCESS,
             Err(error) => format!("{error:#}"),
         },
-        Ok(Asked::Print(text)) => {
-            // Nobody is left to be told that the reader of the help is gone.
-            let _ = write!(std::io::stdout(), "{text}");
-            return ExitCode::SUCCESS;
-        }
+        Ok(Asked::Print(text)) => match standard_output::print(text.trim_end()) {
+            Ok(()) => return ExitCode::SUCCESS,
+            Err(line) => line,
+        },
         Err(mistake) => mistake,
     };
     let _ = writeln!(std::io::stderr(), "trantor-viewer: {said}");
