@@ -96,9 +96,7 @@ pub enum TeamError {
         team: String,
     },
     /// Whoever listens there has not said anything.
-    #[error(
-        "{server} takes the connection and says nothing: a game that waits for its start, or no server of this game"
-    )]
+    #[error("{server} does not answer: a game that waits for its start, or no server of this game")]
     NoAnswer {
         /// The address.
         server: SocketAddr,
