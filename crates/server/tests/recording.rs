@@ -142,6 +142,11 @@ fn a_long_journal_is_cut_into_pieces_that_fit_together_and_are_packed_meanwhile(
         &["--record", folder.path().to_str().unwrap(), "-f", "2000"],
         Stdio::null(),
     );
+    // However slow the machine is, nobody starves meanwhile.
+    let mut operator = Peer::connect(program.address);
+    operator.send("ADMIN\nhunger off\n");
+    operator.lines_until("ok");
+    operator.lines_until("ok");
     let mut agents = agents(&program);
     let speech = format!("Broadcast {}\n", "words ".repeat(1_300));
     for _ in 0..75 {
