@@ -1,34 +1,33 @@
 //! What the connection is doing, when it is not simply working; who won; short messages.
 
-use egui::{Align2, Area, Context, Id, Order, RichText, vec2};
+use egui::{Align2, Area, Context, Id, Order, Rect, RichText, TextStyle, TextWrapMode, vec2};
 use trantor_client::LinkState;
 
 use super::HudInput;
-use super::theme::{Colors, color};
+use super::layout::Plan;
+use super::theme::{self, Colors, color};
 use crate::picture::palette;
 
-pub(super) fn show(context: &Context, colors: &Colors, input: &HudInput<'_>) {
+pub(super) fn show(context: &Context, colors: &Colors, plan: Plan, input: &HudInput<'_>) -> Option<Rect> {
+    let line = |text, mark| Some(line(context, colors, plan, text, mark));
     let text = match &input.scene.link {
         LinkState::Live => {
-            if let Some(winner) = input.scene.winner {
+            return if let Some(winner) = input.scene.winner {
                 let name = input
                     .scene
                     .teams
                     .get(usize::from(winner.0))
                     .map_or("somebody", |team| &team.name);
-                line(
-                    context,
-                    colors,
-                    RichText::new(format!("{name} wins")).size(20.0).strong(),
-                    color(palette::team(winner)),
-                );
+                let text = RichText::new(format!("{name} wins")).size(20.0).strong();
+                line(text, color(palette::team(winner)))
             } else if input.scene.clock.paused {
-                line(context, colors, RichText::new("paused").size(14.0), colors.accent);
+                line(RichText::new("paused").size(14.0), colors.accent)
             } else if input.scene.clock.delay_ms > 0 {
                 let text = format!("{} s ago", input.scene.clock.delay_ms / 1_000);
-                line(context, colors, RichText::new(text).size(14.0), colors.accent);
-            }
-            return;
+                line(RichText::new(text).size(14.0), colors.accent)
+            } else {
+                None
+            };
         }
         LinkState::Connecting => format!("connecting to {} …", input.source),
         LinkState::Greeting => format!("{} answers …", input.source),
@@ -44,35 +43,49 @@ pub(super) fn show(context: &Context, colors: &Colors, input: &HudInput<'_>) {
         LinkState::Silent { for_ms } => format!("nothing heard for {:.1} s", *for_ms as f64 / 1e3),
         LinkState::Ended { reason } => reason.to_string(),
     };
-    line(context, colors, RichText::new(text).size(14.0), colors.gold);
+    line(RichText::new(text).size(14.0), colors.gold)
 }
 
-fn line(context: &Context, colors: &Colors, text: RichText, mark: egui::Color32) {
-    Area::new(Id::unique("banner"))
-        .anchor(Align2::CENTER_TOP, vec2(0.0, 14.0))
-        .order(Order::Middle)
+/// What is told lies over the cards where there is no room between them; answers what it covers.
+fn line(context: &Context, colors: &Colors, plan: Plan, text: RichText, mark: egui::Color32) -> Rect {
+    let laid = Area::new(Id::unique("banner"))
+        .anchor(Align2::CENTER_TOP, vec2(0.0, plan.middle_top()))
+        .order(Order::Foreground)
+        .constrain(false)
         .fade_in(false)
         .interactable(false)
         .show(context, |ui| {
-            colors.card().show(ui, |ui| {
+            let card = colors.upper_card();
+            let room = plan.middle_width() - card.total_margin().sum().x;
+            card.show(ui, |ui| {
                 ui.horizontal(|ui| {
-                    let (rect, _) = ui.allocate_exact_size(vec2(9.0, 9.0), egui::Sense::hover());
-                    ui.painter().circle_filled(rect.center(), 4.5, mark);
-                    ui.add(egui::Label::new(text).extend());
+                    theme::swatch(ui, colors, mark, 10.0);
+                    said(ui, text, room - 10.0 - ui.spacing().item_spacing.x);
                 });
             });
         });
+    laid.response.rect
 }
 
-/// Shows a message.
-pub(super) fn notice(context: &Context, colors: &Colors, text: &str) {
+/// Words in one line where they fit, else in as many as they need.
+fn said(ui: &mut egui::Ui, text: RichText, room: f32) {
+    let text = egui::WidgetText::from(text);
+    let style = TextStyle::Body;
+    let words = text.into_galley(ui, Some(TextWrapMode::Wrap), room.max(1.0), style);
+    ui.label(words);
+}
+
+/// Shows a message, below the banner if there is one.
+pub(super) fn notice(context: &Context, colors: &Colors, plan: Plan, banner: Option<Rect>, text: &str) {
+    let top = banner.map_or(plan.middle_top(), |banner| banner.bottom() + 4.0);
     Area::new(Id::unique("notice"))
-        .anchor(Align2::CENTER_TOP, vec2(0.0, 64.0))
+        .anchor(Align2::CENTER_TOP, vec2(0.0, top))
         .order(Order::Foreground)
+        .constrain(false)
         .interactable(false)
         .show(context, |ui| {
-            colors
-                .card()
-                .show(ui, |ui| ui.label(RichText::new(text).color(colors.text)));
+            let card = colors.upper_card();
+            let room = plan.middle_width() - card.total_margin().sum().x;
+            card.show(ui, |ui| said(ui, RichText::new(text).color(colors.text), room));
         });
 }

@@ -16,6 +16,14 @@ use crate::game_loop::frame_times::FRAMES_KEPT;
 
 /// Width of the view, in points.
 const WIDTH: f32 = 640.0;
+/// From the view to the window's edges, both together, and what is below it, in points.
+const AROUND: f32 = 16.0;
+const BELOW: f32 = 52.0;
+/// Height of the command line, in points.
+const LINE_HEIGHT: f32 = 26.0;
+/// Least width of a column of figures, and what is between columns, in points.
+const COLUMN_LEAST: f32 = 165.0;
+const COLUMN_GAP: f32 = 20.0;
 /// Height of what was said, in points.
 const SAID_HEIGHT: f32 = 84.0;
 
@@ -47,19 +55,26 @@ impl DebugView {
         console: &mut Console,
         report: &mut Report,
     ) {
+        let card = colors.upper_card();
+        let around = egui::Vec2::splat(AROUND) + vec2(0.0, BELOW) + card.total_margin().sum();
+        let room = (context.content_rect().size() - around).max(egui::Vec2::splat(1.0));
         let response = Area::new(Id::unique("debug"))
-            .anchor(Align2::CENTER_BOTTOM, vec2(0.0, -52.0))
+            .anchor(Align2::CENTER_BOTTOM, vec2(0.0, -BELOW))
             .order(Order::Foreground)
+            .constrain(false)
             .show(context, |ui| {
-                colors.card().show(ui, |ui| {
-                    ui.set_width(WIDTH);
+                card.show(ui, |ui| {
+                    ui.set_width(room.x.min(WIDTH));
                     ui.spacing_mut().item_spacing.y = 2.0;
-                    figures(ui, colors, input.figures);
-                    plot(ui, colors, input.figures);
-                    for line in &input.figures.log {
-                        ui.add(egui::Label::new(small(line, colors.gold)).truncate());
-                    }
-                    said(ui, colors, console);
+                    // All but the command line is scrolled where it does not fit.
+                    theme::scrolled(ui, (room.y - LINE_HEIGHT).max(1.0), |ui| {
+                        figures(ui, colors, input.figures);
+                        plot(ui, colors, input.figures);
+                        for line in &input.figures.log {
+                            ui.add(egui::Label::new(small(line, colors.gold)).truncate());
+                        }
+                        said(ui, colors, console);
+                    });
                     self.line(ui, colors, console, report);
                 });
             });
@@ -122,18 +137,26 @@ fn small(text: &str, color: Color32) -> RichText {
     RichText::new(text).monospace().size(10.0).color(color)
 }
 
-/// Groups side by side, in three columns as even as they can be in their order.
+/// Groups side by side, in up to three columns as even as they can be in their order.
 fn figures(ui: &mut Ui, colors: &Colors, figures: &Figures) {
-    const COLUMNS: usize = 3;
+    const COLUMNS_MAX: usize = 3;
+    let fitting = (ui.available_width() + COLUMN_GAP) / (COLUMN_LEAST + COLUMN_GAP);
+    let count = (fitting as usize).clamp(1, COLUMNS_MAX);
     let rows: usize = figures.groups.iter().map(|group| group.rows.len() + 1).sum();
-    ui.columns(COLUMNS, |columns| {
-        let mut before = 0;
-        for group in &figures.groups {
-            let height = group.rows.len() + 1;
-            let middle = before + height / 2;
-            self::group(&mut columns[middle * COLUMNS / rows], colors, group);
-            before += height;
-        }
+    let line = ui.spacing().item_spacing.y;
+    ui.scope(|ui| {
+        ui.spacing_mut().item_spacing.x = COLUMN_GAP;
+        ui.columns(count, |columns| {
+            let mut before = 0;
+            for group in &figures.groups {
+                let height = group.rows.len() + 1;
+                let middle = before + height / 2;
+                let column = &mut columns[middle * count / rows];
+                column.spacing_mut().item_spacing = vec2(8.0, line);
+                self::group(column, colors, group);
+                before += height;
+            }
+        });
     });
 }
 

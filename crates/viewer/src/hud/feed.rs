@@ -171,7 +171,7 @@ fn show_line(ui: &mut Ui, colors: &Colors, line: &Line, input: &HudInput<'_>, in
         painter.rect_filled(rect, 3.0, colors.well);
     }
     let sign = egui::pos2(rect.left() + 6.0, rect.center().y);
-    icons::event(&painter, sign, 10.0, line.event, line.tint);
+    icons::event(&painter, sign, 10.0, line.event, line.tint, colors);
     let age = input.scene.clock.game.whole_units() - line.units;
     let age = painter.text(
         egui::pos2(rect.right(), rect.center().y),

@@ -1,7 +1,8 @@
 //! The keys: a line at the bottom, and all of them on request.
 
-use egui::{Align2, Area, Context, Id, Order, RichText, Ui, vec2};
+use egui::{Align2, Area, Context, Id, Order, Rect, RichText, Ui, vec2};
 
+use super::report::Report;
 use super::theme::{self, Colors};
 use super::{HudInput, Intent};
 use crate::input::{Action, Bindings};
@@ -17,14 +18,15 @@ const HINTS: [(Action, &str); 7] = [
     (Action::Help, "all keys"),
 ];
 
-/// The line at the bottom.
-pub(super) fn hints(context: &Context, colors: &Colors, input: &HudInput<'_>) {
-    /// Points of width below which they would cover the columns.
-    const WIDTH_LEAST: f32 = 1_150.0;
-    if context.content_rect().width() < WIDTH_LEAST {
-        return;
+/// Points of a window's width below which they would cover the columns.
+pub(super) const HINTS_FROM: f32 = 1_150.0;
+
+/// The line at the bottom; answers what it covers.
+pub(super) fn hints(context: &Context, colors: &Colors, input: &HudInput<'_>) -> Option<Rect> {
+    if context.content_rect().width() < HINTS_FROM {
+        return None;
     }
-    Area::new(Id::unique("hints"))
+    let laid = Area::new(Id::unique("hints"))
         .anchor(Align2::CENTER_BOTTOM, vec2(0.0, -12.0))
         .order(Order::Middle)
         .fade_in(false)
@@ -46,62 +48,108 @@ pub(super) fn hints(context: &Context, colors: &Colors, input: &HudInput<'_>) {
                 });
             });
         });
+    Some(laid.response.rect)
 }
 
-/// Everything that keys and mouse do.
-pub(super) fn show(context: &Context, colors: &Colors, input: &HudInput<'_>, intents: &mut Vec<Intent>) {
-    let response = Area::new(Id::unique("help"))
+/// What the mouse does.
+const MOUSE: [(&str, &str); 4] = [
+    ("select an agent or a tile", "click"),
+    ("move the board", "drag"),
+    ("turn and tilt", "right drag"),
+    ("nearer and further", "wheel, pinch"),
+];
+/// Columns of keys at most, their least width, and what is between them; in points.
+const COLUMNS_MAX: usize = 3;
+const COLUMN_LEAST: f32 = 216.0;
+const COLUMN_GAP: f32 = 20.0;
+/// Width of a column where there is room.
+const COLUMN_MOST: f32 = 250.0;
+/// From the list to the window's edges, both together, in points.
+const AROUND: f32 = 40.0;
+/// Height of a line, in points.
+const LINE: f32 = 17.0;
+
+/// Everything that keys and mouse do, in as many columns as there is room for.
+pub(super) fn show(
+    context: &Context,
+    colors: &Colors,
+    input: &HudInput<'_>,
+    report: &mut Report,
+    intents: &mut Vec<Intent>,
+) {
+    let card = colors.upper_card();
+    let room = context.content_rect().size() - card.total_margin().sum() - egui::Vec2::splat(AROUND);
+    let fitting = (room.x + COLUMN_GAP) / (COLUMN_LEAST + COLUMN_GAP);
+    let columns = (fitting.max(1.0) as usize).min(COLUMNS_MAX);
+    let width = room
+        .x
+        .min(columns as f32 * (COLUMN_MOST + COLUMN_GAP) - COLUMN_GAP);
+    let laid = Area::new(Id::unique("help"))
         .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
         .order(Order::Foreground)
+        .constrain(false)
         .show(context, |ui| {
-            colors.card().show(ui, |ui| {
-                ui.set_width(560.0);
-                ui.label(RichText::new("Keys").size(18.0).strong());
-                mouse(ui, colors);
-                ui.add_space(4.0);
-                let half = Action::ALL.len().div_ceil(2);
-                ui.columns(2, |columns| {
-                    for (column, actions) in columns.iter_mut().zip(Action::ALL.chunks(half)) {
-                        column.spacing_mut().item_spacing.y = 3.0;
-                        for &action in actions {
-                            line(column, colors, input.bindings, action);
-                        }
-                    }
+            card.show(ui, |ui| {
+                ui.set_width(width.max(1.0));
+                theme::scrolled(ui, room.y.max(LINE), |ui| {
+                    lines(ui, colors, input.bindings, columns)
                 });
-                ui.add_space(2.0);
-                let note =
-                    "To change keys, type : and then, for instance, bind pause p. They are remembered.";
-                ui.label(RichText::new(note).small().color(colors.weak));
             });
-        })
-        .response;
-    if response.clicked() {
+        });
+    report.widget("help", laid.response.rect);
+    if laid.response.clicked() {
         intents.push(Intent::Do(Action::Help));
     }
 }
 
-fn mouse(ui: &mut Ui, colors: &Colors) {
-    theme::heading(ui, colors, "Mouse");
-    for (how, what) in [
-        ("click", "select an agent or a tile"),
-        ("drag", "move the board"),
-        ("drag with the right button", "turn and tilt"),
-        ("wheel, pinch", "nearer and further"),
-    ] {
-        theme::row(ui, colors, how, what);
-    }
-}
-
-fn line(ui: &mut Ui, colors: &Colors, bindings: &Bindings, action: Action) {
-    ui.horizontal(|ui| {
-        ui.label(RichText::new(action.meaning()).size(11.5));
-        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            ui.spacing_mut().item_spacing.x = 3.0;
-            for key in bindings.keys_of(action) {
-                cap(ui, colors, key);
+fn lines(ui: &mut Ui, colors: &Colors, bindings: &Bindings, columns: usize) {
+    ui.label(RichText::new("Keys and mouse").size(18.0).strong());
+    let all: Vec<Line> = MOUSE
+        .into_iter()
+        .map(|(what, how)| Line::Mouse(what, how))
+        .chain(Action::ALL.iter().map(|&action| Line::Key(action)))
+        .collect();
+    let each = all.len().div_ceil(columns);
+    ui.scope(|ui| {
+        ui.spacing_mut().item_spacing.x = COLUMN_GAP;
+        ui.columns(columns, |columns| {
+            for (column, lines) in columns.iter_mut().zip(all.chunks(each)) {
+                column.spacing_mut().item_spacing = vec2(6.0, 2.0);
+                column.spacing_mut().interact_size.y = LINE;
+                for line in lines {
+                    line.show(column, colors, bindings);
+                }
             }
         });
     });
+    let note = "To change keys, type : and then, for instance, bind pause p. They are remembered.";
+    ui.label(RichText::new(note).small().color(colors.weak));
+}
+
+/// What is done, and with what.
+enum Line {
+    Mouse(&'static str, &'static str),
+    Key(Action),
+}
+
+impl Line {
+    fn show(&self, ui: &mut Ui, colors: &Colors, bindings: &Bindings) {
+        let what = match self {
+            Self::Mouse(what, _) => what,
+            Self::Key(action) => action.meaning(),
+        };
+        let what = |ui: &mut Ui| ui.add(egui::Label::new(RichText::new(what).size(11.5)).truncate());
+        let with = |ui: &mut Ui| match self {
+            Self::Mouse(_, how) => cap(ui, colors, how),
+            Self::Key(action) => {
+                ui.spacing_mut().item_spacing.x = 3.0;
+                for key in bindings.keys_of(*action) {
+                    cap(ui, colors, key);
+                }
+            }
+        };
+        egui::Sides::new().shrink_left().show(ui, what, with);
+    }
 }
 
 /// A key as it looks.
@@ -122,6 +170,6 @@ fn cap(ui: &mut Ui, colors: &Colors, key: &str) {
         .corner_radius(4)
         .inner_margin(egui::Margin::symmetric(5, 1))
         .show(ui, |ui| {
-            ui.add(egui::Label::new(RichText::new(name).size(10.5).monospace()).extend())
+            ui.add(egui::Label::new(RichText::new(name).size(10.5).monospace()).extend());
         });
 }

@@ -5,7 +5,7 @@
 use egui::{Color32, Painter, Pos2, Shape, Stroke, Vec2, pos2, vec2};
 use trantor_model::Resource;
 
-use super::theme::color;
+use super::theme::{Colors, color};
 use crate::picture::palette;
 
 /// Draws a resource's sign, `size` points high, around `middle`.
@@ -93,8 +93,9 @@ fn darker(color: Color32) -> Color32 {
     color.lerp_to_gamma(Color32::BLACK, 0.22)
 }
 
-/// An egg in a team's colour.
-pub fn egg(painter: &Painter, middle: Pos2, size: f32, team: Color32) {
+/// An egg in a team's colour, in a shell.
+pub fn egg(painter: &Painter, middle: Pos2, size: f32, team: Color32, colors: &Colors) {
+    let shell = Color32::from_rgb(0xF2, 0xE8, 0xD6);
     let outline = |scale: f32| {
         (0..20u8)
             .map(|step| {
@@ -104,11 +105,7 @@ pub fn egg(painter: &Painter, middle: Pos2, size: f32, team: Color32) {
             })
             .collect::<Vec<_>>()
     };
-    painter.add(Shape::convex_polygon(
-        outline(1.0),
-        Color32::from_rgb(0xF2, 0xE8, 0xD6),
-        Stroke::NONE,
-    ));
+    painter.add(Shape::convex_polygon(outline(1.0), shell, colors.rim(shell)));
     painter.add(Shape::convex_polygon(outline(0.52), team, Stroke::NONE));
 }
 
@@ -126,9 +123,10 @@ pub fn crown(painter: &Painter, middle: Pos2, size: f32, fill: Color32) {
 }
 
 /// Somebody: a head over shoulders.
-pub fn person(painter: &Painter, middle: Pos2, size: f32, fill: Color32) {
+pub fn person(painter: &Painter, middle: Pos2, size: f32, fill: Color32, colors: &Colors) {
     let half = size / 2.0;
-    painter.circle_filled(middle + vec2(0.0, -half * 0.45), half * 0.42, fill);
+    let rim = colors.rim(fill);
+    painter.circle(middle + vec2(0.0, -half * 0.45), half * 0.42, fill, rim);
     let shoulders = [
         (-0.75, 0.95),
         (-0.6, 0.35),
@@ -139,7 +137,7 @@ pub fn person(painter: &Painter, middle: Pos2, size: f32, fill: Color32) {
     ]
     .map(|(x, y)| middle + vec2(x, y) * half)
     .to_vec();
-    painter.add(Shape::convex_polygon(shoulders, fill, Stroke::NONE));
+    painter.add(Shape::convex_polygon(shoulders, fill, rim));
 }
 
 /// What happened, as a sign.
@@ -166,16 +164,21 @@ pub enum Event {
 }
 
 /// Draws the sign of what happened, in a team's colour.
-pub fn event(painter: &Painter, middle: Pos2, size: f32, event: Event, fill: Color32) {
+pub fn event(painter: &Painter, middle: Pos2, size: f32, event: Event, fill: Color32, colors: &Colors) {
     let half = size / 2.0;
+    let rim = colors.rim(fill);
     let at = |x: f32, y: f32| middle + vec2(x, y) * half;
     let line = Stroke::new(size * 0.16, fill);
     let path = |points: &[(f32, f32)]| {
-        let points = points.iter().map(|&(x, y)| at(x, y)).collect();
+        let points: Vec<Pos2> = points.iter().map(|&(x, y)| at(x, y)).collect();
+        let under = colors.rim_under(line.width, fill);
+        if under != Stroke::NONE {
+            painter.add(Shape::line(points.clone(), under));
+        }
         painter.add(Shape::line(points, line));
     };
     match event {
-        Event::Born => person(painter, middle, size, fill),
+        Event::Born => person(painter, middle, size, fill, colors),
         Event::Died => {
             path(&[(-0.65, -0.65), (0.65, 0.65)]);
             path(&[(-0.65, 0.65), (0.65, -0.65)]);
@@ -188,10 +191,10 @@ pub fn event(painter: &Painter, middle: Pos2, size: f32, event: Event, fill: Col
             path(&[(-0.7, -0.65), (-0.05, 0.0), (-0.7, 0.65)]);
             path(&[(0.1, -0.65), (0.75, 0.0), (0.1, 0.65)]);
         }
-        Event::Egg => egg(painter, middle, size, fill),
+        Event::Egg => egg(painter, middle, size, fill, colors),
         Event::Words => {
             let bubble = egui::Rect::from_min_max(at(-0.95, -0.75), at(0.95, 0.4));
-            painter.rect_filled(bubble, size * 0.22, fill);
+            painter.rect(bubble, size * 0.22, fill, rim, egui::StrokeKind::Outside);
             let tail = vec![at(-0.5, 0.3), at(0.15, 0.3), at(-0.55, 0.95)];
             painter.add(Shape::convex_polygon(tail, fill, Stroke::NONE));
         }

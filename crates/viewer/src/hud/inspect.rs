@@ -9,14 +9,18 @@ use trantor_model::{CommandKind, Counts};
 
 use super::doings::Doings;
 use super::report::Report;
-use super::theme::Colors;
+use super::theme::{self, Colors};
 use super::{HudInput, Intent, Selection, icons};
 
+/// A card shows at least so much, in points, however low the window: a line or two, to scroll in.
+const HEIGHT_LEAST: f32 = 40.0;
+
+/// `bottom` is how far down, in points from the window's top, there is room.
 pub(super) fn show(
     ui: &mut Ui,
     colors: &Colors,
     input: &HudInput<'_>,
-    doings: &Doings,
+    (doings, bottom): (&Doings, f32),
     report: &mut Report,
     intents: &mut Vec<Intent>,
 ) {
@@ -24,13 +28,13 @@ pub(super) fn show(
         Selection::None => report.state("selection", "none"),
         Selection::Tile(tile) => {
             report.state("selection", format_args!("tile {} {}", tile.x, tile.y));
-            tile::show(ui, colors, input, tile, intents);
+            tile::show(ui, colors, input, tile, bottom, intents);
         }
         Selection::Agent(id) => {
             report.state("selection", format_args!("agent {}", id.0));
             match input.scene.agent(id) {
-                Some(agent) => agent::show(ui, colors, input, (agent, doings), report, intents),
-                None => card(ui, colors, |ui| {
+                Some(agent) => agent::show(ui, colors, input, (agent, doings, bottom), report, intents),
+                None => card(ui, colors, bottom, |ui| {
                     ui.label(RichText::new(format!("agent #{}", id.0)).size(15.0).strong());
                     ui.label(RichText::new("is not on the map").color(colors.weak));
                 }),
@@ -39,11 +43,16 @@ pub(super) fn show(
     }
 }
 
-fn card(ui: &mut Ui, colors: &Colors, content: impl FnOnce(&mut Ui)) {
-    colors.card().show(ui, |ui| {
+/// A card that ends at `bottom`, in points from the window's top: what does not fit is scrolled to.
+fn card(ui: &mut Ui, colors: &Colors, bottom: f32, content: impl FnOnce(&mut Ui)) {
+    let frame = colors.card();
+    let room = bottom - ui.cursor().top() - frame.total_margin().sum().y;
+    frame.show(ui, |ui| {
         ui.set_width(ui.available_width());
-        ui.spacing_mut().item_spacing.y = 6.0;
-        content(ui);
+        theme::scrolled(ui, room.max(HEIGHT_LEAST), |ui| {
+            ui.spacing_mut().item_spacing.y = 6.0;
+            content(ui);
+        });
     });
 }
 

@@ -13,7 +13,7 @@ use super::theme::{Colors, color, ink_on};
 use super::{HudInput, Selection, icons};
 use crate::picture::palette;
 
-/// Labels shown at once; more would hide the board.
+/// Labels placed at once; more would hide the board.
 const LABELS_MAX: usize = 60;
 /// A tile is this many pixels high before agents on it have badges.
 const BADGE_PIXELS: f32 = 22.0;
@@ -57,16 +57,26 @@ enum Beside {
 }
 
 impl Labels {
-    /// `clear` is what no panel covers: words are not to begin under one.
-    pub(super) fn show(&mut self, context: &Context, input: &HudInput<'_>, clear: Rect) {
+    /// `cards` is what panels cover: labels are not to lie under one.
+    pub(super) fn show(&mut self, context: &Context, input: &HudInput<'_>, cards: &[Rect]) {
         let colors = Colors::of(input.theme);
         self.collect(context, input);
         self.taken.clear();
+        let screen = context.content_rect();
         let painter = context.layer_painter(LayerId::new(Order::Background, egui::Id::unique("labels")));
-        for candidate in self.candidates.iter().take(LABELS_MAX) {
+        for candidate in &self.candidates {
+            if self.taken.len() == LABELS_MAX {
+                break;
+            }
             let Some(agent) = input.scene.agent(candidate.agent) else {
                 continue;
             };
+            // Before words are laid out: of a crowd most have no room for a badge.
+            let badge_alone = rect_above(candidate.at, BADGE);
+            let is_free = |taken: &[Rect], rect: Rect| !taken.iter().any(|other| other.intersects(rect));
+            if !is_free(&self.taken, badge_alone) {
+                continue;
+            }
             let words = match &candidate.beside {
                 Beside::Words(words) => {
                     Some(painter.layout_no_wrap(words.clone(), FontId::proportional(12.0), colors.text))
@@ -79,12 +89,17 @@ impl Labels {
                     (None, Beside::Speaks) => SIGN + 12.0,
                     (None, _) => 0.0,
                 };
-            let mut rect =
-                Rect::from_min_size(candidate.at - vec2(width / 2.0, BADGE + 2.0), vec2(width, BADGE));
-            if clear.contains(candidate.at) && rect.left() < clear.left() {
-                rect = rect.translate(vec2(clear.left() - rect.left(), 0.0));
+            let is_selected = input.selection == Selection::Agent(candidate.agent);
+            let rect = beside_cards(candidate.at, width, screen, cards);
+            // Of the selected one it is always told where it is, even under a panel's edge.
+            let is_clear = screen.contains_rect(rect)
+                && !cards
+                    .iter()
+                    .any(|card| card.contains(candidate.at) || card.intersects(rect));
+            if !is_clear && !is_selected {
+                continue;
             }
-            if self.taken.iter().any(|taken| taken.intersects(rect)) {
+            if !is_free(&self.taken, rect) {
                 continue;
             }
             self.taken.push(rect.expand(1.0));
@@ -99,7 +114,7 @@ impl Labels {
             }
             if let Beside::Speaks = candidate.beside {
                 let sign = pos2(rect.left() + BADGE + 5.0 + SIGN / 2.0, rect.center().y);
-                icons::event(&painter, sign, SIGN, icons::Event::Words, colors.weak);
+                icons::event(&painter, sign, SIGN, icons::Event::Words, colors.weak, &colors);
             }
             if let Some(words) = words {
                 let left = rect.left() + BADGE + 5.0;
@@ -149,8 +164,8 @@ impl Labels {
                 continue;
             }
             let weight = match (pointed, selected) {
-                (Some(off), _) => 3_000 - off as u32,
-                (None, true) => 2_000,
+                (_, true) => 4_000,
+                (Some(off), false) => 3_000 - off as u32,
                 (None, false) => u32::from(agent.level.get()),
             };
             let beside = if pointed.is_some() || selected {
@@ -173,6 +188,29 @@ impl Labels {
         self.candidates
             .sort_unstable_by_key(|candidate| (std::cmp::Reverse(candidate.weight), candidate.agent));
     }
+}
+
+/// A label of that width above a head at `at`.
+fn rect_above(at: Pos2, width: f32) -> Rect {
+    Rect::from_min_size(at - vec2(width / 2.0, BADGE + 2.0), vec2(width, BADGE))
+}
+
+/// The same, moved aside as far as it has to be for the window's edges and for `cards` that begin beside `at`.
+fn beside_cards(at: Pos2, width: f32, screen: Rect, cards: &[Rect]) -> Rect {
+    let rect = rect_above(at, width);
+    let (mut least, mut most) = (screen.left(), screen.right());
+    for card in cards
+        .iter()
+        .filter(|card| card.y_range().intersects(rect.y_range()))
+    {
+        if card.right() <= at.x {
+            least = least.max(card.right());
+        } else if card.left() >= at.x {
+            most = most.min(card.left());
+        }
+    }
+    let left = rect.left().min(most - width - 1.0).max(least + 1.0);
+    rect.translate(vec2(left - rect.left(), 0.0))
 }
 
 /// A level on the team's colour; the last one within gold.

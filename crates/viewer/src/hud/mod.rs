@@ -31,6 +31,7 @@ use crate::console::Console;
 use crate::input::Action;
 use crate::options::Theme;
 use crate::picture::ground::PaintMode;
+use layout::Plan;
 use report::Report;
 use theme::Colors;
 
@@ -83,6 +84,8 @@ pub struct Hud {
     /// The command line.
     pub console: Console,
     debug: debug::DebugView,
+    /// What panels cover in this frame.
+    cards: Vec<egui::Rect>,
     notice: Option<String>,
     is_notice_new: bool,
     themed: Option<Theme>,
@@ -105,6 +108,7 @@ impl Hud {
             labels: labels::Labels::default(),
             console: Console::default(),
             debug: debug::DebugView::default(),
+            cards: Vec::new(),
             notice: None,
             is_notice_new: false,
             themed: None,
@@ -215,21 +219,28 @@ impl Hud {
         self.report
             .state("size", format_args!("{:.0}x{:.0}", size.x, size.y));
         self.report_switches(input);
-        banner::show(context, &colors, input);
+        let points = context.content_rect().size();
+        let plan = match self.panels.any {
+            true => Plan::new(points, input.scene.teams.len()),
+            false => Plan::without_panels(points),
+        };
+        self.cards.clear();
+        let banner = banner::show(context, &colors, plan, input);
         if let Some(text) = &self.notice {
-            banner::notice(context, &colors, text);
+            banner::notice(context, &colors, plan, banner, text);
         }
-        if self.panels.labels {
-            let clear = self.clear_rect(context, input);
-            self.labels.show(context, input, clear);
-        }
+        self.cards.extend(banner);
         if self.panels.any {
             self.columns(context, &colors, input, intents);
             // The debugging view lies where the time-line is.
             if !self.panels.debug {
-                timeline::show(context, &colors, input, &mut self.report, intents);
+                let timeline = timeline::show(context, &colors, input, &mut self.report, intents);
+                self.cards.extend(timeline);
             }
-            help::hints(context, &colors, input);
+            self.cards.extend(help::hints(context, &colors, input));
+        }
+        if self.panels.labels {
+            self.labels.show(context, input, &self.cards);
         }
         self.search
             .show(context, &colors, input, &mut self.report, intents);
@@ -240,7 +251,7 @@ impl Hud {
             self.report.state("command-line-focus", false);
         }
         if self.panels.help {
-            help::show(context, &colors, input, intents);
+            help::show(context, &colors, input, &mut self.report, intents);
         }
     }
 
@@ -277,3 +288,6 @@ impl Hud {
         );
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! How the teams got to where they are: one line each, over game time.
 
-use egui::{Align2, FontId, Painter, Pos2, Rect, Sense, Shape, Stroke, Ui, pos2, vec2};
+use egui::{Align2, FontId, Pos2, Rect, Sense, Shape, Stroke, Ui, pos2, vec2};
 use trantor_client::{Scene, SceneTeam};
 use trantor_model::TeamId;
 
@@ -14,11 +14,15 @@ const SAMPLES_MAX: usize = 480;
 const SAMPLE_EVERY_UNITS: i128 = 10;
 /// Height of the lines, in points.
 const HEIGHT: f32 = 72.0;
-/// Right of the lines, for what each has reached, and below them, for the time.
-const VALUES_WIDTH: f32 = 32.0;
+/// Below the lines, for the time.
 const TIMES_HEIGHT: f32 = 14.0;
-/// From one value to the next at least, so that all can be read.
+/// Between the scale's numbers and the lines, and from a line's end to its value, in points.
+const SCALE_GAP: f32 = 5.0;
+const VALUE_GAP: f32 = 13.0;
+/// From one value to the next, so that all can be read.
 const VALUES_APART: f32 = 11.0;
+/// Size of the numbers' type.
+const SMALL: f32 = 10.0;
 /// Points of a line at most: more could not be seen.
 const POINTS_MAX: usize = 160;
 
@@ -77,10 +81,12 @@ impl ScoreLine {
         self.next_at = units;
     }
 
-    pub(super) fn show(&self, ui: &mut Ui, colors: &Colors, teams: &[SceneTeam]) {
-        let [(first, _), .., (last, _)] = self.samples[..] else {
+    /// `shown` are the teams that have a line, best first.
+    pub(super) fn show(&self, ui: &mut Ui, colors: &Colors, teams: &[SceneTeam], shown: &[usize]) {
+        let [(first, _), .., (last, reached)] = &self.samples[..] else {
             return;
         };
+        let (first, last) = (*first, *last);
         ui.horizontal(|ui| {
             theme::heading(ui, colors, "Score");
             ui.label(
@@ -91,9 +97,29 @@ impl ScoreLine {
         });
         let size = vec2(ui.available_width(), HEIGHT + TIMES_HEIGHT);
         let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
-        let lines = Rect::from_min_size(rect.min, vec2(size.x - VALUES_WIDTH, HEIGHT));
-        let scores = self.samples.iter().flat_map(|(_, scores)| scores);
-        let most = round_up(scores.copied().max().unwrap_or(0));
+        let painter = ui.painter_at(rect.expand(6.0));
+        let scores = self
+            .samples
+            .iter()
+            .flat_map(|(_, scores)| scores_of(scores, shown));
+        let most = round_up(scores.map(|(score, _)| score).max().unwrap_or(0));
+        let word = |number: u64| {
+            let text = grouped(i128::from(number));
+            painter.layout_no_wrap(text, FontId::proportional(SMALL), colors.weak)
+        };
+        // Numbers stand beside the lines, and are as wide as they are.
+        let widest = |numbers: &mut dyn Iterator<Item = u64>| {
+            numbers
+                .map(|number| word(number).size().x)
+                .fold(0.0, f32::max)
+                .min(size.x / 3.0)
+        };
+        let scale = widest(&mut [most / 2, most].into_iter());
+        let values = widest(&mut scores_of(reached, shown).map(|(score, _)| score));
+        let lines = Rect::from_min_max(
+            pos2(rect.left() + scale + SCALE_GAP, rect.top()),
+            pos2(rect.right() - values - VALUE_GAP, rect.top() + HEIGHT),
+        );
         let place = |units: f64, score: u64| {
             let across = (units - first) / (last - first).max(1.0);
             pos2(
@@ -101,29 +127,55 @@ impl ScoreLine {
                 lines.bottom() - lines.height() * (score as f64 / most as f64) as f32,
             )
         };
-        let painter = ui.painter_at(rect.expand(3.0));
         for share in [0u64, 1, 2] {
             let value = most * share / 2;
             let y = place(first, value).y;
             painter.hline(lines.x_range(), y, Stroke::new(1.0, colors.edge));
             if share > 0 {
-                small(&painter, pos2(lines.left(), y), Align2::LEFT_TOP, value, colors);
+                let word = word(value);
+                let at = pos2(rect.left() + scale - word.size().x, y - word.size().y / 2.0);
+                painter.galley(at, word, colors.weak);
             }
         }
-        for (units, align) in [(first, Align2::LEFT_BOTTOM), (last, Align2::RIGHT_BOTTOM)] {
-            let x = place(units, 0).x;
+        for (units, x, align) in [
+            (first, lines.left(), Align2::LEFT_BOTTOM),
+            (last, lines.right(), Align2::RIGHT_BOTTOM),
+        ] {
             let text = format!("{} u", grouped(units as i128));
-            small(&painter, pos2(x, rect.bottom()), align, text, colors);
+            let font = FontId::proportional(SMALL);
+            painter.text(pos2(x, rect.bottom()), align, text, font, colors.weak);
         }
         let step = self.samples.len().div_ceil(POINTS_MAX);
-        for team in (0..teams.len()).rev() {
+        for &team in shown.iter().rev() {
             // Back from the end, which is always there.
             let points: Vec<Pos2> = (self.samples.iter().rev().step_by(step))
                 .filter_map(|(units, scores)| Some(place(*units, *scores.get(team)?)))
                 .collect();
+            let under = colors.rim_under(2.0, tint(team));
+            if under != Stroke::NONE {
+                painter.add(Shape::line(points.clone(), under));
+            }
             painter.add(Shape::line(points, Stroke::new(2.0, tint(team))));
         }
-        self.values(&painter, colors, |score| place(last, score));
+        // What each team has reached, beside the end of its line; the best is the topmost.
+        let mut reached: Vec<(u64, usize)> = scores_of(reached, shown).collect();
+        reached.sort_by_key(|&(score, _)| std::cmp::Reverse(score));
+        let mut heights: Vec<f32> = reached.iter().map(|&(score, _)| place(last, score).y).collect();
+        let apart = VALUES_APART.min(rect.height() / heights.len().max(1) as f32);
+        spread(
+            &mut heights,
+            rect.top() + apart / 2.0,
+            rect.bottom() - apart / 2.0,
+            apart,
+        );
+        for ((score, team), y) in reached.into_iter().zip(heights) {
+            let end = place(last, score);
+            painter.circle(end, 3.0, tint(team), colors.rim(tint(team)));
+            painter.circle(pos2(end.x + 8.0, y), 2.5, tint(team), colors.rim(tint(team)));
+            let word = word(score);
+            let at = pos2(end.x + VALUE_GAP, y - word.size().y / 2.0);
+            painter.galley(at, word, colors.weak);
+        }
         if let Some(pointer) = response.hover_pos().filter(|at| lines.x_range().contains(at.x)) {
             let share = f64::from((pointer.x - lines.left()) / lines.width());
             let units = first + (last - first) * share;
@@ -133,53 +185,41 @@ impl ScoreLine {
                 painter.vline(x, lines.y_range(), Stroke::new(1.0, colors.weak));
                 response.on_hover_ui_at_pointer(|ui| {
                     ui.label(format!("at {} units", grouped(*at as i128)));
-                    for (team, (score, of)) in scores.iter().zip(teams).enumerate() {
+                    for (score, team) in scores_of(scores, shown) {
                         ui.horizontal(|ui| {
-                            let (rect, _) = ui.allocate_exact_size(vec2(8.0, 8.0), Sense::hover());
-                            ui.painter().rect_filled(rect, 2.0, tint(team));
-                            ui.label(format!("{} {score}", of.name));
+                            theme::swatch(ui, colors, tint(team), 8.0);
+                            let name = teams.get(team).map_or("", |team| &*team.name);
+                            ui.label(format!("{name} {}", grouped(i128::from(score))));
                         });
                     }
                 });
             }
         }
     }
+}
 
-    /// What each team has reached, beside the end of its line.
-    fn values(&self, painter: &Painter, colors: &Colors, place: impl Fn(u64) -> Pos2) {
-        let Some((_, scores)) = self.samples.last() else {
-            return;
-        };
-        let mut reached: Vec<(u64, usize)> = scores.iter().copied().zip(0..).collect();
-        reached.sort_unstable_by_key(|&(score, team)| (score, std::cmp::Reverse(team)));
-        // From the bottom up, each above the one before; if that leads out of the picture, all a little lower.
-        let mut free = f32::INFINITY;
-        let heights: Vec<f32> = reached
-            .iter()
-            .map(|&(score, _)| {
-                let y = place(score).y.min(free);
-                free = y - VALUES_APART;
-                y
-            })
-            .collect();
-        let least = painter.clip_rect().top() + VALUES_APART / 2.0;
-        let lower = heights.last().map_or(0.0, |top| (least - top).max(0.0));
-        for ((score, team), y) in reached.into_iter().zip(heights) {
-            let (end, y) = (place(score), y + lower);
-            painter.circle_filled(end, 3.0, tint(team));
-            painter.circle_filled(pos2(end.x + 8.0, y), 2.5, tint(team));
-            let at = pos2(end.x + 13.0, y);
-            small(painter, at, Align2::LEFT_CENTER, score, colors);
-        }
+/// The scores of these teams, with whose they are, in their order.
+fn scores_of<'a>(scores: &'a [u64], shown: &'a [usize]) -> impl Iterator<Item = (u64, usize)> + 'a {
+    shown.iter().filter_map(|&team| Some((*scores.get(team)?, team)))
+}
+
+/// Moves heights apart that are too near to each other, all between `least` and `most`, in their order. There is room
+/// for all of them.
+fn spread(heights: &mut [f32], least: f32, most: f32, apart: f32) {
+    let mut free = most;
+    for height in heights.iter_mut().rev() {
+        *height = height.min(free);
+        free = *height - apart;
+    }
+    let mut free = least;
+    for height in heights {
+        *height = height.max(free);
+        free = *height + apart;
     }
 }
 
 fn tint(team: usize) -> egui::Color32 {
     color(palette::team(TeamId(u16::try_from(team).unwrap_or(u16::MAX))))
-}
-
-fn small(painter: &Painter, at: Pos2, align: Align2, text: impl ToString, colors: &Colors) {
-    painter.text(at, align, text, FontId::proportional(10.0), colors.weak);
 }
 
 /// The next number that halves to a round one.

@@ -4,8 +4,9 @@ use egui::{Align2, Area, Context, Id, Key, Order, RichText, vec2};
 use glam::Vec2;
 use trantor_client::SceneAgent;
 
+use super::layout::{EDGE, Plan};
 use super::report::Report;
-use super::theme::{Colors, color};
+use super::theme::{self, Colors, color};
 use super::{HudInput, Intent, Selection};
 use crate::picture::palette;
 
@@ -40,12 +41,16 @@ impl Search {
         intents: &mut Vec<Intent>,
     ) {
         let Some(text) = &mut self.text else { return };
+        let plan = Plan::new(context.content_rect().size(), input.scene.teams.len());
         let mut chosen = None;
         Area::new(Id::unique("search"))
-            .anchor(Align2::CENTER_TOP, vec2(0.0, 70.0))
+            .anchor(
+                Align2::CENTER_TOP,
+                vec2(0.0, if plan.is_wide() { 70.0 } else { EDGE }),
+            )
             .order(Order::Foreground)
             .show(context, |ui| {
-                colors.card().show(ui, |ui| {
+                colors.upper_card().show(ui, |ui| {
                     ui.set_width(300.0);
                     let field = egui::TextEdit::singleline(text)
                         .hint_text("number of an agent, or name of a team")
@@ -59,13 +64,12 @@ impl Search {
                     let enter = ui.input(|keys| keys.key_pressed(Key::Enter));
                     for (place, agent) in found(input, text).take(FOUND_MAX).enumerate() {
                         ui.horizontal(|ui| {
-                            let (rect, _) = ui.allocate_exact_size(vec2(9.0, 9.0), egui::Sense::hover());
-                            ui.painter()
-                                .rect_filled(rect, 2.0, color(palette::team(agent.team)));
+                            theme::swatch(ui, colors, color(palette::team(agent.team)), 9.0);
                             let team = input.scene.teams.get(usize::from(agent.team.0));
                             let name = team.map_or("", |team| &*team.name);
                             let words = format!("#{} · {name} · level {}", agent.id.0, agent.level.get());
-                            let button = ui.add(egui::Button::new(RichText::new(words)).frame(false));
+                            let button =
+                                ui.add(egui::Button::new(RichText::new(words)).frame(false).truncate());
                             if button.clicked() || (enter && place == 0) {
                                 chosen = Some(*agent);
                             }

@@ -1,13 +1,13 @@
 //! Who is winning: the leader and how near it is to victory, then each team's agents by level, food and eggs, best
 //! first.
 
-use egui::{Align, CornerRadius, Layout, Response, RichText, Sense, Stroke, Ui, vec2};
+use egui::{CornerRadius, Response, RichText, Sense, Stroke, Ui, vec2};
 use trantor_client::SceneTeam;
 use trantor_model::{Resource, TeamId};
 
 use super::report::Report;
 use super::score::ScoreLine;
-use super::theme::{Colors, color};
+use super::theme::{self, Colors, color};
 use super::{HudInput, Intent, icons};
 use crate::picture::palette;
 
@@ -15,17 +15,74 @@ use crate::picture::palette;
 const WINNING_AGENTS: u32 = 6;
 /// Rows shown; a game with more teams shows the best.
 const ROWS_MAX: usize = 8;
-/// Height of a row with its levels, and of all else in the card; in points.
-const ROW_HEIGHT: f32 = 68.0;
+/// Height of a row with its levels and of one without, in a column and in a strip; in points, with what is between rows.
+const LEVELS_HEIGHT: f32 = 68.0;
+const LINE_HEIGHT: f32 = 34.0;
+const STRIP_LINE_HEIGHT: f32 = 32.0;
+/// Height of the line that says how many more teams there are.
+const MORE_HEIGHT: f32 = 20.0;
+/// Height of all else in a column's card, with the window's edges: with the score, and without.
 const REST_HEIGHT: f32 = 230.0;
+const REST_UNSCORED_HEIGHT: f32 = 125.0;
+/// Height of the card's edges and of who leads.
+const HEADLINE_HEIGHT: f32 = 48.0;
 
 /// What of the teams there is room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Room {
-    /// One line a team, and nothing else.
-    Lines,
-    /// Everything, as far as the window's height goes.
-    All,
+pub(super) struct Room {
+    /// Teams that have a row.
+    rows: usize,
+    /// Teams that have none.
+    more: usize,
+    /// Whether it is a card in a column: with a title, and with the levels and the score that there is room for.
+    is_column: bool,
+    has_levels: bool,
+    has_score: bool,
+}
+
+impl Room {
+    /// In a column of a window of that height, in points.
+    pub(super) fn of_column(height: f32, teams: usize) -> Self {
+        let shown = teams.min(ROWS_MAX) as f32;
+        let more = if teams > ROWS_MAX { MORE_HEIGHT } else { 0.0 };
+        let has_score = LINE_HEIGHT * shown + more + REST_HEIGHT < height;
+        Self {
+            is_column: true,
+            has_levels: LEVELS_HEIGHT * shown + more + REST_HEIGHT < height,
+            has_score,
+            ..match has_score {
+                true => Self::of_lines(f32::INFINITY, LINE_HEIGHT, teams),
+                false => Self::of_lines(height - REST_UNSCORED_HEIGHT, LINE_HEIGHT, teams),
+            }
+        }
+    }
+
+    /// In a card of at most that height.
+    pub(super) fn of_strip(height: f32, teams: usize) -> Self {
+        Self::of_lines(height - HEADLINE_HEIGHT, STRIP_LINE_HEIGHT, teams)
+    }
+
+    /// As many lines as there is room for, with one that tells how many more there are.
+    fn of_lines(height: f32, line: f32, teams: usize) -> Self {
+        let fitting = |height: f32| ((height / line).max(0.0) as usize).min(ROWS_MAX);
+        let rows = match fitting(height) {
+            rows if rows >= teams => teams,
+            _ => fitting(height - MORE_HEIGHT),
+        };
+        Self {
+            rows,
+            more: teams - rows,
+            is_column: false,
+            has_levels: false,
+            has_score: false,
+        }
+    }
+
+    /// Height of the card in a strip.
+    pub(super) fn height(self) -> f32 {
+        let more = if self.more > 0 { MORE_HEIGHT } else { 0.0 };
+        HEADLINE_HEIGHT + STRIP_LINE_HEIGHT * self.rows as f32 + more
+    }
 }
 
 pub(super) fn show(
@@ -39,14 +96,14 @@ pub(super) fn show(
     let teams = &input.scene.teams;
     colors.card().show(ui, |ui| {
         ui.set_width(ui.available_width());
-        ui.spacing_mut().item_spacing.y = 6.0;
-        if room == Room::All {
-            ui.horizontal(|ui| {
-                ui.label(RichText::new("Trantor").size(19.0).strong());
-                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    ui.label(RichText::new(input.source).small().color(colors.weak));
-                });
-            });
+        ui.spacing_mut().item_spacing.y = if room.is_column { 6.0 } else { 4.0 };
+        if room.is_column {
+            let title = |ui: &mut Ui| ui.label(RichText::new("Trantor").size(19.0).strong());
+            let source = |ui: &mut Ui| {
+                let source = RichText::new(input.source).small().color(colors.weak);
+                ui.add(egui::Label::new(source).truncate())
+            };
+            egui::Sides::new().shrink_right().show(ui, title, source);
         }
         if teams.is_empty() {
             ui.label(RichText::new("no teams yet").color(colors.weak));
@@ -54,24 +111,23 @@ pub(super) fn show(
         }
         let mut standings: Vec<usize> = (0..teams.len()).collect();
         standings.sort_by_key(|&team| std::cmp::Reverse(standing(&teams[team])));
-        standings.truncate(ROWS_MAX);
         let leader = leader(teams);
         headline(ui, colors, input, leader, standings[0]);
-        let height = ui.ctx().content_rect().height();
-        let has_levels = room == Room::All && ROW_HEIGHT * standings.len() as f32 + REST_HEIGHT < height;
-        for team in standings {
-            let response = row(
-                ui,
-                colors,
-                input,
-                team,
-                (leader == Some(team), has_levels),
-                intents,
-            );
+        standings.truncate(room.rows);
+        for &team in &standings {
+            let leads = leader == Some(team);
+            let response = row(ui, colors, input, team, (leads, room.has_levels), intents);
             report.widget(&format!("team-{team}"), response.rect);
         }
-        if room == Room::All {
-            score.show(ui, colors, teams);
+        if room.more > 0 {
+            let text = match room.rows {
+                0 => format!("{} teams", room.more),
+                _ => format!("and {} more", room.more),
+            };
+            ui.label(RichText::new(text).small().color(colors.weak));
+        }
+        if room.has_score {
+            score.show(ui, colors, teams, &standings);
         }
     });
 }
@@ -100,25 +156,33 @@ fn headline(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>, leader: Option<u
         (None, None) => (None, "nobody leads yet"),
     };
     let reached = teams[winner.unwrap_or(best).min(teams.len() - 1)].by_level[7];
-    let response = ui.horizontal(|ui| {
+    let said = |ui: &mut Ui| {
         ui.spacing_mut().item_spacing.x = 5.0;
         if let Some(team) = who {
             let (rect, _) = ui.allocate_exact_size(vec2(16.0, 16.0), Sense::hover());
             icons::crown(ui.painter(), rect.center(), 15.0, colors.gold);
-            ui.label(RichText::new(&*team.name).size(14.0).strong());
+            // A long name leaves room for what it does.
+            let font = egui::FontId::proportional(14.0);
+            let does = ui.painter().layout_no_wrap(does.to_owned(), font, colors.weak);
+            let room = (ui.available_width() - does.size().x - 5.0).max(0.0);
+            ui.scope(|ui| {
+                ui.set_max_width(room);
+                ui.add(egui::Label::new(RichText::new(&*team.name).size(14.0).strong()).truncate());
+            });
         }
         ui.label(RichText::new(does).size(14.0).color(colors.weak));
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            ui.spacing_mut().item_spacing.x = 3.0;
-            let text = format!("{}/{WINNING_AGENTS}", reached.min(WINNING_AGENTS));
-            ui.label(RichText::new(text).strong());
-            for place in (0..WINNING_AGENTS).rev() {
-                let (rect, _) = ui.allocate_exact_size(vec2(6.0, 12.0), Sense::hover());
-                let fill = if place < reached { colors.gold } else { colors.well };
-                ui.painter().rect_filled(rect, 2.0, fill);
-            }
-        });
-    });
+    };
+    let count = |ui: &mut Ui| {
+        ui.spacing_mut().item_spacing.x = 3.0;
+        let text = format!("{}/{WINNING_AGENTS}", reached.min(WINNING_AGENTS));
+        ui.label(RichText::new(text).strong());
+        for place in (0..WINNING_AGENTS).rev() {
+            let (rect, _) = ui.allocate_exact_size(vec2(6.0, 12.0), Sense::hover());
+            let fill = if place < reached { colors.gold } else { colors.well };
+            ui.painter().rect_filled(rect, 2.0, fill);
+        }
+    };
+    let response = ui.scope(|ui| egui::Sides::new().shrink_left().show(ui, said, count));
     response.response.on_hover_text(
         "Six agents of level 8 win. Who has most of the highest level leads; among equals the next lower one counts.",
     );
@@ -153,25 +217,22 @@ fn row(
         .show(ui, |ui| {
             ui.set_width(ui.available_width());
             ui.spacing_mut().item_spacing.y = 4.0;
-            ui.horizontal(|ui| {
-                let (rect, _) = ui.allocate_exact_size(vec2(12.0, 12.0), Sense::hover());
-                ui.painter().rect_filled(rect, 4.0, tint);
+            let name = |ui: &mut Ui| {
+                theme::swatch(ui, colors, tint, 12.0);
                 ui.add(egui::Label::new(RichText::new(&*team.name).strong()).truncate());
-                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    ui.spacing_mut().item_spacing.x = 4.0;
-                    let egg = |painter: &_, at| icons::egg(painter, at, 12.0, tint);
-                    figure(ui, u64::from(places), "places for further agents", egg);
-                    let food = |painter: &_, at| icons::resource(painter, at, 11.0, Resource::Food);
-                    figure(
-                        ui,
-                        team.carried[Resource::Food.index()],
-                        "food that they carry",
-                        food,
-                    );
-                    let person = |painter: &_, at| icons::person(painter, at, 12.0, tint);
-                    figure(ui, u64::from(team.agents), "agents", person);
-                });
-            });
+            };
+            let figures = |ui: &mut Ui| {
+                ui.spacing_mut().item_spacing.x = 4.0;
+                let egg = |painter: &_, at| icons::egg(painter, at, 12.0, tint, colors);
+                figure(ui, u64::from(places), "places for further agents", egg);
+                let food = |painter: &_, at| icons::resource(painter, at, 11.0, Resource::Food);
+                let carried = team.carried[Resource::Food.index()];
+                figure(ui, carried, "food that they carry", food);
+                let person = |painter: &_, at| icons::person(painter, at, 12.0, tint, colors);
+                figure(ui, u64::from(team.agents), "agents", person);
+            };
+            // Figures first: a long name is cut.
+            egui::Sides::new().shrink_left().show(ui, name, figures);
             if has_levels {
                 levels(ui, colors, team, tint);
             }
@@ -195,11 +256,28 @@ fn row(
 /// A sign and a number, from the right, that say what they are when they are pointed at.
 fn figure(ui: &mut Ui, number: u64, what: &str, sign: impl FnOnce(&egui::Painter, egui::Pos2)) {
     let tip = format!("{number} {what}");
-    ui.label(number.to_string()).on_hover_text(&tip);
+    ui.label(short(number)).on_hover_text(&tip);
     let (rect, response) = ui.allocate_exact_size(vec2(11.0, 14.0), Sense::hover());
     sign(ui.painter(), rect.center());
     response.on_hover_text(tip);
     ui.add_space(2.0);
+}
+
+/// A number in few figures: of large ones the first three, so that a name fits beside them.
+fn short(number: u64) -> String {
+    let in_units = |unit: u64| {
+        let tenths = number / (unit / 10);
+        if tenths < 1_000 {
+            format!("{}.{}", tenths / 10, tenths % 10)
+        } else {
+            (tenths / 10).to_string()
+        }
+    };
+    match number {
+        0..1_000 => number.to_string(),
+        1_000..1_000_000 => in_units(1_000) + "k",
+        1_000_000.. => in_units(1_000_000) + "M",
+    }
 }
 
 /// Eight columns, one for each level, as high as the team has agents there.
@@ -219,7 +297,10 @@ fn levels(ui: &mut Ui, colors: &Colors, team: &SceneTeam, tint: egui::Color32) {
         let height = full.height() * (count as f32 / most);
         let filled = full.with_min_y(ground - height);
         let winning = level == 7;
-        painter.rect_filled(filled, 2.0, if winning { colors.gold } else { tint });
+        if count > 0 {
+            let fill = if winning { colors.gold } else { tint };
+            painter.rect(filled, 2.0, fill, colors.rim(fill), egui::StrokeKind::Inside);
+        }
         let shade = if count > 0 {
             colors.text
         } else {

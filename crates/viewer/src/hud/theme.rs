@@ -1,7 +1,8 @@
 //! How the panels look: colours, type, the cards that everything sits on.
 
 use egui::{
-    Align2, Color32, CornerRadius, FontFamily, FontId, Frame, Margin, Shadow, Stroke, TextStyle, Ui, Visuals,
+    Align2, Color32, CornerRadius, FontFamily, FontId, Frame, Margin, ScrollArea, Shadow, Stroke, TextStyle,
+    Ui, Visuals,
 };
 
 use crate::options::Theme;
@@ -26,6 +27,8 @@ pub struct Colors {
     pub gold: Color32,
     /// What is wrong.
     pub alarm: Color32,
+    /// Around what has a team's colour, which may be as bright as a card; nothing where cards are dark.
+    pub rim: Color32,
 }
 
 impl Colors {
@@ -41,6 +44,7 @@ impl Colors {
                 accent: Color32::from_rgb(0x5C, 0xC8, 0xFF),
                 gold: Color32::from_rgb(0xFF, 0xD2, 0x6B),
                 alarm: Color32::from_rgb(0xFF, 0x7A, 0x6B),
+                rim: Color32::TRANSPARENT,
             },
             Theme::Light => Self {
                 card: Color32::from_rgba_unmultiplied(0xFA, 0xFC, 0xFF, 238),
@@ -51,8 +55,31 @@ impl Colors {
                 accent: Color32::from_rgb(0x0A, 0x74, 0xB8),
                 gold: Color32::from_rgb(0x96, 0x66, 0x00),
                 alarm: Color32::from_rgb(0xC2, 0x36, 0x24),
+                rim: Color32::from_rgba_unmultiplied(0x10, 0x1C, 0x38, 150),
             },
         }
+    }
+
+    /// The line around what has this colour: one that is as bright as a card would not be seen on it.
+    pub fn rim(&self, fill: Color32) -> Stroke {
+        if self.rim == Color32::TRANSPARENT || brightness(fill) < 160 {
+            return Stroke::NONE;
+        }
+        Stroke::new(1.0, self.rim)
+    }
+
+    /// What lies under a line of this width and colour, and is seen on both sides of it; as [`Self::rim`].
+    pub fn rim_under(&self, line: f32, fill: Color32) -> Stroke {
+        let rim = self.rim(fill);
+        match rim.width {
+            0.0 => Stroke::NONE,
+            width => Stroke::new(line + width * 2.0, rim.color),
+        }
+    }
+
+    /// A card that lies over others, of which nothing is to shine through its words.
+    pub fn upper_card(&self) -> Frame {
+        self.card().fill(self.card.to_opaque())
     }
 
     /// A card to put things on.
@@ -73,13 +100,17 @@ impl Colors {
 
 /// What is read on a colour: dark on bright ones, bright on dark ones.
 pub fn ink_on(fill: Color32) -> Color32 {
-    let [red, green, blue, _] = fill.to_array().map(u32::from);
-    // As bright as it looks, of 255,000.
-    if red * 299 + green * 587 + blue * 114 > 140_000 {
+    if brightness(fill) > 140 {
         Color32::from_rgb(0x10, 0x17, 0x29)
     } else {
         Color32::WHITE
     }
+}
+
+/// As bright as it looks, of 255.
+fn brightness(fill: Color32) -> u32 {
+    let [red, green, blue, _] = fill.to_array().map(u32::from);
+    (red * 299 + green * 587 + blue * 114) / 1_000
 }
 
 /// A colour of the picture in the panels.
@@ -187,6 +218,29 @@ pub fn bar(ui: &mut Ui, colors: &Colors, share: f32, fill: Color32, height: f32)
     }
 }
 
+/// A little square in a team's colour.
+pub fn swatch(ui: &mut Ui, colors: &Colors, tint: Color32, size: f32) {
+    let (rect, _) = ui.allocate_exact_size(egui::Vec2::splat(size), egui::Sense::hover());
+    ui.painter().rect(
+        rect,
+        size * 0.28,
+        tint,
+        colors.rim(tint),
+        egui::StrokeKind::Inside,
+    );
+}
+
+/// Content that is scrolled where it is higher than `height`.
+///
+/// An area remembers how high it was; asked how much room there is, it would never grow again.
+pub fn scrolled(ui: &mut Ui, height: f32, content: impl FnOnce(&mut Ui)) {
+    ScrollArea::vertical()
+        .max_height(height)
+        .min_scrolled_height(height)
+        .auto_shrink([false, true])
+        .show(ui, content);
+}
+
 /// A name on the left, its value on the right.
 pub fn row(ui: &mut Ui, colors: &Colors, name: &str, value: impl Into<egui::WidgetText>) {
     ui.horizontal(|ui| {
@@ -197,16 +251,16 @@ pub fn row(ui: &mut Ui, colors: &Colors, name: &str, value: impl Into<egui::Widg
     });
 }
 
-/// A column of cards at an edge of the window.
-pub fn column<R>(
+/// A column of cards at an edge of the window; answers what it covers.
+pub fn column(
     context: &egui::Context,
     name: &'static str,
     anchor: Align2,
     offset: egui::Vec2,
     width: f32,
-    content: impl FnOnce(&mut Ui) -> R,
-) -> R {
-    egui::Area::new(egui::Id::unique(name))
+    content: impl FnOnce(&mut Ui),
+) -> egui::Rect {
+    let laid = egui::Area::new(egui::Id::unique(name))
         .anchor(anchor, offset)
         .order(egui::Order::Middle)
         .fade_in(false)
@@ -214,7 +268,7 @@ pub fn column<R>(
         .show(context, |ui| {
             ui.set_width(width);
             ui.spacing_mut().item_spacing.y = 8.0;
-            content(ui)
-        })
-        .inner
+            content(ui);
+        });
+    laid.response.rect
 }

@@ -13,46 +13,49 @@ use trantor_client::Recording;
 use trantor_protocol::wire::{Mark, MarkKind};
 use trantor_time::GameTime;
 
+use super::layout::Plan;
 use super::report::Report;
 use super::speed::grouped;
 use super::theme::{Colors, color};
-use super::{COLUMN_WIDTH, HudInput, Intent, icons};
+use super::{HudInput, Intent, icons};
 use crate::input::Action;
 use crate::picture::palette;
 
 /// Height of the line with its marks, in points.
 const HEIGHT: f32 = 30.0;
-/// From the window's lower edge, above the line of keys.
-const ABOVE_EDGE: f32 = 50.0;
-/// The narrowest time-line that is of use.
-const WIDTH_MIN: f32 = 260.0;
+/// A time-line less wide than this, in points, has no buttons: there are keys for all of them.
+const BUTTONS_FROM: f32 = 340.0;
 
-/// Shows the time-line, if what is watched is a recording.
+/// Shows the time-line, if what is watched is a recording, between the columns; answers what it covers.
 pub(super) fn show(
     context: &Context,
     colors: &Colors,
     input: &HudInput<'_>,
     report: &mut Report,
     intents: &mut Vec<Intent>,
-) {
-    let Some(recording) = input.recording else { return };
-    let room = context.content_rect().width() - 2.0 * (COLUMN_WIDTH + 70.0);
-    Area::new(Id::unique("timeline"))
-        .anchor(Align2::CENTER_BOTTOM, vec2(0.0, -ABOVE_EDGE))
+) -> Option<Rect> {
+    let recording = input.recording?;
+    let margin = egui::Margin::symmetric(12, 7);
+    let size = context.content_rect().size();
+    let (left, right, bottom) = Plan::new(size, input.scene.teams.len()).timeline();
+    let room = right - left - margin.sum().x - 2.0;
+    let laid = Area::new(Id::unique("timeline"))
+        .pivot(Align2::LEFT_BOTTOM)
+        .fixed_pos(pos2(left, bottom))
+        .constrain(false)
         .order(Order::Middle)
         .fade_in(false)
         .show(context, |ui| {
-            colors
-                .card()
-                .inner_margin(egui::Margin::symmetric(12, 7))
-                .show(ui, |ui| {
-                    ui.set_width(room.max(WIDTH_MIN));
-                    ui.spacing_mut().item_spacing.y = 3.0;
-                    let shown = recording.target().unwrap_or(input.scene.clock.game);
-                    words(ui, colors, input, recording, shown, intents);
-                    line(ui, colors, input, recording, shown, report, intents);
-                });
+            colors.card().inner_margin(margin).show(ui, |ui| {
+                ui.set_width(room.max(1.0));
+                ui.spacing_mut().item_spacing.y = 3.0;
+                let shown = recording.target().unwrap_or(input.scene.clock.game);
+                words(ui, colors, input, recording, shown, intents);
+                line(ui, colors, input, recording, shown, report, intents);
+            });
         });
+    report.widget("timeline-card", laid.response.rect);
+    Some(laid.response.rect)
 }
 
 fn words(
@@ -63,6 +66,7 @@ fn words(
     shown: GameTime,
     intents: &mut Vec<Intent>,
 ) {
+    let has_buttons = ui.available_width() >= BUTTONS_FROM;
     ui.horizontal(|ui| {
         let text = format!("{} u", grouped(shown.whole_units()));
         ui.label(RichText::new(text).monospace().color(colors.text));
@@ -74,6 +78,11 @@ fn words(
             ui.spacing_mut().button_padding = vec2(5.0, 1.0);
             let end = format!("{} u", grouped(recording.end().whole_units()));
             ui.label(RichText::new(end).monospace().color(colors.weak));
+            if !has_buttons {
+                return;
+            }
+            // Or the last of them and the end would read as one.
+            ui.add_space(10.0);
             for (action, words, is_on) in [
                 (Action::RepeatNothing, "play on", false),
                 (Action::RepeatTo, "to here", to.is_some()),
@@ -83,7 +92,7 @@ fn words(
                     continue;
                 }
                 let text = RichText::new(words).size(10.0);
-                if ui.add(egui::Button::selectable(is_on, text)).clicked() {
+                if ui.add(egui::Button::new(text).selected(is_on)).clicked() {
                     intents.push(Intent::Do(action));
                 }
             }
@@ -175,6 +184,10 @@ fn paint_mark(painter: &egui::Painter, colors: &Colors, mark: &Mark, x: f32, rec
     // What stands for many is higher, up to the edge.
     let reach = 5.0 + (mark.count as f32).log2().min(4.0) * 1.5;
     let tick = |from: f32, to: f32, shade: Color32| {
+        let under = colors.rim_under(2.0, shade);
+        if under != Stroke::NONE {
+            painter.line_segment([pos2(x, from), pos2(x, to)], under);
+        }
         painter.line_segment([pos2(x, from), pos2(x, to)], Stroke::new(2.0, shade));
     };
     match mark.kind {

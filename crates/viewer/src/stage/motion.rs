@@ -80,17 +80,22 @@ impl Stage {
         let aspect = self.pixels.0 as f32 / self.pixels.1 as f32;
         let saved = self.view.take().filter(|view| first && view.is_of(size));
         let has_timeline = self.source.recording().is_some();
+        let teams = self.scene.teams.len();
         let pose = match (saved, self.source.as_demo()) {
             (Some(view), _) => {
                 self.moved = true;
                 view.pose()
             }
             (None, Some(demo)) if !self.wants_whole => {
-                demo.camera(aspect, self.hud.clear_part(self.points, has_timeline))
+                demo.camera(aspect, self.hud.clear_part(self.points, has_timeline, teams))
             }
             (None, _) => {
                 let sides = Vec2::new(f32::from(size.width()), f32::from(size.height()));
-                CameraPose::overview(sides, aspect, self.hud.clear_part(self.points, has_timeline))
+                CameraPose::overview(
+                    sides,
+                    aspect,
+                    self.hud.clear_part(self.points, has_timeline, teams),
+                )
             }
         };
         self.camera.goal = pose;

@@ -1,6 +1,8 @@
 //! Everything about one agent: what it does and did, what it carries, what it lacks to rise.
 
-use egui::{Align, Color32, CornerRadius, Layout, RichText, Sense, TextStyle, Ui, pos2, vec2};
+use egui::{
+    Align, Color32, CornerRadius, Layout, RichText, Sense, Stroke, StrokeKind, TextStyle, Ui, pos2, vec2,
+};
 use trantor_client::{SceneAgent, SceneClock};
 use trantor_model::{CommandKind, Counts, Direction, Resource};
 
@@ -22,28 +24,28 @@ pub(super) fn show(
     ui: &mut Ui,
     colors: &Colors,
     input: &HudInput<'_>,
-    (agent, doings): (&SceneAgent, &Doings),
+    (agent, doings, bottom): (&SceneAgent, &Doings, f32),
     report: &mut Report,
     intents: &mut Vec<Intent>,
 ) {
     let clock = &input.scene.clock;
-    card(ui, colors, |ui| {
-        ui.horizontal(|ui| {
-            let (rect, _) = ui.allocate_exact_size(vec2(13.0, 13.0), Sense::hover());
-            ui.painter()
-                .rect_filled(rect, 3.0, color(palette::team(agent.team)));
+    card(ui, colors, bottom, |ui| {
+        let who = |ui: &mut Ui| {
+            theme::swatch(ui, colors, color(palette::team(agent.team)), 13.0);
             ui.label(RichText::new(format!("#{}", agent.id.0)).size(16.0).strong());
             let team = input.scene.teams.get(usize::from(agent.team.0));
-            ui.label(RichText::new(team.map_or("", |team| &*team.name)).color(colors.weak));
-            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                let text = RichText::new(if input.follows { "following" } else { "follow" }).size(11.0);
-                let response = ui.add(egui::Button::selectable(input.follows, text));
-                report.widget("follow", response.rect);
-                if response.clicked() {
-                    intents.push(Intent::Do(Action::Follow));
-                }
-            });
-        });
+            let name = RichText::new(team.map_or("", |team| &*team.name)).color(colors.weak);
+            ui.add(egui::Label::new(name).truncate());
+        };
+        let follow = |ui: &mut Ui| {
+            let text = RichText::new(if input.follows { "following" } else { "follow" }).size(11.0);
+            ui.add(egui::Button::selectable(input.follows, text))
+        };
+        let ((), response) = egui::Sides::new().shrink_left().show(ui, who, follow);
+        report.widget("follow", response.rect);
+        if response.clicked() {
+            intents.push(Intent::Do(Action::Follow));
+        }
         level(ui, colors, agent);
         action(ui, colors, agent, clock);
         food(ui, colors, agent, clock);
@@ -149,7 +151,9 @@ fn level(ui: &mut Ui, colors: &Colors, agent: &SceneAgent) {
                 (true, _) => color(palette::team(agent.team)),
                 (false, _) => colors.well,
             };
-            ui.painter().rect_filled(rect, CornerRadius::same(2), fill);
+            let rim = if reached { colors.rim(fill) } else { Stroke::NONE };
+            let radius = CornerRadius::same(2);
+            ui.painter().rect(rect, radius, fill, rim, StrokeKind::Inside);
         }
     });
 }

@@ -2,7 +2,7 @@
 
 use egui::{Align, Layout, RichText, Sense, Ui, vec2};
 use glam::Vec2;
-use trantor_model::{TeamId, Tile};
+use trantor_model::Tile;
 
 use super::super::theme::{self, Colors, color};
 use super::super::{HudInput, Intent, Selection, icons};
@@ -17,9 +17,10 @@ pub(super) fn show(
     colors: &Colors,
     input: &HudInput<'_>,
     tile: Tile,
+    bottom: f32,
     intents: &mut Vec<Intent>,
 ) {
-    card(ui, colors, |ui| {
+    card(ui, colors, bottom, |ui| {
         ui.horizontal(|ui| {
             ui.label(
                 RichText::new(format!("tile {}, {}", tile.x, tile.y))
@@ -47,7 +48,7 @@ pub(super) fn show(
             }
             listed += 1;
             ui.horizontal(|ui| {
-                mark(ui, agent.team);
+                theme::swatch(ui, colors, color(palette::team(agent.team)), 9.0);
                 let text = format!("#{} · level {}", agent.id.0, agent.level.get());
                 if ui
                     .add(egui::Button::new(RichText::new(text).size(11.5)).frame(false))
@@ -73,7 +74,8 @@ pub(super) fn show(
         {
             ui.horizontal(|ui| {
                 let (rect, _) = ui.allocate_exact_size(vec2(10.0, 12.0), Sense::hover());
-                icons::egg(ui.painter(), rect.center(), 12.0, color(palette::team(egg.team)));
+                let tint = color(palette::team(egg.team));
+                icons::egg(ui.painter(), rect.center(), 12.0, tint, colors);
                 ui.label(format!("egg #{}", egg.id.0));
             });
         }
@@ -88,9 +90,4 @@ pub(super) fn show(
             theme::bar(ui, colors, ritual.progress, colors.gold, 5.0);
         }
     });
-}
-
-fn mark(ui: &mut Ui, team: TeamId) {
-    let (rect, _) = ui.allocate_exact_size(vec2(9.0, 9.0), Sense::hover());
-    ui.painter().rect_filled(rect, 2.0, color(palette::team(team)));
 }

@@ -1,0 +1,78 @@
+//! Labels above agents: who has one, and where.
+
+use trantor_client::{EffectKind, SceneAgent};
+use trantor_model::Level;
+
+use super::*;
+
+#[test]
+fn the_selected_agent_has_its_label_whoever_is_under_the_pointer() {
+    let mut bench = Bench::new(DemoScene::Overview, (1280.0, 720.0));
+    let (x, y) = (10.0, 10.0);
+    for agent in &mut bench.scene.agents {
+        (agent.x, agent.y) = (x, y);
+    }
+    bench.selection = Selection::Agent(AgentId(30));
+    let (view, _) = bench.view().unwrap();
+    let at = view.project(glam::Vec3::new(x, 0.6, y)).unwrap();
+    bench.pointer = Some(egui::pos2(at.x * bench.size.x, at.y * bench.size.y));
+    bench.run();
+    let label = |words: &&Words| words.text.starts_with('#') && words.text.contains("· level");
+    let labels: Vec<&Words> = bench.words.iter().filter(label).collect();
+    assert_eq!(labels.len(), 1, "{labels:?}");
+    assert!(labels[0].text.starts_with("#30 "), "{labels:?}");
+}
+
+#[test]
+fn a_crowd_on_one_tile_takes_the_labels_of_nobody_else() {
+    let mut bench = Bench::new(DemoScene::Overview, (1280.0, 720.0));
+    let one = bench.scene.agents[0];
+    bench.scene.effects.clear();
+    bench.scene.agents = (0..200)
+        .map(|id| SceneAgent {
+            id: AgentId(id),
+            level: if id < 190 { Level::LAST } else { Level::FIRST },
+            x: if id < 190 { 5.0 } else { 7.0 + (id % 10) as f32 },
+            y: 8.0,
+            ..one
+        })
+        .collect();
+    bench.run();
+    let badges = bench.words.iter().filter(|words| words.text == "1").count();
+    assert!(badges >= 10, "{badges}");
+}
+
+#[test]
+fn what_is_said_lies_beside_cards_and_in_the_window() {
+    for size in SIZES {
+        let mut bench = Bench::new(DemoScene::Overview, size);
+        let who = bench.scene.agents[0];
+        bench.scene.agents.truncate(1);
+        let first = bench.scene.texts.len() as u32;
+        bench
+            .scene
+            .texts
+            .extend_from_slice(b"somebody says something here");
+        let text = trantor_client::Span { first, len: 28 };
+        bench.scene.effects.truncate(1);
+        bench.scene.effects[0].kind = EffectKind::Broadcast { text };
+        bench.scene.effects[0].agent = Some((who.id, who.team));
+        let mut seen = 0;
+        for x in 0..20u8 {
+            bench.scene.agents[0].x = f32::from(x);
+            for y in [2.0, 10.0, 18.0] {
+                bench.scene.agents[0].y = y;
+                bench.run();
+                let Some(words) = bench.says("somebody says something here") else {
+                    continue;
+                };
+                seen += 1;
+                assert!(bench.window().contains_rect(words.rect), "{size:?} {words:?}");
+                for card in &bench.hud.cards {
+                    assert!(!card.intersects(words.rect), "{size:?} {words:?} {card:?}");
+                }
+            }
+        }
+        assert!(seen >= 5 || size.0 < 500.0, "{size:?}: only {seen} were said");
+    }
+}

@@ -1,0 +1,42 @@
+//! What panels say of a scene.
+
+use super::*;
+
+#[test]
+fn scores_are_whole_however_many_digits_they_have() {
+    let mut bench = Bench::with_teams(DemoScene::Overview, (1280.0, 720.0), 8);
+    for (team, place) in bench.scene.teams.iter_mut().zip(0u32..) {
+        team.by_level[7] = if place < 4 { 859 } else { 2_015 - place };
+    }
+    bench.run();
+    let card = bench.area("left");
+    let scores: Vec<&Words> = (bench.words.iter())
+        .filter(|words| {
+            words.rect.left() > 200.0 && words.text.contains('\u{2009}') && card.contains(words.rect.min)
+        })
+        .filter(|words| !words.text.ends_with('u'))
+        .collect();
+    assert_eq!(scores.len(), 8, "{scores:?}");
+    assert!(bench.says("54 980").is_some(), "{scores:?}");
+    for (place, score) in scores.iter().enumerate() {
+        assert!(score.is_whole() && card.contains_rect(score.rect), "{score:?}");
+        let apart = |other: &&&Words| (other.rect.center().y - score.rect.center().y).abs() > 10.0;
+        assert_eq!(
+            scores[place + 1..].iter().filter(apart).count(),
+            scores.len() - place - 1
+        );
+    }
+}
+
+#[test]
+fn what_is_as_bright_as_its_card_has_a_line_around() {
+    let white = theme::color(crate::picture::palette::team(trantor_model::TeamId(6)));
+    let blue = theme::color(crate::picture::palette::team(trantor_model::TeamId(1)));
+    let (light, dark) = (Colors::of(Theme::Light), Colors::of(Theme::Dark));
+    assert!(light.rim(white).width > 0.0);
+    assert_eq!(light.rim(blue), egui::Stroke::NONE);
+    assert_eq!(dark.rim(white), egui::Stroke::NONE);
+    for colors in [light, dark] {
+        assert_eq!(colors.upper_card().fill.a(), u8::MAX);
+    }
+}
