@@ -38,6 +38,8 @@ pub enum Intent {
     Do(Action),
     /// To look at a place.
     LookAt(Vec2),
+    /// To look at a place from near enough to see who is there.
+    Visit(Vec2),
     /// A recording moved to a moment.
     Seek(GameTime),
     /// Another paint of the ground.

@@ -80,7 +80,7 @@ impl Search {
         if let Some(agent) = chosen {
             self.text = None;
             intents.push(Intent::Select(Selection::Agent(agent.id)));
-            intents.push(Intent::LookAt(Vec2::new(agent.x, agent.y)));
+            intents.push(Intent::Visit(Vec2::new(agent.x, agent.y)));
         }
     }
 }

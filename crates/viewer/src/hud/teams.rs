@@ -248,7 +248,7 @@ fn row(
             .max_by_key(|agent| (agent.level, std::cmp::Reverse(agent.id)))
     {
         intents.push(Intent::Select(super::Selection::Agent(agent.id)));
-        intents.push(Intent::LookAt(glam::Vec2::new(agent.x, agent.y)));
+        intents.push(Intent::Visit(glam::Vec2::new(agent.x, agent.y)));
     }
     response
 }

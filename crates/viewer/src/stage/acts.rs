@@ -60,6 +60,9 @@ impl Stage {
             Action::Follow => {
                 self.follows = !self.follows && matches!(self.selection, Selection::Agent(_));
                 self.come_home();
+                if self.follows {
+                    self.come_near();
+                }
             }
             Action::NextAgent => self.next_agent(),
             Action::Clear => {

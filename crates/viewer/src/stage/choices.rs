@@ -15,6 +15,10 @@ impl Stage {
             Intent::Select(selection) => self.select(selection),
             Intent::Do(action) => self.act(action, now),
             Intent::LookAt(place) => self.look_at(place),
+            Intent::Visit(place) => {
+                self.look_at(place);
+                self.come_near();
+            }
             Intent::Seek(to) => self.seek(to),
             Intent::Paint(mode) => self.paint_mode = mode,
             Intent::Sound(change) => self.ask_outside(Outside::Sound(change)),

@@ -17,6 +17,11 @@ const TURN_PER_SECOND: f32 = 1.5;
 /// Factor of the distance that a held key zooms in a second.
 const ZOOM_PER_SECOND: f32 = 2.4;
 
+/// Somebody is seen where a tile is so many pixels high; whoever is looked for from further away is shown with tiles of
+/// the second height.
+const SEEN_PIXELS: f32 = 16.0;
+const NEAR_PIXELS: f32 = 32.0;
+
 impl Stage {
     pub(super) fn followed(&self) -> Option<AgentId> {
         match self.selection {
@@ -46,6 +51,16 @@ impl Stage {
         {
             let target = self.camera.pose.target;
             self.camera.shift(window.home(target) - target);
+        }
+    }
+
+    /// Comes near enough to see who stands where the camera goes, if it is far from that.
+    pub(super) fn come_near(&mut self) {
+        let goal = &mut self.camera.goal;
+        let view = goal.view(self.pixels.0, self.pixels.1);
+        let pixels = view.pixels_per_tile(view.target);
+        if pixels < SEEN_PIXELS {
+            goal.distance *= pixels / NEAR_PIXELS;
         }
     }
 

@@ -3,6 +3,7 @@
 use super::acts::next_heat_map;
 use super::*;
 use crate::demo::{Demo, DemoScene};
+use crate::picture::draw_list::DecalKind;
 use glam::Vec3;
 use trantor_model::{AgentId, Resource};
 
@@ -148,4 +149,46 @@ fn heat_maps_come_round() {
         mode = next_heat_map(mode);
     }
     assert_eq!(mode, PaintMode::Mixture);
+}
+
+#[test]
+fn whoever_is_looked_for_on_a_large_map_is_seen() {
+    let mut stage = stage(DemoScene::BigWorld);
+    let pixels = |stage: &Stage| {
+        let (view, _) = stage.view().unwrap();
+        view.pixels_per_tile(view.target)
+    };
+    let whole = |stage: &mut Stage| {
+        stage.select(Selection::None);
+        stage.act(Action::Overview, RealTime::ZERO);
+        run(stage, 200);
+        assert!(pixels(stage) < 2.0);
+    };
+    whole(&mut stage);
+    let agent = *stage.scene().agent(AgentId(9_000)).unwrap();
+    stage.select(Selection::Agent(agent.id));
+    let place = Vec2::new(agent.x, agent.y);
+    stage.intend(Intent::LookAt(place), RealTime::ZERO);
+    run(&mut stage, 200);
+    assert!(pixels(&stage) < 2.0, "a place is looked at from where one is");
+    // Its ring is to be seen from there.
+    let ring = &stage.list.decals[DecalKind::Selection as usize][0];
+    assert!(ring.reach * pixels(&stage) > 10.0, "{}", ring.reach);
+    stage.intend(Intent::Visit(place), RealTime::ZERO);
+    run(&mut stage, 200);
+    assert!(pixels(&stage) > 20.0);
+    whole(&mut stage);
+    stage.select(Selection::Agent(agent.id));
+    stage.act(Action::Follow, RealTime::ZERO);
+    run(&mut stage, 200);
+    assert!(pixels(&stage) > 20.0);
+}
+
+#[test]
+fn whoever_is_seen_is_followed_from_where_one_is() {
+    let mut stage = stage(DemoScene::Overview);
+    let before = stage.camera.goal.distance;
+    stage.select(Selection::Agent(AgentId(9)));
+    stage.act(Action::Follow, RealTime::ZERO);
+    assert_eq!(stage.camera.goal.distance, before);
 }

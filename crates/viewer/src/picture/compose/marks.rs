@@ -8,6 +8,10 @@ use super::super::palette::{self, Rgb};
 use super::agents::aside;
 use super::{Frame, grounded, middle_of};
 
+/// How far the ring around the selected agent reaches, in tiles; and in pixels at least, so that it is seen from afar.
+const RING_REACH: f32 = 0.62;
+const RING_PIXELS: f32 = 12.0;
+
 /// What is to be marked on the map.
 #[derive(Clone, Debug, Default)]
 pub struct Marks {
@@ -92,10 +96,11 @@ pub(super) fn compose(frame: &Frame<'_>, marks: &Marks, list: &mut DrawList) {
         );
     }
     let position = Vec2::new(agent.x, agent.y) + aside(agent.id);
+    let pixels = frame.view.pixels_per_tile(grounded(frame.window.home(position)));
     mark(
         frame,
         position,
-        0.62,
+        RING_REACH.max(RING_PIXELS / pixels),
         0.0,
         [frame.units * 0.01, 0.0],
         DecalKind::Selection,
