@@ -13,6 +13,7 @@ mod input;
 mod inspect;
 mod labels;
 mod layout;
+mod legend;
 mod minimap;
 pub mod report;
 mod score;
@@ -236,6 +237,7 @@ impl Hud {
             if !self.panels.debug {
                 let timeline = timeline::show(context, &colors, input, &mut self.report, intents);
                 self.cards.extend(timeline);
+                self.cards.extend(legend::show(context, &colors, plan, input));
             }
             self.cards.extend(help::hints(context, &colors, input));
         }

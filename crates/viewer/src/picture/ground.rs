@@ -11,6 +11,7 @@ mod tints;
 use trantor_client::{Scene, SceneAgent, SceneGround};
 use trantor_model::{MapSize, Resource};
 
+pub use self::tints::heat_color;
 use self::tints::paint;
 use super::crowd::Crowd;
 

@@ -1,5 +1,7 @@
 //! What panels say of a scene.
 
+use trantor_model::Resource;
+
 use super::*;
 
 #[test]
@@ -25,6 +27,25 @@ fn scores_are_whole_however_many_digits_they_have() {
             scores[place + 1..].iter().filter(apart).count(),
             scores.len() - place - 1
         );
+    }
+}
+
+#[test]
+fn a_heat_map_says_of_what_it_is() {
+    for size in SIZES {
+        let mut bench = Bench::new(DemoScene::Overview, size);
+        bench.selection = Selection::Agent(AgentId(7));
+        bench.run();
+        assert!(bench.says("heat: deraumere").is_none());
+        bench.paint_mode = PaintMode::Heat(Resource::Deraumere);
+        bench.run();
+        let legend = bench.area("legend");
+        assert!(bench.window().contains_rect(legend), "{size:?}");
+        for text in ["heat: deraumere", "0", "32+"] {
+            let mut said = bench.words.iter().filter(|words| words.text == text);
+            let is_there = said.any(|words| legend.contains_rect(words.rect) && words.is_whole());
+            assert!(is_there, "{size:?}: {text}");
+        }
     }
 }
 

@@ -49,9 +49,14 @@ static MIXTURES: LazyLock<Vec<[u8; 4]>> = LazyLock::new(|| {
         .collect()
 });
 
-/// From nothing (clear) over deep violet and orange to nearly white: grows in brightness all the way, so that it
-/// can be read without seeing colours.
+/// A count on a heat map, and how strongly it shows.
 fn heat(count: u32) -> [u8; 4] {
+    heat_color(count).with(if count == 0 { 0.86 } else { 0.92 })
+}
+
+/// The colour of a count on a heat map: from deep violet over orange to nearly white, growing in brightness all the
+/// way, so that it can be read without seeing colours.
+pub fn heat_color(count: u32) -> Rgb {
     const SCALE: [Rgb; 6] = [
         Rgb::hex(0x2B_12_4C),
         Rgb::hex(0x6A_1B_6D),
@@ -62,11 +67,11 @@ fn heat(count: u32) -> [u8; 4] {
     ];
     // Equal steps for doubling counts: 1, 2, 4, 8, 16 and 32 or more.
     let step = match count {
-        0 => return Rgb::hex(0x16_0C_2B).with(0.86),
+        0 => return Rgb::hex(0x16_0C_2B),
         count => (count as f32).log2().min(5.0),
     };
     let below = (step as usize).min(SCALE.len() - 2);
-    SCALE[below].mix(SCALE[below + 1], step - below as f32).with(0.92)
+    SCALE[below].mix(SCALE[below + 1], step - below as f32)
 }
 
 #[cfg(test)]
