@@ -51,6 +51,13 @@ impl Default for Feed {
 }
 
 impl Feed {
+    /// Whether a team has won: what ends with the match is no event of its own.
+    pub(super) fn is_over(&self) -> bool {
+        self.lines
+            .front()
+            .is_some_and(|line| line.event == icons::Event::Won)
+    }
+
     /// Notes an entry if it is one for the list: steps and single stones are not.
     pub(super) fn tell(&mut self, entry: &FeedEntry, scene: &Scene) {
         if let FeedKind::Said(who, words) = &entry.kind
@@ -172,7 +179,7 @@ fn show_line(ui: &mut Ui, colors: &Colors, line: &Line, input: &HudInput<'_>, in
     }
     let sign = egui::pos2(rect.left() + 6.0, rect.center().y);
     icons::event(&painter, sign, 10.0, line.event, line.tint, colors);
-    let age = input.scene.clock.game.whole_units() - line.units;
+    let age = input.scene.clock.game.whole_units() - line.placed_units();
     let age = painter.text(
         egui::pos2(rect.right(), rect.center().y),
         egui::Align2::RIGHT_CENTER,
@@ -273,5 +280,32 @@ mod tests {
         );
         assert_eq!(tell(902, FeedKind::Pushed(who(3))).len(), 5);
         assert_eq!(tell(902, FeedKind::Pushed(who(3))).len(), 6, "a push is a push");
+    }
+
+    #[test]
+    fn ages_grow_downwards_and_a_win_is_the_end() {
+        let scene = Scene::default();
+        let mut hud = super::super::Hud::new(false);
+        let who = |agent| Who {
+            agent: AgentId(agent),
+            team: TeamId(0),
+        };
+        let level = Level::new(7).unwrap();
+        let tile = trantor_model::Tile { x: 1, y: 2 };
+        let mut tell = |units, kind| {
+            let at = GameTime::from_units(units);
+            hud.tell(FeedEntry { at, kind }, &scene);
+        };
+        tell(0, FeedKind::Said(who(1), b"here"[..].into()));
+        tell(1, FeedKind::Pushed(who(3)));
+        tell(90, FeedKind::Said(who(2), b"where?"[..].into()));
+        tell(95, FeedKind::Won(TeamId(0)));
+        tell(95, FeedKind::RitualEnded(tile, level, false));
+        tell(96, FeedKind::Said(who(2), b"oh"[..].into()));
+        let placed: Vec<i128> = hud.feed.lines.iter().map(Line::placed_units).collect();
+        assert_eq!(placed, [95, 1, 0]);
+        assert_eq!(hud.feed.lines[0].event, icons::Event::Won);
+        hud.go_back_to(GameTime::from_units(94));
+        assert!(!hud.feed.is_over(), "it is yet to come");
     }
 }

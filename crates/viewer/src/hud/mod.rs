@@ -118,8 +118,8 @@ impl Hud {
 
     /// Notes something that happened.
     pub fn tell(&mut self, entry: FeedEntry, scene: &Scene) {
-        if scene.winner.is_some() && matches!(entry.kind, FeedKind::Left(..)) {
-            // A match ends by letting all agents go; that they leave then is no event.
+        if self.feed.is_over() || scene.winner.is_some() && matches!(entry.kind, FeedKind::Left(..)) {
+            // A match ends by letting all agents go, and breaking off what they are at; none of it is an event.
             return;
         }
         self.feed.tell(&entry, scene);

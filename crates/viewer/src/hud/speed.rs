@@ -13,6 +13,9 @@ use super::{HudInput, Intent, volume};
 /// The fastest that the slider and the server's wire accept, in units a second.
 pub const FREQUENCY_MAX: u32 = 10_000;
 
+/// Width of the rate while it is typed, in points.
+const RATE_WIDTH: f32 = 72.0;
+
 /// The card, and the text being typed.
 #[derive(Debug, Default)]
 pub(super) struct SpeedCard {
@@ -75,10 +78,20 @@ impl SpeedCard {
             } else {
                 colors.text
             };
+            // As wide as the number, so that its unit stands beside it; while somebody types, as any number.
+            let font = egui::FontId::proportional(24.0);
+            let width = match typing {
+                true => RATE_WIDTH,
+                false => {
+                    let shown = ui.painter().layout_no_wrap(text.clone(), font.clone(), color);
+                    shown.size().x.ceil() + 1.0
+                }
+            };
             let field = egui::TextEdit::singleline(&mut text)
-                .font(egui::FontId::proportional(24.0))
+                .font(font)
                 .text_color(color)
-                .desired_width(72.0)
+                .min_size(vec2(0.0, 0.0))
+                .desired_width(width)
                 .frame(egui::Frame::new().fill(if typing {
                     colors.well
                 } else {

@@ -63,6 +63,11 @@ pub(super) struct Line {
 }
 
 impl Line {
+    /// When it took its place: talk goes on below what came after its beginning.
+    pub(super) fn placed_units(&self) -> i128 {
+        self.talk.as_ref().map_or(self.units, Talk::placed)
+    }
+
     pub(super) fn subject(&self) -> Subject {
         match self.event {
             Event::Words => Subject::Words,

@@ -3,7 +3,7 @@
 use egui::{
     Align, Color32, CornerRadius, Layout, RichText, Sense, Stroke, StrokeKind, TextStyle, Ui, pos2, vec2,
 };
-use trantor_client::{SceneAgent, SceneClock};
+use trantor_client::{Scene, SceneAgent, SceneClock, SceneRitual};
 use trantor_model::{CommandKind, Counts, Direction, Resource};
 
 use super::super::doings::{Answer, Doings};
@@ -47,7 +47,7 @@ pub(super) fn show(
             intents.push(Intent::Do(Action::Follow));
         }
         level(ui, colors, agent);
-        action(ui, colors, agent, clock);
+        action(ui, colors, input.scene, agent);
         food(ui, colors, agent, clock);
         inventory(ui, colors, &agent.inventory);
         let facing = match Direction::ALL[(agent.heading / std::f32::consts::FRAC_PI_2).round() as usize % 4]
@@ -158,24 +158,35 @@ fn level(ui: &mut Ui, colors: &Colors, agent: &SceneAgent) {
     });
 }
 
-fn action(ui: &mut Ui, colors: &Colors, agent: &SceneAgent, clock: &SceneClock) {
-    let (words, progress, remaining) = match &agent.action {
-        Some(action) => (doing(action), action.progress, action.remaining_units),
-        None if agent.held => ("held by a ritual", 0.0, 0.0),
-        None => ("waits for its player", 0.0, 0.0),
+fn action(ui: &mut Ui, colors: &Colors, scene: &Scene, agent: &SceneAgent) {
+    let (words, progress, remaining) = match (&agent.action, ritual_of(scene, agent)) {
+        (Some(action), _) => (doing(action), action.progress, Some(action.remaining_units)),
+        (None, Some(ritual)) => ("held by a ritual", ritual.progress, Some(ritual.remaining_units)),
+        (None, None) if agent.held => ("held by a ritual", 0.0, None),
+        (None, None) => ("waits for its player", 0.0, None),
+    };
+    let fill = match agent.action {
+        Some(_) => colors.accent,
+        None => colors.gold,
     };
     ui.vertical(|ui| {
         ui.spacing_mut().item_spacing.y = 3.0;
         ui.horizontal(|ui| {
             ui.label(words);
-            if agent.action.is_some() {
+            if let Some(remaining) = remaining {
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    ui.label(RichText::new(span(remaining, clock)).color(colors.weak));
+                    ui.label(RichText::new(span(remaining, &scene.clock)).color(colors.weak));
                 });
             }
         });
-        theme::bar(ui, colors, progress, colors.accent, 5.0);
+        theme::bar(ui, colors, progress, fill, 5.0);
     });
+}
+
+/// The ritual that holds an agent, if one does.
+fn ritual_of<'a>(scene: &'a Scene, agent: &SceneAgent) -> Option<&'a SceneRitual> {
+    let mut rituals = scene.rituals.iter();
+    rituals.find(|ritual| agent.held && scene.participants(ritual).contains(&agent.id))
 }
 
 fn food(ui: &mut Ui, colors: &Colors, agent: &SceneAgent, clock: &SceneClock) {

@@ -50,6 +50,37 @@ fn a_heat_map_says_of_what_it_is() {
 }
 
 #[test]
+fn one_who_is_held_by_a_ritual_waits_for_its_end() {
+    let mut bench = Bench::new(DemoScene::Ritual, (1280.0, 720.0));
+    let held = (bench.scene.agents.iter_mut())
+        .find(|agent| agent.held && agent.action.is_none())
+        .map(|agent| agent.id);
+    let id = held.expect("a ritual has participants that do nothing");
+    bench.selection = Selection::Agent(id);
+    bench.run();
+    assert!(bench.says("held by a ritual").is_some());
+    let left = bench.scene.rituals[0].remaining_units;
+    let time = format!("{left:.0} u · {:.1} s", left / 100.0);
+    assert!(bench.says(&time).is_some(), "{time}: {:?}", bench.words);
+}
+
+#[test]
+fn the_unit_of_the_rate_stands_beside_it() {
+    for frequency in [77, 300, 10_000] {
+        let mut bench = Bench::new(DemoScene::Overview, (1280.0, 720.0));
+        bench.scene.clock.frequency = frequency;
+        bench.run();
+        let rate = bench.says(&frequency.to_string()).unwrap();
+        let unit = bench.says("units / s").unwrap();
+        let gap = unit.rect.left() - rate.rect.right();
+        assert!(
+            rate.is_whole() && (4.0..16.0).contains(&gap),
+            "{frequency}: {gap}"
+        );
+    }
+}
+
+#[test]
 fn what_is_as_bright_as_its_card_has_a_line_around() {
     let white = theme::color(crate::picture::palette::team(trantor_model::TeamId(6)));
     let blue = theme::color(crate::picture::palette::team(trantor_model::TeamId(1)));
