@@ -250,4 +250,30 @@ mod tests {
         let long = "word ".repeat(20);
         assert!(matches!(said(long.as_bytes()), Beside::Words(words) if words.ends_with('…')));
     }
+
+    #[test]
+    fn a_label_is_moved_aside_until_it_is_beside_cards() {
+        let screen = Rect::from_min_max(Pos2::ZERO, pos2(600.0, 400.0));
+        let (left, right) = (
+            Rect::from_min_max(pos2(10.0, 10.0), pos2(200.0, 300.0)),
+            Rect::from_min_max(pos2(420.0, 10.0), pos2(590.0, 300.0)),
+        );
+        let placed = |x, y| beside_cards(pos2(x, y), 120.0, screen, &[left, right]);
+        assert_eq!(
+            placed(310.0, 100.0).center().x,
+            310.0,
+            "where there is room it is above the head"
+        );
+        assert!((200.0..202.0).contains(&placed(205.0, 100.0).left()));
+        assert!((418.0..420.0).contains(&placed(415.0, 100.0).right()));
+        assert!(
+            (418.0..420.0).contains(&placed(400.0, 300.0).right()),
+            "one it reaches into"
+        );
+        assert!(
+            (0.0..2.0).contains(&placed(4.0, 390.0).left()),
+            "the window's edges"
+        );
+        assert!((598.0..600.0).contains(&placed(599.0, 390.0).right()));
+    }
 }

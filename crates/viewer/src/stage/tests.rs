@@ -161,7 +161,7 @@ fn whoever_is_looked_for_on_a_large_map_is_seen() {
     let whole = |stage: &mut Stage| {
         stage.select(Selection::None);
         stage.act(Action::Overview, RealTime::ZERO);
-        run(stage, 200);
+        run(stage, 70);
         assert!(pixels(stage) < 2.0);
     };
     whole(&mut stage);
@@ -169,18 +169,18 @@ fn whoever_is_looked_for_on_a_large_map_is_seen() {
     stage.select(Selection::Agent(agent.id));
     let place = Vec2::new(agent.x, agent.y);
     stage.intend(Intent::LookAt(place), RealTime::ZERO);
-    run(&mut stage, 200);
+    run(&mut stage, 70);
     assert!(pixels(&stage) < 2.0, "a place is looked at from where one is");
     // Its ring is to be seen from there.
     let ring = &stage.list.decals[DecalKind::Selection as usize][0];
     assert!(ring.reach * pixels(&stage) > 10.0, "{}", ring.reach);
     stage.intend(Intent::Visit(place), RealTime::ZERO);
-    run(&mut stage, 200);
+    run(&mut stage, 70);
     assert!(pixels(&stage) > 20.0);
     whole(&mut stage);
     stage.select(Selection::Agent(agent.id));
     stage.act(Action::Follow, RealTime::ZERO);
-    run(&mut stage, 200);
+    run(&mut stage, 70);
     assert!(pixels(&stage) > 20.0);
 }
 
