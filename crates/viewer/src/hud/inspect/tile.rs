@@ -81,7 +81,7 @@ pub(super) fn show(
         }
         for ritual in input.scene.rituals.iter().filter(|ritual| ritual.tile == tile) {
             let text = format!(
-                "ritual {} → {} · {}",
+                "ritual of level {} to {} · {}",
                 ritual.level.get(),
                 ritual.level.get() + 1,
                 span(ritual.remaining_units, &input.scene.clock)

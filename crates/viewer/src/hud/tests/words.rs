@@ -92,3 +92,16 @@ fn what_is_as_bright_as_its_card_has_a_line_around() {
         assert_eq!(colors.upper_card().fill.a(), u8::MAX);
     }
 }
+
+#[test]
+fn a_tile_tells_of_its_ritual_in_letters_that_the_font_has() {
+    let mut bench = Bench::new(DemoScene::Ritual, (1280.0, 720.0));
+    let ritual = bench.scene.rituals[0];
+    bench.selection = Selection::Tile(ritual.tile);
+    bench.run();
+    let said = bench
+        .words
+        .iter()
+        .find(|words| words.text.starts_with("ritual of level 7 to 8"));
+    assert!(said.is_some_and(Words::is_whole), "{:?}", bench.words);
+}
