@@ -48,6 +48,9 @@ struct Bench {
     context: egui::Context,
     frames: i64,
     words: Vec<Words>,
+    /// What the pointer does next, one thing a frame.
+    gestures: Vec<Event>,
+    intents: Vec<Intent>,
 }
 
 /// Words as laid out.
@@ -82,6 +85,8 @@ impl Bench {
             context: egui::Context::default(),
             frames: 0,
             words: Vec::new(),
+            gestures: Vec::new(),
+            intents: Vec::new(),
         }
     }
 
@@ -149,19 +154,36 @@ impl Bench {
             let raw = RawInput {
                 screen_rect: Some(Rect::from_min_size(Pos2::ZERO, self.size)),
                 time: Some(self.frames as f64 / 60.0),
-                events: self.pointer.map(Event::PointerMoved).into_iter().collect(),
+                events: (self.pointer.map(Event::PointerMoved).into_iter())
+                    .chain(self.gestures.pop())
+                    .collect(),
                 ..RawInput::default()
             };
             let hud = &mut self.hud;
             let mut output = self
                 .context
-                .run_ui(raw, |ui| hud.show(&ui.ctx().clone(), &input, &mut Vec::new()));
+                .run_ui(raw, |ui| hud.show(&ui.ctx().clone(), &input, &mut self.intents));
             output.textures_delta.clear();
             self.words.clear();
             for shape in &output.shapes {
                 words_in(&shape.shape, shape.clip_rect, &mut self.words);
             }
         }
+    }
+
+    /// Lays out some frames while the pointer is pressed and let go of at a place.
+    fn click(&mut self, at: Pos2) {
+        self.pointer = Some(at);
+        self.run();
+        self.gestures = [false, true]
+            .map(|pressed| Event::PointerButton {
+                pos: at,
+                button: egui::PointerButton::Primary,
+                pressed,
+                modifiers: egui::Modifiers::NONE,
+            })
+            .to_vec();
+        self.run();
     }
 
     fn window(&self) -> Rect {

@@ -91,6 +91,12 @@ fn all_keys_fit_the_usual_windows_and_can_be_scrolled_to_in_others() {
                 assert!(said(action.meaning()).is_whole(), "{size:?}: {action:?}");
             }
         }
+        bench.click(bench.area("help").center());
+        assert_eq!(
+            bench.intents,
+            [Intent::Do(Action::Help)],
+            "{size:?}: a click closes it"
+        );
     }
 }
 
