@@ -177,7 +177,7 @@ impl Recorder {
             }
         }
         while let Some(piece) = self.to_pack.pop_front() {
-            self.note_packed(pack(&piece).map_err(|error| error.to_string()));
+            self.note_packed(&piece, pack(&piece).map_err(|error| error.to_string()));
         }
         let RecorderStats { bytes, pieces, .. } = self.stats;
         log::info!("recorded {bytes} bytes in {pieces} pieces in {}", self.place());
@@ -203,7 +203,7 @@ impl Recorder {
                 true => self.to_pack.push_back(piece),
                 false => {
                     self.stats.not_packed += 1;
-                    run.leave_unpacked()?;
+                    run.leave_unpacked(&piece)?;
                 }
             }
         }
@@ -213,12 +213,16 @@ impl Recorder {
     /// Handles on what is to be forced to the disk, if there is anything.
     fn take_to_sync(&mut self) -> io::Result<Option<Vec<File>>> {
         self.is_unsynced = false;
-        self.run.as_mut().map(Run::handles).transpose()
+        self.run.as_ref().map(Run::handles).transpose()
     }
 
-    fn note_synced(&mut self, synced: Result<(), String>) {
+    /// So many handles were forced to the disk, or could not be.
+    fn note_synced(&mut self, synced: Result<usize, String>) {
         match synced {
-            Ok(()) => {
+            Ok(handles) => {
+                if let Some(run) = &mut self.run {
+                    run.were_synced(handles);
+                }
                 self.stats.synced += 1;
                 self.retry_span = RETRY_SPAN_MIN;
             }
@@ -274,13 +278,18 @@ impl Recorder {
         Some(piece)
     }
 
-    fn note_packed(&mut self, packed: Result<(), String>) {
+    fn note_packed(&mut self, piece: &Path, packed: Result<(), String>) {
         self.is_packing = false;
-        match packed {
-            Ok(()) => self.stats.packed += 1,
-            Err(error) => {
-                log::warn!("a piece of the journal stays unpacked: {error}");
-                self.stats.not_packed += 1;
+        let Err(error) = packed else {
+            self.stats.packed += 1;
+            return;
+        };
+        log::warn!("a piece of the journal stays unpacked: {error}");
+        self.stats.not_packed += 1;
+        if let Some(run) = &mut self.run {
+            self.is_unsynced = true;
+            if let Err(error) = run.leave_unpacked(piece) {
+                log::warn!("{}: may not be on the disk: {error}", piece.display());
             }
         }
     }
@@ -291,15 +300,18 @@ pub(crate) fn pack_finished(service: &mut Service<Shell>) {
     let Some(piece) = service.state.recorder.as_mut().and_then(Recorder::take_to_pack) else {
         return;
     };
-    let note = |service: &mut Service<Shell>, packed| {
+    let note = |service: &mut Service<Shell>, piece: &Path, packed| {
         if let Some(recorder) = &mut service.state.recorder {
-            recorder.note_packed(packed);
+            recorder.note_packed(piece, packed);
         }
         pack_finished(service);
     };
-    let of_job = piece.clone();
-    let job = Job::new(move |_| pack(&of_job), move |service, ()| note(service, Ok(())))
-        .on_error(move |service, error| note(service, Err(error.to_string())));
+    let [of_job, when_done, when_failed] = [(); 3].map(|()| piece.clone());
+    let job = Job::new(
+        move |_| pack(&of_job),
+        move |service, ()| note(service, &when_done, Ok(())),
+    )
+    .on_error(move |service, error| note(service, &when_failed, Err(error.to_string())));
     let spec = JobSpec::new("pack journal").keyed(0);
     if service.submit(spec, job).is_err()
         && let Some(recorder) = &mut service.state.recorder
@@ -367,8 +379,9 @@ pub(crate) fn sync(service: &mut Service<Shell>) {
             recorder.note_synced(synced);
         }
     };
+    let handles = files.len();
     let work = move |_: &_| files.iter().try_for_each(File::sync_all);
-    let job = Job::new(work, move |service, ()| note(service, Ok(())))
+    let job = Job::new(work, move |service, ()| note(service, Ok(handles)))
         .on_error(move |service, error| note(service, Err(error.to_string())));
     if let Err(refused) = service.submit(JobSpec::new(SYNC).keyed(0), job) {
         note(service, Err(refused.to_string()));

@@ -98,29 +98,33 @@ impl Run {
         Ok(journal.is_last.then(|| piece_path(&self.directory, self.number)))
     }
 
-    /// The piece that was just finished will not be packed, which would force it to the disk.
+    /// A finished piece will not be packed, which would force it to the disk.
     ///
     /// # Errors
     /// If there is no descriptor for it, or it cannot be forced to the disk where it has to be at once.
-    pub(super) fn leave_unpacked(&mut self) -> io::Result<()> {
+    pub(super) fn leave_unpacked(&mut self, piece: &Path) -> io::Result<()> {
+        let file = File::open(piece)?;
         match self.unpacked.len() < UNPACKED_MAX {
-            true => self.unpacked.push(self.file.try_clone()?),
-            false => self.file.sync_data()?,
+            true => self.unpacked.push(file),
+            false => file.sync_data()?,
         }
         Ok(())
     }
 
-    /// Handles on what is to be forced to the disk: pieces left unpacked since the last call, the one being written, and the
-    /// directory they lie in.
+    /// Handles on what is to be forced to the disk: pieces left unpacked, the one being written, and the directory they lie in.
     ///
     /// # Errors
     /// If there is no descriptor for it.
-    pub(super) fn handles(&mut self) -> io::Result<Vec<File>> {
-        let last = [self.file.try_clone()?, File::open(&self.directory)?];
-        Ok(std::mem::take(&mut self.unpacked)
-            .into_iter()
-            .chain(last)
-            .collect())
+    pub(super) fn handles(&self) -> io::Result<Vec<File>> {
+        let pieces = self.unpacked.iter().chain([&self.file]).map(File::try_clone);
+        pieces.chain([File::open(&self.directory)]).collect()
+    }
+
+    /// Those of an earlier call of [`Self::handles`] are on the disk, which were so many.
+    pub(super) fn were_synced(&mut self, handles: usize) {
+        // The piece being written and the directory were among them.
+        let unpacked = handles.saturating_sub(2).min(self.unpacked.len());
+        self.unpacked.drain(..unpacked);
     }
 
     /// Gives the run up after an error: its last piece ends with a whole record, and a piece or a directory without any goes.
