@@ -14,6 +14,11 @@
 //! No clock, socket or thread of the machine is used here; the program beside this library reads the clock only to
 //! know when to stop.
 
+const _: () = assert!(
+    trantor_client::world::EGGS_MAX >= trantor_game::GameConfig::EGGS_MAX,
+    "a viewer of ours can watch every game that a server takes"
+);
+
 mod actors;
 mod dice;
 mod disk;

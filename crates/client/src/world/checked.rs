@@ -10,8 +10,8 @@ use crate::scene::TEAM_UNKNOWN;
 /// Agents held: ten times as many as in the largest worlds we are built for.
 pub const AGENTS_MAX: usize = 100_000;
 
-/// Eggs held: several for each agent.
-pub const EGGS_MAX: usize = 400_000;
+/// Eggs held: as many as a server can be told to begin with.
+pub const EGGS_MAX: usize = 1_000_000;
 
 /// The same for worlds of which text servers tell: numbers may come in any order there, which takes time in
 /// proportion to what is held, and those worlds are small.
