@@ -15,7 +15,7 @@
 use trantor_engine::Engine;
 use trantor_runtime::service::{Service, Stage, StageTurn};
 use trantor_runtime::stages::Budget;
-use trantor_time::{RealSpan, RealTime};
+use trantor_time::{NANOS, RealSpan, RealTime};
 
 use crate::console;
 use crate::listener::Listener;
@@ -24,6 +24,9 @@ use crate::shell::{Flushed, Shell};
 
 /// Time that a stage may take in one pass: a tenth of what a player would notice.
 const STAGE_SPAN: RealSpan = RealSpan::from_millis(5);
+
+/// How long the server stays after a win that ends it: the slowest of many viewers hear of something twenty times a second.
+const AFTER_WIN_SPAN: RealSpan = RealSpan::from_secs(2);
 
 /// Takes new connections in.
 pub(crate) struct Accept;
@@ -115,8 +118,6 @@ impl Stage<Shell> for DueWork {
             };
             turn.name_item(fired.kind.name());
             service.state.meters.note_due(fired);
-            // An operator that was held up goes on.
-            console::answer_operators(service);
         }
         self.is_cut_short = is_due(&service.state.engine, now);
     }
@@ -139,14 +140,32 @@ pub(crate) struct Outputs;
 
 impl Stage<Shell> for Outputs {
     fn run(&mut self, service: &mut Service<Shell>, turn: &mut StageTurn<'_>) {
+        // Of operators that were held up, or waited for the start.
+        console::answer_operators(service);
         service.state.carry_out_outputs(|| {
             turn.admits();
             turn.name_item("output");
         });
         if service.state.is_over() {
-            log::info!("the match is over: ending");
-            service.stop_signal().request();
+            end_later(service);
         }
+    }
+}
+
+/// Ends the loop when everybody was told who has won: viewers hear it in turn, with the next tick, and spectators later.
+fn end_later(service: &mut Service<Shell>) {
+    let span = AFTER_WIN_SPAN + service.state.engine.config().spectator_delay;
+    log::info!(
+        "the match is over: the server ends in {} s",
+        span.as_nanos() / NANOS
+    );
+    let ended = service.once("after win", span, |service| {
+        service.stop_signal().request();
+        Ok(())
+    });
+    if let Err(error) = ended {
+        log::warn!("it ends now, with no timer left to wait for viewers: {error}");
+        service.stop_signal().request();
     }
 }
 

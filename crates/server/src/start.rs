@@ -36,7 +36,16 @@ pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
     let mut config = options.engine_config(seed);
     config.token = options.token()?;
     let door = door(address)?;
-    let made = match saved_game(&options.save)? {
+    let saved = saved_game(&options.save)?;
+    // Where matches follow upon each other, one that is over is not gone on with.
+    let saved = saved.filter(|game| {
+        let goes_on = game.winner().is_none() || !options.ends_at_win;
+        if !goes_on {
+            log::info!("the saved game is over: a new one");
+        }
+        goes_on
+    });
+    let made = match saved {
         Some(game) if options.lock_step && !game.config().rules.lock_step => {
             return Err(StartError::NotInLockStep);
         }

@@ -38,52 +38,21 @@ fn r_x_32_help_and_version_are_printed_with_status_0() {
     }
 }
 
-/// Everybody is told of the win before it ends.
+/// Everybody is told of the win before it ends: also of many viewers those that are told in turn, and who sees the past.
 #[test]
 fn the_program_ends_after_the_win_if_that_is_asked_for() {
-    let arguments = ["-n", "red", "--match-duration", "1", "--after-win", "exit"];
+    let mut arguments = vec!["-n", "red", "--match-duration", "1", "--after-win", "exit"];
+    arguments.extend(["--control", "off", "--spectator-delay", "1"]);
     let mut program = Program::start(&arguments, Stdio::null());
-    let mut viewer = Peer::connect(program.address);
-    assert_eq!(viewer.line(), "WELCOME");
-    viewer.send("GRAPHIC\n");
-    viewer.lines_until("seg red");
-    assert_eq!(viewer.rest().unwrap(), "");
-    assert_eq!(program.child.wait().unwrap().code(), Some(0));
-}
-
-/// `/dev/full` takes nothing, as a full disk does.
-#[cfg(target_os = "linux")]
-#[test]
-fn what_cannot_be_printed_is_status_84_and_a_closed_pipe_is_none() {
-    let folder = Folder::new();
-    let file = folder.write("server.toml", b"port = 4242\n");
-    let file = file.to_str().unwrap();
-    for arguments in [
-        &["--help"][..],
-        &["config", "print"],
-        &["config", "check", file],
-        &["completions", "bash"],
-        &["sim", "--until", "10"],
-    ] {
-        let mut program = Command::new(env!("CARGO_BIN_EXE_trantor-server"));
-        program.args(arguments).stderr(Stdio::piped());
-        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let output = program.stdout(full).output().unwrap();
-        let err = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(
-            (output.status.code(), err.lines().count()),
-            (Some(84), 1),
-            "{arguments:?}: {err}"
-        );
-        let (reader, writer) = std::io::pipe().unwrap();
-        drop(reader);
-        let output = program.stdout(writer).output().unwrap();
-        assert_eq!(
-            (output.status.code(), output.stderr.as_slice()),
-            (Some(0), &[][..]),
-            "{arguments:?}"
-        );
+    let mut viewers: Vec<Peer> = (0..20).map(|_| Peer::connect(program.address)).collect();
+    for viewer in &mut viewers {
+        assert_eq!(viewer.line(), "WELCOME");
+        viewer.send("GRAPHIC\n");
     }
+    for viewer in &mut viewers {
+        viewer.lines_until("seg red");
+    }
+    assert_eq!(program.child.wait().unwrap().code(), Some(0));
 }
 
 #[test]
