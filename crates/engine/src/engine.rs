@@ -72,6 +72,7 @@ pub struct Engine {
     slips_logged: Logged,
     skips_logged: Logged,
     tokens_logged: Logged,
+    refusals_logged: Logged,
     began: RealTime,
     /// Who is in the world, encoded for viewers of ours, if anybody needed it since it last changed.
     population: Option<SnapshotFrames>,
@@ -102,7 +103,7 @@ impl Engine {
     pub fn begin_pass(&mut self, now: RealTime) {
         self.counters.passes += 1;
         self.sessions.set_now(now);
-        self.sessions.release(now);
+        let has_told = self.sessions.release(now);
         let sprint_ended = self.end_sprint(now);
         self.end_wait_if_due(now);
         if self.pace.begin_pass(now, self.next_game_deadline()) {
@@ -116,6 +117,10 @@ impl Engine {
         }
         if let Some(frequency) = sprint_ended {
             self.sprint_ended(frequency, now);
+        }
+        if has_told || sprint_ended.is_some() {
+            // Many viewers are told of it by and by, and nothing else may be due.
+            self.settle();
         }
     }
 
@@ -155,6 +160,11 @@ impl Engine {
     /// The same, viewers only.
     pub fn next_dirty_viewer(&mut self) -> Option<ConnId> {
         self.sessions.take_announced_viewer()
+    }
+
+    /// A connection takes bytes again: it is among the dirty ones of its kind, if any wait for it.
+    pub fn write_soon(&mut self, conn: ConnId) {
+        self.sessions.announce(conn);
     }
 
     /// The shell stopped writing to a connection before all was written, and may go on when it likes: it is the next dirty

@@ -264,7 +264,7 @@ pub const RITUAL_AGENTS_PER_PART: usize = 2048;
 /// shorter way to say it.
 pub const CHANGES_PER_TICK_MAX: usize = 64 * 1024;
 
-/// Bytes of changes after which another message is begun, so that none comes near the cap on frames.
+/// Changes after which another message is begun, so that none comes near the cap on frames.
 pub const CHANGES_PER_MESSAGE: usize = 512;
 
 /// Bytes of a broadcast that viewers of ours are told; nobody reads more in a picture.

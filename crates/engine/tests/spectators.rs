@@ -5,8 +5,8 @@
 #[path = "harness/mod.rs"]
 mod harness;
 
-use trantor_engine::Control;
-use trantor_engine::{EngineConfig, Token, limits};
+use trantor_engine::{AdminRequest, Control, EngineConfig, Token, limits};
+use trantor_game::AdminAction;
 use trantor_protocol::wire::{
     ClientHello, FrameCutter, ToClient, ToServer, WIRE_VERSION, read_frame, write_frame,
 };
@@ -27,6 +27,12 @@ fn bench(width: u32, height: u32) -> Bench {
     Bench::new(config)
 }
 
+/// From now on nothing happens by itself.
+fn still(bench: &mut Bench) {
+    bench.act(AdminAction::SetHunger { enabled: false });
+    bench.act(AdminAction::SetRefill { enabled: false });
+}
+
 /// Agents that do something all the time, for `span`.
 fn play(bench: &mut Bench, span: RealSpan) {
     let until = bench.now + span;
@@ -42,6 +48,42 @@ fn play(bench: &mut Bench, span: RealSpan) {
 fn lines_of(heard: &[Heard], peer: usize) -> Vec<(RealTime, String)> {
     let mine = heard.iter().filter(|heard| heard.peer == peer);
     mine.map(|heard| (heard.real, heard.what.to_string())).collect()
+}
+
+/// Many are told by and by. Nothing else has to happen for that.
+#[test]
+fn many_text_spectators_hear_it_also_where_nothing_else_happens() {
+    let mut bench = bench(5, 5);
+    still(&mut bench);
+    let many = limits::TEXT_VIEWERS_AT_ONCE_MAX + 4;
+    let watching: Vec<usize> = (0..many).map(|_| bench.join("S", "GRAPHIC")).collect();
+    bench.run_for(DELAY + GRID);
+    bench.take_heard();
+    bench.join("A", "a");
+    bench.run_for(DELAY + GRID + GRID);
+    for peer in watching {
+        let told = bench.lines(peer);
+        assert!(
+            told.iter().any(|line| line.starts_with("pnw")),
+            "{peer}: {told:?}"
+        );
+    }
+}
+
+/// The end of a sprint as well.
+#[test]
+fn many_text_viewers_hear_of_the_end_of_a_sprint() {
+    let mut bench = Bench::new(EngineConfig::new(game_config(5, 5, 6)));
+    still(&mut bench);
+    let many = limits::TEXT_VIEWERS_AT_ONCE_MAX + 4;
+    let watching: Vec<usize> = (0..many).map(|_| bench.join("G", "GRAPHIC")).collect();
+    bench.run_for(RealSpan::from_secs(1));
+    bench.admin(AdminRequest::Sprint(1_000)).unwrap();
+    bench.run_for(RealSpan::from_secs(1));
+    for peer in watching {
+        let told = bench.lines(peer);
+        assert_eq!(told.last().unwrap(), "sgt 100", "{peer}: {told:?}");
+    }
 }
 
 #[test]

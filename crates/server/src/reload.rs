@@ -14,7 +14,7 @@ use crate::options::cli::Resolved;
 use crate::options::{OptionError, Options};
 
 /// The options that take effect while the server runs.
-pub const RELOADED: [&str; 12] = [
+pub const RELOADED: [&str; 13] = [
     "control",
     "token-file",
     "spectator-delay",
@@ -22,6 +22,7 @@ pub const RELOADED: [&str; 12] = [
     "connections-per-address",
     "accept-rate",
     "greeting-limit",
+    "idle-limit",
     "request-rate",
     "stall-limit",
     "keep-alive",

@@ -239,7 +239,7 @@ impl Shell {
     /// Has those written to again whose peers take bytes again, each among those of its kind.
     pub(crate) fn note_writable(&mut self) {
         while let Some(conn) = self.conns.next_to_write() {
-            self.engine.write_later(conn);
+            self.engine.write_soon(conn);
         }
     }
 

@@ -210,7 +210,9 @@ impl Host {
     }
 
     fn fire(&mut self, now: RealTime) -> Result<bool, String> {
-        let Some(fired) = self.engine.fire_next(now) else {
+        // As a shell does: nothing is asked for where nothing is due.
+        let is_due = self.engine.poll_timeout().is_some_and(|at| at <= now);
+        let Some(fired) = is_due.then(|| self.engine.fire_next(now)).flatten() else {
             return Ok(false);
         };
         if fired.lateness_ns > LATENESS_NS_MAX && !self.is_excused {

@@ -68,6 +68,7 @@ impl Engine {
         self.config.limits = Limits {
             message_bytes_max: self.config.limits.message_bytes_max,
             violations_max: self.config.limits.violations_max,
+            output_bytes_max: self.config.limits.output_bytes_max,
             agent_outbox_bytes_max: self.config.limits.agent_outbox_bytes_max,
             viewer_outbox_bytes_max: self.config.limits.viewer_outbox_bytes_max,
             ..limits.clone()
@@ -199,6 +200,23 @@ impl Engine {
             .map_err(|refusal| refusal.to_string())?;
         log::debug!("{}: {request}", self.shown(conn));
         Ok(())
+    }
+
+    /// Logs that a viewer may not change the pace: once in a while, however often it asks.
+    pub(super) fn note_pace_refused(
+        &mut self,
+        conn: ConnId,
+        request: PaceRequest,
+        reason: &str,
+        now: RealTime,
+    ) {
+        let refused = self.counters.gui_refused + self.counters.messages_refused;
+        if let Some(refused) = self.refusals_logged.note(now, refused) {
+            log::info!(
+                "{}: {request}: {reason} ({refused} requests were refused)",
+                self.shown(conn)
+            );
+        }
     }
 
     /// A connection as it stands in logs.

@@ -265,8 +265,8 @@ impl Engine {
             GuiRequest::SetFrequency(frequency) => {
                 let request = PaceRequest::SetFrequency(frequency.get());
                 if let Err(reason) = self.control_pace(conn, request, now) {
-                    log::info!("{}: sst {}: {reason}", self.shown(conn), frequency.get());
                     self.counters.gui_refused += 1;
+                    self.note_pace_refused(conn, request, &reason, now);
                     // The sheet has no word for why; an operator's word is shown to people.
                     self.sessions.push_at_once(conn, |outbox| {
                         write_gui_event(outbox, ids, &GuiEvent::BadParameter);

@@ -126,8 +126,8 @@ impl Engine {
 
     fn pace_request(&mut self, conn: ConnId, request: PaceRequest, number: u64, now: RealTime) {
         if let Err(reason) = self.control_pace(conn, request, now) {
-            log::info!("{}: {request}: {reason}", self.shown(conn));
             self.refuse(conn, number, &reason, now);
+            self.note_pace_refused(conn, request, &reason, now);
         }
     }
 

@@ -43,7 +43,7 @@ impl Sessions {
     }
 
     /// Has the shell told of what waits for a session, unless it is about to be.
-    pub(super) fn announce(&mut self, conn: ConnId) {
+    pub(crate) fn announce(&mut self, conn: ConnId) {
         if let Some(list) = self.list_to_announce(conn) {
             list.push_back(conn);
         }

@@ -99,8 +99,8 @@ impl Sessions {
             .map(|session| session.conn)
     }
 
-    /// Tells viewers what they are to know by now, or as much of it as is told at one time.
-    pub(crate) fn release(&mut self, now: RealTime) {
+    /// Tells viewers what they are to know by now, or as much of it as is told at one time; answers whether there was anything.
+    pub(crate) fn release(&mut self, now: RealTime) -> bool {
         let mut told = 0;
         while told < limits::RELEASED_BYTES_PER_TURN
             && let Some((to, what)) = self.delay.take_due(now)
@@ -124,6 +124,7 @@ impl Sessions {
                 }
             }
         }
+        told > 0
     }
 
     /// When [`Self::release`] has something to do.
