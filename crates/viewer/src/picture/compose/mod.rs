@@ -162,8 +162,10 @@ impl Compose {
             detail_until: frame.detail_until,
             paint_everywhere: if options.paint_everywhere { 1.0 } else { 0.0 },
             paint_shows: options.paint_everywhere || farthest > frame.detail_until[0] * PAINT_FROM,
+            // In a picture of a few pixels no detail reaches as far as the least shadow.
             shadow_reach: (pose.distance * 0.75)
-                .clamp(4.0, detail)
+                .min(detail)
+                .max(4.0)
                 .min(whole.half.length() + 1.0),
             ground: GroundGrid::cover(least, most),
         });

@@ -73,6 +73,28 @@ fn without_a_map_nothing_is_drawn() {
 }
 
 #[test]
+fn the_smallest_pictures_are_composed_as_well() {
+    let mut world = scene(20, 20);
+    world.agents = vec![agent(0, 10.0, 10.0)];
+    let mut list = DrawList::default();
+    let sides = 0..=40u32;
+    for (width, height) in sides
+        .clone()
+        .flat_map(|width| sides.clone().map(move |height| (width, height)))
+    {
+        for detail in [Detail::FINE, Detail::SWIFT] {
+            let options = Options {
+                detail,
+                ..options((width, height), Mood::day())
+            };
+            Compose::default().compose(&world, &overview(&world), &options, &Marks::default(), &mut list);
+            let reach = list.frame.unwrap().shadow_reach;
+            assert!(reach.is_finite() && reach > 0.0, "{width} x {height}: {reach}");
+        }
+    }
+}
+
+#[test]
 fn an_agent_at_the_edge_is_seen_on_both_sides() {
     let mut world = scene(20, 20);
     world.agents = vec![agent(0, 10.0, 10.0), agent(1, 19.6, 10.0)];
