@@ -14,7 +14,7 @@ use winit::window::WindowId;
 use super::Roused;
 use super::screen::WindowScreen;
 use crate::game_loop::{GameLoop, Viewer, Wake};
-use crate::input::{Action, Input, key_name};
+use crate::input::{Action, HeldBefore, Input, key_name};
 
 /// The program with a window.
 pub(super) struct App {
@@ -23,6 +23,7 @@ pub(super) struct App {
     /// A signal asked for the end; seen with the next frame.
     is_ending: Arc<AtomicBool>,
     failure: Option<anyhow::Error>,
+    held_before: HeldBefore,
 }
 
 impl App {
@@ -36,6 +37,7 @@ impl App {
             gate,
             is_ending,
             failure: None,
+            held_before: HeldBefore::default(),
         }
     }
 
@@ -72,6 +74,15 @@ impl ApplicationHandler<Roused> for App {
             let error = anyhow::anyhow!("another program destroyed the window");
             self.failure.get_or_insert(error);
             return event_loop.exit();
+        }
+        if let WindowEvent::KeyboardInput {
+            event, is_synthetic, ..
+        } = &event
+            && !self
+                .held_before
+                .is_for_us(event.physical_key, event.state, *is_synthetic)
+        {
+            return;
         }
         self.game_loop.event(|viewer, _| {
             // The panels see it first, and may use it.

@@ -3,6 +3,7 @@
 //! Keys are named as they are written on the keyboard in use (`a`, `+`, `space`, `f12`), not by their place, so that
 //! help and keyboard agree in every country; the arrows do what `w a s d` do wherever those are awkward.
 
+mod held;
 mod pointer;
 mod queue;
 
@@ -10,6 +11,7 @@ use std::collections::BTreeMap;
 
 use winit::keyboard::{Key, NamedKey};
 
+pub use held::HeldBefore;
 pub use pointer::Pointer;
 pub use queue::{Input, InputQueue};
 

@@ -175,6 +175,25 @@ fn the_window_has_controls_that_do_what_they_say() {
 }
 
 #[test]
+fn a_key_that_is_held_when_the_window_gets_the_keyboard_does_nothing() {
+    let Some((_server, display, mut viewer)) = watching() else {
+        return;
+    };
+    viewer.wait_for("state help false");
+    display.resize(900, 560);
+    viewer.wait_for("state size 900x560");
+    // Beside the window nobody takes the key; held long enough, it repeats.
+    display.xdotool(Point { x: 1200.0, y: 700.0 }, "keydown h");
+    display.focus();
+    display.xdotool(Point { x: 1200.0, y: 700.0 }, "sleep 1 keyup h");
+    display.keys("l");
+    viewer.wait_for("state labels false");
+    assert!(!viewer.has_said("state help true"), "nobody pressed it here");
+    display.keys("h");
+    viewer.wait_for("state help true");
+}
+
+#[test]
 fn r_002_16_the_window_follows_its_size_and_the_rate_of_its_display() {
     let Some((_server, display, mut viewer)) = watching() else {
         return;

@@ -79,6 +79,11 @@ impl Viewer {
         panic!("the viewer never said {line:?}");
     }
 
+    /// Whether this line is among those read so far.
+    pub(crate) fn has_said(&self, line: &str) -> bool {
+        self.seen.iter().any(|seen| seen == line)
+    }
+
     /// Reads until this is said with a value that fits, or was said last, and answers the value.
     pub(crate) fn wait_for_state(&mut self, name: &str, fits: impl Fn(&str) -> bool) -> String {
         let prefix = format!("state {name} ");
