@@ -3,8 +3,8 @@
 //! Stands for a viewer of a busy game at 100 units a second and 60 frames a second: 20 × 20 tiles with 12 agents,
 //! 100 × 100 with 1,000, and 1,000 × 1,000 with 10,000 and a million resources; each as a whole, from near, and by an eye
 //! that flies from the one to the other and turns. Good: 0.3, 0.8 and 3 ms for all of it that is not the graphics card's
-//! (scene, lists, ground, handing over). Then the panels over a small map and over the largest world, and how long the
-//! frames are while somebody joins that one.
+//! (scene, lists, ground, handing over). Then the panels over a small map and over the largest world, what it takes to
+//! take over what happened, and how long the frames are while somebody joins the largest world.
 //!
 //! Ours is processor time of the one thread that does it, so that other programs do not show in it. On a software adapter
 //! the picture takes the processor's time as well, and all of its cores: the last two columns.
@@ -12,6 +12,7 @@
 #[path = "../../../client/benches/walkers/mod.rs"]
 mod walkers;
 
+mod events;
 mod figures;
 mod joining;
 mod panels;
@@ -32,8 +33,8 @@ struct Arguments {
     /// Width and height of the picture
     #[arg(long, default_value = "1280x720")]
     size: String,
-    /// Only these parts: worlds, panels, joining
-    #[arg(long, value_delimiter = ',', default_value = "worlds,panels,joining")]
+    /// Only these parts: worlds, panels, events, joining
+    #[arg(long, value_delimiter = ',', default_value = "worlds,panels,events,joining")]
     only: Vec<String>,
     /// Only worlds of this side
     #[arg(long)]
@@ -98,6 +99,9 @@ fn main() -> anyhow::Result<()> {
     }
     if wants("panels") {
         panels::measure(&context, arguments.frames, size, &mut out)?;
+    }
+    if wants("events") {
+        events::measure(arguments.frames, &mut out)?;
     }
     if wants("joining") {
         joining::measure(&context, size, &mut out)?;

@@ -3,7 +3,7 @@
 //! Answers are not told to viewers; what they were follows from what came of a command. One that is refused is
 //! answered `ko`; taking, putting and pushing are answered `ok` exactly when something was taken, put or pushed.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use trantor_client::feed::FeedKind;
 use trantor_client::speech;
@@ -40,6 +40,11 @@ pub(super) enum Answer {
 #[derive(Debug, Default)]
 pub(super) struct Doings {
     doings: VecDeque<Doing>,
+    /// The number of the oldest one kept; they are numbered as they come.
+    first: u64,
+    /// The number of each agent's last one, if that is kept: thousands begin something in a frame, and looking for each
+    /// one's last from the end took longer than the frame.
+    last_of: BTreeMap<AgentId, u64>,
 }
 
 impl Doings {
@@ -93,9 +98,16 @@ impl Doings {
     }
 
     fn begin(&mut self, who: Who, units: i128, kind: CommandKind, answer: Answer) {
-        if self.doings.len() == DOINGS_MAX {
-            self.doings.pop_front();
+        if self.doings.len() == DOINGS_MAX
+            && let Some(oldest) = self.doings.pop_front()
+        {
+            if self.last_of.get(&oldest.agent) == Some(&self.first) {
+                self.last_of.remove(&oldest.agent);
+            }
+            self.first += 1;
         }
+        self.last_of
+            .insert(who.agent, self.first + self.doings.len() as u64);
         self.doings.push_back(Doing {
             agent: who.agent,
             units,
@@ -124,7 +136,8 @@ impl Doings {
     }
 
     fn last(&mut self, agent: AgentId) -> Option<&mut Doing> {
-        self.doings.iter_mut().rev().find(|doing| doing.agent == agent)
+        let number = self.last_of.get(&agent)?;
+        self.doings.get_mut((number - self.first) as usize)
     }
 }
 
@@ -205,5 +218,38 @@ mod tests {
         let doings = told(&many);
         assert_eq!(doings.doings.len(), DOINGS_MAX);
         assert_eq!(doings.of(WHO.agent, false).count(), SHOWN_MAX);
+    }
+
+    /// Against a dull model that looks through all that is kept.
+    #[test]
+    fn the_last_of_each_is_found_as_long_as_it_is_kept() {
+        let mut doings = Doings::default();
+        for step in 0..3 * DOINGS_MAX {
+            // Some are often at it, and most so seldom that their last is forgotten.
+            let number = if step % 3 == 0 { step % 7 } else { step };
+            let who = Who {
+                agent: AgentId(u32::try_from(number).unwrap()),
+                ..WHO
+            };
+            doings.begin(who, 0, CommandKind::Left, Answer::UnderWay);
+            for agent in [who.agent, AgentId(3), AgentId(8)] {
+                let kept = &doings.doings;
+                let found = kept.iter().rposition(|doing| doing.agent == agent);
+                let expected = found.map(|place| doings.first + place as u64);
+                assert_eq!(
+                    doings.last_of.get(&agent).copied(),
+                    expected,
+                    "{agent:?} at {step}"
+                );
+                assert_eq!(doings.last(agent).map(|doing| doing.agent), found.map(|_| agent));
+            }
+        }
+        assert!(doings.last_of.len() <= DOINGS_MAX);
+        let agents: std::collections::BTreeSet<_> = doings.doings.iter().map(|doing| doing.agent).collect();
+        assert_eq!(
+            doings.last_of.len(),
+            agents.len(),
+            "and nobody else is remembered"
+        );
     }
 }
