@@ -422,6 +422,7 @@ impl Stage {
             paint_mode: self.paint_mode,
             paint: &self.paint,
             view: view.as_ref().map(|(view, window)| (view, window)),
+            places: self.composer.places(),
             camera: self.camera.goal,
             bindings: &self.bindings,
             theme: self.theme,

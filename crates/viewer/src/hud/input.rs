@@ -10,6 +10,7 @@ use crate::input::{Action, Bindings};
 use crate::options::Theme;
 use crate::picture::CameraPose;
 use crate::picture::camera::View;
+use crate::picture::compose::Places;
 use crate::picture::ground::{GroundPaint, PaintMode};
 use crate::picture::torus::TorusWindow;
 use crate::sound::{SoundChange, Volume};
@@ -90,6 +91,8 @@ pub struct HudInput<'a> {
     pub paint: &'a GroundPaint,
     /// The eye, once there is a map.
     pub view: Option<(&'a View, &'a TorusWindow)>,
+    /// Where bodies stand in it.
+    pub places: &'a Places,
     /// Where the camera goes.
     pub camera: CameraPose,
     /// Which key does what.

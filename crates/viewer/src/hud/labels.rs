@@ -11,6 +11,7 @@ use trantor_model::{AgentId, Level};
 
 use super::theme::{Colors, color, ink_on};
 use super::{HudInput, Selection, icons};
+use crate::picture::compose::MIDDLE_HEIGHT;
 use crate::picture::palette;
 
 /// Labels placed at once; more would hide the board.
@@ -19,17 +20,18 @@ const LABELS_MAX: usize = 60;
 const BADGE_PIXELS: f32 = 22.0;
 /// And before they have numbers.
 const NUMBER_PIXELS: f32 = 56.0;
-/// Above an agent's feet, in tiles.
-const HEIGHT: f32 = 0.98;
+/// Above an agent's feet, in tiles, before its scale.
+const HEIGHT: f32 = 0.83;
 /// Characters of what is said that are shown.
 const WORDS_SHOWN: usize = 34;
 /// Diameter of a badge, in points.
 const BADGE: f32 = 16.0;
 /// Height of the sign of words, in points.
 const SIGN: f32 = 10.0;
-/// From the pointer to the middle of a body that it means, in points; and from that middle up to its label.
+/// From the pointer to the middle of a body that it means, in points.
 const POINTED: f32 = 20.0;
-const HALF_BODY: f32 = 14.0;
+/// And to the middle of its tile at most, where tiles are too small for badges.
+const MAY_BE_POINTED: f32 = 60.0;
 
 #[derive(Debug, Default)]
 pub(super) struct Labels {
@@ -130,13 +132,14 @@ impl Labels {
         self.candidates.clear();
         let Some((view, window)) = input.view else { return };
         let screen = context.content_rect();
+        let on_screen = |point: glam::Vec2| pos2(point.x * screen.width(), point.y * screen.height());
+        let home = |agent: &SceneAgent| window.home(glam::Vec2::new(agent.x, agent.y));
         let place = |agent: &SceneAgent| {
-            let home = window.home(glam::Vec2::new(agent.x, agent.y));
-            let head = Vec3::new(home.x, HEIGHT, home.y);
-            let point = view.project(head)?;
+            let home = home(agent);
+            let place = input.places.of(agent, home, view);
+            let point = view.project(place.above(HEIGHT))?;
             let inside = point.cmpge(glam::Vec2::ZERO).all() && point.cmple(glam::Vec2::ONE).all();
-            let pixels = view.pixels_per_tile(head);
-            inside.then(|| (pos2(point.x * screen.width(), point.y * screen.height()), pixels))
+            inside.then(|| (on_screen(point), place))
         };
         for effect in &input.scene.effects {
             if let (EffectKind::Broadcast { text }, Some((id, _))) = (effect.kind, effect.agent)
@@ -152,13 +155,29 @@ impl Labels {
             }
         }
         let pointer = context.pointer_hover_pos();
+        let may_be_pointed = |ground: Vec3| {
+            pointer.is_some_and(|pointer| {
+                let point = view.project(ground);
+                point.is_some_and(|point| pointer.distance(on_screen(point)) < MAY_BE_POINTED)
+            })
+        };
         for agent in &input.scene.agents {
             let selected = input.selection == Selection::Agent(agent.id);
-            let Some((at, pixels)) = place(agent) else {
+            let home = home(agent);
+            let ground = Vec3::new(home.x, 0.0, home.y);
+            // That is nearly all of a large world; where exactly they stand need not be known.
+            if !selected && view.pixels_per_tile(ground) < BADGE_PIXELS && !may_be_pointed(ground) {
+                continue;
+            }
+            let Some((at, place)) = place(agent) else {
                 continue;
             };
+            let pixels = place.pixels;
             let pointed = pointer
-                .map(|pointer| pointer.distance(at + vec2(0.0, HALF_BODY)))
+                .and_then(|pointer| {
+                    let middle = view.project(place.above(MIDDLE_HEIGHT))?;
+                    Some(pointer.distance(on_screen(middle)))
+                })
                 .filter(|&off| off < POINTED);
             if pixels < BADGE_PIXELS && !selected && pointed.is_none() {
                 continue;

@@ -18,6 +18,7 @@ use crate::game_loop::figures::Figures;
 use crate::input::Bindings;
 use crate::picture::CameraPose;
 use crate::picture::camera::View;
+use crate::picture::compose::Places;
 use crate::picture::ground::GroundPaint;
 use crate::picture::torus::TorusWindow;
 use crate::stage::Repeat;
@@ -142,6 +143,7 @@ impl Bench {
                 paint_mode: self.paint_mode,
                 paint: &paint,
                 view: view.as_ref().map(|(view, window)| (view, window)),
+                places: &Places::default(),
                 camera: CameraPose {
                     target: glam::Vec2::ZERO,
                     distance: 10.0,

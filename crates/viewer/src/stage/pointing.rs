@@ -1,21 +1,20 @@
 //! What the mouse means: dragging, turning, zooming, choosing.
 
-use glam::{Vec2, Vec3};
+use glam::Vec2;
 use trantor_model::Tile;
 
 use super::Stage;
 use crate::hud::Selection;
+use crate::picture::compose::MIDDLE_HEIGHT;
 
 /// Radians for a drag across the whole height of the picture.
 const TURN_PER_HEIGHT: f32 = 3.2;
 /// Factor of the distance for one notch of a wheel.
 const ZOOM_PER_NOTCH: f32 = 0.86;
-/// How far from an agent's middle a click still means it, in tiles.
-const REACH_TILES: f32 = 0.42;
+/// How far from an agent's middle a click still means it, in tiles, before its scale.
+const REACH_TILES: f32 = 0.356;
 /// And in pixels, so that those far away can be hit.
 const REACH_PIXELS: f32 = 9.0;
-/// Half of an agent's height, in tiles.
-const MIDDLE_HEIGHT: f32 = 0.33;
 
 impl Stage {
     /// Drags the board from one point of the picture to another, each in pixels.
@@ -102,13 +101,13 @@ impl Stage {
         let size = Vec2::new(self.pixels.0 as f32, self.pixels.1 as f32);
         let mut best = None;
         for agent in &self.scene.agents {
-            for place in window.copies(Vec2::new(agent.x, agent.y)) {
-                let middle = Vec3::new(place.x, MIDDLE_HEIGHT, place.y);
-                let Some(point) = view.project(middle) else {
+            for copy in window.copies(Vec2::new(agent.x, agent.y)) {
+                let place = self.composer.places().of(agent, copy, &view);
+                let Some(point) = view.project(place.above(MIDDLE_HEIGHT)) else {
                     continue;
                 };
                 let off = (point * size).distance(at);
-                let reach = (view.pixels_per_tile(middle) * REACH_TILES).max(REACH_PIXELS);
+                let reach = (place.pixels * place.scale * REACH_TILES).max(REACH_PIXELS);
                 if off < reach && best.is_none_or(|(least, _)| off < least) {
                     best = Some((off, Selection::Agent(agent.id)));
                 }

@@ -3,7 +3,8 @@
 use super::acts::next_heat_map;
 use super::*;
 use crate::demo::{Demo, DemoScene};
-use crate::picture::draw_list::DecalKind;
+use crate::picture::compose::MIDDLE_HEIGHT;
+use crate::picture::{DecalKind, Shape};
 use glam::Vec3;
 use trantor_model::{AgentId, Resource};
 
@@ -50,6 +51,73 @@ fn a_click_selects_an_agent_before_its_tile() {
     );
     stage.click(empty);
     assert_eq!(stage.selection, Selection::None, "a second click lets go");
+}
+
+/// The feet of the bodies drawn last, and the pixel of each one's middle.
+fn bodies(stage: &Stage) -> Vec<(Vec2, Vec2)> {
+    let shapes = [Shape::Character, Shape::Figurine, Shape::Pawn];
+    let drawn = shapes
+        .iter()
+        .flat_map(|&shape| &stage.list.bodies[shape as usize]);
+    drawn
+        .map(|body| {
+            let [x, _, y] = body.position;
+            (Vec2::new(x, y), pixel_of(stage, x, MIDDLE_HEIGHT * body.scale, y))
+        })
+        .collect()
+}
+
+#[test]
+fn those_who_share_a_tile_are_told_apart_where_they_are_drawn() {
+    let mut stage = stage(DemoScene::Overview);
+    for distance in [4.0, 12.0, 60.0] {
+        stage.camera.pose.distance = distance;
+        let target = stage.camera.pose.target;
+        stage.scene.agents.truncate(3);
+        stage.scene.effects.clear();
+        for agent in &mut stage.scene.agents {
+            (agent.x, agent.y, agent.held) = (target.x.round(), target.y.round(), false);
+        }
+        stage.compose();
+        let drawn = bodies(&stage);
+        assert_eq!(drawn.len(), 3);
+        let mut selected = Vec::new();
+        for (feet, middle) in drawn {
+            stage.click(middle);
+            let Selection::Agent(id) = stage.selection else {
+                panic!("nobody at {middle}");
+            };
+            selected.push(id);
+            stage.compose();
+            let ring = stage.list.decals[DecalKind::Selection as usize][0].position;
+            assert!(feet.distance(ring.into()) < 1e-4, "around the one that was meant");
+        }
+        selected.sort_unstable();
+        selected.dedup();
+        assert_eq!(selected.len(), 3, "from {distance} tiles");
+    }
+}
+
+#[test]
+fn those_held_by_an_elevation_are_found_around_its_circle() {
+    let mut stage = stage(DemoScene::Ritual);
+    stage.compose();
+    let held: Vec<AgentId> = (stage.scene.agents.iter())
+        .filter(|agent| agent.held)
+        .map(|agent| agent.id)
+        .collect();
+    assert!(held.len() > 1);
+    for id in held {
+        stage.select(Selection::Agent(id));
+        stage.compose();
+        let ring = Vec2::from(stage.list.decals[DecalKind::Selection as usize][0].position);
+        let body = bodies(&stage)
+            .into_iter()
+            .find(|(feet, _)| feet.distance(ring) < 1e-4);
+        let (_, middle) = body.expect("the ring is around a body");
+        stage.click(middle);
+        assert_eq!(stage.selection, Selection::Agent(id));
+    }
 }
 
 #[test]

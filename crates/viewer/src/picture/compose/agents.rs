@@ -7,30 +7,17 @@ use trantor_model::{AgentId, CommandKind, Level};
 use super::super::draw_list::{Decal, DecalKind, DrawList, Instance};
 use super::super::palette;
 use super::super::shapes::Shape;
+use super::places::{ASIDE, HEAD_HEIGHT, Place};
 use super::{Frame, grounded, middle_of, scramble, signed, smoothstep};
 
-/// From a tile's middle to where an agent stands, at most: those who share a tile stand beside each other.
-const ASIDE: f32 = 0.17;
 /// Pixels of a tile below which an agent is only a colour and an upright.
 const PAWN_PIXELS: f32 = 13.0;
 /// Pixels of a tile below which it is a dot, and how many pixels that is across: each is still there, and all of them
 /// do not hide the land.
 const DOT_PIXELS: f32 = 2.5;
 const DOT_ACROSS_PIXELS: f32 = 2.4;
-/// Height of a character's head above its feet, before its scale.
-const HEAD_HEIGHT: f32 = 0.56;
 
-/// From a tile's middle to where those held by an elevation stand: around the circle of signs.
-const CIRCLE: f32 = 0.4;
-/// Part of an elevation that passes until they have taken their places.
-const GATHERING: f32 = 0.04;
-
-pub(super) fn compose(
-    frame: &Frame<'_>,
-    births: &[(AgentId, f32)],
-    held: &[(AgentId, Vec2)],
-    list: &mut DrawList,
-) {
+pub(super) fn compose(frame: &Frame<'_>, births: &[(AgentId, f32)], list: &mut DrawList) {
     for agent in &frame.scene.agents {
         for position in frame.window.copies(Vec2::new(agent.x, agent.y)) {
             if !frame.view.sees(grounded(position), 0.9 + ASIDE) {
@@ -45,13 +32,8 @@ pub(super) fn compose(
                 );
                 continue;
             }
-            let mut aside = aside(agent.id);
-            if agent.held
-                && let Ok(place) = held.binary_search_by_key(&agent.id, |&(id, _)| id)
-            {
-                aside = held[place].1;
-            }
-            draw(frame, agent, births, position + aside, list);
+            let place = frame.places.of(agent, position, &frame.view);
+            draw(frame, agent, births, place, list);
         }
     }
     for egg in &frame.scene.eggs {
@@ -78,47 +60,6 @@ pub(super) fn compose(
     }
 }
 
-/// Where those held by elevations stand, beside the middle of their tiles; by number, into `held`.
-pub(super) fn gather(frame: &Frame<'_>, held: &mut Vec<(AgentId, Vec2)>) {
-    held.clear();
-    for ritual in &frame.scene.rituals {
-        let participants = frame.scene.participants(ritual);
-        let gathered = smoothstep(0.0, GATHERING, ritual.progress);
-        for (place, &id) in participants.iter().enumerate() {
-            let angle = std::f32::consts::TAU * place as f32 / participants.len() as f32;
-            let circle =
-                Vec2::new(angle.sin(), angle.cos()) * if participants.len() > 1 { CIRCLE } else { 0.0 };
-            held.push((id, aside(id).lerp(circle, gathered)));
-        }
-    }
-    held.sort_unstable_by_key(|&(id, _)| id);
-}
-
-/// Where beside its tile's middle an agent stands: its own place for life, so that nobody jumps when others come.
-pub(super) fn aside(id: AgentId) -> Vec2 {
-    let lots = scramble(id.0);
-    // The golden angle keeps neighbours in number well apart.
-    let angle = id.0 as f32 * 2.399_963;
-    Vec2::new(angle.sin(), angle.cos()) * ASIDE * (0.72 + 0.28 * signed(lots, 0))
-}
-
-/// How large an agent of a level is: seen at once, yet never so large that it hides its tile.
-pub(super) fn scale_of(level: Level) -> f32 {
-    1.18 + 0.045 * f32::from(level.get() - Level::FIRST.get())
-}
-
-/// How much larger than in truth an agent is drawn where a tile has so many pixels: who plays is still seen where
-/// what lies there is not.
-fn larger_from_afar(pixels_per_tile: f32) -> f32 {
-    /// Pixels of a tile at which agents begin to be enlarged, and at which they are half again as large.
-    const FROM: f32 = 52.0;
-    const TO: f32 = 22.0;
-    /// No agent is less high than this, unless it would be larger than three.
-    const PIXELS_LEAST: f32 = 7.0;
-    let grown = 1.0 + 0.4 * (1.0 - smoothstep(TO, FROM, pixels_per_tile));
-    grown.max((PIXELS_LEAST / (HEAD_HEIGHT * pixels_per_tile.max(0.1))).min(3.0))
-}
-
 fn contact(position: Vec2, reach: f32, height: f32, opacity: f32) -> Decal {
     Decal {
         position: position.to_array(),
@@ -129,18 +70,12 @@ fn contact(position: Vec2, reach: f32, height: f32, opacity: f32) -> Decal {
     }
 }
 
-fn draw(
-    frame: &Frame<'_>,
-    agent: &SceneAgent,
-    births: &[(AgentId, f32)],
-    position: Vec2,
-    list: &mut DrawList,
-) {
+fn draw(frame: &Frame<'_>, agent: &SceneAgent, births: &[(AgentId, f32)], place: Place, list: &mut DrawList) {
     let birth = births
         .binary_search_by_key(&agent.id, |&(id, _)| id)
         .map_or(1.0, |place| grown(births[place].1));
-    let pixels = frame.view.pixels_per_tile(grounded(position));
-    let scale = scale_of(agent.level) * birth * larger_from_afar(pixels);
+    let Place { position, pixels, .. } = place;
+    let scale = place.scale * birth;
     let color = palette::team(agent.team);
     if pixels < PAWN_PIXELS {
         // Of ten thousand agents each is one thing to draw, without a shadow or a stance that anybody could see.

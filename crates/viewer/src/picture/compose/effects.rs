@@ -7,8 +7,8 @@ use trantor_model::{AgentId, Level, Resource};
 use super::super::draw_list::{Decal, DecalKind, DrawList, Instance, Wave};
 use super::super::palette::{self, Rgb};
 use super::super::shapes::Shape;
-use super::agents::{aside, scale_of};
 use super::particles::{burst, column, halo, ring, spark};
+use super::places::{aside, scale_of};
 use super::rituals::color_of;
 use super::{Frame, grounded, smoothstep};
 

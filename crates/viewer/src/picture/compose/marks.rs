@@ -5,11 +5,11 @@ use trantor_model::{AgentId, Level, Tile};
 
 use super::super::draw_list::{Decal, DecalKind, DrawList};
 use super::super::palette::{self, Rgb};
-use super::agents::aside;
 use super::{Frame, grounded, middle_of};
 
-/// How far the ring around the selected agent reaches, in tiles; and in pixels at least, so that it is seen from afar.
-const RING_REACH: f32 = 0.62;
+/// Reach of the ring around the selected agent, before its scale: just outside the mark on which it stands. And how far
+/// it reaches in pixels at least, so that it is seen from afar.
+const RING: f32 = 0.525;
 const RING_PIXELS: f32 = 12.0;
 
 /// What is to be marked on the map.
@@ -95,18 +95,22 @@ pub(super) fn compose(frame: &Frame<'_>, marks: &Marks, list: &mut DrawList) {
             list,
         );
     }
-    let position = Vec2::new(agent.x, agent.y) + aside(agent.id);
-    let pixels = frame.view.pixels_per_tile(grounded(frame.window.home(position)));
-    mark(
-        frame,
-        position,
-        RING_REACH.max(RING_PIXELS / pixels),
-        0.0,
-        [frame.units * 0.01, 0.0],
-        DecalKind::Selection,
-        Rgb::hex(0xFF_FF_FF).with(1.0),
-        list,
-    );
+    for copy in frame.window.copies(Vec2::new(agent.x, agent.y)) {
+        let place = frame.places.of(agent, copy, &frame.view);
+        let reach = (RING * place.scale).max(RING_PIXELS / place.pixels);
+        if frame.view.sees(grounded(place.position), reach + 0.5) {
+            list.decal(
+                DecalKind::Selection,
+                Decal {
+                    position: place.position.to_array(),
+                    reach,
+                    yaw: 0.0,
+                    params: [frame.units * 0.01, 0.0],
+                    color: Rgb::hex(0xFF_FF_FF).with(1.0),
+                },
+            );
+        }
+    }
 }
 
 #[expect(

@@ -8,6 +8,7 @@ mod agents;
 mod effects;
 mod marks;
 mod particles;
+mod places;
 mod resources;
 mod rituals;
 mod victory;
@@ -22,6 +23,7 @@ use super::palette::Mood;
 use super::torus::TorusWindow;
 
 pub use marks::{Marks, TrailPoint};
+pub use places::{MIDDLE_HEIGHT, Place, Places};
 
 /// Units a frame from where on motion is simplified, and where all of it is.
 const CALM_FROM_UNITS: [f32; 2] = [2.5, 8.0];
@@ -87,13 +89,13 @@ pub struct Compose {
     calm: f32,
     /// Agents being born, by number, with how far along they are.
     births: Vec<(AgentId, f32)>,
-    /// Agents held by elevations, by number, with where beside the middle of their tiles they stand.
-    held: Vec<(AgentId, Vec2)>,
+    places: Places,
 }
 
 /// What the parts of a composition share for one frame.
 struct Frame<'a> {
     scene: &'a Scene,
+    places: &'a Places,
     size: MapSize,
     view: View,
     window: TorusWindow,
@@ -128,6 +130,7 @@ impl Compose {
         let window = options.middle.map_or(whole, |middle| whole.around(middle));
         let view = pose.view(width, height);
         self.follow_speed(scene);
+        self.places.gather(scene);
 
         let detail = view.pixels_per_tile_at_one / options.detail.things;
         let bounds = window.land_bounds();
@@ -143,6 +146,7 @@ impl Compose {
         .fold(0.0, f32::max);
         let frame = Frame {
             scene,
+            places: &self.places,
             size: ground.size,
             view,
             window,
@@ -174,10 +178,14 @@ impl Compose {
         self.births.clear();
         effects::compose(&frame, &mut self.births, list);
         self.births.sort_unstable_by_key(|&(id, _)| id);
-        agents::gather(&frame, &mut self.held);
-        agents::compose(&frame, &self.births, &self.held, list);
+        agents::compose(&frame, &self.births, list);
         rituals::compose(&frame, list);
         victory::compose(&frame, list);
+    }
+
+    /// Where the agents of the last picture stand in it.
+    pub fn places(&self) -> &Places {
+        &self.places
     }
 
     fn follow_speed(&mut self, scene: &Scene) {

@@ -5,8 +5,8 @@ use trantor_model::Level;
 
 use super::super::draw_list::{DrawList, Glow, GlowKind};
 use super::super::palette::{self, Rgb};
-use super::agents::aside;
 use super::particles::{column, halo};
+use super::places::aside;
 use super::{Frame, grounded, scramble, signed};
 
 /// Pieces of confetti over each of them.
