@@ -153,6 +153,23 @@ impl Action {
         Self::ALL.iter().copied().find(|action| action.name() == name)
     }
 
+    /// Whether it goes on for as long as its key is held.
+    pub fn lasts(self) -> bool {
+        matches!(
+            self,
+            Self::PanNorth
+                | Self::PanSouth
+                | Self::PanWest
+                | Self::PanEast
+                | Self::TurnLeft
+                | Self::TurnRight
+                | Self::TiltDown
+                | Self::TiltUp
+                | Self::ZoomIn
+                | Self::ZoomOut
+        )
+    }
+
     /// Whether a key that is held does it again and again.
     pub fn repeats(self) -> bool {
         matches!(

@@ -24,10 +24,10 @@ const RECORD: Take = Take {
 };
 
 impl Stage {
-    /// A key went down or up whose action lasts while it is held.
+    /// A key went down or up, whose action may last while it is held.
     pub fn hold(&mut self, action: Action, down: bool) {
         self.held.retain(|held| *held != action);
-        if down {
+        if down && action.lasts() {
             self.held.push(action);
         }
     }

@@ -161,6 +161,17 @@ fn the_camera_cannot_be_lost() {
 }
 
 #[test]
+fn only_keys_that_move_the_camera_keep_it_where_it_is() {
+    let mut stage = stage(DemoScene::Overview);
+    for (action, moves) in [(Action::Console, false), (Action::TurnLeft, true)] {
+        stage.hold(action, true);
+        run(&mut stage, 1);
+        assert_eq!(stage.moved, moves, "{action:?}");
+        stage.release_all();
+    }
+}
+
+#[test]
 fn following_goes_over_the_seam_without_a_jump() {
     let mut stage = stage(DemoScene::Overview);
     stage.select(Selection::Agent(AgentId(29)));
