@@ -78,6 +78,15 @@ pub enum Outside {
 /// Things that only the program can do and that wait for it; a person asks for one at a time.
 const OUTSIDE_MAX: usize = 16;
 
+/// A map, the picture's shape and the size of the panels, which leave a part of it free.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Framed {
+    map: MapSize,
+    pixels: (u32, u32),
+    points: egui::Vec2,
+    scale: f32,
+}
+
 /// Everything between a source and a picture.
 #[derive(Debug)]
 pub struct Stage {
@@ -85,8 +94,8 @@ pub struct Stage {
     scene: Scene,
     hud: Hud,
     camera: Camera,
-    /// The map that the camera was set up for, and the picture's shape then.
-    framed: Option<(MapSize, (u32, u32))>,
+    /// What the camera was set up for.
+    framed: Option<Framed>,
     /// Whether somebody asked for the whole map; a demo begins where there is most to be seen.
     wants_whole: bool,
     /// Whether somebody moved the camera, so that it is not to be moved for them.
@@ -258,18 +267,18 @@ impl Stage {
     /// Notes what should be as it is at the next start.
     pub fn remember(&self, settings: &mut Settings) {
         settings.theme = Some(self.theme);
-        if let Some((size, _)) = self.framed.filter(|_| self.moved) {
-            settings.view = Some(SavedView::of(size, &self.camera.goal));
+        if let Some(framed) = self.framed.filter(|_| self.moved) {
+            settings.view = Some(SavedView::of(framed.map, &self.camera.goal));
         }
     }
 
-    /// Follows the window's size, in pixels and in points.
+    /// Follows the window's size, in pixels and in points of the display.
     pub fn resize(&mut self, pixels: (u32, u32), points: egui::Vec2) {
         self.pixels = (pixels.0.max(1), pixels.1.max(1));
         self.points = points;
     }
 
-    /// Pixels of a point of the panels: 2 on displays of high density.
+    /// Pixels of a point of the display: 2 on those of high density.
     pub fn pixels_per_point(&self) -> f32 {
         self.pixels.0 as f32 / self.points.x.max(1.0)
     }

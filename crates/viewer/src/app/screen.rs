@@ -246,7 +246,7 @@ impl Screen for WindowScreen {
             return ((1, 1), 1.0);
         };
         let size = open.canvas.window.inner_size();
-        let scale = egui_winit::pixels_per_point(&self.egui, &open.canvas.window);
+        let scale = open.canvas.window.scale_factor() as f32;
         ((size.width, size.height), scale)
     }
 

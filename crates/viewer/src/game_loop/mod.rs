@@ -40,7 +40,7 @@ pub trait Screen {
     /// The rate to aim at, asked once a frame (R-002-16).
     fn display_rate(&mut self, now: RealTime) -> Rate;
 
-    /// How large the picture is, in pixels, and how many of them a point of the panels has.
+    /// How large the picture is, in pixels, and how many of them a point of the display has; panels may be scaled on top.
     fn size(&self) -> ((u32, u32), f32);
 
     /// Lays out what lies over the picture.

@@ -3,7 +3,7 @@
 use glam::Vec2;
 use trantor_model::{AgentId, MapSize};
 
-use super::Stage;
+use super::{Framed, Stage};
 use crate::hud::Selection;
 use crate::input::Action;
 use crate::picture::CameraPose;
@@ -85,13 +85,20 @@ impl Stage {
         Some((self.camera.pose.view(self.pixels.0, self.pixels.1), window))
     }
 
-    /// Sets the camera up for a new map, and again for a new shape of the picture as long as nobody moved it.
+    /// Sets the camera up for a new map, and again for a new shape of the picture or of the panels as long as nobody
+    /// moved it.
     pub(super) fn frame_map(&mut self, size: MapSize) {
-        let framed = (size, self.pixels);
-        if self.framed == Some(framed) || (self.moved && self.framed.is_some_and(|(of, _)| of == size)) {
+        let framed = Framed {
+            map: size,
+            pixels: self.pixels,
+            points: self.points,
+            scale: self.hud.scale,
+        };
+        let is_same_map = self.framed.is_some_and(|before| before.map == size);
+        if self.framed == Some(framed) || (self.moved && is_same_map) {
             return;
         }
-        let first = self.framed.is_none_or(|(of, _)| of != size) && !self.moved;
+        let first = !is_same_map && !self.moved;
         let aspect = self.pixels.0 as f32 / self.pixels.1 as f32;
         let saved = self.view.take().filter(|view| first && view.is_of(size));
         let has_timeline = self.source.recording().is_some();

@@ -172,6 +172,23 @@ fn only_keys_that_move_the_camera_keep_it_where_it_is() {
 }
 
 #[test]
+fn larger_panels_are_made_room_for_unless_somebody_moved_the_camera() {
+    let mut stage = stage(DemoScene::Overview);
+    stage.act(Action::Overview, RealTime::ZERO);
+    run(&mut stage, 2);
+    let before = stage.camera.goal;
+    stage.hud().scale = 1.25;
+    run(&mut stage, 2);
+    let after = stage.camera.goal;
+    assert!(after.distance > before.distance, "{before:?} to {after:?}");
+    stage.turn_by(1.0);
+    let turned = stage.camera.goal;
+    stage.hud().scale = 1.0;
+    run(&mut stage, 2);
+    assert_eq!(stage.camera.goal, turned);
+}
+
+#[test]
 fn following_goes_over_the_seam_without_a_jump() {
     let mut stage = stage(DemoScene::Overview);
     stage.select(Selection::Agent(AgentId(29)));

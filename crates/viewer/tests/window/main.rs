@@ -16,7 +16,10 @@ use std::process::Command;
 use display::{Display, Point, tools_are_here};
 use server::{Asker, join_as_player, start_server};
 use trantor_server::background::Background;
+use trantor_server::options::Options;
 use trantor_time::RealSpan;
+use trantor_viewer::hud::Hud;
+use trantor_viewer::picture::CameraPose;
 use viewer::Viewer;
 
 /// How long anything may take on a busy machine that draws with its processors, before the test fails.
@@ -172,6 +175,29 @@ fn the_window_has_controls_that_do_what_they_say() {
     display.keys("F10");
     assert!(viewer.wait_for_end(), "it ends in order");
     drop(player);
+}
+
+#[test]
+fn the_board_fills_what_scaled_panels_leave_free() {
+    let Some((_server, display, mut viewer)) = watching() else {
+        return;
+    };
+    display.focus();
+    display.keys("colon");
+    viewer.wait_for("state command-line-focus true");
+    display.type_line("scale 1.25");
+    display.keys("F3");
+    viewer.wait_for("state debug false");
+    display.keys("o l");
+    viewer.wait_for("state labels false");
+
+    let options = Options::default();
+    let sides = glam::Vec2::new(options.width as f32, options.height as f32);
+    let mut panels = Hud::new(false);
+    panels.scale = 1.25;
+    let clear = panels.clear_part(egui::vec2(1280.0, 720.0), false, options.teams.len());
+    let pose = CameraPose::overview(sides, 1280.0 / 720.0, clear);
+    viewer.wait_for(&format!("state distance {:.1}", pose.distance));
 }
 
 #[test]
