@@ -117,6 +117,15 @@ impl Source {
         }
     }
 
+    /// Whether a whole world came since this was asked last: of another moment of a recording, of a game joined again, or
+    /// since this viewer had been too slow for the news. What happened in between was not told.
+    pub fn take_new_world(&mut self) -> bool {
+        match self {
+            Self::Live(live) => live.take_new_world(),
+            Self::Demo(_) => false,
+        }
+    }
+
     /// Asks for another speed, a pause or a step.
     ///
     /// # Errors

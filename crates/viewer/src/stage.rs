@@ -303,7 +303,6 @@ impl Stage {
         let shown = self.scene.clock.game;
         if shown < self.last_shown {
             self.hud.go_back_to(shown);
-            self.trails.clear();
         }
         self.last_shown = shown;
         self.repeat_recording();
@@ -319,6 +318,10 @@ impl Stage {
     /// Brings the scene, the ground's colours and the camera to `now`.
     pub fn interpolate(&mut self, elapsed: RealSpan, now: RealTime) {
         self.source.scene(now, &mut self.scene);
+        if self.source.take_new_world() {
+            self.hud.begin_anew();
+            self.trails.clear();
+        }
         if self.scene.winner.is_none() {
             // Whoever comes to a recording after its end has not been told of it.
             let shown = self.scene.clock.game;

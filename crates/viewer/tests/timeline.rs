@@ -17,6 +17,7 @@ use trantor_time::{Clock as _, GameTime, Rate, RealSpan, RealTime};
 use trantor_viewer::game_loop::figures::Figures;
 use trantor_viewer::game_loop::{GameLoop, Screen, Wake};
 use trantor_viewer::input::Input;
+use trantor_viewer::picture::DecalKind;
 use trantor_viewer::settings::Settings;
 use trantor_viewer::source::Source;
 use trantor_viewer::stage::{Outside, Stage, StageOptions};
@@ -303,6 +304,20 @@ fn r_001_43_r_001_46_a_recording_is_moved_stepped_and_repeated_by_hand() {
     person.press("j");
     person.until_at(700);
     assert_eq!(person.picture(), picture);
+
+    // What agents did on the way was not seen, so that nobody's trail leads there.
+    let trails = |person: &mut Person| {
+        let stage = person.stage();
+        stage.compose();
+        stage.drawing().0.decals[DecalKind::Dash as usize].len()
+    };
+    person.press("t");
+    person.enter("seek 800");
+    person.until_at(800);
+    assert_eq!(trails(&mut person), 0);
+    person.press("t");
+    person.enter("seek 700");
+    person.until_at(700);
 
     // Steps on and back.
     person.press(".");

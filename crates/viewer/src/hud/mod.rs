@@ -175,7 +175,13 @@ impl Hud {
         self.feed.go_back_to(units);
         self.score.go_back_to(units);
         self.feed_lines = FeedLines::default();
+    }
+
+    /// A whole world came, of another moment perhaps: what was not told in between is not known, so that what agents did
+    /// last is no longer the last, and the score has a gap.
+    pub fn begin_anew(&mut self) {
         self.doings = doings::Doings::default();
+        self.score.leave_gap();
     }
 
     /// Forgets what belongs to the world before: another server, or the same one begun anew.

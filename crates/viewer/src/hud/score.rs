@@ -38,10 +38,12 @@ fn score(team: &SceneTeam) -> u64 {
 /// The lines.
 #[derive(Debug)]
 pub(super) struct ScoreLine {
-    /// Units, and each team's score then.
-    samples: Vec<(f64, Vec<u64>)>,
+    /// Units, each team's score then, and whether a line begins with it.
+    samples: Vec<(f64, Vec<u64>, bool)>,
     every_units: i128,
     next_at: i128,
+    /// Whether the next sample begins a line, if it does not follow on the last one.
+    leaves_gap: bool,
 }
 
 impl Default for ScoreLine {
@@ -50,6 +52,7 @@ impl Default for ScoreLine {
             samples: Vec::new(),
             every_units: SAMPLE_EVERY_UNITS,
             next_at: 0,
+            leaves_gap: false,
         }
     }
 }
@@ -61,15 +64,26 @@ impl ScoreLine {
             return;
         }
         self.next_at = (units / self.every_units + 1) * self.every_units;
+        let follows_on = |last: f64| units as f64 - last <= self.every_units as f64;
+        let begins = match self.samples.last() {
+            Some(&(last, ..)) => self.leaves_gap && !follows_on(last),
+            None => true,
+        };
+        self.leaves_gap = false;
         self.samples.push((
             scene.clock.game.as_units_f64(),
             scene.teams.iter().map(score).collect(),
+            begins,
         ));
         if self.samples.len() > SAMPLES_MAX {
             let mut place = 0;
-            self.samples.retain(|_| {
+            let mut left_out_begins = false;
+            self.samples.retain_mut(|(.., begins)| {
                 place += 1;
-                place % 2 == 1
+                let is_kept = place % 2 == 1;
+                *begins |= left_out_begins;
+                left_out_begins = *begins && !is_kept;
+                is_kept
             });
             self.every_units *= 2;
         }
@@ -77,13 +91,19 @@ impl ScoreLine {
 
     /// A recording was moved back: what was scored later has not been.
     pub(super) fn go_back_to(&mut self, units: i128) {
-        self.samples.retain(|(at, _)| *at <= units as f64);
+        self.samples.retain(|(at, ..)| *at <= units as f64);
         self.next_at = units;
+    }
+
+    /// What is scored next may be long after what was scored last, and nothing is known of the time between.
+    pub(super) fn leave_gap(&mut self) {
+        self.leaves_gap = true;
+        self.next_at = 0;
     }
 
     /// `shown` are the teams that have a line, best first.
     pub(super) fn show(&self, ui: &mut Ui, colors: &Colors, teams: &[SceneTeam], shown: &[usize]) {
-        let [(first, _), .., (last, reached)] = &self.samples[..] else {
+        let [(first, ..), .., (last, reached, _)] = &self.samples[..] else {
             return;
         };
         let (first, last) = (*first, *last);
@@ -101,7 +121,7 @@ impl ScoreLine {
         let scores = self
             .samples
             .iter()
-            .flat_map(|(_, scores)| scores_of(scores, shown));
+            .flat_map(|(_, scores, _)| scores_of(scores, shown));
         let most = round_up(scores.map(|(score, _)| score).max().unwrap_or(0));
         let word = |number: u64| {
             let text = grouped(i128::from(number));
@@ -148,14 +168,22 @@ impl ScoreLine {
         let step = self.samples.len().div_ceil(POINTS_MAX);
         for &team in shown.iter().rev() {
             // Back from the end, which is always there.
-            let points: Vec<Pos2> = (self.samples.iter().rev().step_by(step))
-                .filter_map(|(units, scores)| Some(place(*units, *scores.get(team)?)))
-                .collect();
             let under = colors.rim_under(2.0, tint(team));
-            if under != Stroke::NONE {
-                painter.add(Shape::line(points.clone(), under));
+            let mut points: Vec<Pos2> = Vec::new();
+            for (number, (units, scores, begins)) in self.samples.iter().rev().enumerate() {
+                if (*begins || number % step == 0)
+                    && let Some(&score) = scores.get(team)
+                {
+                    points.push(place(*units, score));
+                }
+                if *begins {
+                    let line = std::mem::take(&mut points);
+                    if under != Stroke::NONE {
+                        painter.add(Shape::line(line.clone(), under));
+                    }
+                    painter.add(Shape::line(line, Stroke::new(2.0, tint(team))));
+                }
             }
-            painter.add(Shape::line(points, Stroke::new(2.0, tint(team))));
         }
         // What each team has reached, beside the end of its line; the best is the topmost.
         let mut reached: Vec<(u64, usize)> = scores_of(reached, shown).collect();
@@ -179,8 +207,8 @@ impl ScoreLine {
         if let Some(pointer) = response.hover_pos().filter(|at| lines.x_range().contains(at.x)) {
             let share = f64::from((pointer.x - lines.left()) / lines.width());
             let units = first + (last - first) * share;
-            let after = self.samples.partition_point(|(at, _)| *at < units);
-            if let Some((at, scores)) = self.samples.get(after) {
+            let after = self.samples.partition_point(|(at, ..)| *at < units);
+            if let Some((at, scores, _)) = self.samples.get(after) {
                 let x = place(*at, 0).x;
                 painter.vline(x, lines.y_range(), Stroke::new(1.0, colors.weak));
                 response.on_hover_ui_at_pointer(|ui| {
@@ -276,8 +304,44 @@ mod tests {
             }
             line.sample(&scene);
         }
-        let at: Vec<f64> = line.samples.iter().map(|(at, _)| *at).collect();
+        let at: Vec<f64> = line.samples.iter().map(|(at, ..)| *at).collect();
         assert_eq!(at, [0.0, 100.0, 150.0, 160.0]);
+    }
+
+    #[test]
+    fn a_jump_forward_leaves_a_gap_that_stays_when_samples_go() {
+        let mut line = ScoreLine::default();
+        let mut scene = Scene {
+            teams: vec![SceneTeam::default()],
+            ..Scene::default()
+        };
+        let mut sample = |line: &mut ScoreLine, units| {
+            scene.clock.game = GameTime::from_units(units);
+            line.sample(&scene);
+        };
+        let begins = |line: &ScoreLine| -> Vec<f64> {
+            let begins = line.samples.iter().filter(|(.., begins)| *begins);
+            begins.map(|(at, ..)| *at).collect()
+        };
+        for units in 0..35 {
+            sample(&mut line, units);
+        }
+        line.leave_gap();
+        sample(&mut line, 36);
+        assert_eq!(begins(&line), [0.0], "hardly a jump");
+        line.leave_gap();
+        sample(&mut line, 1_003);
+        sample(&mut line, 1_500);
+        assert_eq!(begins(&line), [0.0, 1_003.0]);
+        for units in 1_501..30_000 {
+            sample(&mut line, units);
+        }
+        let begins = begins(&line);
+        assert!(line.every_units > SAMPLE_EVERY_UNITS);
+        assert!(
+            begins.len() == 2 && (1_003.0..1_600.0).contains(&begins[1]),
+            "{begins:?}"
+        );
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub struct Live {
     waiting_for: Arc<str>,
     /// The agent whose waiting commands the user wants to see.
     watched: Option<AgentId>,
+    /// Whether a whole world came since this was asked last.
+    is_world_new: bool,
     /// Why the session ended that is not closed yet.
     ended: Option<String>,
     /// What the server did wrong, after which only the user tries again.
@@ -64,6 +66,7 @@ impl Live {
             down: Line::new(0),
             up: Line::new(1),
             watched: None,
+            is_world_new: false,
             ended: None,
             given_up: None,
             notices: Vec::new(),
@@ -233,6 +236,7 @@ impl Live {
                 }
                 ClientEvent::Live => {
                     // Also after a jump in a recording, and in a game that was joined again.
+                    self.is_world_new = true;
                     if let Err(error) = client.watch(self.watched) {
                         log::debug!("nobody is told which agent is watched: {error}");
                     }
@@ -246,6 +250,10 @@ impl Live {
             self.notices.push(notice);
         }
         send(client, &mut self.up, out, now);
+    }
+
+    pub(super) fn take_new_world(&mut self) -> bool {
+        std::mem::take(&mut self.is_world_new)
     }
 
     pub(super) fn scene(&mut self, now: RealTime, scene: &mut Scene) {

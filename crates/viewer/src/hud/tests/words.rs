@@ -1,6 +1,7 @@
 //! What panels say of a scene.
 
-use trantor_model::Resource;
+use trantor_client::Who;
+use trantor_model::{CommandKind, Resource, TeamId};
 
 use super::*;
 
@@ -104,4 +105,19 @@ fn a_tile_tells_of_its_ritual_in_letters_that_the_font_has() {
         .iter()
         .find(|words| words.text.starts_with("ritual of level 7 to 8"));
     assert!(said.is_some_and(Words::is_whole), "{:?}", bench.words);
+}
+
+#[test]
+fn what_agents_did_before_a_jump_is_not_what_they_did_last() {
+    let mut hud = Hud::new(false);
+    let who = Who {
+        agent: AgentId(7),
+        team: TeamId(0),
+    };
+    let kind = FeedKind::Started(who, CommandKind::Forward);
+    let at = GameTime::from_units(5);
+    hud.tell(FeedEntry { at, kind }, &Scene::default());
+    assert_eq!(hud.doings.of(who.agent, true).count(), 1);
+    hud.begin_anew();
+    assert_eq!(hud.doings.of(who.agent, true).count(), 0);
 }
