@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use glam::Vec2;
 use trantor_model::MapSize;
 
+use crate::console::PANEL_SCALE;
 use crate::input::Action;
 use crate::options::Theme;
 use crate::picture::CameraPose;
@@ -53,8 +55,9 @@ pub struct SavedView {
 }
 
 impl SavedView {
-    /// A camera's pose over a map.
+    /// A camera's pose over a map, or the nearest that is within the camera's limits.
     pub fn of(size: MapSize, pose: &CameraPose) -> Self {
+        let pose = pose.within(sides(size));
         Self {
             map: (size.width(), size.height()),
             target: pose.target.into(),
@@ -64,12 +67,16 @@ impl SavedView {
         }
     }
 
-    /// Whether it is of a map of this size, and numbers that a camera can have: the file may have been edited.
+    /// Whether it is of a map of this size.
     pub fn is_of(&self, size: MapSize) -> bool {
-        let numbers = [self.target.0, self.target.1, self.distance, self.yaw, self.pitch];
         self.map == (size.width(), size.height())
-            && numbers.iter().all(|number| number.is_finite())
-            && self.distance > 0.0
+    }
+
+    /// Whether it is of a map that can be, and within the camera's limits: the file may have been edited.
+    fn can_be(&self) -> bool {
+        let size = MapSize::new(self.map.0.into(), self.map.1.into());
+        let is_within = |size| self.pose().within(sides(size)) == self.pose() && self.yaw.is_finite();
+        size.is_ok_and(is_within)
     }
 
     /// The pose.
@@ -81,6 +88,10 @@ impl SavedView {
             pitch: self.pitch,
         }
     }
+}
+
+fn sides(size: MapSize) -> Vec2 {
+    Vec2::new(f32::from(size.width()), f32::from(size.height()))
 }
 
 impl Settings {
@@ -167,14 +178,12 @@ fn read(text: &str) -> (Settings, Vec<String>) {
     for (name, value) in table {
         let alone = toml::Table::from_iter([(name.clone(), value.clone())]);
         match alone.try_into::<Settings>() {
-            Ok(settings)
-                if settings.window.is_none_or(|(width, height)| {
-                    WINDOW_SIDES.contains(&width) && WINDOW_SIDES.contains(&height)
-                }) =>
-            {
-                good.insert(name, value);
-            }
-            Ok(_) => mistakes.push(format!("{name}: no window is that large")),
+            Ok(settings) => match out_of_limits(&settings) {
+                None => {
+                    good.insert(name, value);
+                }
+                Some(mistake) => mistakes.push(format!("{name}: {mistake}")),
+            },
             Err(error) => mistakes.push(format!("{name}: {}", first_line(error.message()))),
         }
     }
@@ -195,6 +204,26 @@ fn read(text: &str) -> (Settings, Vec<String>) {
         None => {}
     }
     (settings, mistakes)
+}
+
+/// What of these settings is read but cannot be, in the words of the command line where it has some.
+fn out_of_limits(settings: &Settings) -> Option<String> {
+    let (least, most) = (PANEL_SCALE.start(), PANEL_SCALE.end());
+    let is_side = |side| WINDOW_SIDES.contains(&side);
+    if settings
+        .window
+        .is_some_and(|(width, height)| !is_side(width) || !is_side(height))
+    {
+        Some("no window is that large".to_owned())
+    } else if let Some(scale) = settings.scale.filter(|scale| !PANEL_SCALE.contains(scale)) {
+        Some(format!("a scale is a number from {least} to {most}, not {scale}"))
+    } else if let Some(percent) = settings.volume_percent.filter(|&percent| percent > 100) {
+        Some(format!("a volume is a number from 0 to 100, not {percent}"))
+    } else if settings.view.is_some_and(|view| !view.can_be()) {
+        Some("no camera can be there".to_owned())
+    } else {
+        None
+    }
 }
 
 fn first_line(text: &str) -> &str {
@@ -242,12 +271,53 @@ mod tests {
         assert_eq!(read(&text), (settings.clone(), Vec::new()));
         let view = settings.view.unwrap();
         assert!(view.is_of(MapSize::new(20, 30).unwrap()) && !view.is_of(MapSize::new(20, 20).unwrap()));
-        let broken = SavedView {
-            distance: f32::NAN,
-            ..view
-        };
-        assert!(!broken.is_of(MapSize::new(20, 30).unwrap()));
     }
+
+    #[test]
+    fn numbers_that_no_command_and_no_hand_could_give_are_mistakes() {
+        let view = "[view]\nmap = [20, 30]\ntarget = [3.5, 4.0]\ndistance = 12.0\nyaw = 0.5\npitch = 0.75\n";
+        assert!(read(view).0.view.is_some());
+        let changed = [
+            ("distance = 12.0", "distance = 1e30"),
+            ("distance = 12.0", "distance = 0.1"),
+            ("distance = 12.0", "distance = nan"),
+            ("pitch = 0.75", "pitch = 3"),
+            ("pitch = 0.75", "pitch = -inf"),
+            ("yaw = 0.5", "yaw = nan"),
+            ("target = [3.5, 4.0]", "target = [3.5, 1e9]"),
+            ("map = [20, 30]", "map = [0, 30]"),
+        ]
+        .map(|(from, to)| (view.replace(from, to), "view"));
+        let others = ["scale = nan", "scale = 0.0", "scale = 1e9"].map(|line| (line.to_owned(), "scale"));
+        let loud = ("volume_percent = 101".to_owned(), "volume_percent");
+        for (text, name) in changed.into_iter().chain(others).chain([loud]) {
+            let (settings, mistakes) = read(&text);
+            assert_eq!(settings, Settings::default(), "{text}");
+            assert!(
+                mistakes.len() == 1 && mistakes[0].starts_with(&format!("{name}: ")),
+                "{text}: {mistakes:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn wherever_the_camera_is_it_can_be_saved() {
+        let size = MapSize::new(20, 30).unwrap();
+        let far = CameraPose {
+            target: Vec2::new(-40.0, 31.0),
+            distance: 1e6,
+            yaw: -9.0,
+            pitch: 0.1,
+        };
+        let view = SavedView::of(size, &far);
+        let settings = Settings {
+            view: Some(view),
+            ..Settings::default()
+        };
+        let text = toml::to_string(&settings).unwrap();
+        assert_eq!(read(&text), (settings, Vec::new()));
+    }
+
     #[test]
     fn of_a_file_with_mistakes_the_rest_is_used_and_it_is_kept_aside() {
         let folder = std::env::temp_dir().join(format!("trantor-settings-test-{}", std::process::id()));

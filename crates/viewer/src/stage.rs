@@ -17,7 +17,6 @@ use trantor_client::{LinkState, Scene};
 use trantor_model::MapSize;
 use trantor_time::{GameTime, RealSpan, RealTime};
 
-use crate::console::PANEL_SCALE;
 use crate::film::recording::Take;
 use crate::game_loop::figures::Figures;
 
@@ -137,10 +136,7 @@ impl Stage {
         let mut hud = Hud::new(options.reports);
         hud.panels.any = options.panels;
         hud.panels.labels = options.panels;
-        hud.scale = options
-            .scale
-            .unwrap_or(1.0)
-            .clamp(*PANEL_SCALE.start(), *PANEL_SCALE.end());
+        hud.scale = options.scale.unwrap_or(1.0);
         Self {
             source,
             scene: Scene::default(),
@@ -268,7 +264,12 @@ impl Stage {
     pub fn remember(&self, settings: &mut Settings) {
         settings.theme = Some(self.theme);
         if let Some(framed) = self.framed.filter(|_| self.moved) {
-            settings.view = Some(SavedView::of(framed.map, &self.camera.goal));
+            let mut goal = self.camera.goal;
+            if let Some(window) = self.window() {
+                // Beside an agent that is followed it may have gone round.
+                goal.target = window.home(goal.target);
+            }
+            settings.view = Some(SavedView::of(framed.map, &goal));
         }
     }
 

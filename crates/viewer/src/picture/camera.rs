@@ -84,8 +84,8 @@ impl Camera {
 
     /// Sends it nearer (`factor` below 1) or further.
     pub fn zoom(&mut self, factor: f32, longer_side: f32) {
-        let most = (longer_side * DISTANCE_MOST_SIDES).max(DISTANCE_LEAST * 4.0);
-        self.goal.distance = (self.goal.distance * factor).clamp(DISTANCE_LEAST, most);
+        let distance = self.goal.distance * factor;
+        self.goal.distance = distance.clamp(DISTANCE_LEAST, distance_most(longer_side));
     }
 
     /// Sends it around the target and up or down, in radians.
@@ -102,7 +102,26 @@ impl Camera {
     }
 }
 
+/// How far it may be from a map whose longer side has so many tiles.
+fn distance_most(longer_side: f32) -> f32 {
+    (longer_side * DISTANCE_MOST_SIDES).max(DISTANCE_LEAST * 4.0)
+}
+
 impl CameraPose {
+    /// The nearest pose that a hand could have brought the camera to over a map with these sides: the same for one that it
+    /// could. What is no number stays none.
+    pub fn within(self, sides: Vec2) -> Self {
+        let [least, most] = PITCH;
+        Self {
+            target: self.target.clamp(Vec2::splat(-0.5), sides - 0.5),
+            distance: self
+                .distance
+                .clamp(DISTANCE_LEAST, distance_most(sides.max_element())),
+            yaw: self.yaw,
+            pitch: self.pitch.clamp(least, most),
+        }
+    }
+
     /// From where a map with these sides is seen as a whole, as large as it can be, in a picture of this shape
     /// (width by height). `clear` is the part of the picture that nothing else covers: least and most, each
     /// `0.0..=1.0` from top left.
