@@ -218,20 +218,23 @@ impl WindowScreen {
         })
     }
 
-    /// Records the picture just drawn, if its turn has come; answers what the user should read.
-    fn record(&mut self, stage: &mut Stage, now: RealTime) -> Option<String> {
-        let (open, recording) = (self.open.as_mut()?, self.recording.as_mut()?);
-        if recording.is_due(now) {
+    /// Records the picture just drawn, if its turn has come.
+    fn record(&mut self, stage: &mut Stage, now: RealTime) {
+        if let (Some(open), Some(recording)) = (&mut self.open, &mut self.recording)
+            && recording.is_due(now)
+        {
             match open.canvas.picture(stage, &mut open.laid) {
                 Ok(pixels) => recording.add(pixels, now),
                 Err(error) => log::warn!("a picture could not be recorded: {error}"),
             }
         }
-        recording.is_over(now).then(|| self.end_recording())?
     }
 
-    fn end_recording(&mut self) -> Option<String> {
-        self.recording.take().map(Recording::finish)
+    /// Answers what the user should read of a recording that is written.
+    fn poll_recording(&mut self, now: RealTime) -> Option<String> {
+        let said = self.recording.as_mut()?.poll_end(now)?;
+        self.recording = None;
+        Some(said)
     }
 }
 
@@ -268,6 +271,9 @@ impl Screen for WindowScreen {
     }
 
     fn draw(&mut self, stage: &mut Stage, now: RealTime) -> anyhow::Result<bool> {
+        if let Some(said) = self.poll_recording(now) {
+            stage.notice(said);
+        }
         let Some(open) = &mut self.open else {
             return Ok(false);
         };
@@ -279,9 +285,7 @@ impl Screen for WindowScreen {
         report.state("drawn", drawn == Drawn::Shown);
         match drawn {
             Drawn::Shown => {
-                if let Some(said) = self.record(stage, now) {
-                    stage.notice(said);
-                }
+                self.record(stage, now);
                 Ok(true)
             }
             Drawn::Unseen => Ok(false),
@@ -306,15 +310,20 @@ impl Screen for WindowScreen {
                 None
             }
             Outside::Screenshot => self.take_picture(stage),
-            Outside::Record(_) if self.recording.is_some() => self.end_recording(),
-            Outside::Record(take) => match Recording::start(take, now) {
-                Ok(recording) => {
-                    let said = format!("recording into {}", recording.target().display());
-                    self.recording = Some(recording);
-                    Some(said)
+            Outside::Record(take) => Some(match &mut self.recording {
+                Some(recording) => {
+                    recording.stop();
+                    format!("{} is being written", recording.target().display())
                 }
-                Err(error) => Some(format!("cannot record: {error}")),
-            },
+                None => match Recording::start(take, now) {
+                    Ok(recording) => {
+                        let said = format!("recording into {}", recording.target().display());
+                        self.recording = Some(recording);
+                        said
+                    }
+                    Err(error) => format!("cannot record: {error}"),
+                },
+            }),
             Outside::Gpu(forced) => {
                 if let Some(open) = &mut self.open {
                     open.canvas.force(forced);

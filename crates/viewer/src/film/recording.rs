@@ -7,7 +7,8 @@
 //! ```
 //!
 //! Pictures are taken on the loop and compressed on a thread of their own. When that does not keep up, pictures are
-//! left out and counted; the game is never held up.
+//! left out and counted, and the one before stands in their places, so that a film keeps its speed; the game is never
+//! held up, nor when the last of them are still being compressed.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -128,9 +129,12 @@ impl Recording {
     /// Adds a picture.
     pub fn add(&mut self, pixels: Pixels, now: RealTime) {
         let turn = self.turn_at(now);
-        // Turns that no frame met are left out: the film keeps its speed.
-        self.turns = turn + 1;
         let Some(to_writer) = &self.to_writer else { return };
+        if self.size.is_some() {
+            // No frame met them.
+            self.left_out += turn.saturating_sub(self.turns);
+        }
+        self.turns = turn + 1;
         let size = (pixels.width, pixels.height);
         if *self.size.get_or_insert(size) != size {
             self.left_out += 1;
@@ -142,25 +146,33 @@ impl Recording {
         }
     }
 
-    /// Whether its time is over.
+    /// Whether its time is over, or it was stopped.
     pub fn is_over(&self, now: RealTime) -> bool {
-        now >= self.end
+        now >= self.end || self.to_writer.is_none()
     }
 
-    /// Waits for the last pictures, and answers what the user should read.
-    pub fn finish(mut self) -> String {
+    /// Takes no more pictures. Those taken are still being written.
+    pub fn stop(&mut self) {
         self.to_writer = None;
-        let written = match self.writer.take().map(Thread::join) {
-            Some(Ok(Ok(()))) | None => format!("{} pictures in {}", self.taken, self.into.display()),
-            Some(Ok(Err(error))) => {
+    }
+
+    /// What the user should read once all is written, or cannot be; `None` until then, and afterwards.
+    pub fn poll_end(&mut self, now: RealTime) -> Option<String> {
+        if self.is_over(now) {
+            self.stop();
+        }
+        let writer = self.writer.take_if(|writer| writer.has_ended())?;
+        let written = match writer.join() {
+            Ok(Ok(())) => format!("{} pictures in {}", self.taken, self.into.display()),
+            Ok(Err(error)) => {
                 format!("the recording in {} is not whole: {error}", self.into.display())
             }
-            Some(Err(panicked)) => format!("the recording ended early: {panicked}"),
+            Err(panicked) => format!("the recording ended early: {panicked}"),
         };
-        match self.left_out {
+        Some(match self.left_out {
             0 => written,
             count => format!("{written}, {count} left out"),
-        }
+        })
     }
 
     fn turn_at(&self, now: RealTime) -> u64 {
@@ -169,16 +181,32 @@ impl Recording {
     }
 }
 
-/// Pictures one after the other, whatever turns were left out between them.
+/// Pictures by their turns. Where some were left out the one before is there again: what makes a film of them takes one
+/// after the other.
 fn write_numbered(folder: &Path, pictures: &Receiver<(u64, Pixels)>) -> io::Result<()> {
-    let mut pictures = pictures.iter().enumerate();
-    pictures.try_for_each(|(number, (_, pixels))| pixels.write_png(&folder.join(format!("{number:05}.png"))))
+    let (begin, first) = pictures.recv().map_err(|_| nothing_taken())?;
+    let file = |turn: u64| folder.join(format!("{turn:05}.png"));
+    first.write_png(&file(0))?;
+    let mut last = 0;
+    for (turn, pixels) in pictures {
+        let turn = turn - begin;
+        for left_out in last + 1..turn {
+            // Not every file system has files under two names.
+            std::fs::hard_link(file(last), file(left_out))
+                .or_else(|_| std::fs::copy(file(last), file(left_out)).map(drop))?;
+        }
+        pixels.write_png(&file(turn))?;
+        last = turn;
+    }
+    Ok(())
+}
+
+fn nothing_taken() -> io::Error {
+    io::Error::other("no picture was taken")
 }
 
 fn write_gif(file: BufWriter<File>, per_second: u32, pictures: &Receiver<(u64, Pixels)>) -> io::Result<()> {
-    let Ok((turn, first)) = pictures.recv() else {
-        return Err(io::Error::other("no picture was taken"));
-    };
+    let (turn, first) = pictures.recv().map_err(|_| nothing_taken())?;
     // The film begins with its first picture, whenever that came.
     let mut film = GifFilm::new(file, (first.width, first.height), per_second)?;
     film.add(0, &first)?;
@@ -197,9 +225,13 @@ fn write_gif(file: BufWriter<File>, per_second: u32, pictures: &Receiver<(u64, P
 mod tests {
     use super::*;
 
-    /// Pictures of 200 ms of frames at 144 a second; the last is of another size.
-    fn recorded(format: Format) -> (PathBuf, String) {
-        let name = format!("trantor-recording-test-{}-{format:?}", std::process::id());
+    /// Pictures of 200 ms of frames at 144 a second, except for turns in which no frame came; the last is of another size.
+    fn recorded(format: Format, without: &[u64]) -> (PathBuf, String) {
+        let name = format!(
+            "trantor-recording-test-{}-{format:?}-{}",
+            std::process::id(),
+            without.len()
+        );
         let into = std::env::temp_dir().join(name);
         // A run that was cut short may have left one.
         let _ = std::fs::remove_dir_all(&into);
@@ -213,19 +245,38 @@ mod tests {
         let mut recording = Recording::start_in(into.clone(), take, start).unwrap();
         let mut now = start;
         while !recording.is_over(now) {
-            if recording.is_due(now) {
+            if recording.is_due(now) && !without.contains(&recording.turn_at(now)) {
+                assert_eq!(recording.poll_end(now), None, "it goes on");
                 let side = if recording.turns == 5 { 3 } else { 2 };
                 recording.add(Pixels::blank((side, side)), now);
             }
             now += RealSpan::from_nanos(6_944_444);
         }
         assert!(!recording.is_due(now));
-        (into, recording.finish())
+        loop {
+            match recording.poll_end(now) {
+                Some(said) => return (into, said),
+                None => std::thread::yield_now(),
+            }
+        }
+    }
+
+    #[test]
+    fn where_pictures_are_left_out_the_one_before_stays() {
+        let (folder, said) = recorded(Format::Png, &[0, 2, 3]);
+        assert!(
+            said.starts_with("2 pictures in") && said.ends_with(", 3 left out"),
+            "{said}"
+        );
+        let read = |number: u32| std::fs::read(folder.join(format!("{number:05}.png"))).unwrap();
+        assert_eq!((read(1), read(2)), (read(0), read(0)), "turns 2 and 3 of 1 to 4");
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 4);
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
     fn thirty_pictures_a_second_are_taken_whatever_the_frame_rate() {
-        let (folder, said) = recorded(Format::Png);
+        let (folder, said) = recorded(Format::Png, &[]);
         assert!(
             said.starts_with("5 pictures in") && said.ends_with(", 1 left out"),
             "{said}"
@@ -236,7 +287,7 @@ mod tests {
 
     #[test]
     fn a_while_is_one_file_that_moves() {
-        let (file, said) = recorded(Format::Gif);
+        let (file, said) = recorded(Format::Gif, &[]);
         assert!(said.starts_with("5 pictures in"), "{said}");
         let written = std::fs::read(&file).unwrap();
         assert!(written.starts_with(b"GIF89a") && written.ends_with(b";"));
