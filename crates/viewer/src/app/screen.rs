@@ -174,7 +174,7 @@ impl WindowScreen {
     /// Follows the window's size.
     pub(super) fn resize(&mut self, size: PhysicalSize<u32>) {
         if let Some(open) = &mut self.open {
-            open.canvas.resize(size);
+            open.canvas.resized();
         }
         if size.width > 0 && size.height > 0 && !self.is_full {
             self.size = (size.width, size.height);

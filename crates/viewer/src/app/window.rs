@@ -92,7 +92,7 @@ impl Canvas {
             care: Care::default(),
             forced: None,
         };
-        canvas.resize(size);
+        canvas.set_up(size);
         Ok(canvas)
     }
 
@@ -124,8 +124,13 @@ impl Canvas {
         self.context.device.limits().max_texture_dimension_2d as usize
     }
 
-    /// Follows the window's size. Nothing is drawn on one without area.
-    pub(super) fn resize(&mut self, size: PhysicalSize<u32>) {
+    /// The window has another size: the next frame follows it. One that is dragged is told of many before that.
+    pub(super) fn resized(&mut self) {
+        self.stale = true;
+    }
+
+    /// Sets the surface and what is drawn on up for a window of that size. Nothing is drawn on one without area.
+    fn set_up(&mut self, size: PhysicalSize<u32>) {
         let most = self.context.device.limits().max_texture_dimension_2d;
         self.config.width = size.width.min(most);
         self.config.height = size.height.min(most);
@@ -148,7 +153,7 @@ impl Canvas {
             return Drawn::Lost;
         }
         if self.stale {
-            self.resize(self.window.inner_size());
+            self.set_up(self.window.inner_size());
         }
         let (answer, frame) = match self.forced.take() {
             Some(answer) => (answer, None),
@@ -170,7 +175,7 @@ impl Canvas {
                 Drawn::Unseen
             }
         };
-        match self.care.follow(answer) {
+        match self.care.follow(answer, (self.config.width, self.config.height)) {
             Remedy::None => drawn,
             Remedy::SetUp => {
                 self.stale = true;

@@ -59,18 +59,27 @@ pub enum Remedy {
 #[derive(Debug, Default)]
 pub struct Care {
     made_in_a_row: u32,
+    /// For which size it was set up although it gave a picture, unless it has given one that fits since.
+    set_up_for: Option<(u32, u32)>,
     remedied: u64,
 }
 
 impl Care {
-    /// What is to be done about an answer.
-    pub fn follow(&mut self, answer: Answer) -> Remedy {
+    /// What is to be done about an answer of a surface of that size.
+    pub fn follow(&mut self, answer: Answer, size: (u32, u32)) -> Remedy {
         let remedy = match answer {
             Answer::Good | Answer::Timeout | Answer::Hidden => Remedy::None,
+            // Some drivers say so for ever, and what they give can be drawn on.
+            Answer::Unfitting if self.set_up_for == Some(size) => Remedy::None,
             Answer::Unfitting | Answer::Outdated => Remedy::SetUp,
             Answer::Lost if self.made_in_a_row < MADE_IN_A_ROW_MAX => Remedy::MakeAgain,
             Answer::Lost | Answer::Refused => Remedy::GiveUp,
         };
+        match answer {
+            Answer::Good => self.set_up_for = None,
+            Answer::Unfitting => self.set_up_for = Some(size),
+            Answer::Timeout | Answer::Hidden | Answer::Outdated | Answer::Lost | Answer::Refused => {}
+        }
         match answer {
             Answer::Good | Answer::Unfitting => self.made_in_a_row = 0,
             Answer::Lost => self.made_in_a_row += 1,
@@ -117,7 +126,10 @@ mod tests {
 
     fn remedies(answers: &[Answer]) -> Vec<Remedy> {
         let mut care = Care::default();
-        answers.iter().map(|&answer| care.follow(answer)).collect()
+        answers
+            .iter()
+            .map(|&answer| care.follow(answer, (640, 480)))
+            .collect()
     }
 
     #[test]
@@ -133,6 +145,21 @@ mod tests {
         ] {
             assert_eq!(remedies(&[answer]), [remedy], "{answer:?}");
         }
+    }
+
+    #[test]
+    fn a_surface_that_never_fits_is_set_up_once_for_each_size() {
+        let mut care = Care::default();
+        let mut follow = |answer, width| care.follow(answer, (width, 480));
+        for width in [640, 641, 640] {
+            assert_eq!(follow(Answer::Unfitting, width), Remedy::SetUp);
+            for _ in 0..3 {
+                assert_eq!(follow(Answer::Unfitting, width), Remedy::None);
+            }
+        }
+        assert_eq!(follow(Answer::Good, 640), Remedy::None);
+        let again = follow(Answer::Unfitting, 640);
+        assert_eq!(again, Remedy::SetUp, "it had fitted in between");
     }
 
     #[test]
