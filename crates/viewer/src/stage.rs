@@ -337,7 +337,7 @@ impl Stage {
         self.paint.update(ground, self.paint_mode);
         self.paint.follow_agents(size, &self.scene.agents);
         if self.shows_trails || self.follows {
-            self.trails.follow(&self.scene);
+            self.trails.follow(&self.scene, self.selection.agent());
         }
         self.frame_map(size);
         let seconds = elapsed.as_secs_f64() as f32;
@@ -354,10 +354,7 @@ impl Stage {
 
     /// Makes the lists to draw.
     pub fn compose(&mut self) {
-        self.marks.agent = match self.selection {
-            Selection::Agent(id) => Some(id),
-            _ => None,
-        };
+        self.marks.agent = self.selection.agent();
         self.marks.tile = match self.selection {
             Selection::Tile(tile) => Some(tile),
             _ => None,
@@ -427,10 +424,7 @@ impl Stage {
             volume: self.volume,
             figures,
             selection: self.selection,
-            waiting: match self.selection {
-                Selection::Agent(id) => self.source.waiting(id),
-                Selection::None | Selection::Tile(_) => None,
-            },
+            waiting: self.selection.agent().and_then(|id| self.source.waiting(id)),
             follows: self.follows,
             paint_mode: self.paint_mode,
             paint: &self.paint,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use glam::Vec2;
-use trantor_client::Scene;
+use trantor_client::{Scene, SceneAgent};
 use trantor_model::{AgentId, Tile};
 
 use crate::picture::compose::TrailPoint;
@@ -11,7 +11,7 @@ use crate::picture::palette;
 
 /// Steps remembered for each agent.
 const STEPS_MAX: usize = 24;
-/// Agents whose steps are remembered; in larger crowds trails would be a carpet.
+/// Agents whose steps are remembered, besides the selected one; in larger crowds trails would be a carpet.
 const AGENTS_MAX: usize = 200;
 /// Units after which a step is forgotten.
 const FORGOTTEN_AFTER_UNITS: f64 = 400.0;
@@ -29,11 +29,15 @@ struct Walk {
 }
 
 impl Trails {
-    /// Notes who left which tile since the last call.
-    pub fn follow(&mut self, scene: &Scene) {
+    /// Notes who left which tile since the last call: the first agents, and the selected one whatever its number.
+    pub fn follow(&mut self, scene: &Scene, selected: Option<AgentId>) {
         let now = scene.clock.game.as_units_f64();
-        self.steps.retain(|id, _| scene.agent(*id).is_some());
-        for agent in scene.agents.iter().take(AGENTS_MAX) {
+        let (first, others) = scene.agents.split_at(scene.agents.len().min(AGENTS_MAX));
+        let place = |of: &[SceneAgent], id| of.binary_search_by_key(&id, |agent| agent.id).ok();
+        let selected = selected.and_then(|id| Some(&others[place(others, id)?]));
+        self.steps
+            .retain(|&id, _| place(first, id).is_some() || selected.is_some_and(|agent| agent.id == id));
+        for agent in first.iter().chain(selected) {
             let walk = self.steps.entry(agent.id).or_insert_with(|| Walk {
                 tile: agent.tile,
                 points: VecDeque::with_capacity(STEPS_MAX),
@@ -89,7 +93,7 @@ mod tests {
         let mut points = Vec::new();
         for step in 0..2_000u16 {
             demo.scene(f64::from(step), &mut scene);
-            trails.follow(&scene);
+            trails.follow(&scene, None);
         }
         trails.points(&scene, None, &mut points);
         assert!(points.len() > 100 && points.len() <= STEPS_MAX * scene.agents.len());
@@ -101,5 +105,23 @@ mod tests {
             points.is_sorted_by(|one, next| one.age >= next.age),
             "oldest first"
         );
+    }
+
+    #[test]
+    fn whoever_is_selected_in_a_crowd_has_a_trail_and_others_do_not() {
+        let demo = Demo::new(DemoScene::BigWorld);
+        let mut scene = Scene::default();
+        let mut trails = Trails::default();
+        let mut points = Vec::new();
+        let chosen = [AgentId(5_000), AgentId(7_000)];
+        for (chosen, begin) in chosen.into_iter().zip([0, 300]) {
+            for step in 0..100u16 {
+                demo.scene(f64::from(begin + step), &mut scene);
+                trails.follow(&scene, Some(chosen));
+            }
+            trails.points(&scene, Some(chosen), &mut points);
+            assert!(!points.is_empty(), "{chosen:?}");
+            assert_eq!(trails.steps.len(), AGENTS_MAX + 1, "the one before is forgotten");
+        }
     }
 }

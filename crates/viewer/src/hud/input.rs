@@ -28,6 +28,16 @@ pub enum Selection {
     Agent(AgentId),
 }
 
+impl Selection {
+    /// The agent, if it is one.
+    pub fn agent(self) -> Option<AgentId> {
+        match self {
+            Self::Agent(id) => Some(id),
+            Self::None | Self::Tile(_) => None,
+        }
+    }
+}
+
 /// What a panel asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Intent {

@@ -84,10 +84,7 @@ impl Stage {
         if self.selection != selection {
             self.selection = selection;
             self.follows = false;
-            self.source.watch(match selection {
-                Selection::Agent(id) => Some(id),
-                Selection::None | Selection::Tile(_) => None,
-            });
+            self.source.watch(selection.agent());
         }
     }
 }

@@ -4,7 +4,6 @@ use glam::Vec2;
 use trantor_model::{AgentId, MapSize};
 
 use super::{Framed, Stage};
-use crate::hud::Selection;
 use crate::input::Action;
 use crate::picture::CameraPose;
 use crate::picture::camera::View;
@@ -24,10 +23,7 @@ const NEAR_PIXELS: f32 = 32.0;
 
 impl Stage {
     pub(super) fn followed(&self) -> Option<AgentId> {
-        match self.selection {
-            Selection::Agent(id) if self.follows => Some(id),
-            _ => None,
-        }
+        self.selection.agent().filter(|_| self.follows)
     }
 
     /// Keeps the camera on the followed agent, over seams and all.
