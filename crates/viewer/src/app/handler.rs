@@ -148,8 +148,8 @@ fn take(viewer: &mut Viewer<WindowScreen>, event: WindowEvent, is_used: bool) {
             is_over_panel: is_used,
         },
         WindowEvent::MouseWheel { delta, .. } if !is_used => Input::Wheel(delta),
-        WindowEvent::PinchGesture { delta, .. } => Input::Pinch(delta),
-        WindowEvent::RotationGesture { delta, .. } => Input::Rotate(delta),
+        WindowEvent::PinchGesture { delta, .. } if !is_used => Input::Pinch(delta),
+        WindowEvent::RotationGesture { delta, .. } if !is_used => Input::Rotate(delta),
         _ => return,
     };
     viewer.put_input(input);

@@ -83,7 +83,10 @@ fn input<S: Screen>(viewer: &mut Viewer<S>, call: &mut SystemCall<'_>) -> Callba
             Input::Wheel(delta) => pointer.wheel(delta, stage),
             Input::Pinch(delta) => pointer.pinch(delta, stage),
             Input::Rotate(degrees) => pointer.rotate(degrees, stage),
-            Input::FocusLost => stage.release_all(),
+            Input::FocusLost => {
+                stage.release_all();
+                pointer.let_go();
+            }
         }
     }
     Ok(())

@@ -369,3 +369,22 @@ fn r_001_55_a_hand_moves_as_far_on_a_display_of_any_density() {
     assert_eq!(after_gestures(1.0, &gestures).1, None);
     assert!(after_gestures(2.0, &gestures).1.is_some());
 }
+
+#[test]
+fn a_press_ends_with_the_focus() {
+    use winit::dpi::PhysicalPosition;
+    use winit::event::{ElementState, MouseButton};
+    let moved = Input::Moved {
+        to: PhysicalPosition::new(640.0, 500.0),
+        is_over_panel: false,
+    };
+    let button = |state| Input::Button {
+        button: MouseButton::Left,
+        state,
+        is_over_panel: false,
+    };
+    let [pressed, released] = [ElementState::Pressed, ElementState::Released].map(button);
+    let clicked = |gestures: &[Input]| after_gestures(1.0, gestures).1.is_some();
+    assert!(clicked(&[moved.clone(), pressed.clone(), released.clone()]));
+    assert!(!clicked(&[moved, pressed, Input::FocusLost, released]));
+}

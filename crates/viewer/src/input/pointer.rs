@@ -64,6 +64,11 @@ impl Pointer {
         }
     }
 
+    /// Buttons go elsewhere from now on: that one goes up may never be told.
+    pub fn let_go(&mut self) {
+        self.gesture = None;
+    }
+
     /// The wheel turned, or two fingers moved on a touchpad.
     pub fn wheel(&mut self, delta: MouseScrollDelta, stage: &mut Stage) {
         let notches = match delta {

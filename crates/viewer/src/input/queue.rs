@@ -54,7 +54,7 @@ pub enum Input {
     Pinch(f64),
     /// Two fingers were turned on a touchpad, by so many degrees.
     Rotate(f32),
-    /// Keys go elsewhere from now on: none of ours is held.
+    /// Keys and buttons go elsewhere from now on: none of ours is held.
     FocusLost,
 }
 
