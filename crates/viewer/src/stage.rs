@@ -128,6 +128,8 @@ pub struct Stage {
     /// The moment shown last.
     last_shown: GameTime,
     view: Option<SavedView>,
+    /// From the scene before the last one to that, in real time.
+    elapsed_seconds: f32,
 }
 
 impl Stage {
@@ -175,6 +177,7 @@ impl Stage {
             repeat: Repeat::default(),
             last_shown: GameTime::ZERO,
             view: options.view,
+            elapsed_seconds: 0.0,
         }
     }
 
@@ -318,6 +321,7 @@ impl Stage {
 
     /// Brings the scene, the ground's colours and the camera to `now`.
     pub fn interpolate(&mut self, elapsed: RealSpan, now: RealTime) {
+        self.elapsed_seconds = elapsed.as_secs_f64() as f32;
         self.source.scene(now, &mut self.scene);
         if self.source.take_new_world() {
             self.hud.begin_anew();
@@ -340,7 +344,7 @@ impl Stage {
             self.trails.follow(&self.scene, self.selection.agent());
         }
         self.frame_map(size);
-        let seconds = elapsed.as_secs_f64() as f32;
+        let seconds = self.elapsed_seconds;
         self.move_by_keys(seconds);
         self.follow();
         self.camera.update(seconds);
@@ -371,6 +375,7 @@ impl Stage {
             paint_everywhere: self.paint_mode != PaintMode::Mixture,
             middle: self.window_middle(),
             detail: self.detail,
+            elapsed_seconds: self.elapsed_seconds,
         };
         self.composer.compose(
             &self.scene,

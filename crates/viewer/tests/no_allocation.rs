@@ -23,6 +23,7 @@ fn frames_of_a_busy_world_allocate_nothing() {
         paint_everywhere: false,
         middle: None,
         detail: Detail::SWIFT,
+        elapsed_seconds: 1.0 / 60.0,
     };
     let whole = CameraPose::overview(Vec2::splat(f32::from(SIDE)), 16.0 / 9.0, (Vec2::ZERO, Vec2::ONE));
     let mut frame = |number: u16| {

@@ -47,6 +47,7 @@ fn record(detail: Detail) -> (Vec<Drawn>, Vec<GameTime>) {
         paint_everywhere: false,
         middle: None,
         detail,
+        elapsed_seconds: 1.0 / HERTZ as f32,
     };
     let (mut composer, mut list) = (Compose::default(), DrawList::default());
     let mut scene = Scene::default();

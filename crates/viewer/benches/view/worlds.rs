@@ -112,6 +112,7 @@ impl Watched {
                 paint_everywhere: false,
                 middle: None,
                 detail: quality.detail(),
+                elapsed_seconds: 1.0 / 60.0,
             },
             composer: Compose::default(),
             list: DrawList::default(),

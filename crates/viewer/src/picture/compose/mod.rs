@@ -27,6 +27,8 @@ pub use places::{MIDDLE_HEIGHT, Place, Places};
 
 /// Units a frame from where on motion is simplified, and where all of it is.
 const CALM_FROM_UNITS: [f32; 2] = [2.5, 8.0];
+/// Seconds in which nearly two thirds of a change of speed are followed: one slow frame is not a fast game.
+const CALM_WITHIN_SECONDS: f32 = 0.16;
 /// Part of the distance at which details begin to fade from where on the ground's paint begins to show; the same
 /// number is in `ground.wgsl`.
 const PAINT_FROM: f32 = 0.7;
@@ -80,6 +82,8 @@ pub struct Options {
     pub middle: Option<Vec2>,
     /// How much detail to pay for.
     pub detail: Detail,
+    /// Seconds since the picture before.
+    pub elapsed_seconds: f32,
 }
 
 /// Turns scenes into draw lists. Keeps what it needs from one frame to the next.
@@ -129,7 +133,7 @@ impl Compose {
         let whole = TorusWindow::whole(ground.size);
         let window = options.middle.map_or(whole, |middle| whole.around(middle));
         let view = pose.view(width, height);
-        self.follow_speed(scene);
+        self.follow_speed(scene, options.elapsed_seconds);
         self.places.gather(scene);
 
         let detail = view.pixels_per_tile_at_one / options.detail.things;
@@ -188,11 +192,10 @@ impl Compose {
         &self.places
     }
 
-    fn follow_speed(&mut self, scene: &Scene) {
+    fn follow_speed(&mut self, scene: &Scene, seconds: f32) {
         let [from, to] = CALM_FROM_UNITS;
         let wanted = ((scene.clock.elapsed_units - from) / (to - from)).clamp(0.0, 1.0);
-        // One slow frame is not a fast game.
-        self.calm += (wanted - self.calm) * 0.1;
+        self.calm += (wanted - self.calm) * (1.0 - (-seconds / CALM_WITHIN_SECONDS).exp());
     }
 }
 

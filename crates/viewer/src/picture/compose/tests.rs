@@ -46,6 +46,7 @@ fn options(pixels: (u32, u32), mood: Mood) -> Options {
         paint_everywhere: false,
         middle: None,
         detail: Detail::FINE,
+        elapsed_seconds: 1.0 / 60.0,
     }
 }
 
@@ -161,6 +162,25 @@ fn a_second_frame_of_the_same_needs_no_memory() {
     let before = memory(&list);
     composer.compose(&world, &pose, &options, &Marks::default(), &mut list);
     assert_eq!(memory(&list), before);
+}
+
+#[test]
+fn motion_gives_way_in_the_same_time_at_any_frame_rate() {
+    let mut world = scene(5, 5);
+    world.clock.elapsed_units = 50.0;
+    let calm = [30u8, 144].map(|rate| {
+        let (mut composer, mut list) = (Compose::default(), DrawList::default());
+        let options = Options {
+            elapsed_seconds: 1.0 / f32::from(rate),
+            ..options((800, 600), Mood::day())
+        };
+        for _ in 0..rate / 6 {
+            composer.compose(&world, &overview(&world), &options, &Marks::default(), &mut list);
+        }
+        composer.calm
+    });
+    assert!((calm[0] - calm[1]).abs() < 1e-3, "{calm:?}");
+    assert!((0.5..0.8).contains(&calm[0]), "{calm:?}");
 }
 
 #[test]
