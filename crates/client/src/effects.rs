@@ -46,11 +46,6 @@ impl Effects {
         self.list.push_back(effect);
     }
 
-    /// Forgets all.
-    pub fn clear(&mut self) {
-        self.list.clear();
-    }
-
     /// Forgets those that are over at `now`, and writes the others into `scene`.
     pub fn fill(&mut self, now: GameTime, scene: &mut Scene) {
         self.list

@@ -6,7 +6,7 @@
 //!
 //! Spaces: a *tile position* is a pair of `f32` in tiles, `x` to the east and `y` to the south, with the middle
 //! of tile `(3, 5)` at `(3.0, 5.0)`. It is not wrapped: an agent that walks east out of the last column is at
-//! `width - 1 + progress` until it has arrived, and [`Scene::images`] tells where else it must be drawn.
+//! `width - 1 + progress` until it has arrived; where else it is drawn is for whoever draws.
 //! A *heading* is in radians, 0 to the north and growing clockwise as seen from above (east is π/2), in `0..2π`.
 //! Ages and remaining times are in units of game time: a pause freezes them and speed scales them.
 
@@ -304,33 +304,6 @@ impl Scene {
     pub fn text(&self, text: Span) -> &[u8] {
         text.of(&self.texts)
     }
-
-    /// Where something at tile position `(x, y)` that reaches `reach` tiles from its middle must be drawn so
-    /// that it is seen on both sides of the seam: the place on the map first, then at most three more.
-    ///
-    /// A place is on the map when its middle lies in `-0.5..side - 0.5`. `reach` is at most half a side.
-    pub fn images(size: MapSize, x: f32, y: f32, reach: f32) -> impl Iterator<Item = (f32, f32)> {
-        let (xs, ys) = (
-            images_along(x, f32::from(size.width()), reach),
-            images_along(y, f32::from(size.height()), reach),
-        );
-        ys.into_iter()
-            .flatten()
-            .flat_map(move |y| xs.into_iter().flatten().map(move |x| (x, y)))
-    }
-}
-
-/// The place on a ring of `side` tiles, and the same a turn before or after if it reaches over the seam.
-fn images_along(position: f32, side: f32, reach: f32) -> [Option<f32>; 2] {
-    let on_map = (position + 0.5).rem_euclid(side) - 0.5;
-    let other = if on_map + reach > side - 0.5 {
-        Some(on_map - side)
-    } else if on_map - reach < -0.5 {
-        Some(on_map + side)
-    } else {
-        None
-    };
-    [Some(on_map), other]
 }
 
 impl SceneGround {
@@ -389,27 +362,6 @@ impl Span {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn images(x: f32, y: f32, reach: f32) -> Vec<(f32, f32)> {
-        Scene::images(MapSize::new(10, 8).unwrap(), x, y, reach).collect()
-    }
-
-    #[test]
-    fn a_walk_across_the_seam_is_drawn_at_both_sides() {
-        assert_eq!(images(4.0, 4.0, 0.5), [(4.0, 4.0)]);
-        assert_eq!(images(9.25, 4.0, 0.5), [(9.25, 4.0), (-0.75, 4.0)]);
-        assert_eq!(
-            images(9.75, 4.0, 0.5),
-            [(-0.25, 4.0), (9.75, 4.0)],
-            "past the seam the other side is home"
-        );
-        assert_eq!(images(-0.75, 4.0, 0.5), [(9.25, 4.0), (-0.75, 4.0)]);
-        assert_eq!(
-            images(9.25, -0.25, 0.5),
-            [(9.25, -0.25), (-0.75, -0.25), (9.25, 7.75), (-0.75, 7.75)],
-            "in a corner there are four"
-        );
-    }
 
     #[test]
     fn a_copy_of_another_version_takes_all_tiles() {

@@ -221,11 +221,6 @@ impl Bindings {
         Self { actions }
     }
 
-    /// What a key does.
-    pub fn action(&self, key: &Key) -> Option<Action> {
-        self.action_of(&key_name(key)?)
-    }
-
     /// What the key of that name does.
     pub fn action_of(&self, name: &str) -> Option<Action> {
         self.actions.get(name).copied()
@@ -282,15 +277,10 @@ mod tests {
             (Action::Labels, vec!["space".to_owned()]),
         ]);
         let bindings = Bindings::with(&changed);
-        assert_eq!(bindings.action(&Key::Character("p".into())), Some(Action::Pause));
-        assert_eq!(
-            bindings.action(&Key::Named(NamedKey::Space)),
-            Some(Action::Labels)
-        );
-        assert_eq!(
-            bindings.action(&Key::Named(NamedKey::F12)),
-            Some(Action::Screenshot)
-        );
-        assert_eq!(bindings.action(&Key::Named(NamedKey::F8)), None);
+        let action = |key: Key| bindings.action_of(&key_name(&key).unwrap());
+        assert_eq!(action(Key::Character("p".into())), Some(Action::Pause));
+        assert_eq!(action(Key::Named(NamedKey::Space)), Some(Action::Labels));
+        assert_eq!(action(Key::Named(NamedKey::F12)), Some(Action::Screenshot));
+        assert_eq!(action(Key::Named(NamedKey::F8)), None);
     }
 }

@@ -13,7 +13,6 @@ use trantor_runtime::listeners::TimerServer;
 use trantor_runtime::publish::Published;
 use trantor_runtime::systems::{SystemSpec, Systems};
 use trantor_time::{Pace, RealSpan, RealTime};
-use winit::keyboard::Key;
 
 /// All that a command may move, with nothing around it.
 struct Bench {
@@ -146,7 +145,7 @@ fn r_001_51_a_lag_needs_a_connection() {
 #[test]
 fn r_001_55_keys_are_changed_remembered_and_never_all_lost() {
     let mut bench = Bench::new();
-    let pressed = |bench: &Bench, key: &str| bench.stage.bindings().action(&Key::Character(key.into()));
+    let pressed = |bench: &Bench, key: &str| bench.stage.bindings().action_of(key);
     bench.said("bind pause p");
     assert_eq!(pressed(&bench, "p"), Some(Action::Pause));
     assert_eq!(bench.settings.keys[&Action::Pause], ["p"]);
