@@ -225,6 +225,7 @@ impl Hud {
         let size = context.content_rect().size() * context.pixels_per_point();
         self.report
             .state("size", format_args!("{:.0}x{:.0}", size.x, size.y));
+        self.report.state("focused", context.input(|input| input.focused));
         self.report_switches(input);
         let points = context.content_rect().size();
         let plan = match self.panels.any {

@@ -1,6 +1,7 @@
 //! Keys that were already down when the window got the keyboard: they were pressed for somebody else.
 //!
 //! On X11 and Windows such a key is told of again, as a press that nobody made, and its repeats may come as presses.
+//! A key that goes down in the moment between the keyboard's coming and our hearing of it looks the same, and is lost.
 
 use std::collections::BTreeSet;
 

@@ -93,7 +93,7 @@ fn the_window_has_controls_that_do_what_they_say() {
     let mut viewer = Viewer::start(&display, server.address());
     viewer.wait_for("state link live");
     viewer.wait_for("state agents 1");
-    display.focus();
+    viewer.focus(&display);
 
     // Speed: a preset, and a number typed into the field.
     display.click(viewer.place_of("speed-10").at(0.5));
@@ -182,7 +182,7 @@ fn the_board_fills_what_scaled_panels_leave_free() {
     let Some((_server, display, mut viewer)) = watching() else {
         return;
     };
-    display.focus();
+    viewer.focus(&display);
     display.keys("colon");
     viewer.wait_for("state command-line-focus true");
     display.type_line("scale 1.25");
@@ -210,7 +210,7 @@ fn a_key_that_is_held_when_the_window_gets_the_keyboard_does_nothing() {
     viewer.wait_for("state size 900x560");
     // Beside the window nobody takes the key; held long enough, it repeats.
     display.xdotool(Point { x: 1200.0, y: 700.0 }, "keydown h");
-    display.focus();
+    viewer.focus(&display);
     display.xdotool(Point { x: 1200.0, y: 700.0 }, "sleep 1 keyup h");
     display.keys("l");
     viewer.wait_for("state labels false");
@@ -233,7 +233,7 @@ fn r_002_16_the_window_follows_its_size_and_the_rate_of_its_display() {
         viewer.wait_for(&format!("state size {width}x{height}"));
     }
     viewer.wait_for("state link live");
-    display.focus();
+    viewer.focus(&display);
     display.keys("F10");
     assert!(viewer.wait_for_end(), "it ends in order");
 }
@@ -243,7 +243,7 @@ fn a_lost_graphics_device_or_surface_is_made_anew_in_the_same_window_and_a_pictu
     let Some((_server, display, mut viewer)) = watching() else {
         return;
     };
-    display.focus();
+    viewer.focus(&display);
     display.keys("space");
     viewer.wait_for("state paused true");
     viewer.wait_for("state unconfirmed false");

@@ -79,6 +79,12 @@ impl Viewer {
         panic!("the viewer never said {line:?}");
     }
 
+    /// Gives the window the keyboard, and waits until it knows: keys pressed before that are not for it.
+    pub(crate) fn focus(&mut self, display: &Display) {
+        display.focus();
+        self.wait_for("state focused true");
+    }
+
     /// Whether this line is among those read so far.
     pub(crate) fn has_said(&self, line: &str) -> bool {
         self.seen.iter().any(|seen| seen == line)
