@@ -139,6 +139,7 @@ fn small(text: &str, color: Color32) -> RichText {
 
 /// Groups side by side, in up to three columns as even as they can be in their order.
 fn figures(ui: &mut Ui, colors: &Colors, figures: &Figures) {
+    /// More would be too narrow for the longest lines.
     const COLUMNS_MAX: usize = 3;
     let fitting = (ui.available_width() + COLUMN_GAP) / (COLUMN_LEAST + COLUMN_GAP);
     let count = (fitting as usize).clamp(1, COLUMNS_MAX);

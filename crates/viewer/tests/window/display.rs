@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const TOOLS: [&str; 3] = ["Xvfb", "xdotool", "xrandr"];
 
@@ -25,12 +26,19 @@ pub(crate) fn tools_are_here() -> bool {
 /// An X server of its own, with a screen of 60 Hz; ended when dropped.
 pub(crate) struct Display {
     server: Child,
+    _turn: MutexGuard<'static, ()>,
     /// As `DISPLAY` names it.
     pub(crate) name: String,
 }
 
+/// One window at a time: it draws with the processors. Where tests are processes of their own, `.config/nextest.toml` sees to
+/// that.
+static TURN: Mutex<()> = Mutex::new(());
+
 impl Display {
     pub(crate) fn start() -> Self {
+        // A test that failed with it has left nothing behind that matters to the next one.
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let mut server = Command::new("Xvfb")
             .args([
                 "-displayfd",
@@ -52,6 +60,7 @@ impl Display {
             .unwrap();
         let display = Self {
             server,
+            _turn: turn,
             name: format!(":{}", number.trim()),
         };
         for (name, megahertz) in [("h60", "72.00"), ("h144", "172.80")] {
