@@ -256,7 +256,10 @@ impl Screen for WindowScreen {
     fn lay_out(&mut self, stage: &mut Stage, figures: &Figures, now: RealTime) {
         let Some(open) = &mut self.open else { return };
         let window = &open.canvas.window;
-        let input = open.input.0.take_egui_input(window);
+        let mut input = open.input.0.take_egui_input(window);
+        if !self.egui.egui_wants_keyboard_input() {
+            input.events.retain(|event| !moves_the_focus(event));
+        }
         let output = self
             .egui
             .run_ui(input, |ui| stage.panels(&ui.ctx().clone(), figures, now));
@@ -359,6 +362,12 @@ fn is_on_a_monitor(event_loop: &ActiveEventLoop, (x, y): (i32, i32)) -> bool {
         (from.x..from.x.saturating_add(width)).contains(&x)
             && (from.y..from.y.saturating_add(height)).contains(&y)
     })
+}
+
+/// Whether panels would take the keyboard for it: where nobody types, Tab is the next agent's.
+fn moves_the_focus(event: &egui::Event) -> bool {
+    let tab = egui::Key::Tab;
+    matches!(event, egui::Event::Key { key, .. } if *key == tab)
 }
 
 /// Prints what tests want to know.

@@ -113,6 +113,11 @@ fn the_window_has_controls_that_do_what_they_say() {
     viewer.wait_for("state follows true");
     display.keys("Escape");
     viewer.wait_for("state selection none");
+    // No panel takes the keyboard for Tab, which is the next agent's.
+    display.keys("Tab");
+    viewer.wait_for_state("selection", |selection| selection.starts_with("agent "));
+    display.keys("Escape");
+    viewer.wait_for("state selection none");
 
     // The feed's filters, the heat maps, the small map.
     display.click(viewer.place_of("feed-words").at(0.5));
