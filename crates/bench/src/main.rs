@@ -12,6 +12,7 @@ mod lock_step;
 mod replay;
 mod samples;
 mod server;
+mod sleeper;
 mod soak;
 mod table;
 mod wake;

@@ -7,6 +7,9 @@
 //! the server's own doing; what the second is worse than the first is what the crew takes of the processors. The crew is a
 //! program of its own that gets what the server and the honest leave over, as a network would give it.
 //!
+//! Beside all three a thread only sleeps, as often as the honest have deadlines: by how much it is later beside a crew is the
+//! machine's doing and nobody's mistake.
+//!
 //! Every kind of abuse is to be found in the server's counts, memory is to stay bounded, and nobody honest may be
 //! lost.
 
@@ -24,6 +27,7 @@ use trantor_time::{Frequency, RealSpan};
 use self::kinds::{Kind, TEAM};
 use crate::child::{Server, ServerProgram};
 use crate::samples::Runs;
+use crate::sleeper::Sleeper;
 use crate::table::Table;
 
 /// What to measure.
@@ -83,6 +87,8 @@ const MEMORY_BYTES_MAX: u64 = 64 * 1_024 * 1_024;
 /// What was found in one run.
 struct Run {
     report: Report,
+    /// How late a thread was that only slept.
+    sleeper_p99_us: f64,
     memory_bytes: u64,
     core: f64,
     /// What each kind did, and the server's counts of it.
@@ -101,7 +107,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut table = Table::new([
         "a crew",
         "honest p50, µs",
+        "p90, µs",
         "p99, µs",
+        "a sleeper's p99, µs",
         "p99.9, µs",
         "achieved/ideal",
         "lost",
@@ -112,8 +120,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         table.row(vec![
             crew.name().to_owned(),
             format!("{:.0}", median(runs, |run| run.report.lateness.p50_us)),
+            format!("{:.0}", median(runs, |run| run.report.lateness.p90_us)),
             runs.iter()
                 .map(|run| run.report.lateness.p99_us)
+                .collect::<Runs>()
+                .show(0),
+            runs.iter()
+                .map(|run| run.sleeper_p99_us)
                 .collect::<Runs>()
                 .show(0),
             format!("{:.0}", median(runs, |run| run.report.lateness.p999_us)),
@@ -140,13 +153,15 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     last.deeds.iter().for_each(|cells| deeds.row(cells.clone()));
     println!("{deeds}");
 
-    let ratio = ratio_of_p99(here, without);
+    let honest_p99 = |run: &Run| run.report.lateness.p99_us;
+    let ratio = ratios(here, without, honest_p99);
     println!(
         "honest p99 beside abusers: {} times what it is without (at most {RATIO_MAX}). What they take of the processors makes \
-         it {} times, and what the server does for them {} times",
+         it {} times, and what the server does for them {} times. Of a thread that only sleeps, theirs makes the p99 {} times",
         ratio.show(2),
-        ratio_of_p99(elsewhere, without).show(2),
-        ratio_of_p99(here, elsewhere).show(2),
+        ratios(elsewhere, without, honest_p99).show(2),
+        ratios(here, elsewhere, honest_p99).show(2),
+        ratios(here, without, |run| run.sleeper_p99_us).show(2),
     );
     for run in ways.iter().flat_map(|(_, runs)| runs) {
         ensure!(run.report.connections_lost == 0, "somebody honest was let go");
@@ -179,7 +194,7 @@ fn measure(options: &Options, whom: Crew) -> Result<Run> {
     };
     let abused = elsewhere.as_ref().unwrap_or(&server);
     let span = RealSpan::from_secs(options.seconds);
-    let mut crew = None;
+    let (mut crew, mut sleeper) = (None, None);
     let mut used = Vec::new();
     let report = run_watched(&honest_load(options, &server, span)?, |phase| {
         match phase {
@@ -187,10 +202,15 @@ fn measure(options: &Options, whom: Crew) -> Result<Run> {
                 let seconds = options.seconds + WARM_UP.as_nanos() / 1_000_000_000;
                 crew = Some(let_loose(abused, options.abusers, seconds));
             }
-            Phase::Measuring | Phase::Measured => used.push(server.processor_time()),
+            Phase::Measuring => {
+                used.push(server.processor_time());
+                sleeper = Some(Sleeper::start());
+            }
+            Phase::Measured => used.push(server.processor_time()),
             Phase::Joined | Phase::Warm => {}
         };
     })?;
+    let slept = sleeper.context("it was measured")??.end()?;
     let told = crew.transpose()?.map(Child::wait_with_output).transpose()?;
     let used = used.into_iter().collect::<Result<Vec<_>>>()?;
     let deeds = match told {
@@ -200,6 +220,7 @@ fn measure(options: &Options, whom: Crew) -> Result<Run> {
     Ok(Run {
         core: (used[1] - used[0]).as_secs_f64() / report.measured_s,
         report,
+        sleeper_p99_us: slept.quantile_us(0.99),
         memory_bytes: server.memory_peak_bytes()?,
         deeds,
     })
@@ -289,11 +310,11 @@ fn counted(server: &Server, told: &str) -> Result<Vec<Vec<String>>> {
     Ok(rows)
 }
 
-/// How many times the p99 of `one` is that of `other`, in each round.
-fn ratio_of_p99(one: &[Run], other: &[Run]) -> Runs {
+/// How many times a figure of `one` is that of `other`, in each round.
+fn ratios(one: &[Run], other: &[Run], figure: impl Fn(&Run) -> f64) -> Runs {
     one.iter()
         .zip(other)
-        .map(|(one, other)| one.report.lateness.p99_us / other.report.lateness.p99_us)
+        .map(|(one, other)| figure(one) / figure(other))
         .collect()
 }
 
