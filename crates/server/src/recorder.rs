@@ -201,10 +201,7 @@ impl Recorder {
             self.stats.pieces += 1;
             match self.to_pack.len() < TO_PACK_MAX {
                 true => self.to_pack.push_back(piece),
-                false => {
-                    self.stats.not_packed += 1;
-                    run.leave_unpacked(&piece)?;
-                }
+                false => self.leave_unpacked(&piece),
             }
         }
         Ok(())
@@ -285,12 +282,16 @@ impl Recorder {
             return;
         };
         log::warn!("a piece of the journal stays unpacked: {error}");
+        self.leave_unpacked(piece);
+    }
+
+    /// A finished piece will not be packed, which would force it to the disk: that is done with the next one.
+    fn leave_unpacked(&mut self, piece: &Path) {
         self.stats.not_packed += 1;
-        if let Some(run) = &mut self.run {
-            self.is_unsynced = true;
-            if let Err(error) = run.leave_unpacked(piece) {
-                log::warn!("{}: may not be on the disk: {error}", piece.display());
-            }
+        let Some(run) = &mut self.run else { return };
+        self.is_unsynced = true;
+        if let Err(error) = run.leave_unpacked(piece) {
+            log::warn!("{}: may not be on the disk: {error}", piece.display());
         }
     }
 }
