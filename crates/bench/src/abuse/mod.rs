@@ -121,14 +121,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             crew.name().to_owned(),
             format!("{:.0}", median(runs, |run| run.report.lateness.p50_us)),
             format!("{:.0}", median(runs, |run| run.report.lateness.p90_us)),
-            runs.iter()
-                .map(|run| run.report.lateness.p99_us)
-                .collect::<Runs>()
-                .show(0),
-            runs.iter()
-                .map(|run| run.sleeper_p99_us)
-                .collect::<Runs>()
-                .show(0),
+            figures(runs, |run| run.report.lateness.p99_us).show(0),
+            figures(runs, |run| run.sleeper_p99_us).show(0),
             format!("{:.0}", median(runs, |run| run.report.lateness.p999_us)),
             format!("{:.4}", median(runs, |run| run.report.achieved_of_ideal)),
             runs.iter()
@@ -318,6 +312,10 @@ fn ratios(one: &[Run], other: &[Run], figure: impl Fn(&Run) -> f64) -> Runs {
         .collect()
 }
 
+fn figures(runs: &[Run], figure: impl Fn(&Run) -> f64) -> Runs {
+    runs.iter().map(figure).collect()
+}
+
 fn median(runs: &[Run], figure: impl Fn(&Run) -> f64) -> f64 {
-    runs.iter().map(figure).collect::<Runs>().median()
+    figures(runs, figure).median()
 }

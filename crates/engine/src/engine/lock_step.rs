@@ -2,7 +2,6 @@
 
 use trantor_game::{GameInput, Handled, PaceChange};
 use trantor_model::TeamId;
-use trantor_protocol::text::AiLine;
 use trantor_time::{GameClock, GameTime, RealTime};
 
 use super::{Engine, Fired};
@@ -37,9 +36,7 @@ impl Engine {
         };
         self.sessions.set_role(conn, Role::Seated(Vec::new()));
         self.set_limit(conn, None);
-        let places = self.config.places_told.of(places);
-        let size = self.config.game.size;
-        self.tell_line(conn, &AiLine::Accepted { places, size });
+        self.tell_accepted(conn, places);
         self.begin_if_full(now);
     }
 

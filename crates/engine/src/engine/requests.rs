@@ -95,11 +95,16 @@ impl Engine {
             let name = &self.config.game.teams[usize::from(team.0)];
             log::debug!("{}: joined {name}", self.shown(conn));
         }
-        let places = self.config.places_told.of(places);
-        let size = self.config.game.size;
         self.note_owing(agent);
-        self.tell_line(conn, &AiLine::Accepted { places, size });
+        self.tell_accepted(conn, places);
         self.publish_events();
+    }
+
+    /// Tells a peer that it has its place, when so many of the team are left.
+    pub(super) fn tell_accepted(&mut self, conn: ConnId, places_left: u32) {
+        let places = self.config.places_told.of(places_left);
+        let size = self.config.game.size;
+        self.tell_line(conn, &AiLine::Accepted { places, size });
     }
 
     /// A wrong answer to the greeting: the peer may try again, but not for ever.

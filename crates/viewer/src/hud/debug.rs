@@ -141,8 +141,7 @@ fn small(text: &str, color: Color32) -> RichText {
 fn figures(ui: &mut Ui, colors: &Colors, figures: &Figures) {
     /// More would be too narrow for the longest lines.
     const COLUMNS_MAX: usize = 3;
-    let fitting = (ui.available_width() + COLUMN_GAP) / (COLUMN_LEAST + COLUMN_GAP);
-    let count = (fitting as usize).clamp(1, COLUMNS_MAX);
+    let count = theme::columns_in(ui.available_width(), COLUMN_LEAST, COLUMN_GAP, COLUMNS_MAX);
     let rows: usize = figures.groups.iter().map(|group| group.rows.len() + 1).sum();
     let line = ui.spacing().item_spacing.y;
     ui.scope(|ui| {

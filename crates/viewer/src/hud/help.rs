@@ -79,8 +79,7 @@ pub(super) fn show(
 ) {
     let card = colors.upper_card();
     let room = context.content_rect().size() - card.total_margin().sum() - egui::Vec2::splat(AROUND);
-    let fitting = (room.x + COLUMN_GAP) / (COLUMN_LEAST + COLUMN_GAP);
-    let columns = (fitting.max(1.0) as usize).min(COLUMNS_MAX);
+    let columns = theme::columns_in(room.x, COLUMN_LEAST, COLUMN_GAP, COLUMNS_MAX);
     let width = room
         .x
         .min(columns as f32 * (COLUMN_MOST + COLUMN_GAP) - COLUMN_GAP);
