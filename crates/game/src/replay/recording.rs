@@ -33,6 +33,8 @@ pub struct IndexedPiece {
     states: Vec<KeptState>,
     marks: Vec<Mark>,
     end: GameTime,
+    /// Deadlines carried out until then.
+    end_steps: u64,
     last_state: Snapshot,
     ends: RecordingEnd,
 }
@@ -89,6 +91,8 @@ pub struct Recording {
     config: GameConfig,
     marks: Vec<Mark>,
     end: GameTime,
+    /// Deadlines carried out until then.
+    end_steps: u64,
     ends: RecordingEnd,
 }
 
@@ -117,12 +121,15 @@ impl IndexedPiece {
         }];
         let mut marker = Marker::new(&game);
         let mut steps_since = 0;
+        let mut end = game.now();
         let ends = loop {
             match track.step(&mut game, GameTime::from_nanounits(i128::MAX)) {
                 Ok(Some(replayed)) => marker.note(&mut game, &replayed),
                 Ok(None) => break end_of(&track),
                 Err(divergence) => break RecordingEnd::Different(divergence),
             }
+            // What differs may lie behind it, and lets time pass before that shows.
+            end = game.now();
             steps_since += 1;
             let kept = states.last().map_or(0, |state| state.bytes.len() as u64);
             if steps_since >= INTERVAL_STEPS_MIN.max(kept / STATE_BYTES_PER_STEP) {
@@ -139,7 +146,8 @@ impl IndexedPiece {
             config: game.config().clone(),
             states,
             marks: marker.marks,
-            end: game.now(),
+            end,
+            end_steps: game.steps(),
             last_state: game.snapshot(),
             ends,
         })
@@ -159,6 +167,7 @@ impl Recording {
             config: first.config.clone(),
             marks: Vec::new(),
             end: first.end,
+            end_steps: first.end_steps,
             ends: first.ends.clone(),
         };
         let mut before: Option<(u32, Snapshot)> = None;
@@ -171,7 +180,7 @@ impl Recording {
             for mark in piece.marks {
                 joined.push_mark(mark);
             }
-            (joined.end, joined.ends) = (piece.end, piece.ends);
+            (joined.end, joined.end_steps, joined.ends) = (piece.end, piece.end_steps, piece.ends);
             before = Some((piece.number, piece.last_state));
         }
         Ok(joined)
@@ -280,12 +289,22 @@ impl Cursor {
 
     /// When something happens next in `game`; `None` at the end of what can be shown.
     pub fn next_time(&self, game: &Game) -> Option<GameTime> {
-        let is_over =
-            matches!(self.recording.ends, RecordingEnd::Different(_)) && game.now() >= self.recording.end;
-        match is_over {
+        match self.is_where_it_differs(game) {
             true => None,
             false => self.track.next_time(game),
         }
+    }
+
+    /// Whether the next step is the one that gave something else when it was played first.
+    fn is_where_it_differs(&self, game: &Game) -> bool {
+        let recording = &self.recording;
+        let RecordingEnd::Different(divergence) = &recording.ends else {
+            return false;
+        };
+        let is_last_piece = self.piece + 1 == recording.pieces.len();
+        is_last_piece
+            && self.track.played().records >= divergence.record
+            && game.steps() >= recording.end_steps
     }
 
     /// Plays one deadline or one record on `game`, if it lies no later than `until`. `None` says that there is none.

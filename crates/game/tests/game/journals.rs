@@ -129,6 +129,19 @@ fn forge(bytes: &mut [u8]) {
     }
 }
 
+/// The same journal, but the first turn to the left of an agent is one to the right.
+pub(crate) fn with_another_turn(bytes: &[u8]) -> Vec<u8> {
+    let mut forged = bytes.to_vec();
+    let frame = frames(&forged)[2];
+    // steps since, nanounits since, Input, Command, agent, Turn, Left
+    let turn = forged[frame..]
+        .windows(5)
+        .position(|bytes| bytes == [0, 2, 0, 1, 1]);
+    forged[frame + turn.expect("the agent turns") + 4] = 0;
+    forge(&mut forged);
+    forged
+}
+
 /// Two agents that turn for ever, so long that several digests are due.
 pub(crate) fn long_game() -> Recorded {
     let mut recorded = Recorded::new(config(3, 3));
@@ -324,15 +337,7 @@ fn r_001_45_the_first_record_that_differs_is_named_with_what_differs() {
         .zip(&all)
         .filter(|(_, entry)| matches!(entry.record, Record::Digest(_)));
     let first_digest: u64 = digests.map(|(index, _)| index).next().expect("there are some");
-    let mut forged = bytes.clone();
-    let begins = frames(&forged);
-    let frame = begins[3];
-    // steps since, nanounits since, Input, Command, agent, Turn, Left
-    let turn = forged[frame..]
-        .windows(5)
-        .position(|bytes| bytes == [0, 2, 0, 1, 1]);
-    forged[frame + turn.expect("the agent turns") + 4] = 0;
-    forge(&mut forged);
+    let forged = with_another_turn(&bytes);
     let divergence = Replay::open(&forged[..]).unwrap().verify().unwrap_err();
     assert_eq!(
         (divergence.record, divergence.stamp),

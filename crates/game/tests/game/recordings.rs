@@ -6,11 +6,11 @@ use proptest::prelude::*;
 use trantor_game::journal::CutShort;
 use trantor_game::replay::{IndexedPiece, Mark, MarkKind, Recording, RecordingEnd, RecordingError};
 use trantor_game::{AdminAction, Game, GameInput, Handled, PaceChange, Replay};
-use trantor_model::{Command, TeamId};
+use trantor_model::{Command, TeamId, Turn};
 use trantor_time::{Frequency, GameTime};
 
 use crate::arena::{config, level, units};
-use crate::journals::{Recorded, long_game};
+use crate::journals::{Recorded, long_game, with_another_turn};
 use crate::random::{any_config, any_steps};
 
 fn index(pieces: &[Vec<u8>]) -> Vec<IndexedPiece> {
@@ -175,4 +175,25 @@ fn pieces_that_do_not_follow_each_other_are_refused() {
     let middle = join(&pieces[1..]);
     assert_eq!((middle.begin(), middle.end()), (units(100), units(300)));
     assert_eq!(middle.seek(units(0)).unwrap().0.now(), units(100));
+}
+
+/// The state is compared a while after the last thing happened, and is another one: what can be shown ends with that thing.
+#[test]
+fn a_recording_that_differs_can_be_shown_to_its_end() {
+    let mut recorded = Recorded::new(config(3, 3));
+    let Handled::Joined(agent) = recorded.input(GameInput::Join { team: TeamId(0) }) else {
+        panic!()
+    };
+    for _ in 0..10 {
+        let command = Command::Turn(Turn::Left);
+        let _ = recorded.input(GameInput::Command { agent, command });
+    }
+    recorded.run_to(units(100));
+    let recording = join(&[with_another_turn(&recorded.close().0)]);
+    assert!(matches!(recording.ends(), RecordingEnd::Different(_)));
+    assert_eq!(recording.end(), units(70));
+    for at in [0, 69, 70, 100, 1_000] {
+        let game = play_out(&recording, units(at));
+        assert_eq!((game.now(), game.steps()), (units(70), 10), "from {at}");
+    }
 }
