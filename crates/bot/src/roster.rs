@@ -32,7 +32,7 @@ pub struct Roster {
     nobody_since: RealTime,
     has_played: bool,
     was_refused: bool,
-    /// The server closed on somebody who was alive: games end so.
+    /// The server closed on somebody who was alive, and nobody joined or died since: games end so.
     was_closed: bool,
 }
 
@@ -126,6 +126,8 @@ impl Roster {
         self.joining -= 1;
         self.playing += 1;
         self.has_played = true;
+        // The game goes on: who was let go before was let go alone.
+        self.was_closed = false;
     }
 
     /// One of those connecting was refused, or its connection failed.
@@ -138,6 +140,7 @@ impl Roster {
 
     /// One that played has died. Its place may be free again: try at once.
     pub fn died(&mut self, now: RealTime) {
+        self.was_closed = false;
         self.next_try_at = now;
         self.left(now);
     }
@@ -270,6 +273,27 @@ mod tests {
             roster.closed(at_ms(9));
         }
         assert_eq!(roster.next(at_ms(9)), Next::Finish(Finish::GameOver));
+    }
+
+    #[test]
+    fn one_that_is_let_go_does_not_end_the_game_for_those_who_play_on() {
+        let mut roster = roster();
+        fill(&mut roster);
+        roster.closed(at_ms(9));
+        assert_eq!(roster.next(at_ms(509)), Next::Connect);
+        let mut alone = roster.clone();
+        roster.connecting(at_ms(509));
+        roster.joined();
+        for roster in [&mut roster, &mut alone] {
+            while roster.playing() > 0 {
+                roster.died(at_ms(600));
+            }
+            assert_eq!(
+                roster.next(at_ms(600)),
+                Next::Connect,
+                "its places may be free again"
+            );
+        }
     }
 
     #[test]
