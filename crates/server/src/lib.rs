@@ -17,6 +17,7 @@ pub mod event_loop;
 pub mod export;
 pub mod headless;
 pub mod listener;
+mod log_lines;
 pub mod logging;
 pub mod manual;
 pub mod meters;

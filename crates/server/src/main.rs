@@ -64,7 +64,11 @@ fn run(
     resolved: Option<Resolved>,
     start: impl FnOnce(&Options) -> Result<(EventLoop, String), StartError>,
 ) -> ExitCode {
-    let logging = Logging::install(&options.log);
+    // Ended last, so that all that is logged on the way out is seen.
+    let (logging, _log_thread) = match Logging::install(&options.log) {
+        Ok(installed) => installed,
+        Err(error) => return refuse(error),
+    };
     let (mut event_loop, line) = match start(options) {
         Ok(started) => started,
         Err(error) => return refuse(error),
@@ -107,6 +111,7 @@ fn run(
     tell(&format!("{PROGRAM}: {ended}"));
     match ended.why {
         EndReason::Failed(fault) => {
+            log::logger().flush();
             eprintln!("{PROGRAM}: {fault}");
             ExitCode::FAILURE
         }
@@ -141,6 +146,7 @@ fn check_config(files: &[PathBuf]) -> ExitCode {
 }
 
 fn refuse(error: impl std::fmt::Display) -> ExitCode {
+    log::logger().flush();
     eprintln!("{PROGRAM}: {error}");
     ExitCode::from(EXIT_STATUS_REFUSED)
 }

@@ -9,7 +9,7 @@ mod folder;
 #[expect(dead_code, reason = "every test program uses a part of it")]
 mod support;
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -318,4 +318,33 @@ fn memory_bytes(program: &Program, name: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", program.child.id())).unwrap();
     let figure = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
     figure.split_whitespace().next().unwrap().parse::<u64>().unwrap() * 1_024
+}
+
+/// A pipe holds 64 KiB. Whoever starts a server and never reads what it says must not stop it by that.
+#[test]
+fn a_log_that_nobody_reads_holds_nobody() {
+    let mut program = start(&["--log", "info"]);
+    let mut operator = Peer::connect(program.address);
+    operator.send("ADMIN\n");
+    operator.lines_until("ok");
+    // Each is logged; all together fill pipe and queue.
+    let line = format!("tick {}\n", "x".repeat(200));
+    for _ in 0..4_600 {
+        operator.send(&line);
+        operator.lines_until("ko");
+    }
+    // Once it is read again, it is told what was lost.
+    let stderr = program.child.stderr.take().unwrap();
+    let mut lines = BufReader::new(stderr).lines();
+    while !lines
+        .next()
+        .unwrap()
+        .unwrap()
+        .contains("lines of the log are lost")
+    {
+        operator.send("clients\n");
+        operator.lines_until("ok");
+    }
+    program.kill("-TERM");
+    assert!(program.child.wait().unwrap().success());
 }

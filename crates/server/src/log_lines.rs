@@ -1,0 +1,171 @@
+//! Lines of the log on their way to standard error, which somebody may have stopped reading.
+//!
+//! Whoever logs puts a line into a queue, and a thread writes it: a pipe that nobody empties, or a terminal that is held,
+//! holds that thread and never the loop. When the queue is full, lines are lost, and the next that finds room says how many.
+
+use std::io::{self, Write};
+
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use trantor_runtime::threads::{self, Thread};
+use trantor_time::RealSpan;
+
+/// Lines that wait to be written: what a storm of connections logs in a second, and less than a megabyte.
+const LINES_MAX: usize = 4_096;
+
+/// How long the end of the program waits for the lines that wait: a terminal takes them in less, and one that is held
+/// must not hold the end.
+const FLUSH_SPAN: RealSpan = RealSpan::from_millis(500);
+
+/// What the thread is asked to do.
+enum Job {
+    Write(Vec<u8>),
+    /// To say that all before was written.
+    Tell(Sender<()>),
+    End,
+}
+
+/// The thread that writes. Dropping it writes what waits, and ends it; what is logged after that is lost.
+pub struct LogThread {
+    thread: Option<Thread<()>>,
+    jobs: Sender<Job>,
+}
+
+/// The queue's near end; clones put into the same queue.
+#[derive(Clone)]
+pub(crate) struct LogLines {
+    jobs: Sender<Job>,
+}
+
+/// A place for a logger to write to, a whole line at a time.
+pub(crate) struct LineSink {
+    lines: LogLines,
+    lost: u64,
+}
+
+impl LogLines {
+    /// Starts a thread that writes to `output`.
+    ///
+    /// # Errors
+    /// If the system refuses a thread.
+    pub(crate) fn start(output: impl Write + Send + 'static) -> io::Result<(Self, LogThread)> {
+        let (jobs, to_do) = bounded(LINES_MAX);
+        let thread = Some(threads::spawn("log", move || write_out(&to_do, output))?);
+        let lines = Self { jobs: jobs.clone() };
+        Ok((lines, LogThread { thread, jobs }))
+    }
+
+    /// A place to write lines to.
+    pub(crate) fn sink(&self) -> LineSink {
+        LineSink {
+            lines: self.clone(),
+            lost: 0,
+        }
+    }
+
+    /// Waits until what was put in so far is written, but not for long.
+    pub(crate) fn flush(&self) {
+        let (tell, told) = bounded(1);
+        let span = FLUSH_SPAN.to_std();
+        let _held = match self.jobs.send_timeout(Job::Tell(tell), span) {
+            Ok(()) => told.recv_timeout(span).is_ok(),
+            Err(_) => false,
+        };
+    }
+}
+
+impl Drop for LogThread {
+    fn drop(&mut self) {
+        let _held = self.jobs.send_timeout(Job::End, FLUSH_SPAN.to_std());
+        if let Some(Err(thread)) = self.thread.take().map(|thread| thread.join_within(FLUSH_SPAN)) {
+            thread.abandon();
+        }
+    }
+}
+
+/// Each call is one line; it never fails and never waits.
+impl Write for LineSink {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let mut bytes = Vec::with_capacity(line.len());
+        if self.lost > 0 {
+            writeln!(
+                bytes,
+                "[{} lines of the log are lost: nobody read them]",
+                self.lost
+            )?;
+        }
+        bytes.extend_from_slice(line);
+        match self.lines.jobs.try_send(Job::Write(bytes)) {
+            Ok(()) => self.lost = 0,
+            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => self.lost += 1,
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn write_out(jobs: &Receiver<Job>, mut output: impl Write) {
+    for job in jobs {
+        match job {
+            Job::Write(bytes) => {
+                // With nobody to read it the server goes on.
+                let _nobody_reads = output.write_all(&bytes).and_then(|()| output.flush());
+            }
+            Job::Tell(tell) => {
+                let _gave_up = tell.send(());
+            }
+            Job::End => return,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An output that takes a line for each that `taken` is told to, and shows it.
+    struct Held {
+        may_take: Receiver<()>,
+        taken: Sender<Vec<u8>>,
+    }
+
+    impl Write for Held {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.may_take.recv().map_err(io::Error::other)?;
+            self.taken.send(bytes.to_vec()).map_err(io::Error::other)?;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn lines_that_nobody_reads_are_lost_and_counted_and_hold_nobody() {
+        let (take, may_take) = bounded(3 * LINES_MAX);
+        let (taken, lines) = bounded(3 * LINES_MAX);
+        let (log, thread) = LogLines::start(Held { may_take, taken }).unwrap();
+        let mut sink = log.sink();
+        for number in 0..2 * LINES_MAX {
+            sink.write_all(format!("{number}\n").as_bytes()).unwrap();
+        }
+        // One more than the queue holds may be in the thread's hands.
+        let lost = sink.lost as usize;
+        assert!((LINES_MAX - 1..=LINES_MAX).contains(&lost), "{lost}");
+
+        for _ in 0..2 * LINES_MAX {
+            take.send(()).unwrap();
+        }
+        for number in 0..2 * LINES_MAX - lost {
+            assert_eq!(lines.recv().unwrap(), format!("{number}\n").into_bytes());
+        }
+        sink.write_all(b"on\n").unwrap();
+        drop(thread);
+        let told = format!("[{lost} lines of the log are lost: nobody read them]\non\n");
+        assert_eq!(lines.try_recv().unwrap(), told.into_bytes());
+        assert_eq!(sink.lost, 0);
+    }
+}
