@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use crate::process;
 use crate::source;
@@ -30,11 +30,11 @@ const PROGRAMS: [(&str, &str); 3] = [
     ("trantor-bot", "trantor-load"),
 ];
 
-/// Shells, and where each looks for completions.
-const COMPLETIONS: [(&str, &str); 3] = [
-    ("bash", "share/bash-completion/completions/trantor-server"),
-    ("zsh", "share/zsh/site-functions/_trantor-server"),
-    ("fish", "share/fish/vendor_completions.d/trantor-server.fish"),
+/// Shells, and where each looks for the completions of a program.
+const COMPLETIONS: [(&str, &str, &str); 3] = [
+    ("bash", "share/bash-completion/completions/", ""),
+    ("zsh", "share/zsh/site-functions/_", ""),
+    ("fish", "share/fish/vendor_completions.d/", ".fish"),
 ];
 
 /// Files that are as they are, and where they go.
@@ -60,18 +60,42 @@ pub fn run(options: &Options) -> Result<()> {
     }
     let server = into.join("bin/trantor-server");
     process::check(Command::new(&server).arg("man").arg(into.join("share/man/man1")))?;
-    for (shell, place) in COMPLETIONS {
-        let output = Command::new(&server)
-            .args(["completions", shell])
-            .output()
-            .with_context(|| format!("cannot start {}", server.display()))?;
-        write(&into.join(place), &output.stdout)?;
+    for (_, program) in PROGRAMS {
+        let is_server = program == "trantor-server";
+        for (shell, folder, end) in COMPLETIONS {
+            let flag = format!("complete-{shell}");
+            let asked = if is_server {
+                ["completions", shell]
+            } else {
+                ["--generate", &flag]
+            };
+            let text = told_by(&into, program, asked)?;
+            write(&into.join(format!("{folder}{program}{end}")), &text)?;
+        }
+        // The server has written its own already, a page for each of its commands.
+        if !is_server {
+            let text = told_by(&into, program, ["--generate", "man"])?;
+            write(&into.join(format!("share/man/man1/{program}.1")), &text)?;
+        }
     }
     for (file, place) in FILES {
         copy(&source::root().join(file), &into.join(place))?;
     }
     println!("everything is in {}", into.display());
     Ok(())
+}
+
+/// What a program that is gathered already prints.
+fn told_by(into: &Path, program: &str, arguments: [&str; 2]) -> Result<Vec<u8>> {
+    let program = into.join("bin").join(program);
+    let output = Command::new(&program).args(arguments).output();
+    let output = output.with_context(|| format!("cannot start {}", program.display()))?;
+    ensure!(
+        output.status.success(),
+        "{} {arguments:?} failed",
+        program.display()
+    );
+    Ok(output.stdout)
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {

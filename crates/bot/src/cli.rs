@@ -6,9 +6,11 @@ use std::ffi::OsString;
 use std::net::{SocketAddr, ToSocketAddrs};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{ArgAction, Parser, ValueEnum};
+use clap::{ArgAction, CommandFactory, Parser, ValueEnum};
 use trantor_protocol::text::Dialect;
 use trantor_protocol::{TeamNameError, check_team_name};
+
+use crate::manual::{self, Manual};
 
 /// Exit status for every mistake in the options: the convention of Epitech's tools.
 pub const EXIT_STATUS_USAGE: u8 = 84;
@@ -62,6 +64,10 @@ pub struct Options {
     #[arg(short, long, action = ArgAction::Count)]
     pub verbose: u8,
 
+    /// Print the manual page, or what a shell needs to complete these options
+    #[arg(long, value_name = "WHAT", value_enum, exclusive = true)]
+    generate: Option<Manual>,
+
     /// Print this help
     #[arg(long, action = ArgAction::HelpShort)]
     help: Option<bool>,
@@ -95,6 +101,10 @@ impl From<DialectName> for Dialect {
 /// # Errors
 /// One line about the mistake.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, String> {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some(text) = manual::asked(Options::command(), &arguments) {
+        return Ok(Asked::Print(text));
+    }
     match Options::try_parse_from(arguments) {
         Ok(options) => match options.team_size_max {
             Some(most) if most < options.team_size => Err(format!(

@@ -22,6 +22,7 @@
 pub mod cli;
 pub mod dialogue;
 pub mod load;
+pub mod manual;
 pub mod player;
 pub mod roster;
 pub mod session;

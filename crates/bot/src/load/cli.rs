@@ -4,11 +4,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use clap::{ArgAction, Parser};
+use clap::{ArgAction, CommandFactory, Parser};
 use trantor_time::{Frequency, RealSpan};
 
 use super::{LoadConfig, Mix, Speed};
 use crate::cli::{DialectName, in_one_line, resolve, team_name};
+use crate::manual::{self, Manual};
 
 /// Makes load on a Zappy server: agents that ask without end and viewers, and tells how late its answers are.
 #[derive(Clone, Debug, PartialEq, Parser)]
@@ -87,6 +88,10 @@ pub struct Options {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
+    /// Print the manual page, or what a shell needs to complete these options
+    #[arg(long, value_name = "WHAT", value_enum, exclusive = true)]
+    generate: Option<Manual>,
+
     /// Print this help
     #[arg(long, action = ArgAction::HelpShort)]
     help: Option<bool>,
@@ -106,6 +111,10 @@ pub enum Asked {
 /// # Errors
 /// One line about the mistake.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, String> {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some(text) = manual::asked(Options::command(), &arguments) {
+        return Ok(Asked::Print(text));
+    }
     match Options::try_parse_from(arguments) {
         Ok(options) => Ok(Asked::Load(Box::new(options))),
         Err(error) => match error.kind() {
