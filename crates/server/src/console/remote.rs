@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 use trantor_protocol::{OPERATOR_WORD, read_token};
+use trantor_runtime::standard_output;
 
 use crate::options::cli::{PROGRAM, first_line};
 
@@ -64,10 +65,12 @@ pub fn run(asked: &ConsoleAsked) -> Result<bool, String> {
     let mut server = Server::connect(asked, &at)?;
     let mut is_all_done = true;
     let mut say = |line: &str| -> Result<(), String> {
-        is_all_done &= server
-            .ask(line, &mut io::stdout())
-            .map_err(|error| format!("{at}: {error}"))?;
-        Ok(())
+        let (is_done, told) = server.ask(line).map_err(|error| format!("{at}: {error}"))?;
+        is_all_done &= is_done;
+        match told.trim_end() {
+            "" => Ok(()),
+            told => standard_output::print(told),
+        }
     };
     if asked.words.is_empty() {
         for line in io::stdin().lock().lines() {
@@ -127,18 +130,16 @@ impl Server {
         }
     }
 
-    /// Says one line and prints what is answered. Answers whether it was done.
-    fn ask(&mut self, line: &str, out: &mut impl Write) -> io::Result<bool> {
+    /// Says one line. Answers whether it was done, and what was told.
+    fn ask(&mut self, line: &str) -> io::Result<(bool, String)> {
         self.say(line)?;
+        let mut told = String::new();
         loop {
             let answer = self.line()?;
             match answer.trim_end().split_once(' ') {
-                None if answer.trim_end() == "ok" => return Ok(true),
-                Some(("ko", reason)) => {
-                    writeln!(out, "{reason}")?;
-                    return Ok(false);
-                }
-                _ => write!(out, "{answer}")?,
+                None if answer.trim_end() == "ok" => return Ok((true, told)),
+                Some(("ko", reason)) => return Ok((false, told + reason)),
+                _ => told.push_str(&answer),
             }
         }
     }
