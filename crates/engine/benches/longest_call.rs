@@ -1,8 +1,8 @@
-//! The longest that the engine holds its caller while text viewers are told of a large world, without sockets.
+//! The longest that the engine holds its caller while viewers are told of a large world, without sockets.
 //!
 //! `cargo bench -p trantor-engine --bench longest_call` takes some seconds. Ten thousand agents, as many eggs and as many
-//! elevations under way on a million tiles: a viewer begins to watch, a recording of it is moved, and a viewer that sees the past
-//! begins to watch. Good is what nobody who plays would notice, some tenths of a millisecond. What moves the game itself to another
+//! elevations under way on a million tiles: a viewer of either kind begins to watch, of the present or of the past, and a
+//! recording of it is moved. Good is what nobody who plays would notice, some tenths of a millisecond. What moves the game itself to another
 //! moment is told apart: a jump loads a state.
 
 #![allow(clippy::disallowed_methods, reason = "a measurement reads the clock")]
@@ -17,6 +17,9 @@ use trantor_engine::{
 use trantor_game::replay::{IndexedPiece, Recording};
 use trantor_game::{AdminAction, GameConfig, Rules};
 use trantor_model::{AgentId, Counts, MapSize, Resource};
+use trantor_protocol::wire::{
+    ClientHello, FrameCutter, ToClient, ToServer, WIRE_VERSION, read_frame, write_frame,
+};
 use trantor_time::{GameTime, RealSpan, RealTime};
 
 const AGENTS: u32 = 10_000;
@@ -24,43 +27,40 @@ const AGENTS: u32 = 10_000;
 /// How long the viewer that sees the past sees it.
 const DELAY: RealSpan = RealSpan::from_secs(10);
 
+/// Between two times that a viewer of ours gives credit back.
+const CREDITS_EVERY: RealSpan = RealSpan::from_millis(1);
+
 fn main() {
     println!("| what | longest call, µs |");
     println!("|---|---|");
-    let (recording, told) = play(RealSpan::ZERO);
-    println!("| a viewer begins to watch | {} |", told.as_micros());
-    let (_, told) = play(DELAY);
-    println!(
-        "| a viewer that sees the past begins to watch | {} |",
-        told.as_micros()
-    );
+    let mut recording = None;
+    for (name, kind) in [("a text viewer", Kind::Text), ("a viewer of ours", Kind::Ours)] {
+        let (recorded, told) = play(kind, RealSpan::ZERO);
+        println!("| {name} begins to watch | {} |", told.as_micros());
+        let (_, told) = play(kind, DELAY);
+        println!("| {name} begins to watch the past | {} |", told.as_micros());
+        recording = Some(recorded);
+    }
+    move_about(&recording.expect("there are two kinds"));
+}
 
-    let mut now = RealTime::ZERO;
-    let start = PlaybackStart {
-        at: recording.end(),
-        follows_speed: false,
-        is_paused: true,
-    };
-    let config = EngineConfig::new(game(RealSpan::ZERO).game);
-    let mut engine = Engine::play(config, &recording, start, now).expect("it was recorded just now");
-    engine.begin_pass(now);
-    open(&mut engine, 0, b"GRAPHIC\n", now);
-    run(&mut engine, &mut now, RealSpan::from_secs(2));
-    let began = Instant::now();
-    recording
-        .seek(GameTime::from_units(5))
-        .expect("it was recorded just now");
-    let game_took = began.elapsed();
-    let began = Instant::now();
-    engine.seek(GameTime::from_units(5), now).expect("a recording");
-    let took = began.elapsed();
-    println!(
-        "| the recording is moved: the state alone | {} |",
-        game_took.as_micros()
-    );
-    println!("| the recording is moved | {} |", took.as_micros());
-    let told = run(&mut engine, &mut now, RealSpan::from_secs(2));
-    println!("| what is different is told | {} |", told.as_micros());
+/// A viewer's way to speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Ours,
+}
+
+/// A game that is being watched.
+struct Watched {
+    engine: Engine,
+    now: RealTime,
+    /// The place of the viewer.
+    viewer: u32,
+    kind: Kind,
+    frames: FrameCutter,
+    /// Pieces that the viewer has not given credit back for.
+    pieces: u32,
 }
 
 fn game(delay: RealSpan) -> EngineConfig {
@@ -77,81 +77,149 @@ fn game(delay: RealSpan) -> EngineConfig {
 }
 
 /// A game that a viewer comes to: its recording, and the longest call from then on.
-fn play(delay: RealSpan) -> (Arc<Recording>, Duration) {
-    let mut now = RealTime::ZERO;
-    let mut engine = Engine::new(game(delay), now);
-    engine.start_recording();
-    engine.begin_pass(now);
+fn play(kind: Kind, delay: RealSpan) -> (Arc<Recording>, Duration) {
+    let now = RealTime::ZERO;
+    let mut game = Watched::new(Engine::new(game(delay), now), AGENTS, kind);
+    game.engine.start_recording();
+    game.engine.begin_pass(now);
     for slot in 0..AGENTS {
-        open(&mut engine, slot, b"a\n", now);
+        game.open(slot, b"a\n");
     }
-    run(&mut engine, &mut now, RealSpan::from_millis(100));
+    game.run(RealSpan::from_millis(100));
     let mut stone = Counts::ZERO;
     stone[Resource::Linemate] = 1;
     for slot in 0..AGENTS {
-        let tile = engine
-            .game()
-            .world()
-            .agent(AgentId(slot))
-            .expect("it lives")
-            .tile();
+        let agent = game.engine.game().world().agent(AgentId(slot));
+        let tile = agent.expect("it lives").tile();
         let action = AdminAction::SetGround { tile, ground: stone };
-        engine
-            .admin(AdminRequest::Act(action), now)
+        game.engine
+            .admin(AdminRequest::Act(action), game.now)
             .expect("the game allows it");
     }
     for slot in 0..AGENTS {
-        say(&mut engine, slot, b"Incantation\n", now);
+        game.say(slot, b"Incantation\n");
     }
-    run(&mut engine, &mut now, RealSpan::from_millis(100));
-    let at_once = open(&mut engine, AGENTS, b"GRAPHIC\n", now);
-    let later = run(&mut engine, &mut now, delay + RealSpan::from_secs(2));
-    let pieces = engine.stop_recording();
+    game.run(RealSpan::from_millis(100));
+    let at_once = game.begin_to_watch();
+    let later = game.run(delay + RealSpan::from_secs(2));
+    let pieces = game.engine.stop_recording();
     let bytes: Vec<u8> = pieces.into_iter().flat_map(|journal| journal.bytes).collect();
     let piece = IndexedPiece::new(&bytes[..]).expect("a piece");
     let recording = Recording::join(vec![piece]).expect("it is the only one");
     (Arc::new(recording), at_once.max(later))
 }
 
+/// Shows a recording to a text viewer, and goes from its end to its beginning.
+fn move_about(recording: &Arc<Recording>) {
+    let start = PlaybackStart {
+        at: recording.end(),
+        follows_speed: false,
+        is_paused: true,
+    };
+    let config = EngineConfig::new(game(RealSpan::ZERO).game);
+    let engine = Engine::play(config, recording, start, RealTime::ZERO).expect("it was recorded just now");
+    let mut game = Watched::new(engine, 0, Kind::Text);
+    game.engine.begin_pass(game.now);
+    game.begin_to_watch();
+    game.run(RealSpan::from_secs(2));
+
+    let to = GameTime::from_units(5);
+    let began = Instant::now();
+    recording.seek(to).expect("it was recorded just now");
+    let state = began.elapsed();
+    println!(
+        "| the recording is moved: the state alone | {} |",
+        state.as_micros()
+    );
+    let began = Instant::now();
+    game.engine.seek(to, game.now).expect("a recording");
+    let moved = began.elapsed();
+    println!("| the recording is moved | {} |", moved.as_micros());
+    let told = game.run(RealSpan::from_secs(2));
+    println!("| what is different is told | {} |", told.as_micros());
+}
+
 fn conn(slot: u32) -> ConnId {
     ConnId { slot, generation: 0 }
 }
 
-/// Connects a peer, which says something; answers how long that took.
-fn open(engine: &mut Engine, slot: u32, bytes: &[u8], now: RealTime) -> Duration {
-    let began = Instant::now();
-    let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
-    engine.handle(
-        Input::Opened {
-            conn: conn(slot),
-            peer,
-        },
-        now,
-    );
-    began.elapsed().max(say(engine, slot, bytes, now))
+fn put_frame(bytes: &mut Vec<u8>, message: &ToServer) {
+    write_frame(bytes, message).expect("a short message fits a frame");
 }
 
-fn say(engine: &mut Engine, slot: u32, bytes: &[u8], now: RealTime) -> Duration {
-    let began = Instant::now();
-    let conn = conn(slot);
-    engine.handle(Input::Bytes { conn, bytes }, now);
-    let took = began.elapsed();
-    flush(engine);
-    took
-}
+impl Watched {
+    /// A game that nobody watches yet.
+    fn new(engine: Engine, viewer: u32, kind: Kind) -> Self {
+        Self {
+            engine,
+            now: RealTime::ZERO,
+            viewer,
+            kind,
+            frames: FrameCutter::new::<ToClient>(),
+            pieces: 0,
+        }
+    }
 
-/// Runs passes for so long on a clock of its own; answers the longest call.
-fn run(engine: &mut Engine, now: &mut RealTime, span: RealSpan) -> Duration {
-    let until = *now + span;
-    let mut longest = Duration::ZERO;
-    while let Some(wake) = engine.poll_timeout().filter(|wake| *wake <= until) {
-        *now = wake.max(*now);
+    /// The viewer comes; answers how long the longest call took.
+    fn begin_to_watch(&mut self) -> Duration {
+        let mut greeting = match self.kind {
+            Kind::Text => b"GRAPHIC\n".to_vec(),
+            Kind::Ours => b"TRANTOR\n".to_vec(),
+        };
+        if self.kind == Kind::Ours {
+            let hello = ClientHello {
+                version: WIRE_VERSION,
+                program: "longest_call".to_owned(),
+            };
+            put_frame(&mut greeting, &ToServer::Hello(hello));
+        }
+        self.open(self.viewer, &greeting)
+    }
+
+    /// Connects a peer, which says something; answers how long the longest call took.
+    fn open(&mut self, slot: u32, bytes: &[u8]) -> Duration {
         let began = Instant::now();
-        engine.begin_pass(*now);
-        longest = longest.max(began.elapsed());
+        let (conn, peer) = (conn(slot), IpAddr::V4(Ipv4Addr::LOCALHOST));
+        self.engine.handle(Input::Opened { conn, peer }, self.now);
+        // The greeting of the server is not the viewer's to read.
+        let took = began.elapsed();
+        self.flush(false);
+        took.max(self.say(slot, bytes))
+    }
+
+    fn say(&mut self, slot: u32, bytes: &[u8]) -> Duration {
+        let began = Instant::now();
+        let conn = conn(slot);
+        self.engine.handle(Input::Bytes { conn, bytes }, self.now);
+        let took = began.elapsed();
+        self.flush(true);
+        took
+    }
+
+    /// Runs passes for so long on a clock of its own; answers the longest call.
+    fn run(&mut self, span: RealSpan) -> Duration {
+        let until = self.now + span;
+        let mut longest = Duration::ZERO;
+        while self.now < until {
+            let credit_at = until.min(self.now + CREDITS_EVERY);
+            while let Some(wake) = self.engine.poll_timeout().filter(|wake| *wake <= credit_at) {
+                self.now = wake.max(self.now);
+                longest = longest.max(self.pass());
+            }
+            self.now = credit_at;
+            longest = longest.max(self.give_credit());
+        }
+        longest
+    }
+
+    /// One pass; answers its longest call.
+    fn pass(&mut self) -> Duration {
+        let began = Instant::now();
+        self.engine.begin_pass(self.now);
+        let mut longest = began.elapsed();
         loop {
             let began = Instant::now();
-            let fired = engine.fire_next(*now);
+            let fired = self.engine.fire_next(self.now);
             let took = began.elapsed();
             match fired {
                 // What the rules take is another matter: ten thousand elevations end at one moment, and the stones come again.
@@ -163,18 +231,35 @@ fn run(engine: &mut Engine, now: &mut RealTime, span: RealSpan) -> Duration {
                 None => break,
             }
         }
-        flush(engine);
+        self.flush(true);
+        longest
     }
-    *now = until;
-    longest
-}
 
-/// Everybody reads all there is.
-fn flush(engine: &mut Engine) {
-    while let Some(conn) = engine.next_dirty() {
-        while let count @ 1.. = engine.unsent(conn).len() {
-            engine.sent(conn, count);
+    /// The viewer gives back credit for all that it was sent; answers how long it took to hear that.
+    fn give_credit(&mut self) -> Duration {
+        let items = std::mem::take(&mut self.pieces);
+        if items == 0 {
+            return Duration::ZERO;
         }
+        let mut bytes = Vec::new();
+        put_frame(&mut bytes, &ToServer::Credit { items });
+        self.say(self.viewer, &bytes)
     }
-    while engine.poll_output().is_some() {}
+
+    /// Everybody reads all there is, the viewer of ours with care if it `counts`.
+    fn flush(&mut self, counts: bool) {
+        while let Some(to) = self.engine.next_dirty() {
+            while let count @ 1.. = self.engine.unsent(to).len() {
+                if counts && self.kind == Kind::Ours && to == conn(self.viewer) {
+                    let mut bytes = self.engine.unsent(to);
+                    while let Some(frame) = self.frames.next(&mut bytes).expect("frames of this version") {
+                        let message = read_frame(frame).expect("a message of this version");
+                        self.pieces += u32::from(matches!(message, ToClient::Snapshot(_)));
+                    }
+                }
+                self.engine.sent(to, count);
+            }
+        }
+        while self.engine.poll_output().is_some() {}
+    }
 }

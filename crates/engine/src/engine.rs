@@ -17,6 +17,7 @@ mod viewers;
 mod watching;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use trantor_game::Game;
 use trantor_time::{RealTime, TimerId};
@@ -29,7 +30,7 @@ use crate::output::{CloseReason, OperatorLine, Output};
 use crate::pace::Pace;
 use crate::playback::Playback;
 use crate::recorder::Recorder;
-use crate::replicate::{News, SnapshotFrames, TextNews};
+use crate::replicate::{News, Population, TextNews};
 use crate::session::{Allowance, Sessions};
 use crate::stats::{Counters, Logged, SpanRecorder, Speedometer};
 use crate::ticks::Ticks;
@@ -75,7 +76,7 @@ pub struct Engine {
     refusals_logged: Logged,
     began: RealTime,
     /// Who is in the world, encoded for viewers of ours, if anybody needed it since it last changed.
-    population: Option<SnapshotFrames>,
+    population: Option<Arc<Population>>,
     /// When the latest piece of an answer about the whole map was written, or will be.
     answered_at: RealTime,
     /// The next of many text viewers are to be told, at some time.

@@ -1,5 +1,7 @@
 //! Viewers of ours: what they see. Ticks, news, snapshots and figures (§13, §16, §17).
 
+use std::sync::Arc;
+
 use trantor_game::Agent;
 use trantor_model::Command;
 use trantor_protocol::wire::{ServerStats, TeamStats, ToClient};
@@ -10,7 +12,7 @@ use crate::housekeeping::Chore;
 use crate::input::ConnId;
 use crate::limits;
 use crate::lock_step::LeapRate;
-use crate::replicate::{SnapshotFrames, population_frames, send};
+use crate::replicate::{Population, send};
 use crate::session::{Feed, Observer};
 use crate::stats::Speedometer;
 
@@ -141,11 +143,12 @@ impl Engine {
         }
     }
 
-    /// Who is in the world, encoded once for all who need it before it changes.
-    pub(super) fn population(&mut self) -> SnapshotFrames {
-        self.population
-            .get_or_insert_with(|| population_frames(&self.game))
-            .clone()
+    /// Who is in the world, noted once for all who need it before it changes.
+    pub(super) fn population(&mut self) -> Arc<Population> {
+        let population = self
+            .population
+            .get_or_insert_with(|| Arc::new(Population::of(&self.game)));
+        Arc::clone(population)
     }
 
     /// Sends as much of a viewer's snapshot as it has credit for, and no more than that at one time.

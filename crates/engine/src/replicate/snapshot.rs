@@ -1,44 +1,52 @@
 //! The whole world for a viewer of ours, in pieces that each cost it one credit (R-002-56).
 //!
-//! Who is in the world is encoded when the snapshot is begun. What lies where is encoded piece by piece as there is credit for
-//! it: a million tiles are some megabytes, which nobody else is to wait for. Those pieces show a later moment than
+//! Who is in the world is noted when the snapshot is begun, and encoded piece by piece as there is credit for it, once for all who
+//! began at that moment: ten thousand agents are some milliseconds of encoding, which nobody else is to wait for. What lies where is
+//! not even noted: a million tiles are some megabytes. Pieces of ground show a later moment than
 //! the rest, and what changed since the beginning is sent after them all the same. That does no harm: a change says what
 //! lies on a tile after it, not what is different, so that the last word on each tile is the right one.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 use trantor_game::Game;
+use trantor_model::TeamId;
 use trantor_protocol::wire::{
     ActionState, AgentState, EggState, RitualState, SnapshotPart, ToClient, write_frame,
 };
+use trantor_time::GameTime;
 
 use super::frames::ritual_start;
 use crate::limits;
-
-/// Encoded pieces of a snapshot. Copies are cheap: they share the bytes.
-pub(crate) type SnapshotFrames = VecDeque<Arc<[u8]>>;
 
 /// A snapshot on its way to a viewer. Ground first, so that everything else stands on it.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
     /// Index of the first tile whose piece has not been sent.
     tile: usize,
-    /// The pieces behind the ground, the end of the snapshot after them.
-    population: SnapshotFrames,
+    /// What comes behind the ground.
+    population: Arc<Population>,
+    /// How many of its pieces were sent.
+    sent: usize,
 }
 
 impl Snapshot {
     /// One of which nothing was sent yet.
-    pub(crate) fn new(population: SnapshotFrames) -> Self {
-        Self { tile: 0, population }
+    pub(crate) fn new(population: Arc<Population>) -> Self {
+        Self {
+            tile: 0,
+            population,
+            sent: 0,
+        }
     }
 
     /// The next piece, with the ground as it is in `game`; the last one is the snapshot's end.
     pub(crate) fn next(&mut self, game: &Game) -> Option<Arc<[u8]>> {
         let size = game.config().size;
         if self.tile >= size.area() {
-            return self.population.pop_front();
+            let piece = self.population.piece(self.sent)?;
+            self.sent += 1;
+            return Some(piece);
         }
         let end = size.area().min(self.tile + limits::GROUND_TILES_PER_PART);
         let tiles = (self.tile..end)
@@ -51,81 +59,142 @@ impl Snapshot {
 
     /// Whether the next piece is the end, which costs no credit: it is no piece.
     pub(crate) fn is_end_next(&self, game: &Game) -> bool {
-        self.tile >= game.config().size.area() && self.population.len() == 1
+        self.tile >= game.config().size.area() && self.sent + 1 == self.population.pieces.len()
     }
 
     /// Whether all of it was sent.
     pub(crate) fn is_over(&self) -> bool {
-        self.population.is_empty()
+        self.sent == self.population.pieces.len()
     }
 }
 
-/// Everything in the world but the ground, and the snapshot's end.
-pub(crate) fn population_frames(game: &Game) -> SnapshotFrames {
-    let mut frames = VecDeque::new();
-    let world = game.world();
+/// Everything in the world but the ground, as it was at one moment. Shared by all who began a snapshot then.
+#[derive(Debug)]
+pub(crate) struct Population {
+    agents: Vec<AgentState>,
+    eggs: Vec<EggState>,
+    rituals: Vec<RitualState>,
+    at: GameTime,
+    pieces: Vec<Piece>,
+}
 
-    let mut agents = world.agents().map(|agent| AgentState {
-        view: agent.view(),
-        action: agent.action().map(|action| ActionState {
-            kind: action.kind,
-            start: action.start,
-            end: action.end,
-            refused: action.refused,
-        }),
-        food_ends: agent.food_ends(),
-    });
-    while let Some(part) = next_part(&mut agents) {
-        push_part(&mut frames, SnapshotPart::Agents(part));
-    }
+#[derive(Debug)]
+struct Piece {
+    holds: Holds,
+    /// Encoded when somebody first needs it.
+    frame: OnceLock<Arc<[u8]>>,
+}
 
-    let mut eggs = world.eggs().map(|egg| EggState {
-        egg: egg.id,
-        team: egg.team,
-        tile: egg.tile,
-    });
-    while let Some(part) = next_part(&mut eggs) {
-        push_part(&mut frames, SnapshotPart::Eggs(part));
-    }
+/// Of what a piece is made.
+#[derive(Clone, Debug)]
+enum Holds {
+    Agents(Range<usize>),
+    Eggs(Range<usize>),
+    Rituals(Range<usize>),
+    Winner(TeamId),
+    End,
+}
 
-    let mut rituals = Vec::new();
-    let mut participants = 0;
-    for ritual in world.rituals() {
-        rituals.push(RitualState {
+impl Population {
+    /// Who is in the world now.
+    pub(crate) fn of(game: &Game) -> Self {
+        let world = game.world();
+        let agents = world.agents().map(|agent| AgentState {
+            view: agent.view(),
+            action: agent.action().map(|action| ActionState {
+                kind: action.kind,
+                start: action.start,
+                end: action.end,
+                refused: action.refused,
+            }),
+            food_ends: agent.food_ends(),
+        });
+        let eggs = world.eggs().map(|egg| EggState {
+            egg: egg.id,
+            team: egg.team,
+            tile: egg.tile,
+        });
+        let rituals = world.rituals().map(|ritual| RitualState {
             tile: ritual.tile(),
             level: ritual.level(),
             participants: ritual.participants().to_vec(),
             start: ritual_start(ritual.end()),
             end: ritual.end(),
         });
-        participants += ritual.participants().len();
-        if rituals.len() == limits::ENTRIES_PER_PART || participants >= limits::RITUAL_AGENTS_PER_PART {
-            push_part(&mut frames, SnapshotPart::Rituals(std::mem::take(&mut rituals)));
-            participants = 0;
+        Self::new(
+            agents.collect(),
+            eggs.collect(),
+            rituals.collect(),
+            game.winner(),
+            game.now(),
+        )
+    }
+
+    /// What was found at game time `at`.
+    pub(crate) fn new(
+        agents: Vec<AgentState>,
+        eggs: Vec<EggState>,
+        rituals: Vec<RitualState>,
+        winner: Option<TeamId>,
+        at: GameTime,
+    ) -> Self {
+        let agent_pieces = ranges(agents.len()).map(Holds::Agents);
+        let egg_pieces = ranges(eggs.len()).map(Holds::Eggs);
+        let ritual_pieces = ritual_ranges(&rituals).into_iter().map(Holds::Rituals);
+        let pieces = agent_pieces
+            .chain(egg_pieces)
+            .chain(ritual_pieces)
+            .chain(winner.map(Holds::Winner))
+            .chain([Holds::End])
+            .map(|holds| Piece {
+                holds,
+                frame: OnceLock::new(),
+            });
+        Self {
+            pieces: pieces.collect(),
+            agents,
+            eggs,
+            rituals,
+            at,
         }
     }
-    if !rituals.is_empty() {
-        push_part(&mut frames, SnapshotPart::Rituals(rituals));
+
+    /// A piece as a frame; the last one is the snapshot's end.
+    fn piece(&self, nth: usize) -> Option<Arc<[u8]>> {
+        let piece = self.pieces.get(nth)?;
+        let encode = || {
+            let part = match piece.holds.clone() {
+                Holds::Agents(range) => SnapshotPart::Agents(self.agents[range].to_vec()),
+                Holds::Eggs(range) => SnapshotPart::Eggs(self.eggs[range].to_vec()),
+                Holds::Rituals(range) => SnapshotPart::Rituals(self.rituals[range].to_vec()),
+                Holds::Winner(team) => SnapshotPart::Winner(team),
+                Holds::End => return frame(&ToClient::SnapshotEnd { at: self.at }),
+            };
+            frame(&ToClient::Snapshot(part))
+        };
+        Some(Arc::clone(piece.frame.get_or_init(encode)))
     }
-    if let Some(team) = game.winner() {
-        push_part(&mut frames, SnapshotPart::Winner(team));
+}
+
+/// Runs of entries that make a piece each.
+fn ranges(count: usize) -> impl Iterator<Item = Range<usize>> {
+    let begins = (0..count).step_by(limits::ENTRIES_PER_PART);
+    begins.map(move |begin| begin..count.min(begin + limits::ENTRIES_PER_PART))
+}
+
+/// The same for elevations, which are as long as their participants are many.
+fn ritual_ranges(rituals: &[RitualState]) -> Vec<Range<usize>> {
+    let (mut ranges, mut begin, mut participants) = (Vec::new(), 0, 0);
+    for (end, ritual) in (1..).zip(rituals) {
+        participants += ritual.participants.len();
+        let is_full =
+            end - begin == limits::ENTRIES_PER_PART || participants >= limits::RITUAL_AGENTS_PER_PART;
+        if is_full || end == rituals.len() {
+            ranges.push(begin..end);
+            (begin, participants) = (end, 0);
+        }
     }
-
-    push(&mut frames, &ToClient::SnapshotEnd { at: game.now() });
-    frames
-}
-
-fn next_part<T>(entries: &mut impl Iterator<Item = T>) -> Option<Vec<T>> {
-    let part: Vec<T> = entries.take(limits::ENTRIES_PER_PART).collect();
-    (!part.is_empty()).then_some(part)
-}
-
-fn push_part(frames: &mut SnapshotFrames, part: SnapshotPart) {
-    push(frames, &ToClient::Snapshot(part));
-}
-
-fn push(frames: &mut SnapshotFrames, message: &ToClient) {
-    frames.push_back(frame(message));
+    ranges
 }
 
 fn frame(message: &ToClient) -> Arc<[u8]> {

@@ -13,7 +13,7 @@ use trantor_time::{RealSpan, RealTime};
 
 use crate::limits;
 use crate::marks::StreamTime;
-use crate::replicate::{Snapshot, SnapshotFrames};
+use crate::replicate::{Population, Snapshot};
 
 /// The state of a viewer of ours after its hello, and before it as far as it has one.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ impl Observer {
     }
 
     /// Starts a snapshot of a world with this population. `news_from` is the length of the tick's news.
-    pub(crate) fn begin_snapshot(&mut self, population: SnapshotFrames, news_from: usize) {
+    pub(crate) fn begin_snapshot(&mut self, population: Arc<Population>, news_from: usize) {
         self.feed = Feed::Snapshot {
             snapshot: Snapshot::new(population),
             news: Some(Vec::new()),
@@ -127,7 +127,9 @@ impl Observer {
 #[cfg(test)]
 mod tests {
     use trantor_game::{GameConfig, Rules};
-    use trantor_model::MapSize;
+    use trantor_model::{EggId, MapSize, TeamId, Tile};
+    use trantor_protocol::wire::EggState;
+    use trantor_time::GameTime;
 
     use super::*;
 
@@ -151,6 +153,15 @@ mod tests {
         );
     }
 
+    fn eggs(count: usize) -> Population {
+        let egg = EggState {
+            egg: EggId(0),
+            team: TeamId(0),
+            tile: Tile { x: 0, y: 0 },
+        };
+        Population::new(Vec::new(), vec![egg; count], Vec::new(), None, GameTime::ZERO)
+    }
+
     #[test]
     fn r_002_56_pieces_wait_for_credit_and_the_end_does_not() {
         let game = Game::new(GameConfig {
@@ -162,8 +173,8 @@ mod tests {
         });
         let mut observer = Observer::new(RealTime::ZERO);
         // One piece is the ground's.
-        let others = limits::SNAPSHOT_CREDIT + 1;
-        observer.begin_snapshot((0..=others).map(|part| Arc::from([part as u8])).collect(), 0);
+        let others = limits::SNAPSHOT_CREDIT as usize + 1;
+        observer.begin_snapshot(Arc::new(eggs(others * limits::ENTRIES_PER_PART)), 0);
         let mut sent = 0;
         while observer.next_part(&game, false).is_some() {
             sent += 1;
