@@ -118,6 +118,20 @@ fn r_001_43_a_recording_is_shown_as_it_was_at_any_speed() {
     }
 }
 
+/// Whoever comes is shown the world of that moment, however many came before.
+#[test]
+fn r_001_43_one_after_the_other_may_come_to_see_it() {
+    let recording = recorded();
+    let mut bench = playing(&recording, 0, false);
+    let mut viewers = Vec::new();
+    for nth in 0..6 {
+        viewers.push(bench.watch(&format!("V{nth}")));
+        bench.run_for(ms(4_000));
+        let now = bench.engine.game_now();
+        assert_shows(&mut bench, &recording, now, &viewers);
+    }
+}
+
 #[test]
 fn r_001_43_it_can_be_paused_and_stepped() {
     let recording = recorded();

@@ -131,6 +131,7 @@ impl Engine {
         let playback = self.playback.as_mut()?;
         let at = playback.next_time(&self.game)?;
         let lateness_ns = self.pace.lateness_ns(now, at);
+        self.population = None;
         let Some(replayed) = playback.step(&mut self.game, self.pace.game_now()) else {
             self.stop_if_over(now);
             self.tell_clock(now);
