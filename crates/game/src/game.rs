@@ -22,6 +22,7 @@ use crate::event::GameEvent;
 use crate::events::{Events, Telling};
 use crate::input::{GameInput, Handled, LeaveCause, Refusal};
 use crate::lag::MessageId;
+use crate::rules::hatching::Ripeness;
 use crate::rules::{Agent, World, hatching, incantation, spawning, victory};
 
 /// A game from its first egg to its winner.
@@ -214,6 +215,21 @@ impl Game {
         owing.map(Agent::id)
     }
 
+    /// Lets all agents go whom nobody plays any more: each leaves an egg where it stood, from which somebody can be born at
+    /// once, whatever the rules say of other eggs (docs/decisions/0052). Nobody is told. Once a team has won nobody can be
+    /// born, and there are no eggs.
+    pub fn release_agents(&mut self) {
+        for id in self.world.agents.ids().to_vec() {
+            let agent = self.take_out(id).expect("it is in the world");
+            if self.world.winner.is_none() {
+                let (team, tile, ripe) = (agent.team, agent.tile(), Ripeness::Ripe);
+                // Without room for another egg it has no place.
+                let _egg = hatching::lay(&mut self.world, team, tile, None, ripe, &mut self.events);
+            }
+        }
+        while self.poll_event().is_some() {}
+    }
+
     fn join(&mut self, team: TeamId) -> Result<Handled, Refusal> {
         self.refuse_if_over()?;
         self.world.team(team).ok_or(Refusal::UnknownTeam)?;
@@ -235,8 +251,18 @@ impl Game {
         }
     }
 
-    /// Takes an agent out of the world and all that was pending for it out of the agenda (R-000-49).
+    /// Takes an agent out of the world; its place may come back.
     fn remove(&mut self, id: AgentId, told: GameEvent) -> Result<(), Refusal> {
+        let agent = self.take_out(id)?;
+        self.events.tell(told);
+        if self.world.rules.respawn_places && self.world.winner.is_none() {
+            self.give_place_back(agent.team);
+        }
+        Ok(())
+    }
+
+    /// Takes an agent out of the world and all that was pending for it out of the agenda (R-000-49).
+    fn take_out(&mut self, id: AgentId) -> Result<Agent, Refusal> {
         let agent = self.world.remove_agent(id).ok_or(Refusal::UnknownAgent)?;
         for timer in [agent.desk.timer, agent.desk.hunger_timer].into_iter().flatten() {
             self.agenda.cancel(timer);
@@ -246,11 +272,7 @@ impl Game {
                 self.agenda.cancel(timer);
             }
         }
-        self.events.tell(told);
-        if self.world.rules.respawn_places && self.world.winner.is_none() {
-            self.give_place_back(agent.team);
-        }
-        Ok(())
+        Ok(agent)
     }
 
     /// A new egg for the place of an agent that is gone. Unlike a laid one it can be hatched at once.

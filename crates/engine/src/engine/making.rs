@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use trantor_game::{AdminAction, Game, GameInput, Handled, LeaveCause};
+use trantor_game::Game;
 use trantor_time::RealTime;
 
 use super::Engine;
@@ -38,7 +38,7 @@ impl Engine {
             config.lock_step.is_none() || game.config().rules.lock_step,
             "only a game begun in lock-step goes on in it"
         );
-        release_agents(&mut game);
+        game.release_agents();
         let config = EngineConfig {
             game: game.config().clone(),
             ..config
@@ -92,30 +92,4 @@ impl Engine {
         }
         engine
     }
-}
-
-/// Lets all agents of a game go that was saved, and gives their places back as eggs.
-fn release_agents(game: &mut Game) {
-    let gives_back = game.config().rules.respawn_places;
-    let agents: Vec<_> = game
-        .world()
-        .agents()
-        .map(|agent| (agent.id(), agent.team(), agent.tile()))
-        .collect();
-    for (agent, team, tile) in agents {
-        let left = game.handle(
-            GameInput::Leave {
-                agent,
-                cause: LeaveCause::Disconnected,
-            },
-            game.now(),
-        );
-        debug_assert_eq!(left, Handled::Done, "whoever is in the world can leave it");
-        if !gives_back {
-            let egg = AdminAction::LayEgg { team, tile };
-            // Refused once a team has won, when nobody can be born any more.
-            let _laid = game.handle(GameInput::Admin(egg), game.now());
-        }
-    }
-    while game.poll_event().is_some() {}
 }

@@ -429,6 +429,29 @@ fn with_places_given_back_a_team_never_runs_out() {
     }
 }
 
+/// Under all rules about eggs and places.
+#[test]
+fn agents_that_nobody_plays_any_more_leave_places_where_they_stood() {
+    for (egg_hatch_units, respawn_places) in [(0, false), (600, false), (0, true), (600, true)] {
+        let mut config = config(10, 10);
+        config.places_per_team = 1;
+        config.rules.respawn_places = respawn_places;
+        config.rules.egg_hatch_units = egg_hatch_units;
+        let mut arena = Arena::bare(config);
+        for team in 0..2 {
+            let agent = arena.join(team);
+            arena.put(agent, 3, 4 + team, Direction::North);
+        }
+        arena.game.release_agents();
+        assert_eq!(arena.game.world().agents().count(), 0);
+        for team in 0..2 {
+            let agent = arena.join(team);
+            assert_eq!(arena.place(agent), tile(3, 4 + team));
+            assert_eq!(arena.try_join(team), Handled::Refused(Refusal::NoPlace));
+        }
+    }
+}
+
 #[test]
 fn who_starves_at_an_instant_starts_nothing_at_it() {
     let mut arena = hungry();
