@@ -63,6 +63,8 @@ pub struct Autosave {
     on_disk: Option<u64>,
     is_under_way: bool,
     stats: SaveStats,
+    /// Held as long as this server saves there: two would push out each other's saves.
+    _lock: File,
 }
 
 /// What came of saving, all from zero (R-003-74).
@@ -97,12 +99,13 @@ pub(crate) enum Saved {
 }
 
 impl Autosave {
-    /// Saving into `directory`, which is made if it is not there.
+    /// Saving into `directory`, which is made if it is not there, and is this server's alone from now on.
     ///
     /// # Errors
-    /// If it cannot be made, read or written to.
+    /// If it cannot be made, read or written to; [`io::ErrorKind::WouldBlock`] if another server saves there.
     pub fn new(directory: &Path, keep: usize) -> io::Result<Self> {
         fs::create_dir_all(directory)?;
+        let lock = store::lock(directory)?;
         store::remove_asides(directory)?;
         // The first save may be a day away, and what cannot be saved is to be known now.
         store::try_writing(directory)?;
@@ -114,6 +117,7 @@ impl Autosave {
             on_disk: None,
             is_under_way: false,
             stats: SaveStats::default(),
+            _lock: lock,
         })
     }
 
@@ -378,6 +382,11 @@ mod tests {
         fs::write(&half, b"half").unwrap();
         let (loaded, path) = newest_good(&directory).unwrap().unwrap();
         assert_eq!((loaded.digest(), &path), (digests[3], &saves[1].1));
+        // Whoever saves there has it alone.
+        let other = Autosave::new(&directory, 3).map_err(|error| error.kind());
+        assert_eq!(other.err(), Some(io::ErrorKind::WouldBlock));
+        assert!(half.exists(), "what another server may be writing is left alone");
+        drop(autosave);
         // Numbers go on, so that no save takes the place of another.
         assert_eq!(Autosave::new(&directory, 3).unwrap().next_number, 6);
         assert!(

@@ -19,7 +19,7 @@ use trantor_runtime::stages::Budget;
 use trantor_runtime::{FaultPolicy, Poster, RealClock};
 use trantor_time::{Clock, RealSpan, RealTime};
 
-use crate::autosave::{self, Autosave, SaveOptions};
+use crate::autosave::{self, Autosave};
 use crate::export::Sources;
 use crate::listener::{Door, Listener};
 use crate::meters::Meters;
@@ -182,19 +182,16 @@ impl EventLoop {
         self.service.start_workers(self.clock)
     }
 
-    /// Saves the game as `options` say, and once more at the end.
+    /// Saves the game so often, and once more at the end.
     ///
     /// # Errors
-    /// If the directory cannot be used, or the system refuses a thread.
-    pub fn save(&mut self, options: &SaveOptions) -> io::Result<()> {
-        let Some(directory) = &options.directory else {
-            return Ok(());
-        };
+    /// If the system refuses a thread.
+    pub fn save(&mut self, autosave: Autosave, every: RealSpan) -> io::Result<()> {
         let clock = self.clock;
         let service = self.service.service();
-        service.state.autosave = Some(Autosave::new(directory, options.keep)?);
+        service.state.autosave = Some(autosave);
         service
-            .every(autosave::TIMER, options.every, move |service| {
+            .every(autosave::TIMER, every, move |service| {
                 autosave::save(service, clock);
                 Ok(())
             })

@@ -9,7 +9,7 @@ use trantor_engine::{Control, PlaybackStart};
 use trantor_game::Game;
 use trantor_time::RealSpan;
 
-use crate::autosave::{self, ResumeError, SaveOptions};
+use crate::autosave::{self, Autosave, ResumeError, SaveOptions};
 use crate::descriptors;
 use crate::event_loop::EventLoop;
 use crate::listener::Door;
@@ -36,6 +36,14 @@ pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
     let mut config = options.engine_config(seed);
     config.token = options.token()?;
     let door = door(address)?;
+    let not_saved = |error| StartError::NotSaved {
+        directory: options.save.directory.clone().unwrap_or_default(),
+        error,
+    };
+    // Nobody else writes a save between the one that is gone on with and the first of our own.
+    let directory = options.save.directory.as_deref();
+    let autosave = directory.map(|directory| Autosave::new(directory, options.save.keep));
+    let autosave = autosave.transpose().map_err(not_saved)?;
     let saved = saved_game(&options.save)?;
     // Where matches follow upon each other, one that is over is not gone on with.
     let saved = saved.filter(|game| {
@@ -66,12 +74,9 @@ pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
                 error,
             })?;
     }
-    event_loop
-        .save(&options.save)
-        .map_err(|error| StartError::NotSaved {
-            directory: options.save.directory.clone().unwrap_or_default(),
-            error,
-        })?;
+    if let Some(autosave) = autosave {
+        event_loop.save(autosave, options.save.every).map_err(not_saved)?;
+    }
     // A game that is continued keeps the rules it was begun with, whatever the options say.
     let game = event_loop.game_config();
     let speed = match options.lock_step {
@@ -203,11 +208,14 @@ impl StartError {
     }
 }
 
-/// Why nothing can be kept in a directory, where the system's own words say little.
+/// Why nothing can be kept in a directory; in words of our own where the system's own words say little.
 fn no_place(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
             "that is a file; name a directory, or one that can be made".to_owned()
+        }
+        io::ErrorKind::WouldBlock => {
+            "another server saves there; end that one, or give each a directory of its own".to_owned()
         }
         _ => error.to_string(),
     }

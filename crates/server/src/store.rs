@@ -2,7 +2,7 @@
 //!
 //! What is in them is for [`crate::recorder`] and [`crate::autosave`] to say.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -48,6 +48,23 @@ pub fn try_writing(directory: &Path) -> io::Result<()> {
     let tried = directory.join(format!("try-{}.{ASIDE}", std::process::id()));
     File::create(&tried)?;
     fs::remove_file(&tried)
+}
+
+/// Locks a directory against other servers, for as long as what is answered is held.
+///
+/// # Errors
+/// [`io::ErrorKind::WouldBlock`] if another server holds it; else what the system says of the directory.
+pub fn lock(directory: &Path) -> io::Result<File> {
+    let held = File::open(directory)?;
+    match held.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
+        Err(TryLockError::Error(error)) => {
+            // Some file systems have none, and on them nobody is kept from anything.
+            log::debug!("{}: no lock on it: {error}", directory.display());
+            Ok(held)
+        }
+        Ok(()) => Ok(held),
+    }
 }
 
 /// Forces to the disk which files a directory has.

@@ -173,6 +173,23 @@ fn a_place_that_cannot_be_written_is_told_at_the_start() {
 }
 
 #[test]
+fn a_second_server_does_not_push_out_the_saves_of_the_first() {
+    let folder = Folder::new();
+    let directory = folder.path().to_str().unwrap();
+    let mut first = Program::start(&["--save", directory], Stdio::null());
+    // It ends in any case: this address is for books.
+    let (status, _, err) = support::run(&["--bind", "203.0.113.1", "--save", directory]);
+    assert_eq!(status, 84, "{err}");
+    let told = format!("trantor-server: cannot save in {directory}: another server saves there");
+    assert!(err.contains(&told), "{err}");
+    first.kill("-TERM");
+    first.child.wait().unwrap();
+    assert_eq!(saves(folder.path()), 1);
+    // What is gone holds nothing any more.
+    drop(Program::start(&["--save", directory, "--resume"], Stdio::null()));
+}
+
+#[test]
 fn saves_that_are_no_good_are_not_pushed_out_by_a_new_game() {
     let folder = Folder::new();
     folder.write("save-0000000001.trs", b"damaged");
