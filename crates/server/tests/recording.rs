@@ -8,6 +8,7 @@ mod folder;
 #[expect(dead_code, reason = "every test program uses a part of it")]
 mod support;
 
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -181,11 +182,29 @@ fn what_a_dead_run_left_half_done_is_removed_and_a_living_one_is_left_alone() {
     let packed = folder.write("run-0002/piece-00001.trj.zst", b"whole");
     let plain = folder.write("run-0002/piece-00001.trj", b"whole");
     let last = folder.write("run-0002/piece-00002.trj", b"as far as it got");
+    let empty = folder.write("run-0002/piece-00003.trj", b"");
+    let never_begun = folder.write("run-0003/piece-00007.trj", b"");
     let not_ours = folder.write("notes/half.aside", b"half");
     let second = Program::start(&record, Stdio::null());
     let is_there = [&of_living, &half, &packed, &plain, &last, &not_ours].map(|file| file.exists());
     assert_eq!(is_there, [true, false, true, false, true, true]);
+    assert!(!empty.exists() && !never_begun.exists());
+    assert!(
+        folder.path().join("run-0003").exists() && !folder.path().join("run-0004").exists(),
+        "the second one has the number of the run in which there was nothing"
+    );
     drop((living, second));
+}
+
+#[test]
+fn a_start_that_fails_leaves_no_run() {
+    let folder = Folder::new();
+    let directory = folder.path().to_str().unwrap();
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let metrics = other.local_addr().unwrap().to_string();
+    let (status, _, err) = support::run(&["-p", "0", "--record", directory, "--metrics", &metrics]);
+    assert_eq!(status, 84, "{err}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{err}");
 }
 
 #[test]

@@ -28,7 +28,8 @@ const UNPACKED_MAX: usize = 16;
 /// Runs in one directory. Past them somebody's script has gone wrong.
 const RUNS_MAX: u32 = 9_999;
 
-/// A run being recorded.
+/// A run being recorded. One that is dropped before anything was recorded leaves nothing behind: a directory without a
+/// record is no recording.
 #[derive(Debug)]
 pub(super) struct Run {
     directory: PathBuf,
@@ -50,18 +51,30 @@ impl Run {
     /// # Errors
     /// What the system says.
     pub(super) fn create(directory: &Path) -> io::Result<Self> {
-        let run = new_run(directory)?;
-        let lock = File::open(&run)?;
-        if let Err(error) = lock.try_lock() {
-            // Some file systems have none. Then another server's start may tidy up under this one's hands, and a piece
-            // that is being packed stays unpacked.
-            log::debug!("{}: no lock on it: {error}", run.display());
+        let mut number = last_run(directory)? + 1;
+        while number <= RUNS_MAX {
+            let run = directory.join(format!("run-{number:04}"));
+            match fs::create_dir(&run).and_then(|()| Self::begin(&run)) {
+                // Another server records here too, and was quicker, or its start took this one for a run left empty.
+                Err(error) if is_others_doing(&error) => number += 1,
+                Err(error) => return Err(error),
+                Ok(run) => {
+                    store::sync_directory(directory)?;
+                    return Ok(run);
+                }
+            }
         }
-        store::sync_directory(directory)?;
+        Err(io::Error::other("there are too many runs in it"))
+    }
+
+    /// A run in the directory that was made for it, which goes again if this fails.
+    fn begin(directory: &Path) -> io::Result<Self> {
+        let begun = store::lock(directory).and_then(|lock| Ok((lock, new_file(directory, 0)?)));
+        let (lock, file) = begun.inspect_err(|_| drop(fs::remove_dir(directory)))?;
         Ok(Self {
-            file: new_file(&run, 0)?,
+            file,
             unpacked: Vec::new(),
-            directory: run,
+            directory: directory.to_owned(),
             number: 0,
             piece_bytes: 0,
             head_bytes: 0,
@@ -130,6 +143,11 @@ impl Run {
     /// Gives the run up after an error: its last piece ends with a whole record, and a piece or a directory without any goes.
     pub(super) fn abandon(self) {
         let _still_torn = self.file.set_len(self.piece_bytes);
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
         if self.piece_bytes == 0 {
             let _left_empty = fs::remove_file(piece_path(&self.directory, self.number))
                 .and_then(|()| fs::remove_dir(&self.directory));
@@ -137,8 +155,16 @@ impl Run {
     }
 }
 
-/// Removes what runs left half done whose recorders are gone: files that were never renamed, and pieces of which there is
-/// a packed one too.
+/// Whether a run could not be begun only because another server did something in the same directory meanwhile.
+fn is_others_doing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound | io::ErrorKind::WouldBlock
+    )
+}
+
+/// Removes what runs left half done whose recorders are gone: files that were never renamed, pieces of which there is
+/// a packed one too, and pieces and runs without anything in them.
 ///
 /// # Errors
 /// What the system says.
@@ -149,17 +175,23 @@ pub(super) fn tidy_up(directory: &Path) -> io::Result<()> {
             .file_name()
             .and_then(|name| name.to_str())
             .and_then(run_number);
-        if is_run.is_none() || !run.is_dir() || File::open(&run)?.try_lock().is_err() {
+        if is_run.is_none() || !run.is_dir() {
+            continue;
+        }
+        let lock = File::open(&run)?;
+        if lock.try_lock().is_err() {
             continue;
         }
         store::remove_asides(&run)?;
         for entry in fs::read_dir(&run)? {
             let piece = entry?.path();
             let is_plain = piece.to_string_lossy().ends_with(JOURNAL);
-            if is_plain && packed_path(&piece).exists() {
+            if is_plain && (packed_path(&piece).exists() || fs::metadata(&piece)?.len() == 0) {
                 fs::remove_file(piece)?;
             }
         }
+        // Only one that is empty can be removed like this.
+        let _has_pieces = fs::remove_dir(&run);
     }
     Ok(())
 }
@@ -179,22 +211,14 @@ pub(super) fn pack(piece: &Path) -> io::Result<()> {
     fs::remove_file(piece)
 }
 
-/// A directory for this run, of a number that none had before.
-fn new_run(directory: &Path) -> io::Result<PathBuf> {
+/// The greatest number that a run in `directory` has; 0 if there is none.
+fn last_run(directory: &Path) -> io::Result<u32> {
     let mut last = 0;
     for entry in fs::read_dir(directory)? {
         let name = entry?.file_name();
         last = last.max(name.to_str().and_then(run_number).unwrap_or(0));
     }
-    for number in last + 1..=RUNS_MAX {
-        let run = directory.join(format!("run-{number:04}"));
-        match fs::create_dir(&run) {
-            // Another server records here too, and was quicker.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            made => return made.map(|()| run),
-        }
-    }
-    Err(io::Error::other("there are too many runs in it"))
+    Ok(last)
 }
 
 fn piece_path(directory: &Path, number: u32) -> PathBuf {
@@ -206,4 +230,39 @@ fn new_file(directory: &Path, number: u32) -> io::Result<File> {
         .append(true)
         .create_new(true)
         .open(piece_path(directory, number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_without_a_record_leaves_no_directory() {
+        let directory = std::env::temp_dir().join(format!("trantor-run-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let runs = || fs::read_dir(&directory).unwrap().count();
+        let run = Run::create(&directory).unwrap();
+        assert!(run.directory().join("piece-00000.trj").exists());
+        drop(run);
+        assert_eq!(runs(), 0, "it ended before anything was recorded");
+
+        // Another server's start is just looking at it.
+        let made = directory.join("run-0001");
+        fs::create_dir(&made).unwrap();
+        let held = store::lock(&made).unwrap();
+        assert!(Run::begin(&made).is_err_and(|error| is_others_doing(&error)));
+        assert_eq!(runs(), 0, "it could not be begun");
+        drop(held);
+
+        let mut run = Run::create(&directory).unwrap();
+        let journal = JournalBytes {
+            piece: 0,
+            bytes: b"a record".to_vec(),
+            is_last: false,
+        };
+        run.append(&journal).unwrap();
+        drop(run);
+        assert_eq!(runs(), 1);
+        fs::remove_dir_all(&directory).unwrap();
+    }
 }
