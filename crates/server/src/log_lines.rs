@@ -125,14 +125,16 @@ fn write_out(jobs: &Receiver<Job>, mut output: impl Write) {
 mod tests {
     use super::*;
 
-    /// An output that takes a line for each that `taken` is told to, and shows it.
+    /// An output that says when it is given a line, takes it once it may, and shows it.
     struct Held {
+        given: Sender<()>,
         may_take: Receiver<()>,
         taken: Sender<Vec<u8>>,
     }
 
     impl Write for Held {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.given.send(()).map_err(io::Error::other)?;
             self.may_take.recv().map_err(io::Error::other)?;
             self.taken.send(bytes.to_vec()).map_err(io::Error::other)?;
             Ok(bytes.len())
@@ -147,14 +149,22 @@ mod tests {
     fn lines_that_nobody_reads_are_lost_and_counted_and_hold_nobody() {
         let (take, may_take) = bounded(3 * LINES_MAX);
         let (taken, lines) = bounded(3 * LINES_MAX);
-        let (log, thread) = LogLines::start(Held { may_take, taken }).unwrap();
+        let (given, is_held) = bounded(3 * LINES_MAX);
+        let held = Held {
+            given,
+            may_take,
+            taken,
+        };
+        let (log, thread) = LogLines::start(held).unwrap();
         let mut sink = log.sink();
-        for number in 0..2 * LINES_MAX {
+        sink.write_all(b"0\n").unwrap();
+        is_held.recv().unwrap();
+        for number in 1..2 * LINES_MAX {
             sink.write_all(format!("{number}\n").as_bytes()).unwrap();
         }
-        // One more than the queue holds may be in the thread's hands.
+        // One more than the queue holds is in the thread's hands.
         let lost = sink.lost as usize;
-        assert!((LINES_MAX - 1..=LINES_MAX).contains(&lost), "{lost}");
+        assert_eq!(lost, LINES_MAX - 1);
 
         for _ in 0..2 * LINES_MAX {
             take.send(()).unwrap();
