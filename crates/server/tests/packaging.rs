@@ -54,6 +54,18 @@ fn systemd_finds_nothing_wrong_with_the_units_and_calls_the_service_confined() {
 }
 
 #[test]
+fn units_try_no_wrong_options_again_and_open_no_port_to_others() {
+    let values = |unit: &'static str, key| {
+        let lines = unit.lines().filter_map(move |line| line.strip_prefix(key));
+        lines.collect::<Vec<_>>()
+    };
+    assert_eq!(values(SERVICE, "RestartPreventExitStatus="), ["84"]);
+    // The status that prevents another try is the server's; of what runs before it systemd does not ask.
+    assert_eq!(values(SERVICE, "ExecStartPre="), [""; 0]);
+    assert_eq!(values(SOCKET, "ListenStream="), ["127.0.0.1:4242"]);
+}
+
+#[test]
 fn a_shell_takes_its_completions_and_completes_with_them() {
     let completions = Command::new(PROGRAM)
         .args(["completions", "bash"])
