@@ -2,7 +2,7 @@
 //!
 //! What is read is what the program was started with: its command line, its environment, and the file as it is now.
 //! Options that would need another game, another socket or another file are named in the log, and wait for a restart.
-//! A mistake changes nothing.
+//! A mistake changes nothing, nor does a file that cannot be read twice.
 
 use trantor_engine::{Engine, Token};
 
@@ -11,12 +11,12 @@ use crate::conn::Conns;
 use crate::listener::Listener;
 use crate::logging::Logging;
 use crate::options::cli::Resolved;
-use crate::options::{OptionError, Options};
+use crate::options::{OptionError, Options, layers};
 
 /// The options that take effect while the server runs.
 pub const RELOADED: [&str; 13] = [
     "control",
-    "token-file",
+    TOKEN_FILE,
     "spectator-delay",
     "connections-limit",
     "connections-per-address",
@@ -29,6 +29,9 @@ pub const RELOADED: [&str; 13] = [
     "save-keep",
     "log",
 ];
+
+/// The option that names the file of the token.
+const TOKEN_FILE: &str = "token-file";
 
 /// Reads the options again.
 pub type Read = Box<dyn Fn() -> Result<Resolved, OptionError>>;
@@ -61,11 +64,7 @@ impl Reload {
 
     /// Reads the options again, and puts into force what can be. The log tells which.
     pub(crate) fn again(&mut self, parts: Parts<'_>) {
-        let read = (self.read)().and_then(|resolved| {
-            let token = resolved.options.token()?;
-            Ok((resolved, token))
-        });
-        let (resolved, token) = match read {
+        let (resolved, token) = match self.read_again() {
             Ok(read) => read,
             Err(error) => {
                 log::error!("not reloaded, everything is as it was: {error}");
@@ -73,8 +72,12 @@ impl Reload {
             }
         };
         let changed = self.running.origins.differences(&resolved.origins);
-        let (now, later): (Vec<_>, Vec<_>) = changed.into_iter().partition(|name| RELOADED.contains(name));
-        self.put_into_force(&resolved.options, token, parts);
+        let (mut now, later): (Vec<_>, Vec<_>) =
+            changed.into_iter().partition(|name| RELOADED.contains(name));
+        let has_other_token = self.put_into_force(&resolved.options, token, parts);
+        if has_other_token && !now.contains(&TOKEN_FILE) {
+            now.push(TOKEN_FILE);
+        }
         for name in &now {
             self.running.origins.copy(name, &resolved.origins);
         }
@@ -87,9 +90,22 @@ impl Reload {
         }
     }
 
-    fn put_into_force(&mut self, options: &Options, token: Option<Token>, parts: Parts<'_>) {
+    fn read_again(&self) -> Result<(Resolved, Option<Token>), OptionError> {
+        if let Some(file) = &self.running.file {
+            layers::check_can_be_read_again(file)?;
+        }
+        let resolved = (self.read)()?;
+        if let Some(file) = &resolved.options.token_file {
+            layers::check_can_be_read_again(file)?;
+        }
+        let token = resolved.options.token()?;
+        Ok((resolved, token))
+    }
+
+    /// Answers whether the token is another one, which the name of its file does not tell.
+    fn put_into_force(&mut self, options: &Options, token: Option<Token>, parts: Parts<'_>) -> bool {
         let engine = parts.engine;
-        engine.set_control(options.control, token);
+        let has_other_token = engine.set_control(options.control, token);
         engine.set_spectator_delay(options.spectator_delay);
         engine.set_limits(&options.limits);
         parts.conns.set_keep_alive(options.keep_alive);
@@ -100,5 +116,6 @@ impl Reload {
             autosave.set_keep(options.save.keep);
         }
         self.logging.set(&options.log);
+        has_other_token
     }
 }

@@ -591,6 +591,31 @@ fn r_003_14_printed_options_are_a_file_of_the_same_options() {
 }
 
 #[test]
+fn r_003_14_options_differ_by_their_values_and_not_by_how_they_are_written() {
+    let origins = |line: &str| match ask_with(line, &[]) {
+        Ok(Asked::Run(resolved)) => resolved.origins,
+        other => panic!("{other:?}"),
+    };
+    for (one, other, differ) in [
+        ("", "-p 4242 -n red blue --save-every 1m --log info", &[][..]),
+        ("--save-every 1m -f 007", "--save-every 60s -f 7", &[]),
+        ("", "-p 1 --dialect 42", &["dialect", "port"]),
+        ("--seed 18446744073709551615", "", &["seed"]),
+        (
+            "--seed 18446744073709551615 -v",
+            "--seed 18446744073709551614 -vv",
+            &["log", "seed"],
+        ),
+    ] {
+        assert_eq!(
+            origins(one).differences(&origins(other)),
+            differ,
+            "{one:?} {other:?}"
+        );
+    }
+}
+
+#[test]
 fn r_003_14_checking_a_file_tells_every_mistake_with_its_line() {
     let text = "port = 70000\n# fine\nwidth = 30\nfrequncy = 3\n\nteams = [\"GRAPHIC\"]\n";
     let told: Vec<String> = layers::read_text(&mut Options::default(), "s", text)

@@ -8,7 +8,7 @@ mod folder;
 #[expect(dead_code, reason = "every test program uses a part of it")]
 mod support;
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
 use trantor_time::RealSpan;
@@ -272,6 +272,62 @@ fn r_003_14_a_hang_up_reads_the_options_again() {
     ask_until("sgt 100");
     viewer.send("msz\n");
     assert_eq!(viewer.lines_until("msz").last().unwrap(), "msz 5 5");
+}
+
+#[test]
+fn what_a_hang_up_changes_is_told() {
+    let folder = Folder::new();
+    let token = folder.write("token", b"0123456789abcdef\n");
+    let text = format!("control = \"token\"\ntoken-file = \"{}\"\n", token.display());
+    let file = folder.write("server.toml", text.as_bytes());
+    let mut server = Command::new(env!("CARGO_BIN_EXE_trantor-server"));
+    server.arg("--config").arg(&file).stderr(Stdio::piped());
+    let mut program = Program::start_by(server, &[], Stdio::null());
+    let mut log = BufReader::new(program.child.stderr.take().unwrap());
+
+    let (status, printed, _) = run(&["config", "print", "--config", file.to_str().unwrap()]);
+    assert_eq!(status, 0);
+    std::fs::write(&file, printed).unwrap();
+    let told = told_at_hang_up(&program, &mut log);
+    assert!(
+        told.contains("no option has changed"),
+        "defaults are written out: {told}"
+    );
+
+    std::fs::write(&token, "fedcba9876543210\n").unwrap();
+    let told = told_at_hang_up(&program, &mut log);
+    assert!(told.ends_with("reloaded: token-file\n"), "{told}");
+}
+
+/// What a shell makes of `--config <(…)` is empty the second time.
+#[test]
+fn a_pipe_is_not_read_again_at_a_hang_up() {
+    let mut shell = Command::new("sh");
+    let script = "exec \"$0\" \"$@\" --config /dev/fd/3 3<<FILE\ncontrol = \"off\"\nFILE";
+    shell
+        .args(["-c", script, env!("CARGO_BIN_EXE_trantor-server")])
+        .stderr(Stdio::piped());
+    let mut program = Program::start_by(shell, &[], Stdio::null());
+    let mut log = BufReader::new(program.child.stderr.take().unwrap());
+    let told = told_at_hang_up(&program, &mut log);
+    assert!(
+        told.ends_with(
+            "not reloaded, everything is as it was: /dev/fd/3: only a regular file can be read again\n"
+        ),
+        "{told}"
+    );
+}
+
+/// What the log says of options that are read again.
+fn told_at_hang_up(program: &Program, log: &mut impl BufRead) -> String {
+    program.kill("-HUP");
+    loop {
+        let mut line = String::new();
+        assert!(log.read_line(&mut line).unwrap() > 0, "the program is gone");
+        if line.contains("reloaded") {
+            return line;
+        }
+    }
 }
 
 /// As systemd does it: the socket is there before the program is, and the program tells when it serves.

@@ -34,13 +34,15 @@ impl Engine {
     }
 
     /// Changes who may control the server. It holds for everybody from now on: with another token, whoever showed
-    /// the last one must come again.
-    pub fn set_control(&mut self, control: Control, token: Option<Token>) {
-        if token != self.config.token {
+    /// the last one must come again. Answers whether it is another.
+    pub fn set_control(&mut self, control: Control, token: Option<Token>) -> bool {
+        let is_another = token != self.config.token;
+        if is_another {
             self.sessions.forget_tokens();
         }
         self.config.control = control;
         self.config.token = token;
+        is_another
     }
 
     /// Everybody connected, in the order of the shell's table.

@@ -5,7 +5,7 @@
 //! from the table in [`super::settings`].
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -117,6 +117,8 @@ pub struct Resolved {
     pub options: Options,
     /// Where they were said.
     pub origins: Origins,
+    /// The file that was read.
+    pub file: Option<PathBuf>,
 }
 
 /// Reads the flags in `arguments` (the program's name first), over the environment, over the file. The text of help or
@@ -158,7 +160,11 @@ fn resolve_by(
     environment.apply(&mut options, &mut origins)?;
     apply_flags(&mut options, &mut origins, &matches)?;
     options.check_together()?;
-    Ok(Ok(Resolved { options, origins }))
+    Ok(Ok(Resolved {
+        options,
+        origins,
+        file: file.map(Path::to_owned),
+    }))
 }
 
 /// The command as clap knows it.

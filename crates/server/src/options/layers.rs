@@ -217,6 +217,20 @@ pub fn read_text(options: &mut Options, source: &str, text: &str) -> Result<Vec<
     }
 }
 
+/// Refuses what can be read once only, or that waits for somebody to write: a pipe, as shells make of `<(…)`.
+///
+/// # Errors
+/// If it is no regular file. What is not there is told when it is read.
+pub(crate) fn check_can_be_read_again(path: &Path) -> Result<(), OptionError> {
+    match std::fs::metadata(path) {
+        Ok(found) if !found.is_file() => Err(OptionError::new(
+            path.display().to_string(),
+            "only a regular file can be read again",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// The text of a file that a person wrote.
 ///
 /// # Errors

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::settings::Setting;
+use super::Options;
+use super::settings::{SETTINGS, Setting};
 use super::written::{Kind, Written};
 
 /// The options that somebody wrote, by name. What nobody wrote has its default.
@@ -43,14 +44,34 @@ impl Origins {
         self.0.get(name)
     }
 
-    /// The options that have another value in `other`, sorted by name.
+    /// The options that have another value in `other`, sorted by name. A default that is written out is no other value.
     pub fn differences(&self, other: &Self) -> Vec<&'static str> {
-        let value = |origins: &Self, name| origins.of(name).map(|origin| origin.value.clone());
-        let mut names: Vec<_> = self.0.keys().chain(other.0.keys()).copied().collect();
+        let differ = SETTINGS
+            .iter()
+            .filter(|setting| self.alone(setting) != other.alone(setting));
+        let mut names: Vec<_> = differ.map(|setting| setting.name).collect();
         names.sort_unstable();
-        names.dedup();
-        names.retain(|name| value(self, name) != value(other, name));
         names
+    }
+
+    /// The defaults, with this option as it was written.
+    fn alone(&self, setting: &Setting) -> Options {
+        let mut options = Options::default();
+        if let Some(Origin { value, .. }) = self.of(setting.name) {
+            let stored = match setting.kind {
+                // A seed may be larger than a file's numbers.
+                Kind::Whole { .. } => {
+                    let words = [value.clone()];
+                    setting.kind.store(&mut options, Written::Words(&words))
+                }
+                _ => value
+                    .parse()
+                    .ok()
+                    .and_then(|value| setting.kind.store(&mut options, Written::Toml(&value))),
+            };
+            debug_assert!(stored.is_some(), "{} = {value} was accepted before", setting.name);
+        }
+        options
     }
 }
 
