@@ -94,6 +94,12 @@ fn accepted_lines_set_what_they_say() {
         ("--game_duration 10", |o| {
             o.match_duration = Some(RealSpan::from_secs(10))
         }),
+        ("-t 20 --match-duration 10", |o| {
+            o.match_duration = Some(RealSpan::from_secs(10))
+        }),
+        ("--match-duration 10 -t 20", |o| {
+            o.match_duration = Some(RealSpan::from_secs(20))
+        }),
         ("--dialect 42 -t 50", |o| {
             o.dialect = Dialect::French42;
             o.frequency = Frequency::new(50).unwrap();
@@ -320,7 +326,7 @@ fn refused_lines_say_what_is_accepted() {
         ),
         (
             "--game-durations 3",
-            "--game-durations: unknown option; the nearest known one is --game-duration".to_owned(),
+            "--game-durations: unknown option; the nearest known one is --match-duration".to_owned(),
         ),
         (
             "--verbos",
@@ -465,7 +471,28 @@ fn mistakes_in_the_file_are_told_with_their_place() {
         ),
         (
             "seed = -1",
-            "s:1: seed = -1: seed must be a whole number from 0 to 18446744073709551615",
+            "s:1: seed = -1: seed must be a whole number from 0 to 9223372036854775807",
+        ),
+        (
+            "\n\nseed = 99_999_999_999_999_999_999",
+            "s:3: seed = 99_999_999_999_999_999_999: seed must be a whole number from 0 to 9223372036854775807",
+        ),
+        (
+            "metrics = 9100",
+            "s:1: metrics = 9100: metrics must be a port, or an address and a port such as 127.0.0.1:9100 or [::1]:9100, \
+             in quotes",
+        ),
+        (
+            "dialect = 42",
+            "s:1: dialect = 42: dialect must be epitech, 42 or 42en, in quotes",
+        ),
+        (
+            "dialect = \"41\"",
+            "s:1: dialect = \"41\": dialect must be epitech, 42 or 42en",
+        ),
+        (
+            "names = [\"red\"]",
+            "s:1: 'names': unknown key; the nearest known one is 'teams'",
         ),
         (
             "frequncy = 3",
@@ -530,6 +557,10 @@ fn r_003_14_unknown_or_wrong_variables_are_reported() {
         (
             ("TRANTOR_SERVER_PROT", "1"),
             "TRANTOR_SERVER_PROT: unknown variable; the nearest known one is TRANTOR_SERVER_PORT",
+        ),
+        (
+            ("TRANTOR_SERVER_NAMES", "a"),
+            "TRANTOR_SERVER_NAMES: unknown variable; the nearest known one is TRANTOR_SERVER_TEAMS",
         ),
         (
             ("TRANTOR_SERVER_port", "1"),
@@ -617,14 +648,14 @@ fn r_003_14_options_differ_by_their_values_and_not_by_how_they_are_written() {
 
 #[test]
 fn r_003_14_checking_a_file_tells_every_mistake_with_its_line() {
-    let text = "port = 70000\n# fine\nwidth = 30\nfrequncy = 3\n\nteams = [\"GRAPHIC\"]\n";
+    let text = "port = 70000\n# fine\nwidth = 30\nfrequncy = 3\n\nteams = [\"GRAPHIC\"]\nseed = 18446744073709551615\n";
     let told: Vec<String> = layers::read_text(&mut Options::default(), "s", text)
         .err()
         .unwrap()
         .iter()
         .map(ToString::to_string)
         .collect();
-    assert_eq!(told.len(), 3);
+    assert_eq!(told.len(), 4);
     assert_eq!(
         told[0],
         "s:1: port = 70000: port must be a whole number from 0 to 65535"
@@ -634,6 +665,7 @@ fn r_003_14_checking_a_file_tells_every_mistake_with_its_line() {
         "s:4: 'frequncy': unknown key; the nearest known one is 'frequency'"
     );
     assert!(told[2].starts_with("s:6: teams = [\"GRAPHIC\"]: \"GRAPHIC\" cannot be a team's name"));
+    assert!(told[3].starts_with("s:7: seed = 18446744073709551615: seed must be a whole number"));
 
     let path = std::env::temp_dir().join(format!("trantor-check-{}.toml", std::process::id()));
     let shown = path.display().to_string();

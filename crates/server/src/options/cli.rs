@@ -268,13 +268,16 @@ fn apply_flags(
         Dialect::Epitech => "match-duration",
         Dialect::French42 | Dialect::English42 => "frequency",
     };
-    apply_flag(
-        options,
-        origins,
-        matches,
-        SPEED_OR_DURATION,
-        find(meant).expect("both are in the table"),
-    )?;
+    // Of the two flags that say it, the one given last counts.
+    if matches.index_of(SPEED_OR_DURATION) > matches.index_of(meant) {
+        apply_flag(
+            options,
+            origins,
+            matches,
+            SPEED_OR_DURATION,
+            find(meant).expect("both are in the table"),
+        )?;
+    }
     let (level, spelt) = match matches.get_count(VERBOSE) {
         0 => return Ok(()),
         1 => (LevelFilter::Debug, "-v"),

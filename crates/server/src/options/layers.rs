@@ -5,7 +5,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use toml::de::DeTable;
+use serde::Deserialize;
+use toml::de::{DeTable, ValueDeserializer};
 
 use super::origins::Origins;
 use super::settings::{Setting, find, nearest_name};
@@ -176,22 +177,15 @@ pub fn read_text(options: &mut Options, source: &str, text: &str) -> Result<Vec<
         };
         return Err(broken.iter().map(tell).collect());
     }
-    let mut values: toml::Table = match text.parse() {
-        Ok(values) => values,
-        Err(error) => return Err(vec![OptionError::new(at(None), toml::de::Error::message(&error))]),
-    };
-    let mut keys: Vec<(usize, &str)> = table
-        .get_ref()
-        .keys()
-        .map(|key| (key.span().start, key.get_ref().as_ref()))
-        .collect();
-    keys.sort_unstable();
+    let mut entries: Vec<_> = table.into_inner().into_iter().collect();
+    entries.sort_unstable_by_key(|(key, _)| key.span().start);
 
     let mut changed = options.clone();
     let mut said = Vec::new();
     let mut mistakes = Vec::new();
-    for (offset, key) in keys {
-        let place = at(Some(offset));
+    for (key, value) in entries {
+        let place = at(Some(key.span().start));
+        let key = key.get_ref().as_ref();
         let Some(setting) = find(key) else {
             let hint = match nearest_name(key, &[]) {
                 Some(nearest) => format!("unknown key; the nearest known one is '{nearest}'"),
@@ -200,7 +194,13 @@ pub fn read_text(options: &mut Options, source: &str, text: &str) -> Result<Vec<
             mistakes.push(OptionError::new(format!("{place}: '{key}'"), hint));
             continue;
         };
-        let value = values.remove(key).expect("both are the same text");
+        let span = value.span();
+        let Ok(value) = toml::Value::deserialize(ValueDeserializer::from(value)) else {
+            // TOML has larger numbers than there are values.
+            let what = format!("{place}: {key} = {}", text.get(span).unwrap_or_default());
+            mistakes.push(OptionError::new(what, setting.must_be(true)));
+            continue;
+        };
         let written = Written::Toml(&value);
         if setting.kind.store(&mut changed, written).is_some() {
             said.push((setting, value, place));

@@ -40,7 +40,13 @@ impl Setting {
     /// Why `written` is not accepted, as the end of an error line.
     pub fn refusal(&self, written: Written<'_>) -> String {
         let in_file = matches!(written, Written::Toml(_));
-        self.kind.fault(written).unwrap_or_else(|| self.must_be(in_file))
+        // `metrics = 9100`: a port that is accepted, but for its quotes.
+        let quotes = match written {
+            Written::Toml(value) if self.kind.is_quoted_in_file() && !value.is_str() => ", in quotes",
+            _ => "",
+        };
+        let fault = self.kind.fault(written);
+        fault.unwrap_or_else(|| self.must_be(in_file) + quotes)
     }
 }
 
@@ -697,7 +703,8 @@ pub fn find(name: &str) -> Option<&'static Setting> {
     SETTINGS.iter().find(|setting| setting.name == name)
 }
 
-/// The known name that looks most like `unknown`, if any looks like it at all.
+/// The known name that looks most like `unknown`, if any looks like it at all. Other flags are looked at as well, and
+/// lead to the name, which is known in the file and in the environment too.
 ///
 /// `extra` are further names known where `unknown` was written.
 pub fn nearest_name(unknown: &str, extra: &[&'static str]) -> Option<&'static str> {
@@ -705,7 +712,9 @@ pub fn nearest_name(unknown: &str, extra: &[&'static str]) -> Option<&'static st
     let names = SETTINGS
         .iter()
         .flat_map(|setting| std::iter::once(&setting.name).chain(setting.aliases));
-    nearest(&unknown, names.chain(extra).copied())
+    let found = nearest(&unknown, names.chain(extra).copied())?;
+    let meant = SETTINGS.iter().find(|setting| setting.aliases.contains(&found));
+    Some(meant.map_or(found, |setting| setting.name))
 }
 
 /// A span of time with its unit, within the range of `--save-every`.

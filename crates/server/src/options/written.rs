@@ -96,6 +96,14 @@ impl Kind {
         Some(())
     }
 
+    /// Whether the file has it as text.
+    pub fn is_quoted_in_file(self) -> bool {
+        matches!(
+            self,
+            Self::Choice { .. } | Self::Address { .. } | Self::Text { .. }
+        )
+    }
+
     /// What is wrong with this very value, where more can be said than what is accepted.
     pub fn fault(self, written: Written<'_>) -> Option<String> {
         match self {
@@ -107,6 +115,13 @@ impl Kind {
     /// What is accepted from the command line (or, with `in_file`, from the file), to go after "must be".
     pub fn accepts(self, in_file: bool) -> String {
         match self {
+            // A file's numbers are signed.
+            Self::Whole { from, to, .. } if in_file => {
+                format!(
+                    "a whole number from {from} to {}",
+                    to.min(i64::MAX.unsigned_abs())
+                )
+            }
             Self::Whole { from, to, .. } => format!("a whole number from {from} to {to}"),
             Self::Switch { .. } if in_file => "true or false".to_owned(),
             Self::Switch { words, .. } => either(&words),
