@@ -57,6 +57,11 @@ impl Housekeeping {
         LimitId(self.limits.schedule(at, chore))
     }
 
+    /// Moves a limit to `at`, if it was not reached.
+    pub(crate) fn move_limit(&mut self, limit: LimitId, at: RealTime) {
+        self.limits.reschedule(limit.0, at);
+    }
+
     /// Lifts a limit, if it was not reached.
     pub(crate) fn lift_limit(&mut self, limit: LimitId) {
         self.limits.cancel(limit.0);

@@ -214,6 +214,17 @@ impl Engine {
         self.housekeeping.schedule(at, Chore::TellMap);
     }
 
+    /// How long a peer may take nothing has changed; it counts for those who take nothing already, too.
+    pub(super) fn look_for_stalls_anew(&mut self) {
+        let span = self.config.limits.stall_span;
+        for session in self.sessions.iter() {
+            if let Some(limit) = session.flow.stall {
+                let at = session.flow.taken_at.saturating_add(span);
+                self.housekeeping.move_limit(limit, at.max(self.sessions.now()));
+            }
+        }
+    }
+
     /// It is time to see whether a peer has taken anything of what waits for it.
     pub(super) fn look_for_stall(&mut self, conn: ConnId, now: RealTime) {
         let Some(session) = self.sessions.get_mut(conn) else {

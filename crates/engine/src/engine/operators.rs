@@ -64,8 +64,8 @@ impl Engine {
         })
     }
 
-    /// Changes how many may come, how fast, and how long they may be silent, for whoever comes from now on. What is
-    /// bounded for those inside stays as it is.
+    /// Changes how many may come, how fast, and how long they may be silent, for whoever comes from now on; and how long
+    /// anybody may take nothing of what is owed. What else is bounded for those inside stays as it is.
     pub fn set_limits(&mut self, limits: &Limits) {
         self.config.limits = Limits {
             message_bytes_max: self.config.limits.message_bytes_max,
@@ -75,9 +75,11 @@ impl Engine {
             viewer_outbox_bytes_max: self.config.limits.viewer_outbox_bytes_max,
             ..limits.clone()
         };
+        self.look_for_stalls_anew();
     }
 
-    /// Changes how much later spectators are told of the game; for those who come from now on.
+    /// Changes how much later spectators are told of the game; for those who come from now on. They are as late as those who
+    /// came before, as long as these watch: all that is told later stands in one line.
     pub fn set_spectator_delay(&mut self, delay: RealSpan) {
         self.config.spectator_delay = delay;
     }

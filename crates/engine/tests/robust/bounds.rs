@@ -58,6 +58,27 @@ fn r_002_57_a_text_viewer_that_does_not_read_is_let_go() {
     assert_eq!(bench.lines(other), ["sgt 100"]);
 }
 
+/// A limit that is lowered counts from when somebody took something last, also if that was before.
+#[test]
+fn another_limit_counts_for_those_who_take_nothing_already() {
+    let mut bench = bench(150, 150, 3);
+    let mut deaf = || {
+        let deaf = bench.join("G", "GRAPHIC");
+        bench.peers[deaf].is_reading = false;
+        bench.send(deaf, &b"mct\n".repeat(250));
+        deaf
+    };
+    let (first, second) = (deaf(), deaf());
+    bench.run_for(ms(1_000));
+    assert!(bench.peers[first].is_open);
+    let mut limits = bench.engine.config().limits.clone();
+    limits.stall_span = ms(500);
+    bench.engine.set_limits(&limits);
+    bench.run_for(ms(10));
+    assert!(!bench.peers[first].is_open && !bench.peers[second].is_open);
+    assert_eq!(closed(&mut bench, CloseReason::Stalled), 2);
+}
+
 /// News that a viewer of text does not read grow up to its bound; then it goes.
 #[test]
 fn r_002_57_news_for_a_text_viewer_that_does_not_read_are_bounded() {
