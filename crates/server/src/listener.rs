@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use mio::net::{TcpListener, TcpStream};
 use mio::{Interest, Registry, Token};
@@ -152,7 +152,8 @@ impl Listener {
                     self.stats.accepted += 1;
                     self.allowed -= 1;
                     self.stats.slowed += u64::from(self.allowed == 0);
-                    return Some((socket, peer.ip()));
+                    let peer = origin(peer.ip(), socket.local_addr().ok());
+                    return Some((socket, peer));
                 }
                 Err(error) => self.refused(&error, now),
             }
@@ -203,10 +204,35 @@ impl Listener {
     }
 }
 
+/// Where a peer comes from. What has the same address at both ends never left this machine, whichever of its addresses
+/// that is.
+fn origin(peer: IpAddr, local: Option<SocketAddr>) -> IpAddr {
+    match local {
+        Some(local) if local.ip() == peer && !peer.to_canonical().is_loopback() => Ipv4Addr::LOCALHOST.into(),
+        _ => peer,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::Ipv4Addr;
+
+    #[test]
+    fn whoever_comes_from_an_address_of_this_machine_is_on_it() {
+        for (peer, local, expected) in [
+            ("192.168.1.2", "192.168.1.2:4242", "127.0.0.1"),
+            ("2001:db8::2", "[2001:db8::2]:4242", "127.0.0.1"),
+            ("::ffff:10.0.0.1", "[::ffff:10.0.0.1]:4242", "127.0.0.1"),
+            ("192.168.1.3", "192.168.1.2:4242", "192.168.1.3"),
+            ("::1", "[::1]:4242", "::1"),
+            ("127.0.0.1", "127.0.0.2:4242", "127.0.0.1"),
+        ] {
+            let [peer, expected] = [peer, expected].map(|address| address.parse().unwrap());
+            assert_eq!(origin(peer, local.parse().ok()), expected, "{peer} {local}");
+        }
+        let peer = IpAddr::from([10, 0, 0, 1]);
+        assert_eq!(origin(peer, None), peer);
+    }
 
     #[test]
     fn so_many_are_taken_in_at_once_and_the_rest_by_and_by() {
