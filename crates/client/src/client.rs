@@ -268,9 +268,10 @@ impl Client {
         }
     }
 
-    /// Writes what is to be seen at `now`, which is never less than in the call before; its game time is less only
-    /// after a recording was moved back, with a world of its own. Buffers in `scene` are
-    /// used again; after the end the last moment stays.
+    /// Writes what is to be seen at `now`, which is never less than in the call before; see [`SceneClock::game`] for
+    /// its game time. Buffers in `scene` are used again; after the end the last moment stays.
+    ///
+    /// [`SceneClock::game`]: crate::scene::SceneClock::game
     pub fn scene(&mut self, now: RealTime, scene: &mut Scene) {
         match &self.ended {
             None => either!(&mut self.session, it => it.scene(now, scene)),

@@ -102,6 +102,13 @@ impl Display {
         }
     }
 
+    /// Shows everybody where they are told to be.
+    pub fn end_blends(&mut self) {
+        for agent in self.world.agents_mut() {
+            agent.extra = Blend::default();
+        }
+    }
+
     /// Writes what is shown at `now`, except for ground, clock and link.
     pub fn fill(&mut self, now: GameTime, scene: &mut Scene) {
         for team in &mut scene.teams {

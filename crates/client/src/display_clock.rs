@@ -5,9 +5,11 @@
 //! stands at `server's now - delay`, and the server's anchors tell what the game clock showed there. So a
 //! change of speed or a pause takes effect on the screen at exactly the game moment it had on the server.
 //!
-//! Game time shown never goes back, and it never jumps: where the server's game time jumps (a step, or word
-//! of a change that came late), the display glides after it. A game time is a number here; what happened at it
-//! is [`crate::timeline`]'s.
+//! Game time shown does not jump: where the server's game time jumps (a step, word of a change that came late, or a
+//! link that stood still), the display glides after it. It goes on for a quarter of a second beyond what is told to
+//! the end, and no further. If word of a slower game comes late, the display waits for the game to come as far; only
+//! where that would take too long does it go back at once. Nothing later than the truth has been shown by then, since
+//! nothing later was told. A game time is a number here; what happened at it is [`crate::timeline`]'s.
 
 use std::collections::VecDeque;
 
@@ -31,6 +33,10 @@ const DELAY_STEP_NS: i64 = 4_000_000;
 
 /// The longest delay: what takes longer to arrive is shown late.
 const DELAY_NS_MAX: i64 = 1_000_000_000;
+
+/// How far beyond what is told to the end the display goes on, in nanoseconds: hiccups of a link are shorter. It is
+/// also how long the display waits for a game that it is ahead of, since it gets no further ahead by the first.
+const AHEAD_NS_MAX: i64 = 250_000_000;
 
 /// Ticks from whose arrival the delay is told: six seconds' worth.
 const ARRIVALS_KEPT: usize = 128;
@@ -59,10 +65,14 @@ pub struct DisplayClock {
     delay_ns: i64,
     delay_target_ns: i64,
     arrivals: VecDeque<i64>,
+    /// Everything until then was told; `None` where nobody says so.
+    complete_to: Option<ServerTime>,
     /// How far the display is behind the anchors in a glide, and how long the glide still takes.
     behind: GameSpan,
     glide_left_ns: i64,
     shown: GameTime,
+    /// The moment of the world as it was loaded: there is nothing to show before it.
+    begin: GameTime,
     /// Where a recording ends: nothing is shown beyond it, though word that the clock stands still there comes late.
     end: Option<GameTime>,
     /// Whether what is shown stays until another world is there: the server went to another moment.
@@ -80,9 +90,11 @@ impl DisplayClock {
             delay_ns,
             delay_target_ns: delay_ns,
             arrivals: VecDeque::with_capacity(ARRIVALS_KEPT),
+            complete_to: None,
             behind: GameSpan::ZERO,
             glide_left_ns: 0,
             shown: GameTime::ZERO,
+            begin: GameTime::ZERO,
             end: None,
             is_held: false,
         }
@@ -97,6 +109,7 @@ impl DisplayClock {
     /// it lies before what was shown so far.
     pub fn restart(&mut self, at: GameTime) {
         self.shown = at;
+        self.begin = at;
         self.behind = GameSpan::ZERO;
         self.glide_left_ns = 0;
         self.is_held = false;
@@ -119,8 +132,7 @@ impl DisplayClock {
         }
         self.anchors.push_back(anchor);
         self.forget_passed();
-        // Word of a change before the moment shown came late: glide to where the game really is. If it is
-        // behind, the clock waits for it.
+        // Word of a change before the moment shown came late: glide to where the game really is.
         if let (Some(before), Some(after)) = (before, self.told())
             && after > before
         {
@@ -128,8 +140,10 @@ impl DisplayClock {
         }
     }
 
-    /// Everything that happened until `complete_to` had arrived when the server's clock showed `server_now`.
-    pub fn arrived(&mut self, complete_from: ServerTime, server_now: ServerTime) {
+    /// Everything that happened from `complete_from` to `complete_to` had arrived when the server's clock showed
+    /// `server_now`.
+    pub fn arrived(&mut self, complete_from: ServerTime, complete_to: ServerTime, server_now: ServerTime) {
+        self.complete_to = self.complete_to.max(Some(complete_to));
         if self.arrivals.len() == ARRIVALS_KEPT {
             self.arrivals.pop_front();
         }
@@ -147,13 +161,13 @@ impl DisplayClock {
         self.delay_target_ns = delay_ns.clamp(0, DELAY_NS_MAX);
     }
 
-    /// Moves on to when the server's clock shows `server_now`, and answers the moment to show: never less
-    /// than before.
+    /// Moves on to when the server's clock shows `server_now`, and answers the moment to show: less than before only
+    /// if that was too far ahead of the game.
     pub fn advance(&mut self, server_now: ServerTime) -> GameTime {
         let Some(last_at) = self.at else {
             self.server_now = server_now;
             self.delay_ns = self.delay_target_ns;
-            self.at = Some(server_now.saturating_add_ns(-self.delay_ns));
+            self.at = Some(self.stands_at());
             self.forget_passed();
             if !self.is_held {
                 self.shown = self.shown.max(self.told().unwrap_or(self.shown));
@@ -163,21 +177,32 @@ impl DisplayClock {
         let passed_ns = server_now.since_ns(self.server_now);
         self.server_now = self.server_now.max(server_now);
         let slew_ns = passed_ns / DELAY_SLEW_DIVISOR;
+        let delay_before_ns = self.delay_ns;
         self.delay_ns += (self.delay_target_ns - self.delay_ns).clamp(-slew_ns, slew_ns);
-        let at = self.server_now.saturating_add_ns(-self.delay_ns).max(last_at);
+        let at = self.stands_at().max(last_at);
 
         self.decay(passed_ns);
-        self.glide(self.jumps_until(at));
+        // A display that stood still for want of news has more to catch up with than what passed.
+        let steady = last_at
+            .saturating_add_ns(passed_ns + delay_before_ns - self.delay_ns)
+            .min(at);
+        self.glide(self.jumps_until(steady));
+        if let (Some(steady), Some(told)) = (self.game_at(steady), self.game_at(at)) {
+            self.glide(told - steady);
+        }
         self.at = Some(at);
         self.forget_passed();
         if self.is_held {
             return self.shown;
         }
         let told = self.told().unwrap_or(self.shown);
-        let told = self.end.map_or(told, |end| told.min(end));
-        let next = (told - self.behind).max(self.shown);
-        self.shown = next;
-        next
+        let told = self.end.map_or(told, |end| told.min(end)).max(self.begin);
+        if self.is_too_far_ahead_of(told) {
+            self.shown = told;
+            self.behind = GameSpan::ZERO;
+        }
+        self.shown = (told - self.behind).max(self.shown);
+        self.shown
     }
 
     /// The moment shown.
@@ -207,6 +232,25 @@ impl DisplayClock {
         // A server that could not keep pace tells an anchor behind where its clock would have been: the game
         // stood still until then.
         Some(next.map_or(game, |next| game.min(next.game).max(self.anchors[place].game)))
+    }
+
+    /// Where the display stands now on the server's axis, if it did not stand further on before.
+    fn stands_at(&self) -> ServerTime {
+        let at = self.server_now.saturating_add_ns(-self.delay_ns);
+        let limit = self
+            .complete_to
+            .map(|complete| complete.saturating_add_ns(AHEAD_NS_MAX));
+        limit.map_or(at, |limit| at.min(limit))
+    }
+
+    /// Whether the game, which is at `told`, takes too long to come to the moment shown.
+    fn is_too_far_ahead_of(&self, told: GameTime) -> bool {
+        let Some(anchor) = self.anchors.front() else {
+            return false;
+        };
+        let waits_ns = if anchor.paused { 0 } else { AHEAD_NS_MAX };
+        let comes = i128::from(waits_ns) * i128::from(anchor.frequency.get());
+        self.shown - told > GameSpan::from_nanounits(comes)
     }
 
     /// What the anchors say about where the display stands.
@@ -301,6 +345,12 @@ mod tests {
         clock.advance(ServerTime::from_nanos(ms * MILLI)).as_units_f64()
     }
 
+    /// At `ms` comes a tick of 50 ms whose first news are `age_ms` old.
+    fn arrive(clock: &mut DisplayClock, ms: i64, age_ms: i64) {
+        let instant = |ms: i64| ServerTime::from_nanos(ms * MILLI);
+        clock.arrived(instant(ms - age_ms), instant(ms - age_ms + 50), instant(ms));
+    }
+
     #[test]
     fn a_change_takes_effect_at_the_game_moment_it_had_on_the_server() {
         let mut clock = drawn_until(1_000);
@@ -315,14 +365,61 @@ mod tests {
     }
 
     #[test]
-    fn word_of_a_pause_that_comes_late_stops_the_picture_and_does_not_turn_it_back() {
+    fn word_of_a_pause_that_comes_late_turns_the_picture_back_to_it_so_that_steps_are_seen() {
         let mut clock = drawn_until(1_000);
         clock.anchor(anchor(900, 90, 100, true));
-        assert_eq!(show(&mut clock, 1_001), 95.0);
-        assert_eq!(show(&mut clock, 2_000), 95.0);
-        clock.anchor(anchor(2_000, 90, 100, false));
-        assert_eq!(show(&mut clock, 2_090), 95.0, "until the game has come as far");
-        assert_eq!(show(&mut clock, 2_110), 96.0);
+        assert_eq!(show(&mut clock, 1_001), 90.0);
+        assert_eq!(show(&mut clock, 2_000), 90.0);
+        clock.anchor(anchor(2_000, 91, 100, true));
+        show(&mut clock, 2_060);
+        assert_eq!(show(&mut clock, 2_210), 91.0);
+    }
+
+    #[test]
+    fn word_of_a_slower_game_that_comes_late_is_waited_for_if_that_is_soon() {
+        let mut clock = drawn_until(1_000);
+        clock.anchor(anchor(900, 90, 50, false));
+        assert_eq!(show(&mut clock, 1_001), 95.0, "50 milliseconds ahead of 92.5");
+        assert_eq!(show(&mut clock, 1_040), 95.0);
+        assert_eq!(show(&mut clock, 1_070), 96.0);
+        clock.anchor(anchor(1_000, 95, 2, false));
+        assert_eq!(show(&mut clock, 1_100), 95.1, "half a second would be too long");
+    }
+
+    #[test]
+    fn a_world_is_not_turned_back_to_before_it_began() {
+        let mut clock = DisplayClock::new(1_000 * MILLI);
+        clock.restart(GameTime::from_units(500));
+        clock.anchor(anchor(0, 500, 100, false));
+        for (ms, units) in [(100, 500.0), (900, 500.0), (1_000, 500.0), (1_100, 510.0)] {
+            assert_eq!(show(&mut clock, ms), units, "{ms} ms");
+        }
+    }
+
+    #[test]
+    fn r_002_55_a_link_that_stands_still_stops_the_picture_soon_and_is_caught_up_with_in_a_glide() {
+        let mut clock = DisplayClock::new(50 * MILLI);
+        clock.anchor(anchor(0, 0, 10_000, false));
+        for ms in (0..=1_000).step_by(10) {
+            if ms % 50 == 0 {
+                arrive(&mut clock, ms, 50);
+            }
+            show(&mut clock, ms);
+        }
+        assert_eq!(show(&mut clock, 1_200), 11_440.0);
+        assert_eq!(show(&mut clock, 1_400), 12_500.0, "a quarter of a second ahead");
+        assert_eq!(show(&mut clock, 3_000), 12_500.0);
+        arrive(&mut clock, 3_000, 50);
+        let mut before = 12_500.0;
+        for ms in (3_010..=3_200).step_by(10) {
+            let units = show(&mut clock, ms);
+            assert!(
+                (0.0..2_500.0).contains(&(units - before)),
+                "{units} after {before}"
+            );
+            before = units;
+        }
+        assert!((31_000.0..32_000.0).contains(&before), "{before}");
     }
 
     #[test]
@@ -362,10 +459,7 @@ mod tests {
                 assert!((0.89..1.11).contains(&(units - before)), "{units} after {before}");
                 before = units;
             }
-            clock.arrived(
-                ServerTime::from_nanos((ms - age_ms) * MILLI),
-                ServerTime::from_nanos(ms * MILLI),
-            );
+            arrive(clock, ms, age_ms);
         };
         for _ in 0..100 {
             tick(&mut clock, 200);
@@ -375,8 +469,11 @@ mod tests {
             tick(&mut clock, 60);
         }
         assert_eq!(clock.delay_ns(), 68 * MILLI);
-        for _ in 0..100 {
-            tick(&mut clock, 5_000);
+        for ms in ms..ms + 5_000 {
+            if ms % 50 == 0 {
+                arrive(&mut clock, ms, 5_000);
+            }
+            show(&mut clock, ms);
         }
         assert!(clock.delay_ns() <= DELAY_NS_MAX);
     }

@@ -291,7 +291,7 @@ impl Joined {
         if let Some(server_now) = context.clock.server_at(context.now) {
             self.tick_age_ns = server_now.since_ns(tick);
             if let Some(display) = self.display() {
-                display.arrived(complete, server_now);
+                display.arrived(complete, tick, server_now);
             }
         }
         Ok(())

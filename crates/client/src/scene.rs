@@ -228,8 +228,8 @@ pub struct SceneTeam {
 /// Game time and its speed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SceneClock {
-    /// The moment shown, a little before the server's present; never less than in the scene before, except where a
-    /// recording was moved back.
+    /// The moment shown, a little before the server's present; less than in the scene before only where a recording
+    /// was moved back, or where the display had been too far ahead of the game.
     pub game: GameTime,
     /// Units a second; 0 until known. As asked for, if the server has not answered yet.
     pub frequency: u32,

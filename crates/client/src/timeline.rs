@@ -140,6 +140,11 @@ impl Timeline {
     /// Writes the scene of the instant at which the server's clock shows `server_now`, except for the link.
     pub fn scene(&mut self, server_now: ServerTime, mirror: &Mirror, scene: &mut Scene) {
         let next = self.clock.advance(server_now);
+        if next < self.seen {
+            // It was too far ahead of the game. Blends were to end there, soon at the speed of then.
+            self.seen = next;
+            self.display.end_blends();
+        }
         let moment = self.moment(next);
         while self.pending.front().is_some_and(|(at, _)| *at <= next) {
             let Some((at, change)) = self.pending.pop_front() else {

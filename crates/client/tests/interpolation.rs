@@ -282,6 +282,40 @@ fn news_that_come_late_are_caught_up_with_without_a_jump() {
 }
 
 #[test]
+fn a_link_that_stands_still_while_the_game_is_slowed_costs_no_time_afterwards() {
+    let mut universe = Universe::new(server(10_000), 5 * MILLI, 0);
+    universe.run_until(1_500 * MILLI);
+    let mut scene = Scene::default();
+    let mut ahead = 0.0f64;
+    universe.frames(60, 240, &mut scene, |universe, scene| {
+        let number = (universe.now - 1_500 * MILLI) * 60 / SECOND;
+        match number {
+            30 => {
+                universe.down.set_delay(400 * MILLI, 0);
+                let speed = ControlRequest::SetFrequency(2);
+                universe.client.request(speed).unwrap();
+            }
+            54 => universe.down.set_delay(5 * MILLI, 0),
+            90 => universe.client.request(ControlRequest::Pause).unwrap(),
+            120 | 140 => {
+                let step = ControlRequest::Step(StepKind::Unit);
+                universe.client.request(step).unwrap();
+            }
+            _ => {}
+        }
+        let game = universe.server.game.now(universe.real());
+        let lead = (scene.clock.game - game).as_units_f64();
+        ahead = ahead.max(lead);
+        assert!(number < 70 || lead <= 0.0, "{lead} units ahead in frame {number}");
+    });
+    assert!(ahead > 1_000.0, "it was ahead, or this shows nothing: {ahead}");
+    assert!(ahead < 2_600.0, "a quarter of a second at most: {ahead}");
+    assert_eq!(universe.server.requests.len(), 4);
+    let game = universe.server.game.now(universe.real());
+    assert_eq!(scene.clock.game, game, "where the steps led");
+}
+
+#[test]
 fn r_002_39_the_moment_shown_never_goes_back_whatever_the_link_does() {
     for seed in 0..4 {
         let mut universe = Universe::new(server(100), 10 * MILLI, 60 * MILLI);

@@ -68,7 +68,8 @@ impl Trails {
             }
             let color = palette::team(agent.team);
             points.extend(walk.points.iter().filter_map(|&(tile, heading, at)| {
-                let age = ((now - at) / FORGOTTEN_AFTER_UNITS) as f32;
+                // Less than nothing where the display had been ahead of the game.
+                let age = ((now - at) / FORGOTTEN_AFTER_UNITS).max(0.0) as f32;
                 (age < 1.0).then_some(TrailPoint {
                     position: Vec2::new(f32::from(tile.x), f32::from(tile.y)),
                     heading,

@@ -105,6 +105,18 @@ fn one_step_follows_another_without_a_seam() {
 }
 
 #[test]
+fn a_display_that_goes_back_shows_nobody_on_the_way_it_made_up() {
+    let mut walk = Walk::new();
+    walk.show(50.0, &[]);
+    let there = walk.show(52.0, &[(40.0, moved(4, false))]);
+    assert!(there < 3.9, "news that came late are blended in: {there}");
+    walk.show(90.0, &[]);
+    walk.display.end_blends();
+    walk.seen = units(53.0);
+    assert_near(walk.show(53.0, &[]), 4.0);
+}
+
+#[test]
 fn a_step_told_late_begins_where_the_agent_stands_and_ends_in_time() {
     let mut walk = Walk::new();
     assert_near(walk.show(15.0, &[]), 3.0);

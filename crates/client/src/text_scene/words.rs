@@ -22,6 +22,8 @@ pub struct FeedLines {
 /// One of them; what a team says in one go is one line.
 #[derive(Clone, Debug)]
 struct Line {
+    /// When; of a talk, when its last words were said.
+    units: i128,
     text: String,
     talk: Option<Talk>,
 }
@@ -34,7 +36,11 @@ impl FeedLines {
             self.say(units, *who, said, teams);
         } else if let Some(words) = words(&entry.kind, teams) {
             let text = timed(units, &words);
-            self.push(Line { text, talk: None });
+            self.push(Line {
+                units,
+                text,
+                talk: None,
+            });
         }
     }
 
@@ -52,6 +58,7 @@ impl FeedLines {
         {
             let goes_up = talk.add(units, who, said);
             line.text = words(talk);
+            line.units = units;
             if goes_up && let Some(line) = self.lines.remove(place) {
                 self.lines.push_back(line);
             }
@@ -59,6 +66,7 @@ impl FeedLines {
         }
         let talk = Talk::new(units, who, said);
         self.push(Line {
+            units,
             text: words(&talk),
             talk: Some(talk),
         });
@@ -69,6 +77,11 @@ impl FeedLines {
             self.lines.pop_front();
         }
         self.lines.push_back(line);
+    }
+
+    /// What is shown was moved back: what happened later has not happened.
+    pub fn go_back_to(&mut self, units: i128) {
+        self.lines.retain(|line| line.units <= units);
     }
 
     /// The newest lines first.
@@ -166,6 +179,8 @@ mod tests {
         }
         assert_eq!(lines.newest().count(), LINES_MAX);
         assert_eq!(lines.newest().next(), Some("    499 red #499 dies at level 1"));
+        lines.go_back_to(450);
+        assert_eq!(lines.newest().next(), Some("    450 red #450 dies at level 1"));
     }
 
     #[test]

@@ -113,7 +113,7 @@ impl Feed {
         true
     }
 
-    /// A recording was moved back: what happened later has not happened.
+    /// What is shown was moved back: what happened later has not happened.
     pub(super) fn go_back_to(&mut self, units: i128) {
         self.lines.retain(|line| line.units <= units);
     }

@@ -169,12 +169,12 @@ impl Hud {
         self.score.sample(scene);
     }
 
-    /// A recording was moved back to this moment: what happened later has not happened.
+    /// What is shown was moved back to this moment: what happened later has not happened.
     pub fn go_back_to(&mut self, at: GameTime) {
         let units = at.whole_units();
         self.feed.go_back_to(units);
         self.score.go_back_to(units);
-        self.feed_lines = FeedLines::default();
+        self.feed_lines.go_back_to(units);
     }
 
     /// A whole world came, of another moment perhaps: what was not told in between is not known, so that what agents did

@@ -89,7 +89,7 @@ impl ScoreLine {
         }
     }
 
-    /// A recording was moved back: what was scored later has not been.
+    /// What is shown was moved back: what was scored later has not been.
     pub(super) fn go_back_to(&mut self, units: i128) {
         self.samples.retain(|(at, ..)| *at <= units as f64);
         self.next_at = units;
