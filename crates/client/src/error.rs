@@ -88,9 +88,12 @@ pub enum ProtocolError {
 }
 
 impl ProtocolError {
-    /// Whether the same server may do better the next time: it was not there, rather than wrong.
+    /// Whether the same server may do better the next time: it, or its machine, was not there, rather than wrong.
     pub fn may_pass(&self) -> bool {
-        matches!(self, Self::Silent { .. } | Self::NotReading)
+        matches!(
+            self,
+            Self::Silent { .. } | Self::NotReading | Self::Clock(ClockError::WentBack { .. })
+        )
     }
 }
 
@@ -161,7 +164,7 @@ pub enum ClockError {
         /// As in the answer.
         token: u64,
     },
-    /// The server's clock is far behind where it was (its machine was suspended, perhaps).
+    /// The server's clock is far behind where it was (its machine was suspended, most likely).
     #[error("the server's clock fell back by {by_ms} milliseconds")]
     WentBack {
         /// How far.

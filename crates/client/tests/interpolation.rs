@@ -5,7 +5,7 @@
 mod support;
 
 use support::{MILLI, SECOND, Server, Universe};
-use trantor_client::{ControlRequest, LinkState, Scene};
+use trantor_client::{ClientEvent, ControlRequest, LinkState, ProtocolError, Scene};
 use trantor_model::{AgentId, Direction, MapSize};
 use trantor_protocol::wire::{ActionState, Change, StepKind};
 use trantor_time::{GameTime, RealTime};
@@ -350,6 +350,21 @@ fn r_002_39_the_moment_shown_never_goes_back_whatever_the_link_does() {
         let behind = (server_game - scene.clock.game).as_units_f64();
         assert!(behind >= -1.0, "nor ahead of the server: {behind}");
     }
+}
+
+#[test]
+fn a_server_whose_machine_was_suspended_is_left_and_may_be_joined_again() {
+    let mut universe = Universe::new(server(100), 5 * MILLI, 0);
+    universe.run_until(2 * SECOND);
+    universe.server.was_suspended(10 * SECOND);
+    universe.run_until(40 * SECOND);
+    let ended = universe.events.iter().find_map(|event| match event {
+        ClientEvent::Ended { error, .. } => error.clone(),
+        _ => None,
+    });
+    let error = ended.unwrap();
+    assert!(matches!(error, ProtocolError::Clock(_)), "{error}");
+    assert!(error.may_pass());
 }
 
 #[test]

@@ -195,6 +195,12 @@ impl Server {
         self.tell_clock(now);
     }
 
+    /// The machine slept for so long, and its clock with it.
+    pub fn was_suspended(&mut self, for_ns: i64) {
+        self.reference += for_ns;
+        self.next_tick += for_ns;
+    }
+
     pub fn resume(&mut self, now: i64) {
         self.game.resume(RealTime::from_nanos(now));
         self.tell_clock(now);
