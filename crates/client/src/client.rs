@@ -69,6 +69,8 @@ pub enum ClientEvent {
         size: MapSize,
         /// Whether speed and pause are listened to.
         may_control: bool,
+        /// Ticks that the server has run: fewer than before is another run of it. 0 where ticks are not told.
+        ticks: u64,
     },
     /// The world is there. Comes again if the server sends the world anew, as after a jump in a recording.
     Live,

@@ -383,6 +383,7 @@ impl GuiSession {
             teams: world.teams().iter().map(|name| name.to_string()).collect(),
             size: world.mirror().world().size(),
             may_control: true,
+            ticks: 0,
         });
         events.push(ClientEvent::Live);
         // What is missing is asked for at once.

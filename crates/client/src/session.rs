@@ -347,6 +347,7 @@ impl WireSession {
             teams: hello.teams.iter().map(|name| readable(name)).collect(),
             size: hello.size,
             may_control: hello.may_control,
+            ticks: hello.last_tick.map_or(0, |(number, _)| number.saturating_add(1)),
         });
         let rtt_ns = self.clock.estimate(now).rtt_best_ns;
         self.phase = Phase::Joined(Box::new(Joined::new(hello, rtt_ns, now)));

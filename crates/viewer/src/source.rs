@@ -126,6 +126,15 @@ impl Source {
         }
     }
 
+    /// Whether a world came since this was asked last that is none of the game shown before: the server was started
+    /// anew.
+    pub fn take_other_run(&mut self) -> bool {
+        match self {
+            Self::Live(live) => live.take_other_run(),
+            Self::Demo(_) => false,
+        }
+    }
+
     /// Asks for another speed, a pause or a step.
     ///
     /// # Errors

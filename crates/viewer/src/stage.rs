@@ -298,13 +298,15 @@ impl Stage {
 
     /// Takes over what was told since the last time: what happened, what the user should read, the standings.
     pub fn follow_world(&mut self) {
+        let shown = self.scene.clock.game;
         let size = self.scene.ground.as_ref().map(|ground| ground.size);
-        if size.is_some() && self.known != size {
-            self.hud.forget_world();
-            self.trails.clear();
+        // A match that has a winner goes on as another one only.
+        let is_other_match =
+            self.hud.knows_winner() && self.scene.winner.is_none() && shown >= self.last_shown;
+        if is_other_match || size.is_some() && self.known != size {
+            self.forget_world();
             self.known = size;
         }
-        let shown = self.scene.clock.game;
         if shown < self.last_shown {
             self.hud.go_back_to(shown);
         }
@@ -319,6 +321,12 @@ impl Stage {
         self.hud.sample(&self.scene);
     }
 
+    /// Forgets what belongs to the world before.
+    fn forget_world(&mut self) {
+        self.hud.forget_world();
+        self.trails.clear();
+    }
+
     /// Brings the scene, the ground's colours and the camera to `now`.
     pub fn interpolate(&mut self, elapsed: RealSpan, now: RealTime) {
         self.elapsed_seconds = elapsed.as_secs_f64() as f32;
@@ -326,6 +334,10 @@ impl Stage {
         if self.source.take_new_world() {
             self.hud.begin_anew();
             self.trails.clear();
+        }
+        if self.source.take_other_run() {
+            self.forget_world();
+            self.ending = Ending::default();
         }
         if self.scene.winner.is_none() {
             // Whoever comes to a recording after its end has not been told of it.

@@ -116,6 +116,11 @@ impl Hud {
         }
     }
 
+    /// Whether it was told that a team has won.
+    pub fn knows_winner(&self) -> bool {
+        self.feed.is_over()
+    }
+
     /// Notes something that happened.
     pub fn tell(&mut self, entry: FeedEntry, scene: &Scene) {
         if self.feed.is_over() || scene.winner.is_some() && matches!(entry.kind, FeedKind::Left(..)) {

@@ -29,6 +29,12 @@ pub struct Live {
     watched: Option<AgentId>,
     /// Whether a whole world came since this was asked last.
     is_world_new: bool,
+    /// Ticks that the server had run when it was joined last, and by the end of the connection before.
+    ticks: u64,
+    ticks_before: u64,
+    /// Whether the world to come, or that came since this was asked last, is that of another run of the server.
+    will_be_other_run: bool,
+    is_other_run: bool,
     /// Why the session ended that is not closed yet.
     ended: Option<String>,
     /// What the server did wrong, after which only the user tries again.
@@ -67,6 +73,10 @@ impl Live {
             up: Line::new(1),
             watched: None,
             is_world_new: false,
+            ticks: 0,
+            ticks_before: 0,
+            will_be_other_run: false,
+            is_other_run: false,
             ended: None,
             given_up: None,
             notices: Vec::new(),
@@ -185,7 +195,11 @@ impl Live {
 
     fn closed(&mut self, reason: String, again_in: Duration, now: RealTime) {
         self.up.clear();
-        let because = match (self.ended.take(), self.session.take()) {
+        let session = self.session.take();
+        if let Some((client, _)) = &session {
+            self.ticks_before = self.ticks.saturating_add(client.stats(now).ticks);
+        }
+        let because = match (self.ended.take(), session) {
             (Some(ended), _) => ended,
             (None, Some((mut client, _))) => {
                 client.closed(&reason, now);
@@ -217,8 +231,15 @@ impl Live {
             let notice = match event {
                 ClientEvent::Refused { reason } => format!("The server says: {reason}"),
                 ClientEvent::Welcome {
-                    may_control: false, ..
-                } => "This server does not let viewers control its time".to_owned(),
+                    may_control, ticks, ..
+                } => {
+                    self.ticks = ticks;
+                    self.will_be_other_run |= ticks < self.ticks_before;
+                    if may_control {
+                        continue;
+                    }
+                    "This server does not let viewers control its time".to_owned()
+                }
                 ClientEvent::Message { text } => text,
                 ClientEvent::Ended { reason, error } => {
                     match error {
@@ -237,12 +258,12 @@ impl Live {
                 ClientEvent::Live => {
                     // Also after a jump in a recording, and in a game that was joined again.
                     self.is_world_new = true;
+                    self.is_other_run |= std::mem::take(&mut self.will_be_other_run);
                     if let Err(error) = client.watch(self.watched) {
                         log::debug!("nobody is told which agent is watched: {error}");
                     }
                     continue;
                 }
-                ClientEvent::Welcome { .. } => continue,
             };
             if self.notices.len() == NOTICES_MAX {
                 self.notices.remove(0);
@@ -254,6 +275,10 @@ impl Live {
 
     pub(super) fn take_new_world(&mut self) -> bool {
         std::mem::take(&mut self.is_world_new)
+    }
+
+    pub(super) fn take_other_run(&mut self) -> bool {
+        std::mem::take(&mut self.is_other_run)
     }
 
     pub(super) fn scene(&mut self, now: RealTime, scene: &mut Scene) {

@@ -5,6 +5,8 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use trantor_client::LinkState;
+use trantor_model::{Counts, MapSize};
+use trantor_protocol::wire::{ServerHello, SnapshotPart, ToClient, WIRE_VERSION, write_frame};
 use trantor_runtime::real_clock::RealClock;
 use trantor_runtime::wait::{Parker, Wait as _};
 use trantor_time::{Clock as _, RealSpan};
@@ -99,6 +101,55 @@ fn a_server_that_is_gone_is_waited_for() {
     // And joined as soon as it is there again.
     let _server = greet(&listener);
     watching.until(|_, scene| (!matches!(scene.link, LinkState::Ended { .. })).then_some(()));
+}
+
+/// Lets a viewer into a world of one tile, after so many ticks of the server.
+fn let_in(listener: &TcpListener, ticks: u64) -> TcpStream {
+    let mut out = Vec::new();
+    let mut say = |message| write_frame(&mut out, &message).unwrap();
+    say(ToClient::Hello(ServerHello {
+        version: WIRE_VERSION,
+        program: "pretended".to_owned(),
+        since_reference_us: 0,
+        tick_period_us: 50_000,
+        last_tick: ticks.checked_sub(1).map(|last| (last, 0)),
+        next_tick_us: 50_000,
+        size: MapSize::new(1, 1).unwrap(),
+        teams: vec!["red".to_owned()],
+        may_control: true,
+        delay_ms: 0,
+    }));
+    for number in ticks..ticks + 10 {
+        say(ToClient::TickBegin { number, skipped: 0 });
+        say(ToClient::TickEnd { number });
+    }
+    let tiles = vec![Counts::ZERO];
+    say(ToClient::Snapshot(SnapshotPart::Ground { first: 0, tiles }));
+    let at = GameTime::from_units(7);
+    say(ToClient::SnapshotEnd { at });
+    let mut server = greet(listener);
+    server.write_all(&out).unwrap();
+    server
+}
+
+#[test]
+fn a_server_that_was_started_anew_is_known_by_its_ticks() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut watching = Watching::start(&listener);
+    for (ticks, is_other_run) in [
+        (1_000, false),
+        (1_010, false),
+        (1_019, true),
+        (0, true),
+        (10, false),
+    ] {
+        let server = let_in(&listener, ticks);
+        watching.until(|source, _| source.take_new_world().then_some(()));
+        assert_eq!(watching.source.take_other_run(), is_other_run, "{ticks} ticks");
+        assert!(!watching.source.take_other_run(), "it is asked once");
+        drop(server);
+        watching.source.reconnect().unwrap();
+    }
 }
 
 #[test]

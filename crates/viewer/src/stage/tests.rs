@@ -6,7 +6,8 @@ use crate::demo::{Demo, DemoScene};
 use crate::picture::compose::MIDDLE_HEIGHT;
 use crate::picture::{DecalKind, Shape};
 use glam::Vec3;
-use trantor_model::{AgentId, Resource};
+use trantor_client::{FeedEntry, FeedKind};
+use trantor_model::{AgentId, Resource, TeamId};
 
 const PIXELS: (u32, u32) = (1280, 720);
 
@@ -236,6 +237,24 @@ fn keys_change_the_speed_and_pause() {
     stage.act(Action::StepUnit, now);
     run(&mut stage, 1);
     assert_eq!(stage.scene().clock.game.whole_units(), stood.whole_units() + 1);
+}
+
+#[test]
+fn a_match_after_one_that_was_won_has_events_of_its_own() {
+    let mut stage = stage(DemoScene::Overview);
+    let won = FeedEntry {
+        at: stage.scene.clock.game,
+        kind: FeedKind::Won(TeamId(0)),
+    };
+    stage.scene.winner = Some(TeamId(0));
+    stage.hud.tell(won, &stage.scene);
+    stage.follow_world();
+    assert!(stage.hud.knows_winner());
+    assert_eq!(stage.scene_and_feed().1.newest().count(), 1);
+    stage.scene.winner = None;
+    stage.follow_world();
+    assert!(!stage.hud.knows_winner());
+    assert_eq!(stage.scene_and_feed().1.newest().count(), 0);
 }
 
 #[test]
