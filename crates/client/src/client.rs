@@ -25,7 +25,7 @@ use crate::feed::FeedEntry;
 use crate::gui_text::GuiSession;
 use crate::mirror::Mirror;
 use crate::recording::Recording;
-use crate::scene::{LinkState, Scene};
+use crate::scene::{LinkState, Scene, SceneClock};
 use crate::session::WireSession;
 use crate::show::Show;
 use crate::stats::ClientStats;
@@ -214,6 +214,13 @@ impl Client {
         match self.ended {
             None => either!(&mut self.session, it => it.request(request)),
             Some(_) => Err(ControlError::NotConnected),
+        }
+    }
+
+    /// Writes speed and pause as they were asked for, without waiting for the next scene.
+    pub fn fill_speed(&self, clock: &mut SceneClock) {
+        if let Some(control) = either!(&self.session, it => it.control()) {
+            control.fill(clock);
         }
     }
 

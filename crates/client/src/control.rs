@@ -10,6 +10,7 @@ use trantor_time::Frequency;
 
 use crate::acks::Acks;
 use crate::prediction::{Predict, Predictions, WaitingFull};
+use crate::scene::SceneClock;
 
 /// Requests for a speed that may be on their way at once. Two keep a slider live over any link: one being
 /// answered, one that follows; more would only queue up on a slow one.
@@ -101,6 +102,14 @@ impl Control {
             frequency: self.wanted.or(speed.frequency),
             paused: speed.paused,
         }
+    }
+
+    /// Writes what the controls show.
+    pub fn fill(&self, clock: &mut SceneClock) {
+        let speed = self.shown();
+        clock.frequency = speed.frequency.map_or(0, Frequency::get);
+        clock.paused = speed.paused;
+        clock.unconfirmed = self.is_unconfirmed();
     }
 
     /// Whether what is shown waits for the server's answer.

@@ -220,14 +220,16 @@ impl GuiSession {
     /// Writes the scene of `now`.
     pub fn scene(&mut self, now: RealTime, scene: &mut Scene) {
         scene.link = self.link(now);
-        let speed = self.control.shown();
         let server_now = ServerTime::from_nanos(now.as_nanos());
         if let Some(show) = self.show_mut() {
             show.scene(server_now, scene);
         }
-        scene.clock.frequency = speed.frequency.map_or(0, Frequency::get);
-        scene.clock.paused = speed.paused;
-        scene.clock.unconfirmed = self.control.is_unconfirmed();
+        self.control.fill(&mut scene.clock);
+    }
+
+    /// Speed and pause under the user's hand.
+    pub fn control(&self) -> Option<&Control> {
+        Some(&self.control)
     }
 
     /// How the connection stands.

@@ -8,7 +8,7 @@ use trantor_protocol::limits::{COMMANDS_WAITING_MAX, MARKS_MAX};
 use trantor_protocol::wire::{
     Change, ClockAnchor, RecordingInfo, ServerHello, ServerStats, SnapshotPart, ToClient, ToServer,
 };
-use trantor_time::{Frequency, GameTime, RealTime};
+use trantor_time::{GameTime, RealTime};
 
 use crate::acks::Acks;
 use crate::client::{ClientEvent, Events};
@@ -92,6 +92,11 @@ impl Joined {
         &mut self.control
     }
 
+    /// Speed and pause under the user's hand.
+    pub(crate) fn control(&self) -> &Control {
+        &self.control
+    }
+
     /// The time-line of what is watched, if it is a recording.
     pub(crate) fn recording(&self) -> Option<&Recording> {
         self.recording.as_ref()
@@ -135,10 +140,7 @@ impl Joined {
         if let (Some(show), Some(server_now)) = (&mut self.show, server_now) {
             show.scene(server_now, scene);
         }
-        let speed = self.control.shown();
-        scene.clock.frequency = speed.frequency.map_or(0, Frequency::get);
-        scene.clock.paused = speed.paused;
-        scene.clock.unconfirmed = self.control.is_unconfirmed();
+        self.control.fill(&mut scene.clock);
         scene.clock.delay_ms = self.hello.delay_ms;
     }
 

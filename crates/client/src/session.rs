@@ -13,7 +13,7 @@ use trantor_time::{GameTime, RealSpan, RealTime};
 use crate::acks::Acks;
 use crate::client::{ClientConfig, ClientEvent, Ending, Events};
 use crate::clock_sync::ClockSync;
-use crate::control::{ControlError, ControlRequest};
+use crate::control::{Control, ControlError, ControlRequest};
 use crate::error::ProtocolError;
 use crate::joined::{Context, Joined};
 use crate::link::{Greeting, readable, write_first_line};
@@ -156,6 +156,14 @@ impl WireSession {
             self.outbox.write_message(&message);
         }
         Ok(())
+    }
+
+    /// Speed and pause under the user's hand, once there is a server to ask.
+    pub fn control(&self) -> Option<&Control> {
+        match &self.phase {
+            Phase::Joined(joined) => Some(joined.control()),
+            _ => None,
+        }
     }
 
     /// Asks the server to move its recording to this moment.

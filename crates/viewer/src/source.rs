@@ -3,7 +3,9 @@
 mod live;
 mod playing;
 
-use trantor_client::{Client, ClientStats, ControlRequest, FeedEntry, Language, Recording, Scene};
+use trantor_client::{
+    Client, ClientStats, ControlRequest, FeedEntry, Language, Recording, Scene, SceneClock,
+};
 use trantor_model::{AgentId, CommandKind};
 use trantor_time::{GameTime, RealTime};
 
@@ -146,6 +148,18 @@ impl Source {
                 playing.request(request);
                 Ok(())
             }
+        }
+    }
+
+    /// Writes speed and pause as they were asked for, without waiting for the next scene.
+    pub fn fill_speed(&self, clock: &mut SceneClock) {
+        match self {
+            Self::Live(live) => {
+                if let Some(client) = live.client() {
+                    client.fill_speed(clock);
+                }
+            }
+            Self::Demo(playing) => playing.fill_speed(clock),
         }
     }
 

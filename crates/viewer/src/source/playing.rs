@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use trantor_client::{ControlRequest, FeedEntry, Scene};
+use trantor_client::{ControlRequest, FeedEntry, Scene, SceneClock};
 use trantor_protocol::wire::StepKind;
 use trantor_time::RealTime;
 
@@ -49,8 +49,12 @@ impl Playing {
         }
         self.demo.scene(self.units, scene);
         add_news(scene, &mut self.news);
-        scene.clock.frequency = self.frequency;
-        scene.clock.paused = self.paused;
+        self.fill_speed(&mut scene.clock);
+    }
+
+    pub(super) fn fill_speed(&self, clock: &mut SceneClock) {
+        clock.frequency = self.frequency;
+        clock.paused = self.paused;
     }
 
     pub(super) fn request(&mut self, request: ControlRequest) {

@@ -26,8 +26,10 @@ impl Stage {
     }
 
     pub(super) fn request(&mut self, request: ControlRequest, now: RealTime) {
-        if let Err(why) = self.source.request(request, now) {
-            self.hud.notice(why);
+        match self.source.request(request, now) {
+            // A second key in the same frame goes on from here.
+            Ok(()) => self.source.fill_speed(&mut self.scene.clock),
+            Err(why) => self.hud.notice(why),
         }
     }
 

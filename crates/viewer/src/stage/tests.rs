@@ -240,6 +240,19 @@ fn keys_change_the_speed_and_pause() {
 }
 
 #[test]
+fn keys_of_one_frame_go_on_from_each_other() {
+    let mut stage = stage(DemoScene::Overview);
+    for _ in 0..3 {
+        stage.act(Action::Faster, RealTime::ZERO);
+    }
+    assert_eq!(stage.scene().clock.frequency, 338);
+    for is_paused in [true, false] {
+        stage.act(Action::Pause, RealTime::ZERO);
+        assert_eq!(stage.scene().clock.paused, is_paused);
+    }
+}
+
+#[test]
 fn a_match_after_one_that_was_won_has_events_of_its_own() {
     let mut stage = stage(DemoScene::Overview);
     let won = FeedEntry {
