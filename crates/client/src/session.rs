@@ -23,8 +23,9 @@ use crate::scene::{LinkState, Scene};
 use crate::show::Show;
 use crate::stats::ClientStats;
 
-/// How long a server may take from the connection to its hello.
-pub const HANDSHAKE_MAX: RealSpan = RealSpan::from_secs(10);
+/// How long a server may take from the connection to its hello: longer than a way there and back that is made as long
+/// as it can be asked for, and shorter than the minute after which a server gives up.
+pub const HANDSHAKE_MAX: RealSpan = RealSpan::from_secs(25);
 
 /// Quiet after which the user is told. Ticks come twenty times a second while somebody watches.
 pub const SILENT_AFTER: RealSpan = RealSpan::from_millis(1_500);

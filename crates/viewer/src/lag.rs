@@ -6,13 +6,20 @@
 
 use std::collections::VecDeque;
 
+use trantor_client::session::HANDSHAKE_MAX;
 use trantor_time::link::{Fate, Link, LinkCounts, LinkSettings};
 use trantor_time::{RealSpan, RealTime};
 
 /// Items on the way in one direction; what comes after them waits in the socket, as it would at a full router.
 const ITEMS_MAX: usize = 256;
-/// The longest delay that can be asked for, with and without chance, in milliseconds: beyond it the server gives up.
+/// The longest delay that can be asked for, and the most that chance may add to it, in milliseconds: with much more
+/// no server could be joined.
 pub const LAG_MS_MAX: u32 = 5_000;
+
+const _: () = assert!(
+    HANDSHAKE_MAX.as_nanos() > RealSpan::from_millis(4 * LAG_MS_MAX as i64).as_nanos(),
+    "a hello there and one back must arrive in time, both with all that chance may add"
+);
 
 /// How much longer a way is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
