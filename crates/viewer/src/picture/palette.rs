@@ -59,15 +59,24 @@ const TEAMS: [Rgb; 8] = [
     Rgb::hex(0x5B_4B_8A), // indigo
 ];
 
-/// A team's colour. From the ninth team on the colours return, lighter each time round.
+/// A team's colour. From the ninth team on the colours return lighter, then darker, and then each with a part of
+/// another one, so that 192 teams differ; the first 24 so much that it is seen.
 pub fn team(team: TeamId) -> Rgb {
-    let place = usize::from(team.0);
-    let lap = place / TEAMS.len();
-    if lap == 0 {
-        return TEAMS[place];
+    const WHITE: Rgb = Rgb::hex(0xFF_FF_FF);
+    const DARK: Rgb = Rgb::hex(0x10_16_2B);
+    let (lap, place) = (
+        usize::from(team.0) / TEAMS.len(),
+        usize::from(team.0) % TEAMS.len(),
+    );
+    let other = (place + lap / 3) % TEAMS.len();
+    let tone = TEAMS[place].mix(TEAMS[other], 0.4);
+    match lap % 3 {
+        0 => tone,
+        // What is nearly white cannot be lighter.
+        1 if tone.linear().min_element() > 0.6 => tone.mix(DARK, 0.3),
+        1 => tone.mix(WHITE, 0.4),
+        _ => tone.mix(DARK, 0.5),
     }
-    let lighter = (0.35 * lap as f32).min(0.7);
-    TEAMS[place % TEAMS.len()].mix(Rgb::hex(0xFF_FF_FF), lighter)
 }
 
 /// A resource's colour on the map and in the HUD.
@@ -209,18 +218,19 @@ mod tests {
     }
 
     #[test]
-    fn the_first_sixteen_teams_differ() {
-        for one in 0..16u16 {
+    fn teams_differ_and_the_first_so_much_that_it_is_seen() {
+        for one in 0..192u16 {
             for other in 0..one {
-                assert_ne!(team(TeamId(one)), team(TeamId(other)), "{one} and {other}");
+                let (one, other) = (team(TeamId(one)), team(TeamId(other)));
+                assert_ne!(one, other);
             }
         }
-        for one in 0..8u16 {
-            for other in 0..one {
-                assert!(
-                    apart(team(TeamId(one)), team(TeamId(other))) > 0.05,
-                    "{one} and {other}"
-                );
+        for (teams, least) in [(8u16, 0.05), (24, 0.02)] {
+            for one in 0..teams {
+                for other in 0..one {
+                    let apart = apart(team(TeamId(one)), team(TeamId(other)));
+                    assert!(apart > least, "{one} and {other}: {apart}");
+                }
             }
         }
     }
