@@ -1,11 +1,13 @@
 //! What the connection is doing, when it is not simply working; who won; short messages.
 
-use egui::{Align2, Area, Context, Id, Order, Rect, RichText, TextStyle, TextWrapMode, vec2};
+use egui::{
+    Align2, Area, Context, FontId, Id, Order, Rect, RichText, TextStyle, TextWrapMode, WidgetText, vec2,
+};
 use trantor_client::LinkState;
 
-use super::HudInput;
 use super::layout::Plan;
 use super::theme::{self, Colors, color};
+use super::{HudInput, directions};
 use crate::picture::palette;
 
 pub(super) fn show(context: &Context, colors: &Colors, plan: Plan, input: &HudInput<'_>) -> Option<Rect> {
@@ -18,13 +20,14 @@ pub(super) fn show(context: &Context, colors: &Colors, plan: Plan, input: &HudIn
                     .teams
                     .get(usize::from(winner.0))
                     .map_or("somebody", |team| &team.name);
-                let text = RichText::new(format!("{name} wins")).size(20.0).strong();
-                line(text, color(palette::team(winner)))
+                let shade = context.global_style().visuals.strong_text_color();
+                let words = directions::job(&format!("{name} wins"), FontId::proportional(20.0), shade);
+                line(words.into(), color(palette::team(winner)))
             } else if input.scene.clock.paused {
-                line(RichText::new("paused").size(14.0), colors.accent)
+                line(RichText::new("paused").size(14.0).into(), colors.accent)
             } else if input.scene.clock.delay_ms > 0 {
                 let text = format!("{} s ago", input.scene.clock.delay_ms / 1_000);
-                line(RichText::new(text).size(14.0), colors.accent)
+                line(RichText::new(text).size(14.0).into(), colors.accent)
             } else {
                 None
             };
@@ -43,11 +46,11 @@ pub(super) fn show(context: &Context, colors: &Colors, plan: Plan, input: &HudIn
         LinkState::Silent { for_ms } => format!("nothing heard for {:.1} s", *for_ms as f64 / 1e3),
         LinkState::Ended { reason } => reason.to_string(),
     };
-    line(RichText::new(text).size(14.0), colors.gold)
+    line(RichText::new(text).size(14.0).into(), colors.gold)
 }
 
 /// What is told lies over the cards where there is no room between them; answers what it covers.
-fn line(context: &Context, colors: &Colors, plan: Plan, text: RichText, mark: egui::Color32) -> Rect {
+fn line(context: &Context, colors: &Colors, plan: Plan, text: WidgetText, mark: egui::Color32) -> Rect {
     let laid = Area::new(Id::unique("banner"))
         .anchor(Align2::CENTER_TOP, vec2(0.0, plan.middle_top()))
         .order(Order::Foreground)
@@ -68,8 +71,7 @@ fn line(context: &Context, colors: &Colors, plan: Plan, text: RichText, mark: eg
 }
 
 /// Words in one line where they fit, else in as many as they need.
-fn said(ui: &mut egui::Ui, text: RichText, room: f32) {
-    let text = egui::WidgetText::from(text);
+fn said(ui: &mut egui::Ui, text: WidgetText, room: f32) {
     let style = TextStyle::Body;
     let words = text.into_galley(ui, Some(TextWrapMode::Wrap), room.max(1.0), style);
     ui.label(words);
@@ -86,6 +88,8 @@ pub(super) fn notice(context: &Context, colors: &Colors, plan: Plan, banner: Opt
         .show(context, |ui| {
             let card = colors.upper_card();
             let room = plan.middle_width() - card.total_margin().sum().x;
-            card.show(ui, |ui| said(ui, RichText::new(text).color(colors.text), room));
+            card.show(ui, |ui| {
+                said(ui, RichText::new(text).color(colors.text).into(), room)
+            });
         });
 }

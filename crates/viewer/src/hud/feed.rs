@@ -7,7 +7,7 @@ mod line;
 
 use std::collections::VecDeque;
 
-use egui::text::{LayoutJob, TextWrapping};
+use egui::text::TextWrapping;
 use egui::{Align, Layout, Response, RichText, Sense, Ui, vec2};
 use glam::Vec2;
 use trantor_client::feed::FeedKind;
@@ -15,6 +15,7 @@ use trantor_client::speech::{self, Talk};
 use trantor_client::{FeedEntry, Scene, Who};
 
 use self::line::{Group, Line, Subject, line_of, talk_in_words, team_name};
+use super::directions;
 use super::icons;
 use super::report::Report;
 use super::speed::grouped;
@@ -190,7 +191,8 @@ fn show_line(ui: &mut Ui, colors: &Colors, line: &Line, input: &HudInput<'_>, in
     let left = rect.left() + 17.0;
     let small = egui::FontId::proportional(11.0);
     let right = age.left() - 6.0;
-    let mut job = LayoutJob::simple_singleline(line.text.clone(), small, colors.text);
+    let mut job = directions::job(&line.text, small, colors.text);
+    job.break_on_newline = false;
     job.wrap = TextWrapping::truncate_at_width(right - left);
     let text = painter.layout_job(job);
     painter.galley(

@@ -10,7 +10,7 @@ use trantor_client::{EffectKind, SceneAgent, speech};
 use trantor_model::{AgentId, Level};
 
 use super::theme::{Colors, color, ink_on};
-use super::{HudInput, Selection, icons};
+use super::{HudInput, Selection, directions, icons};
 use crate::picture::compose::MIDDLE_HEIGHT;
 use crate::picture::palette;
 
@@ -81,7 +81,8 @@ impl Labels {
             }
             let words = match &candidate.beside {
                 Beside::Words(words) => {
-                    Some(painter.layout_no_wrap(words.clone(), FontId::proportional(12.0), colors.text))
+                    let font = FontId::proportional(12.0);
+                    Some(painter.layout_job(directions::job(words, font, colors.text)))
                 }
                 _ => None,
             };

@@ -5,6 +5,7 @@
 
 mod banner;
 mod debug;
+mod directions;
 mod doings;
 mod feed;
 mod help;

@@ -4,6 +4,7 @@ use egui::{Align2, FontId, Pos2, Rect, Sense, Shape, Stroke, Ui, pos2, vec2};
 use trantor_client::{Scene, SceneTeam};
 use trantor_model::TeamId;
 
+use super::directions;
 use super::speed::grouped;
 use super::theme::{self, Colors, color};
 use crate::picture::palette;
@@ -217,7 +218,9 @@ impl ScoreLine {
                         ui.horizontal(|ui| {
                             theme::swatch(ui, colors, tint(team), 8.0);
                             let name = teams.get(team).map_or("", |team| &*team.name);
-                            ui.label(format!("{name} {}", grouped(i128::from(score))));
+                            let words = format!("{name} {}", grouped(i128::from(score)));
+                            let font = egui::TextStyle::Body.resolve(ui.style());
+                            ui.label(directions::job(&words, font, egui::Color32::PLACEHOLDER));
                         });
                     }
                 });

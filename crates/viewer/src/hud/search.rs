@@ -1,13 +1,13 @@
 //! Finding an agent by its number or a team by its name.
 
-use egui::{Align2, Area, Context, Id, Key, Order, RichText, vec2};
+use egui::{Align2, Area, Context, Id, Key, Order, vec2};
 use glam::Vec2;
 use trantor_client::SceneAgent;
 
 use super::layout::{EDGE, Plan};
 use super::report::Report;
 use super::theme::{self, Colors, color};
-use super::{HudInput, Intent, Selection};
+use super::{HudInput, Intent, Selection, directions};
 use crate::picture::palette;
 
 /// Agents listed.
@@ -68,8 +68,9 @@ impl Search {
                             let team = input.scene.teams.get(usize::from(agent.team.0));
                             let name = team.map_or("", |team| &*team.name);
                             let words = format!("#{} · {name} · level {}", agent.id.0, agent.level.get());
-                            let button =
-                                ui.add(egui::Button::new(RichText::new(words)).frame(false).truncate());
+                            let font = egui::TextStyle::Button.resolve(ui.style());
+                            let words = directions::job(&words, font, egui::Color32::PLACEHOLDER);
+                            let button = ui.add(egui::Button::new(words).frame(false).truncate());
                             if button.clicked() || (enter && place == 0) {
                                 chosen = Some(*agent);
                             }

@@ -17,7 +17,7 @@ use super::layout::Plan;
 use super::report::Report;
 use super::speed::grouped;
 use super::theme::{Colors, color};
-use super::{HudInput, Intent, icons};
+use super::{HudInput, Intent, directions, icons};
 use crate::input::Action;
 use crate::picture::palette;
 
@@ -142,7 +142,8 @@ fn line(
     }
     if let Some(pointer) = response.hover_pos() {
         let words = words_at(recording, input, &scale, pointer.x);
-        response.on_hover_text_at_pointer(words);
+        let font = egui::TextStyle::Body.resolve(ui.style());
+        response.on_hover_text_at_pointer(directions::job(&words, font, egui::Color32::PLACEHOLDER));
     }
 }
 
