@@ -81,6 +81,12 @@ impl Pace {
         self.governor.slips() > slips_before
     }
 
+    /// Whether game time may go as far as `to` at its present speed while `earliest`, the earliest deadline of the game, is
+    /// not done.
+    pub(crate) fn may_reach(&self, to: GameTime, earliest: Option<GameTime>) -> bool {
+        self.governor.allows(to, earliest, self.clock.frequency())
+    }
+
     /// The game time of the pass: what is due at it is due, and nothing else.
     pub(crate) fn game_now(&self) -> GameTime {
         self.game_now

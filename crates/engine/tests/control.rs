@@ -253,6 +253,28 @@ fn r_000_33_a_sprint_ends_at_its_unit_and_leaves_the_speed_as_it_was() {
     assert!(bench.admin(AdminRequest::Sprint(0)).is_err());
 }
 
+/// A machine that stands still for a while in a sprint does not carry out all of it at once: agents could not answer.
+#[test]
+fn r_x_9_a_stall_in_a_sprint_slips() {
+    let mut bench = bench(Control::Everyone);
+    let agent = bench.join("A", "a");
+    bench.send(agent, &b"Forward\n".repeat(10));
+    bench.run_for(RealSpan::from_millis(1));
+    let from = bench.engine.game_now().whole_units();
+    bench.admin(AdminRequest::Sprint(60_000)).unwrap();
+    bench.now += RealSpan::from_secs(8);
+    bench.pass(|_, _| {});
+    // 250 milliseconds at 10,000 units a second, after the first action's end.
+    let reached = bench.engine.game_now().whole_units();
+    assert_eq!(reached, 7 + 2_500);
+    assert!(bench.engine.sprint_until().is_some());
+    bench.run_for(RealSpan::from_secs(6));
+    assert!(bench.engine.sprint_until().is_none());
+    assert_eq!(bench.engine.game_clock().frequency().get(), 100);
+    let passed = bench.engine.game_now().whole_units() - from;
+    assert!((60_000..60_100).contains(&passed), "{passed}");
+}
+
 #[test]
 fn operators_see_who_is_there_and_let_go_whom_they_like() {
     let mut bench = bench(Control::Everyone);

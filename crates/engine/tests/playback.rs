@@ -55,6 +55,8 @@ fn recorded() -> Arc<Recording> {
             }
             bench.run_for(ms(50));
         }
+        // Before anybody starves it ends.
+        bench.act(AdminAction::SetHunger { enabled: piece == 0 });
         if piece == 1 {
             bench.admin(AdminRequest::Pause).expect("it runs");
             bench.admin(AdminRequest::Resume).expect("it stands");

@@ -70,6 +70,14 @@ impl LagGovernor {
         governed
     }
 
+    /// Whether a clock of this speed may show `at` while `earliest` is the first game deadline not yet run.
+    pub fn allows(&self, at: GameTime, earliest: Option<GameTime>, frequency: Frequency) -> bool {
+        match (self.lag_max, earliest) {
+            (Some(lag_max), Some(earliest)) => at <= limit(earliest, lag_max, frequency),
+            _ => true,
+        }
+    }
+
     /// The clock was set to another moment, which may be earlier: what it showed before binds nobody.
     pub fn restart(&mut self) {
         self.last = None;
@@ -99,9 +107,13 @@ pub fn governed_now(
     lag_max: RealSpan,
     frequency: Frequency,
 ) -> GameTime {
+    reached.max(now.min(limit(earliest, lag_max, frequency)))
+}
+
+/// The furthest that game time goes while `earliest` is not yet run.
+fn limit(earliest: GameTime, lag_max: RealSpan, frequency: Frequency) -> GameTime {
     let lag_nu = i128::from(lag_max.as_nanos()) * i128::from(frequency.get());
-    let limit = earliest + GameSpan::from_nanounits(lag_nu);
-    reached.max(now.min(limit))
+    earliest + GameSpan::from_nanounits(lag_nu)
 }
 
 /// Speed in effect between two readings, as a part of the speed set: 1.0 unless the clock slipped or was paused.

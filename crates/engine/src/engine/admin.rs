@@ -59,13 +59,11 @@ impl Engine {
             AdminRequest::Seek(to) => self.seek(to, now)?,
             AdminRequest::Act(_) if self.is_playback() => return Err(AdminRefusal::Recorded),
             AdminRequest::Act(action) => {
-                let is_about_hunger = matches!(action, AdminAction::SetHunger { .. });
-                if let Handled::Refused(refusal) = self.apply(GameInput::Admin(action)) {
+                let input = GameInput::Admin(action);
+                if let Handled::Refused(refusal) = self.apply(input.clone()) {
                     return Err(AdminRefusal::Game(refusal));
                 }
-                if is_about_hunger && self.watch.is_some() && self.news.note_hunger(&self.game).is_err() {
-                    self.drop_news();
-                }
+                self.note_hunger(&input);
             }
         }
         Ok(())

@@ -143,15 +143,19 @@ impl Engine {
                 .announce(&mut self.sessions, &GuiEvent::Frequency(frequency));
             self.tell_clock(now);
         }
+        self.lateness.note(now, lateness_ns);
+        self.publish_events();
         let kind = match replayed {
             Replayed::Fired(fired) => {
                 self.counters.fired[fired.kind as usize] += 1;
                 FiredKind::Game(fired.kind)
             }
-            Replayed::Input(_) | Replayed::Checked(_) => FiredKind::Recorded,
+            Replayed::Input(input) => {
+                self.note_hunger(&input);
+                FiredKind::Recorded
+            }
+            Replayed::Checked(_) => FiredKind::Recorded,
         };
-        self.lateness.note(now, lateness_ns);
-        self.publish_events();
         if self.stop_if_over(now) {
             self.tell_clock(now);
         }

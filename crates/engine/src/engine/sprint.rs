@@ -1,6 +1,7 @@
 //! A stretch of game time at full speed, after which the speed is again what it was: `tick sprint` of the console.
 //!
-//! It ends at the exact game time, however late the pass that notices: the clock is set back as of that instant.
+//! It ends at the exact game time, however late the pass that notices: the clock is set back as of that instant. But where
+//! the work of the way there is not done, the game slips as at any speed, and the sprint takes longer (R-X-9).
 
 use trantor_game::PaceChange;
 use trantor_time::{Frequency, GameSpan, GameTime, RealTime};
@@ -56,7 +57,11 @@ impl Engine {
     /// Ends the sprint if that is due at `now`, before the pass takes its game time; answers the speed from then on.
     pub(super) fn end_sprint(&mut self, now: RealTime) -> Option<Frequency> {
         let at = self.sprint_ends_at().filter(|at| *at <= now)?;
-        let Sprint { back_to, .. } = self.sprint.take()?;
+        let Sprint { until, back_to } = self.sprint?;
+        if !self.pace.may_reach(until, self.next_game_deadline()) {
+            return None;
+        }
+        self.sprint = None;
         let set = self.pace.set_frequency(at, back_to.get());
         debug_assert_eq!(set, Ok(back_to), "it was the speed before");
         Some(back_to)

@@ -1,6 +1,6 @@
 //! The way into the game and out of it: every input is stamped and recorded, and everybody is told what happened.
 
-use trantor_game::{GameEvent, GameInput, Handled, Refusal};
+use trantor_game::{AdminAction, GameEvent, GameInput, Handled, Refusal};
 use trantor_model::AgentId;
 
 use super::Engine;
@@ -62,6 +62,14 @@ impl Engine {
             }
         }
         self.text_news.tell_held_back(&mut self.sessions);
+    }
+
+    /// An input was carried out. If it was about hunger, no event of the game tells what it did to everybody's food.
+    pub(crate) fn note_hunger(&mut self, input: &GameInput) {
+        let is_about_it = matches!(input, GameInput::Admin(AdminAction::SetHunger { .. }));
+        if is_about_it && self.watch.is_some() && self.news.note_hunger(&self.game).is_err() {
+            self.drop_news();
+        }
     }
 
     /// Looks whether an agent has something to do.
