@@ -113,6 +113,16 @@ impl Playback {
         }
     }
 
+    /// Whether the recorded speeds are followed.
+    pub(crate) fn follows_speed(&self) -> bool {
+        self.follows_speed
+    }
+
+    /// From now on the recorded speeds are followed.
+    pub(crate) fn follow_speed(&mut self) {
+        self.follows_speed = true;
+    }
+
     /// Somebody chose a speed: from now on it is theirs.
     pub(crate) fn choose_speed(&mut self) {
         self.follows_speed = false;

@@ -228,6 +228,16 @@ fn r_001_43_recorded_speeds_are_followed_until_somebody_asks_for_another() {
     assert_eq!(hertz(&bench), 100);
     bench.run_for(ms(1_500));
     assert_eq!(hertz(&bench), 300);
+    // A sprint goes over recorded speeds, and they are followed again at its end.
+    bench.admin(AdminRequest::Sprint(1_200)).expect("it runs");
+    bench.run_for(ms(100));
+    assert_eq!(hertz(&bench), 10_000);
+    bench.run_for(ms(100));
+    assert_eq!(hertz(&bench), 1_000);
+    bench.engine.seek(units(500), bench.now).expect("a recording");
+    bench.admin(AdminRequest::Sprint(1_000)).expect("it runs");
+    bench.engine.seek(units(600), bench.now).expect("a recording");
+    assert_eq!(hertz(&bench), 100);
     bench.engine.seek(units(2_500), bench.now).expect("a recording");
     assert_eq!(hertz(&bench), 1_000);
     bench.admin(AdminRequest::SetFrequency(77)).expect("a speed");

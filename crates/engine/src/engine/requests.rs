@@ -333,6 +333,11 @@ impl Engine {
         } else {
             self.note_pace(change);
         }
+        self.tell_pace(paced, now);
+    }
+
+    /// Tells every viewer how the clock goes on.
+    pub(super) fn tell_pace(&mut self, paced: Paced, now: RealTime) {
         if let Paced::Frequency(frequency) = paced {
             self.text_news
                 .announce(&mut self.sessions, &GuiEvent::Frequency(frequency));

@@ -17,6 +17,8 @@ pub(crate) struct Sprint {
     until: GameTime,
     /// The speed before it.
     back_to: Frequency,
+    /// Whether that was the recorded one, which may be another by the end.
+    follows_recording: bool,
 }
 
 impl Engine {
@@ -34,13 +36,17 @@ impl Engine {
         if self.pace.clock().is_paused() {
             return Err(AdminRefusal::SprintWhilePaused);
         }
-        let (from, back_to) = match self.sprint {
-            Some(sprint) => (sprint.until, sprint.back_to),
-            None => (self.pace.game_now(), self.pace.clock().frequency()),
-        };
+        let mut sprint = self.sprint.unwrap_or(Sprint {
+            until: self.pace.game_now(),
+            back_to: self.pace.clock().frequency(),
+            follows_recording: self
+                .playback
+                .as_ref()
+                .is_some_and(|playback| playback.follows_speed()),
+        });
         self.change_pace(PaceRequest::SetFrequency(limits::FREQUENCY_ASKED_MAX), now)?;
-        let until = from + GameSpan::from_units(i64::from(units));
-        self.sprint = Some(Sprint { until, back_to });
+        sprint.until += GameSpan::from_units(i64::from(units));
+        self.sprint = Some(sprint);
         Ok(())
     }
 
@@ -57,27 +63,46 @@ impl Engine {
     /// Ends the sprint if that is due at `now`, before the pass takes its game time; answers the speed from then on.
     pub(super) fn end_sprint(&mut self, now: RealTime) -> Option<Frequency> {
         let at = self.sprint_ends_at().filter(|at| *at <= now)?;
-        let Sprint { until, back_to } = self.sprint?;
-        if !self.pace.may_reach(until, self.next_game_deadline()) {
+        let sprint = self.sprint?;
+        if !self.pace.may_reach(sprint.until, self.next_game_deadline()) {
             return None;
         }
-        self.sprint = None;
-        let set = self.pace.set_frequency(at, back_to.get());
-        debug_assert_eq!(set, Ok(back_to), "it was the speed before");
-        Some(back_to)
+        Some(self.leave_sprint(sprint, at))
     }
 
     /// A recording goes to another moment: a sprint that was under way was to somewhere else.
     pub(super) fn abandon_sprint(&mut self, now: RealTime) {
-        if let Some(Sprint { back_to, .. }) = self.sprint.take() {
-            let set = self.pace.set_frequency(now, back_to.get());
-            debug_assert_eq!(set, Ok(back_to), "it was the speed before");
+        if let Some(sprint) = self.sprint {
+            self.leave_sprint(sprint, now);
         }
+    }
+
+    /// Goes back to the speed there was, as of `at`; answers it. Where the speeds of a recording were followed, they are again.
+    fn leave_sprint(&mut self, sprint: Sprint, at: RealTime) -> Frequency {
+        self.sprint = None;
+        let recorded = match &mut self.playback {
+            Some(playback) if sprint.follows_recording => {
+                playback.follow_speed();
+                playback.speed_at(sprint.until)
+            }
+            _ => None,
+        };
+        // A journal may name a speed that nobody may ask for.
+        if let Some(Ok(speed)) = recorded.map(|speed| self.pace.set_frequency(at, speed.get())) {
+            return speed;
+        }
+        let set = self.pace.set_frequency(at, sprint.back_to.get());
+        debug_assert_eq!(set, Ok(sprint.back_to), "it was the speed before");
+        sprint.back_to
     }
 
     /// Tells everybody that a sprint is over.
     pub(super) fn sprint_ended(&mut self, frequency: Frequency, now: RealTime) {
         log::info!("the sprint is over: {} units/s", frequency.get());
-        self.pace_changed(PaceChange::Frequency(frequency), Paced::Frequency(frequency), now);
+        // Of a recording nobody has chosen that speed.
+        if !self.is_playback() {
+            self.note_pace(PaceChange::Frequency(frequency));
+        }
+        self.tell_pace(Paced::Frequency(frequency), now);
     }
 }
