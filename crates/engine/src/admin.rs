@@ -27,6 +27,8 @@ pub enum AdminRequest {
     Resume,
     /// Moves paused game time on.
     Step(StepKind),
+    /// Moves paused game time on by so many whole units at once.
+    StepUnits(u32),
     /// Runs so many units as fast as [`crate::limits::FREQUENCY_ASKED_MAX`], and goes back to the speed there was.
     Sprint(u32),
     /// Moves a recording to another moment; one outside stands for the nearer end.
@@ -83,6 +85,7 @@ pub(crate) enum PaceRequest {
     Pause,
     Resume,
     Step(StepKind),
+    StepUnits(u32),
 }
 
 /// For logs.
@@ -93,6 +96,7 @@ impl fmt::Display for PaceRequest {
             Self::Pause => f.write_str("pause"),
             Self::Resume => f.write_str("resume"),
             Self::Step(StepKind::Unit) => f.write_str("step to the next unit"),
+            Self::StepUnits(units) => write!(f, "step {units} units"),
             Self::Step(StepKind::Event) => f.write_str("step to the next event"),
             Self::Step(StepKind::Action) => f.write_str("step to the end of an action"),
         }

@@ -152,7 +152,7 @@ pub const fn snapshot_bytes_max(size: MapSize) -> usize {
     SNAPSHOT_TILE_BYTES * size.area()
 }
 
-/// Lines of operators that may wait for the shell, which takes them after every read.
+/// Lines of operators that may wait for the shell, which takes a few in each pass.
 pub const OPERATOR_LINES_MAX: usize = 4 * 1024;
 
 /// Bytes an operator may leave unread: several descriptions of the largest map.

@@ -11,7 +11,7 @@ use trantor_model::AgentId;
 use trantor_protocol::text::Dialect;
 use trantor_protocol::text::client::{ServerLine, parse_server_line};
 use trantor_protocol::wire::{
-    ClientHello, FrameCutter, ToClient, ToServer, WIRE_VERSION, read_frame, write_frame,
+    ClientHello, FrameCutter, StepKind, ToClient, ToServer, WIRE_VERSION, read_frame, write_frame,
 };
 use trantor_time::RealSpan;
 
@@ -207,6 +207,33 @@ fn control_can_be_given_and_taken_while_the_server_runs() {
     bench.engine.set_control(Control::Everyone, None);
     bench.send(viewer, b"sst 400\n");
     assert_eq!(bench.lines(viewer), ["sgt 400"]);
+}
+
+/// Six steps that are asked for in one breath are six steps.
+#[test]
+fn a_line_after_a_step_waits_until_the_step_is_done() {
+    let mut bench = bench(Control::Everyone);
+    let agent = bench.join("A", "a");
+    let operator = bench.join("O", "ADMIN");
+    bench.admin(AdminRequest::Pause).unwrap();
+    bench.send(agent, b"Right\nLeft\n");
+    bench.send(operator, b"tick step action\ntick step action\n");
+    let mut reached = Vec::new();
+    let now = bench.now;
+    for _ in 0..2 {
+        assert_eq!(
+            bench.engine.poll_operator_line().unwrap().line,
+            "tick step action"
+        );
+        bench
+            .engine
+            .admin(AdminRequest::Step(StepKind::Action), now)
+            .unwrap();
+        assert_eq!(bench.engine.poll_operator_line(), None, "what is due comes first");
+        bench.pass(|_, _| {});
+        reached.push(bench.engine.game_now().whole_units());
+    }
+    assert_eq!(reached, [7, 14]);
 }
 
 #[test]

@@ -27,7 +27,7 @@ use crate::mio_wait::MioWait;
 use crate::reload::Reload;
 use crate::service_manager::ServiceManager;
 use crate::shell::Shell;
-use crate::stages::{Accept, DueWork, Flush, Journal, Outputs, Read, Statistics, Viewers, Watch};
+use crate::stages::{Accept, DueWork, Flush, Journal, Operators, Outputs, Read, Statistics, Viewers, Watch};
 
 /// How long an ending loop goes on trying to deliver what it owes. With the rest of the end it stays well within
 /// the second that people and service managers wait (R-000-26).
@@ -108,6 +108,7 @@ impl EventLoop {
         let service = ServiceBuilder::new("server", settings, shell, clock, wait)
             .stage("accept", Accept::BUDGET, Accept)
             .stage("read", Read::BUDGET, Read)
+            .stage("operators", Operators::BUDGET, Operators)
             .posts(service::POSTED)
             .timers(service::TIMERS)
             .stage("due work", DueWork::BUDGET, DueWork::default())
@@ -285,6 +286,8 @@ impl fmt::Display for Ended {
 mod tests {
     use super::*;
 
+    use std::io::Write as _;
+
     use crate::options::Options;
     use crate::recorder;
 
@@ -317,6 +320,31 @@ mod tests {
         std::fs::remove_dir_all(&directory).unwrap();
     }
 
+    /// Drawing a map takes milliseconds, and an operator may ask for hundreds at once.
+    #[test]
+    fn an_operator_that_asks_for_much_at_once_gets_it_in_many_passes() {
+        let options = Options {
+            port: 0,
+            width: 200,
+            height: 200,
+            ..Options::default()
+        };
+        let mut event_loop = EventLoop::new(options.listen_address(), options.engine_config(1)).unwrap();
+        let mut peer = std::net::TcpStream::connect(event_loop.address()).unwrap();
+        let lines = format!("ADMIN\n{}tick rate 200\n", "map\n".repeat(100));
+        peer.write_all(lines.as_bytes()).unwrap();
+        let now = event_loop.clock.now();
+        let service = &mut event_loop.service;
+        loop {
+            service.pass();
+            let engine = &mut service.service().state.engine;
+            if engine.has_operator_line() {
+                break;
+            }
+            assert_eq!(engine.stats(now).counters.admin_requests, 0, "all in one pass");
+        }
+    }
+
     #[test]
     fn r_000_23_the_stages_of_a_pass_have_their_order() {
         let options = Options {
@@ -332,6 +360,7 @@ mod tests {
         let expected = [
             "accept",
             "read",
+            "operators",
             "posts",
             "timers",
             "due work",

@@ -1,7 +1,7 @@
 //! The stages of the server's pass, in the order of R-000-23, and what each may spend.
 //!
 //! ```text
-//!  wait ─> accept ─> read ─> posts ─> timers ─> due work ─> outputs ─> journal ─> flush ─> viewers ─> watch
+//!  wait ─> accept ─> read ─> operators ─> posts ─> timers ─> due work ─> outputs ─> journal ─> flush ─> viewers ─> watch
 //!  ─> statistics ─> round
 //! ```
 //!
@@ -87,12 +87,33 @@ impl Stage<Shell> for Read {
         while service.state.conns.has_to_read() && turn.admits() {
             turn.name_item("read");
             service.state.read_one(now);
-            console::answer_operators(service);
         }
     }
 
     fn next_wake(&self, service: &Service<Shell>) -> Option<RealTime> {
         service.state.conns.has_to_read().then(|| service.now())
+    }
+}
+
+/// Carries out what operators said over connections.
+pub(crate) struct Operators;
+
+impl Operators {
+    /// Some lines take milliseconds, and whoever sends hundreds at once is to hold nobody up for longer than one of
+    /// them does. Those that come later, of operators that were held up, are taken in the next pass.
+    pub(crate) const BUDGET: Budget = Budget::new(16, RealSpan::from_micros(50));
+}
+
+impl Stage<Shell> for Operators {
+    fn run(&mut self, service: &mut Service<Shell>, turn: &mut StageTurn<'_>) {
+        while service.state.engine.has_operator_line() && turn.admits() {
+            turn.name_item("operator's line");
+            console::answer_operator(service);
+        }
+    }
+
+    fn next_wake(&self, service: &Service<Shell>) -> Option<RealTime> {
+        service.state.engine.has_operator_line().then(|| service.now())
     }
 }
 
@@ -140,8 +161,6 @@ pub(crate) struct Outputs;
 
 impl Stage<Shell> for Outputs {
     fn run(&mut self, service: &mut Service<Shell>, turn: &mut StageTurn<'_>) {
-        // Of operators that were held up, or waited for the start.
-        console::answer_operators(service);
         service.state.carry_out_outputs(|| {
             turn.admits();
             turn.name_item("output");

@@ -21,9 +21,26 @@ use crate::session::{Role, TokenShown};
 pub(super) const WRONG_TOKEN: &str = "this is not the server's token";
 
 impl Engine {
-    /// The next line that an operator said.
+    /// The next line that an operator said, if [`Self::has_operator_line`].
     pub fn poll_operator_line(&mut self) -> Option<OperatorLine> {
-        self.operator_lines.pop_front()
+        match self.has_operator_line() {
+            true => self.operator_lines.pop_front(),
+            false => None,
+        }
+    }
+
+    /// Whether an operator's line can be carried out. After a step it waits until all that became due is done: another
+    /// step begins where that one has led to.
+    pub fn has_operator_line(&self) -> bool {
+        !self.operator_lines.is_empty() && !self.is_step_under_way()
+    }
+
+    fn is_step_under_way(&self) -> bool {
+        self.lock_step.is_none()
+            && self.pace.clock().is_paused()
+            && self
+                .next_game_deadline()
+                .is_some_and(|at| at <= self.pace.game_now())
     }
 
     /// Answers an operator in text, ends of lines included.

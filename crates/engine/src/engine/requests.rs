@@ -309,7 +309,11 @@ impl Engine {
                 (PaceChange::Resumed, Paced::Other)
             }
             PaceRequest::Step(StepKind::Unit) => {
-                self.pace.step_unit()?;
+                self.pace.step_units(1)?;
+                (PaceChange::Stepped, Paced::Other)
+            }
+            PaceRequest::StepUnits(units) => {
+                self.pace.step_units(units)?;
                 (PaceChange::Stepped, Paced::Other)
             }
             PaceRequest::Step(StepKind::Event) => {

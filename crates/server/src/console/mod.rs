@@ -3,7 +3,7 @@
 //! ```text
 //! terminal ─> input (a thread) ─> posted to the loop ┐
 //!                                                    ├─> words ─> operate ─> engine, saves, the end
-//! ADMIN connection ─> engine ─> the loop's read stage┘      answer ─> terminal or connection
+//! ADMIN connection ─> engine ─> the stage "operators"┘      answer ─> terminal or connection
 //! ```
 //!
 //! [`words`] has the vocabulary, [`operate`] what each word does to an engine, [`remote`] the program at the other end
@@ -43,18 +43,19 @@ pub fn carry_out(service: &mut Service<Shell>, line: &str) -> Answer {
     }
 }
 
-/// Carries out and answers what operators said over connections since the last call.
-pub(crate) fn answer_operators(service: &mut Service<Shell>) {
-    while let Some(OperatorLine { conn, line }) = service.state.engine.poll_operator_line() {
-        let answer = carry_out(service, &line);
-        // At the terminal everybody sees what is typed and answered; here the log is the only witness.
-        let (typed, refusal) = (line.trim().escape_debug(), answer.as_ref().err());
-        match refusal {
-            None => log::info!("connection {conn}: {typed}"),
-            Some(reason) => log::info!("connection {conn}: {typed}: {reason}"),
-        }
-        service.state.engine.answer_operator(conn, &as_lines(&answer));
+/// Carries out and answers the next line that an operator said over a connection.
+pub(crate) fn answer_operator(service: &mut Service<Shell>) {
+    let Some(OperatorLine { conn, line }) = service.state.engine.poll_operator_line() else {
+        return;
+    };
+    let answer = carry_out(service, &line);
+    // At the terminal everybody sees what is typed and answered; here the log is the only witness.
+    let (typed, refusal) = (line.trim().escape_debug(), answer.as_ref().err());
+    match refusal {
+        None => log::info!("connection {conn}: {typed}"),
+        Some(reason) => log::info!("connection {conn}: {typed}: {reason}"),
     }
+    service.state.engine.answer_operator(conn, &as_lines(&answer));
 }
 
 /// An answer as it goes over a connection: its text, then a line that begins with `ok` or `ko`.

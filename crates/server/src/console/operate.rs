@@ -8,7 +8,6 @@ use std::fmt::Write as _;
 use trantor_engine::{AdminRequest, Client, ClientKind, Engine, LockStepState};
 use trantor_game::AdminAction;
 use trantor_model::{AgentId, Resource, TeamId, Tile};
-use trantor_protocol::wire::StepKind;
 use trantor_time::RealTime;
 
 use super::words::Request;
@@ -23,7 +22,7 @@ const TEXT_GROWS: &str = "a text grows as needed";
 /// Does what a line asked for, at `now`.
 ///
 /// # Errors
-/// Why it was not done; nothing has changed then, but for the steps before the one that was refused.
+/// Why it was not done; nothing has changed then.
 ///
 /// # Panics
 /// If it is about the server rather than the engine: [`Request::Save`] and [`Request::Quit`].
@@ -41,12 +40,6 @@ pub fn carry_out(engine: &mut Engine, request: Request, now: RealTime) -> Answer
                 false => AdminRequest::Pause,
             };
             ask(engine, request, now)
-        }
-        Request::Steps(units) => {
-            for _ in 1..units {
-                ask(engine, AdminRequest::Step(StepKind::Unit), now)?;
-            }
-            ask(engine, AdminRequest::Step(StepKind::Unit), now)
         }
         Request::Ask(request) => ask(engine, request, now),
         Request::Clients(team) => clients(engine, team.as_deref()),
@@ -84,6 +77,7 @@ fn ask(engine: &mut Engine, request: AdminRequest, now: RealTime) -> Answer {
             | AdminRequest::Pause
             | AdminRequest::Resume
             | AdminRequest::Step(_)
+            | AdminRequest::StepUnits(_)
             | AdminRequest::Sprint(_)
     );
     engine

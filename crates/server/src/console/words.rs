@@ -22,8 +22,6 @@ pub enum Request {
     Query,
     /// Time stands still if it moved, and moves if it stood still.
     TogglePause,
-    /// Paused time moves on by so many units.
-    Steps(u32),
     /// What the engine does as it is asked.
     Ask(AdminRequest),
     /// Who is connected; of one team, if it is named.
@@ -239,7 +237,7 @@ const WORDS: &[Word] = &[
         usage: "tick step [UNITS|event|action]",
         help: "frozen time moves on by a unit, by several (to 1000), to the next event, to the end of an action",
         read: |it| match it.words {
-            [] => Some(Request::Steps(1)),
+            [] => Some(Request::Ask(AdminRequest::StepUnits(1))),
             [word] if word.eq_ignore_ascii_case("event") => {
                 Some(Request::Ask(AdminRequest::Step(StepKind::Event)))
             }
@@ -248,7 +246,7 @@ const WORDS: &[Word] = &[
             }
             [units] => number(units)
                 .filter(|units| (1..=STEPS_MAX).contains(units))
-                .map(Request::Steps),
+                .map(|units| Request::Ask(AdminRequest::StepUnits(units))),
             _ => None,
         },
     },
@@ -481,7 +479,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
 
 const TICK_USAGE: &str = "tick query|rate UNITS|freeze|unfreeze|step [UNITS|event|action]|sprint UNITS";
 
-/// Units that one line may step: each is a change of pace that everybody is told of.
+/// Units that one line may step: all that they pass over is due at once.
 const STEPS_MAX: u32 = 1_000;
 
 fn alone(it: Arguments<'_>, request: AdminRequest) -> Option<Request> {
