@@ -20,6 +20,7 @@ use trantor_runtime::{FaultPolicy, Poster, RealClock};
 use trantor_time::{Clock, RealSpan, RealTime};
 
 use crate::autosave::{self, Autosave};
+use crate::conn::KeepAlive;
 use crate::export::Sources;
 use crate::listener::{Door, Listener};
 use crate::meters::Meters;
@@ -169,9 +170,9 @@ impl EventLoop {
         self.service.service().state.connections_room = connections_room;
     }
 
-    /// Sets after how long a silence the system asks whether a peer is still there; `None`: never.
-    pub fn keep_alive(&mut self, silence: Option<RealSpan>) {
-        self.service.service().state.conns.set_keep_alive(silence);
+    /// Sets when peers count as gone that nothing is heard of; `None`: never.
+    pub fn keep_alive(&mut self, keep_alive: Option<KeepAlive>) {
+        self.service.service().state.conns.set_keep_alive(keep_alive);
     }
 
     /// Keeps a journal of everything in `directory`.

@@ -108,7 +108,7 @@ impl Reload {
         let has_other_token = engine.set_control(options.control, token);
         engine.set_spectator_delay(options.spectator_delay);
         engine.set_limits(&options.limits);
-        parts.conns.set_keep_alive(options.keep_alive);
+        parts.conns.set_keep_alive(options.keep_alive());
         if let Some(listener) = parts.listener {
             listener.limit_rate(options.limits.accepts_per_second);
         }

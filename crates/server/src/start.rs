@@ -61,7 +61,7 @@ pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
         None => EventLoop::new(door, config),
     };
     let mut event_loop = made.map_err(|error| StartError::new(address, error))?;
-    event_loop.keep_alive(options.keep_alive);
+    event_loop.keep_alive(options.keep_alive());
     if options.ends_at_win {
         event_loop.end_at_win();
     }
@@ -112,7 +112,8 @@ pub fn play(asked: &PlayAsked) -> Result<(EventLoop, String), StartError> {
         is_paused: asked.is_paused,
     };
     let made = EventLoop::play(door(address)?, config, &recording, start);
-    let event_loop = made.map_err(|error| StartError::new(address, error))?;
+    let mut event_loop = made.map_err(|error| StartError::new(address, error))?;
+    event_loop.keep_alive(options.keep_alive());
     let (address, what) = (event_loop.address(), playback::described(&recording));
     Ok((
         event_loop,

@@ -24,7 +24,7 @@ use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::{Frequency, RealSpan};
 
 use crate::autosave::SaveOptions;
-use crate::conn::KEEP_ALIVE;
+use crate::conn::{KEEP_ALIVE, KeepAlive};
 use crate::console::input::ConsoleInput;
 
 pub use log_filter::LogFilter;
@@ -206,6 +206,13 @@ impl Options {
             lock_step: self.lock_step.then_some(self.lock_step_timeout),
             ..EngineConfig::new(game)
         }
+    }
+
+    /// When peers count as gone that nothing is heard of.
+    pub fn keep_alive(&self) -> Option<KeepAlive> {
+        let silence = self.keep_alive?;
+        let stall = self.limits.stall_span;
+        Some(KeepAlive { silence, stall })
     }
 
     /// The token in [`Self::token_file`]; `None` if control is not by token.
