@@ -175,6 +175,14 @@ fn r_000_31_an_operators_connection_does_what_the_console_does_and_is_recorded()
     assert_eq!(console("start").0, 0);
     assert_eq!(agent.line(), "WELCOME");
     agent.lines_until("20 20");
+    // What others wrote and a script hands on is one line, whatever is in it.
+    let (status, out, err) = console("say hello\ntick freeze");
+    assert_eq!((status, out.as_str()), (84, ""));
+    assert!(
+        err.contains(r#""say hello\ntick freeze": words are one line"#),
+        "{err}"
+    );
+    assert!(console("tick query").1.contains("running"));
     assert_eq!(console("tick freeze").0, 0);
     for line in [
         "tp 0 3 4 north",

@@ -56,11 +56,24 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Result<Con
     }
 }
 
+/// The words as one line.
+///
+/// # Errors
+/// If they are several: a script may hand on what others wrote, and nobody is to operate through it.
+fn one_line(words: &[String]) -> Result<String, String> {
+    let line = words.join(" ");
+    match line.contains(['\n', '\r']) {
+        true => Err(format!("{line:?}: words are one line, without line feeds")),
+        false => Ok(line),
+    }
+}
+
 /// Connects, says the lines, prints the answers. Answers whether the server did all that was asked.
 ///
 /// # Errors
-/// If there is no connection, or the server does not let us operate: in one line.
+/// If the words are no line, there is no connection, or the server does not let us operate: in one line.
 pub fn run(asked: &ConsoleAsked) -> Result<bool, String> {
+    let words = one_line(&asked.words)?;
     let at = format!("{}:{}", asked.host, asked.port);
     let mut server = Server::connect(asked, &at)?;
     let mut is_all_done = true;
@@ -81,7 +94,7 @@ pub fn run(asked: &ConsoleAsked) -> Result<bool, String> {
             }
         }
     } else {
-        say(&asked.words.join(" "))?;
+        say(&words)?;
     }
     Ok(is_all_done)
 }
