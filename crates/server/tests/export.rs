@@ -6,7 +6,7 @@
 #[expect(dead_code, reason = "every test program uses a part of it")]
 mod support;
 
-use std::net::SocketAddr;
+use std::net::{Shutdown, SocketAddr};
 
 use trantor_server::options::{MetricsOptions, Options};
 use trantor_time::RealSpan;
@@ -44,6 +44,19 @@ fn value(body: &str, name: &str) -> f64 {
         .unwrap()
         .parse()
         .unwrap()
+}
+
+/// As `nc -N` asks.
+#[test]
+fn who_says_no_more_after_the_request_is_answered_all_the_same() {
+    let (_server, metrics) = server();
+    for path in ["/metrics", "/health"] {
+        let mut peer = Peer::connect(metrics);
+        peer.send(&format!("GET {path} HTTP/1.1\r\n\r\n"));
+        peer.socket.shutdown(Shutdown::Write).unwrap();
+        let answer = peer.rest().unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200 OK"), "{path}: {answer:?}");
+    }
 }
 
 #[test]

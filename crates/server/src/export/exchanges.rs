@@ -8,7 +8,7 @@ use std::io;
 
 use mio::Registry;
 use mio::net::TcpStream;
-use trantor_engine::ConnId;
+use trantor_engine::{CloseCause, ConnId};
 use trantor_runtime::service::Peers;
 use trantor_runtime::service::outbound::SendError;
 
@@ -22,8 +22,8 @@ pub(super) struct Exchanges {
     registry: Registry,
     /// One for each connection.
     by_conn: BTreeMap<ConnId, Exchange>,
-    /// Connections that turned out to be broken while they were written to.
-    lost: Vec<ConnId>,
+    /// Connections that are to be closed: broken while they were written to, or answered when the peer had ended.
+    over: Vec<ConnId>,
 }
 
 /// One request and its answer.
@@ -31,6 +31,8 @@ struct Exchange {
     /// Order of arrival; the smallest is the oldest.
     number: u64,
     state: ExchangeState,
+    /// The peer says no more; it may still be waiting for its answer.
+    has_ended: bool,
 }
 
 enum ExchangeState {
@@ -46,13 +48,20 @@ enum ExchangeState {
     Answered,
 }
 
+impl ExchangeState {
+    /// Whether the request has come, and not all of its answer has left.
+    fn is_owed(&self) -> bool {
+        matches!(self, Self::Asked | Self::Queued | Self::Answering(_))
+    }
+}
+
 /// What a read brought.
 pub(super) enum Read {
     /// Not yet, or nothing more of, a request.
     More,
     /// The rest of one.
     Whole(Request),
-    /// The end of the connection.
+    /// The end of the connection, and nothing is owed to it.
     Ended,
 }
 
@@ -62,7 +71,7 @@ impl Exchanges {
             conns: Conns::default(),
             registry,
             by_conn: BTreeMap::new(),
-            lost: Vec::new(),
+            over: Vec::new(),
         }
     }
 
@@ -75,6 +84,7 @@ impl Exchanges {
         let exchange = Exchange {
             number: self.conns.stats().opened,
             state: ExchangeState::Asking(Vec::new()),
+            has_ended: false,
         };
         self.by_conn.insert(conn, exchange);
         Ok(conn)
@@ -101,11 +111,16 @@ impl Exchanges {
     /// Reads once from the next connection with something to read.
     pub(super) fn read_next(&mut self, buffer: &mut [u8]) -> Option<(ConnId, Read)> {
         let (conn, outcome) = self.conns.read_next(buffer)?;
-        let ReadOutcome::Bytes(bytes) = outcome else {
-            return Some((conn, Read::Ended));
-        };
         let exchange = self.by_conn.get_mut(&conn);
         let exchange = exchange.expect("each connection has its exchange");
+        let bytes = match outcome {
+            ReadOutcome::Bytes(bytes) => bytes,
+            ReadOutcome::Ended(CloseCause::EndOfStream) if exchange.state.is_owed() => {
+                exchange.has_ended = true;
+                return Some((conn, Read::More));
+            }
+            ReadOutcome::Ended(_) => return Some((conn, Read::Ended)),
+        };
         // What comes after a whole request is not for us.
         let ExchangeState::Asking(head) = &mut exchange.state else {
             return Some((conn, Read::More));
@@ -134,9 +149,9 @@ impl Exchanges {
         }
     }
 
-    /// The next connection that is broken and to be closed.
-    pub(super) fn take_lost(&mut self) -> Option<ConnId> {
-        self.lost.pop()
+    /// The next connection that is to be closed.
+    pub(super) fn next_over(&mut self) -> Option<ConnId> {
+        self.over.pop()
     }
 
     pub(super) fn update_watch(&mut self) {
@@ -172,12 +187,15 @@ impl Peers<ConnId, Vec<u8>> for Exchanges {
                 WriteOutcome::Taken(count) => drop(rest.drain(..count)),
                 WriteOutcome::Blocked => return,
                 WriteOutcome::Failed => {
-                    self.lost.push(conn);
+                    self.over.push(conn);
                     return;
                 }
             }
         }
-        self.conns.shut_down_write(conn);
         exchange.state = ExchangeState::Answered;
+        match exchange.has_ended {
+            true => self.over.push(conn),
+            false => self.conns.shut_down_write(conn),
+        }
     }
 }

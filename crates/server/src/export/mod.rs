@@ -207,7 +207,7 @@ fn flush(service: &mut Service<Desk>, turn: &mut StageTurn<'_>) {
     let desk = &mut service.state;
     desk.answers.flush(&mut desk.exchanges, turn, now);
     desk.exchanges.write_on();
-    while let Some(conn) = desk.exchanges.take_lost() {
+    while let Some(conn) = desk.exchanges.next_over() {
         desk.close(conn);
     }
     desk.exchanges.update_watch();
