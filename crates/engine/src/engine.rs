@@ -73,6 +73,7 @@ pub struct Engine {
     slips_logged: Logged,
     skips_logged: Logged,
     tokens_logged: Logged,
+    operators_logged: Logged,
     refusals_logged: Logged,
     began: RealTime,
     /// Who is in the world, encoded for viewers of ours, if anybody needed it since it last changed.

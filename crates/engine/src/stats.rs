@@ -77,6 +77,8 @@ pub struct Counters {
     pub joins_refused: u64,
     /// Tokens shown that were not the server's.
     pub tokens_refused: u64,
+    /// Peers that wanted to operate and may not.
+    pub operators_refused: u64,
     /// Commands taken from agents, wrong ones included.
     pub commands: u64,
     /// Lines of agents that could not be carried out as they were.

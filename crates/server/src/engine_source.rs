@@ -110,7 +110,7 @@ fn gauges(stats: &EngineStats) -> [(&'static str, f64); 7] {
     ]
 }
 
-fn counters(stats: &EngineStats) -> [(&'static str, u64); 31] {
+fn counters(stats: &EngineStats) -> [(&'static str, u64); 32] {
     let counters = &stats.counters;
     let slipped_units = stats.slipped.as_nanounits() / i128::from(NANOS);
     [
@@ -125,6 +125,7 @@ fn counters(stats: &EngineStats) -> [(&'static str, u64); 31] {
         ("game.joined_count", counters.joined),
         ("game.joins_refused_count", counters.joins_refused),
         ("sessions.tokens_refused_count", counters.tokens_refused),
+        ("sessions.operators_refused_count", counters.operators_refused),
         ("game.slips_count", stats.slips),
         (
             "game.slipped_units_count",

@@ -8,7 +8,7 @@ mod folder;
 #[expect(dead_code, reason = "every test program uses a part of it")]
 mod support;
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
 
 use trantor_time::RealSpan;
@@ -222,6 +222,25 @@ fn the_console_on_standard_input_answers_and_ends_the_server() {
     while viewer.lines_until("sgt").last().unwrap() != "sgt 300" {}
     stdin.write_all(b"quit\n").unwrap();
     assert_eq!(program.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn whoever_asks_for_control_in_vain_does_not_fill_the_log() {
+    const ATTEMPTS: usize = 60;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trantor-server"));
+    command.stderr(Stdio::piped());
+    let mut program = Program::start_by(command, &["--control", "off"], Stdio::null());
+    for _ in 0..ATTEMPTS {
+        let mut peer = Peer::connect(program.address);
+        peer.send("ADMIN\n");
+        assert!(peer.rest().unwrap().contains("\nko "));
+    }
+    program.kill("-TERM");
+    let mut log = String::new();
+    let mut stderr = program.child.stderr.take().unwrap();
+    stderr.read_to_string(&mut log).unwrap();
+    let lines = log.matches("may not operate").count();
+    assert!((1..ATTEMPTS / 2).contains(&lines), "{log}");
 }
 
 #[test]

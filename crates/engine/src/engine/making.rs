@@ -76,6 +76,7 @@ impl Engine {
             slips_logged: Logged::default(),
             skips_logged: Logged::default(),
             tokens_logged: Logged::default(),
+            operators_logged: Logged::default(),
             refusals_logged: Logged::default(),
             began: now,
             population: None,

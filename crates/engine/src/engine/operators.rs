@@ -137,7 +137,13 @@ impl Engine {
             }
             _ => self.config.control.refusal(),
         };
-        log::info!("{}: may not operate: {reason}", self.shown(conn));
+        self.counters.operators_refused += 1;
+        if let Some(refused) = self.operators_logged.note(now, self.counters.operators_refused) {
+            log::info!(
+                "{}: may not operate: {reason} ({refused} were refused)",
+                self.shown(conn)
+            );
+        }
         self.refuse_operator(conn, reason);
         self.close_after_flush(conn, CloseReason::ControlRefused);
     }
