@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use trantor_bot::cli::{self, Asked, EXIT_STATUS_USAGE, Options};
 use trantor_bot::team::{Ended, Team, TeamConfig};
-use trantor_runtime::standard_output;
+use trantor_runtime::{standard_error, standard_output};
 use trantor_strategy::agents_at_most;
 use trantor_time::RealSpan;
 
@@ -67,6 +67,6 @@ fn tell(text: &str) -> ExitCode {
 }
 
 fn refuse(line: &str, status: u8) -> ExitCode {
-    eprintln!("trantor-bot: {line}");
+    standard_error::say(format_args!("trantor-bot: {line}"));
     ExitCode::from(status)
 }

@@ -22,7 +22,7 @@
 //! - [`stages`] keeps order, budgets and fairness; [`service`], [`systems`] and [`frames`] are the loops.
 //! - [`publish`] is what the loop's own parts may read of it, [`metrics`] what other threads may.
 //! - [`fault`] says what a failing callback does to its loop, [`life`] how loops start and end.
-//! - [`standard_output`] is for the programs around them.
+//! - [`standard_output`] and [`standard_error`] are for the programs around them.
 //!
 //! The arithmetic of time is all in `trantor_time`; sockets, windows and games are all elsewhere.
 
@@ -38,6 +38,7 @@ pub mod publish;
 pub mod real_clock;
 pub mod service;
 pub mod stages;
+pub mod standard_error;
 pub mod standard_output;
 pub mod systems;
 pub mod threads;

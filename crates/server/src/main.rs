@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use trantor_runtime::service::EndReason;
-use trantor_runtime::standard_output;
+use trantor_runtime::{standard_error, standard_output};
 use trantor_server::console::input::ConsoleThread;
 use trantor_server::event_loop::EventLoop;
 use trantor_server::export::Exporter;
@@ -107,12 +107,15 @@ fn run(
     }
 
     let ended = event_loop.run();
-    drop(console);
-    tell(&format!("{PROGRAM}: {ended}"));
+    // One that is left behind holds standard output, and nobody reads that.
+    match console.is_none_or(ConsoleThread::end) {
+        true => tell(&format!("{PROGRAM}: {ended}")),
+        false => log::info!("{ended}"),
+    }
     match ended.why {
         EndReason::Failed(fault) => {
             log::logger().flush();
-            eprintln!("{PROGRAM}: {fault}");
+            standard_error::say(format_args!("{PROGRAM}: {fault}"));
             ExitCode::FAILURE
         }
         EndReason::Stopped | EndReason::StopLimit | EndReason::Forced => ExitCode::SUCCESS,
@@ -147,7 +150,7 @@ fn check_config(files: &[PathBuf]) -> ExitCode {
 
 fn refuse(error: impl std::fmt::Display) -> ExitCode {
     log::logger().flush();
-    eprintln!("{PROGRAM}: {error}");
+    standard_error::say(format_args!("{PROGRAM}: {error}"));
     ExitCode::from(EXIT_STATUS_REFUSED)
 }
 

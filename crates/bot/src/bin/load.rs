@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use trantor_bot::cli::EXIT_STATUS_USAGE;
 use trantor_bot::load::cli::{self, Asked, Options};
 use trantor_bot::load::{self, Report};
-use trantor_runtime::standard_output;
+use trantor_runtime::{standard_error, standard_output};
 
 fn main() -> ExitCode {
     env_logger::Builder::new()
@@ -57,6 +57,6 @@ fn ended(told: Result<(), String>) -> ExitCode {
 }
 
 fn refuse(line: &str, status: u8) -> ExitCode {
-    eprintln!("trantor-load: {line}");
+    standard_error::say(format_args!("trantor-load: {line}"));
     ExitCode::from(status)
 }

@@ -81,12 +81,27 @@ impl ConsoleThread {
     }
 }
 
+impl ConsoleThread {
+    /// Ends it; answers whether it has ended. One that has not is left behind, with standard output in its hands.
+    pub fn end(mut self) -> bool {
+        self.end_within(ENDING_SPAN)
+    }
+
+    fn end_within(&mut self, span: RealSpan) -> bool {
+        self.stop = None;
+        match self.thread.take().map(|thread| thread.join_within(span)) {
+            Some(Err(thread)) => {
+                thread.abandon();
+                false
+            }
+            _ => true,
+        }
+    }
+}
+
 impl Drop for ConsoleThread {
     fn drop(&mut self) {
-        self.stop = None;
-        if let Some(Err(thread)) = self.thread.take().map(|thread| thread.join_within(ENDING_SPAN)) {
-            thread.abandon();
-        }
+        self.end_within(ENDING_SPAN);
     }
 }
 
@@ -102,10 +117,17 @@ fn read_lines(mut output: impl Write, stopped: &UnixStream, poster: &Poster<Serv
         }
         // Not through the standard library's buffer, in which bytes would wait that nobody is told of.
         let mut bytes = match rustix::io::read(io::stdin(), &mut piece) {
-            Ok(0) => return,
-            Ok(count) => &piece[..count],
+            // Ctrl-D: the terminal is still there, and so is whoever types.
+            Ok(0) if is_terminal && !has_hung_up() => {
+                show(&mut output, "the console stays open; quit ends the server\n");
+                continue;
+            }
+            Ok(count @ 1..) => &piece[..count],
             Err(Errno::INTR) => continue,
-            Err(_) => return,
+            Ok(0) | Err(_) => {
+                log::info!("the console is closed: standard input has ended");
+                return;
+            }
         };
         while let Some(cut) = lines.next(&mut bytes) {
             let answer = match cut {
@@ -117,10 +139,26 @@ fn read_lines(mut output: impl Write, stopped: &UnixStream, poster: &Poster<Serv
                 Some(Err(reason)) => format!("{reason}\n"),
                 None => return,
             };
-            // With nobody to read the answers the questions may go on.
-            let _nobody_reads = output.write_all(shown.as_bytes()).and_then(|()| output.flush());
+            show(&mut output, &shown);
         }
     }
+}
+
+/// With nobody to read the answers the questions may go on.
+fn show(output: &mut impl Write, text: &str) {
+    let _nobody_reads = output.write_all(text.as_bytes()).and_then(|()| output.flush());
+}
+
+/// Whether standard input is a terminal that is gone.
+fn has_hung_up() -> bool {
+    let stdin = io::stdin();
+    let mut watched = [PollFd::new(&stdin, PollFlags::IN)];
+    let at_once = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    poll(&mut watched, Some(&at_once)).is_err()
+        || watched[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
 }
 
 /// What a wait for input brought.

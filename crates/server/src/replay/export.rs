@@ -11,6 +11,7 @@ use trantor_game::journal::Ending;
 use trantor_game::replay::Replayed;
 use trantor_game::{Carry, Game, GameEvent, GameInput, LeaveCause, MoveKind, PaceChange, Replay, Reply};
 use trantor_model::{AgentId, Counts, Resource, TeamId, Tile};
+use trantor_runtime::standard_error;
 use trantor_time::GameTime;
 
 use super::{Worst, line, piece_file};
@@ -31,7 +32,7 @@ pub(super) fn run(files: &[PathBuf]) -> io::Result<Worst> {
             ),
             Err(found) => found,
         };
-        eprintln!("{PROGRAM}: {}: {why}", file.display());
+        standard_error::say(format_args!("{PROGRAM}: {}: {why}", file.display()));
         worst = worst.max(how);
     }
     out.flush()?;

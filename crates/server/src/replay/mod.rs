@@ -19,6 +19,7 @@ pub use piece_file::{PieceFileError, pieces_in, read};
 pub use verify::{Checked, Outcome, verify_all, verify_bytes};
 
 use trantor_game::journal::{CutShort, Ending};
+use trantor_runtime::standard_error;
 
 use crate::options::cli::{EXIT_STATUS_REFUSED, PROGRAM};
 
@@ -28,7 +29,7 @@ pub fn run(asked: &ReplayAsked) -> ExitCode {
     let files = match pieces_in(asked.files()) {
         Ok(files) => files,
         Err(error) => {
-            eprintln!("{PROGRAM}: {error}");
+            standard_error::say(format_args!("{PROGRAM}: {error}"));
             return ExitCode::from(EXIT_STATUS_REFUSED);
         }
     };
@@ -43,7 +44,7 @@ pub fn run(asked: &ReplayAsked) -> ExitCode {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         // Not 1, which would say that a recording does not agree.
         Err(error) => {
-            eprintln!("{PROGRAM}: cannot tell what was found: {error}");
+            standard_error::say(format_args!("{PROGRAM}: cannot tell what was found: {error}"));
             ExitCode::from(EXIT_STATUS_REFUSED)
         }
     }

@@ -229,6 +229,11 @@ impl Program {
         value.unwrap_or_else(|| panic!("no {name}")).parse().unwrap()
     }
 
+    /// The pipe that it prints to.
+    pub fn pipe(&self) -> &ChildStdout {
+        self.out.get_ref()
+    }
+
     /// Sends a signal as an operator would.
     pub fn kill(&self, signal: &str) {
         let sent = Command::new("kill")

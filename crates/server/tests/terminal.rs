@@ -1,0 +1,87 @@
+//! The program's own terminal, and what stands for one: gone, held, or with nobody behind it.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
+
+#[path = "support/mod.rs"]
+#[expect(dead_code, reason = "every test program uses a part of it")]
+mod support;
+
+use std::fs::File;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use rustix::io::ioctl_fionread;
+use rustix::pipe::fcntl_setpipe_size;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use trantor_time::RealSpan;
+
+use support::{Peer, Program, now};
+
+#[test]
+fn a_mistake_that_nobody_can_be_told_of_has_its_status() {
+    for arguments in [
+        "-f 0",
+        "config check /nowhere",
+        "console -h 127.0.0.1 -p 1 tick",
+        "sim nonsense",
+        "replay verify /nowhere",
+    ] {
+        let status = Command::new(env!("CARGO_BIN_EXE_trantor-server"))
+            .args(arguments.split(' '))
+            .stdout(Stdio::null())
+            .stderr(File::create("/dev/full").unwrap())
+            .status()
+            .unwrap();
+        assert_eq!(status.code(), Some(84), "{arguments}");
+    }
+}
+
+/// The console waits for somebody to read its answers, and the end does not wait for the console.
+#[test]
+fn a_console_whose_answers_nobody_reads_does_not_hold_up_the_end() {
+    const PAGE_BYTES: usize = 4_096;
+    let mut program = Program::start(&["--console", "on", "-x", "100", "-y", "50"], Stdio::piped());
+    fcntl_setpipe_size(program.pipe(), PAGE_BYTES).unwrap();
+    let mut stdin = program.child.stdin.take().unwrap();
+    // A character for each tile: when the pipe is full, the rest is being written.
+    stdin.write_all(b"map\n").unwrap();
+    while ioctl_fionread(program.pipe()).unwrap() < PAGE_BYTES as u64 {
+        std::thread::yield_now();
+    }
+    program.kill("-TERM");
+    let told = now();
+    let status = loop {
+        if let Some(status) = program.child.try_wait().unwrap() {
+            break status;
+        }
+        assert!(now() - told < RealSpan::from_secs(10), "it does not end");
+        std::thread::yield_now();
+    };
+    assert_eq!(status.code(), Some(0));
+}
+
+/// Ctrl-D is an end of input that ends nothing, not even the console.
+#[test]
+fn the_console_goes_on_after_an_end_of_input_at_a_terminal() {
+    let mut terminal = File::from(openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap());
+    grantpt(&terminal).unwrap();
+    unlockpt(&terminal).unwrap();
+    let name = ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
+    let input = File::options().read(true).write(true).open(name).unwrap();
+    // The program is in a session of its own, whose terminal this is.
+    let mut command = Command::new("setsid");
+    command.args(["--ctty", env!("CARGO_BIN_EXE_trantor-server")]);
+    let mut program = Program::start_by(command, &[], input.into());
+    let mut viewer = Peer::connect(program.address);
+    viewer.send("GRAPHIC\n");
+    viewer.lines_until("enw #11");
+    for rate in ["200", "300"] {
+        terminal
+            .write_all(format!("tick rate {rate}\n\x04").as_bytes())
+            .unwrap();
+        viewer.lines_until(&format!("sgt {rate}"));
+    }
+    terminal.write_all(b"quit\n").unwrap();
+    assert_eq!(program.child.wait().unwrap().code(), Some(0));
+}
