@@ -212,17 +212,18 @@ impl SaveTask {
     }
 }
 
-/// Captures the game and has a background job write it: what the timer does.
-pub(crate) fn save(service: &mut Service<Shell>, clock: RealClock) {
+/// Captures the game and has a background job write it: what the timer does. Answers to which directory.
+///
+/// # Errors
+/// If no save was begun, which is counted; in one line.
+pub(crate) fn save(service: &mut Service<Shell>, clock: RealClock) -> Result<PathBuf, String> {
     let shell = &mut service.state;
-    let Some(autosave) = &mut shell.autosave else {
-        return;
-    };
+    let autosave = shell.autosave.as_mut();
+    let autosave = autosave.ok_or("there is no place to save to: start the server with --save DIR")?;
+    let directory = autosave.directory.clone();
     let began = clock.now();
-    let Some(task) = autosave.capture(shell.engine.game()) else {
-        log::warn!("the last save is still being written; this one is skipped");
-        return;
-    };
+    let task = autosave.capture(shell.engine.game());
+    let task = task.ok_or("the last save is still being written; this one is skipped")?;
     shell.meters.note_capture(clock.now().since(began));
     let work = move |_: &_| {
         let began = clock.now();
@@ -233,8 +234,12 @@ pub(crate) fn save(service: &mut Service<Shell>, clock: RealClock) {
         note(service, Ok(saved));
     };
     let job = Job::new(work, apply).on_error(|service, error| note(service, Err(error.to_string())));
-    if let Err(refused) = service.submit(JobSpec::new(TIMER).keyed(0), job) {
-        note(service, Err(refused.to_string()));
+    match service.submit(JobSpec::new(TIMER).keyed(0), job) {
+        Ok(_) => Ok(directory),
+        Err(refused) => {
+            note(service, Err(refused.to_string()));
+            Err(refused.to_string())
+        }
     }
 }
 

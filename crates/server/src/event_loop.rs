@@ -194,7 +194,9 @@ impl EventLoop {
         service.state.autosave = Some(autosave);
         service
             .every(autosave::TIMER, every, move |service| {
-                autosave::save(service, clock);
+                if let Err(reason) = autosave::save(service, clock) {
+                    log::warn!("{reason}");
+                }
                 Ok(())
             })
             .map_err(io::Error::other)?;
@@ -290,7 +292,7 @@ mod tests {
     use std::io::Write as _;
 
     use crate::options::Options;
-    use crate::recorder;
+    use crate::{console, recorder};
 
     #[test]
     fn what_is_recorded_is_forced_to_the_disk_in_the_background() {
@@ -318,6 +320,25 @@ mod tests {
         while synced(&mut service) == 0 {
             service.pass();
         }
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn a_save_that_is_not_begun_is_not_said_to_be() {
+        let directory = std::env::temp_dir().join(format!("trantor-save-twice-{}", std::process::id()));
+        let options = Options {
+            port: 0,
+            ..Options::default()
+        };
+        let mut event_loop = EventLoop::new(options.listen_address(), options.engine_config(1)).unwrap();
+        let say = |event_loop: &mut EventLoop| console::carry_out(event_loop.service.service(), None, "save");
+        assert!(say(&mut event_loop).unwrap_err().contains("--save DIR"));
+        let autosave = Autosave::new(&directory, 3).unwrap();
+        event_loop.save(autosave, RealSpan::from_secs(60)).unwrap();
+        assert!(say(&mut event_loop).unwrap().starts_with("saving in "));
+        let refused = say(&mut event_loop).unwrap_err();
+        assert!(refused.contains("still being written"), "{refused}");
+        drop(event_loop);
         std::fs::remove_dir_all(&directory).unwrap();
     }
 

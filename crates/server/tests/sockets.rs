@@ -107,6 +107,19 @@ fn an_operator_that_is_held_up_is_answered_to_the_end() {
 }
 
 #[test]
+fn an_operator_that_would_let_itself_go_is_answered() {
+    let server = Server::start(options(&["red"], 1, 100));
+    let mut operator = server.connect();
+    operator.send("ADMIN\nkick connection 0.0\ntick rate 50\n");
+    let lines = operator.lines_until("50 units/s");
+    assert!(
+        lines[1].starts_with("ko this is your own connection"),
+        "{lines:?}"
+    );
+    assert_eq!(operator.line(), "ok");
+}
+
+#[test]
 fn r_000_27_lines_may_come_in_any_pieces() {
     let server = Server::start(options(&["red"], 1, 10_000));
     let mut peer = server.connect();

@@ -205,7 +205,7 @@ fn ask(poster: &Poster<Service<Shell>>, line: &str) -> Option<Answer> {
     let line = line.to_owned();
     let carry_out = move |service: &mut Service<Shell>| {
         // Whoever asked is waiting, or the program is ending.
-        let _received = told.send(super::carry_out(service, &line));
+        let _received = told.send(super::carry_out(service, None, &line));
     };
     match poster.post("console", carry_out) {
         Ok(()) => answer.recv().ok(),

@@ -15,7 +15,7 @@ mod picture;
 pub mod remote;
 pub mod words;
 
-use trantor_engine::OperatorLine;
+use trantor_engine::{AdminRequest, ConnId, OperatorLine};
 use trantor_runtime::RealClock;
 use trantor_runtime::service::Service;
 
@@ -26,9 +26,12 @@ use words::Request;
 /// What is answered to a line: text of whole lines, or in one line why it was not done.
 pub type Answer = Result<String, String>;
 
-/// Carries out a line of the console.
-pub fn carry_out(service: &mut Service<Shell>, line: &str) -> Answer {
+/// Carries out a line of the console, which came over the connection `from` or else from the terminal.
+pub fn carry_out(service: &mut Service<Shell>, from: Option<ConnId>, line: &str) -> Answer {
     match words::parse(line) {
+        Ok(Some(Request::Ask(AdminRequest::Disconnect(conn)))) if from == Some(conn) => {
+            Err("this is your own connection, which ends when you close it".to_owned())
+        }
         Ok(None) => Ok(String::new()),
         Ok(Some(Request::Save)) => save(service),
         Ok(Some(Request::Quit)) => {
@@ -48,7 +51,7 @@ pub(crate) fn answer_operator(service: &mut Service<Shell>) {
     let Some(OperatorLine { conn, line }) = service.state.engine.poll_operator_line() else {
         return;
     };
-    let answer = carry_out(service, &line);
+    let answer = carry_out(service, Some(conn), &line);
     // At the terminal everybody sees what is typed and answered; here the log is the only witness.
     let (typed, refusal) = (line.trim().escape_debug(), answer.as_ref().err());
     match refusal {
@@ -67,10 +70,9 @@ pub fn as_lines(answer: &Answer) -> String {
 }
 
 fn save(service: &mut Service<Shell>) -> Answer {
-    let Some(autosave) = &service.state.autosave else {
-        return Err("there is no place to save to: start the server with --save DIR".to_owned());
-    };
-    let directory = autosave.directory().display().to_string();
-    autosave::save(service, RealClock::new());
-    Ok(format!("saving in {directory}; the log tells if that fails\n"))
+    let directory = autosave::save(service, RealClock::new())?;
+    Ok(format!(
+        "saving in {}; the log tells if that fails\n",
+        directory.display()
+    ))
 }
