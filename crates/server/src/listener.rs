@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use mio::net::{TcpListener, TcpStream};
 use mio::{Interest, Registry, Token};
-use trantor_time::{RealSpan, RealTime};
+use trantor_time::{NANOS, RealSpan, RealTime};
 
 /// How long no connection is accepted after the system had no descriptor for one. Descriptors come back when
 /// connections close, and those are not waited for: another program may hold them.
@@ -19,24 +19,24 @@ const TOLD_SPAN: RealSpan = RealSpan::from_secs(10);
 /// the system then lets those who came too late wait a second before they try again. The system may allow fewer.
 const BACKLOG_MAX: i32 = 4_096;
 
-/// Span with which more connections become allowed: short, so that those inside do not notice how many come at once.
-const RATE_SPAN: RealSpan = RealSpan::from_millis(2);
+/// Connections become allowed as time passes, and those of so long a quiet time may come at once.
+const SAVED_UP_SPAN: RealSpan = RealSpan::from_secs(1);
 
-/// How many of that span make a second.
-const RATE_SPANS_PER_SECOND: u32 = 500;
+/// Shortest wait once no more are allowed: thousands a second are not to be as many wake-ups, and those inside are not to
+/// notice how many come at once.
+const WAIT_SPAN_MIN: RealSpan = RealSpan::from_millis(2);
 
 /// Accepts connections.
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
     address: SocketAddr,
-    /// Connections that become allowed with each span.
-    accepts_per_span: u32,
-    /// Those that may be saved up: a second's.
-    allowed_max: u32,
-    allowed: u32,
-    /// When the last of them became allowed.
-    span_began: RealTime,
+    /// The time in which one connection becomes allowed; none at all where the rate is not limited.
+    accept_span: RealSpan,
+    /// Time until then has allowed connections that were taken in; what has passed since then may allow more.
+    spent_until: RealTime,
+    /// Too many came at once: none is taken in before that.
+    slowed_until: Option<RealTime>,
     /// The system reported connections that were not all accepted yet.
     pending: bool,
     backing_off_until: Option<RealTime>,
@@ -93,10 +93,9 @@ impl Listener {
         Ok(Self {
             socket,
             address,
-            accepts_per_span: u32::MAX,
-            allowed_max: u32::MAX,
-            allowed: u32::MAX,
-            span_began: RealTime::ZERO,
+            accept_span: RealSpan::ZERO,
+            spent_until: RealTime::from_nanos(i64::MIN),
+            slowed_until: None,
             pending: false,
             backing_off_until: None,
             told_at: None,
@@ -104,12 +103,10 @@ impl Listener {
         })
     }
 
-    /// Takes in about so many connections within a second from now on, and as many at once if there were none before;
+    /// Takes in so many connections within a second from now on, and as many at once if there were none before;
     /// more wait with the system.
     pub fn limit_rate(&mut self, accepts_per_second: u32) {
-        self.accepts_per_span = accepts_per_second.div_ceil(RATE_SPANS_PER_SECOND).max(1);
-        self.allowed_max = accepts_per_second.max(1);
-        self.allowed = self.allowed_max;
+        self.accept_span = RealSpan::from_nanos(NANOS / i64::from(accepts_per_second.max(1)));
     }
 
     /// Has the system report new connections as `token`.
@@ -138,20 +135,19 @@ impl Listener {
     /// When to try again after the system had no room, or too many came at once; `None` unless connections are kept
     /// waiting for that.
     pub fn next_try(&self) -> Option<RealTime> {
-        let too_many = (self.allowed == 0).then_some(self.span_began + RATE_SPAN);
-        self.backing_off_until.max(too_many).filter(|_| self.pending)
+        self.backing_off_until
+            .max(self.slowed_until)
+            .filter(|_| self.pending)
     }
 
     /// The next connection and where it comes from, if there is one.
     pub fn accept(&mut self, now: RealTime) -> Option<(TcpStream, IpAddr)> {
-        self.allow_more(now);
         while self.has_pending(now) {
             match self.socket.accept() {
                 Ok((socket, peer)) => {
                     self.backing_off_until = None;
                     self.stats.accepted += 1;
-                    self.allowed -= 1;
-                    self.stats.slowed += u64::from(self.allowed == 0);
+                    self.note_accepted(now);
                     let peer = origin(peer.ip(), socket.local_addr().ok());
                     return Some((socket, peer));
                 }
@@ -171,14 +167,12 @@ impl Listener {
         self.stats
     }
 
-    fn allow_more(&mut self, now: RealTime) {
-        let spans = now.since(self.span_began).as_nanos() / RATE_SPAN.as_nanos();
-        if spans > 0 {
-            let spans = u32::try_from(spans).unwrap_or(u32::MAX);
-            let more = spans.saturating_mul(self.accepts_per_span);
-            self.allowed = self.allowed.saturating_add(more).min(self.allowed_max);
-            self.span_began = now;
-        }
+    fn note_accepted(&mut self, now: RealTime) {
+        self.spent_until = self.spent_until.max(now - SAVED_UP_SPAN) + self.accept_span;
+        let next_at = self.spent_until + self.accept_span;
+        let is_too_early = next_at > now;
+        self.slowed_until = is_too_early.then(|| next_at.max(now + WAIT_SPAN_MIN));
+        self.stats.slowed += u64::from(is_too_early);
     }
 
     fn refused(&mut self, error: &io::Error, now: RealTime) {
@@ -246,15 +240,41 @@ mod tests {
         let accepted = |listener: &mut Listener, at| std::iter::from_fn(|| listener.accept(at)).count();
         assert_eq!(accepted(&mut listener, now), 2);
         assert_eq!(listener.stats().slowed, 1);
-        assert_eq!(
-            listener.next_try(),
-            Some(now + RATE_SPAN),
-            "it is known when to go on"
-        );
-        assert_eq!(accepted(&mut listener, now), 0);
-        assert_eq!(accepted(&mut listener, now + RATE_SPAN), 1);
-        assert_eq!(accepted(&mut listener, now + RATE_SPAN + RATE_SPAN), 1);
+        let span = RealSpan::from_millis(500);
+        assert_eq!(listener.next_try(), Some(now + span), "it is known when to go on");
+        assert_eq!(accepted(&mut listener, now + span - RealSpan::from_nanos(1)), 0);
+        assert_eq!(accepted(&mut listener, now + span), 1);
+        assert_eq!(accepted(&mut listener, now + span), 0);
+        assert_eq!(accepted(&mut listener, now + span + span), 1);
         assert_eq!(listener.stats().back_offs, 0);
+    }
+
+    /// Beyond any storm of connections, for a minute, whatever the rate.
+    #[test]
+    fn the_rate_is_the_one_that_was_asked_for() {
+        for rate in [1, 3, 10, 499, 501, 1_000, 7_777, 100_000] {
+            let mut listener = Listener::open(Door::Address((Ipv4Addr::LOCALHOST, 0).into())).unwrap();
+            listener.limit_rate(rate);
+            listener.note_ready();
+            let began = RealTime::ZERO + RealSpan::from_secs(5);
+            let (mut now, mut accepted, mut waits) = (began, 0_u32, 0_u32);
+            while now < began + RealSpan::from_secs(60) {
+                match listener.next_try().filter(|at| *at > now) {
+                    Some(at) => (now, waits) = (at, waits + 1),
+                    None => {
+                        listener.note_accepted(now);
+                        accepted += 1;
+                    }
+                }
+            }
+            // At once, and then for a minute.
+            let expected = rate * 61;
+            assert!(
+                accepted.abs_diff(expected) <= 1 + rate / 500,
+                "{accepted} at {rate} a second"
+            );
+            assert!(waits <= 60 * 500, "{waits} waits at {rate} a second");
+        }
     }
 
     #[test]
