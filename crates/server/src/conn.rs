@@ -7,15 +7,13 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
-use std::time::Duration;
 
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
-use rustix::net::sockopt;
 use slab::Slab;
 use trantor_engine::{CloseCause, ConnId};
-use trantor_time::RealSpan;
 
+use crate::keep_alive::{KeepAlive, prepare};
 use crate::mio_wait::Ready;
 use crate::options::Options;
 
@@ -30,13 +28,6 @@ const SHORT_READ_MEANS_EMPTY: bool = cfg!(target_os = "linux");
 /// Reads of what a peer has sent, before its connection is closed for good at the end: more than a player ever has
 /// under way.
 const LAST_READS_MAX: usize = 8;
-
-/// Silence after which the system asks whether a peer is still there, unless told otherwise. With the questions that
-/// follow, a machine that vanished is found within two minutes, also one that was owed something.
-pub const KEEP_ALIVE: RealSpan = RealSpan::from_secs(60);
-/// The pause between questions, and how many go unanswered before the connection counts as broken.
-const KEEP_ALIVE_PAUSE: RealSpan = RealSpan::from_secs(15);
-const KEEP_ALIVE_QUESTIONS: u32 = 4;
 
 /// All connections.
 #[derive(Debug)]
@@ -96,23 +87,6 @@ pub struct ConnStats {
     pub writes: u64,
     /// Times a peer's buffers were full and bytes had to wait.
     pub writes_blocked: u64,
-}
-
-/// When a peer that nothing is heard of counts as gone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KeepAlive {
-    /// After how long a silence the system asks whether the peer is still there; in whole seconds, at least one.
-    pub silence: RealSpan,
-    /// How long a peer may take nothing of what it is owed: the system must not end a connection before that.
-    pub stall: RealSpan,
-}
-
-impl KeepAlive {
-    /// How long what was sent may wait for the peer to take it. While it waits the system asks no questions, and by
-    /// itself tries for a quarter of an hour.
-    fn patience(self) -> Duration {
-        self.silence.max(self.stall).to_std() + KEEP_ALIVE_PAUSE.to_std() * KEEP_ALIVE_QUESTIONS
-    }
 }
 
 /// What one read brought.
@@ -415,56 +389,4 @@ impl fmt::Display for Shown {
 
 fn get(slots: &mut Slab<Conn>, id: ConnId) -> Option<&mut Conn> {
     slots.get_mut(id.slot as usize).filter(|conn| conn.id == id)
-}
-
-/// Sets what a socket should be like. A system that refuses one of these serves it a little worse, no more.
-fn prepare(socket: &TcpStream, keep_alive: Option<KeepAlive>) {
-    // Without it a reply would wait for the acknowledgement of the one before.
-    let no_delay = socket.set_nodelay(true);
-    let keep_alive = keep_alive.map_or(Ok(()), |keep_alive| {
-        sockopt::set_socket_keepalive(socket, true)?;
-        sockopt::set_tcp_keepidle(socket, keep_alive.silence.to_std())?;
-        sockopt::set_tcp_keepintvl(socket, KEEP_ALIVE_PAUSE.to_std())?;
-        sockopt::set_tcp_keepcnt(socket, KEEP_ALIVE_QUESTIONS)?;
-        let patience_ms = keep_alive.patience().as_millis();
-        set_patience(socket, u32::try_from(patience_ms).unwrap_or(u32::MAX))
-    });
-    for refused in [no_delay, keep_alive.map_err(io::Error::from)]
-        .into_iter()
-        .filter_map(Result::err)
-    {
-        log::debug!("a socket option was refused: {refused}");
-    }
-}
-
-#[cfg(target_os = "linux")]
-fn set_patience(socket: &TcpStream, patience_ms: u32) -> rustix::io::Result<()> {
-    sockopt::set_tcp_user_timeout(socket, patience_ms)
-}
-
-/// Elsewhere a peer that vanishes while it is owed something is found when the system gives up sending it again.
-#[cfg(not(target_os = "linux"))]
-fn set_patience(_socket: &TcpStream, _patience_ms: u32) -> rustix::io::Result<()> {
-    Ok(())
-}
-
-#[cfg(all(test, target_os = "linux"))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_peer_that_vanished_is_found_within_two_minutes_whatever_it_is_owed() {
-        let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
-        let address = listener.local_addr().unwrap();
-        let asked = |stall| {
-            let socket = TcpStream::connect(address).unwrap();
-            let silence = KEEP_ALIVE;
-            prepare(&socket, Some(KeepAlive { silence, stall }));
-            assert_eq!(sockopt::tcp_keepidle(&socket), Ok(Duration::from_secs(60)));
-            sockopt::tcp_user_timeout(&socket).unwrap()
-        };
-        assert_eq!(asked(RealSpan::from_secs(60)), 120_000);
-        // Who may take nothing for an hour is not let go by the system before that.
-        assert_eq!(asked(RealSpan::from_secs(3_600)), 3_660_000);
-    }
 }

@@ -20,8 +20,8 @@ use trantor_runtime::{FaultPolicy, Poster, RealClock};
 use trantor_time::{Clock, RealSpan, RealTime};
 
 use crate::autosave::{self, Autosave};
-use crate::conn::KeepAlive;
 use crate::export::Sources;
+use crate::keep_alive::KeepAlive;
 use crate::listener::{Door, Listener};
 use crate::meters::Meters;
 use crate::mio_wait::MioWait;

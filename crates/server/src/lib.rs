@@ -16,6 +16,7 @@ pub mod engine_source;
 pub mod event_loop;
 pub mod export;
 pub mod headless;
+pub mod keep_alive;
 pub mod listener;
 mod log_lines;
 pub mod logging;

@@ -24,8 +24,8 @@ use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::{Frequency, RealSpan};
 
 use crate::autosave::SaveOptions;
-use crate::conn::{KEEP_ALIVE, KeepAlive};
 use crate::console::input::ConsoleInput;
+use crate::keep_alive::{KEEP_ALIVE, KeepAlive};
 
 pub use log_filter::LogFilter;
 

@@ -1,0 +1,84 @@
+//! What sockets are set to: when a peer that nothing is heard of counts as gone.
+
+use std::io;
+use std::time::Duration;
+
+use mio::net::TcpStream;
+use rustix::net::sockopt;
+use trantor_time::RealSpan;
+
+/// Silence after which the system asks whether a peer is still there, unless told otherwise. With the questions that
+/// follow, a machine that vanished is found within two minutes, also one that was owed something.
+pub const KEEP_ALIVE: RealSpan = RealSpan::from_secs(60);
+/// The pause between questions, and how many go unanswered before the connection counts as broken.
+const KEEP_ALIVE_PAUSE: RealSpan = RealSpan::from_secs(15);
+const KEEP_ALIVE_QUESTIONS: u32 = 4;
+
+/// When a peer that nothing is heard of counts as gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeepAlive {
+    /// After how long a silence the system asks whether the peer is still there; in whole seconds, at least one.
+    pub silence: RealSpan,
+    /// How long a peer may take nothing of what it is owed: the system must not end a connection before that.
+    pub stall: RealSpan,
+}
+
+impl KeepAlive {
+    /// How long what was sent may wait for the peer to take it. While it waits the system asks no questions, and by
+    /// itself tries for a quarter of an hour.
+    fn patience(self) -> Duration {
+        self.silence.max(self.stall).to_std() + KEEP_ALIVE_PAUSE.to_std() * KEEP_ALIVE_QUESTIONS
+    }
+}
+
+/// Sets what a socket should be like. A system that refuses one of these serves it a little worse, no more.
+pub(crate) fn prepare(socket: &TcpStream, keep_alive: Option<KeepAlive>) {
+    // Without it a reply would wait for the acknowledgement of the one before.
+    let no_delay = socket.set_nodelay(true);
+    let keep_alive = keep_alive.map_or(Ok(()), |keep_alive| {
+        sockopt::set_socket_keepalive(socket, true)?;
+        sockopt::set_tcp_keepidle(socket, keep_alive.silence.to_std())?;
+        sockopt::set_tcp_keepintvl(socket, KEEP_ALIVE_PAUSE.to_std())?;
+        sockopt::set_tcp_keepcnt(socket, KEEP_ALIVE_QUESTIONS)?;
+        let patience_ms = keep_alive.patience().as_millis();
+        set_patience(socket, u32::try_from(patience_ms).unwrap_or(u32::MAX))
+    });
+    for refused in [no_delay, keep_alive.map_err(io::Error::from)]
+        .into_iter()
+        .filter_map(Result::err)
+    {
+        log::debug!("a socket option was refused: {refused}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn set_patience(socket: &TcpStream, patience_ms: u32) -> rustix::io::Result<()> {
+    sockopt::set_tcp_user_timeout(socket, patience_ms)
+}
+
+/// Elsewhere a peer that vanishes while it is owed something is found when the system gives up sending it again.
+#[cfg(not(target_os = "linux"))]
+fn set_patience(_socket: &TcpStream, _patience_ms: u32) -> rustix::io::Result<()> {
+    Ok(())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_that_vanished_is_found_within_two_minutes_whatever_it_is_owed() {
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let asked = |stall| {
+            let socket = TcpStream::connect(address).unwrap();
+            let silence = KEEP_ALIVE;
+            prepare(&socket, Some(KeepAlive { silence, stall }));
+            assert_eq!(sockopt::tcp_keepidle(&socket), Ok(Duration::from_secs(60)));
+            sockopt::tcp_user_timeout(&socket).unwrap()
+        };
+        assert_eq!(asked(RealSpan::from_secs(60)), 120_000);
+        // Who may take nothing for an hour is not let go by the system before that.
+        assert_eq!(asked(RealSpan::from_secs(3_600)), 3_660_000);
+    }
+}
