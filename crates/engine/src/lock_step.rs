@@ -129,6 +129,12 @@ impl LockStep {
         }
     }
 
+    /// Who was promised a place and is not born yet.
+    pub(crate) fn seated(&self) -> Vec<ConnId> {
+        let seats = self.seats.iter().flat_map(|seats| seats.0.iter().flatten());
+        seats.copied().flatten().collect()
+    }
+
     /// Places of the start that nobody has taken.
     pub(crate) fn free_seats(&self, game: &Game) -> usize {
         let Some(seats) = &self.seats else { return 0 };
@@ -168,9 +174,11 @@ impl LockStep {
         } else if self.is_held {
             LockStepState::Held
         } else {
-            LockStepState::Playing {
-                awaited: self.awaited.len(),
-            }
+            let awaited = match self.is_waiting(game) && self.awaited.is_empty() {
+                true => self.passed_over.len(),
+                false => self.awaited.len(),
+            };
+            LockStepState::Playing { awaited }
         }
     }
 
@@ -246,13 +254,13 @@ impl LockStep {
         self.wait = None;
         self.gave_up_at = Some(game.now());
         let awaited = std::mem::take(&mut self.awaited);
-        let given_up = GivenUp {
-            agents: awaited.len(),
-            places: self.free_seats(game),
-        };
         self.given_up.extend(&awaited);
         self.passed_over.extend(&awaited);
-        given_up
+        GivenUp {
+            // Where all alive were given up before, they were waited for once more.
+            agents: self.passed_over.len(),
+            places: self.free_seats(game),
+        }
     }
 
     /// Before the beginning, the game waits once somebody is there. Later it waits for those who owe, and at each
@@ -271,8 +279,7 @@ impl LockStep {
     /// # Panics
     /// If somebody is waited for who owes nothing, or owes and is not waited for; or if a place is kept for anybody else.
     pub(crate) fn check(&self, game: &Game, seated: &BTreeSet<ConnId>) {
-        let seats = self.seats.iter().flat_map(|seats| seats.0.iter().flatten());
-        let taken: BTreeSet<ConnId> = seats.copied().flatten().collect();
+        let taken: BTreeSet<ConnId> = self.seated().into_iter().collect();
         assert_eq!(taken, *seated, "a place is kept for who waits for it");
         let owing: BTreeSet<AgentId> = game.owing().collect();
         let known: BTreeSet<AgentId> = self.awaited.union(&self.passed_over).copied().collect();

@@ -51,6 +51,9 @@ pub enum ConfigError {
     /// A name that is empty or longer than is kept.
     #[error("a team's name is 1 to {max} bytes long, not {0}", max = GameConfig::TEAM_NAME_BYTES_MAX)]
     TeamName(usize),
+    /// A name that would be several words, or lines, to whoever is told of it.
+    #[error("a team's name is one word, and {0:?} is none")]
+    TeamWord(String),
     /// Two teams of one name.
     #[error("there are two teams named {0:?}")]
     SameName(String),
@@ -87,6 +90,9 @@ impl GameConfig {
         for (index, name) in self.teams.iter().enumerate() {
             if !(1..=Self::TEAM_NAME_BYTES_MAX).contains(&name.len()) {
                 return Err(ConfigError::TeamName(name.len()));
+            }
+            if name.chars().any(|c| c.is_whitespace() || c.is_control()) {
+                return Err(ConfigError::TeamWord(name.clone()));
             }
             if self.teams[..index].contains(name) {
                 return Err(ConfigError::SameName(name.clone()));
@@ -152,6 +158,10 @@ mod tests {
         ));
         assert_eq!(config(&[], 3).check(), Err(ConfigError::Teams(0)));
         assert_eq!(config(&["a", ""], 3).check(), Err(ConfigError::TeamName(0)));
+        for name in ["a b", "a\nseg a", "\u{7}", "\u{2003}"] {
+            let refused = Err(ConfigError::TeamWord(name.to_owned()));
+            assert_eq!(config(&["a", name], 3).check(), refused);
+        }
         assert_eq!(
             config(&["a", "b", "a"], 3).check(),
             Err(ConfigError::SameName("a".to_owned()))

@@ -243,6 +243,10 @@ mod tests {
                 "sim: --mind: unknown option; the nearest known one is --minds",
             ),
             (
+                "p sim -n GRAPHIC b",
+                "sim: --teams GRAPHIC: \"GRAPHIC\" cannot be a team's name: as a first line it means something else",
+            ),
+            (
                 "p sim --lag 5",
                 "sim: --lag: unknown option; see trantor-server sim --help",
             ),

@@ -19,7 +19,7 @@ struct Options {
     #[arg(long, value_parser = read_seed, conflicts_with_all = ["seeds", "minutes"])]
     seed: Option<u64>,
     /// Run so many seeds
-    #[arg(long, default_value_t = 256, conflicts_with = "minutes")]
+    #[arg(long, default_value_t = 256, conflicts_with = "minutes", value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
     /// Run seeds for so many minutes
     #[arg(long)]

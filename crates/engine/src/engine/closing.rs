@@ -14,6 +14,7 @@ use super::Engine;
 use crate::housekeeping::Chore;
 use crate::input::ConnId;
 use crate::limits;
+use crate::lock_step::LockStep;
 use crate::output::{CloseReason, Output};
 use crate::session::{Role, Session};
 
@@ -127,8 +128,11 @@ impl Engine {
     /// again later otherwise. Looking now and then is cheaper than moving a limit at each word.
     fn see_whether_idle(&mut self, conn: ConnId, agent: AgentId) {
         let now = self.sessions.now();
-        let may_act =
-            !self.pace.clock().is_paused() && self.game.world().agent(agent).is_some_and(Agent::owes_command);
+        let is_held = match &self.lock_step {
+            Some(lock_step) => lock_step.is_held(),
+            None => self.pace.clock().is_paused(),
+        };
+        let may_act = !is_held && self.game.world().agent(agent).is_some_and(Agent::owes_command);
         let (Some(limit), Some(session)) = (self.config.limits.idle_span, self.sessions.get_mut(conn)) else {
             return;
         };
@@ -166,6 +170,9 @@ impl Engine {
         let agents: Vec<AgentId> = self.game.world().agents().map(|agent| agent.id()).collect();
         for agent in agents {
             self.dismiss_agent(agent, CloseReason::GameOver);
+        }
+        for conn in self.lock_step.as_ref().map_or_else(Vec::new, LockStep::seated) {
+            self.close_after_flush(conn, CloseReason::GameOver);
         }
     }
 

@@ -28,7 +28,10 @@ impl Engine {
     /// then; it is born when the game begins, and what it says until then is kept.
     pub(super) fn take_seat(&mut self, conn: ConnId, team: Option<TeamId>, now: RealTime) {
         let seat = match (&mut self.lock_step, team) {
-            (Some(lock_step), Some(team)) => lock_step.take_seat(&self.game, team, conn),
+            // A match can end before anybody is born.
+            (Some(lock_step), Some(team)) if self.game.winner().is_none() => {
+                lock_step.take_seat(&self.game, team, conn)
+            }
             _ => None,
         };
         let Some(places) = seat else {
@@ -74,6 +77,8 @@ impl Engine {
                 Handled::Joined(agent) => {
                     self.counters.joined += 1;
                     self.sessions.set_role(conn, Role::Agent(agent));
+                    self.set_limit(conn, self.config.limits.idle_span);
+                    self.note_owing(agent);
                     heard.push((conn, said));
                 }
                 // An operator has ended the match meanwhile.

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use trantor_engine::leap::{Leap, Voice};
 use trantor_engine::minds::MindKind;
-use trantor_engine::{AdminRequest, CloseCause, Input, PaceRefusal};
+use trantor_engine::{AdminRequest, CloseCause, Input, LockStepState, PaceRefusal};
 use trantor_game::{AdminAction, GameConfig, Rules};
 use trantor_model::MapSize;
 use trantor_time::{GameTime, RealSpan, RealTime};
@@ -176,15 +176,17 @@ fn an_operator_begins_without_those_who_are_missing() {
 
 #[test]
 fn a_match_that_ends_before_it_begins_lets_everybody_go() {
-    let mut table = Table::new(game_config(1, 1), 100, 1);
+    let mut table = Table::new(game_config(2, 1), 100, 1);
     let red = table.join("red", None);
     table
         .engine
         .admin(AdminRequest::Act(AdminAction::EndMatch), table.now)
         .unwrap();
+    table.rest();
+    assert!(!table.peers[red].is_open, "who waits for it is not kept waiting");
     let blue = table.join("blue", None);
     table.rest();
-    assert!(!table.peers[red].is_open && !table.peers[blue].is_open);
+    assert_eq!(table.peers[blue].lines, ["WELCOME", "ko"]);
     assert_eq!(table.living(), 0);
 }
 
@@ -227,6 +229,8 @@ fn where_all_are_silent_time_does_not_rush() {
     let (mut table, red, _) = two();
     table.rest();
     for moment in 1..=3 {
+        let both = Some(LockStepState::Playing { awaited: 2 });
+        assert_eq!(table.engine.lock_step_state(), both);
         table.now += CAP;
         table.rest();
         assert_eq!(table.units(), 126 * moment, "one moment for each wait");
@@ -234,6 +238,27 @@ fn where_all_are_silent_time_does_not_rush() {
     table.send(red, "Forward\n");
     table.rest();
     assert_eq!(table.units(), 385, "who speaks is not held up by who does not");
+}
+
+#[test]
+fn who_says_nothing_for_too_long_is_let_go() {
+    let mut table = Table::new(game_config(2, 1), 100, 1);
+    let mut limits = table.engine.config().limits.clone();
+    limits.idle_span = Some(ms(300));
+    table.engine.set_limits(&limits);
+    let [red, blue] = ["red", "blue"].map(|team| table.join(team, None));
+    table.engine.admin(AdminRequest::Start, table.now).unwrap();
+    table.rest();
+    table.now += ms(200);
+    table.send(blue, "Forward\n");
+    table.rest();
+    table.now += ms(150);
+    table.rest();
+    assert_eq!(
+        (table.peers[red].is_open, table.peers[blue].is_open),
+        (false, true)
+    );
+    assert_eq!(table.units(), 7, "and nobody waits for it");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use trantor_engine::minds::MindKind;
 use trantor_game::{GameConfig, Rules};
 use trantor_model::MapSize;
+use trantor_protocol::check_team_name;
 use trantor_time::GameTime;
 
 use super::WORD;
@@ -161,6 +162,7 @@ pub(crate) fn command() -> Command {
                 .short('n')
                 .value_name("NAME")
                 .default_values(["red", "blue"])
+                .value_parser(|name: &str| check_team_name(name).map(|()| name.to_owned()))
                 .help("Team names"),
         )
         .arg(
