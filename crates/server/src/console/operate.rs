@@ -79,6 +79,7 @@ fn ask(engine: &mut Engine, request: AdminRequest, now: RealTime) -> Answer {
             | AdminRequest::Step(_)
             | AdminRequest::StepUnits(_)
             | AdminRequest::Sprint(_)
+            | AdminRequest::Seek(_)
     );
     engine
         .admin(request, now)

@@ -10,6 +10,7 @@ use trantor_engine::{AdminRequest, ConnId};
 use trantor_game::AdminAction;
 use trantor_model::{AgentId, Direction, Level, Resource, Tile};
 use trantor_protocol::wire::StepKind;
+use trantor_time::GameTime;
 
 use crate::nearest::nearest;
 
@@ -257,6 +258,21 @@ const WORDS: &[Word] = &[
         help: "so many units at 10000 a second, then on at the speed of before",
         read: |it| match it.words {
             [units] => Some(Request::Ask(AdminRequest::Sprint(number(units)?))),
+            _ => None,
+        },
+    },
+    Word {
+        name: "seek",
+        aliases: &[],
+        usage: "seek UNIT",
+        help: "a recording goes to that moment, forwards or back",
+        read: |it| match it.words {
+            [unit] => {
+                let unit: u32 = number(unit)?;
+                Some(Request::Ask(AdminRequest::Seek(GameTime::from_units(i64::from(
+                    unit,
+                )))))
+            }
             _ => None,
         },
     },
