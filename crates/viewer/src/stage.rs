@@ -334,18 +334,14 @@ impl Stage {
         if self.source.take_new_world() {
             self.hud.begin_anew();
             self.trails.clear();
+            if self.source.recording().is_some() {
+                // What was shown before a jump is not the moment before the victory; a recording ends with the winners still there.
+                self.ending = Ending::default();
+            }
         }
         if self.source.take_other_run() {
             self.forget_world();
             self.ending = Ending::default();
-        }
-        if self.scene.winner.is_none() {
-            // Whoever comes to a recording after its end has not been told of it.
-            let shown = self.scene.clock.game;
-            self.scene.winner = self
-                .source
-                .recording()
-                .and_then(|recording| ending::winner_at(recording.marks(), shown));
         }
         self.ending.keep(&mut self.scene);
         let Some(ground) = &self.scene.ground else { return };

@@ -34,11 +34,11 @@ fn words(line: &str) -> impl Iterator<Item = OsString> {
         .into_iter()
 }
 
-/// A game of two teams with the minds that the server has of its own.
-fn recorded() -> PathBuf {
-    let file = std::env::temp_dir().join(format!("trantor-timeline-{}.trj", std::process::id()));
+/// A game of two teams with the minds that the server has of its own; `options` say more of it.
+fn recorded(name: &str, options: &str) -> PathBuf {
+    let file = std::env::temp_dir().join(format!("trantor-{name}-{}.trj", std::process::id()));
     let line = format!(
-        "trantor-server sim --seed 3 -x 12 -y 10 --teams red blue -c 4 --minds team random --until {RECORDED_UNITS} --record {}",
+        "trantor-server sim --seed 3 -x 12 -y 10 --teams red blue {options} --record {}",
         file.display()
     );
     match headless::simulate(words(&line)) {
@@ -258,7 +258,8 @@ impl Person {
 
 #[test]
 fn r_001_43_r_001_46_a_recording_is_moved_stepped_and_repeated_by_hand() {
-    let recording = recorded();
+    let options = format!("-c 4 --minds team random --until {RECORDED_UNITS}");
+    let recording = recorded("timeline", &options);
     let (server, port) = play(&recording);
     let mut person = Person::at(port);
     person.until("the recording", |it| {
@@ -353,6 +354,36 @@ fn r_001_43_r_001_46_a_recording_is_moved_stepped_and_repeated_by_hand() {
     person.until("the end", |it| it.units() == i128::from(RECORDED_UNITS));
     // The stop is told by itself, perhaps a moment later.
     person.until("time that stands still", |it| it.stage().scene().clock.paused);
+
+    drop(server);
+    std::fs::remove_file(recording).unwrap();
+}
+
+/// Whoever jumps to the end, or comes to it, sees those who have won, and not the moment that was shown before.
+#[test]
+fn at_the_end_of_a_recording_the_winners_are_seen() {
+    let recording = recorded("victory", "-c 6 --minds team team --until 100000");
+    let (server, port) = play(&recording);
+    let standings = |person: &mut Person| {
+        let scene = person.stage().scene();
+        let winner = scene.winner.map(|team| usize::from(team.0));
+        let of_level_8 = winner.map(|team| scene.teams[team].by_level[7]);
+        (of_level_8, scene.agents.len())
+    };
+    let mut person = Person::at(port);
+    person.until("the recording", |it| it.stage().source().recording().is_some());
+    person.enter("seek 60");
+    person.until_at(60);
+    assert_eq!(standings(&mut person), (None, 12));
+    person.enter("seek 999999");
+    person.until("the end", |it| it.stage().scene().winner.is_some());
+    assert_eq!(standings(&mut person), (Some(6), 12));
+    let mut late = Person::at(port);
+    late.until("the end", |it| it.stage().scene().winner.is_some());
+    assert_eq!(standings(&mut late), (Some(6), 12));
+    person.enter("seek 70");
+    person.until_at(70);
+    assert_eq!(standings(&mut person), (None, 12));
 
     drop(server);
     std::fs::remove_file(recording).unwrap();

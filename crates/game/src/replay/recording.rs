@@ -4,6 +4,9 @@
 //! On the way marks are gathered, and at intervals the state is kept, so that any moment is at most
 //! an interval away. Then the pieces are put together ([`Recording::join`]), and a [`Cursor`] goes through all of them on
 //! one game.
+//!
+//! What is shown ends with the victory, if there is one. In the same instant all agents are let go and nothing happens
+//! after it, so that whoever went to the very end would see an empty board in the place of the winners.
 
 use std::sync::Arc;
 
@@ -32,9 +35,11 @@ pub struct IndexedPiece {
     /// In order; the first is the beginning.
     states: Vec<KeptState>,
     marks: Vec<Mark>,
+    /// The end of what is shown of it.
     end: GameTime,
-    /// Deadlines carried out until then.
+    /// Deadlines carried out until the end of all of it.
     end_steps: u64,
+    /// Where all of it ends, and how.
     last_state: Snapshot,
     ends: RecordingEnd,
 }
@@ -120,6 +125,7 @@ impl IndexedPiece {
             bytes: piece.snapshot_bytes().to_vec(),
         }];
         let mut marker = Marker::new(&game);
+        let winner_before = game.winner();
         let mut steps_since = 0;
         let mut end = game.now();
         let ends = loop {
@@ -132,7 +138,9 @@ impl IndexedPiece {
             end = game.now();
             steps_since += 1;
             let kept = states.last().map_or(0, |state| state.bytes.len() as u64);
-            if steps_since >= INTERVAL_STEPS_MIN.max(kept / STATE_BYTES_PER_STEP) {
+            if steps_since >= INTERVAL_STEPS_MIN.max(kept / STATE_BYTES_PER_STEP)
+                && game.winner() == winner_before
+            {
                 steps_since = 0;
                 states.push(KeptState {
                     at: game.now(),
@@ -141,11 +149,16 @@ impl IndexedPiece {
                 });
             }
         };
+        let mut marks = marker.marks;
+        if let Some(place) = marks.iter().position(is_victory) {
+            marks.truncate(place + 1);
+            end = marks[place].at;
+        }
         Ok(Self {
             number: piece.head().number,
             config: game.config().clone(),
             states,
-            marks: marker.marks,
+            marks,
             end,
             end_steps: game.steps(),
             last_state: game.snapshot(),
@@ -161,6 +174,9 @@ impl Recording {
     /// If they do not fit together.
     pub fn join(pieces: Vec<IndexedPiece>) -> Result<Self, RecordingError> {
         let first = pieces.first().ok_or(RecordingError::Nothing)?;
+        for pair in pieces.windows(2) {
+            check_seam(&pair[0], &pair[1])?;
+        }
         let mut joined = Self {
             states: Vec::new(),
             pieces: Vec::new(),
@@ -170,34 +186,19 @@ impl Recording {
             end_steps: first.end_steps,
             ends: first.ends.clone(),
         };
-        let mut before: Option<(u32, Snapshot)> = None;
         for piece in pieces {
-            if let Some((number, state)) = before {
-                joined.check_seam(number, &state, &piece)?;
-            }
             joined.pieces.push(joined.states.len());
             joined.states.extend(piece.states);
             for mark in piece.marks {
                 joined.push_mark(mark);
             }
             (joined.end, joined.end_steps, joined.ends) = (piece.end, piece.end_steps, piece.ends);
-            before = Some((piece.number, piece.last_state));
+            if joined.ends_with_victory() {
+                joined.ends = RecordingEnd::Closed;
+                break;
+            }
         }
         Ok(joined)
-    }
-
-    fn check_seam(&self, number: u32, state: &Snapshot, next: &IndexedPiece) -> Result<(), RecordingError> {
-        let (first, second) = (number, next.number);
-        if number.checked_add(1) != Some(second) {
-            return Err(RecordingError::Gap { first, second });
-        }
-        if self.ends != RecordingEnd::Closed {
-            return Err(RecordingError::CutOff(first));
-        }
-        match Snapshot::decode(&next.states[0].bytes).is_ok_and(|begins| begins == *state) {
-            true => Ok(()),
-            false => Err(RecordingError::Seam(second)),
-        }
     }
 
     /// A piece says its speed again; that is no change.
@@ -211,6 +212,10 @@ impl Recording {
         }
     }
 
+    fn ends_with_victory(&self) -> bool {
+        self.marks.last().is_some_and(is_victory)
+    }
+
     /// What the game was made from.
     pub fn config(&self) -> &GameConfig {
         &self.config
@@ -221,7 +226,7 @@ impl Recording {
         self.states[0].at
     }
 
-    /// The last moment.
+    /// The last moment: that of the victory, if there is one.
     pub fn end(&self) -> GameTime {
         self.end
     }
@@ -287,9 +292,10 @@ impl Cursor {
         &self.recording
     }
 
-    /// When something happens next in `game`; `None` at the end of what can be shown.
+    /// When something happens next in `game`; `None` at the end of what is shown.
     pub fn next_time(&self, game: &Game) -> Option<GameTime> {
-        match self.is_where_it_differs(game) {
+        let is_over = self.recording.ends_with_victory() && game.winner().is_some();
+        match is_over || self.is_where_it_differs(game) {
             true => None,
             false => self.track.next_time(game),
         }
@@ -329,6 +335,25 @@ impl Cursor {
             self.track = self.recording.states[*first].track.clone();
         }
     }
+}
+
+/// Whether `next` goes on where `piece` ends.
+fn check_seam(piece: &IndexedPiece, next: &IndexedPiece) -> Result<(), RecordingError> {
+    let (first, second) = (piece.number, next.number);
+    if first.checked_add(1) != Some(second) {
+        return Err(RecordingError::Gap { first, second });
+    }
+    if piece.ends != RecordingEnd::Closed {
+        return Err(RecordingError::CutOff(first));
+    }
+    match Snapshot::decode(&next.states[0].bytes).is_ok_and(|begins| begins == piece.last_state) {
+        true => Ok(()),
+        false => Err(RecordingError::Seam(second)),
+    }
+}
+
+fn is_victory(mark: &Mark) -> bool {
+    matches!(mark.kind, MarkKind::Won(_))
 }
 
 fn end_of(track: &Track) -> RecordingEnd {

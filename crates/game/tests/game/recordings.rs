@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use trantor_game::journal::CutShort;
 use trantor_game::replay::{IndexedPiece, Mark, MarkKind, Recording, RecordingEnd, RecordingError};
-use trantor_game::{AdminAction, Game, GameInput, Handled, PaceChange, Replay};
+use trantor_game::{AdminAction, Game, GameInput, Handled, LeaveCause, PaceChange, Replay};
 use trantor_model::{Command, TeamId, Turn};
 use trantor_time::{Frequency, GameTime};
 
@@ -145,6 +145,48 @@ fn deaths_elevations_speeds_and_the_victory_are_marked() {
         [hertz(0), hertz(4), hertz(5), hertz(9_999)],
         [Some(100), Some(100), Some(200), Some(200)]
     );
+}
+
+/// Agents are let go in the instant in which the match ends: whoever goes to the end is to see the winners.
+#[test]
+fn what_is_shown_ends_with_the_victory() {
+    let mut recorded = Recorded::new(config(3, 3));
+    let Handled::Joined(red) = recorded.input(GameInput::Join { team: TeamId(0) }) else {
+        panic!("there is room");
+    };
+    recorded.run_to(units(100));
+    let first = recorded.next_piece(1);
+    recorded.run_to(units(150));
+    let _ = recorded.input(GameInput::Admin(AdminAction::EndMatch));
+    let won = recorded.game.snapshot();
+    let _ = recorded.input(GameInput::Leave {
+        agent: red,
+        cause: LeaveCause::Dismissed,
+    });
+    let second = recorded.next_piece(2);
+    recorded.run_to(units(900));
+    let _ = recorded.input(GameInput::Pace(PaceChange::Paused));
+    let recording = join(&[first, second, recorded.close().0]);
+    assert_eq!(recording.end(), units(150));
+    assert_eq!(recording.marks().last().map(|mark| mark.at), Some(units(150)));
+    for at in [0, 100, 150, 900] {
+        let game = play_out(&recording, units(at));
+        assert_eq!(game.snapshot(), won, "from {at}");
+    }
+    let (jumped, cursor) = recording.seek(units(900)).expect("it is what was");
+    assert_eq!((jumped.snapshot(), cursor.next_time(&jumped)), (won, None));
+}
+
+/// What happened after a victory is shown only to those who have nothing else.
+#[test]
+fn a_recording_that_begins_after_the_victory_is_shown() {
+    let mut recorded = Recorded::new(config(3, 3));
+    recorded.run_to(units(100));
+    let _ = recorded.input(GameInput::Admin(AdminAction::EndMatch));
+    recorded.next_piece(1);
+    recorded.run_to(units(300));
+    let recording = join(&[recorded.close().0]);
+    assert_eq!((recording.begin(), recording.end()), (units(100), units(300)));
 }
 
 #[test]

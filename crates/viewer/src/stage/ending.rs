@@ -4,9 +4,6 @@
 //! should be seen, and their score.
 
 use trantor_client::{EffectKind, Scene, SceneAgent, SceneTeam};
-use trantor_model::TeamId;
-use trantor_protocol::wire::{Mark, MarkKind};
-use trantor_time::GameTime;
 
 /// The last moment of a game, once it has ended.
 #[derive(Debug, Default)]
@@ -69,17 +66,6 @@ impl Ending {
             }
         }
     }
-}
-
-/// Who has won by the moment `shown`, as the marks of a recording tell.
-pub(super) fn winner_at(marks: &[Mark], shown: GameTime) -> Option<TeamId> {
-    let passed = marks.iter().take_while(|mark| mark.at <= shown);
-    passed
-        .filter_map(|mark| match mark.kind {
-            MarkKind::Won { team } => Some(team),
-            _ => None,
-        })
-        .last()
 }
 
 #[cfg(test)]
