@@ -47,8 +47,9 @@ struct Plan {
 impl Plan {
     /// The moments that `film` asks for in something that lasts from `begin` to `end`.
     fn new(film: &FilmOptions, begin: i64, end: i64) -> anyhow::Result<Self> {
-        let from = film.from.unwrap_or(begin).clamp(begin, end);
-        let to = film.to.unwrap_or(end).clamp(begin, end);
+        let inside = |unit: i64| unit.max(begin).min(end);
+        let from = inside(film.from.unwrap_or(begin));
+        let to = inside(film.to.unwrap_or(end));
         if from >= to {
             bail!("a film from unit {from} to {to} has no length; there is something from {begin} to {end}");
         }
@@ -186,36 +187,47 @@ impl Watch {
         }
     }
 
-    /// Waits for a recording and lets it stand still. Answers the units where it begins and ends.
+    /// Waits for a recording and lets it stand still. Answers the first and the last whole unit of it.
     fn stop_recording(&mut self) -> anyhow::Result<(i64, i64)> {
         self.until("a recording (trantor-server replay play, or --replay)", |stage| {
             stage.scene().ground.is_some() && stage.source().recording().is_some()
         })?;
         let ends = self.stage.source().recording().map(|recording| {
             (
-                recording.begin().whole_units() as i64,
+                first_whole_unit(recording.begin()),
                 recording.end().whole_units() as i64,
             )
         });
         let (begin, end) = ends.context("the recording is gone")?;
+        self.pause()?;
+        Ok((begin, end))
+    }
+
+    fn pause(&mut self) -> anyhow::Result<()> {
         if !self.stage.scene().clock.paused {
             self.ask(ControlRequest::Pause)?;
         }
         self.until("a pause", |stage| {
             let clock = &stage.scene().clock;
             clock.paused && !clock.unconfirmed
-        })?;
-        Ok((begin, end))
+        })
     }
 
     fn seek(&mut self, to: GameTime) -> anyhow::Result<()> {
+        self.jump(to)?;
+        if !self.stage.scene().clock.paused {
+            // It stood still only because it was over, and goes on by itself after a jump.
+            self.pause()?;
+            self.jump(to)?;
+        }
+        self.until("the first moment", |stage| stage.scene().clock.game == to)
+    }
+
+    fn jump(&mut self, to: GameTime) -> anyhow::Result<()> {
         self.stage.source().seek(to).map_err(anyhow::Error::msg)?;
-        self.until("the first moment", |stage| {
-            let is_there = stage
-                .source()
-                .recording()
-                .is_some_and(|recording| recording.target().is_none());
-            is_there && stage.scene().clock.game == to
+        self.until("a jump", |stage| {
+            let recording = stage.source().recording();
+            recording.is_some_and(|recording| recording.target().is_none())
         })
     }
 
@@ -242,6 +254,11 @@ impl Watch {
         let step = at(picture) - at((picture - 1).max(0));
         self.stage.update(Some(step), at(picture));
     }
+}
+
+/// Recordings that go on from a save begin in the middle of a unit.
+fn first_whole_unit(begin: GameTime) -> i64 {
+    begin.whole_units() as i64 + i64::from(begin.unit_fraction_nu() > 0)
 }
 
 /// How long a demo takes for that, at its own speed.
@@ -273,6 +290,10 @@ mod tests {
         assert_eq!((slow.units, slow.pictures), (1, 41), "a unit is the least");
         let outside = Plan::new(&film(Some(-5), Some(9_000), 20, 1_000), 10, 60).unwrap();
         assert_eq!((outside.from, outside.pictures), (10, 2));
+        assert!(
+            Plan::new(&film(None, None, 20, 100), 11, 10).is_err(),
+            "no whole unit at all"
+        );
         let told = |film| Plan::new(&film, 0, 100_000).unwrap_err().to_string();
         assert!(told(film(None, None, 20, 100)).contains("20001 pictures"));
         assert!(told(film(Some(7), Some(7), 20, 100)).contains("from 0 to 100000"));
