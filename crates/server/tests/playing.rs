@@ -52,7 +52,11 @@ fn play(recording: &Path, more: &[&str]) -> Program {
     command.args(["-c", script, env!("CARGO_BIN_EXE_trantor-server")]);
     let mut arguments = vec![recording.to_str().unwrap()];
     arguments.extend(more);
-    Program::start_by(command, &arguments, Stdio::null())
+    let stdin = match more.contains(&"until-end") {
+        true => Stdio::piped(),
+        false => Stdio::null(),
+    };
+    Program::start_by(command, &arguments, stdin)
 }
 
 /// A viewer of ours, word for word.
@@ -213,4 +217,18 @@ fn what_cannot_be_played_is_refused_in_one_line() {
     assert!(refused(&[all, "-f", "0"]).contains("frequency must be a whole number from 1 to 10000"));
     let no_journal = folder.write("text.trj", b"it was a dark and stormy night");
     assert!(refused(&[no_journal.to_str().unwrap()]).contains("this is not a journal of a game"));
+}
+
+/// As a viewer starts it that plays a recording by itself, and may be killed.
+#[test]
+fn it_can_end_with_its_input() {
+    let folder = Folder::new();
+    let mut program = play(&record(&folder), &["--console", "until-end"]);
+    let mut stdin = program.child.stdin.take().unwrap();
+    stdin.write_all(b"tick rate 300\n").unwrap();
+    let mut viewer = Peer::connect(program.address);
+    viewer.send("GRAPHIC\n");
+    while viewer.lines_until("sgt").last().unwrap() != "sgt 300" {}
+    drop(stdin);
+    assert_eq!(program.child.wait().unwrap().code(), Some(0));
 }

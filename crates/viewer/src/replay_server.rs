@@ -1,7 +1,8 @@
 //! A server of the viewer's own that plays a recording: `--replay` is that server and this viewer in one call.
 //!
 //! The viewer knows no journals and no rules; whatever plays a recording speaks to viewers as any server does. So the
-//! program beside this one is started, on a free port of this machine, and ended with this one.
+//! program beside this one is started, on a free port of this machine, and ended with this one: it ends with its standard
+//! input, which the system closes however this program ends.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -31,9 +32,18 @@ impl ReplayServer {
     pub fn start(recording: &Path) -> anyhow::Result<Self> {
         let program = program();
         let mut child = Command::new(&program)
-            .args(["replay", "play", "-p", "0", "--log", "error"])
+            .args([
+                "replay",
+                "play",
+                "-p",
+                "0",
+                "--log",
+                "error",
+                "--console",
+                "until-end",
+            ])
             .arg(recording)
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .with_context(|| format!("{} plays recordings, and cannot be started", program.display()))?;

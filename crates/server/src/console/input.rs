@@ -2,7 +2,7 @@
 //!
 //! A thread reads it, since a terminal or a file cannot be waited for beside sockets. Each line is posted to the loop,
 //! and the answer comes back to be printed here: a terminal that is held must not hold the loop. The end of standard
-//! input ends nothing: servers are often started without any input at all.
+//! input ends nothing, unless somebody asks for it: servers are often started without any input at all.
 
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::net::UnixStream;
@@ -12,6 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use trantor_protocol::text::{Cut, LineCutter};
 use trantor_runtime::Poster;
+use trantor_runtime::life::StopSignal;
 use trantor_runtime::posts::PostError;
 use trantor_runtime::service::Service;
 use trantor_runtime::threads::{self, Thread};
@@ -31,6 +32,9 @@ pub enum ConsoleInput {
     Auto,
     /// Whatever it is.
     On,
+    /// Whatever it is, and its end is the server's: a program that starts one and holds its input takes it along, however it
+    /// ends itself.
+    UntilEnd,
     /// Never.
     Off,
 }
@@ -39,7 +43,7 @@ impl ConsoleInput {
     /// Whether to read standard input, for a game that waits for `start` there or does not.
     pub fn is_wanted(self, awaits_start: bool) -> bool {
         match self {
-            Self::On => true,
+            Self::On | Self::UntilEnd => true,
             Self::Off => false,
             Self::Auto => awaits_start || is_our_terminal(),
         }
@@ -67,13 +71,19 @@ pub struct ConsoleThread {
 }
 
 impl ConsoleThread {
-    /// Starts reading.
+    /// Starts reading; `at_end` is given at the end of standard input.
     ///
     /// # Errors
     /// If the system refuses a thread or a descriptor.
-    pub fn start(poster: Poster<Service<Shell>>) -> io::Result<Self> {
+    pub fn start(poster: Poster<Service<Shell>>, at_end: Option<StopSignal>) -> io::Result<Self> {
         let (stop, stopped) = UnixStream::pair()?;
-        let thread = threads::spawn("console", move || read_lines(io::stdout(), &stopped, &poster))?;
+        let read = move || {
+            read_lines(io::stdout(), &stopped, &poster);
+            if let Some(end) = at_end {
+                end.request();
+            }
+        };
+        let thread = threads::spawn("console", read)?;
         Ok(Self {
             thread: Some(thread),
             stop: Some(stop),

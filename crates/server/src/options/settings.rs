@@ -380,11 +380,17 @@ pub const SETTINGS: &[Setting] = &[
         short: None,
         aliases: &[],
         placeholder: "WHEN",
-        help: "Read the console's words on standard input: if it is a terminal (auto), always (on), never (off)",
+        help: "Read the console's words on standard input: if it is a terminal (auto), always (on), never (off), always and \
+               end with it (until-end)",
         kind: Kind::Choice {
-            words: &["auto", "on", "off"],
+            words: &["auto", "on", "off", "until-end"],
             store: |options, place| {
-                options.console = [ConsoleInput::Auto, ConsoleInput::On, ConsoleInput::Off][place];
+                options.console = [
+                    ConsoleInput::Auto,
+                    ConsoleInput::On,
+                    ConsoleInput::Off,
+                    ConsoleInput::UntilEnd,
+                ][place];
             },
         },
     },

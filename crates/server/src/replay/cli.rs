@@ -90,7 +90,7 @@ fn asked(matches: &ArgMatches) -> ReplayAsked {
 }
 
 /// The options of a server that mean something where nobody plays.
-const PLAY_SETTINGS: [&str; 12] = [
+const PLAY_SETTINGS: [&str; 13] = [
     "port",
     "bind",
     "frequency",
@@ -98,6 +98,7 @@ const PLAY_SETTINGS: [&str; 12] = [
     "token-file",
     "gui-ids",
     "dialect",
+    "console",
     "lag-limit",
     "metrics",
     "metrics-log",
