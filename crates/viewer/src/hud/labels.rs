@@ -7,7 +7,7 @@
 use egui::{Color32, Context, FontId, LayerId, Order, Painter, Pos2, Rect, Stroke, pos2, vec2};
 use glam::Vec3;
 use trantor_client::{EffectKind, SceneAgent, speech};
-use trantor_model::{AgentId, Level};
+use trantor_model::{AgentId, Level, TeamId, Tile};
 
 use super::theme::{Colors, color, ink_on};
 use super::{HudInput, Selection, directions, icons};
@@ -37,6 +37,8 @@ const MAY_BE_POINTED: f32 = 60.0;
 pub(super) struct Labels {
     /// Candidates of a frame, most important first.
     candidates: Vec<Candidate>,
+    /// Those of one tile, team and level who have one badge.
+    counted: Vec<(Tile, TeamId, Level)>,
     /// What labels cover already.
     taken: Vec<Rect>,
 }
@@ -47,6 +49,8 @@ struct Candidate {
     agent: AgentId,
     at: Pos2,
     beside: Beside,
+    /// Whether others are on its tile.
+    is_shared: bool,
 }
 
 /// What is beside a badge.
@@ -58,34 +62,50 @@ enum Beside {
     Speaks,
 }
 
+/// Whose badges are one if they are on one tile.
+fn group_of(agent: &SceneAgent) -> (Tile, TeamId, Level) {
+    (agent.tile, agent.team, agent.level)
+}
+
 impl Labels {
     /// `cards` is what panels cover: labels are not to lie under one.
     pub(super) fn show(&mut self, context: &Context, input: &HudInput<'_>, cards: &[Rect]) {
         let colors = Colors::of(input.theme);
         self.collect(context, input);
         self.taken.clear();
+        self.counted.clear();
         let screen = context.content_rect();
         let painter = context.layer_painter(LayerId::new(Order::Background, egui::Id::unique("labels")));
-        for candidate in &self.candidates {
+        for (place, candidate) in self.candidates.iter().enumerate() {
             if self.taken.len() == LABELS_MAX {
                 break;
             }
             let Some(agent) = input.scene.agent(candidate.agent) else {
                 continue;
             };
+            let (mut at, mut count) = (candidate.at, 1);
+            if candidate.is_shared && matches!(candidate.beside, Beside::Nothing) {
+                if self.counted.contains(&group_of(agent)) {
+                    continue;
+                }
+                self.counted.push(group_of(agent));
+                (at, count) = self.group(place, input);
+            }
             // Before words are laid out: of a crowd most have no room for a badge.
-            let badge_alone = rect_above(candidate.at, BADGE);
+            let badge_alone = rect_above(at, BADGE);
             let is_free = |taken: &[Rect], rect: Rect| !taken.iter().any(|other| other.intersects(rect));
             if !is_free(&self.taken, badge_alone) {
                 continue;
             }
-            let words = match &candidate.beside {
-                Beside::Words(words) => {
-                    let font = FontId::proportional(12.0);
-                    Some(painter.layout_job(directions::job(words, font, colors.text)))
-                }
+            let text = match &candidate.beside {
+                Beside::Words(words) => Some(words.clone()),
+                Beside::Nothing if count > 1 => Some(format!("×{count}")),
                 _ => None,
             };
+            let words = text.map(|text| {
+                let font = FontId::proportional(12.0);
+                painter.layout_job(directions::job(&text, font, colors.text))
+            });
             let width = BADGE
                 + match (&words, &candidate.beside) {
                     (Some(words), _) => words.size().x + 12.0,
@@ -93,12 +113,12 @@ impl Labels {
                     (None, _) => 0.0,
                 };
             let is_selected = input.selection == Selection::Agent(candidate.agent);
-            let rect = beside_cards(candidate.at, width, screen, cards);
+            let rect = beside_cards(at, width, screen, cards);
             // Of the selected one it is always told where it is, even under a panel's edge.
             let is_clear = screen.contains_rect(rect)
                 && !cards
                     .iter()
-                    .any(|card| card.contains(candidate.at) || card.intersects(rect));
+                    .any(|card| card.contains(at) || card.intersects(rect));
             if !is_clear && !is_selected {
                 continue;
             }
@@ -129,6 +149,22 @@ impl Labels {
         }
     }
 
+    /// Above the heads of all that have one badge with the candidate at `place`, the first of them; and how many they are.
+    fn group(&self, place: usize, input: &HudInput<'_>) -> (Pos2, usize) {
+        let first = &self.candidates[place];
+        let group = |of: &Candidate| input.scene.agent(of.agent).map(group_of);
+        // Those of a level are beside each other.
+        let rest = self.candidates[place..].iter();
+        let of_level = rest.take_while(|other| other.weight == first.weight);
+        let alike =
+            of_level.filter(|other| matches!(other.beside, Beside::Nothing) && group(other) == group(first));
+        let (mut sum, mut top, mut count) = (0.0, first.at.y, 0);
+        for other in alike {
+            (sum, top, count) = (sum + other.at.x, top.min(other.at.y), count + 1);
+        }
+        (pos2(sum / count as f32, top), count)
+    }
+
     fn collect(&mut self, context: &Context, input: &HudInput<'_>) {
         self.candidates.clear();
         let Some((view, window)) = input.view else { return };
@@ -144,7 +180,7 @@ impl Labels {
         };
         for effect in &input.scene.effects {
             if let (EffectKind::Broadcast { text }, Some((id, _))) = (effect.kind, effect.agent)
-                && let Some((at, _)) = input.scene.agent(id).and_then(place)
+                && let Some((at, place)) = input.scene.agent(id).and_then(place)
             {
                 // The latest words of somebody come last in the list, and first here.
                 self.candidates.push(Candidate {
@@ -152,6 +188,7 @@ impl Labels {
                     agent: id,
                     at,
                     beside: said(input.scene.text(text)),
+                    is_shared: place.is_shared,
                 });
             }
         }
@@ -202,6 +239,7 @@ impl Labels {
                 agent: agent.id,
                 at,
                 beside,
+                is_shared: place.is_shared,
             });
         }
         // Equal weights in the order of their numbers, so that labels do not take turns.

@@ -123,6 +123,8 @@ impl Bench {
         let bindings = Bindings::default();
         let paint = GroundPaint::default();
         let view = self.view();
+        let mut places = Places::default();
+        places.gather(&self.scene);
         for _ in 0..6 {
             self.frames += 1;
             self.hud.sample(&self.scene);
@@ -143,7 +145,7 @@ impl Bench {
                 paint_mode: self.paint_mode,
                 paint: &paint,
                 view: view.as_ref().map(|(view, window)| (view, window)),
-                places: &Places::default(),
+                places: &places,
                 camera: CameraPose {
                     target: glam::Vec2::ZERO,
                     distance: 10.0,

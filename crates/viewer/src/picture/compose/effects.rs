@@ -8,7 +8,7 @@ use super::super::draw_list::{Decal, DecalKind, DrawList, Instance, Wave};
 use super::super::palette::{self, Rgb};
 use super::super::shapes::Shape;
 use super::particles::{burst, column, halo, ring, spark};
-use super::places::{aside, scale_of};
+use super::places::scale_of;
 use super::rituals::color_of;
 use super::{Frame, grounded, smoothstep};
 
@@ -31,7 +31,7 @@ pub(super) fn compose(frame: &Frame<'_>, births: &mut Vec<(AgentId, f32)>, list:
             births.push((id, effect.progress));
         }
         let reach = reach_of(frame, effect);
-        let beside = effect.agent.map_or(Vec2::ZERO, |(id, _)| aside(id));
+        let beside = effect.agent.map_or(Vec2::ZERO, |(id, _)| frame.places.beside(id));
         for position in copies(frame, Vec2::new(effect.x, effect.y), reach) {
             let position = position + beside;
             if frame.view.sees(grounded(position), reach + 1.0) {

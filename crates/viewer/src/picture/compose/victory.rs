@@ -6,7 +6,6 @@ use trantor_model::Level;
 use super::super::draw_list::{DrawList, Glow, GlowKind};
 use super::super::palette::{self, Rgb};
 use super::particles::{column, halo};
-use super::places::aside;
 use super::{Frame, grounded, scramble, signed};
 
 /// Pieces of confetti over each of them.
@@ -23,7 +22,8 @@ pub(super) fn compose(frame: &Frame<'_>, list: &mut DrawList) {
         .filter(|agent| agent.team == winner && agent.level == Level::LAST)
         .take(CELEBRATED_MAX);
     for agent in celebrated {
-        for position in frame.window.copies(Vec2::new(agent.x, agent.y) + aside(agent.id)) {
+        let home = Vec2::new(agent.x, agent.y) + frame.places.beside(agent.id);
+        for position in frame.window.copies(home) {
             if !frame.view.sees(grounded(position), 3.0) {
                 continue;
             }
