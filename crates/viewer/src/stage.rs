@@ -311,7 +311,6 @@ impl Stage {
             self.hud.go_back_to(shown);
         }
         self.last_shown = shown;
-        self.repeat_recording();
         while let Some(entry) = self.source.poll_feed() {
             self.hud.tell(entry, &self.scene);
         }
@@ -331,6 +330,8 @@ impl Stage {
     pub fn interpolate(&mut self, elapsed: RealSpan, now: RealTime) {
         self.elapsed_seconds = elapsed.as_secs_f64() as f32;
         self.source.scene(now, &mut self.scene);
+        // Before, the scene may be the one from which a jump that is over has led back.
+        self.repeat_recording();
         if self.source.take_new_world() {
             self.hud.begin_anew();
             self.trails.clear();

@@ -388,3 +388,34 @@ fn at_the_end_of_a_recording_the_winners_are_seen() {
     drop(server);
     std::fs::remove_file(recording).unwrap();
 }
+
+/// Each jump back is asked for once: the scene from before it is not taken for one that has come to the end again.
+#[test]
+fn a_span_that_is_repeated_jumps_once_each_time() {
+    let recording = recorded("repeat", "-c 2 --minds random random --until 600");
+    let (server, port) = play(&recording);
+    let mut person = Person::at(port);
+    person.until("the recording", |it| it.stage().source().recording().is_some());
+    person.enter("seek 300");
+    person.until_at(300);
+    person.press("]");
+    person.enter("seek 200");
+    person.until_at(200);
+    person.press("[");
+    person.enter("speed 200");
+    person.press("space");
+    let (mut before, mut jumps) = (200, 0);
+    person.until("three jumps back", |it| {
+        let units = it.units();
+        jumps += u64::from(units < before);
+        before = units;
+        jumps == 3
+    });
+    person.press("\\");
+    let ended = server.stop().expect("it was running");
+    let asked = 2 + jumps;
+    // A machine that is slow may have come to the end of the span once more.
+    let seeks = ended.stats.counters.seeks;
+    assert!((asked..=asked + 1).contains(&seeks), "{seeks} jumps for {asked}");
+    std::fs::remove_file(recording).unwrap();
+}
