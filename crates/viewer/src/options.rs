@@ -52,7 +52,7 @@ pub struct Cli {
     /// How long to watch before the screenshot
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds, allow_negative_numbers = true)]
     pub after: f64,
-    /// Width and height of the window or the screenshot, in pixels [default: as last time, or 1280x720]
+    /// Width and height of the window or the screenshot, in pixels [default: as last time, or 1280x720 points of the display]
     #[arg(long, value_name = "WxH", value_parser = size)]
     pub size: Option<(u32, u32)>,
     /// Show a synthetic scene instead of a server's game

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use trantor_runtime::real_clock::date_for_records;
 use trantor_time::{Rate, RealSpan, RealTime};
-use winit::dpi::{PhysicalPosition, PhysicalSize};
+use winit::dpi::{LogicalSize, PhysicalPosition, PhysicalSize, Size};
 use winit::event::WindowEvent;
 use winit::event_loop::ActiveEventLoop;
 use winit::window::{Fullscreen, Window, WindowId};
@@ -32,8 +32,8 @@ pub(super) struct WindowScreen {
     window: Option<Arc<Window>>,
     losses: Losses,
     recording: Option<Recording>,
-    /// As it should be at the next start.
-    size: (u32, u32),
+    /// As it should be at the next start; none until somebody or the system said one.
+    size: Option<(u32, u32)>,
     place: Option<(i32, i32)>,
     is_full: bool,
 }
@@ -66,7 +66,7 @@ impl WindowScreen {
     /// No window yet; it will be as it was last, unless `cli` says otherwise.
     pub(super) fn new(cli: Cli, settings: &Settings) -> Self {
         Self {
-            size: cli.size.or(settings.window).unwrap_or(Cli::SIZE),
+            size: cli.size.or(settings.window),
             place: settings.place,
             is_full: settings.full_screen,
             cli,
@@ -130,10 +130,13 @@ impl WindowScreen {
     }
 
     fn new_window(&self, event_loop: &ActiveEventLoop) -> anyhow::Result<Arc<Window>> {
-        let (width, height) = self.size;
+        let size = match self.size {
+            Some((width, height)) => PhysicalSize::new(width, height).into(),
+            None => first_size(event_loop),
+        };
         let mut attributes = Window::default_attributes()
             .with_title("Trantor")
-            .with_inner_size(PhysicalSize::new(width, height));
+            .with_inner_size(size);
         if let Some((x, y)) = self.place.filter(|place| is_on_a_monitor(event_loop, *place)) {
             attributes = attributes.with_position(PhysicalPosition::new(x, y));
         }
@@ -177,7 +180,7 @@ impl WindowScreen {
             open.canvas.resized();
         }
         if size.width > 0 && size.height > 0 && !self.is_full {
-            self.size = (size.width, size.height);
+            self.size = Some((size.width, size.height));
         }
     }
 
@@ -191,8 +194,8 @@ impl WindowScreen {
     /// Notes what should be as it is at the next start. A size asked for on the command line is for this once, unless the
     /// window was given another since.
     pub(super) fn remember(&self, settings: &mut Settings) {
-        if self.cli.size != Some(self.size) {
-            settings.window = Some(self.size);
+        if self.size.is_some() && self.cli.size != self.size {
+            settings.window = self.size;
         }
         settings.place = self.place;
         settings.full_screen = self.is_full;
@@ -354,6 +357,26 @@ impl std::fmt::Debug for InputState {
     }
 }
 
+/// The size of a first window: so many points, as panels are measured in, but no larger than a monitor shows.
+fn first_size(event_loop: &ActiveEventLoop) -> Size {
+    let monitor = event_loop
+        .primary_monitor()
+        .or_else(|| event_loop.available_monitors().next());
+    let room = monitor.map(|monitor| monitor.size().to_logical(monitor.scale_factor()));
+    within(room).into()
+}
+
+/// [`Cli::SIZE`] in points, or what of it there is room for beside a desk's bars.
+fn within(room: Option<LogicalSize<f64>>) -> LogicalSize<f64> {
+    /// The part of a monitor that a window may take at first.
+    const PART: f64 = 0.92;
+    let (width, height) = (f64::from(Cli::SIZE.0), f64::from(Cli::SIZE.1));
+    match room {
+        Some(room) => LogicalSize::new(width.min(room.width * PART), height.min(room.height * PART)),
+        None => LogicalSize::new(width, height),
+    }
+}
+
 /// A place that was remembered may be on a monitor that is gone.
 fn is_on_a_monitor(event_loop: &ActiveEventLoop, (x, y): (i32, i32)) -> bool {
     event_loop.available_monitors().any(|monitor| {
@@ -386,12 +409,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_first_window_is_as_large_as_its_panels_need_and_the_monitor_allows() {
+        let usual = LogicalSize::new(1280.0, 720.0);
+        assert_eq!(within(None), usual);
+        assert_eq!(within(Some(LogicalSize::new(1920.0, 1080.0))), usual);
+        let small = within(Some(LogicalSize::new(1000.0, 500.0)));
+        assert_eq!(small, LogicalSize::new(920.0, 460.0));
+    }
+
+    #[test]
     fn a_size_asked_for_is_for_this_once_and_one_dragged_is_kept() {
         let mut settings = Settings::default();
         settings.window = Some((800, 600));
         let cli = Cli::parse_from(["trantor-viewer", "--size", "160x100"]);
         let mut screen = WindowScreen::new(cli, &settings);
-        assert_eq!(screen.size, (160, 100));
+        assert_eq!(screen.size, Some((160, 100)));
         screen.remember(&mut settings);
         assert_eq!(settings.window, Some((800, 600)));
         screen.resize(PhysicalSize::new(640, 480));
