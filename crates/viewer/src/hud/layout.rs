@@ -23,6 +23,9 @@ const TIME_HEIGHT: f32 = 172.0;
 const KEYS_HEIGHT: f32 = 52.0;
 const TIMELINE_HEIGHT: f32 = 76.0;
 
+/// Height of what is told in the middle, in points: a pause, who won. It is left free of the board, which would otherwise jump.
+const BANNER_HEIGHT: f32 = 44.0;
+
 /// How panels share a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
@@ -144,7 +147,7 @@ impl Plan {
     fn clear(&self, has_timeline: bool) -> Rect {
         let below = self.keys_height() + if has_timeline { TIMELINE_HEIGHT } else { 0.0 };
         // A window of nothing but panels still has a middle.
-        let above = (self.above() + EDGE).min(self.size.y * 0.4);
+        let above = (self.middle_top() + BANNER_HEIGHT).min(self.size.y * 0.4);
         let below = below.min(self.size.y * 0.4);
         let aside = self.aside().min(self.size.x * 0.4);
         Rect::from_min_max(pos2(aside, above), pos2(self.size.x - aside, self.size.y - below))

@@ -129,8 +129,12 @@ impl CameraPose {
         /// How far down it looks, in radians: bodies are to be seen from their side, and the ground between them.
         const PITCH_LEAST: f32 = 0.78;
         const PITCH_MOST: f32 = 1.06;
+        /// Tiles that are shown at least: from nearer, who stands on a map of a few tiles does not fit in the picture.
+        const SIDES_LEAST: f32 = 4.0;
+        let middle = sides / 2.0 - 0.5;
+        let sides = sides.max(Vec2::splat(SIDES_LEAST));
         let mut pose = Self {
-            target: sides / 2.0 - 0.5,
+            target: middle,
             distance: sides.max_element() * 8.0,
             yaw: 0.0,
             pitch: 0.9,
@@ -143,7 +147,7 @@ impl CameraPose {
             let mut most = Vec2::NEG_INFINITY;
             for corner in [Vec2::ZERO, Vec2::X, Vec2::Y, Vec2::ONE] {
                 // A little more than the map, and who stands at its edge with all of its height.
-                let ground = corner * (sides + 0.4) - 0.7;
+                let ground = middle + (corner - 0.5) * (sides + 0.4);
                 let height = if corner.y > 0.0 { 0.0 } else { 0.6 };
                 if let Some(point) = view.project(Vec3::new(ground.x, height, ground.y)) {
                     least = least.min(point);
@@ -322,6 +326,21 @@ mod tests {
                 let filled = ((most - least) / (clear.1 - clear.0)).max_element();
                 assert!(filled > 0.88, "{sides} fills only {filled}");
             }
+        }
+    }
+
+    #[test]
+    fn whoever_stands_on_a_tiny_map_has_its_head_in_the_picture() {
+        for sides in [Vec2::ONE, Vec2::new(1.0, 3.0)] {
+            let clear = (Vec2::new(0.2, 0.05), Vec2::new(0.7, 0.9));
+            let view = CameraPose::overview(sides, 16.0 / 9.0, clear).view(1280, 720);
+            let feet = sides / 2.0 - 0.5;
+            // Twice as high as a body, for its badge and the light of an elevation.
+            let above = view.project(Vec3::new(feet.x, 1.8, feet.y)).unwrap();
+            assert!(
+                above.cmpgt(clear.0).all() && above.cmplt(clear.1).all(),
+                "{sides}: {above}"
+            );
         }
     }
 
