@@ -105,14 +105,12 @@ fn stage(cli: &Cli, settings: &Settings, waker: Waker) -> anyhow::Result<Stage> 
         view: settings.view,
         panels: !cli.no_hud,
         reports: cli.report_widgets,
+        first_words: settings.is_first_start().then_some(FIRST_STEPS),
     };
     let mut stage = Stage::new(source, options);
     if let Some(mistake) = settings.mistake() {
         log::warn!("{mistake}");
         stage.notice(mistake.to_owned());
-    }
-    if settings.is_first_start() {
-        stage.notice(FIRST_STEPS.to_owned());
     }
     Ok(stage)
 }

@@ -217,6 +217,15 @@ struct Reader {
     wake: Box<dyn Fn() + Send>,
 }
 
+/// What the system says, without its number, which helps nobody who waits for a server.
+fn in_words(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error ") {
+        Some((words, _)) => words.to_owned(),
+        None => text,
+    }
+}
+
 impl Reader {
     fn run(&mut self) {
         let clock = RealClock::new();
@@ -231,7 +240,7 @@ impl Reader {
                     }
                     reason
                 }
-                Err(error) => error.to_string(),
+                Err(error) => in_words(&error),
             };
             lock(&self.open).socket = None;
             if self.tell(NetEvent::Closed { reason, again_in }).is_err() {
@@ -272,7 +281,7 @@ impl Reader {
     fn serve(&self, socket: TcpStream) -> String {
         match self.serve_until_error(socket) {
             Ok(()) => "the server closed the connection".to_owned(),
-            Err(error) => error.to_string(),
+            Err(error) => in_words(&error),
         }
     }
 

@@ -55,6 +55,8 @@ pub struct StageOptions {
     pub scale: Option<f32>,
     /// How a map was looked at last.
     pub view: Option<SavedView>,
+    /// What is said for a few seconds once there is a world.
+    pub first_words: Option<&'static str>,
 }
 
 /// What only the program around a stage can do.
@@ -128,6 +130,8 @@ pub struct Stage {
     /// The moment shown last.
     last_shown: GameTime,
     view: Option<SavedView>,
+    /// See [`StageOptions::first_words`].
+    first_words: Option<&'static str>,
     /// From the scene before the last one to that, in real time.
     elapsed_seconds: f32,
 }
@@ -177,6 +181,7 @@ impl Stage {
             repeat: Repeat::default(),
             last_shown: GameTime::ZERO,
             view: options.view,
+            first_words: options.first_words,
             elapsed_seconds: 0.0,
         }
     }
@@ -346,6 +351,9 @@ impl Stage {
         }
         self.ending.keep(&mut self.scene);
         let Some(ground) = &self.scene.ground else { return };
+        if let Some(words) = self.first_words.take() {
+            self.hud.notice(words.to_owned());
+        }
         let size = ground.size;
         self.paint.update(ground, self.paint_mode);
         self.paint.follow_agents(size, &self.scene.agents);

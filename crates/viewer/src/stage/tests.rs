@@ -240,6 +240,26 @@ fn keys_change_the_speed_and_pause() {
 }
 
 #[test]
+fn first_words_wait_for_a_world() {
+    let options = || StageOptions {
+        first_words: Some("click an agent"),
+        ..StageOptions::default()
+    };
+    // Nobody listens: port 0 is none.
+    let nobody = Source::live("127.0.0.1", 0, trantor_client::Language::Frames, None, || {}).unwrap();
+    let mut waiting = Stage::new(nobody, options());
+    waiting.update(None, RealTime::ZERO);
+    assert_eq!(waiting.hud().shown_notice(), None);
+    let mut stage = Stage::new(Source::demo(Demo::new(DemoScene::Overview)), options());
+    stage.update(None, RealTime::ZERO);
+    assert_eq!(stage.hud().shown_notice(), Some("click an agent"));
+    assert!(stage.take_new_notice(), "for as long as any message");
+    stage.hud().forget_notice();
+    run(&mut stage, 2);
+    assert_eq!(stage.hud().shown_notice(), None, "once");
+}
+
+#[test]
 fn keys_of_one_frame_go_on_from_each_other() {
     let mut stage = stage(DemoScene::Overview);
     for _ in 0..3 {
