@@ -184,6 +184,16 @@ impl WindowScreen {
         }
     }
 
+    /// The system tells that nothing of the window is seen, or that something is.
+    pub(super) fn occluded(&mut self, is_covered: bool) {
+        self.refresh.occluded(is_covered);
+    }
+
+    /// Whether a picture would be for nobody: the window is hidden, and no film is made of it.
+    fn is_unseen(&self) -> bool {
+        self.refresh.is_hidden() && self.recording.is_none()
+    }
+
     /// Follows the window's place.
     pub(super) fn moved(&mut self, place: PhysicalPosition<i32>) {
         if !self.is_full {
@@ -244,7 +254,11 @@ impl WindowScreen {
 impl Screen for WindowScreen {
     fn display_rate(&mut self, now: RealTime) -> Rate {
         let window = self.open.as_ref().map(|open| &*open.canvas.window);
-        self.refresh.follow(window, now)
+        let rate = self.refresh.follow(window, now);
+        match self.is_unseen() {
+            true => self.refresh.hidden_rate(),
+            false => rate,
+        }
     }
 
     fn size(&self) -> ((u32, u32), f32) {
@@ -257,6 +271,9 @@ impl Screen for WindowScreen {
     }
 
     fn lay_out(&mut self, stage: &mut Stage, figures: &Figures, now: RealTime) {
+        if self.is_unseen() {
+            return print_report(stage);
+        }
         let Some(open) = &mut self.open else { return };
         let window = &open.canvas.window;
         let mut input = open.input.0.take_egui_input(window);
@@ -279,6 +296,10 @@ impl Screen for WindowScreen {
     fn draw(&mut self, stage: &mut Stage, now: RealTime) -> anyhow::Result<bool> {
         if let Some(said) = self.poll_recording(now) {
             stage.notice(said);
+        }
+        if self.is_unseen() {
+            stage.hud().report.state("drawn", false);
+            return Ok(false);
         }
         let Some(open) = &mut self.open else {
             return Ok(false);

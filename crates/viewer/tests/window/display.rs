@@ -116,6 +116,12 @@ impl Display {
         );
     }
 
+    /// Takes the window from the screen, as minimising does, or puts it back.
+    pub(crate) fn show(&self, is_shown: bool) {
+        let how = if is_shown { "windowmap" } else { "windowunmap" };
+        self.run("xdotool", &["search", "--name", "Trantor", how]);
+    }
+
     /// There is no window manager that would give the window the keyboard.
     pub(crate) fn focus(&self) {
         self.run("xdotool", &["search", "--name", "Trantor", "windowfocus"]);

@@ -244,6 +244,23 @@ fn r_002_16_the_window_follows_its_size_and_the_rate_of_its_display() {
 }
 
 #[test]
+fn a_window_that_nobody_sees_is_not_drawn() {
+    let Some((_server, display, mut viewer)) = watching() else {
+        return;
+    };
+    viewer.wait_for("state drawn true");
+    display.show(false);
+    viewer.wait_for("state drawn false");
+    viewer.wait_for("state frames-target 10.0");
+    display.show(true);
+    viewer.wait_for("state drawn true");
+    viewer.wait_for("state frames-target 60.0");
+    viewer.focus(&display);
+    display.keys("F10");
+    assert!(viewer.wait_for_end(), "it ends in order");
+}
+
+#[test]
 fn a_lost_graphics_device_or_surface_is_made_anew_in_the_same_window_and_a_picture_is_as_it_was() {
     let Some((_server, display, mut viewer)) = watching() else {
         return;
