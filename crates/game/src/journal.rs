@@ -121,3 +121,11 @@ pub enum JournalError {
     #[error("the journal's snapshot is of no use: {0}")]
     Snapshot(#[from] SaveError),
 }
+
+impl JournalError {
+    /// Whether this is all that a writer leaves that was killed before the piece's head was whole. Nothing is lost with
+    /// it: the piece before holds all that happened until then.
+    pub fn is_of_begun(&self) -> bool {
+        matches!(self, Self::Head(CutShort::Nothing | CutShort::Torn))
+    }
+}

@@ -134,7 +134,7 @@ pub fn load(paths: &[PathBuf]) -> Result<Arc<Recording>, PlaybackError> {
         piece
     })?;
     bar.finish_and_clear();
-    let pieces = pieces.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let pieces = in_order(pieces)?;
     let recording = Recording::join(pieces)?;
     match recording.ends() {
         RecordingEnd::Closed => {}
@@ -156,6 +156,18 @@ fn read_piece(path: &Path, bytes_read: &AtomicU64) -> Result<IndexedPiece, Playb
         path: path.to_owned(),
         error,
     })
+}
+
+/// The pieces, if all can be played; without the last if that was only begun when its writer was killed.
+fn in_order(
+    mut pieces: Vec<Result<IndexedPiece, PlaybackError>>,
+) -> Result<Vec<IndexedPiece>, PlaybackError> {
+    if let Some(Err(PlaybackError::Journal { error, .. })) = pieces.last()
+        && error.is_of_begun()
+    {
+        pieces.pop();
+    }
+    pieces.into_iter().collect()
 }
 
 /// Each run has a directory of its own; pieces of two do not follow each other.

@@ -11,8 +11,9 @@ mod support;
 use std::path::Path;
 
 use serde_json::Value;
-use trantor_game::{AdminAction, Game, GameConfig, GameInput, Handled, PieceWriter};
+use trantor_game::{AdminAction, Game, GameConfig, GameInput, Handled, PieceWriter, Replay};
 use trantor_model::{Command as AgentCommand, Counts, MapSize, Resource, TeamId, Tile, Turn};
+use trantor_server::playback::load;
 use trantor_time::GameTime;
 
 use folder::Folder;
@@ -137,6 +138,36 @@ fn r_001_44_a_torn_file_is_played_to_its_last_whole_record_and_says_where_that_i
     let (status, out, _) = replay(&["verify", shown(&folder.write("damaged.trj", &damaged))]);
     assert_eq!(status, 1);
     assert!(out.contains("damaged"), "{out}");
+}
+
+#[test]
+fn r_001_44_a_run_whose_last_piece_was_only_begun_is_whole_without_it() {
+    let folder = Folder::new();
+    let [first, second] = <[Vec<u8>; 2]>::try_from(record(false)).unwrap();
+    folder.write("piece-00000.trj", &first);
+    let all = [folder.path().to_owned()];
+    let alone = load(&all).unwrap();
+    let head_bytes = (0..).find(|&cut| Replay::open(&second[..cut]).is_ok()).unwrap();
+    assert!(head_bytes > 100, "{head_bytes}");
+    for cut in [0, 1, 8, 9, 10, 30, head_bytes - 1] {
+        let begun = folder.write("piece-00001.trj", &second[..cut]);
+        let (status, out, _) = replay(&["verify", shown(folder.path())]);
+        assert_eq!(status, 0, "{cut} bytes: {out}");
+        assert!(out.contains(": nothing was recorded in it yet\n"), "{out}");
+        for what in ["info", "export"] {
+            let (status, out, err) = replay(&[what, shown(&begun)]);
+            assert_eq!(status, 0, "{what} of {cut} bytes: {err}");
+            assert!((out + &err).contains("nothing was recorded in it yet"));
+        }
+        let recording = load(&all).unwrap();
+        assert_eq!(
+            (recording.end(), recording.states_kept()),
+            (alone.end(), alone.states_kept())
+        );
+    }
+    // One that is whole counts, however little is in it.
+    folder.write("piece-00001.trj", &second[..head_bytes]);
+    assert_eq!(load(&all).unwrap().states_kept(), alone.states_kept() + 1);
 }
 
 #[test]

@@ -103,6 +103,13 @@ pub(super) fn newest_save(saves: &Path) -> Result<Option<PathBuf>> {
 fn played(checked: &Checked) -> Result<(u64, Ending)> {
     match &checked.outcome {
         Outcome::Played { played, ending, .. } => Ok((played.records, *ending)),
+        Outcome::Begun => Ok((
+            0,
+            Ending::CutOff {
+                whole_bytes: 0,
+                why: CutShort::Torn,
+            },
+        )),
         other => bail!("{}: {other:?}", checked.file.display()),
     }
 }
@@ -130,7 +137,10 @@ fn passes_through(files: &[PathBuf], saved: &Game) -> Result<bool> {
     let digest = saved.digest();
     let mut goes_past = false;
     for file in files.iter().rev() {
-        let mut replay = Replay::open(read(file)?)?;
+        let mut replay = match Replay::open(read(file)?) {
+            Err(error) if error.is_of_begun() => continue,
+            opened => opened?,
+        };
         let begins_at = replay.game().steps();
         if begins_at > saved.steps() {
             goes_past = true;

@@ -68,12 +68,19 @@ impl Piece {
     /// Reads the head.
     ///
     /// # Errors
-    /// If there is none, or it is of another version.
+    /// If there is none, or it is of another version; see [`JournalError::is_of_begun`].
     pub fn open(bytes: impl Into<Arc<[u8]>>) -> Result<Self, JournalError> {
         let bytes = bytes.into();
+        let begun = match bytes.is_empty() {
+            true => JournalError::Head(CutShort::Nothing),
+            false => JournalError::Head(CutShort::Torn),
+        };
+        if MAGIC.starts_with(&bytes) {
+            return Err(begun);
+        }
         let rest = bytes.strip_prefix(&MAGIC).ok_or(JournalError::NotAJournal)?;
         let Some((&version, _)) = rest.split_first_chunk::<2>() else {
-            return Err(JournalError::Head(CutShort::Torn));
+            return Err(begun);
         };
         let found = u16::from_le_bytes(version);
         if found != JOURNAL_VERSION {

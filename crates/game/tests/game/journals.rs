@@ -235,6 +235,7 @@ proptest! {
         match Replay::open(&bytes[..cut]) {
             Err(error) => {
                 prop_assert!(cut < begins[2], "the head was whole: {}", error);
+                prop_assert!(error.is_of_begun(), "{} at byte {}", error, cut);
             }
             Ok(replay) => {
                 let verified = replay.verify().expect("nothing is different");

@@ -14,7 +14,7 @@ use trantor_model::{AgentId, Counts, Resource, TeamId, Tile};
 use trantor_runtime::standard_error;
 use trantor_time::GameTime;
 
-use super::{Worst, line, piece_file};
+use super::{NOTHING_YET, Worst, line, piece_file};
 use crate::options::cli::PROGRAM;
 
 /// Everything recorded lies before it.
@@ -47,6 +47,7 @@ fn export(file: &Path, out: &mut impl Write) -> io::Result<Result<Ending, (Worst
     };
     let mut replay = match Replay::open(bytes) {
         Ok(replay) => replay,
+        Err(error) if error.is_of_begun() => return Ok(Err((Worst::Good, NOTHING_YET.to_owned()))),
         Err(error) => return Ok(Err((Worst::Unreadable, error.to_string()))),
     };
     loop {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use trantor_game::journal::{Ending, Piece, Record};
 
-use super::{Worst, line, piece_file};
+use super::{NOTHING_YET, Worst, line, piece_file};
 
 pub(super) fn run(files: &[PathBuf], as_json: bool) -> io::Result<Worst> {
     let mut worst = Worst::Good;
@@ -41,7 +41,14 @@ pub(super) fn run(files: &[PathBuf], as_json: bool) -> io::Result<Worst> {
 
 /// What a piece holds, and how bad it is how it ends.
 fn describe(bytes: &[u8]) -> Result<(Value, Worst), String> {
-    let piece = Piece::open(bytes).map_err(|error| error.to_string())?;
+    let piece = match Piece::open(bytes) {
+        Ok(piece) => piece,
+        Err(error) if error.is_of_begun() => {
+            let value = json!({ "bytes": bytes.len(), "ending": NOTHING_YET });
+            return Ok((value, Worst::Good));
+        }
+        Err(error) => return Err(error.to_string()),
+    };
     let snapshot = piece.snapshot().map_err(|error| error.to_string())?;
     let (mut inputs, mut digests) = (0u64, 0u64);
     let mut end = piece.head().begin;

@@ -50,6 +50,9 @@ pub fn run(asked: &ReplayAsked) -> ExitCode {
     }
 }
 
+/// What is said of a piece whose head was never written whole.
+const NOTHING_YET: &str = "nothing was recorded in it yet";
+
 /// How bad the worst of several files is, for the exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Worst {

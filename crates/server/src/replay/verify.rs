@@ -10,7 +10,7 @@ use trantor_game::replay::{Divergence, DivergenceKind, Played};
 use trantor_game::{Digest, Replay, Stamp};
 
 use super::parallel::{for_each_file, progress_bar};
-use super::{Worst, line, piece_file};
+use super::{NOTHING_YET, Worst, line, piece_file};
 
 /// What became of one file.
 #[derive(Clone, Debug)]
@@ -46,6 +46,8 @@ pub enum Outcome {
         /// The state that this one begins with.
         begins: Digest,
     },
+    /// Its writer was killed, or is still at it, before its head was whole; nothing is lost with it.
+    Begun,
     /// It is no piece of a journal that can be played.
     Unplayable(String),
     /// It could not be read from its file.
@@ -56,6 +58,7 @@ pub enum Outcome {
 pub fn verify_bytes(bytes: impl Into<Arc<[u8]>>) -> Outcome {
     let replay = match Replay::open(bytes) {
         Ok(replay) => replay,
+        Err(error) if error.is_of_begun() => return Outcome::Begun,
         Err(error) => return Outcome::Unplayable(error.to_string()),
     };
     let (number, begin) = (replay.head().number, replay.game().snapshot().digest());
@@ -204,7 +207,7 @@ impl Checked {
                 "replayed": hex(ended.whole),
                 "parts": ended.differing(begins).iter().map(|part| format!("{part:?}")).collect::<Vec<_>>(),
             }),
-            Outcome::Unplayable(_) | Outcome::Unreadable(_) => json!({}),
+            Outcome::Begun | Outcome::Unplayable(_) | Outcome::Unreadable(_) => json!({}),
         };
         if let (Value::Object(value), Value::Object(more)) = (&mut value, more) {
             value.extend(more);
@@ -217,6 +220,7 @@ impl Outcome {
     fn worst(&self) -> Worst {
         match self {
             Self::Played { ending, .. } => Worst::of(*ending),
+            Self::Begun => Worst::Good,
             Self::Different(_) | Self::Seam { .. } => Worst::Different,
             Self::Unplayable(_) | Self::Unreadable(_) => Worst::Unreadable,
         }
@@ -245,6 +249,7 @@ impl Outcome {
                 hex(ended.whole),
                 ended.differing(begins)
             ),
+            Self::Begun => NOTHING_YET.to_owned(),
             Self::Unplayable(why) => format!("UNPLAYABLE: {why}"),
             Self::Unreadable(why) => format!("UNREADABLE: {why}"),
         }
