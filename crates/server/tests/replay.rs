@@ -31,6 +31,11 @@ fn lines(text: &str) -> Vec<Value> {
 
 /// A short game, in two pieces. With `secret`, something happens in it that is not recorded.
 fn record(secret: bool) -> Vec<Vec<u8>> {
+    record_pieces(secret, 2)
+}
+
+/// The same in so many pieces.
+fn record_pieces(secret: bool, count: i64) -> Vec<Vec<u8>> {
     let config = GameConfig {
         size: MapSize::new(8, 6).unwrap(),
         teams: vec!["red".to_owned(), "blue".to_owned()],
@@ -46,7 +51,7 @@ fn record(secret: bool) -> Vec<Vec<u8>> {
     let Handled::Joined(agent) = game.handle(join, game.now()) else {
         panic!("there is room");
     };
-    for piece in 1..3 {
+    for piece in 1..=count {
         let mut bytes = writer.take();
         for round in 0..40 {
             let command = match round % 3 {
@@ -205,6 +210,45 @@ fn a_piece_from_another_game_does_not_fit_the_one_before() {
         out.ends_with("2 files: 1 agree, 1 differ or are damaged, 0 cannot be played\n"),
         "{out}"
     );
+}
+
+/// What `play` refuses, `verify` does not call good.
+#[test]
+fn a_run_with_a_piece_torn_or_missing_in_its_middle_does_not_agree() {
+    let run = record_pieces(false, 4);
+    let joined = [&run[1][..], &run[2]].concat();
+    let [torn, begun] = [run[1].len() - 3, 40].map(|cut| &run[1][..cut]);
+    let cases: [(Option<&[u8]>, usize, &str); 4] = [
+        (Some(torn), 2, "the piece before is not whole"),
+        (Some(begun), 2, "the piece before is not whole"),
+        (None, 2, "piece 2 does not follow piece 0"),
+        (Some(&joined), 1, "something follows the end"),
+    ];
+    for (second, wrong, why) in cases {
+        let folder = Folder::new();
+        for (number, piece) in run.iter().enumerate() {
+            let bytes = match number {
+                1 => second,
+                _ => Some(&piece[..]),
+            };
+            if let Some(bytes) = bytes {
+                folder.write(&format!("piece-{number:05}.trj"), bytes);
+            }
+        }
+        let (status, out, _) = replay(&["verify", shown(folder.path())]);
+        assert_eq!(status, 1, "{why}: {out}");
+        let line = out
+            .lines()
+            .find(|line| line.contains(&format!("piece-{wrong:05}.trj")));
+        assert!(line.unwrap().contains(why), "{why}: {out}");
+        assert!(load(&[folder.path().to_owned()]).is_err(), "{why}");
+    }
+    // Recordings of other games in one place have nothing to do with each other.
+    let folder = Folder::new();
+    folder.write("a.trj", &run[0][..run[0].len() - 3]);
+    folder.write("b.trj", &run[0]);
+    let (status, out, _) = replay(&["verify", shown(folder.path())]);
+    assert_eq!(status, 0, "{out}");
 }
 
 #[test]

@@ -62,6 +62,9 @@ pub enum CutShort {
     /// Its checksum fits, but its content has no such shape.
     #[error("a record cannot be read")]
     Unreadable,
+    /// The piece has ended before.
+    #[error("something follows the end")]
+    Beyond,
 }
 
 impl Piece {
@@ -194,7 +197,14 @@ impl Iterator for Entries {
             return None;
         };
         if matches!(entry.record, Record::End(_)) {
-            self.end(Ending::Closed);
+            let end_at = self.frames.at - self.frame.len();
+            self.end(match end_at == self.frames.bytes.len() {
+                true => Ending::Closed,
+                false => Ending::CutOff {
+                    whole_bytes: end_at,
+                    why: CutShort::Beyond,
+                },
+            });
         }
         Some(entry)
     }

@@ -69,7 +69,7 @@ impl Worst {
             Ending::CutOff { why, .. } => match why {
                 // What a writer leaves that is still at work, or was killed.
                 CutShort::Nothing | CutShort::Torn => Self::Good,
-                CutShort::Checksum | CutShort::Unreadable => Self::Different,
+                CutShort::Checksum | CutShort::Unreadable | CutShort::Beyond => Self::Different,
             },
         }
     }

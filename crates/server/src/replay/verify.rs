@@ -46,6 +46,15 @@ pub enum Outcome {
         /// The state that this one begins with.
         begins: Digest,
     },
+    /// It agrees by itself, but pieces are missing before it.
+    Gap {
+        /// The number of the one before.
+        first: u32,
+        /// Its own.
+        second: u32,
+    },
+    /// It agrees by itself, but the piece before has no orderly end.
+    AfterTorn,
     /// Its writer was killed, or is still at it, before its head was whole; nothing is lost with it.
     Begun,
     /// It is no piece of a journal that can be played.
@@ -97,33 +106,51 @@ pub fn verify_all(files: &[PathBuf], done: impl Fn() + Send + Sync + 'static) ->
     Ok(checked)
 }
 
-/// Pieces that follow each other in one directory must fit together.
+/// Pieces of one run, which lie in one directory, must follow each other and fit together.
 fn check_seams(checked: &mut [Checked]) {
-    for later in 1..checked.len() {
-        let (before, here) = (&checked[later - 1], &checked[later]);
-        let (
+    for place in 1..checked.len() {
+        let (before, here) = (&checked[place - 1], &checked[place]);
+        if before.file.parent() == here.file.parent()
+            && let Some(outcome) = seam(&before.outcome, &here.outcome)
+        {
+            checked[place].outcome = outcome;
+        }
+    }
+}
+
+/// What is to be said of a piece because of the one before it; `None` if they fit, or are of two runs, as a piece with no
+/// greater number is.
+fn seam(before: &Outcome, here: &Outcome) -> Option<Outcome> {
+    match (before, here) {
+        (
             Outcome::Played {
                 number: first,
                 states: (_, ended),
-                ending: Ending::Closed,
+                ending,
                 ..
             },
-            Outcome::Played {
+            &Outcome::Played {
                 number: second,
                 states: (begins, _),
                 ..
             },
-        ) = (&before.outcome, &here.outcome)
-        else {
-            continue;
-        };
-        let are_neighbours = before.file.parent() == here.file.parent() && first + 1 == *second;
-        if are_neighbours && ended != begins {
-            checked[later].outcome = Outcome::Seam {
-                ended: *ended,
-                begins: *begins,
-            };
+        ) if *first < second => {
+            if first + 1 != second {
+                Some(Outcome::Gap {
+                    first: *first,
+                    second,
+                })
+            } else if *ending != Ending::Closed {
+                Some(Outcome::AfterTorn)
+            } else {
+                (*ended != begins).then_some(Outcome::Seam {
+                    ended: *ended,
+                    begins,
+                })
+            }
         }
+        (Outcome::Begun, Outcome::Played { number: 1.., .. } | Outcome::Begun) => Some(Outcome::AfterTorn),
+        _ => None,
     }
 }
 
@@ -207,6 +234,7 @@ impl Checked {
                 "replayed": hex(ended.whole),
                 "parts": ended.differing(begins).iter().map(|part| format!("{part:?}")).collect::<Vec<_>>(),
             }),
+            Outcome::Gap { .. } | Outcome::AfterTorn => json!({}),
             Outcome::Begun | Outcome::Unplayable(_) | Outcome::Unreadable(_) => json!({}),
         };
         if let (Value::Object(value), Value::Object(more)) = (&mut value, more) {
@@ -221,7 +249,7 @@ impl Outcome {
         match self {
             Self::Played { ending, .. } => Worst::of(*ending),
             Self::Begun => Worst::Good,
-            Self::Different(_) | Self::Seam { .. } => Worst::Different,
+            Self::Different(_) | Self::Seam { .. } | Self::Gap { .. } | Self::AfterTorn => Worst::Different,
             Self::Unplayable(_) | Self::Unreadable(_) => Worst::Unreadable,
         }
     }
@@ -249,6 +277,8 @@ impl Outcome {
                 hex(ended.whole),
                 ended.differing(begins)
             ),
+            Self::Gap { first, second } => format!("DIFFERENT: piece {second} does not follow piece {first}"),
+            Self::AfterTorn => "DIFFERENT: the piece before is not whole".to_owned(),
             Self::Begun => NOTHING_YET.to_owned(),
             Self::Unplayable(why) => format!("UNPLAYABLE: {why}"),
             Self::Unreadable(why) => format!("UNREADABLE: {why}"),
