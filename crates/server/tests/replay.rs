@@ -36,14 +36,7 @@ fn record(secret: bool) -> Vec<Vec<u8>> {
 
 /// The same in so many pieces.
 fn record_pieces(secret: bool, count: i64) -> Vec<Vec<u8>> {
-    let config = GameConfig {
-        size: MapSize::new(8, 6).unwrap(),
-        teams: vec!["red".to_owned(), "blue".to_owned()],
-        places_per_team: 2,
-        seed: 11,
-        rules: Default::default(),
-    };
-    let mut game = Game::new(config);
+    let mut game = a_game();
     let mut writer = PieceWriter::new(&game, "test 1", 0);
     let mut pieces = Vec::new();
     let join = GameInput::Join { team: TeamId(1) };
@@ -77,6 +70,16 @@ fn record_pieces(secret: bool, count: i64) -> Vec<Vec<u8>> {
         pieces.push(bytes);
     }
     pieces
+}
+
+fn a_game() -> Game {
+    Game::new(GameConfig {
+        size: MapSize::new(8, 6).unwrap(),
+        teams: vec!["red".to_owned(), "blue".to_owned()],
+        places_per_team: 2,
+        seed: 11,
+        rules: Default::default(),
+    })
 }
 
 /// Changes the ground, and nothing that is due.
@@ -301,6 +304,21 @@ fn info_counts_without_playing_and_export_tells_every_event() {
         .map(|event| event["units"].as_f64().unwrap())
         .collect();
     assert!(units.is_sorted());
+}
+
+#[test]
+fn an_input_that_no_game_of_ours_would_take_is_told_all_the_same() {
+    let mut game = a_game();
+    let mut writer = PieceWriter::new(&game, "test 1", 0);
+    let join = GameInput::Join { team: TeamId(77) };
+    writer.input(&game, &join, game.now());
+    assert!(matches!(game.handle(join, game.now()), Handled::Refused(_)));
+    let folder = Folder::new();
+    let piece = folder.write("forged.trj", &writer.close(&game));
+    assert_eq!(replay(&["verify", shown(&piece)]).0, 0);
+    let (status, out, err) = replay(&["export", shown(&piece)]);
+    assert_eq!((status, err.as_str()), (0, ""));
+    assert_eq!(lines(&out)[0]["team"], "unknown");
 }
 
 #[test]

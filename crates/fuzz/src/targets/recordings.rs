@@ -3,8 +3,11 @@
 //! Checksums find what a disk does, and hide everything behind them from a fuzzer. So they are made to fit where the
 //! content is what is to be read: a file may also have been made by somebody.
 
+use std::io;
+
 use trantor_game::{Game, GameConfig, GameInput, Handled, PieceWriter, Replay, Rules, Snapshot};
 use trantor_model::{AgentId, Command, MapSize, Resource, TeamId, Turn};
+use trantor_server::replay::export_bytes;
 
 /// Magic and version of a journal, before its first frame.
 const JOURNAL_HEAD_BYTES: usize = 10;
@@ -21,11 +24,12 @@ const STEPS_PLAYED: usize = 64;
 /// Tiles of a map beyond which a game is not played: reading it is what is looked at here, and large ones take long.
 const TILES_PLAYED_MAX: usize = 10_000;
 
-/// A journal that is damaged is told so, or replays.
+/// A journal that is damaged is told so, or replays, and is told event by event.
 pub(super) fn read_journal(data: &[u8]) {
     let Ok(replay) = Replay::open(data) else { return };
     if replay.game().config().size.area() <= TILES_PLAYED_MAX {
         let _verified_or_told = replay.verify();
+        export_bytes(data, &mut io::sink()).expect("a sink takes everything");
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use trantor_game::journal::Ending;
@@ -41,10 +42,21 @@ pub(super) fn run(files: &[PathBuf]) -> io::Result<Worst> {
 
 /// Tells one piece, and answers how it ends. The inner error is about the piece, the outer about the lines.
 fn export(file: &Path, out: &mut impl Write) -> io::Result<Result<Ending, (Worst, String)>> {
-    let bytes = match piece_file::read(file) {
-        Ok(bytes) => bytes,
-        Err(error) => return Ok(Err((Worst::Unreadable, error.why()))),
-    };
+    match piece_file::read(file) {
+        Ok(bytes) => tell(bytes, out),
+        Err(error) => Ok(Err((Worst::Unreadable, error.why()))),
+    }
+}
+
+/// Tells the piece in `bytes`, as far as it can be played.
+///
+/// # Errors
+/// What `out` says.
+pub fn export_bytes(bytes: impl Into<Arc<[u8]>>, out: &mut impl Write) -> io::Result<()> {
+    tell(bytes, out).map(drop)
+}
+
+fn tell(bytes: impl Into<Arc<[u8]>>, out: &mut impl Write) -> io::Result<Result<Ending, (Worst, String)>> {
     let mut replay = match Replay::open(bytes) {
         Ok(replay) => replay,
         Err(error) if error.is_of_begun() => return Ok(Err((Worst::Good, NOTHING_YET.to_owned()))),
@@ -273,8 +285,10 @@ fn numbers(agents: &[AgentId]) -> Vec<u32> {
     agents.iter().map(|agent| agent.0).collect()
 }
 
+/// Whoever makes a recording may have a team ask to join that the game does not have, which the game refuses.
 fn team_name(game: &Game, team: TeamId) -> &str {
-    &game.config().teams[usize::from(team.0)]
+    let name = game.config().teams.get(usize::from(team.0));
+    name.map_or("unknown", String::as_str)
 }
 
 fn cause_name(cause: LeaveCause) -> &'static str {

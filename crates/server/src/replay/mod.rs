@@ -15,6 +15,7 @@ use std::process::ExitCode;
 
 pub(crate) use cli::command;
 pub use cli::{Asked, ReplayAsked, WORD, parse};
+pub use export::export_bytes;
 pub use piece_file::{PieceFileError, pieces_in, read};
 pub use verify::{Checked, Outcome, verify_all, verify_bytes};
 
