@@ -33,7 +33,7 @@ pub use reader::{CutShort, Ending, Entries, Piece};
 pub use writer::PieceWriter;
 
 /// What every piece begins with.
-const MAGIC: [u8; 8] = *b"TRANTORJ";
+pub const MAGIC: [u8; 8] = *b"TRANTORJ";
 
 /// The version of the format. It rises with every change; see `docs/replay-format.md`. What entries hold is
 /// part of it, and so are the rules: a change of either makes old journals replay differently.

@@ -8,12 +8,14 @@ mod folder;
 #[expect(dead_code, reason = "every test program uses a part of it")]
 mod support;
 
+use std::io::Read;
 use std::path::Path;
 
 use serde_json::Value;
 use trantor_game::{AdminAction, Game, GameConfig, GameInput, Handled, PieceWriter, Replay};
 use trantor_model::{Command as AgentCommand, Counts, MapSize, Resource, TeamId, Tile, Turn};
 use trantor_server::playback::load;
+use trantor_server::replay::read;
 use trantor_time::GameTime;
 
 use folder::Folder;
@@ -319,6 +321,38 @@ fn an_input_that_no_game_of_ours_would_take_is_told_all_the_same() {
     let (status, out, err) = replay(&["export", shown(&piece)]);
     assert_eq!((status, err.as_str()), (0, ""));
     assert_eq!(lines(&out)[0]["team"], "unknown");
+}
+
+#[test]
+fn packed_pieces_are_known_by_their_first_bytes_and_found_when_they_were_packed_meanwhile() {
+    let folder = Folder::new();
+    let piece = &record(false)[0];
+    let packed = zstd::encode_all(&piece[..], 3).unwrap();
+    for (name, bytes) in [("sim.trj.zst", piece), ("packed.trj", &packed)] {
+        assert_eq!(read(&folder.write(name, bytes)).unwrap(), *piece, "{name}");
+    }
+    folder.write("piece-00000.trj.zst", &packed);
+    assert_eq!(read(&folder.path().join("piece-00000.trj")).unwrap(), *piece);
+    let (status, out, _) = replay(&["verify", shown(&folder.path().join("piece-00001.trj"))]);
+    assert_eq!(status, 84);
+    assert!(out.contains("piece-00001.trj: UNREADABLE: No such file"), "{out}");
+}
+
+/// A few kilobytes may claim to be gigabytes.
+#[test]
+fn no_more_is_unpacked_than_a_piece_can_have() {
+    let folder = Folder::new();
+    let zeros = |bytes| std::io::repeat(0).take(bytes);
+    let bomb = zstd::encode_all(zeros(64 << 20), 1).unwrap();
+    let bytes = read(&folder.write("bomb.trj.zst", &bomb)).unwrap();
+    assert_eq!(bytes, [0; 8], "what is no journal is not read on");
+    let bomb = zstd::encode_all(b"TRANTORJ".chain(zeros(256 << 20)), 1).unwrap();
+    let file = folder.write("bomb.trj.zst", &bomb);
+    let why = read(&file).unwrap_err().why();
+    assert_eq!(
+        why,
+        "unpacked, this has more than the 268435456 bytes that are read"
+    );
 }
 
 #[test]

@@ -1,14 +1,23 @@
 //! Pieces of a journal as files: which there are, and their bytes.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+
+use trantor_game::journal::MAGIC;
 
 use crate::store::{COMPRESSED, JOURNAL};
 
-/// The most bytes of one piece that are read, unpacked. The recorder ends a piece long before, and a file that
-/// claims to unpack to more is not one of its.
-pub const PIECE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+/// The most bytes of one piece that are read. The recorder ends a piece long before; a whole game of `sim --record` is one
+/// piece, however long it is.
+const PIECE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+
+/// The most bytes that a packed piece may unpack to. The recorder's have less even in the largest world, and a small
+/// file that claims to hold much more is somebody's joke, for which memory is not filled.
+const UNPACKED_BYTES_MAX: u64 = 256 * 1024 * 1024;
+
+/// What a packed file begins with.
+const PACKED_MAGIC: [u8; 4] = zstd::zstd_safe::MAGICNUMBER.to_le_bytes();
 
 /// Why a piece could not be read from its file.
 #[derive(Debug, thiserror::Error)]
@@ -21,9 +30,9 @@ pub enum PieceFileError {
         /// What the system says.
         error: io::Error,
     },
-    /// It unpacks to more than any piece.
+    /// It has more than so many bytes.
     #[error("{}: {}", .0.display(), self.why())]
-    TooLarge(PathBuf),
+    TooLarge(PathBuf, u64),
     /// There is no journal in this directory.
     #[error("{}: {}", .0.display(), self.why())]
     NoPieces(PathBuf),
@@ -34,8 +43,8 @@ impl PieceFileError {
     pub fn why(&self) -> String {
         match self {
             Self::Io { error, .. } => error.to_string(),
-            Self::TooLarge(_) => {
-                format!("unpacked, this has more than the {PIECE_BYTES_MAX} bytes that are read")
+            Self::TooLarge(_, bytes_max) => {
+                format!("unpacked, this has more than the {bytes_max} bytes that are read")
             }
             Self::NoPieces(_) => "no piece of a journal lies here".to_owned(),
         }
@@ -96,25 +105,47 @@ fn packed(plain: &Path) -> PathBuf {
     plain.with_extension(COMPRESSED.trim_start_matches('.'))
 }
 
-/// The bytes of the piece in a file, unpacked.
+/// The bytes of the piece in a file, unpacked. Of a file that holds no journal they are the first few.
 ///
 /// # Errors
-/// A file that cannot be read, or unpacks to more than `PIECE_BYTES_MAX`.
+/// A file that cannot be read, or has more than `PIECE_BYTES_MAX` bytes, or `UNPACKED_BYTES_MAX` once it is unpacked.
 pub fn read(path: &Path) -> Result<Vec<u8>, PieceFileError> {
-    let file = File::open(path).map_err(PieceFileError::io(path))?;
-    let is_packed = path.to_string_lossy().ends_with(COMPRESSED);
-    let mut source: Box<dyn Read> = match is_packed {
-        true => Box::new(zstd::stream::read::Decoder::new(file).map_err(PieceFileError::io(path))?),
-        false => Box::new(file),
+    let mut file = BufReader::new(open(path).map_err(PieceFileError::io(path))?);
+    let first = file.fill_buf().map_err(PieceFileError::io(path))?;
+    // Its name does not count: people pack and unpack files, and call them as they like.
+    let (mut source, bytes_max): (Box<dyn Read>, u64) = match first.starts_with(&PACKED_MAGIC) {
+        true => {
+            let unpacked = zstd::stream::read::Decoder::with_buffer(file);
+            (
+                Box::new(unpacked.map_err(PieceFileError::io(path))?),
+                UNPACKED_BYTES_MAX,
+            )
+        }
+        false => (Box::new(file), PIECE_BYTES_MAX),
     };
     let mut bytes = Vec::new();
-    source
-        .by_ref()
-        .take(PIECE_BYTES_MAX + 1)
-        .read_to_end(&mut bytes)
-        .map_err(PieceFileError::io(path))?;
-    if bytes.len() as u64 > PIECE_BYTES_MAX {
-        return Err(PieceFileError::TooLarge(path.to_owned()));
+    let mut read_to = |bytes_max: u64, bytes: &mut Vec<u8>| {
+        let more = bytes_max - bytes.len() as u64;
+        source.by_ref().take(more).read_to_end(bytes)
+    };
+    read_to(MAGIC.len() as u64, &mut bytes).map_err(PieceFileError::io(path))?;
+    if bytes != MAGIC {
+        // Whoever opens them says so, and no file makes us read a gigabyte for it.
+        return Ok(bytes);
+    }
+    read_to(bytes_max + 1, &mut bytes).map_err(PieceFileError::io(path))?;
+    if bytes.len() as u64 > bytes_max {
+        return Err(PieceFileError::TooLarge(path.to_owned(), bytes_max));
     }
     Ok(bytes)
+}
+
+/// Opens a piece, or the packed one if it was packed since the directory was looked through.
+fn open(path: &Path) -> io::Result<File> {
+    match File::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound && path.to_string_lossy().ends_with(JOURNAL) => {
+            File::open(packed(path)).map_err(|_neither| error)
+        }
+        opened => opened,
+    }
 }
