@@ -208,6 +208,28 @@ fn a_start_that_fails_leaves_no_run() {
 }
 
 #[test]
+fn old_runs_stop_nobody_from_recording_another() {
+    let folder = Folder::new();
+    folder.write("run-9999/piece-00000.trj.zst", b"");
+    // A directory cannot be removed as a file that was never finished.
+    folder.write("run-0001/kept.aside/by-hand", b"");
+    for name in ["run-4294967295", "run-99999999999", "run-7", "run-00000123456"] {
+        std::fs::create_dir(folder.path().join(name)).unwrap();
+    }
+    let record = ["--record", folder.path().to_str().unwrap()];
+    for run in ["run-10000", "run-10001"] {
+        let mut program = Program::start(&record, Stdio::null());
+        program.kill("-TERM");
+        program.child.wait().unwrap();
+        folder.write(&format!("{run}/piece-00001.trj"), b"x");
+    }
+    let pieces = pieces_in(&[folder.path().to_owned()]).unwrap();
+    let runs = pieces.iter().filter_map(|piece| piece.parent()?.file_name());
+    let expected = ["run-9999", "run-10000", "run-10000", "run-10001", "run-10001"];
+    assert_eq!(runs.collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn a_place_that_cannot_be_written_is_told_at_the_start() {
     let output = Command::new(env!("CARGO_BIN_EXE_trantor-server"))
         .args(["-p", "0", "--record", "/proc/nowhere"])

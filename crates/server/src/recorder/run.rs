@@ -25,9 +25,6 @@ const PACK_LEVEL: i32 = 3;
 /// given more than that meanwhile, the loop waits for it.
 const UNPACKED_MAX: usize = 16;
 
-/// Runs in one directory. Past them somebody's script has gone wrong.
-const RUNS_MAX: u32 = 9_999;
-
 /// A run being recorded. One that is dropped before anything was recorded leaves nothing behind: a directory without a
 /// record is no recording.
 #[derive(Debug)]
@@ -51,12 +48,11 @@ impl Run {
     /// # Errors
     /// What the system says.
     pub(super) fn create(directory: &Path) -> io::Result<Self> {
-        let mut number = last_run(directory)? + 1;
-        while number <= RUNS_MAX {
-            let run = directory.join(format!("run-{number:04}"));
+        for number in last_run(directory)? + 1..=u32::MAX {
+            let run = directory.join(run_name(number));
             match fs::create_dir(&run).and_then(|()| Self::begin(&run)) {
                 // Another server records here too, and was quicker, or its start took this one for a run left empty.
-                Err(error) if is_others_doing(&error) => number += 1,
+                Err(error) if is_others_doing(&error) => {}
                 Err(error) => return Err(error),
                 Ok(run) => {
                     store::sync_directory(directory)?;
@@ -167,7 +163,7 @@ fn is_others_doing(error: &io::Error) -> bool {
 /// a packed one too, and pieces and runs without anything in them.
 ///
 /// # Errors
-/// What the system says.
+/// What the system says of the directory. A run that cannot be tidied up is logged, and stays as it is.
 pub(super) fn tidy_up(directory: &Path) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let run = entry?.path();
@@ -178,26 +174,40 @@ pub(super) fn tidy_up(directory: &Path) -> io::Result<()> {
         if is_run.is_none() || !run.is_dir() {
             continue;
         }
-        let lock = File::open(&run)?;
-        if lock.try_lock().is_err() {
-            continue;
+        if let Err(error) = tidy_up_run(&run) {
+            log::warn!("{}: what it left half done stays: {error}", run.display());
         }
-        store::remove_asides(&run)?;
-        for entry in fs::read_dir(&run)? {
-            let piece = entry?.path();
-            let is_plain = piece.to_string_lossy().ends_with(JOURNAL);
-            if is_plain && (packed_path(&piece).exists() || fs::metadata(&piece)?.len() == 0) {
-                fs::remove_file(piece)?;
-            }
-        }
-        // Only one that is empty can be removed like this.
-        let _has_pieces = fs::remove_dir(&run);
     }
     Ok(())
 }
 
+fn tidy_up_run(run: &Path) -> io::Result<()> {
+    let lock = File::open(run)?;
+    if lock.try_lock().is_err() {
+        return Ok(());
+    }
+    store::remove_asides(run)?;
+    for entry in fs::read_dir(run)? {
+        let piece = entry?.path();
+        let is_plain = piece.to_string_lossy().ends_with(JOURNAL);
+        if is_plain && (packed_path(&piece).exists() || fs::metadata(&piece)?.len() == 0) {
+            fs::remove_file(piece)?;
+        }
+    }
+    // Only one that is empty can be removed like this.
+    let _has_pieces = fs::remove_dir(run);
+    Ok(())
+}
+
+/// The number of a run of ours. There is one after it, or nothing could be recorded beside it.
 fn run_number(name: &str) -> Option<u32> {
-    name.strip_prefix("run-")?.parse().ok()
+    let number = name.strip_prefix("run-")?.parse().ok()?;
+    (name == run_name(number) && number < u32::MAX).then_some(number)
+}
+
+/// Of four digits, or as many as it takes.
+fn run_name(number: u32) -> String {
+    format!("run-{number:04}")
 }
 
 fn packed_path(piece: &Path) -> PathBuf {

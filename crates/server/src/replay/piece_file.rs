@@ -56,7 +56,7 @@ impl PieceFileError {
     }
 }
 
-/// The files that `paths` stand for, in the order given, those of a directory by name.
+/// The files that `paths` stand for, in the order given, those of a directory by their numbers.
 ///
 /// Directories are looked through with what is in them: `--record` makes one for each run. Where a piece lies both
 /// packed and not, a crash came between packing it and removing the other: the packed one is whole, and is taken.
@@ -84,7 +84,7 @@ fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> Result<(), PieceFileEr
     for entry in fs::read_dir(directory).map_err(PieceFileError::io(directory))? {
         here.push(entry.map_err(PieceFileError::io(directory))?.path());
     }
-    here.sort();
+    here.sort_by_cached_key(|path| by_number(path));
     for path in &here {
         if path.is_dir() {
             collect(path, files)?;
@@ -98,6 +98,18 @@ fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> Result<(), PieceFileEr
         }
     }
     Ok(())
+}
+
+/// What runs and pieces are sorted by: their numbers may have a digit more than those before.
+fn by_number(path: &Path) -> (String, u64, PathBuf) {
+    let name = path
+        .file_name()
+        .map_or_else(Default::default, |name| name.to_string_lossy());
+    let is_digit = |letter: char| letter.is_ascii_digit();
+    let (word, rest) = name.split_at(name.find(is_digit).unwrap_or(name.len()));
+    let digits = rest.find(|letter| !is_digit(letter)).unwrap_or(rest.len());
+    let number = rest[..digits].parse().unwrap_or(u64::MAX);
+    (word.to_owned(), number, path.to_owned())
 }
 
 /// The name that a piece has once it is packed.
