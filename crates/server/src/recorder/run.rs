@@ -23,7 +23,7 @@ const PACK_LEVEL: i32 = 3;
 
 /// Pieces left unpacked that are kept open until they are forced to the disk, which is every few seconds. Where a disk is
 /// given more than that meanwhile, the loop waits for it.
-const UNPACKED_MAX: usize = 16;
+const UNSYNCED_MAX: usize = 16;
 
 /// A run being recorded. One that is dropped before anything was recorded leaves nothing behind: a directory without a
 /// record is no recording.
@@ -32,8 +32,9 @@ pub(super) struct Run {
     directory: PathBuf,
     /// The piece being written.
     file: File,
-    /// Finished pieces that nobody packs and that may not be on the disk.
-    unpacked: Vec<File>,
+    /// What may not be on the disk besides the piece being written: finished pieces that nobody packs, and at first the
+    /// directory that has the run's.
+    unsynced: Vec<File>,
     number: u32,
     piece_bytes: u64,
     /// Of the snapshot that the piece begins with, as it is known once that is written.
@@ -54,8 +55,9 @@ impl Run {
                 // Another server records here too, and was quicker, or its start took this one for a run left empty.
                 Err(error) if is_others_doing(&error) => {}
                 Err(error) => return Err(error),
-                Ok(run) => {
-                    store::sync_directory(directory)?;
+                Ok(mut run) => {
+                    // This may be the loop's thread, which is not to wait for the disk.
+                    run.unsynced.push(File::open(directory)?);
                     return Ok(run);
                 }
             }
@@ -69,7 +71,7 @@ impl Run {
         let (lock, file) = begun.inspect_err(|_| drop(fs::remove_dir(directory)))?;
         Ok(Self {
             file,
-            unpacked: Vec::new(),
+            unsynced: Vec::new(),
             directory: directory.to_owned(),
             number: 0,
             piece_bytes: 0,
@@ -113,27 +115,27 @@ impl Run {
     /// If there is no descriptor for it, or it cannot be forced to the disk where it has to be at once.
     pub(super) fn leave_unpacked(&mut self, piece: &Path) -> io::Result<()> {
         let file = File::open(piece)?;
-        match self.unpacked.len() < UNPACKED_MAX {
-            true => self.unpacked.push(file),
+        match self.unsynced.len() < UNSYNCED_MAX {
+            true => self.unsynced.push(file),
             false => file.sync_data()?,
         }
         Ok(())
     }
 
-    /// Handles on what is to be forced to the disk: pieces left unpacked, the one being written, and the directory they lie in.
+    /// Handles on what is to be forced to the disk: what is unsynced, the piece being written, and the directory it lies in.
     ///
     /// # Errors
     /// If there is no descriptor for it.
     pub(super) fn handles(&self) -> io::Result<Vec<File>> {
-        let pieces = self.unpacked.iter().chain([&self.file]).map(File::try_clone);
+        let pieces = self.unsynced.iter().chain([&self.file]).map(File::try_clone);
         pieces.chain([File::open(&self.directory)]).collect()
     }
 
     /// Those of an earlier call of [`Self::handles`] are on the disk, which were so many.
     pub(super) fn were_synced(&mut self, handles: usize) {
         // The piece being written and the directory were among them.
-        let unpacked = handles.saturating_sub(2).min(self.unpacked.len());
-        self.unpacked.drain(..unpacked);
+        let unsynced = handles.saturating_sub(2).min(self.unsynced.len());
+        self.unsynced.drain(..unsynced);
     }
 
     /// Gives the run up after an error: its last piece ends with a whole record, and a piece or a directory without any goes.
@@ -273,6 +275,22 @@ mod tests {
         run.append(&journal).unwrap();
         drop(run);
         assert_eq!(runs(), 1);
+        fs::remove_dir_all(&directory).unwrap();
+    }
+    /// A run may be begun on the loop's thread, which waits for no disk.
+    #[test]
+    fn the_list_of_runs_is_forced_to_the_disk_with_the_first_piece() {
+        let directory = std::env::temp_dir().join(format!("trantor-runs-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let mut run = Run::create(&directory).unwrap();
+        let count = |run: &Run| run.handles().unwrap().len();
+        assert_eq!(
+            count(&run),
+            3,
+            "the list of runs, the piece, and the list of pieces"
+        );
+        run.were_synced(3);
+        assert_eq!(count(&run), 2);
         fs::remove_dir_all(&directory).unwrap();
     }
 }
