@@ -104,7 +104,7 @@ fn play(kind: Kind, delay: RealSpan) -> (Arc<Recording>, Duration) {
     let later = game.run(delay + RealSpan::from_secs(2));
     let pieces = game.engine.stop_recording();
     let bytes: Vec<u8> = pieces.into_iter().flat_map(|journal| journal.bytes).collect();
-    let piece = IndexedPiece::new(&bytes[..]).expect("a piece");
+    let piece = IndexedPiece::new(&bytes[..], 0).expect("a piece");
     let recording = Recording::join(vec![piece]).expect("it is the only one");
     (Arc::new(recording), at_once.max(later))
 }

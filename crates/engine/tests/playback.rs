@@ -74,7 +74,7 @@ fn recorded() -> Arc<Recording> {
     }
     let indexed = pieces
         .iter()
-        .map(|piece| IndexedPiece::new(&piece[..]).expect("a piece"))
+        .map(|piece| IndexedPiece::new(&piece[..], 0).expect("a piece"))
         .collect();
     Arc::new(Recording::join(indexed).expect("they follow each other"))
 }
@@ -441,7 +441,7 @@ fn recorded_crowd() -> Arc<Recording> {
     }
     let pieces = bench.engine.stop_recording();
     let bytes: Vec<u8> = pieces.into_iter().flat_map(|journal| journal.bytes).collect();
-    Arc::new(Recording::join(vec![IndexedPiece::new(&bytes[..]).expect("a piece")]).expect("it is one"))
+    Arc::new(Recording::join(vec![IndexedPiece::new(&bytes[..], 0).expect("a piece")]).expect("it is one"))
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 mod marks;
 mod recording;
+mod states;
 mod track;
 
 use std::fmt;

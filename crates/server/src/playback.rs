@@ -1,6 +1,6 @@
 //! `replay play`: the pieces of a recording read, played once, and put together for the engine to show.
 //!
-//! All of it is held in memory, so that any moment is milliseconds away and no disk is waited for in the loop.
+//! All of it is held in memory, so that any moment is near and no disk is waited for in the loop.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,9 +15,13 @@ use crate::options::Options;
 use crate::replay::parallel::{for_each_file, progress_bar};
 use crate::replay::{PieceFileError, pieces_in, read};
 
-/// The most bytes of one recording, unpacked. They are held in memory with states of about as many bytes. At a
-/// thousand commands a second it is four days.
+/// The most bytes of one recording, unpacked. They are held in memory, with states of [`STATES_BYTES_MAX`] bytes or of
+/// twice as many if that is more. At a thousand commands a second it is four days.
 const RECORDING_BYTES_MAX: u64 = 2 * 1024 * 1024 * 1024;
+
+/// Bytes of states that any recording may have: a short one of the largest world has states as near to each other as one
+/// of a small world. Pieces share them evenly.
+const STATES_BYTES_MAX: usize = 1024 * 1024 * 1024;
 
 /// What is to be played, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,8 +132,9 @@ pub fn load(paths: &[PathBuf]) -> Result<Arc<Recording>, PlaybackError> {
     check_one_run(&files)?;
     let bar = progress_bar(files.len());
     let (of_threads, bytes_read) = (bar.clone(), AtomicU64::new(0));
+    let states_bytes_max = STATES_BYTES_MAX / files.len().max(1);
     let pieces = for_each_file(&files, move |path| {
-        let piece = read_piece(path, &bytes_read);
+        let piece = read_piece(path, &bytes_read, states_bytes_max);
         of_threads.inc(1);
         piece
     })?;
@@ -146,13 +151,17 @@ pub fn load(paths: &[PathBuf]) -> Result<Arc<Recording>, PlaybackError> {
     Ok(Arc::new(recording))
 }
 
-fn read_piece(path: &Path, bytes_read: &AtomicU64) -> Result<IndexedPiece, PlaybackError> {
+fn read_piece(
+    path: &Path,
+    bytes_read: &AtomicU64,
+    states_bytes_max: usize,
+) -> Result<IndexedPiece, PlaybackError> {
     let bytes = read(path)?;
     let before = bytes_read.fetch_add(bytes.len() as u64, Ordering::Relaxed);
     if before + bytes.len() as u64 > RECORDING_BYTES_MAX {
         return Err(PlaybackError::TooLarge);
     }
-    IndexedPiece::new(bytes).map_err(|error| PlaybackError::Journal {
+    IndexedPiece::new(bytes, states_bytes_max).map_err(|error| PlaybackError::Journal {
         path: path.to_owned(),
         error,
     })

@@ -185,7 +185,7 @@ impl Keeping {
                     verified.ending
                 ));
             }
-            pieces.push(IndexedPiece::new(bytes).map_err(|error| error.to_string())?);
+            pieces.push(IndexedPiece::new(bytes, 0).map_err(|error| error.to_string())?);
             let (replayed, played) = (verified.game.digest(), engine.game().digest());
             if number == self.piece && replayed != played {
                 return Err(format!(

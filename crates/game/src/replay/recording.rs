@@ -1,7 +1,7 @@
 //! A whole recording as one thing to walk about in: pieces in their order, with states to jump to.
 //!
 //! Each piece is played once, which also checks it ([`IndexedPiece::new`]; pieces can be played side by side).
-//! On the way marks are gathered, and at intervals the state is kept, so that any moment is at most
+//! On the way marks are gathered, and at intervals the state is kept ([`super::states`]), so that any moment is at most
 //! an interval away. Then the pieces are put together ([`Recording::join`]), and a [`Cursor`] goes through all of them on
 //! one game.
 //!
@@ -13,19 +13,12 @@ use std::sync::Arc;
 use trantor_time::{Frequency, GameTime};
 
 use super::marks::{Mark, MarkKind, Marker};
+use super::states::{KeptState, States};
 use super::{Divergence, Replayed, Track};
 use crate::config::GameConfig;
 use crate::game::Game;
 use crate::journal::{CutShort, Ending, JournalError, Piece};
 use crate::save::Snapshot;
-
-/// Deadlines and records between two states that are kept, at least: what is played in a few milliseconds.
-const INTERVAL_STEPS_MIN: u64 = 10_000;
-
-/// Bytes of a state for each step until the next is kept. A journal has about five bytes for each step, so that the
-/// states of a large world take no more room than its journal does; and to restore so many bytes takes about as long
-/// as to play the step.
-const STATE_BYTES_PER_STEP: u64 = 8;
 
 /// A piece that was played once.
 #[derive(Clone, Debug)]
@@ -42,15 +35,6 @@ pub struct IndexedPiece {
     /// Where all of it ends, and how.
     last_state: Snapshot,
     ends: RecordingEnd,
-}
-
-/// A state that was kept, and the place in the journal where it was.
-#[derive(Clone, Debug)]
-struct KeptState {
-    at: GameTime,
-    track: Track,
-    /// A snapshot as it is written.
-    bytes: Vec<u8>,
 }
 
 /// How a recording ends.
@@ -110,23 +94,26 @@ pub struct Cursor {
 }
 
 impl IndexedPiece {
-    /// Plays a piece from its beginning to its end, or to where it differs.
+    /// Plays a piece from its beginning to its end, or to where it differs. The states kept on the way take no more
+    /// than `states_bytes_max` bytes, or than twice as many as the piece if that is more.
     ///
     /// # Errors
     /// If it cannot be played at all.
-    pub fn new(bytes: impl Into<Arc<[u8]>>) -> Result<Self, JournalError> {
+    pub fn new(bytes: impl Into<Arc<[u8]>>, states_bytes_max: usize) -> Result<Self, JournalError> {
+        let bytes = bytes.into();
+        let states_bytes_max = states_bytes_max.max(2 * bytes.len());
         let piece = Piece::open(bytes)?;
         let snapshot = piece.snapshot()?;
         let mut game = Game::restore(snapshot)?;
         let mut track = Track::new(&piece);
-        let mut states = vec![KeptState {
+        let first = KeptState {
             at: game.now(),
             track: track.clone(),
             bytes: piece.snapshot_bytes().to_vec(),
-        }];
+        };
+        let mut states = States::new(first, states_bytes_max);
         let mut marker = Marker::new(&game);
         let winner_before = game.winner();
-        let mut steps_since = 0;
         let mut end = game.now();
         let ends = loop {
             match track.step(&mut game, GameTime::from_nanounits(i128::MAX)) {
@@ -136,13 +123,8 @@ impl IndexedPiece {
             }
             // What differs may lie behind it, and lets time pass before that shows.
             end = game.now();
-            steps_since += 1;
-            let kept = states.last().map_or(0, |state| state.bytes.len() as u64);
-            if steps_since >= INTERVAL_STEPS_MIN.max(kept / STATE_BYTES_PER_STEP)
-                && game.winner() == winner_before
-            {
-                steps_since = 0;
-                states.push(KeptState {
+            if states.is_due_after_step() && game.winner() == winner_before {
+                states.keep(KeptState {
                     at: game.now(),
                     track: track.clone(),
                     bytes: game.snapshot().encode(),
@@ -157,7 +139,7 @@ impl IndexedPiece {
         Ok(Self {
             number: piece.head().number,
             config: game.config().clone(),
-            states,
+            states: states.kept(),
             marks,
             end,
             end_steps: game.steps(),

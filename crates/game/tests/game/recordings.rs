@@ -16,7 +16,7 @@ use crate::random::{any_config, any_steps};
 fn index(pieces: &[Vec<u8>]) -> Vec<IndexedPiece> {
     pieces
         .iter()
-        .map(|piece| IndexedPiece::new(&piece[..]).expect("a piece"))
+        .map(|piece| IndexedPiece::new(&piece[..], 0).expect("a piece"))
         .collect()
 }
 
