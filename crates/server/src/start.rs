@@ -47,11 +47,18 @@ pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
     let saved = saved_game(&options.save)?;
     // Where matches follow upon each other, one that is over is not gone on with.
     let saved = saved.filter(|game| {
-        let goes_on = game.winner().is_none() || !options.ends_at_win;
-        if !goes_on {
-            log::info!("the saved game is over: a new one");
+        let Some(winner) = game.winner() else {
+            return true;
+        };
+        let winner = &game.config().teams[usize::from(winner.0)];
+        match options.ends_at_win {
+            true => log::info!("the saved game is over, {winner} has won: a new one"),
+            false => log::warn!(
+                "the saved game is over, {winner} has won: it can be watched and not joined; --after-win exit or another \
+                 place for --save begins a new one"
+            ),
         }
-        goes_on
+        !options.ends_at_win
     });
     let made = match saved {
         Some(game) if options.lock_step && !game.config().rules.lock_step => {

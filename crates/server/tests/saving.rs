@@ -8,6 +8,7 @@ mod folder;
 #[expect(dead_code, reason = "every test program uses a part of it")]
 mod support;
 
+use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -187,6 +188,34 @@ fn a_second_server_does_not_push_out_the_saves_of_the_first() {
     assert_eq!(saves(folder.path()), 1);
     // What is gone holds nothing any more.
     drop(Program::start(&["--save", directory, "--resume"], Stdio::null()));
+}
+
+#[test]
+fn a_saved_game_that_is_over_is_said_to_be() {
+    let folder = Folder::new();
+    let save = ["--save", folder.path().to_str().unwrap(), "--resume"];
+    let mut program = Program::start(&save, Stdio::null());
+    let (agent, _) = join(&program, "blue");
+    let mut operator = Peer::connect(program.address);
+    operator.send("ADMIN\nend\n");
+    operator.lines_until("ok");
+    operator.lines_until("ok");
+    program.kill("-TERM");
+    assert_eq!(program.child.wait().unwrap().code(), Some(0));
+    drop(agent);
+    for (more, told) in [
+        (&[][..], "blue has won: it can be watched and not joined"),
+        (&["--after-win", "exit"], "blue has won: a new one"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_trantor-server"));
+        command.args(save).stderr(Stdio::piped());
+        let mut program = Program::start_by(command, more, Stdio::null());
+        program.kill("-KILL");
+        let mut log = String::new();
+        let mut stderr = program.child.stderr.take().unwrap();
+        stderr.read_to_string(&mut log).unwrap();
+        assert!(log.contains(told), "{more:?}: {log}");
+    }
 }
 
 #[test]

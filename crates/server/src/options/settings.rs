@@ -188,7 +188,7 @@ pub const SETTINGS: &[Setting] = &[
         short: None,
         aliases: &["match_duration", "game-duration", "game_duration"],
         placeholder: "SECONDS",
-        help: "End the match after this long; the leading team wins",
+        help: "End the match after this long, counted anew with --resume; the leading team wins",
         kind: Kind::Whole {
             from: 1,
             to: MATCH_SECONDS_MAX,
