@@ -166,13 +166,13 @@ impl Pace {
         Ok(())
     }
 
-    /// Moves paused game time to the next whole unit, and on to the last of so many, at least one. What is due then is
-    /// due in this pass.
-    pub(crate) fn step_units(&mut self, units: u32) -> Result<GameTime, PaceRefusal> {
+    /// Moves paused game time to the next whole unit, and on to the last of so many, at least one, but not beyond `end`.
+    /// What is due then is due in this pass.
+    pub(crate) fn step_units(&mut self, units: u32, end: Option<GameTime>) -> Result<GameTime, PaceRefusal> {
         self.must_be_paused()?;
-        let next = self.clock.step_unit();
         let further = GameSpan::from_units(i64::from(units.saturating_sub(1)));
-        let reached = self.clock.step_to(next + further);
+        let last = self.clock.clone().step_unit() + further;
+        let reached = self.clock.step_to(end.map_or(last, |end| end.min(last)));
         Ok(self.move_to(reached))
     }
 
@@ -271,15 +271,15 @@ mod tests {
     fn r_000_36_steps_move_paused_time_at_once() {
         let mut pace = started(100);
         pace.begin_pass(ms(12), None);
-        assert_eq!(pace.step_units(1), Err(PaceRefusal::NotPaused));
+        assert_eq!(pace.step_units(1, None), Err(PaceRefusal::NotPaused));
         pace.pause(ms(12)).unwrap();
         assert_eq!(pace.pause(ms(12)), Err(PaceRefusal::AlreadyPaused));
         assert_eq!(
-            pace.step_units(1),
+            pace.step_units(1, None),
             Ok(units(2)),
             "from 1.2 to the next whole unit"
         );
-        assert_eq!(pace.step_units(3), Ok(units(5)));
+        assert_eq!(pace.step_units(3, None), Ok(units(5)));
         assert_eq!(pace.step_event(None), Err(PaceRefusal::NothingDue));
         assert_eq!(pace.step_event(Some(units(300))), Ok(units(300)));
         // Far ahead of the oldest work: still no slip, for paused time does not run away.
@@ -293,7 +293,7 @@ mod tests {
         let mut pace = started(100);
         pace.begin_pass(ms(12), None);
         pace.pause(ms(12)).unwrap();
-        assert_eq!(pace.step_units(1), Ok(units(2)));
+        assert_eq!(pace.step_units(1, None), Ok(units(2)));
         pace.resume(ms(12)).unwrap();
         let passed_over = GameTime::from_nanounits(1_500_000_000);
         assert_eq!(pace.lateness_ns(ms(12), passed_over), 0);
@@ -359,7 +359,7 @@ mod tests {
                     0 => drop(pace.set_frequency(now, number)),
                     1 => drop(pace.pause(now)),
                     2 => drop(pace.resume(now)),
-                    3 => drop(pace.step_units(1)),
+                    3 => drop(pace.step_units(1, None)),
                     4 => drop(pace.step_event(Some(earliest))),
                     // Some of the work is done: the rest is younger.
                     _ => earliest = earliest.max(pace.game_now()) + GameSpan::from_units(i64::from(number % 9)),

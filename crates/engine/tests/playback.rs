@@ -166,6 +166,28 @@ fn r_001_43_it_can_be_paused_and_stepped() {
     assert_shows(&mut bench, &recording, now, &[viewer]);
 }
 
+/// An operator may ask for many units at once.
+#[test]
+fn r_001_43_no_step_leads_beyond_the_end() {
+    let recording = recorded();
+    for (request, times) in [
+        (AdminRequest::StepUnits(500), 1),
+        (AdminRequest::Step(StepKind::Unit), 20),
+        (AdminRequest::Step(StepKind::Action), 20),
+    ] {
+        let near_end = recording.end().whole_units() as i64 - 5;
+        let mut bench = playing(&recording, near_end, false);
+        bench.admin(AdminRequest::Pause).expect("it runs");
+        for _ in 0..times {
+            let step = bench.engine.admin(request.clone(), bench.now);
+            step.expect("nothing was played yet");
+        }
+        assert!(bench.engine.game_now() <= recording.end(), "{request:?}");
+        bench.run_for(ms(500));
+        assert!(bench.engine.game_now() <= recording.end(), "{request:?}");
+    }
+}
+
 #[test]
 fn r_001_46_everybody_sees_the_world_of_the_moment_that_one_jumps_to() {
     let recording = recorded();

@@ -102,6 +102,11 @@ impl Engine {
         actions.map(|action| action.end).min()
     }
 
+    /// The last moment of what is shown; none in a game.
+    pub(super) fn recording_end(&self) -> Option<GameTime> {
+        self.playback.as_ref().map(|playback| playback.info().end)
+    }
+
     /// At the end of a recording there is nothing that time could go on to.
     pub(super) fn refuse_if_recording_is_over(&self, request: PaceRequest) -> Result<(), PaceRefusal> {
         let is_over = self

@@ -309,11 +309,11 @@ impl Engine {
                 (PaceChange::Resumed, Paced::Other)
             }
             PaceRequest::Step(StepKind::Unit) => {
-                self.pace.step_units(1)?;
+                self.pace.step_units(1, self.recording_end())?;
                 (PaceChange::Stepped, Paced::Other)
             }
             PaceRequest::StepUnits(units) => {
-                self.pace.step_units(units)?;
+                self.pace.step_units(units, self.recording_end())?;
                 (PaceChange::Stepped, Paced::Other)
             }
             PaceRequest::Step(StepKind::Event) => {
@@ -322,7 +322,9 @@ impl Engine {
             }
             PaceRequest::Step(StepKind::Action) => {
                 let end = self.next_action_end().or_else(|| self.next_game_deadline());
-                self.pace.step_event(end)?;
+                let limit = self.recording_end();
+                self.pace
+                    .step_event(end.map(|end| limit.map_or(end, |limit| end.min(limit))))?;
                 (PaceChange::Stepped, Paced::Other)
             }
         };
