@@ -54,10 +54,11 @@ impl PlayFrom {
     pub fn read(text: &str) -> Option<Self> {
         if let Some(percent) = text.strip_suffix('%') {
             let thousandths = fixed(percent, 1)?;
-            return (thousandths <= 1_000).then_some(Self::Thousandths(thousandths as u32));
+            let thousandths = u32::try_from(thousandths).ok()?;
+            return (thousandths <= 1_000).then_some(Self::Thousandths(thousandths));
         }
         let nanounits = fixed(text, 9)?;
-        Some(Self::Moment(GameTime::from_nanounits(i128::from(nanounits))))
+        Some(Self::Moment(GameTime::from_nanounits(nanounits)))
     }
 
     /// The moment meant in this recording; one outside stands for the nearer end.
@@ -74,18 +75,18 @@ impl PlayFrom {
 }
 
 /// A number with at most so many digits after its point, times ten to the power of that.
-fn fixed(text: &str, digits: u32) -> Option<u64> {
+fn fixed(text: &str, digits: u32) -> Option<i128> {
     let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if !is_number(whole) || !is_number(part) || part.len() > digits as usize {
         return None;
     }
-    let scale = 10u64.checked_pow(digits)?;
-    let part_scale = 10u64.checked_pow(digits - part.len() as u32)?;
-    let whole: u64 = whole.parse().ok()?;
+    let scale = 10i128.checked_pow(digits)?;
+    let part_scale = 10i128.checked_pow(digits - part.len() as u32)?;
+    let whole: i128 = whole.parse().ok()?;
     whole
         .checked_mul(scale)?
-        .checked_add(part.parse::<u64>().ok()? * part_scale)
+        .checked_add(part.parse::<i128>().ok()? * part_scale)
 }
 
 /// Why a recording cannot be played. One line.
@@ -219,6 +220,9 @@ mod tests {
         assert_eq!(PlayFrom::read("0.25"), moment(250_000_000));
         assert_eq!(PlayFrom::read("40%"), Some(PlayFrom::Thousandths(400)));
         assert_eq!(PlayFrom::read("99.9%"), Some(PlayFrom::Thousandths(999)));
+        // Beyond any recording there is an end.
+        let trillions = moment(99_999_999_999_999_000_000_000);
+        assert_eq!(PlayFrom::read("99999999999999"), trillions);
         for wrong in [
             "",
             "-1",
@@ -228,7 +232,7 @@ mod tests {
             "1.",
             ".5",
             "1.0000000001",
-            "99999999999999",
+            "9999999999999999999999999999999999999999",
             "12s",
         ] {
             assert_eq!(PlayFrom::read(wrong), None, "{wrong:?}");
