@@ -180,7 +180,10 @@ impl Recorder {
             self.note_packed(&piece, pack(&piece).map_err(|error| error.to_string()));
         }
         let RecorderStats { bytes, pieces, .. } = self.stats;
-        log::info!("recorded {bytes} bytes in {pieces} pieces in {}", self.place());
+        match &self.run {
+            Some(_) => log::info!("recorded {bytes} bytes in {pieces} pieces in {}", self.place()),
+            None => log::warn!("{}: the game was not recorded to its end", self.place()),
+        }
     }
 
     /// Where the run has its pieces, or else where it would have its directory.

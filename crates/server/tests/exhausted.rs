@@ -140,6 +140,23 @@ fn a_full_disk_ends_the_recording_and_not_the_game_and_room_begins_it_again() {
     assert_eq!(runs, pieces.len(), "no attempt leaves an empty run behind");
 }
 
+#[test]
+fn a_recording_that_ended_before_the_game_is_not_said_to_be_whole() {
+    let folder = Folder::new();
+    let record = ["--record", folder.path().to_str().unwrap(), "--metrics", "0"];
+    let mut program = start(&record);
+    limit(&program, Resource::Fsize, Some(0));
+    drop(join(&program));
+    let until = now() + PATIENCE;
+    while program.metric("trantor_journal_failures_count") < 1.0 {
+        assert!(now() < until, "nothing can be written");
+    }
+    program.kill("-TERM");
+    let log = log(&mut program);
+    assert!(log.contains("the game was not recorded to its end"), "{log}");
+    assert!(!log.contains(" pieces in "), "{log}");
+}
+
 /// An allocation that fails ends a program. What was answered is in the journal, and the game goes on from its save.
 #[test]
 fn a_program_without_memory_ends_with_its_journal_whole_and_can_be_resumed() {
