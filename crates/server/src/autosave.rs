@@ -206,7 +206,10 @@ impl SaveTask {
         let saves = saves_in(directory)?;
         let too_old = saves.len().saturating_sub(self.keep);
         for (_, path) in &saves[..too_old] {
-            fs::remove_file(path)?;
+            // The save that was to be written is written.
+            if let Err(error) = fs::remove_file(path) {
+                log::warn!("{}: cannot be removed: {error}", path.display());
+            }
         }
         Ok(Saved::Written(digest))
     }
@@ -297,8 +300,10 @@ fn saves_in(directory: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
         let name = path.file_name().and_then(|name| name.to_str());
-        let number = name.and_then(|name| name.strip_prefix("save-")?.strip_suffix(SAVE)?.parse().ok());
-        if let Some(number) = number {
+        let number: Option<u64> =
+            name.and_then(|name| name.strip_prefix("save-")?.strip_suffix(SAVE)?.parse().ok());
+        // There is a number after each of ours.
+        if let Some(number) = number.filter(|number| *number < u64::MAX) {
             saves.push((number, path));
         }
     }
@@ -342,6 +347,26 @@ mod tests {
         assert!(autosave.capture(&game()).is_some());
         let stats = autosave.stats();
         assert_eq!((stats.saved, stats.skipped, stats.failures), (1, 1, 0));
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn what_cannot_be_removed_among_the_saves_makes_none_fail() {
+        let directory = directory("kept");
+        // A directory is not removed as a file is, and after the last number there is none.
+        fs::create_dir_all(directory.join("save-0000000001.trs")).unwrap();
+        fs::write(directory.join("save-18446744073709551615.trs"), b"").unwrap();
+        let mut game = game();
+        let mut autosave = Autosave::new(&directory, 1).unwrap();
+        for _ in 0..3 {
+            join(&mut game);
+            let task = autosave.capture(&game).unwrap();
+            autosave.note(task.write().map_err(|error| error.to_string()));
+        }
+        let stats = autosave.stats();
+        assert_eq!((stats.saved, stats.failures), (3, 0));
+        let numbers: Vec<u64> = saves_in(&directory).unwrap().iter().map(|save| save.0).collect();
+        assert_eq!(numbers, [1, 4]);
         fs::remove_dir_all(&directory).unwrap();
     }
 
