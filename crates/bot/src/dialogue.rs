@@ -420,6 +420,17 @@ mod tests {
     }
 
     #[test]
+    fn nuls_behind_line_feeds_hide_no_answer() {
+        let mut dialogue = Dialogue::new(b"red", Dialect::Epitech);
+        dialogue.take_in(b"WELCOME\n\x002\n\x0010 12\n\0");
+        assert!(matches!(dialogue.poll(), Some(Heard::Joined { places: 2, .. })));
+        dialogue.send(Command::Incantation);
+        dialogue.take_in(b"Elevation underway\n\0Current level: 2\n");
+        assert_eq!(dialogue.poll(), Some(Heard::News(News::ElevationUnderway)));
+        assert_eq!(answered(&mut dialogue).0, Command::Incantation);
+    }
+
+    #[test]
     fn ten_may_be_open() {
         let mut dialogue = playing(Dialect::Epitech);
         for _ in 0..10 {

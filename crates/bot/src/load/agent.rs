@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use rand_pcg::Pcg32;
 use trantor_model::CommandKind;
 use trantor_protocol::text::client::write_command;
-use trantor_protocol::text::{Cut, Dialect, LineCutter};
+use trantor_protocol::text::{Cut, Dialect, LineCutter, without_nuls_before};
 use trantor_time::{Frequency, RealSpan, RealTime};
 
 use super::figures::Figures;
@@ -140,6 +140,7 @@ impl LoadAgent {
     }
 
     fn line(&mut self, line: &[u8], now: RealTime, figures: &mut Figures) {
+        let line = without_nuls_before(line);
         match self.state {
             AgentState::Greeting => {
                 self.unsent.extend_from_slice(self.team.as_bytes());
@@ -237,6 +238,16 @@ mod tests {
             (at_ms(75), at_ms(140), 7)
         );
         assert_eq!(steady.least_lateness, RealSpan::ZERO);
+    }
+
+    #[test]
+    fn nuls_behind_line_feeds_hide_no_answer() {
+        let (mut agent, mut figures) = ready();
+        let speed = Frequency::new(100).unwrap();
+        agent.fill(2, &"take=1".parse().unwrap(), speed, at_ms(0));
+        agent.take_in(b"\0ok\n\0ko\n\0dead\n", at_ms(140), &mut figures);
+        assert_eq!((figures.answered, figures.refused, figures.unasked), (2, 1, 0));
+        assert_eq!(agent.state(), AgentState::Dead);
     }
 
     #[test]

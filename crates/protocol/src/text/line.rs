@@ -123,6 +123,15 @@ pub fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
         .filter(|word| !word.is_empty())
 }
 
+/// A line without the NULs before it.
+///
+/// A server written in C easily sends the one that ends its string, which then stands behind the line feed: before
+/// the next line.
+pub fn without_nuls_before(line: &[u8]) -> &[u8] {
+    let start = line.iter().position(|&byte| byte != 0);
+    &line[start.unwrap_or(line.len())..]
+}
+
 /// Whether words end at this byte.
 pub(super) fn is_separator(byte: u8) -> bool {
     byte == b' ' || byte == b'\t'

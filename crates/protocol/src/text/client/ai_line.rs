@@ -3,7 +3,7 @@
 use trantor_model::{Counts, Level, Sight};
 
 use crate::text::dialect::{Dialect, Words};
-use crate::text::line::words;
+use crate::text::line::{without_nuls_before, words};
 use crate::text::number::parse_number;
 
 /// One line from a server.
@@ -48,6 +48,7 @@ pub enum ServerLine<'a> {
 /// Understands one line, without its end.
 pub fn parse_server_line(dialect: Dialect, line: &[u8]) -> ServerLine<'_> {
     let vocabulary = dialect.words();
+    let line = without_nuls_before(line);
     let trimmed = line.trim_ascii();
     let known = match trimmed {
         b"ok" => Some(ServerLine::Ok),
@@ -264,6 +265,7 @@ mod tests {
         assert_eq!(epitech("WELCOME"), ServerLine::Welcome);
         assert_eq!(epitech("dead"), ServerLine::Dead);
         assert_eq!(epitech("ok "), ServerLine::Ok);
+        assert_eq!(epitech("\0ok"), ServerLine::Ok, "behind the last line feed");
         assert_eq!(epitech("2"), ServerLine::Number(2));
         assert_eq!(epitech("10 12"), ServerLine::Size(10, 12));
         let french = |line: &'static str| parse_server_line(Dialect::French42, line.as_bytes());

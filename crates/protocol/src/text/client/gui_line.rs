@@ -9,12 +9,12 @@ use trantor_model::{AgentId, Counts, Direction, EggId, Level, MapSize, Resource,
 use trantor_time::Frequency;
 
 use crate::text::gui_event::GuiEvent;
-use crate::text::line::is_separator;
+use crate::text::line::{is_separator, without_nuls_before};
 use crate::text::number::{parse_coordinate, parse_id, parse_number};
 
 /// Understands one line, without its end; `None` if it is none of the protocol, or holds what cannot be.
 pub fn parse_gui_event(line: &[u8]) -> Option<GuiEvent<'_>> {
-    let mut line = Line(line);
+    let mut line = Line(without_nuls_before(line));
     Some(match line.word()? {
         b"msz" => {
             let (width, height) = (line.number()?, line.number()?);
@@ -224,7 +224,9 @@ mod tests {
             "{without_team:?}"
         );
         let hundred = GuiEvent::Frequency(Frequency::new(100).unwrap());
-        assert_eq!(parse_gui_event(b"sst 100"), Some(hundred));
+        for line in [&b"sst 100"[..], b"\0sgt 100"] {
+            assert_eq!(parse_gui_event(line), Some(hundred.clone()));
+        }
         assert_eq!(
             parse_gui_event(b"tna two words"),
             Some(GuiEvent::Team(b"two words"))
