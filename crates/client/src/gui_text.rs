@@ -39,7 +39,8 @@ const TOLD_AFTER: RealSpan = RealSpan::from_millis(100);
 /// How long the size of the map may take before it is asked for.
 const ASK_AFTER: RealSpan = RealSpan::from_secs(2);
 
-/// How long the first telling may take. Then the world is shown, and what is missing is asked for.
+/// How long a tile that was never told may keep the first telling waiting. Then the world is shown, and what is
+/// missing is asked for: some servers tell no map unasked, and some never tell a tile of it.
 const TELLING_MAX: RealSpan = RealSpan::from_secs(5);
 
 /// Most servers do not tell when resources grow: they are asked for the map this often, and for each tile of
@@ -74,7 +75,7 @@ enum Phase {
     Greeting(Greeting),
     /// We asked to watch; the size of the map is awaited.
     Asked,
-    /// The world is being told since this instant.
+    /// The world is being told; the last tile that was new was told at this instant.
     Telling(Box<GuiWorld>, RealTime),
     /// The world is shown; the map is asked for at this instant.
     Live(Box<GuiWorld>, RealTime),
@@ -160,6 +161,7 @@ impl GuiSession {
             if matches!(self.phase, Phase::Asked) {
                 self.ask(GuiRequest::Frequency);
                 self.ask(GuiRequest::Teams);
+                self.ask(GuiRequest::Map);
             }
         }
         if self.telling_ends_at() <= now {
@@ -324,7 +326,14 @@ impl GuiSession {
                 self.stats.changes_in = self.stats.changes_in.saturating_add(1);
                 let present = self.present(now);
                 if let Some(world) = self.world_mut() {
+                    let missing = world.tiles_missing();
                     world.take(event, &present);
+                    let is_told_more = world.tiles_missing() < missing;
+                    if let Phase::Telling(_, told_at) = &mut self.phase
+                        && is_told_more
+                    {
+                        *told_at = now;
+                    }
                 }
             }
         }
@@ -414,12 +423,14 @@ impl GuiSession {
     }
 
     fn telling_ends_at(&self) -> RealTime {
-        match &self.phase {
-            Phase::Telling(world, _) if world.tiles_missing() == 0 => self.heard.saturating_add(TOLD_AFTER),
-            Phase::Telling(_, since) => since
-                .max(&self.heard.saturating_add(TOLD_AFTER))
-                .saturating_add(TELLING_MAX),
-            _ => RealTime::MAX,
+        let Phase::Telling(world, told_at) = &self.phase else {
+            return RealTime::MAX;
+        };
+        // Other lines do not move this end: servers that play tell something all the time.
+        let at_latest = told_at.saturating_add(TELLING_MAX);
+        match world.tiles_missing() {
+            0 => at_latest.min(self.heard.saturating_add(TOLD_AFTER)),
+            _ => at_latest,
         }
     }
 

@@ -319,18 +319,60 @@ fn a_server_that_tells_nothing_by_itself_is_asked() {
     let mut watch = Watch::new();
     watch.hear("BIENVENUE\n");
     watch.wait(2_100);
-    assert_eq!(watch.asked, "GRAPHIC\nmsz\nsgt\ntna\n");
-    watch.hear("msz 2 1\nsgt 50\ntna red\n");
-    watch.wait(5_100);
-    assert!(watch.asked.ends_with("mct\n"), "{}", watch.asked);
+    assert_eq!(watch.asked, "GRAPHIC\nmsz\nsgt\ntna\nmct\n");
+    watch.hear("msz 2 1\nsgt 50\ntna red\nbct 0 0 1 0 0 0 0 0 0\nbct 1 0 2 0 0 0 0 0 0\n");
+    watch.wait(200);
+    assert_eq!(watch.scene.link, LinkState::Live);
+    assert_eq!(watch.scene.ground.as_ref().unwrap().tiles[1].0[0], 2);
+}
+
+/// Servers in C easily send the one that ends a string.
+#[test]
+fn nuls_behind_line_feeds_hide_no_line() {
+    let mut watch = Watch::new();
+    watch.hear("WELCOME\n\0");
+    watch.hear(&BURST.replace('\n', "\n\0"));
+    watch.wait(200);
+    assert_eq!(watch.scene.link, LinkState::Live);
+    assert_eq!(watch.scene.agents.len(), 1);
+    assert_eq!(watch.client.stats(watch.real()).ignored_lines, 0);
+}
+
+/// However much else is told meanwhile.
+#[test]
+fn a_tile_that_is_never_told_does_not_keep_the_world_from_being_shown() {
+    let mut watch = Watch::new();
+    watch.hear("WELCOME\nmsz 2 1\nsgt 50\ntna red\npnw #0 0 0 1 1 red\nbct 1 0 -1 0 0 0 0 0 0\n");
+    for step in 0..60 {
+        assert!(matches!(
+            watch.scene.link,
+            LinkState::Loading { .. } | LinkState::Connecting
+        ));
+        watch.wait(100);
+        watch.hear(&format!("ppo #0 {} 0 1\nmsz 2 1\n", step % 2));
+        if step == 9 {
+            watch.hear("bct 0 0 1 0 0 0 0 0 0\n");
+        }
+    }
+    watch.wait(100);
     assert_eq!(
         watch.scene.link,
         LinkState::Live,
-        "and shown as far as it is known"
+        "five seconds after the last tile"
     );
-    watch.hear("bct 0 0 1 0 0 0 0 0 0\nbct 1 0 2 0 0 0 0 0 0\n");
-    watch.wait(200);
-    assert_eq!(watch.scene.ground.as_ref().unwrap().tiles[1].0[0], 2);
+    assert!(watch.asked.ends_with("mct\n"), "{}", watch.asked);
+}
+
+#[test]
+fn a_server_that_never_pauses_is_shown_once_all_tiles_were_told() {
+    let mut watch = Watch::new();
+    watch.hear("WELCOME\n");
+    watch.hear(BURST);
+    for _ in 0..102 {
+        watch.wait(50);
+        watch.hear("bct 0 0 1 0 0 0 0 0 0\n");
+    }
+    assert_eq!(watch.scene.link, LinkState::Live);
 }
 
 #[test]
