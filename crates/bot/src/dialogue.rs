@@ -191,17 +191,13 @@ impl Dialogue {
             }
             Phase::Named => match read {
                 ServerLine::Number(places) => self.phase = Phase::Counted(places),
+                ServerLine::NumberAndSize(places, width, height) => self.joined(places, width, height),
                 ServerLine::Ko => self.heard.push_back(Heard::Refused),
                 _ => {}
             },
             Phase::Counted(places) => {
                 if let ServerLine::Size(width, height) = read {
-                    self.phase = Phase::Playing;
-                    self.heard.push_back(Heard::Joined {
-                        places,
-                        width,
-                        height,
-                    });
+                    self.joined(places, width, height);
                 }
             }
             Phase::Playing => {
@@ -209,6 +205,15 @@ impl Dialogue {
                 self.heard.push_back(heard);
             }
         }
+    }
+
+    fn joined(&mut self, places: u32, width: u32, height: u32) {
+        self.phase = Phase::Playing;
+        self.heard.push_back(Heard::Joined {
+            places,
+            width,
+            height,
+        });
     }
 
     fn in_game(&mut self, read: ServerLine<'_>) -> Heard {
@@ -237,7 +242,9 @@ impl Dialogue {
             ServerLine::Ejected { direction } => Heard::News(News::Pushed { direction }),
             ServerLine::Dead => Heard::News(News::Dead),
             ServerLine::Unknown(line) => Heard::News(News::Unknown(line.to_vec())),
-            ServerLine::Welcome | ServerLine::Size(..) => Heard::News(News::Unknown(Vec::new())),
+            ServerLine::Welcome | ServerLine::Size(..) | ServerLine::NumberAndSize(..) => {
+                Heard::News(News::Unknown(Vec::new()))
+            }
         }
     }
 
@@ -316,6 +323,19 @@ mod tests {
         assert_eq!(dialogue.poll(), Some(Heard::Refused));
         assert!(!dialogue.may_send());
         dialogue.take_in(b"1\n5 5\n");
+        assert!(dialogue.may_send());
+    }
+
+    #[test]
+    fn places_and_size_may_come_on_one_line() {
+        let mut dialogue = Dialogue::new(b"red", Dialect::Epitech);
+        dialogue.take_in(b"WELCOME\n2 10 12\n");
+        let joined = Heard::Joined {
+            places: 2,
+            width: 10,
+            height: 12,
+        };
+        assert_eq!(dialogue.poll(), Some(joined));
         assert!(dialogue.may_send());
     }
 

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use rand_pcg::Pcg32;
 use trantor_model::CommandKind;
 use trantor_protocol::text::client::write_command;
-use trantor_protocol::text::{Cut, Dialect, LineCutter, without_nuls_before};
+use trantor_protocol::text::{Cut, Dialect, LineCutter, without_nuls_before, words};
 use trantor_time::{Frequency, RealSpan, RealTime};
 
 use super::figures::Figures;
@@ -148,6 +148,8 @@ impl LoadAgent {
                 self.state = AgentState::Named;
             }
             AgentState::Named if line == b"ko" => self.state = AgentState::Refused,
+            // Some servers tell places and size on one line.
+            AgentState::Named if words(line).count() == 3 => self.state = AgentState::Ready,
             AgentState::Named => self.state = AgentState::Counted,
             AgentState::Counted => self.state = AgentState::Ready,
             AgentState::Ready if line == self.dialect.words().dead.as_bytes() => {
@@ -238,6 +240,13 @@ mod tests {
             (at_ms(75), at_ms(140), 7)
         );
         assert_eq!(steady.least_lateness, RealSpan::ZERO);
+    }
+
+    #[test]
+    fn places_and_size_may_come_on_one_line() {
+        let mut agent = LoadAgent::new("red", Dialect::Epitech, 1);
+        agent.take_in(b"WELCOME\n2 10 12\n", at_ms(0), &mut Figures::new());
+        assert_eq!(agent.state(), AgentState::Ready);
     }
 
     #[test]

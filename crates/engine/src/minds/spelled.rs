@@ -102,7 +102,11 @@ fn percept_of<'a>(line: &'a ServerLine<'_>) -> Option<Percept<'a>> {
         },
         ServerLine::ElevationUnderway => Percept::ElevationUnderway,
         ServerLine::CurrentLevel(level) => Percept::Level(*level),
-        ServerLine::Welcome | ServerLine::Size(..) | ServerLine::Dead | ServerLine::Unknown(_) => {
+        ServerLine::Welcome
+        | ServerLine::Size(..)
+        | ServerLine::NumberAndSize(..)
+        | ServerLine::Dead
+        | ServerLine::Unknown(_) => {
             return None;
         }
     })

@@ -23,6 +23,8 @@ pub enum ServerLine<'a> {
     Number(u32),
     /// Two numbers: the map's width and height.
     Size(u32, u32),
+    /// Three numbers: places left, and the map's width and height behind them.
+    NumberAndSize(u32, u32, u32),
     /// A sound.
     Message {
         /// From where: 0 here, 1 ahead, then counter-clockwise to 8.
@@ -58,16 +60,21 @@ pub fn parse_server_line(dialect: Dialect, line: &[u8]) -> ServerLine<'_> {
         _ if trimmed.starts_with(b"message ") => message(vocabulary, line),
         _ => sentence(vocabulary, trimmed),
     };
-    known.unwrap_or(ServerLine::Unknown(line))
+    known
+        .or_else(|| bare_list(vocabulary, trimmed))
+        .unwrap_or(ServerLine::Unknown(line))
 }
 
-/// `9` or `10 10`.
+/// `9` or `10 10`, or both as one line.
 fn numbers(line: &[u8]) -> Option<ServerLine<'static>> {
-    let mut words = words(line);
-    let first = words.next().and_then(parse_number)?;
-    match (words.next(), words.next()) {
-        (None, _) => Some(ServerLine::Number(first)),
-        (Some(second), None) => parse_number(second).map(|second| ServerLine::Size(first, second)),
+    let mut numbers = words(line).map(parse_number);
+    let first = numbers.next()??;
+    let Some(second) = numbers.next() else {
+        return Some(ServerLine::Number(first));
+    };
+    match (second, numbers.next(), numbers.next()) {
+        (Some(second), None, _) => Some(ServerLine::Size(first, second)),
+        (Some(second), Some(Some(third)), None) => Some(ServerLine::NumberAndSize(first, second, third)),
         _ => None,
     }
 }
@@ -94,12 +101,18 @@ fn sentence(vocabulary: &Words, line: &[u8]) -> Option<ServerLine<'static>> {
     if line.eq_ignore_ascii_case(vocabulary.dead.as_bytes()) {
         return Some(ServerLine::Dead);
     }
-    if after("elevation").is_some() {
-        return Some(ServerLine::ElevationUnderway);
+    let current_level = without_colon(vocabulary.current_level);
+    let level = |rest| {
+        let number = parse_number(after_colon(rest)).and_then(|level| u8::try_from(level).ok())?;
+        Level::new(number).ok().map(ServerLine::CurrentLevel)
+    };
+    if let Some(rest) = after("elevation") {
+        // Many servers of School 42 tell the end on the same line as the beginning.
+        let reached = (0..rest.len()).find_map(|at| strip_prefix_any_case(&rest[at..], current_level));
+        return reached.and_then(level).or(Some(ServerLine::ElevationUnderway));
     }
-    if let Some(rest) = after(without_colon(vocabulary.current_level)) {
-        let level = parse_number(after_colon(rest)).and_then(|level| u8::try_from(level).ok())?;
-        return Level::new(level).ok().map(ServerLine::CurrentLevel);
+    if let Some(rest) = after(current_level) {
+        return level(rest);
     }
     let rest = after(without_colon(vocabulary.ejected))?;
     direction(after_colon(rest)).map(|direction| ServerLine::Ejected { direction })
@@ -108,19 +121,30 @@ fn sentence(vocabulary: &Words, line: &[u8]) -> Option<ServerLine<'static>> {
 /// `[ … ]` or `{ … }`: an inventory if its items are words with numbers, else what is in sight.
 fn list(vocabulary: &Words, line: &[u8]) -> Option<ServerLine<'static>> {
     let inside = &line[1..];
-    let inside = match inside.split_last() {
-        Some((b']' | b'}', inside)) => inside,
-        _ => return None,
+    match inside.split_last() {
+        Some((b']' | b'}', inside)) => Some(look_or_inventory(vocabulary, inside)),
+        _ => None,
+    }
+}
+
+/// The same without brackets, as some servers write it: commas between words that are all known.
+fn bare_list(vocabulary: &Words, line: &[u8]) -> Option<ServerLine<'static>> {
+    let is_known = |word| {
+        is_player_or_egg(vocabulary, word)
+            || vocabulary.resource(word).is_some()
+            || parse_number(word).is_some()
     };
-    let items = || inside.split(|&byte| byte == b',');
-    let is_inventory = items().any(|item| words(item).any(|word| parse_number(word).is_some()));
+    let is_list = line.contains(&b',') && items(line).all(|item| words(item).all(is_known));
+    is_list.then(|| look_or_inventory(vocabulary, line))
+}
+
+fn look_or_inventory(vocabulary: &Words, list: &[u8]) -> ServerLine<'static> {
+    let is_inventory = items(list).any(|item| words(item).any(|word| parse_number(word).is_some()));
     if !is_inventory {
-        return Some(ServerLine::Look(
-            items().map(|item| sight(vocabulary, item)).collect(),
-        ));
+        return ServerLine::Look(items(list).map(|item| sight(vocabulary, item)).collect());
     }
     let mut carried = Counts::ZERO;
-    for item in items() {
+    for item in items(list) {
         let mut pair = words(item);
         if let (Some(name), Some(count), None) = (pair.next(), pair.next(), pair.next())
             && let (Some(resource), Some(count)) = (vocabulary.resource(name), parse_number(count))
@@ -128,7 +152,15 @@ fn list(vocabulary: &Words, line: &[u8]) -> Option<ServerLine<'static>> {
             carried[resource] = count;
         }
     }
-    Some(ServerLine::Inventory(carried))
+    ServerLine::Inventory(carried)
+}
+
+fn items(list: &[u8]) -> impl Iterator<Item = &[u8]> {
+    list.split(|&byte| byte == b',')
+}
+
+fn is_player_or_egg(vocabulary: &Words, word: &[u8]) -> bool {
+    word == vocabulary.player.as_bytes() || word == vocabulary.egg.as_bytes()
 }
 
 /// What is named on one tile; words that are not known are left out.
@@ -246,6 +278,31 @@ mod tests {
     }
 
     #[test]
+    fn lists_without_brackets_are_read_where_all_words_are_known() {
+        for dialect in Dialect::ALL {
+            let words = dialect.words();
+            let (food, player, egg) = (words.food, words.player, words.egg);
+            for inside in [
+                format!("{food}, {player} sibur {egg}, phiras phiras, "),
+                format!(", {food} , ,{player}"),
+                " , , , ".to_owned(),
+                format!("{food} 345, sibur 3, deraumere 0"),
+            ] {
+                let bare = parse_server_line(dialect, inside.as_bytes());
+                let bracketed = format!("{{{inside}}}");
+                assert_eq!(bare, parse_server_line(dialect, bracketed.as_bytes()), "{inside}");
+                assert!(
+                    matches!(bare, ServerLine::Look(_) | ServerLine::Inventory(_)),
+                    "{inside}"
+                );
+            }
+        }
+        for line in ["food, and so on", "food", "welcome, player"] {
+            assert_eq!(epitech(line), ServerLine::Unknown(line.as_bytes()), "{line}");
+        }
+    }
+
+    #[test]
     fn sentences_are_read_in_every_wording_met() {
         let level = ServerLine::CurrentLevel(Level::new(3).unwrap());
         for line in [
@@ -268,10 +325,17 @@ mod tests {
         assert_eq!(epitech("\0ok"), ServerLine::Ok, "behind the last line feed");
         assert_eq!(epitech("2"), ServerLine::Number(2));
         assert_eq!(epitech("10 12"), ServerLine::Size(10, 12));
+        assert_eq!(epitech("2 10 12"), ServerLine::NumberAndSize(2, 10, 12));
         let french = |line: &'static str| parse_server_line(Dialect::French42, line.as_bytes());
         assert_eq!(french("BIENVENUE"), ServerLine::Welcome);
         assert_eq!(french("niveau actuel : 3"), level);
         assert_eq!(french("elevation en cours"), ServerLine::ElevationUnderway);
+        for line in [
+            "elevation en cours niveau actuel : 3",
+            "Elevation en cours, niveau actuel:3",
+        ] {
+            assert_eq!(french(line), level, "both on one line: {line}");
+        }
         assert_eq!(french("deplacement 1"), ServerLine::Ejected { direction: 1 });
         assert_eq!(french("mort"), ServerLine::Dead);
     }
@@ -303,7 +367,8 @@ mod tests {
             "eject:",
             "[ player",
             "{",
-            "1 2 3",
+            "1 2 3 4",
+            "1 2 x",
             "1 x",
             "99999999999",
             "-1",
