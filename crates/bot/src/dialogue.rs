@@ -170,6 +170,13 @@ impl Dialogue {
         self.flight.sent(command);
     }
 
+    /// What is open will never be answered, or was answered in a way that nothing could be made of. Answers that come
+    /// all the same are matched to later commands by their kind.
+    pub fn forget(&mut self) {
+        self.flight.forget();
+        self.is_held = false;
+    }
+
     /// Bytes to be written to the server.
     pub fn unsent(&self) -> &[u8] {
         &self.unsent
@@ -250,8 +257,15 @@ impl Dialogue {
 
     /// An answer, with its command; a stray one, such as the second `ko` of some servers, is no answer.
     fn answer(&mut self, kind: AnswerKind, answer: Answer, stray: &[u8]) -> Heard {
+        let had_asked = self.flight.asks_for_ritual();
         match self.flight.answered(kind) {
-            Some(command) => Heard::Answer { command, answer },
+            Some(command) => {
+                // Nothing is carried out for who is held: it was over, and only others were told so.
+                if !had_asked || command == Command::Incantation {
+                    self.is_held = false;
+                }
+                Heard::Answer { command, answer }
+            }
             None => Heard::News(News::Unknown(stray.to_vec())),
         }
     }
@@ -380,6 +394,33 @@ mod tests {
         assert_eq!(other.poll(), Some(Heard::News(News::ElevationUnderway)));
         assert_eq!(other.poll(), Some(Heard::News(News::ElevationFailed)));
         assert!(matches!(answered(&mut other), (Command::Look, Answer::Look(_))));
+    }
+
+    #[test]
+    fn who_is_not_told_of_the_end_of_an_elevation_is_held_until_the_next_answer() {
+        let mut other = playing(Dialect::Epitech);
+        other.send(Command::Look);
+        other.send(Command::Set(Resource::Food));
+        other.take_in(b"Elevation underway\n[ player,,, ]\nko\n");
+        assert_eq!(other.poll(), Some(Heard::News(News::ElevationUnderway)));
+        assert_eq!(answered(&mut other).0, Command::Look);
+        assert_eq!(answered(&mut other), (Command::Set(Resource::Food), Answer::Ko));
+    }
+
+    #[test]
+    fn what_is_forgotten_is_open_no_more() {
+        let mut dialogue = playing(Dialect::Epitech);
+        dialogue.send(Command::Inventory);
+        dialogue.take_in(b"Elevation underway\n");
+        dialogue.forget();
+        dialogue.send(Command::Take(Resource::Food));
+        dialogue.take_in(b"[ food 3 ]\nko\n");
+        assert_eq!(dialogue.poll(), Some(Heard::News(News::ElevationUnderway)));
+        assert_eq!(dialogue.poll(), Some(Heard::News(News::Unknown(b"[ ]".to_vec()))));
+        assert_eq!(
+            answered(&mut dialogue),
+            (Command::Take(Resource::Food), Answer::Ko)
+        );
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! of its team drops the rest of a plan.
 
 mod alone;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 
@@ -12,7 +14,7 @@ use rand_pcg::Pcg32;
 use trantor_model::{Command, Level, Sight};
 
 use self::alone::Diary;
-use crate::body::Body;
+use crate::body::{Body, RITUAL_UNITS};
 use crate::flight::{AnswerKind, Flight};
 use crate::meeting::{Following, Gathered, Meeting, Step, put_all_down};
 use crate::percept::Percept;
@@ -42,6 +44,8 @@ pub struct Brain {
     plan: VecDeque<Command>,
     /// What was seen last, until something is decided on it.
     sights: Option<Vec<Sight>>,
+    /// Whether it has seen as far as its level says.
+    is_sight_known: bool,
     meeting: Option<Meeting>,
     /// Messages said so far.
     said: u32,
@@ -65,6 +69,7 @@ impl Brain {
             flight: Flight::default(),
             plan: VecDeque::new(),
             sights: None,
+            is_sight_known: false,
             meeting: None,
             said: 0,
             diary: Diary::default(),
@@ -80,6 +85,7 @@ impl Brain {
             Percept::Ko => self.answered(AnswerKind::Refused),
             Percept::Look(sights) => {
                 self.answered(AnswerKind::Sight);
+                self.look_tells_level(sights.len());
                 self.sights = Some(sights.to_vec());
             }
             Percept::Inventory(carried) => {
@@ -99,7 +105,13 @@ impl Brain {
                 }
             }
             Percept::Pushed { direction } => self.pushed(direction),
-            Percept::ElevationUnderway => self.body.is_held = true,
+            Percept::ElevationUnderway => {
+                self.body.is_held = true;
+                // Where others are told of its end and this agent is not, it waits for that long all the same.
+                if let Some(Meeting::Gathered(gathered)) = &mut self.meeting {
+                    gathered.waits_until(self.body.clock + RITUAL_UNITS);
+                }
+            }
             Percept::Level(level) => {
                 self.body.level = level;
                 self.ritual_ended(true);
@@ -128,6 +140,15 @@ impl Brain {
         Some(command)
     }
 
+    /// No answer has come for so many units, and none will: what is open was lost, or was answered in a way that
+    /// nobody understood. The agent asks anew.
+    pub fn forget(&mut self, units: u64) {
+        self.flight.forget();
+        self.plan.clear();
+        self.body.is_held = false;
+        self.body.clock += units;
+    }
+
     /// The agent's level, as it was last told.
     pub fn level(&self) -> Level {
         self.body.level
@@ -139,15 +160,35 @@ impl Brain {
     }
 
     fn answered(&mut self, answer: AnswerKind) {
+        let had_asked = self.flight.asks_for_ritual();
         let Some(command) = self.flight.answered(answer) else {
             return;
         };
+        // Nothing is carried out for who is held: it was over, and only others were told so.
+        if !had_asked || command == Command::Incantation {
+            self.body.is_held = false;
+        }
         self.body.carried_out(&command, answer != AnswerKind::Refused);
         if command == Command::Fork && answer == AnswerKind::Done {
             self.has_free_place = true;
         }
         if let (Command::Incantation, Some(Meeting::Leading(leading))) = (&command, &mut self.meeting) {
-            leading.ritual_ended(false, self.body.clock);
+            leading.ritual_ended(answer == AnswerKind::Done, self.body.clock);
+        }
+    }
+
+    /// Some servers tell a new level only to one of those who rose. But one sees as many rows as one's level, which
+    /// counts where that was so before.
+    fn look_tells_level(&mut self, tiles: usize) {
+        let sees_that_far = |level: &Level| tiles == (usize::from(level.get()) + 1).pow(2);
+        if sees_that_far(&self.body.level) {
+            self.is_sight_known = true;
+        } else if self.is_sight_known
+            && let Some(level) =
+                std::iter::successors(self.body.level.next(), |level| level.next()).find(sees_that_far)
+        {
+            self.body.level = level;
+            self.diary.risen_at = self.body.clock;
         }
     }
 

@@ -76,11 +76,20 @@ impl Flight {
         self.open.pop_front()
     }
 
+    /// Whether the oldest command asks for an elevation.
+    pub fn asks_for_ritual(&self) -> bool {
+        self.open.front() == Some(&Command::Incantation)
+    }
+
+    /// What is open was lost, or answered in a way that nobody understood.
+    pub fn forget(&mut self) {
+        self.open.clear();
+    }
+
     /// An elevation in which this agent takes part has ended; if it had asked for it, that is the answer, and
     /// the command comes back.
     pub fn ritual_ended(&mut self) -> Option<Command> {
-        let asked_for_it = self.open.front() == Some(&Command::Incantation);
-        asked_for_it.then(|| self.open.pop_front()).flatten()
+        self.asks_for_ritual().then(|| self.open.pop_front()).flatten()
     }
 }
 
@@ -94,8 +103,9 @@ fn may_answer(answer: AnswerKind, command: &Command) -> bool {
         CommandKind::Inventory => answer == AnswerKind::Carried,
         CommandKind::ConnectNbr => answer == AnswerKind::Places,
         CommandKind::Forward | CommandKind::Right | CommandKind::Left => answer == AnswerKind::Done,
-        CommandKind::Incantation => answer == AnswerKind::Refused,
-        CommandKind::Broadcast
+        // An elevation is answered by the level reached; some servers say `ok` instead.
+        CommandKind::Incantation
+        | CommandKind::Broadcast
         | CommandKind::Eject
         | CommandKind::Fork
         | CommandKind::Take
@@ -152,6 +162,13 @@ mod tests {
         let mut joined = flight(&[Command::Look]);
         assert_eq!(joined.ritual_ended(), None);
         assert!(!joined.is_empty());
+    }
+
+    #[test]
+    fn a_ritual_may_end_with_ok() {
+        let mut flight = flight(&[Command::Incantation, Command::Forward]);
+        assert_eq!(flight.answered(AnswerKind::Done), Some(Command::Incantation));
+        assert_eq!(flight.answered(AnswerKind::Done), Some(Command::Forward));
     }
 
     #[test]

@@ -286,8 +286,13 @@ impl Gathered {
         self.progress_at = clock;
     }
 
+    /// An elevation began that may not be told to have ended.
+    pub(crate) fn waits_until(&mut self, clock: u64) {
+        self.progress_at = clock;
+    }
+
     pub(crate) fn next(&self, body: &Body) -> Step {
-        if body.clock - self.progress_at > GATHERED_UNITS || body.food() < FOOD_TO_STAY {
+        if body.clock.saturating_sub(self.progress_at) > GATHERED_UNITS || body.food() < FOOD_TO_STAY {
             return Step::Leave { tell: false };
         }
         Step::Do(vec![Command::Look])

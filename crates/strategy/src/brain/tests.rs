@@ -1,0 +1,101 @@
+//! Habits of servers that are not ours, as a brain meets them.
+
+use trantor_model::Counts;
+
+use super::*;
+
+/// A newborn, and what it does first.
+fn born() -> (Brain, Vec<Command>) {
+    let mut brain = Brain::new(b"red", 1);
+    let sent = sent(&mut brain);
+    assert_eq!(sent, [Command::Inventory, Command::Look]);
+    (brain, sent)
+}
+
+fn sent(brain: &mut Brain) -> Vec<Command> {
+    std::iter::from_fn(|| brain.next_command()).collect()
+}
+
+fn carried() -> Counts {
+    let mut carried = Counts::ZERO;
+    carried[trantor_model::Resource::Food] = 20;
+    carried
+}
+
+/// So many tiles with nothing but the looker.
+fn sights(tiles: usize) -> Vec<Sight> {
+    let mut sights = vec![Sight::default(); tiles];
+    sights[0].agents = 1;
+    sights
+}
+
+#[test]
+fn who_is_not_told_of_the_end_of_a_ritual_goes_on_with_the_next_answer() {
+    let (mut brain, _) = born();
+    brain.meeting = Some(Meeting::Gathered(Gathered::new(7, 0)));
+    brain.perceive(Percept::ElevationUnderway);
+    brain.perceive(Percept::Inventory(&carried()));
+    brain.perceive(Percept::Look(&sights(4)));
+    assert_eq!(sent(&mut brain), [Command::Look], "it waits for the next one");
+    // A server that carries out what others ask meanwhile has not ended the ritual: one stays for that long.
+    for _ in 0..RITUAL_UNITS / 7 {
+        brain.body.told_inventory(&carried());
+        brain.perceive(Percept::Look(&sights(4)));
+        assert_eq!(sent(&mut brain), [Command::Look]);
+    }
+    assert!(brain.body.clock >= RITUAL_UNITS && brain.meeting.is_some());
+}
+
+#[test]
+fn who_asked_for_a_ritual_stays_held_by_it() {
+    let (mut brain, _) = born();
+    brain.flight.forget();
+    for command in [Command::Incantation, Command::Inventory] {
+        brain.flight.sent(command);
+    }
+    brain.perceive(Percept::ElevationUnderway);
+    brain.perceive(Percept::Inventory(&carried()));
+    assert_eq!(sent(&mut brain), []);
+    brain.perceive(Percept::Level(second_level()));
+    assert_ne!(sent(&mut brain), []);
+}
+
+#[test]
+fn a_ritual_that_ends_with_ok_has_succeeded() {
+    let (mut brain, _) = born();
+    brain.flight.forget();
+    brain.flight.sent(Command::Incantation);
+    brain.perceive(Percept::ElevationUnderway);
+    brain.perceive(Percept::Ok);
+    assert_ne!(sent(&mut brain), []);
+}
+
+#[test]
+fn a_look_tells_the_level_where_it_did_so_before() {
+    let (mut brain, _) = born();
+    brain.perceive(Percept::Look(&sights(4)));
+    for (tiles, level) in [(10, 1), (9, 2), (4, 2), (25, 4)] {
+        brain.flight.sent(Command::Look);
+        brain.perceive(Percept::Look(&sights(tiles)));
+        assert_eq!(brain.level().get(), level, "{tiles} tiles");
+        brain.plan.clear();
+        brain.flight.forget();
+    }
+    let (mut brain, _) = born();
+    brain.perceive(Percept::Look(&sights(9)));
+    assert_eq!(
+        brain.level(),
+        Level::FIRST,
+        "some servers let everybody see that far"
+    );
+}
+
+#[test]
+fn what_is_not_answered_is_forgotten_and_asked_anew() {
+    let (mut brain, first) = born();
+    brain.perceive(Percept::ElevationUnderway);
+    assert_eq!(sent(&mut brain), []);
+    brain.forget(400);
+    assert_eq!(sent(&mut brain), first);
+    assert_eq!(brain.body.clock, 400);
+}
