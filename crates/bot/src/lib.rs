@@ -15,7 +15,8 @@
 //!
 //! The program `trantor-bot` is a [`Team`]: several agents in one thread, each with a connection of its own and
 //! a brain from `trantor-strategy`. What is said on a connection is kept apart from sockets in [`dialogue`], and
-//! when to connect, to try again and to give up apart from both in [`roster`].
+//! when to connect, to try again and to give up apart from both in [`roster`], and when not to wait for an answer any
+//! more in [`overdue`].
 //!
 //! Only the text protocol is spoken, so all of this works with any Zappy server.
 
@@ -23,6 +24,7 @@ pub mod cli;
 pub mod dialogue;
 pub mod load;
 pub mod manual;
+pub mod overdue;
 pub mod player;
 pub mod roster;
 pub mod session;

@@ -1,6 +1,6 @@
 //! A brain on a connection: what is heard goes to the brain, what it decides goes out.
 
-use trantor_model::Level;
+use trantor_model::{Command, Level};
 use trantor_protocol::text::Dialect;
 use trantor_strategy::{Brain, Percept, agent_seed};
 
@@ -16,6 +16,16 @@ pub struct Player {
     /// Of the agent that was born; before, of one that never will be.
     brain: Brain,
     state: PlayerState,
+    progress: Option<Progress>,
+}
+
+/// What was said lately in answer to what the agent had asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Answers to commands that took so many units together.
+    Answered(u32),
+    /// Only lines of which nothing could be made.
+    Strange,
 }
 
 /// How an agent is doing.
@@ -43,6 +53,7 @@ impl Player {
             replacement,
             brain: Brain::new(team, seed),
             state: PlayerState::Joining,
+            progress: None,
         }
     }
 
@@ -55,6 +66,26 @@ impl Player {
             self.heard(&heard);
             self.decide();
         }
+    }
+
+    /// What was said since this was asked last; `None` if it was nothing of the kind.
+    pub fn take_progress(&mut self) -> Option<Progress> {
+        self.progress.take()
+    }
+
+    /// No answer has come for so many units, and none will: it asks anew.
+    pub fn forget(&mut self, units: u32) {
+        self.dialogue.forget();
+        self.brain.forget(u64::from(units));
+        self.decide();
+    }
+
+    fn answered(&mut self, units: u16) {
+        let before = match self.progress {
+            Some(Progress::Answered(units)) => units,
+            Some(Progress::Strange) | None => 0,
+        };
+        self.progress = Some(Progress::Answered(before.saturating_add(u32::from(units))));
     }
 
     fn decide(&mut self) {
@@ -92,6 +123,19 @@ impl Player {
     }
 
     fn heard(&mut self, heard: &Heard) {
+        match heard {
+            Heard::News(News::ElevationUnderway) => self.answered(0),
+            Heard::Answer { command, .. } => self.answered(command.duration_units()),
+            Heard::News(News::Level(_) | News::ElevationFailed) => {
+                self.answered(Command::Incantation.duration_units());
+            }
+            Heard::News(News::Unknown(_)) => {
+                self.progress.get_or_insert(Progress::Strange);
+            }
+            Heard::Joined { .. }
+            | Heard::Refused
+            | Heard::News(News::Message { .. } | News::Pushed { .. } | News::Dead) => {}
+        }
         let percept = match heard {
             Heard::Joined { places, .. } => {
                 let seed = agent_seed(self.seed, &self.team, *places, self.replacement);
@@ -156,6 +200,25 @@ mod tests {
         assert!(sent.contains("Incantation\n"), "it rises at once: {sent}");
         player.take_in(b"dead\n");
         assert_eq!(player.state(), PlayerState::Dead);
+    }
+
+    #[test]
+    fn who_waits_for_an_answer_that_will_not_come_asks_anew() {
+        let mut player = Player::new(b"red", Dialect::Epitech, 1, 0);
+        player.take_in(b"WELCOME\n5\n20 20\n");
+        player.sent(player.unsent().len());
+        player.take_in(b"message 1, hello\n");
+        assert_eq!(player.take_progress(), None);
+        player.take_in(b"Your bag: empty\n");
+        assert_eq!(player.take_progress(), Some(Progress::Strange));
+        player.take_in(b"[ player,,, ]\n[ 1 ]\n");
+        assert_eq!(player.take_progress(), Some(Progress::Answered(7)));
+        player.sent(player.unsent().len());
+        player.take_in(b"Elevation underway\n");
+        assert_eq!(player.take_progress(), Some(Progress::Answered(0)));
+        assert_eq!(player.unsent(), b"");
+        player.forget(400);
+        assert_eq!(player.unsent(), b"Inventory\nLook\n");
     }
 
     #[test]

@@ -16,7 +16,8 @@ use trantor_protocol::text::Dialect;
 use trantor_runtime::RealClock;
 use trantor_time::{Clock, RealSpan, RealTime};
 
-use crate::player::{Player, PlayerState};
+use crate::overdue::{OVERDUE_UNITS, Overdue};
+use crate::player::{Player, PlayerState, Progress};
 use crate::roster::{Finish, Next, Roster};
 
 /// Readiness taken from the system in one wait; more is reported by the next.
@@ -64,6 +65,8 @@ struct Agent {
     number: u64,
     stream: TcpStream,
     player: Player,
+    /// Of answers, while it plays.
+    overdue: Overdue,
     /// What was told to the roster.
     is_playing: bool,
     wants_write: bool,
@@ -143,6 +146,8 @@ impl Team {
                 Next::Wait(until) => until,
                 Next::Finish(finish) => return self.finish(finish),
             };
+            let overdue_at = self.ask_anew()?;
+            let wake_at = wake_at.into_iter().chain(overdue_at).min();
             match self.poll.poll(&mut events, wake_at.map(|at| self.timeout(at))) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 other => other?,
@@ -200,6 +205,7 @@ impl Team {
             number,
             stream,
             player,
+            overdue: Overdue::new(self.clock.now()),
             is_playing: false,
             wants_write: true,
         });
@@ -236,6 +242,7 @@ impl Team {
         let state = agent.player.state();
         if !agent.is_playing && matches!(state, PlayerState::Playing | PlayerState::Dead) {
             agent.is_playing = true;
+            agent.overdue = Overdue::new(now);
             self.roster.joined();
             log::info!("agent {} joined team {}", agent.number, self.config.team);
         }
@@ -256,6 +263,11 @@ impl Team {
                 return self.remove(key);
             }
         }
+        match agent.player.take_progress() {
+            Some(Progress::Answered(units)) => agent.overdue.answered(units, now),
+            Some(Progress::Strange) => agent.overdue.strange(),
+            None => {}
+        }
         if agent.player.take_free_place() {
             self.roster.free_place(now);
         }
@@ -268,6 +280,26 @@ impl Team {
             Ok(false) => self.lost(key, io::ErrorKind::UnexpectedEof.into()),
             Err(error) => self.lost(key, error),
         }
+    }
+
+    /// Has agents ask anew whose answers are overdue; answers when the next one's are.
+    fn ask_anew(&mut self) -> io::Result<Option<RealTime>> {
+        let now = self.clock.now();
+        let mut next_at = None;
+        for (key, agent) in &mut self.agents {
+            // A server that reads nothing has nothing to answer.
+            if !agent.is_playing || !agent.player.unsent().is_empty() {
+                continue;
+            }
+            if agent.overdue.at() <= now {
+                log::info!("agent {} had no answer for long, and asks anew", agent.number);
+                agent.player.forget(OVERDUE_UNITS);
+                agent.overdue.asked_anew(now);
+                agent.update_interest(self.poll.registry(), Token(key))?;
+            }
+            next_at = next_at.into_iter().chain([agent.overdue.at()]).min();
+        }
+        Ok(next_at)
     }
 
     /// The connection is gone although nobody died on it.
