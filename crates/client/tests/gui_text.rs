@@ -208,6 +208,36 @@ fn a_push_slides_and_a_ritual_builds_up() {
 }
 
 #[test]
+fn a_ritual_told_once_for_each_who_takes_part_is_one() {
+    for end in ["pie 0 0 success\n", "pie 0 0 3\n", "pie 0 0 1\npie 0 0 1\n"] {
+        let mut watch = Watch::live();
+        watch.hear("pnw #1 0 0 1 1 blue\n");
+        for pic in ["pic 0 0 2 #0\npic 0 0 2 #0\n", "pic 0 0 2 #0\npic 0 0 2 #1\n"] {
+            let told = watch.client.stats(watch.real()).ignored;
+            watch.hear(pic);
+            watch.wait(200);
+            assert!(watch.agent(0).held);
+            watch.wait(2_800);
+            watch.hear(end);
+            watch.wait(150);
+            assert!(watch.scene.rituals.is_empty(), "{pic:?} {end:?}");
+            assert!(!watch.agent(0).held && !watch.agent(1).held);
+            let extra = watch.client.stats(watch.real()).ignored - told;
+            assert_eq!(extra, end.lines().count() as u64 - 1, "a second end is counted");
+        }
+    }
+    // Who comes later may begin one of its own.
+    let mut watch = Watch::live();
+    watch.hear("pnw #1 0 0 1 1 blue\npic 0 0 2 #0\n");
+    watch.wait(1_000);
+    watch.hear("pic 0 0 2 #1\n");
+    watch.wait(2_000);
+    watch.hear("pie 0 0 1\n");
+    watch.wait(150);
+    assert!(watch.agent(1).held && !watch.agent(0).held);
+}
+
+#[test]
 fn habits_of_other_servers_are_taken() {
     let mut watch = Watch::live();
     // The egg before the agent, plain numbers, an agent told twice, a team that was never told.
@@ -277,7 +307,7 @@ fn lines_as_other_servers_write_them_are_shown_and_none_is_lost_in_silence() {
         "pin #8 1 1 -1 0 0 0 0 0 0",
         "pmv 8 1 1",
         "enw #31 1 1",
-        "pie 1 1 perhaps",
+        "pie 1 1",
         "bct 1 1 1 2 3",
     ];
     for line in strange.iter().chain(&unknown) {

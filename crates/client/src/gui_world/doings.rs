@@ -6,6 +6,10 @@ use trantor_time::{GameSpan, GameTime};
 
 use super::{GuiWorld, Present, State};
 
+/// Elevations of one level on one tile are the same if they begin within this time: who could begin another one there
+/// would have been in the first.
+const TOLD_WITHIN: GameSpan = GameSpan::from_units(7);
+
 impl GuiWorld {
     pub(super) fn position(&mut self, agent: AgentId, tile: Tile, facing: Direction, present: &Present) {
         let Some(&view) = self.view(agent) else {
@@ -89,6 +93,10 @@ impl GuiWorld {
                 free.push(participant);
             }
         }
+        // Some servers tell the same once for each participant.
+        if free.is_empty() && !participants.is_empty() && self.rituals_on(tile).next().is_some() {
+            return;
+        }
         if let Some(&first) = free.first() {
             self.started(first, CommandKind::Incantation, at);
         }
@@ -105,23 +113,34 @@ impl GuiWorld {
         );
     }
 
-    /// The line says neither who took part nor from which level: the oldest elevation there is meant.
+    /// The line says neither who took part nor from which level: the oldest elevation there is meant, and those that
+    /// were told with it, as some servers do for each participant.
     pub(super) fn ritual_ended(&mut self, tile: Tile, success: bool, at: GameTime) {
-        let mut rituals = self.mirror().world().rituals().iter();
-        let Some(ritual) = rituals.find(|ritual| ritual.state.tile == tile) else {
+        let Some(oldest) = self.rituals_on(tile).next() else {
             self.ignored += 1;
             return;
         };
-        let (level, participants) = (ritual.state.level, ritual.state.participants.clone());
-        self.apply(
-            at,
-            Change::RitualEnded {
-                tile,
-                level,
-                success,
-                participants,
-            },
-        );
+        let (level, told_until) = (oldest.level, oldest.start + TOLD_WITHIN);
+        let is_meant = |ritual: &&RitualState| ritual.level == level && ritual.start <= told_until;
+        let ended: Vec<RitualState> = self.rituals_on(tile).filter(is_meant).cloned().collect();
+        for ritual in ended {
+            self.apply(
+                at,
+                Change::RitualEnded {
+                    tile,
+                    level,
+                    success,
+                    participants: ritual.participants,
+                },
+            );
+        }
+    }
+
+    fn rituals_on(&self, tile: Tile) -> impl Iterator<Item = &RitualState> {
+        let rituals = self.mirror().world().rituals().iter();
+        rituals
+            .map(|ritual| &ritual.state)
+            .filter(move |ritual| ritual.tile == tile)
     }
 
     /// An agent begins something now.

@@ -1,7 +1,7 @@
 //! What a server tells a text viewer, read back into values.
 //!
-//! Tolerant: numbers with `#` or without, words after the last one expected are ignored, and the result of an
-//! elevation may be a number or a word. Lines may come in any order; each stands for itself.
+//! Tolerant: numbers with `#` or without, directions as numbers or letters, words after the last one expected are
+//! ignored, and the result of an elevation may be a number or a word. Lines may come in any order; each stands for itself.
 
 use std::borrow::Cow;
 
@@ -29,7 +29,7 @@ pub fn parse_gui_event(line: &[u8]) -> Option<GuiEvent<'_>> {
             agent: line.agent()?,
             tile: line.tile()?,
             facing: line.facing()?,
-            level: line.level()?,
+            level: line.level_if_told()?,
             team: line.rest().unwrap_or_default(),
         },
         b"ppo" => GuiEvent::Position {
@@ -147,9 +147,22 @@ impl<'a> Line<'a> {
     }
 
     fn facing(&mut self) -> Option<Direction> {
-        let number = self.number()?;
-        let is_meant = |direction: &Direction| u32::from(direction.number()) == number;
+        let word = self.word()?;
+        let is_meant = |direction: &Direction| match word {
+            [letter @ b'A'..=b'Z'] => *letter == b"NESW"[usize::from(direction.number()) - 1],
+            _ => parse_number(word) == Some(u32::from(direction.number())),
+        };
         Direction::ALL.into_iter().find(is_meant)
+    }
+
+    /// The level of an agent that is new; some servers leave it out, and tell the team in its place.
+    fn level_if_told(&mut self) -> Option<Level> {
+        let is_number = Line(self.0).word()?.iter().all(u8::is_ascii_digit);
+        if is_number {
+            self.level()
+        } else {
+            Some(Level::FIRST)
+        }
     }
 
     fn level(&mut self) -> Option<Level> {
@@ -169,12 +182,10 @@ impl<'a> Line<'a> {
     }
 
     fn success(&mut self) -> Option<bool> {
-        match self.word()? {
-            // Some servers end with what they tell the agents: "Current level: 3".
-            b"1" | b"ok" | b"Current" => Some(true),
-            b"0" | b"ko" => Some(false),
-            _ => None,
-        }
+        // Servers say `1`, `ok`, the level reached, or what they tell the agents: "Current level: 3".
+        let word = self.word()?;
+        let is_failure = matches!(word, b"0" | b"ko") || word.to_ascii_lowercase().starts_with(b"fail");
+        Some(!is_failure)
     }
 }
 
@@ -185,10 +196,46 @@ mod tests {
     #[test]
     fn other_servers_habits_are_understood() {
         let tile = Tile { x: 1, y: 2 };
-        for line in ["pie 1 2 1", "pie 1 2 ok", " pie  1 2 1 "] {
+        for line in [
+            "pie 1 2 1",
+            "pie 1 2 ok",
+            " pie  1 2 1 ",
+            "pie 1 2 success",
+            "pie 1 2 4",
+        ] {
             assert_eq!(
                 parse_gui_event(line.as_bytes()),
                 Some(GuiEvent::RitualEnded { tile, success: true }),
+                "{line}"
+            );
+        }
+        for line in ["pie 1 2 0", "pie 1 2 ko", "pie 1 2 failed", "pie 1 2 Failure"] {
+            assert_eq!(
+                parse_gui_event(line.as_bytes()),
+                Some(GuiEvent::RitualEnded { tile, success: false }),
+                "{line}"
+            );
+        }
+        for (letter, facing) in ["N", "E", "S", "W"].into_iter().zip(Direction::ALL) {
+            let agent = AgentId(7);
+            for direction in [letter.to_owned(), facing.number().to_string()] {
+                assert_eq!(
+                    parse_gui_event(format!("ppo #7 1 2 {direction}").as_bytes()),
+                    Some(GuiEvent::Position { agent, tile, facing }),
+                    "{direction}"
+                );
+            }
+        }
+        for line in ["pnw #7 1 2 3 red team", "pnw #7 1 2 S 1 red team"] {
+            assert_eq!(
+                parse_gui_event(line.as_bytes()),
+                Some(GuiEvent::Joined {
+                    agent: AgentId(7),
+                    tile,
+                    facing: Direction::South,
+                    level: Level::FIRST,
+                    team: b"red team",
+                }),
                 "{line}"
             );
         }
@@ -246,7 +293,11 @@ mod tests {
             b"ppo #1 1 2 0",
             b"plv #1 9",
             b"pdr #1 7",
-            b"pie 1 2 x",
+            b"pie 1 2",
+            b"ppo #1 1 2 X",
+            b"ppo #1 1 2 n",
+            b"pnw #1 1 2 1 9 red",
+            b"pnw #1 1 2 1",
             b"pic 1 2 1 #x",
             b"enw #1 #-2 0 0",
             b"sgt 0",
