@@ -309,7 +309,9 @@ fn r_000_48_a_large_population_is_told_piece_by_piece_while_it_changes() {
                 _ => {}
             }
         }
-        assert!(happened.iter().all(|count| *count > 3), "{happened:?}");
+        // School 42's agents are told in a third of the words.
+        let pieces_min = if dialect == Dialect::Epitech { 4 } else { 2 };
+        assert!(happened.iter().all(|count| *count >= pieces_min), "{happened:?}");
         bench.act(AdminAction::SetRefill { enabled: false });
         bench.run_for(RealSpan::from_millis(400));
         all.append(&mut bench.lines(viewer));

@@ -12,7 +12,7 @@ use crate::housekeeping::{Chore, LimitId};
 use crate::input::ConnId;
 use crate::limits;
 use crate::output::{CloseReason, Output};
-use crate::replicate::write_world_on;
+use crate::replicate::{Habits, write_world_on};
 use crate::session::{AnswerKind, HeldUp, Request, Role, Session};
 
 /// How long a peer that asks too fast is left alone at least: so that a flood costs a wake-up now and then, and not
@@ -120,12 +120,12 @@ impl Engine {
         let room = limits::OUTBOX_PAUSE_BYTES
             .saturating_sub(session.outbox.len())
             .min(self.take_piece(now));
-        let (game, ids) = (&self.game, self.config.gui_ids);
+        let (game, habits) = (&self.game, Habits::of(&self.config));
         let mut answered = 0;
         self.sessions.push(conn, |outbox| {
             let before = outbox.len();
             let (from, until) = (answer.next, answer.until());
-            answer.next = write_world_on(outbox, ids, game, &answer.known, from, until, room);
+            answer.next = write_world_on(outbox, habits, game, &answer.known, from, until, room);
             answered = outbox.len() - before;
         });
         let Some(session) = self.sessions.get_mut(conn) else {

@@ -15,7 +15,7 @@ use crate::config::EngineConfig;
 use crate::limits;
 use crate::pace::PaceRefusal;
 use crate::playback::{Playback, PlaybackStart, SeekRefusal};
-use crate::replicate::{clock_anchor, send, write_world_on};
+use crate::replicate::{Habits, clock_anchor, send, write_world_on};
 use crate::session::{Answer, AnswerKind, Known, Subject};
 use crate::stats::Speedometer;
 
@@ -216,14 +216,14 @@ impl Engine {
         if self.sessions.text_viewers().told().is_empty() {
             return;
         }
-        let (game, ids) = (&self.game, self.config.gui_ids);
+        let (game, habits) = (&self.game, Habits::of(&self.config));
         let mut answer = Answer::new(AnswerKind::Jump);
         answer.known = Rc::new(Known::all(before));
         // The beginning is the same for all of them, and often that is all.
         let mut lines = Vec::new();
         let (from, until) = (answer.next, answer.until());
         let bytes = limits::ANSWER_BYTES_AT_ONCE;
-        answer.next = write_world_on(&mut lines, ids, game, &answer.known, from, until, bytes);
+        answer.next = write_world_on(&mut lines, habits, game, &answer.known, from, until, bytes);
         self.sessions.push_to_told(&lines);
         if answer.next < Subject::End {
             self.sessions.tell_world_again(&answer);

@@ -8,22 +8,43 @@ use std::borrow::Cow;
 
 use trantor_game::{Agent, Egg, Game, Ritual, RitualId};
 use trantor_model::{AgentId, EggId};
-use trantor_protocol::text::{GuiEvent, GuiIds, write_gui_event};
+use trantor_protocol::text::{Dialect, GuiEvent, GuiIds, write_gui_event};
 
+use crate::config::EngineConfig;
 use crate::session::{Known, Subject};
+
+/// In whose way viewers are told of the world.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Habits {
+    ids: GuiIds,
+    /// School 42's sheet has one `pnw` for each agent and nothing else. Viewers written for it read them one after the
+    /// other, and end at a `pin` in between.
+    is_bare: bool,
+}
+
+impl Habits {
+    /// Those of a server.
+    pub(crate) fn of(config: &EngineConfig) -> Self {
+        Self {
+            ids: config.gui_ids,
+            is_bare: config.dialect != Dialect::Epitech,
+        }
+    }
+}
 
 /// Writes the world from `next` on, as far as `until`, or until `bytes` were written or a little more; answers what comes
 /// next (R-000-48). For somebody who knows of another moment of the same recording that makes the one into the other:
 /// who and what is gone, who is new, and where everybody and everything is (R-001-46).
 pub(crate) fn write_world_on(
     out: &mut Vec<u8>,
-    ids: GuiIds,
+    habits: Habits,
     game: &Game,
     known: &Known,
     mut next: Subject,
     until: Subject,
     bytes: usize,
 ) -> Subject {
+    let ids = habits.ids;
     let mut spent = 0;
     while next < until && spent < bytes {
         let before = out.len();
@@ -44,9 +65,8 @@ pub(crate) fn write_world_on(
                 }
                 None => Subject::Agent(AgentId(0)),
             },
-            Subject::Agent(from) => {
-                write_next_agent(out, ids, game, known, from).map_or(Subject::Egg(EggId(0)), Subject::Agent)
-            }
+            Subject::Agent(from) => write_next_agent(out, habits, game, known, from)
+                .map_or(Subject::Egg(EggId(0)), Subject::Agent),
             Subject::Egg(from) => {
                 let next = write_next_egg(out, ids, game, known, from);
                 next.map_or(Subject::Ritual(RitualId(0)), Subject::Egg)
@@ -75,17 +95,18 @@ const STEP_BYTES_MIN: usize = 16;
 /// that one, and nothing if there is nobody.
 fn write_next_agent(
     out: &mut Vec<u8>,
-    ids: GuiIds,
+    habits: Habits,
     game: &Game,
     known: &Known,
     from: AgentId,
 ) -> Option<AgentId> {
+    let ids = habits.ids;
     let here = game.world().agents_from(from).next();
     let before = known.agent_from(from);
     let id = here.map(Agent::id).into_iter().chain(before).min()?;
     match here.filter(|agent| agent.id() == id) {
         Some(agent) if before == Some(id) => write_agent_again(out, ids, agent),
-        Some(agent) => write_agent(out, ids, game, agent),
+        Some(agent) => write_agent(out, habits, game, agent),
         None => write_gui_event(out, ids, &GuiEvent::Died { agent: id }),
     }
     id.0.checked_add(1).map(AgentId)
@@ -155,8 +176,8 @@ fn write_agent_again(out: &mut Vec<u8>, ids: GuiIds, agent: &Agent) {
     write(&GuiEvent::Level { agent: id, level });
 }
 
-fn write_agent(out: &mut Vec<u8>, ids: GuiIds, game: &Game, agent: &Agent) {
-    let mut write = |line: &GuiEvent<'_>| write_gui_event(out, ids, line);
+fn write_agent(out: &mut Vec<u8>, habits: Habits, game: &Game, agent: &Agent) {
+    let mut write = |line: &GuiEvent<'_>| write_gui_event(out, habits.ids, line);
     let (id, tile, level) = (agent.id(), agent.tile(), agent.level());
     let team = game.config().teams[usize::from(agent.team().0)].as_bytes();
     write(&GuiEvent::Joined {
@@ -166,6 +187,9 @@ fn write_agent(out: &mut Vec<u8>, ids: GuiIds, game: &Game, agent: &Agent) {
         level,
         team,
     });
+    if habits.is_bare {
+        return;
+    }
     write(&GuiEvent::Inventory {
         agent: id,
         tile,
