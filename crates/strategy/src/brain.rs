@@ -46,6 +46,8 @@ pub struct Brain {
     sights: Option<Vec<Sight>>,
     /// Whether it has seen as far as its level says.
     is_sight_known: bool,
+    /// Whether it rose and was not told: then it is not told of a ritual that is under way either.
+    is_left_untold: bool,
     meeting: Option<Meeting>,
     /// Messages said so far.
     said: u32,
@@ -70,6 +72,7 @@ impl Brain {
             plan: VecDeque::new(),
             sights: None,
             is_sight_known: false,
+            is_left_untold: false,
             meeting: None,
             said: 0,
             diary: Diary::default(),
@@ -107,10 +110,7 @@ impl Brain {
             Percept::Pushed { direction } => self.pushed(direction),
             Percept::ElevationUnderway => {
                 self.body.is_held = true;
-                // Where others are told of its end and this agent is not, it waits for that long all the same.
-                if let Some(Meeting::Gathered(gathered)) = &mut self.meeting {
-                    gathered.waits_until(self.body.clock + RITUAL_UNITS);
-                }
+                self.wait_out_ritual();
             }
             Percept::Level(level) => {
                 self.body.level = level;
@@ -189,6 +189,15 @@ impl Brain {
         {
             self.body.level = level;
             self.diary.risen_at = self.body.clock;
+            self.is_left_untold = true;
+            self.wait_out_ritual();
+        }
+    }
+
+    /// Whoever stands gathered stays for as long as a ritual takes, if its end may not be told.
+    fn wait_out_ritual(&mut self) {
+        if let Some(Meeting::Gathered(gathered)) = &mut self.meeting {
+            gathered.waits_until(self.body.clock + RITUAL_UNITS);
         }
     }
 
@@ -225,6 +234,9 @@ impl Brain {
                     if direction == 0 && following.has_arrived() {
                         self.plan = put_all_down(&self.body).into();
                         self.meeting = Some(Meeting::Gathered(Gathered::new(signal.sender, self.body.clock)));
+                        if self.is_left_untold {
+                            self.wait_out_ritual();
+                        }
                     } else {
                         self.leave_meeting();
                     }

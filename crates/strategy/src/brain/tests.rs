@@ -81,6 +81,16 @@ fn a_look_tells_the_level_where_it_did_so_before() {
         brain.plan.clear();
         brain.flight.forget();
     }
+    // The next ritual is not told either: it is waited for.
+    brain.meeting = Some(Meeting::Gathered(Gathered::new(7, brain.body.clock)));
+    brain.flight.sent(Command::Look);
+    brain.perceive(Percept::Look(&sights(36)));
+    let end = brain.body.clock + RITUAL_UNITS;
+    while brain.body.clock < end {
+        brain.body.told_inventory(&carried());
+        assert_eq!(sent(&mut brain), [Command::Look]);
+        brain.perceive(Percept::Look(&sights(36)));
+    }
     let (mut brain, _) = born();
     brain.perceive(Percept::Look(&sights(9)));
     assert_eq!(
