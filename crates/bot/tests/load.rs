@@ -143,3 +143,37 @@ fn a_speed_that_was_changed_meanwhile_is_found_by_a_viewer_that_was_not_there_me
     assert!(number(&report, "commands") > 0.0, "{report}");
     server.join().expect("the load was as it was to be");
 }
+
+/// Lets a viewer watch, who is told the speed when it asks for it, and hears what it sets as it said it.
+fn let_watch_and_ask(viewer: &TcpStream) {
+    assert_eq!(greet(viewer), "GRAPHIC\n");
+    let mut speed = "sgt 100".to_owned();
+    for line in BufReader::new(viewer).lines().map_while(Result::ok) {
+        if line.starts_with("sst") {
+            speed = line;
+        }
+        let _ = writeln!(&mut &*viewer, "{speed}");
+    }
+}
+
+#[test]
+fn a_server_that_tells_its_speed_only_when_asked_is_asked() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("its number");
+    let server = threads::spawn("scripted", move || {
+        let accept = || listener.accept().expect("a peer").0;
+        let viewer = accept();
+        let viewer = threads::spawn("viewer", move || let_watch_and_ask(&viewer)).expect("a thread");
+        let agent = accept();
+        let _agent = threads::spawn("agent", move || let_play(&agent, viewer)).expect("a thread");
+        let_watch_and_ask(&accept());
+    })
+    .expect("a thread");
+    let (status, report, told) = load_on(address, "-a 1 -f 400 -d 0.2 --warm-up 0.1");
+    // If it did not come three times, the server is not to wait for it.
+    (0..3).for_each(|_| drop(TcpStream::connect(address)));
+    assert_eq!(status, 0, "{told}");
+    assert_eq!(number(&report, "frequency"), 400.0);
+    assert_eq!(number(&report, "frequency_at_end"), 100.0);
+    server.join().expect("the load was as it was to be");
+}

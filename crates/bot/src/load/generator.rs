@@ -46,6 +46,9 @@ const READ_BYTES: usize = 64 * 1024;
 /// anew. Asking again would cost as much as the read.
 const SHORT_READ_MEANS_EMPTY: bool = cfg!(target_os = "linux");
 
+/// How long a server may take to tell the speed unasked; some tell it only when they are asked.
+const UNASKED_SPAN: RealSpan = RealSpan::from_millis(500);
+
 /// How long the server may take to tell the speed once more at the end; what was measured is reported without it.
 const CHECK_PATIENCE: RealSpan = RealSpan::from_secs(2);
 
@@ -345,8 +348,22 @@ impl<'a> Generator<'a> {
     /// Asks for the speed by a viewer of its own, which stays until [`Self::end_control`]; `None` if it is not told in time.
     fn ask(&mut self, until: RealTime) -> Result<Option<Frequency>, LoadError> {
         self.control = Some(self.open(Kind::Control(Control::default()))?);
-        self.turn_until(until, |generator| generator.told_speed().is_some())?;
+        let unasked_until = until.min(self.clock.now().saturating_add(UNASKED_SPAN));
+        self.turn_until(unasked_until, |generator| generator.told_speed().is_some())?;
+        if self.told_speed().is_none() {
+            self.tell_control(Control::ask)?;
+            self.turn_until(until, |generator| generator.told_speed().is_some())?;
+        }
         Ok(self.told_speed())
+    }
+
+    /// Has the viewer that asks for the speed say something.
+    fn tell_control(&mut self, say: impl FnOnce(&mut Control)) -> Result<(), LoadError> {
+        let key = self.control.ok_or(LoadError::NoSpeed)?;
+        let peer = self.peers.get_mut(key).ok_or(LoadError::NoSpeed)?;
+        say(peer.control().ok_or(LoadError::NoSpeed)?);
+        peer.flush(self.poll.registry(), Token(key))?;
+        Ok(())
     }
 
     /// The speed after the measurement, which is still the one it was made at unless somebody else has changed it. What
@@ -382,10 +399,7 @@ impl<'a> Generator<'a> {
 
     /// Sets the speed and waits until it is told.
     fn set_speed(&mut self, speed: Frequency) -> Result<(), LoadError> {
-        let key = self.control.ok_or(LoadError::NoSpeed)?;
-        let peer = self.peers.get_mut(key).ok_or(LoadError::NoSpeed)?;
-        peer.control().ok_or(LoadError::NoSpeed)?.ask_for(speed);
-        peer.flush(self.poll.registry(), Token(key))?;
+        self.tell_control(|control| control.ask_for(speed))?;
         let until = self.patience();
         self.turn_until(until, |generator| {
             generator.told_speed() == Some(speed) || generator.was_refused()

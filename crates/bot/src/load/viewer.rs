@@ -118,6 +118,8 @@ impl Default for FrameViewer {
 pub struct Control {
     lines: LineCutter,
     has_spoken: bool,
+    /// Whether it asks for the speed as soon as it has spoken.
+    asks_first: bool,
     speed: Option<Frequency>,
     was_refused: bool,
     unsent: Vec<u8>,
@@ -132,11 +134,14 @@ impl Control {
                 self.has_spoken = true;
                 self.unsent.extend_from_slice(GRAPHIC_WORD.as_bytes());
                 self.unsent.push(b'\n');
+                if self.asks_first {
+                    self.ask();
+                }
                 continue;
             }
             match parse_gui_event(line) {
-                Some(GuiEvent::Frequency(speed)) if line.starts_with(b"sgt") => self.speed = Some(speed),
-                // It asks for nothing else that could be refused.
+                Some(GuiEvent::Frequency(speed)) => self.speed = Some(speed),
+                // It asks for nothing else that could be refused, once it knows the speed.
                 Some(GuiEvent::BadParameter | GuiEvent::UnknownRequest) => self.was_refused = true,
                 _ => {}
             }
@@ -151,6 +156,14 @@ impl Control {
     /// Whether the speed asked for last was refused.
     pub fn was_refused(&self) -> bool {
         self.was_refused
+    }
+
+    /// Asks for the speed, where it is not told unasked.
+    pub fn ask(&mut self) {
+        match self.has_spoken {
+            true => write_gui_request(&mut self.unsent, GuiRequest::Frequency),
+            false => self.asks_first = true,
+        }
     }
 
     /// Asks for another speed.
@@ -208,6 +221,15 @@ mod tests {
         assert_eq!(control.speed(), Frequency::new(100).ok());
         control.ask_for(Frequency::new(7).unwrap());
         assert_eq!(std::mem::take(control.unsent()), b"sst 7\n");
+        control.take_in(b"sst 7\n");
+        assert_eq!(control.speed(), Frequency::new(7).ok(), "as some servers answer");
+        control.ask();
+        assert_eq!(std::mem::take(control.unsent()), b"sgt\n");
+        let mut early = Control::default();
+        early.ask();
+        assert_eq!(early.unsent(), b"");
+        early.take_in(b"WELCOME\n");
+        assert_eq!(std::mem::take(early.unsent()), b"GRAPHIC\nsgt\n");
         for refusal in [&b"sbp\nsmg why\n"[..], b"suc\n"] {
             assert!(!control.was_refused());
             control.take_in(refusal);
