@@ -48,6 +48,10 @@ pub struct Options {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=400))]
     pub team_size_max: Option<u16>,
 
+    /// Commands that each agent sends ahead at most; 1 for servers that take all that comes at once for one command
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=10))]
+    pub in_flight: u16,
+
     /// How long to go on asking for a place while no agent plays
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=86_400))]
     pub patience: u32,
@@ -215,6 +219,7 @@ mod tests {
             ("bot -n red -p 70000", "70000"),
             ("bot -n red -p x", "'x'"),
             ("bot -n red --team-size 0", "1..=200"),
+            ("bot -n red --in-flight 11", "1..=10"),
             (
                 "bot -n red --dialect german",
                 "--dialect \"german\" is none of epitech, 42, 42en",

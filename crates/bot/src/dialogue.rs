@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use trantor_model::{Command, Counts, Level, Resource, Sight};
 use trantor_protocol::text::client::{ServerLine, parse_server_line, write_command};
 use trantor_protocol::text::{Cut, Dialect, LineCutter};
-use trantor_strategy::flight::{AnswerKind, Flight};
+use trantor_strategy::flight::{AnswerKind, Flight, IN_FLIGHT_MAX};
 
 /// Units of life in one food: some servers tell food as life left.
 const FOOD_LIFE_UNITS: u32 = 126;
@@ -90,6 +90,7 @@ pub struct Dialogue {
     phase: Phase,
     cutter: LineCutter,
     flight: Flight,
+    in_flight_max: usize,
     is_held: bool,
     /// Whether this server leaves the looker out of its own tile, as far as was seen.
     is_looker_left_out: bool,
@@ -121,6 +122,7 @@ impl Dialogue {
             phase: Phase::Greeting,
             cutter: LineCutter::new(),
             flight: Flight::default(),
+            in_flight_max: IN_FLIGHT_MAX,
             is_held: false,
             is_looker_left_out: false,
             is_food_life: None,
@@ -147,9 +149,14 @@ impl Dialogue {
         self.heard.pop_front()
     }
 
+    /// Lets fewer commands be open than ten: some servers take what comes at once for one command.
+    pub fn limit_in_flight(&mut self, most: usize) {
+        self.in_flight_max = most.clamp(1, IN_FLIGHT_MAX);
+    }
+
     /// Whether another command may be sent: ten may be open, and none before a place was given.
     pub fn may_send(&self) -> bool {
-        self.phase == Phase::Playing && self.flight.has_room()
+        self.phase == Phase::Playing && self.flight.len() < self.in_flight_max
     }
 
     /// Commands sent and not answered.
@@ -498,5 +505,15 @@ mod tests {
             dialogue.send(Command::Look);
         }
         assert!(!dialogue.may_send());
+    }
+
+    #[test]
+    fn fewer_may_be_open_if_so_wanted() {
+        let mut dialogue = playing(Dialect::Epitech);
+        dialogue.limit_in_flight(1);
+        dialogue.send(Command::Look);
+        assert!(!dialogue.may_send());
+        dialogue.take_in(b"[ player,,, ]\n");
+        assert!(dialogue.may_send());
     }
 }

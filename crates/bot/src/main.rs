@@ -38,6 +38,7 @@ fn play(options: &Options) -> Result<String, String> {
         dialect: options.dialect.into(),
         size,
         size_max: options.team_size_max.map_or(agents_at_most(size), usize::from),
+        in_flight: usize::from(options.in_flight),
         patience: RealSpan::from_secs(i64::from(options.patience)),
         seed: options.seed.unwrap_or_else(any_number),
     };

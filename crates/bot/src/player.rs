@@ -57,6 +57,11 @@ impl Player {
         }
     }
 
+    /// Lets so many commands be open at most, of the ten that servers take.
+    pub fn limit_in_flight(&mut self, most: usize) {
+        self.dialogue.limit_in_flight(most);
+    }
+
     /// Takes in bytes from the server; what follows from them is in [`Self::unsent`].
     ///
     /// It decides after each line, so that it does not matter how the lines were cut on their way.
@@ -200,6 +205,18 @@ mod tests {
         assert!(sent.contains("Incantation\n"), "it rises at once: {sent}");
         player.take_in(b"dead\n");
         assert_eq!(player.state(), PlayerState::Dead);
+    }
+
+    #[test]
+    fn one_command_at_a_time_is_all_that_some_servers_take() {
+        let mut player = Player::new(b"red", Dialect::Epitech, 1, 0);
+        player.limit_in_flight(1);
+        player.take_in(b"WELCOME\n5\n20 20\n");
+        for (answer, command) in [("", "red\nInventory\n"), ("[ food 9 ]\n", "Look\n")] {
+            player.take_in(answer.as_bytes());
+            assert_eq!(player.unsent(), command.as_bytes());
+            player.sent(command.len());
+        }
     }
 
     #[test]

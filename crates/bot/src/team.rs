@@ -42,6 +42,8 @@ pub struct TeamConfig {
     pub size: usize,
     /// Agents to have at most, where the team asks for more to make good for losses.
     pub size_max: usize,
+    /// Commands that each agent has open at most.
+    pub in_flight: usize,
     /// How long to go on trying while nobody plays.
     pub patience: RealSpan,
     /// All that is left to chance grows from this.
@@ -193,12 +195,13 @@ impl Team {
             Err(error) => return self.connection_failed(error),
         };
         let replacement = (number + 1).saturating_sub(self.config.size as u64);
-        let player = Player::new(
+        let mut player = Player::new(
             self.config.team.as_bytes(),
             self.config.dialect,
             self.config.seed,
             replacement,
         );
+        player.limit_in_flight(self.config.in_flight);
         let entry = self.agents.vacant_entry();
         let token = Token(entry.key());
         let agent = entry.insert(Agent {
