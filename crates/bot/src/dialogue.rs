@@ -164,6 +164,11 @@ impl Dialogue {
         self.flight.len()
     }
 
+    /// Whether an elevation is under way, whose end will be told.
+    pub fn is_held(&self) -> bool {
+        self.is_held
+    }
+
     /// Sends a command.
     ///
     /// # Panics

@@ -1,30 +1,34 @@
-//! When an answer is overdue: a pace learned from the answers that came, and a limit that grows with it.
+//! When an answer is overdue: where others were answered long since, or where something was said that nobody understands.
 //!
-//! Servers lose commands, and answer in words that nobody knows; an agent that waits for such an answer starves.
-//! Time is an argument. How long a unit of game time takes is not told to agents, so it is learned.
+//! Servers lose commands, and answer in words that nobody knows; an agent that waits for such an answer starves. But a game may
+//! also be paused, or wait for others in lock-step, and then nothing is overdue however long it takes. So time is counted in
+//! units of the game: who is answered after a step knows that seven have passed. Only where a line was strange, which may have been the
+//! answer, is real time waited for, and how long a unit takes in it is learned from the answers that come.
 
 use trantor_time::{RealSpan, RealTime};
 
 /// Units without an answer after which none will come: a third more than the longest command takes.
 pub const OVERDUE_UNITS: u32 = 400;
 
-/// How long an answer may take at any pace. Servers stall now and then, and in lock-step they wait for others.
-const WAIT_MIN: RealSpan = RealSpan::from_secs(5);
-
-/// The same after a line of which nothing could be made, which may have been the answer.
-const WAIT_STRANGE_MIN: RealSpan = RealSpan::from_secs(1);
+/// How long an answer may take at any pace after a line of which nothing could be made.
+const WAIT_MIN: RealSpan = RealSpan::from_secs(1);
 
 /// Units of which the pace is the mean; older ones count less and less, since a game may change its speed.
 const MEMORY_UNITS: u32 = 500;
 
-/// How often the limit doubles at most where nothing is answered at all: to well over an hour at the usual pace. The
-/// game may be paused, and each time a few commands more are sent.
+/// How often the limit doubles at most where all that is said is strange: each time a few commands more are sent.
 const DOUBLINGS_MAX: u32 = 10;
+
+/// The least that has passed of a game, as the agents of a team know from their answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TeamUnits(u64);
 
 /// How long one agent has waited, and how long it may.
 #[derive(Clone, Debug)]
 pub struct Overdue {
-    /// When something was answered last, or the limit was passed.
+    /// What had passed of the game when something was answered last, or the limit was passed.
+    since_units: TeamUnits,
+    /// The same in real time.
     since: RealTime,
     /// So much game time took so long.
     units: u32,
@@ -35,8 +39,9 @@ pub struct Overdue {
 
 impl Overdue {
     /// Begins to wait at `now`; before anything was answered a server is held to run at the usual hundred units a second.
-    pub fn new(now: RealTime) -> Self {
+    pub fn new(passed: TeamUnits, now: RealTime) -> Self {
         Self {
+            since_units: passed,
             since: now,
             units: 1,
             span: RealSpan::from_millis(10),
@@ -45,8 +50,10 @@ impl Overdue {
         }
     }
 
-    /// Something was answered that took so many units.
-    pub fn answered(&mut self, units: u32, now: RealTime) {
+    /// Something was answered that took so many units; that much has passed at least since the last answer.
+    pub fn answered(&mut self, units: u32, passed: &mut TeamUnits, now: RealTime) {
+        passed.0 = passed.0.max(self.since_units.0.saturating_add(u64::from(units)));
+        self.since_units = *passed;
         self.units = self.units.saturating_add(units);
         self.span += now.since(self.since);
         while self.units > MEMORY_UNITS {
@@ -63,21 +70,25 @@ impl Overdue {
         self.was_strange = true;
     }
 
-    /// When the answer is overdue.
-    pub fn at(&self) -> RealTime {
+    /// Whether no answer will come any more.
+    pub fn is_overdue(&self, passed: TeamUnits, now: RealTime) -> bool {
+        passed.0 - self.since_units.0 >= u64::from(OVERDUE_UNITS) || self.at().is_some_and(|at| at <= now)
+    }
+
+    /// When that is so by the clock; `None` where only others' answers can tell.
+    pub fn at(&self) -> Option<RealTime> {
+        if !self.was_strange {
+            return None;
+        }
         let unit_ns = self.span.as_nanos() / i64::from(self.units);
-        let span = RealSpan::from_nanos(unit_ns.saturating_mul(i64::from(OVERDUE_UNITS)));
-        let span = span.max(if self.was_strange {
-            WAIT_STRANGE_MIN
-        } else {
-            WAIT_MIN
-        });
+        let span = RealSpan::from_nanos(unit_ns.saturating_mul(i64::from(OVERDUE_UNITS))).max(WAIT_MIN);
         let doubled = RealSpan::from_nanos(span.as_nanos().saturating_mul(1 << self.doublings));
-        self.since.saturating_add(doubled)
+        Some(self.since.saturating_add(doubled))
     }
 
     /// It was; something else was asked at `now`.
-    pub fn asked_anew(&mut self, now: RealTime) {
+    pub fn asked_anew(&mut self, passed: TeamUnits, now: RealTime) {
+        self.since_units = passed;
         self.since = now;
         self.was_strange = false;
         self.doublings = DOUBLINGS_MAX.min(self.doublings + 1);
@@ -92,55 +103,73 @@ mod tests {
         RealTime::ZERO.saturating_add(RealSpan::from_millis(ms))
     }
 
-    /// Has heard a thousand answers to steps, one every so many milliseconds.
-    fn paced(step_ms: i64) -> (Overdue, i64) {
-        let mut overdue = Overdue::new(at_ms(0));
+    /// Has heard a thousand answers to steps, one every so many milliseconds; and when that was.
+    fn paced(step_ms: i64) -> (Overdue, TeamUnits, i64) {
+        let mut passed = TeamUnits::default();
+        let mut overdue = Overdue::new(passed, at_ms(0));
         for step in 1..=1_000 {
-            overdue.answered(7, at_ms(step * step_ms));
+            overdue.answered(7, &mut passed, at_ms(step * step_ms));
         }
-        (overdue, 1_000 * step_ms)
+        (overdue, passed, 1_000 * step_ms)
     }
 
     #[test]
-    fn the_limit_grows_with_the_length_of_a_unit() {
-        for (step_ms, limit_ms) in [(7_000, 400_000), (700, 40_000), (70, 5_000), (1, 5_000)] {
-            let (mut overdue, now) = paced(step_ms);
-            let waits_ms = overdue.at().since(at_ms(now)).as_nanos() / 1_000_000;
+    fn after_a_strange_line_the_limit_grows_with_the_length_of_a_unit() {
+        for (step_ms, limit_ms) in [(7_000, 400_000), (700, 40_000), (70, 4_000), (1, 1_000)] {
+            let (mut overdue, passed, now) = paced(step_ms);
+            assert_eq!(overdue.at(), None);
+            overdue.strange();
+            let at = overdue.at().unwrap();
+            let waits_ms = at.since(at_ms(now)).as_nanos() / 1_000_000;
             assert!(
                 (limit_ms..=limit_ms * 21 / 20).contains(&waits_ms),
                 "{step_ms} ms: {waits_ms}"
             );
-            overdue.strange();
-            let strange_ms = overdue.at().since(at_ms(now)).as_nanos() / 1_000_000;
-            assert!(strange_ms <= waits_ms && strange_ms >= 1_000);
+            assert!(!overdue.is_overdue(passed, at_ms(now)) && overdue.is_overdue(passed, at));
         }
-        let unknown = Overdue::new(at_ms(3));
-        assert_eq!(unknown.at(), at_ms(5_003));
     }
 
     #[test]
-    fn a_slower_game_is_noticed() {
-        let (mut overdue, mut now) = paced(7);
-        for _ in 0..200 {
-            now += 7_000;
-            overdue.answered(7, at_ms(now));
-        }
-        assert!(overdue.at() > at_ms(now + 390_000));
+    fn a_paused_game_makes_nothing_overdue() {
+        let (overdue, passed, now) = paced(70);
+        assert_eq!((overdue.at(), passed), (None, TeamUnits(7_000)));
+        assert!(!overdue.is_overdue(passed, at_ms(now + 1_000_000_000)));
     }
 
     #[test]
-    fn where_nothing_is_answered_it_is_asked_less_and_less() {
-        let (mut overdue, mut now) = paced(70);
+    fn answers_to_others_make_it_overdue() {
+        let (overdue, mut passed, now) = paced(70);
+        let mut others = [0, 0].map(|_| Overdue::new(passed, at_ms(now)));
+        // Side by side they do not count twice.
+        for step in 1..=57 {
+            for other in &mut others {
+                other.answered(7, &mut passed, at_ms(now));
+                assert!(!overdue.is_overdue(passed, at_ms(now)), "after {step} steps");
+            }
+        }
+        others[0].answered(7, &mut passed, at_ms(now));
+        assert!(overdue.is_overdue(passed, at_ms(now)));
+        let mut anew = overdue;
+        anew.asked_anew(passed, at_ms(now));
+        assert!(!anew.is_overdue(passed, at_ms(now)));
+    }
+
+    #[test]
+    fn where_all_is_strange_it_is_asked_less_and_less() {
+        let (mut overdue, mut passed, mut now) = paced(7);
         let mut waits = vec![];
         for _ in 0..12 {
-            let at = overdue.at();
+            overdue.strange();
+            let at = overdue.at().unwrap();
             waits.push(at.since(at_ms(now)).as_nanos() / 1_000_000_000);
             now += at.since(at_ms(now)).as_nanos() / 1_000_000;
-            overdue.asked_anew(at_ms(now));
+            overdue.asked_anew(passed, at_ms(now));
         }
-        assert_eq!(waits[..4], [5, 10, 20, 40]);
-        assert_eq!(waits[10..], [5_120, 5_120]);
-        overdue.answered(7, at_ms(now));
-        assert_eq!(overdue.at(), at_ms(now + 5_000));
+        assert_eq!(waits[..4], [1, 2, 4, 8]);
+        assert_eq!(waits[10..], [1_024, 1_024]);
+        overdue.answered(7, &mut passed, at_ms(now + 7));
+        overdue.strange();
+        let pace = overdue.at().unwrap().since(at_ms(now + 7));
+        assert!(pace < RealSpan::from_secs(1_000_000), "{pace:?}");
     }
 }

@@ -78,6 +78,11 @@ impl Player {
         self.progress.take()
     }
 
+    /// Whether it was asked something, or is held, and the server is to say what came of it.
+    pub fn is_waiting(&self) -> bool {
+        self.dialogue.open() > 0 || self.dialogue.is_held()
+    }
+
     /// No answer has come for so many units, and none will: it asks anew.
     pub fn forget(&mut self, units: u32) {
         self.dialogue.forget();
@@ -130,6 +135,11 @@ impl Player {
     fn heard(&mut self, heard: &Heard) {
         match heard {
             Heard::News(News::ElevationUnderway) => self.answered(0),
+            // A ritual that is refused takes no time; of one that is not, the end is told.
+            Heard::Answer {
+                command: Command::Incantation,
+                ..
+            } => self.answered(0),
             Heard::Answer { command, .. } => self.answered(command.duration_units()),
             Heard::News(News::Level(_) | News::ElevationFailed) => {
                 self.answered(Command::Incantation.duration_units());

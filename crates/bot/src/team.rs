@@ -16,7 +16,7 @@ use trantor_protocol::text::Dialect;
 use trantor_runtime::RealClock;
 use trantor_time::{Clock, RealSpan, RealTime};
 
-use crate::overdue::{OVERDUE_UNITS, Overdue};
+use crate::overdue::{OVERDUE_UNITS, Overdue, TeamUnits};
 use crate::player::{Player, PlayerState, Progress};
 use crate::roster::{Finish, Next, Roster};
 
@@ -57,6 +57,7 @@ pub struct Team {
     signals: Signals,
     agents: Slab<Agent>,
     roster: Roster,
+    passed: TeamUnits,
     clock: RealClock,
     agents_made: u64,
 }
@@ -131,6 +132,7 @@ impl Team {
             poll,
             signals,
             agents: Slab::new(),
+            passed: TeamUnits::default(),
             clock,
             agents_made: 0,
         })
@@ -208,7 +210,7 @@ impl Team {
             number,
             stream,
             player,
-            overdue: Overdue::new(self.clock.now()),
+            overdue: Overdue::new(self.passed, self.clock.now()),
             is_playing: false,
             wants_write: true,
         });
@@ -245,7 +247,7 @@ impl Team {
         let state = agent.player.state();
         if !agent.is_playing && matches!(state, PlayerState::Playing | PlayerState::Dead) {
             agent.is_playing = true;
-            agent.overdue = Overdue::new(now);
+            agent.overdue = Overdue::new(self.passed, now);
             self.roster.joined();
             log::info!("agent {} joined team {}", agent.number, self.config.team);
         }
@@ -267,7 +269,7 @@ impl Team {
             }
         }
         match agent.player.take_progress() {
-            Some(Progress::Answered(units)) => agent.overdue.answered(units, now),
+            Some(Progress::Answered(units)) => agent.overdue.answered(units, &mut self.passed, now),
             Some(Progress::Strange) => agent.overdue.strange(),
             None => {}
         }
@@ -291,16 +293,16 @@ impl Team {
         let mut next_at = None;
         for (key, agent) in &mut self.agents {
             // A server that reads nothing has nothing to answer.
-            if !agent.is_playing || !agent.player.unsent().is_empty() {
+            if !agent.is_playing || !agent.player.is_waiting() || !agent.player.unsent().is_empty() {
                 continue;
             }
-            if agent.overdue.at() <= now {
+            if agent.overdue.is_overdue(self.passed, now) {
                 log::info!("agent {} had no answer for long, and asks anew", agent.number);
                 agent.player.forget(OVERDUE_UNITS);
-                agent.overdue.asked_anew(now);
+                agent.overdue.asked_anew(self.passed, now);
                 agent.update_interest(self.poll.registry(), Token(key))?;
             }
-            next_at = next_at.into_iter().chain([agent.overdue.at()]).min();
+            next_at = next_at.into_iter().chain(agent.overdue.at()).min();
         }
         Ok(next_at)
     }
