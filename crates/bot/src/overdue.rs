@@ -2,13 +2,18 @@
 //!
 //! Servers lose commands, and answer in words that nobody knows; an agent that waits for such an answer starves. But a game may
 //! also be paused, or wait for others in lock-step, and then nothing is overdue however long it takes. So time is counted in
-//! units of the game: who is answered after a step knows that seven have passed. Only where a line was strange, which may have been the
+//! units of the game: who is answered after a step knows that seven have passed. Lines wait to be read, some connections' longer
+//! than others', so that this is known to a command or two only. Only where a line was strange, which may have been the
 //! answer, is real time waited for, and how long a unit takes in it is learned from the answers that come.
 
 use trantor_time::{RealSpan, RealTime};
 
-/// Units without an answer after which none will come: a third more than the longest command takes.
-pub const OVERDUE_UNITS: u32 = 400;
+/// Units without an answer after which none will come: three times what the longest command takes. One of them it takes, and by
+/// as much others' answers may have been read late.
+pub const OVERDUE_UNITS: u32 = 900;
+
+/// The same by the clock after a line of which nothing could be made: a third more than the longest command takes.
+const OVERDUE_STRANGE_UNITS: i64 = 400;
 
 /// How long an answer may take at any pace after a line of which nothing could be made.
 const WAIT_MIN: RealSpan = RealSpan::from_secs(1);
@@ -26,6 +31,8 @@ pub struct TeamUnits(u64);
 /// How long one agent has waited, and how long it may.
 #[derive(Clone, Debug)]
 pub struct Overdue {
+    /// What its own answers have taken, from what had passed when it joined.
+    own_units: u64,
     /// What had passed of the game when something was answered last, or the limit was passed.
     since_units: TeamUnits,
     /// The same in real time.
@@ -41,6 +48,7 @@ impl Overdue {
     /// Begins to wait at `now`; before anything was answered a server is held to run at the usual hundred units a second.
     pub fn new(passed: TeamUnits, now: RealTime) -> Self {
         Self {
+            own_units: passed.0,
             since_units: passed,
             since: now,
             units: 1,
@@ -50,9 +58,10 @@ impl Overdue {
         }
     }
 
-    /// Something was answered that took so many units; that much has passed at least since the last answer.
+    /// Something was answered that took so many units, after all that was answered before.
     pub fn answered(&mut self, units: u32, passed: &mut TeamUnits, now: RealTime) {
-        passed.0 = passed.0.max(self.since_units.0.saturating_add(u64::from(units)));
+        self.own_units = self.own_units.saturating_add(u64::from(units));
+        passed.0 = passed.0.max(self.own_units);
         self.since_units = *passed;
         self.units = self.units.saturating_add(units);
         self.span += now.since(self.since);
@@ -81,7 +90,7 @@ impl Overdue {
             return None;
         }
         let unit_ns = self.span.as_nanos() / i64::from(self.units);
-        let span = RealSpan::from_nanos(unit_ns.saturating_mul(i64::from(OVERDUE_UNITS))).max(WAIT_MIN);
+        let span = RealSpan::from_nanos(unit_ns.saturating_mul(OVERDUE_STRANGE_UNITS)).max(WAIT_MIN);
         let doubled = RealSpan::from_nanos(span.as_nanos().saturating_mul(1 << self.doublings));
         Some(self.since.saturating_add(doubled))
     }
@@ -141,10 +150,11 @@ mod tests {
         let (overdue, mut passed, now) = paced(70);
         let mut others = [0, 0].map(|_| Overdue::new(passed, at_ms(now)));
         // Side by side they do not count twice.
-        for step in 1..=57 {
-            for other in &mut others {
-                other.answered(7, &mut passed, at_ms(now));
-                assert!(!overdue.is_overdue(passed, at_ms(now)), "after {step} steps");
+        for round in 1..=64 {
+            // One is read twice before the other, which has said as much.
+            for other in [0, 0, 1, 1] {
+                others[other].answered(7, &mut passed, at_ms(now));
+                assert!(!overdue.is_overdue(passed, at_ms(now)), "after {round} rounds");
             }
         }
         others[0].answered(7, &mut passed, at_ms(now));
