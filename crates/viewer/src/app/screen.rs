@@ -387,13 +387,11 @@ fn first_size(event_loop: &ActiveEventLoop) -> Size {
     within(room).into()
 }
 
-/// [`Cli::SIZE`] in points, or what of it there is room for beside a desk's bars.
+/// [`Cli::SIZE`] in points, or what of it there is room for. A desk with bars makes room for them itself.
 fn within(room: Option<LogicalSize<f64>>) -> LogicalSize<f64> {
-    /// The part of a monitor that a window may take at first.
-    const PART: f64 = 0.92;
     let (width, height) = (f64::from(Cli::SIZE.0), f64::from(Cli::SIZE.1));
     match room {
-        Some(room) => LogicalSize::new(width.min(room.width * PART), height.min(room.height * PART)),
+        Some(room) => LogicalSize::new(width.min(room.width), height.min(room.height)),
         None => LogicalSize::new(width, height),
     }
 }
@@ -433,9 +431,11 @@ mod tests {
     fn a_first_window_is_as_large_as_its_panels_need_and_the_monitor_allows() {
         let usual = LogicalSize::new(1280.0, 720.0);
         assert_eq!(within(None), usual);
-        assert_eq!(within(Some(LogicalSize::new(1920.0, 1080.0))), usual);
-        let small = within(Some(LogicalSize::new(1000.0, 500.0)));
-        assert_eq!(small, LogicalSize::new(920.0, 460.0));
+        for monitor in [LogicalSize::new(1920.0, 1080.0), usual] {
+            assert_eq!(within(Some(monitor)), usual);
+        }
+        let small = LogicalSize::new(1000.0, 500.0);
+        assert_eq!(within(Some(small)), small);
     }
 
     #[test]
