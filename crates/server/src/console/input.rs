@@ -89,17 +89,15 @@ impl ConsoleThread {
             stop: Some(stop),
         })
     }
-}
 
-impl ConsoleThread {
     /// Ends it; answers whether it has ended. One that has not is left behind, with standard output in its hands.
     pub fn end(mut self) -> bool {
-        self.end_within(ENDING_SPAN)
+        self.stop_reading()
     }
 
-    fn end_within(&mut self, span: RealSpan) -> bool {
+    fn stop_reading(&mut self) -> bool {
         self.stop = None;
-        match self.thread.take().map(|thread| thread.join_within(span)) {
+        match self.thread.take().map(|thread| thread.join_within(ENDING_SPAN)) {
             Some(Err(thread)) => {
                 thread.abandon();
                 false
@@ -111,7 +109,7 @@ impl ConsoleThread {
 
 impl Drop for ConsoleThread {
     fn drop(&mut self) {
-        self.end_within(ENDING_SPAN);
+        self.stop_reading();
     }
 }
 

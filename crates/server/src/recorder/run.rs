@@ -277,6 +277,7 @@ mod tests {
         assert_eq!(runs(), 1);
         fs::remove_dir_all(&directory).unwrap();
     }
+
     /// A run may be begun on the loop's thread, which waits for no disk.
     #[test]
     fn the_list_of_runs_is_forced_to_the_disk_with_the_first_piece() {
