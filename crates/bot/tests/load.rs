@@ -121,29 +121,6 @@ fn let_play(agent: &TcpStream, viewer: Thread<()>) {
     }
 }
 
-#[test]
-fn a_speed_that_was_changed_meanwhile_is_found_by_a_viewer_that_was_not_there_meanwhile() {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("its number");
-    let server = threads::spawn("scripted", move || {
-        let accept = || listener.accept().expect("a peer").0;
-        let before = accept();
-        let before = threads::spawn("viewer before", move || let_watch(&before, 100)).expect("a thread");
-        let agent = accept();
-        let _agent = threads::spawn("agent", move || let_play(&agent, before)).expect("a thread");
-        let_watch(&accept(), 102);
-    })
-    .expect("a thread");
-    let (status, report, told) = load_on(address, "-a 1 -d 0.2 --warm-up 0.1");
-    // If it did not come three times, the server is not to wait for it.
-    (0..3).for_each(|_| drop(TcpStream::connect(address)));
-    assert_eq!(status, 0, "{told}");
-    assert_eq!(number(&report, "frequency"), 100.0);
-    assert_eq!(number(&report, "frequency_at_end"), 102.0);
-    assert!(number(&report, "commands") > 0.0, "{report}");
-    server.join().expect("the load was as it was to be");
-}
-
 /// Lets a viewer watch, who is told the speed when it asks for it, and hears what it sets as it said it.
 fn let_watch_and_ask(viewer: &TcpStream) {
     assert_eq!(greet(viewer), "GRAPHIC\n");
@@ -156,24 +133,51 @@ fn let_watch_and_ask(viewer: &TcpStream) {
     }
 }
 
-#[test]
-fn a_server_that_tells_its_speed_only_when_asked_is_asked() {
+/// A load of one agent on a scripted server: a viewer comes `before` it, and one `after` it.
+fn load_on_scripted(
+    flags: &str,
+    before: fn(&TcpStream),
+    after: fn(&TcpStream),
+) -> (i32, serde_json::Value, String) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("its number");
     let server = threads::spawn("scripted", move || {
         let accept = || listener.accept().expect("a peer").0;
         let viewer = accept();
-        let viewer = threads::spawn("viewer", move || let_watch_and_ask(&viewer)).expect("a thread");
+        let viewer = threads::spawn("viewer before", move || before(&viewer)).expect("a thread");
         let agent = accept();
         let _agent = threads::spawn("agent", move || let_play(&agent, viewer)).expect("a thread");
-        let_watch_and_ask(&accept());
+        after(&accept());
     })
     .expect("a thread");
-    let (status, report, told) = load_on(address, "-a 1 -f 400 -d 0.2 --warm-up 0.1");
+    let found = load_on(address, flags);
     // If it did not come three times, the server is not to wait for it.
     (0..3).for_each(|_| drop(TcpStream::connect(address)));
+    server.join().expect("the load was as it was to be");
+    found
+}
+
+#[test]
+fn a_speed_that_was_changed_meanwhile_is_found_by_a_viewer_that_was_not_there_meanwhile() {
+    let (status, report, told) = load_on_scripted(
+        "-a 1 -d 0.2 --warm-up 0.1",
+        |viewer| let_watch(viewer, 100),
+        |viewer| let_watch(viewer, 102),
+    );
+    assert_eq!(status, 0, "{told}");
+    assert_eq!(number(&report, "frequency"), 100.0);
+    assert_eq!(number(&report, "frequency_at_end"), 102.0);
+    assert!(number(&report, "commands") > 0.0, "{report}");
+}
+
+#[test]
+fn a_server_that_tells_its_speed_only_when_asked_is_asked() {
+    let (status, report, told) = load_on_scripted(
+        "-a 1 -f 400 -d 0.2 --warm-up 0.1",
+        let_watch_and_ask,
+        let_watch_and_ask,
+    );
     assert_eq!(status, 0, "{told}");
     assert_eq!(number(&report, "frequency"), 400.0);
     assert_eq!(number(&report, "frequency_at_end"), 100.0);
-    server.join().expect("the load was as it was to be");
 }

@@ -8,49 +8,33 @@
 //! checking     the speed is asked for again
 //! ```
 
+mod control;
+mod serving;
+
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
-use std::time::Duration;
 
-use mio::event::Event;
-use mio::{Events, Interest, Poll, Token};
+use mio::{Interest, Poll, Token};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook_mio::v1_0::Signals;
 use slab::Slab;
 use trantor_runtime::real_clock::processor_time_for_measurement;
-use trantor_runtime::{Parker, RealClock, Wait};
+use trantor_runtime::{Parker, RealClock};
 use trantor_time::{Clock, Frequency, RealSpan, RealTime};
 
 use super::agent::{AgentState, LoadAgent, span_of};
 use super::figures::Figures;
 use super::peer::{Kind, Peer};
 use super::report::{Report, Run};
-use super::viewer::{Control, TextViewer};
+use super::viewer::TextViewer;
 use super::{LoadConfig, Speed};
 
 /// Connections being opened at one time: fewer than a server's queue of connections holds.
 const CONNECTING_MAX: usize = 100;
 
-/// Readiness taken from the system in one wait; more is reported by the next.
-const EVENTS_CAPACITY: usize = 4_096;
-
-/// Viewers that are read before agents are looked at again: what a thousand of them are told takes longer to read than an
-/// answer takes to come.
-const VIEWERS_PER_TURN: usize = 16;
-
 /// Bytes read at once: viewers of a busy world are told a lot.
 const READ_BYTES: usize = 64 * 1024;
-
-/// On Linux a read that did not fill the buffer has emptied the socket (epoll(7)), and what comes later is reported
-/// anew. Asking again would cost as much as the read.
-const SHORT_READ_MEANS_EMPTY: bool = cfg!(target_os = "linux");
-
-/// How long a server may take to tell the speed unasked; some tell it only when they are asked.
-const UNASKED_SPAN: RealSpan = RealSpan::from_millis(500);
-
-/// How long the server may take to tell the speed once more at the end; what was measured is reported without it.
-const CHECK_PATIENCE: RealSpan = RealSpan::from_secs(2);
 
 /// The token of signals; peers count from zero.
 const TOKEN_SIGNALS: Token = Token(usize::MAX);
@@ -345,203 +329,8 @@ impl<'a> Generator<'a> {
         Ok(key)
     }
 
-    /// Asks for the speed by a viewer of its own, which stays until [`Self::end_control`]; `None` if it is not told in time.
-    fn ask(&mut self, until: RealTime) -> Result<Option<Frequency>, LoadError> {
-        self.control = Some(self.open(Kind::Control(Control::default()))?);
-        let unasked_until = until.min(self.clock.now().saturating_add(UNASKED_SPAN));
-        self.turn_until(unasked_until, |generator| generator.told_speed().is_some())?;
-        if self.told_speed().is_none() {
-            self.tell_control(Control::ask)?;
-            self.turn_until(until, |generator| generator.told_speed().is_some())?;
-        }
-        Ok(self.told_speed())
-    }
-
-    /// Has the viewer that asks for the speed say something.
-    fn tell_control(&mut self, say: impl FnOnce(&mut Control)) -> Result<(), LoadError> {
-        let key = self.control.ok_or(LoadError::NoSpeed)?;
-        let peer = self.peers.get_mut(key).ok_or(LoadError::NoSpeed)?;
-        say(peer.control().ok_or(LoadError::NoSpeed)?);
-        peer.flush(self.poll.registry(), Token(key))?;
-        Ok(())
-    }
-
-    /// The speed after the measurement, which is still the one it was made at unless somebody else has changed it. What
-    /// was measured is not lost if it cannot be told.
-    fn ask_again(&mut self) -> Option<Frequency> {
-        if let Speed::Assumed(_) = self.config.speed {
-            return None;
-        }
-        let until = self.clock.now().saturating_add(CHECK_PATIENCE);
-        self.ask(until).unwrap_or_else(|error| {
-            log::warn!("the speed could not be asked for again: {error}");
-            None
-        })
-    }
-
-    fn end_control(&mut self) -> Result<(), LoadError> {
-        if let Some(key) = self.control.take() {
-            self.peers[key].end(self.poll.registry())?;
-        }
-        Ok(())
-    }
-
-    fn told_speed(&mut self) -> Option<Frequency> {
-        self.peers.get_mut(self.control?)?.control()?.speed()
-    }
-
-    /// Whether the speed that was asked for last was refused.
-    fn was_refused(&mut self) -> bool {
-        let peer = self.control.and_then(|key| self.peers.get_mut(key));
-        peer.and_then(Peer::control)
-            .is_some_and(|control| control.was_refused())
-    }
-
-    /// Sets the speed and waits until it is told.
-    fn set_speed(&mut self, speed: Frequency) -> Result<(), LoadError> {
-        self.tell_control(|control| control.ask_for(speed))?;
-        let until = self.patience();
-        self.turn_until(until, |generator| {
-            generator.told_speed() == Some(speed) || generator.was_refused()
-        })?;
-        if self.was_refused() {
-            return Err(LoadError::SpeedRefused(speed));
-        }
-        if self.told_speed() != Some(speed) {
-            return Err(LoadError::NoSpeed);
-        }
-        self.speed = Some(speed);
-        Ok(())
-    }
-
     fn patience(&self) -> RealTime {
         self.clock.now().saturating_add(self.config.join_patience)
-    }
-
-    /// Serves all peers until an instant, or until `is_done`.
-    fn turn_until(&mut self, until: RealTime, is_done: impl Fn(&mut Self) -> bool) -> Result<(), LoadError> {
-        let mut events = Events::with_capacity(EVENTS_CAPACITY);
-        loop {
-            self.start_due()?;
-            let now = self.clock.now();
-            if now >= until || is_done(self) || self.was_interrupted {
-                return Ok(());
-            }
-            // While agents are beginning it sleeps to the next of their moments, which a poll would round to
-            // milliseconds. To wait awake would keep a processor from the server, and what the server reads late
-            // is late from then on: an agent's commands follow upon each other.
-            let timeout = if let Some(&(at, _)) = self.starts.front() {
-                self.pause.wait(Some(at));
-                Duration::ZERO
-            } else if self.viewers_to_read.is_empty() {
-                until.since(now).to_std()
-            } else {
-                Duration::ZERO
-            };
-            match self.poll.poll(&mut events, Some(timeout)) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                other => other?,
-            }
-            for event in &events {
-                if event.token() == TOKEN_SIGNALS {
-                    self.was_interrupted |= self.signals.pending().next().is_some();
-                } else {
-                    self.ready(event)?;
-                }
-            }
-            for _ in 0..VIEWERS_PER_TURN {
-                let Some(token) = self.viewers_to_read.pop_front() else {
-                    break;
-                };
-                self.peers[token.0].is_to_read = false;
-                // What was reported meanwhile is not known: it is read to the end.
-                self.read(token, true)?;
-            }
-        }
-    }
-
-    fn start_due(&mut self) -> Result<(), LoadError> {
-        let Some(speed) = self.speed else { return Ok(()) };
-        while let Some(&(at, key)) = self.starts.front() {
-            let now = self.clock.now();
-            if at > now {
-                break;
-            }
-            self.starts.pop_front();
-            if let Some(peer) = self.peers.get_mut(key) {
-                peer.has_begun = true;
-                peer.fill(self.config, speed, now);
-                peer.flush(self.poll.registry(), Token(key))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// An agent is read at once, a viewer when it is its turn.
-    fn ready(&mut self, event: &Event) -> Result<(), LoadError> {
-        let token = event.token();
-        let peer = &mut self.peers[token.0];
-        if !peer.is_viewer() {
-            return self.read(token, event.is_read_closed() || event.is_error());
-        }
-        if !std::mem::replace(&mut peer.is_to_read, true) {
-            self.viewers_to_read.push_back(token);
-        }
-        Ok(())
-    }
-
-    /// Reads all a peer was sent, and answers it. An end or an error is found only by reading on.
-    fn read(&mut self, token: Token, is_end: bool) -> Result<(), LoadError> {
-        let peer = &mut self.peers[token.0];
-        let state_before = peer.agent_state();
-        let alive = loop {
-            match peer.read(&mut self.buffer) {
-                Ok(0) => break false,
-                Ok(count) => {
-                    let now = self.clock.now();
-                    if !peer.take_in(&self.buffer[..count], now, &mut self.figures) {
-                        break false;
-                    }
-                    if let (true, Some(speed)) = (peer.has_begun, self.speed) {
-                        peer.fill(self.config, speed, now);
-                    }
-                    if peer.flush(self.poll.registry(), token).is_err() {
-                        break false;
-                    }
-                    if SHORT_READ_MEANS_EMPTY && count < self.buffer.len() && !is_end {
-                        break true;
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    break peer.flush(self.poll.registry(), token).is_ok();
-                }
-                Err(error) if peer.is_connecting && self.joined == 0 => {
-                    let server = self.config.server;
-                    return Err(LoadError::Connect { server, error });
-                }
-                Err(_) => break false,
-            }
-        };
-        let state = peer.agent_state();
-        let has_settled = match state {
-            None => true,
-            Some(state) => matches!(state, AgentState::Ready | AgentState::Refused | AgentState::Dead),
-        };
-        if peer.is_connecting && (has_settled || !alive) {
-            peer.is_connecting = false;
-            self.connecting -= 1;
-        }
-        if state_before != state {
-            self.joined += usize::from(state == Some(AgentState::Ready));
-            self.refused += usize::from(state == Some(AgentState::Refused));
-        }
-        let is_over = matches!(state, Some(AgentState::Refused | AgentState::Dead));
-        if is_over || !alive {
-            self.figures.lost += u64::from(!is_over && peer.control().is_none());
-            peer.end(self.poll.registry())?;
-        }
-        Ok(())
     }
 }
 

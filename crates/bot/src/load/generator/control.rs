@@ -1,0 +1,86 @@
+//! The speed: asked for, set, and asked for again, by a viewer that is there for nothing else.
+
+use mio::Token;
+use trantor_time::{Clock, Frequency, RealSpan, RealTime};
+
+use super::{Generator, LoadError};
+use crate::load::Speed;
+use crate::load::peer::{Kind, Peer};
+use crate::load::viewer::Control;
+
+/// How long a server may take to tell the speed unasked; some tell it only when they are asked.
+const UNASKED_SPAN: RealSpan = RealSpan::from_millis(500);
+
+/// How long the server may take to tell the speed once more at the end; what was measured is reported without it.
+const CHECK_PATIENCE: RealSpan = RealSpan::from_secs(2);
+
+impl Generator<'_> {
+    /// Asks for the speed by a viewer of its own, which stays until [`Self::end_control`]; `None` if it is not told in time.
+    pub(super) fn ask(&mut self, until: RealTime) -> Result<Option<Frequency>, LoadError> {
+        self.control = Some(self.open(Kind::Control(Control::default()))?);
+        let unasked_until = until.min(self.clock.now().saturating_add(UNASKED_SPAN));
+        self.turn_until(unasked_until, |generator| generator.told_speed().is_some())?;
+        if self.told_speed().is_none() {
+            self.tell_control(Control::ask)?;
+            self.turn_until(until, |generator| generator.told_speed().is_some())?;
+        }
+        Ok(self.told_speed())
+    }
+
+    /// Has the viewer that asks for the speed say something.
+    fn tell_control(&mut self, say: impl FnOnce(&mut Control)) -> Result<(), LoadError> {
+        let key = self.control.ok_or(LoadError::NoSpeed)?;
+        let peer = self.peers.get_mut(key).ok_or(LoadError::NoSpeed)?;
+        say(peer.control().ok_or(LoadError::NoSpeed)?);
+        peer.flush(self.poll.registry(), Token(key))?;
+        Ok(())
+    }
+
+    /// The speed after the measurement, which is still the one it was made at unless somebody else has changed it. What
+    /// was measured is not lost if it cannot be told.
+    pub(super) fn ask_again(&mut self) -> Option<Frequency> {
+        if let Speed::Assumed(_) = self.config.speed {
+            return None;
+        }
+        let until = self.clock.now().saturating_add(CHECK_PATIENCE);
+        self.ask(until).unwrap_or_else(|error| {
+            log::warn!("the speed could not be asked for again: {error}");
+            None
+        })
+    }
+
+    pub(super) fn end_control(&mut self) -> Result<(), LoadError> {
+        if let Some(key) = self.control.take() {
+            self.peers[key].end(self.poll.registry())?;
+        }
+        Ok(())
+    }
+
+    fn told_speed(&mut self) -> Option<Frequency> {
+        self.peers.get_mut(self.control?)?.control()?.speed()
+    }
+
+    /// Whether the speed that was asked for last was refused.
+    fn was_refused(&mut self) -> bool {
+        let peer = self.control.and_then(|key| self.peers.get_mut(key));
+        peer.and_then(Peer::control)
+            .is_some_and(|control| control.was_refused())
+    }
+
+    /// Sets the speed and waits until it is told.
+    pub(super) fn set_speed(&mut self, speed: Frequency) -> Result<(), LoadError> {
+        self.tell_control(|control| control.ask_for(speed))?;
+        let until = self.patience();
+        self.turn_until(until, |generator| {
+            generator.told_speed() == Some(speed) || generator.was_refused()
+        })?;
+        if self.was_refused() {
+            return Err(LoadError::SpeedRefused(speed));
+        }
+        if self.told_speed() != Some(speed) {
+            return Err(LoadError::NoSpeed);
+        }
+        self.speed = Some(speed);
+        Ok(())
+    }
+}
