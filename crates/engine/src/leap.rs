@@ -52,14 +52,17 @@ pub struct Leap {
     /// words that were just written one by one and are copied as a whole cost a seventh of a leap.
     #[expect(clippy::box_collection, reason = "one word is moved instead of three")]
     happened: Option<Box<Vec<GameEvent>>>,
+    /// How many agents the minds of a team have it grow to.
+    agents_max: usize,
+    has_begun: bool,
     joins: u64,
     joins_by_team: Vec<u64>,
     actions: u64,
 }
 
 impl Leap {
-    /// A game at time 0 with every place taken, in turn by each team; `kinds` says how each team thinks, the
-    /// last of them also for the teams behind it.
+    /// A game at time 0. Every place will be taken, in turn by each team, once it is run or operated; `kinds` says how
+    /// each team thinks, the last of them also for the teams behind it.
     ///
     /// # Panics
     /// If [`GameConfig::check`] refuses the game, or no kind is given.
@@ -77,7 +80,9 @@ impl Leap {
         let kinds: Vec<MindKind> = (0..teams).map(|team| *kinds.get(team).unwrap_or(&last)).collect();
         let names = game.config().teams.iter();
         let ears = names.zip(&kinds).map(|(name, kind)| kind.ear(name.as_bytes()));
-        let mut leap = Self {
+        Self {
+            agents_max: agents_at_most(places as usize),
+            has_begun: false,
             ears: ears.collect(),
             members: vec![Vec::new(); teams],
             game,
@@ -89,20 +94,17 @@ impl Leap {
             joins: 0,
             joins_by_team: vec![0; teams],
             actions: 0,
-        };
-        for _ in 0..places {
-            for team in 0..teams {
-                leap.join(TeamId(
-                    u16::try_from(team).expect("there are at most TEAMS_MAX teams"),
-                ));
-            }
         }
-        leap.attend();
-        leap
+    }
+
+    /// Has the minds of a team ask for no more agents than so many, instead of [`agents_at_most`].
+    pub fn limit_agents(&mut self, most: usize) {
+        self.agents_max = most;
     }
 
     /// Plays until a team has won, nothing is due any more, or, if given, game time would pass `until`.
     pub fn run(&mut self, until: Option<GameTime>) -> Ended {
+        self.begin();
         loop {
             if let Some(team) = self.game.winner() {
                 return Ended::Won(team);
@@ -126,6 +128,7 @@ impl Leap {
 
     /// Reaches into the game, as an operator does.
     pub fn operate(&mut self, action: AdminAction) -> Handled {
+        self.begin();
         let handled = self.hand_in(GameInput::Admin(action));
         self.attend();
         handled
@@ -143,7 +146,7 @@ impl Leap {
         self.attend();
     }
 
-    /// Keeps a journal from now on. Its bytes are to be taken by [`Self::take_journal`] as the game goes on.
+    /// Keeps a journal from now on: of all, if the leap has not begun. Its bytes are to be taken by [`Self::take_journal`] as the game goes on.
     pub fn start_recording(&mut self, program: &str) {
         self.journal = Some(PieceWriter::new(&self.game, program, 0));
     }
@@ -173,6 +176,23 @@ impl Leap {
     /// Agents born so far.
     pub fn joins(&self) -> u64 {
         self.joins
+    }
+
+    /// Has every place taken, the first time.
+    fn begin(&mut self) {
+        if std::mem::replace(&mut self.has_begun, true) {
+            return;
+        }
+        let config = self.game.config();
+        let (places, teams) = (config.places_per_team, config.teams.len());
+        for _ in 0..places {
+            for team in 0..teams {
+                self.join(TeamId(
+                    u16::try_from(team).expect("there are at most TEAMS_MAX teams"),
+                ));
+            }
+        }
+        self.attend();
     }
 
     fn hand_in(&mut self, input: GameInput) -> Handled {
@@ -269,9 +289,8 @@ impl Leap {
 
     /// Somebody is wanted in a team that may still grow.
     fn replace(&mut self, team: TeamId) {
-        let most = agents_at_most(self.game.config().places_per_team as usize);
         let living = self.game.world().team(team).map_or(0, |team| team.living());
-        if (living as usize) < most {
+        if (living as usize) < self.agents_max {
             self.join(team);
         }
     }

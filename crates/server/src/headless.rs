@@ -87,6 +87,9 @@ fn play(asked: &Game) -> io::Result<Summary> {
     let clock = RealClock::new();
     let began = clock.now();
     let mut leap = Leap::new(asked.config.clone(), &asked.minds, Voice::Values);
+    if let Some(most) = asked.team_size_max {
+        leap.limit_agents(most);
+    }
     if journal.is_some() {
         leap.start_recording(PROGRAM);
     }
@@ -173,6 +176,9 @@ fn progress(asked: &Game) -> ProgressBar {
 
 #[cfg(test)]
 mod tests {
+    use trantor_game::{GameEvent, Replay};
+    use trantor_time::GameTime;
+
     use super::*;
 
     fn call(line: &str) -> Simulated {
@@ -255,6 +261,10 @@ mod tests {
                 "sim: 'red': is a stray word; an option starts with '-', see trantor-server sim --help",
             ),
             (
+                "p sim --team-size-max 3",
+                "sim: --team-size-max 3: 6 places for each team are all taken at the start",
+            ),
+            (
                 "p sim --teams a --minds team team",
                 "sim: --minds: 2 minds for 1 teams: name a mind for each team at most",
             ),
@@ -269,15 +279,40 @@ mod tests {
         }
     }
 
+    /// How many agents are born in a journal.
+    fn joins_in(journal: Vec<u8>) -> u64 {
+        let mut replay = Replay::open(journal).unwrap();
+        let mut joins = 0;
+        while replay
+            .step(GameTime::from_nanounits(i128::MAX))
+            .unwrap()
+            .is_some()
+        {
+            while let Some(event) = replay.poll_event() {
+                joins += u64::from(matches!(event, GameEvent::Joined { .. }));
+            }
+        }
+        joins
+    }
+
+    #[test]
+    fn a_team_grows_as_far_as_it_may() {
+        const CALL: &str = "p sim --seed 1 -c 2 --until 1500";
+        let bounded = format!("{CALL} --team-size-max 2");
+        assert_eq!(fields(&bounded)["joins"], 4);
+        assert!(fields(CALL)["joins"].as_u64() > Some(4));
+    }
+
     #[test]
     fn what_is_recorded_verifies_and_ends_in_the_same_state() {
         let file = std::env::temp_dir().join(format!("trantor-sim-{}.trj", std::process::id()));
         let line = format!("p sim --seed 3 -x 8 -y 8 --until 900 --record {}", file.display());
         let summary = fields(&line);
-        let replay = trantor_game::Replay::open(std::fs::read(&file).unwrap()).unwrap();
+        let journal = std::fs::read(&file).unwrap();
         std::fs::remove_file(&file).unwrap();
-        let verified = replay.verify().unwrap();
+        let verified = Replay::open(journal.clone()).unwrap().verify().unwrap();
         assert_eq!(summary["digest"], format!("{:016x}", verified.game.digest()));
+        assert_eq!(summary["joins"], joins_in(journal), "the first ones too");
         assert_eq!(
             summary["digest"],
             fields(&line.replace(" --record", " --seed 3 --record"))["digest"]

@@ -16,6 +16,9 @@ use super::WORD;
 use crate::options::OptionError;
 use crate::options::cli::{PROGRAM, first_line};
 
+/// The flag that bounds how teams grow, as `trantor-bot` has it.
+const TEAM_SIZE_MAX: &str = "team-size-max";
+
 /// Longest simulation, in units: more than a hundred days at the highest speed, and far from any overflow.
 const UNITS_MAX: u64 = 100_000_000_000;
 
@@ -35,6 +38,8 @@ pub struct Game {
     pub config: GameConfig,
     /// How each team thinks; the last also for the teams behind it.
     pub minds: Vec<MindKind>,
+    /// How many agents minds have a team grow to; `None`: as many as they want.
+    pub team_size_max: Option<usize>,
     /// When to stop if nobody has won; `None`: when nothing is due any more.
     pub until: Option<GameTime>,
     /// Where to keep its journal.
@@ -77,6 +82,7 @@ fn game(matches: &ArgMatches) -> Result<Game, OptionError> {
             ..Rules::default()
         },
     };
+    let team_size_max = matches.get_one::<u64>(TEAM_SIZE_MAX).copied();
     if minds.len() > config.teams.len() {
         return Err(OptionError::new(
             format!("{WORD}: --minds"),
@@ -87,12 +93,24 @@ fn game(matches: &ArgMatches) -> Result<Game, OptionError> {
             ),
         ));
     }
+    if let Some(most) = team_size_max
+        && most < u64::from(config.places_per_team)
+    {
+        return Err(OptionError::new(
+            format!("{WORD}: --{TEAM_SIZE_MAX} {most}"),
+            format!(
+                "{} places for each team are all taken at the start",
+                config.places_per_team
+            ),
+        ));
+    }
     if let Err(error) = config.check() {
         return Err(OptionError::new(WORD, error.to_string()));
     }
     Ok(Game {
         config,
         minds,
+        team_size_max: team_size_max.map(|most| usize::try_from(most).unwrap_or(usize::MAX)),
         until: matches.get_one::<Until>("until").expect("it has a default").0,
         record: matches.get_one("record").cloned(),
     })
@@ -117,11 +135,10 @@ fn parse_until(written: &str) -> Result<Until, String> {
 
 /// The command as clap knows it.
 pub(crate) fn command() -> Command {
-    let whole = |name: &'static str, default: &'static str, from: u64, to: u64| {
+    let number = |name: &'static str, from: u64, to: u64| {
         Arg::new(name)
             .long(name)
             .value_name("NUMBER")
-            .default_value(default)
             .overrides_with(name)
             .allow_negative_numbers(true)
             .value_parser(move |word: &str| {
@@ -129,6 +146,7 @@ pub(crate) fn command() -> Command {
                 number.ok_or_else(|| format!("must be a whole number from {from} to {to}"))
             })
     };
+    let whole = |name, default: &'static str, from, to| number(name, from, to).default_value(default);
     let words = |name: &'static str| {
         Arg::new(name)
             .long(name)
@@ -156,6 +174,11 @@ pub(crate) fn command() -> Command {
             whole("clients", "6", 1, 100_000)
                 .short('c')
                 .help("Places each team starts with; all are taken"),
+        )
+        .arg(
+            number(TEAM_SIZE_MAX, 1, 100_000).help(
+                "Agents that a mind has its team grow to at most [default: twice the places, at least 9]",
+            ),
         )
         .arg(
             words("teams")
