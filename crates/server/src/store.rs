@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 /// How the name of a piece of a journal ends while it is written.
 pub const JOURNAL: &str = ".trj";
 
+/// What the names of a run's pieces begin with, before their numbers.
+pub const PIECE: &str = "piece-";
+
 /// How it ends once the piece is finished and packed with zstd.
 pub const COMPRESSED: &str = ".trj.zst";
 

@@ -78,7 +78,7 @@ fn log(program: &mut Program) -> String {
 
 /// How each piece in `directory` ends, and its inputs. Every one must replay.
 fn replayed(directory: &Path) -> Vec<(Ending, u64)> {
-    let checked = verify_all(&pieces_in(&[directory.to_owned()]).unwrap(), || {}).unwrap();
+    let checked = verify_all(&pieces_in(&[directory.to_owned()]).unwrap(), &[], || {}).unwrap();
     let of_piece = |outcome: &Outcome| match outcome {
         Outcome::Played { ending, played, .. } => (*ending, played.inputs),
         other => panic!("{other:?}"),

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use trantor_game::{AdminAction, Game, GameConfig, GameInput, Handled, PieceWriter, Replay};
-use trantor_model::{Command as AgentCommand, Counts, MapSize, Resource, TeamId, Tile, Turn};
+use trantor_model::{Command as AgentCommand, Counts, Direction, MapSize, Resource, TeamId, Tile, Turn};
 use trantor_server::playback::load;
 use trantor_server::replay::read;
 use trantor_time::GameTime;
@@ -229,6 +229,11 @@ fn a_run_with_a_piece_torn_or_missing_in_its_middle_does_not_agree() {
         (None, 2, "piece 2 does not follow piece 0"),
         (Some(&joined), 1, "something follows the end"),
     ];
+    let tells = |told: &str, wrong, why| {
+        let name = format!("piece-{wrong:05}.trj");
+        let mut lines = told.lines().filter(|line| line.contains(&name));
+        assert!(lines.any(|line| line.contains(why)), "{why}: {told}");
+    };
     for (second, wrong, why) in cases {
         let folder = Folder::new();
         for (number, piece) in run.iter().enumerate() {
@@ -242,11 +247,20 @@ fn a_run_with_a_piece_torn_or_missing_in_its_middle_does_not_agree() {
         }
         let (status, out, _) = replay(&["verify", shown(folder.path())]);
         assert_eq!(status, 1, "{why}: {out}");
-        let line = out
-            .lines()
-            .find(|line| line.contains(&format!("piece-{wrong:05}.trj")));
-        assert!(line.unwrap().contains(why), "{why}: {out}");
+        tells(&out, wrong, why);
+        let (status, _, err) = replay(&["export", shown(folder.path())]);
+        assert_eq!(status, 1, "{why}: {err}");
+        tells(&err, wrong, why);
         assert!(load(&[folder.path().to_owned()]).is_err(), "{why}");
+    }
+    // Whoever names a piece knows that it is one; whoever names a run wants all of it.
+    let folder = Folder::new();
+    let rest = [1, 2].map(|number| folder.write(&format!("piece-{number:05}.trj"), &run[number]));
+    for what in ["verify", "export"] {
+        let (status, out, err) = replay(&[what, shown(folder.path())]);
+        assert_eq!(status, 1, "{out}{err}");
+        tells(&(out + &err), 1, "piece 1 is the first that there is of its run");
+        assert_eq!(replay(&[what, shown(&rest[0]), shown(&rest[1])]).0, 0, "{what}");
     }
     // Recordings of other games in one place have nothing to do with each other.
     let folder = Folder::new();
@@ -306,6 +320,91 @@ fn info_counts_without_playing_and_export_tells_every_event() {
         .map(|event| event["units"].as_f64().unwrap())
         .collect();
     assert!(units.is_sorted());
+}
+
+/// Tables are made of them: one value in each field, and none of them the way our code writes itself down.
+#[test]
+fn what_is_exported_has_flat_fields() {
+    let mut game = a_game();
+    let mut writer = PieceWriter::new(&game, "test 1", 0);
+    let mut hand_in = |game: &mut Game, input: GameInput| {
+        let now = game.now();
+        writer.input(game, &input, now);
+        game.handle(input, now)
+    };
+    let Handled::Joined(agent) = hand_in(&mut game, GameInput::Join { team: TeamId(0) }) else {
+        panic!("there is a place");
+    };
+    let command = |command| GameInput::Command { agent, command };
+    let tile = Tile { x: 3, y: 4 };
+    let actions = [
+        AdminAction::SetGround {
+            tile,
+            ground: Counts([1, 2, 3, 4, 5, 6, 7]),
+        },
+        AdminAction::Teleport {
+            agent,
+            tile,
+            facing: Some(Direction::West),
+        },
+        AdminAction::SetHunger { enabled: false },
+        AdminAction::LayEgg {
+            team: TeamId(1),
+            tile,
+        },
+    ];
+    for action in actions {
+        assert_eq!(hand_in(&mut game, GameInput::Admin(action)), Handled::Done);
+    }
+    let said = [
+        AgentCommand::Take(Resource::Food),
+        AgentCommand::Look,
+        AgentCommand::Refused(None),
+    ];
+    for said in said {
+        assert_eq!(hand_in(&mut game, command(said)), Handled::Done);
+    }
+    let until = GameTime::from_units(20);
+    while let Some(due) = game.next_deadline().filter(|&due| due <= until) {
+        game.fire_next(due);
+        writer.stepped(&game);
+    }
+    let folder = Folder::new();
+    let piece = folder.write("run-0001/piece-00000.trj", &writer.close(&game));
+    let (status, out, err) = replay(&["export", shown(&piece)]);
+    assert_eq!((status, err.as_str()), (0, ""));
+    let events = lines(&out);
+    for event in &events {
+        assert_eq!(event["run"], shown(&folder.path().join("run-0001")));
+        for (name, value) in event.as_object().unwrap() {
+            assert!(!value.is_object() && !value.is_array(), "{name} in {event}");
+        }
+    }
+    let find = |name: &str, value: &str| events.iter().find(|event| event[name] == value).unwrap();
+    let ground = find("action", "set_ground");
+    assert_eq!((&ground["x"], &ground["thystame"]), (&3.into(), &7.into()));
+    assert_eq!(find("action", "teleport")["facing"], "west");
+    assert_eq!(find("action", "set_hunger")["enabled"], false);
+    assert_eq!(find("action", "lay_egg")["team"], "blue");
+    assert_eq!(find("command", "take")["resource"], "food");
+    assert_eq!(find("command", "unknown")["refused"], true);
+    let sight = find("reply", "look")["sight"].as_str().unwrap();
+    assert!(sight.starts_with("[ player ") && sight.ends_with(" ]"), "{sight}");
+}
+
+/// `verify … | grep -q` may have found what it looked for; the status is that of what was found all the same.
+#[test]
+fn who_stops_reading_does_not_make_a_bad_recording_good() {
+    let folder = Folder::new();
+    let bad = folder.write("bad.trj", &record(true)[0]);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let status = std::process::Command::new(env!("CARGO_BIN_EXE_trantor-server"))
+        .args(["replay", "verify", shown(&bad)])
+        .stdout(writer)
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(1));
 }
 
 #[test]
@@ -372,10 +471,10 @@ fn export_and_info_tell_a_torn_recording_and_a_damaged_one_as_verify_does() {
         let (exported, out, err) = replay(&["export", shown(file)]);
         assert_eq!((exported, err.lines().count()), (status, 1), "{err}");
         assert!(
-            err.contains(&format!("{}: told to its last", shown(file))),
+            err.contains(&format!("{}: agrees to its last", shown(file))),
             "{err}"
         );
-        assert!(err.trim_end().ends_with(why), "{err}");
+        assert!(err.contains(why), "{err}");
         assert!(lines(&out).len() > 40, "what is whole is told");
         let (described, out, _) = replay(&["info", "--json", shown(file)]);
         assert_eq!(described, status);

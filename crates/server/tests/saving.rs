@@ -128,7 +128,7 @@ fn a_game_goes_on_where_it_was_and_its_agents_have_left_eggs() {
     program.child.wait().unwrap();
     let (again, _) = newest_good(folder.path()).unwrap().unwrap();
     assert!(again.now() > saved.now() && again.steps() >= saved.steps());
-    for checked in verify_all(&pieces_in(&[record]).unwrap(), || {}).unwrap() {
+    for checked in verify_all(&pieces_in(&[record]).unwrap(), &[], || {}).unwrap() {
         assert!(matches!(checked.outcome, Outcome::Played { .. }), "{checked:?}");
     }
 }

@@ -110,7 +110,7 @@ fn r_x_1_a_clock_that_is_set_changes_no_reply_loses_nobody_and_nothing() {
     let [first, last] = years(&log);
     assert!(last >= first + 19, "the clock was not set: {log}");
 
-    let checked = verify_all(&pieces_in(std::slice::from_ref(&record)).unwrap(), || {}).unwrap();
+    let checked = verify_all(&pieces_in(std::slice::from_ref(&record)).unwrap(), &[], || {}).unwrap();
     let [one] = &checked[..] else {
         panic!("one piece: {log}")
     };

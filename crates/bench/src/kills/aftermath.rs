@@ -28,7 +28,7 @@ const UNITS_AFTER: i64 = 2_000;
 /// Looks at the journal and the saves of a server that was killed.
 pub(super) fn look(journal: &Path, saves: &Path) -> Result<Aftermath> {
     let files = pieces_in(&[journal.to_owned()])?;
-    let checked = verify_all(&files, || {})?;
+    let checked = verify_all(&files, &[], || {})?;
     let (last, before) = checked.split_last().context("a journal has pieces")?;
     let mut records = 0;
     for one in before {
@@ -71,7 +71,7 @@ pub(super) fn look(journal: &Path, saves: &Path) -> Result<Aftermath> {
 /// Looks at the journals once more, after the game went on and was ended in order.
 pub(super) fn look_again(journal: &Path) -> Result<()> {
     let files = pieces_in(&[journal.to_owned()])?;
-    let checked = verify_all(&files, || {})?;
+    let checked = verify_all(&files, &[], || {})?;
     for one in &checked {
         played(one)?;
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use trantor_engine::JournalBytes;
 
-use crate::store::{self, COMPRESSED, JOURNAL};
+use crate::store::{self, COMPRESSED, JOURNAL, PIECE};
 
 /// Bytes after which a piece is ended. A replay begins at a piece, so it bounds what a jump has to play: some
 /// hundred thousand commands, which is a blink.
@@ -234,7 +234,7 @@ fn last_run(directory: &Path) -> io::Result<u32> {
 }
 
 fn piece_path(directory: &Path, number: u32) -> PathBuf {
-    directory.join(format!("piece-{number:05}{JOURNAL}"))
+    directory.join(format!("{PIECE}{number:05}{JOURNAL}"))
 }
 
 fn new_file(directory: &Path, number: u32) -> io::Result<File> {

@@ -6,6 +6,7 @@
 mod cli;
 mod export;
 mod info;
+mod outcome;
 pub(crate) mod parallel;
 mod piece_file;
 mod verify;
@@ -16,8 +17,9 @@ use std::process::ExitCode;
 pub(crate) use cli::command;
 pub use cli::{Asked, ReplayAsked, WORD, parse};
 pub use export::export_bytes;
+pub use outcome::{Checked, Outcome};
 pub use piece_file::{PieceFileError, pieces_in, read};
-pub use verify::{Checked, Outcome, verify_all, verify_bytes};
+pub use verify::{verify_all, verify_bytes};
 
 use trantor_game::journal::{CutShort, Ending};
 use trantor_runtime::standard_error;
@@ -35,9 +37,9 @@ pub fn run(asked: &ReplayAsked) -> ExitCode {
         }
     };
     let done = match asked {
-        ReplayAsked::Verify { json, .. } => verify::run(&files, *json),
+        ReplayAsked::Verify { json, .. } => verify::run(&files, asked.files(), *json),
         ReplayAsked::Info { json, .. } => info::run(&files, *json),
-        ReplayAsked::Export { .. } => export::run(&files),
+        ReplayAsked::Export { .. } => export::run(&files, asked.files()),
     };
     match done {
         Ok(worst) => worst.exit_code(),

@@ -1,92 +1,12 @@
-//! `replay export`: all that happened, an event a line, as JSON with flat fields for tables (`pandas.read_json(…,
-//! lines=True)`).
-//!
-//! The names of fields and events are a promise to scripts: they change with a line in the changelog.
-
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+//! Inputs and events as JSON.
 
 use serde_json::{Value, json};
-use trantor_game::journal::Ending;
-use trantor_game::replay::Replayed;
-use trantor_game::{Carry, Game, GameEvent, GameInput, LeaveCause, MoveKind, PaceChange, Replay, Reply};
-use trantor_model::{AgentId, Counts, Resource, TeamId, Tile};
-use trantor_runtime::standard_error;
-use trantor_time::GameTime;
+use trantor_game::{AdminAction, Carry, Game, GameEvent, GameInput, LeaveCause, MoveKind, PaceChange, Reply};
+use trantor_model::{AgentId, Command, Counts, Resource, Sight, TeamId, Tile};
+use trantor_protocol::text::{AiLine, Dialect, write_ai_line};
 
-use super::{NOTHING_YET, Worst, line, piece_file};
-use crate::options::cli::PROGRAM;
-
-/// Everything recorded lies before it.
-const END_OF_TIME: GameTime = GameTime::from_nanounits(i128::MAX);
-
-pub(super) fn run(files: &[PathBuf]) -> io::Result<Worst> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    let mut worst = Worst::Good;
-    for file in files {
-        let (how, why) = match export(file, &mut out)? {
-            Ok(Ending::Closed) => continue,
-            Ok(ending @ Ending::CutOff { whole_bytes, why }) => (
-                Worst::of(ending),
-                format!("told to its last whole record, at byte {whole_bytes}, where {why}"),
-            ),
-            Err(found) => found,
-        };
-        standard_error::say(format_args!("{PROGRAM}: {}: {why}", file.display()));
-        worst = worst.max(how);
-    }
-    out.flush()?;
-    Ok(worst)
-}
-
-/// Tells one piece, and answers how it ends. The inner error is about the piece, the outer about the lines.
-fn export(file: &Path, out: &mut impl Write) -> io::Result<Result<Ending, (Worst, String)>> {
-    match piece_file::read(file) {
-        Ok(bytes) => tell(bytes, out),
-        Err(error) => Ok(Err((Worst::Unreadable, error.why()))),
-    }
-}
-
-/// Tells the piece in `bytes`, as far as it can be played.
-///
-/// # Errors
-/// What `out` says.
-pub fn export_bytes(bytes: impl Into<Arc<[u8]>>, out: &mut impl Write) -> io::Result<()> {
-    tell(bytes, out).map(drop)
-}
-
-fn tell(bytes: impl Into<Arc<[u8]>>, out: &mut impl Write) -> io::Result<Result<Ending, (Worst, String)>> {
-    let mut replay = match Replay::open(bytes) {
-        Ok(replay) => replay,
-        Err(error) if error.is_of_begun() => return Ok(Err((Worst::Good, NOTHING_YET.to_owned()))),
-        Err(error) => return Ok(Err((Worst::Unreadable, error.to_string()))),
-    };
-    loop {
-        let replayed = match replay.step(END_OF_TIME) {
-            Ok(Some(replayed)) => replayed,
-            Ok(None) => return Ok(Ok(replay.ending().expect("the entries are used up"))),
-            Err(divergence) => return Ok(Err((Worst::Different, divergence.to_string()))),
-        };
-        let (at, steps) = (replay.game().now(), replay.game().steps());
-        if let Replayed::Input(input) = &replayed {
-            let value = input_value(replay.game(), input);
-            line(out, &stamped(value, at, steps))?;
-        }
-        while let Some(event) = replay.poll_event() {
-            let value = event_value(replay.game(), &event);
-            line(out, &stamped(value, at, steps))?;
-        }
-    }
-}
-
-fn stamped(mut value: Value, at: GameTime, steps: u64) -> Value {
-    value["units"] = at.as_units_f64().into();
-    value["deadlines"] = steps.into();
-    value
-}
-
-fn input_value(game: &Game, input: &GameInput) -> Value {
+/// What somebody did to the game.
+pub(super) fn input_value(game: &Game, input: &GameInput) -> Value {
     match input {
         GameInput::Join { team } => json!({ "event": "join_asked", "team": team_name(game, *team) }),
         GameInput::Leave { agent, cause } => {
@@ -96,7 +16,17 @@ fn input_value(game: &Game, input: &GameInput) -> Value {
             let kind = command
                 .kind()
                 .map_or_else(|| "unknown".to_owned(), |kind| snake(&format!("{kind:?}")));
-            json!({ "event": "command", "agent": agent.0, "command": kind })
+            let mut value = json!({ "event": "command", "agent": agent.0, "command": kind });
+            match command {
+                Command::Take(resource) | Command::Set(resource) => {
+                    value["resource"] = resource.name().into()
+                }
+                Command::Broadcast(text) => value["text"] = words(text).into(),
+                // It takes its time, and is answered ko.
+                Command::Refused(_) => value["refused"] = true.into(),
+                _ => {}
+            }
+            value
         }
         GameInput::Pace(PaceChange::Frequency(frequency)) => {
             json!({ "event": "frequency", "frequency": frequency.get() })
@@ -105,11 +35,66 @@ fn input_value(game: &Game, input: &GameInput) -> Value {
         GameInput::Pace(PaceChange::Resumed) => json!({ "event": "resumed" }),
         GameInput::Pace(PaceChange::Stepped) => json!({ "event": "stepped" }),
         GameInput::Pace(PaceChange::WaitEnded) => json!({ "event": "wait_ended" }),
-        GameInput::Admin(action) => json!({ "event": "operator", "action": format!("{action:?}") }),
+        GameInput::Admin(action) => operator_value(game, action),
     }
 }
 
-fn event_value(game: &Game, event: &GameEvent) -> Value {
+fn operator_value(game: &Game, action: &AdminAction) -> Value {
+    let did = |action: &str| json!({ "event": "operator", "action": action });
+    let did_to = |agent: AgentId, action| {
+        let mut value = did(action);
+        value["agent"] = agent.0.into();
+        value
+    };
+    match action {
+        AdminAction::Teleport { agent, tile, facing } => {
+            let mut value = on(*tile, did_to(*agent, "teleport"));
+            value["facing"] = facing.map(|facing| snake(&format!("{facing:?}"))).into();
+            value
+        }
+        AdminAction::SetLevel { agent, level } => {
+            let mut value = did_to(*agent, "set_level");
+            value["level"] = level.get().into();
+            value
+        }
+        AdminAction::SetInventory {
+            agent,
+            resource,
+            count,
+        } => {
+            let mut value = did_to(*agent, "set_inventory");
+            value["resource"] = resource.name().into();
+            value["count"] = (*count).into();
+            value
+        }
+        AdminAction::SetGround { tile, ground } => on(*tile, with(did("set_ground"), ground)),
+        AdminAction::Kill { agent } => did_to(*agent, "kill"),
+        AdminAction::LayEgg { team, tile } => {
+            let mut value = on(*tile, did("lay_egg"));
+            value["team"] = team_name(game, *team).into();
+            value
+        }
+        AdminAction::SetHunger { enabled } => {
+            let mut value = did("set_hunger");
+            value["enabled"] = (*enabled).into();
+            value
+        }
+        AdminAction::SetRefill { enabled } => {
+            let mut value = did("set_refill");
+            value["enabled"] = (*enabled).into();
+            value
+        }
+        AdminAction::SetLag { lag } => {
+            let mut value = did("set_lag");
+            value["enabled"] = lag.is_some().into();
+            value
+        }
+        AdminAction::EndMatch => did("end_match"),
+    }
+}
+
+/// What was seen to happen.
+pub(super) fn event_value(game: &Game, event: &GameEvent) -> Value {
     match event {
         GameEvent::Reply { agent, reply } => reply_value(*agent, reply),
         GameEvent::Heard {
@@ -256,8 +241,19 @@ fn reply_value(agent: AgentId, reply: &Reply) -> Value {
             value["level"] = level.get().into();
             value
         }
-        Reply::Ok | Reply::Ko | Reply::Look(_) | Reply::ElevationUnderway => value,
+        Reply::Look(sights) => {
+            value["sight"] = told_sight(sights).into();
+            value
+        }
+        Reply::Ok | Reply::Ko | Reply::ElevationUnderway => value,
     }
+}
+
+/// As the line that tells it.
+fn told_sight(sights: &[Sight]) -> String {
+    let mut line = Vec::new();
+    write_ai_line(&mut line, Dialect::Epitech, &AiLine::Look(sights));
+    words(line.trim_ascii_end())
 }
 
 fn carry_value(what: &str, carry: &Carry) -> Value {
