@@ -2,7 +2,7 @@
 
 mod harness;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use harness::{Bench, Sound, game_config};
@@ -26,7 +26,14 @@ fn units(units: i64) -> GameTime {
 
 /// A busy game of 3,000 units in three pieces, at 100, 300 and 1,000 units a second.
 fn recorded() -> Arc<Recording> {
-    let mut bench = Bench::new(EngineConfig::new(game_config(6, 5, 4)));
+    recorded_where_eggs_hatch(0)
+}
+
+/// The same, where eggs take so many units to ripen.
+fn recorded_where_eggs_hatch(units_to_hatch: u32) -> Arc<Recording> {
+    let mut game = game_config(6, 5, 4);
+    game.rules.egg_hatch_units = units_to_hatch;
+    let mut bench = Bench::new(EngineConfig::new(game));
     bench.engine.start_recording();
     let agents: Vec<usize> = (0..6)
         .map(|number| bench.join(&format!("A{number}"), ["a", "b"][number % 2]))
@@ -364,7 +371,16 @@ impl TextCopy {
                 let of_it = ["ppo", "plv", "pin"].map(|word| self.0.remove(&format!("{word} {}", words[1])));
                 assert!(of_it[0].is_some(), "{line}: of nobody");
             }
-            "enw" => self.set(format!("enw {}", words[1]), rest(3)),
+            "enw" => {
+                let egg = format!("enw {}", words[1]);
+                assert!(!self.0.contains_key(&egg), "{line}: no egg is laid twice");
+                self.set(egg, rest(3));
+            }
+            "eht" => {
+                let egg = format!("enw {}", words[1]);
+                assert!(self.0.contains_key(&egg), "{line}: no such egg");
+                self.set(format!("eht {}", words[1]), String::new());
+            }
             "pic" | "pie" => {
                 let key = format!("pic {} {}", words[1], words[2]);
                 let under_way = self
@@ -382,6 +398,7 @@ impl TextCopy {
                 }
             }
             "ebo" | "edi" => {
+                self.0.remove(&format!("eht {}", words[1]));
                 assert!(
                     self.0.remove(&format!("enw {}", words[1])).is_some(),
                     "{line}: no such egg"
@@ -408,19 +425,24 @@ fn text_copies(bench: &Bench) -> Vec<TextCopy> {
 
 #[test]
 fn r_001_46_text_viewers_are_told_what_is_different() {
-    let recording = recorded();
-    let mut bench = playing(&recording, 0, true);
-    let first = bench.join("G", "GRAPHIC");
-    for to in [1_500, 40, 2_900, 0, 2_100, 1_999, 10] {
-        bench.engine.seek(units(to), bench.now).expect("a recording");
-        bench.run_for(ms(70));
-        // Whoever comes now is told the whole world.
-        let late = bench.join("H", "GRAPHIC");
-        let copies = text_copies(&bench);
-        assert!(copies[late].0.len() >= 30);
-        assert_eq!(copies[first], copies[late], "at {to}");
-        bench.close(late);
+    let mut ripe_eggs = BTreeSet::new();
+    for units_to_hatch in [0, 300] {
+        let recording = recorded_where_eggs_hatch(units_to_hatch);
+        let mut bench = playing(&recording, 0, true);
+        let first = bench.join("G", "GRAPHIC");
+        for to in [1_500, 40, 2_900, 0, 2_100, 1_999, 10] {
+            bench.engine.seek(units(to), bench.now).expect("a recording");
+            bench.run_for(ms(70));
+            // Whoever comes now is told the whole world.
+            let late = bench.join("H", "GRAPHIC");
+            let copies = text_copies(&bench);
+            assert!(copies[late].0.len() >= 30);
+            assert_eq!(copies[first], copies[late], "at {to}");
+            ripe_eggs.insert(copies[late].0.keys().filter(|key| key.starts_with("eht")).count());
+            bench.close(late);
+        }
     }
+    assert!(ripe_eggs.len() > 1, "they ripen meanwhile: {ripe_eggs:?}");
 }
 
 #[test]

@@ -118,10 +118,15 @@ fn write_next_egg(out: &mut Vec<u8>, ids: GuiIds, game: &Game, known: &Known, fr
     let before = known.egg_from(from);
     let id = here.map(|egg| egg.id).into_iter().chain(before).min()?;
     match here.filter(|egg| egg.id == id) {
-        // It lies where it lay.
-        Some(egg) if before == Some(id) => write_ripeness(out, ids, game, egg),
         Some(egg) => {
-            write_egg(out, ids, game, egg);
+            let is_known = before == Some(id);
+            if is_known && is_unripe(egg) {
+                // It may have been ripe, and no line takes that back.
+                write_gui_event(out, ids, &GuiEvent::EggDestroyed { egg: id });
+            }
+            if !is_known || is_unripe(egg) {
+                write_egg(out, ids, game, egg);
+            }
             write_ripeness(out, ids, game, egg);
         }
         None => write_gui_event(out, ids, &GuiEvent::EggDestroyed { egg: id }),
@@ -206,8 +211,12 @@ fn write_egg(out: &mut Vec<u8>, ids: GuiIds, game: &Game, egg: &Egg) {
 }
 
 /// By the older rules eggs are told of when they can be hatched, those of the start too.
+fn is_unripe(egg: &Egg) -> bool {
+    egg.matures.is_some()
+}
+
 fn write_ripeness(out: &mut Vec<u8>, ids: GuiIds, game: &Game, egg: &Egg) {
-    if game.config().rules.egg_hatch_units > 0 && egg.matures.is_none() {
+    if game.config().rules.egg_hatch_units > 0 && !is_unripe(egg) {
         write_gui_event(out, ids, &GuiEvent::EggMatured { egg: egg.id });
     }
 }

@@ -44,18 +44,19 @@ const ROOM_KEPT_BYTES: usize = 16 * 1024;
 pub(crate) struct OutboxFull;
 
 impl Outbox {
-    /// Adds the piece that `write` appends to the buffer it is given, unless more than `bytes_max` would
-    /// then wait. A piece that does not fit leaves no trace. An empty piece is none.
+    /// Adds the piece that `write` appends to the buffer it is given, unless something waits already and more than `bytes_max`
+    /// would then: whoever has read everything is given one piece of any size, which the world bounds. A piece that does not fit
+    /// leaves no trace. An empty piece is none.
     pub(crate) fn push(
         &mut self,
         now: RealTime,
         bytes_max: usize,
         write: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), OutboxFull> {
-        let before = self.bytes.len();
+        let (before, has_read_all) = (self.bytes.len(), self.is_empty());
         write(&mut self.bytes);
         debug_assert!(self.bytes.len() >= before, "a piece is appended");
-        if self.len() > bytes_max {
+        if self.len() > bytes_max && !has_read_all {
             self.bytes.truncate(before);
             return Err(OutboxFull);
         }
@@ -210,6 +211,12 @@ mod tests {
         assert_eq!(outbox.unsent(), b"ok\n");
         outbox.sent(ms(0), 3);
         assert!(outbox.is_empty());
+        // A look at hundreds is long, and nobody's fault.
+        let look = outbox.push(ms(0), 4, |buffer| {
+            buffer.extend_from_slice(b"[ player player ]\n")
+        });
+        assert_eq!(look, Ok(()));
+        outbox.check();
     }
 
     #[test]
