@@ -35,7 +35,8 @@ pub struct Limits {
     pub viewer_outbox_bytes_max: usize,
     /// Bytes that may wait for all peers together.
     pub output_bytes_max: usize,
-    /// How long a peer may take nothing of what waits for it, once that is more than [`OUTBOX_PAUSE_BYTES`].
+    /// How long a peer may take nothing of what waits for it, once that is more than [`OUTBOX_PAUSE_BYTES`], and a viewer
+    /// of ours give no credit for the rest of a snapshot.
     pub stall_span: RealSpan,
     /// How long an agent may say and do nothing; `None`: for ever. Zappy's rules allow it, so somebody has to ask for it.
     pub idle_span: Option<RealSpan>,
@@ -227,8 +228,8 @@ pub const OUTBOX_RESUME_BYTES: usize = 16 * 1024;
 /// gigabytes. Room for some viewers that join on the largest of maps.
 pub const OUTPUT_BYTES_MAX: usize = 512 * 1024 * 1024;
 
-/// How long a peer may take nothing of what waits for it, once that is more than [`OUTBOX_PAUSE_BYTES`]. A viewer on
-/// a laptop that was closed for longer connects again anyway.
+/// How long a peer may take nothing of what waits for it, once that is more than [`OUTBOX_PAUSE_BYTES`], and a viewer
+/// of ours give no credit for the rest of a snapshot. A viewer on a laptop that was closed for longer connects again anyway.
 pub const STALL_SPAN: RealSpan = RealSpan::from_secs(60);
 
 /// Bytes of the longest ordinary `bct` line: two coordinates of three digits and seven counts of three.

@@ -60,7 +60,7 @@ pub enum CloseReason {
     Violations,
     /// It did not read what it was sent (R-002-57).
     OutboxFull,
-    /// It took nothing of what waited for it for too long (R-002-57).
+    /// It took nothing of what waited for it for too long, or gave no credit for the rest of a snapshot (R-002-57).
     Stalled,
     /// More waited for all peers together than may, and most of it for this one.
     MemoryFull,

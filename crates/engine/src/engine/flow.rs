@@ -13,7 +13,7 @@ use crate::input::ConnId;
 use crate::limits;
 use crate::output::{CloseReason, Output};
 use crate::replicate::{Habits, write_world_on};
-use crate::session::{AnswerKind, HeldUp, Request, Role, Session};
+use crate::session::{AnswerKind, HeldUp, Observer, Request, Role, Session};
 
 /// How long a peer that asks too fast is left alone at least: so that a flood costs a wake-up now and then, and not
 /// one for each request.
@@ -170,7 +170,7 @@ impl Engine {
         }
     }
 
-    /// Looks after those to whom too much is owed by now.
+    /// Looks after those to whom too much is owed by now, or the rest of a snapshot.
     pub(super) fn watch_filling(&mut self) {
         while let Some(conn) = self.sessions.take_filling() {
             let now = self.sessions.now();
@@ -214,36 +214,37 @@ impl Engine {
         self.housekeeping.schedule(at, Chore::TellMap);
     }
 
-    /// How long a peer may take nothing has changed; it counts for those who take nothing already, too.
+    /// How long a peer may take nothing has changed; it counts for those who take nothing already, too: all are looked at.
     pub(super) fn look_for_stalls_anew(&mut self) {
-        let span = self.config.limits.stall_span;
+        let now = self.sessions.now();
         for session in self.sessions.iter() {
             if let Some(limit) = session.flow.stall {
-                let at = session.flow.taken_at.saturating_add(span);
-                self.housekeeping.move_limit(limit, at.max(self.sessions.now()));
+                self.housekeeping.move_limit(limit, now);
             }
         }
     }
 
-    /// It is time to see whether a peer has taken anything of what waits for it.
+    /// It is time to see whether a peer has taken anything of what waits for it, or given credit for what is yet to come.
     pub(super) fn look_for_stall(&mut self, conn: ConnId, now: RealTime) {
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
         };
         session.flow.stall = None;
         // Not where it began to be too much: what a peer has left there may keep it held up for ever.
-        if session.outbox.len() <= limits::OUTBOX_RESUME_BYTES {
+        let output = (session.outbox.len() > limits::OUTBOX_RESUME_BYTES).then_some(session.flow.taken_at);
+        let snapshot = session.observer().and_then(Observer::snapshot_waits_since);
+        let Some(since) = output.into_iter().chain(snapshot).min() else {
             session.flow.is_filling = false;
             return;
-        }
-        let at = session
-            .flow
-            .taken_at
-            .saturating_add(self.config.limits.stall_span);
-        if at <= now {
+        };
+        let at = since.saturating_add(self.config.limits.stall_span);
+        if at > now {
+            session.flow.stall = Some(self.housekeeping.set_limit(at, Chore::Stall(conn)));
+        } else if output == Some(since) {
             self.close_now(conn, CloseReason::Stalled);
         } else {
-            session.flow.stall = Some(self.housekeeping.set_limit(at, Chore::Stall(conn)));
+            let words = "no credit was given for the rest of the world";
+            self.say_goodbye(conn, words, CloseReason::Stalled, now);
         }
     }
 

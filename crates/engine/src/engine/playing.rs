@@ -194,7 +194,7 @@ impl Engine {
             let Some(observer) = self.sessions.observer_mut(conn) else {
                 continue;
             };
-            observer.begin_snapshot(population.clone(), 0);
+            observer.begin_snapshot(population.clone(), 0, now);
             let anchor = clock_anchor(observer, self.pace.clock(), now);
             self.counters.snapshots += 1;
             send(&mut self.sessions, conn, &ToClient::Sought(anchor));

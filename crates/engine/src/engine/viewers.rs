@@ -61,9 +61,14 @@ impl Engine {
 
     /// Ends a session that broke the rules of the wire, with the reason (R-002-58).
     pub(super) fn protocol_error(&mut self, conn: ConnId, reason: &str, now: RealTime) {
-        let reason = reason.to_owned();
-        self.tell_at_once(conn, now, &ToClient::Goodbye { reason });
-        self.close_after_flush(conn, CloseReason::ProtocolError);
+        self.say_goodbye(conn, reason, CloseReason::ProtocolError, now);
+    }
+
+    /// Ends a viewer's session, and tells it why.
+    pub(super) fn say_goodbye(&mut self, conn: ConnId, words: &str, reason: CloseReason, now: RealTime) {
+        let words = words.to_owned();
+        self.tell_at_once(conn, now, &ToClient::Goodbye { reason: words });
+        self.close_after_flush(conn, reason);
     }
 
     fn hello(&mut self, conn: ConnId, hello: &ClientHello, number: u64, now: RealTime) {
@@ -97,7 +102,7 @@ impl Engine {
         };
         // A viewer that is told later lives in the past, and the clock it is shown with it.
         observer.reference = now - delay;
-        observer.begin_snapshot(population, news_from);
+        observer.begin_snapshot(population, news_from, now);
         let message = ToClient::Hello(ServerHello {
             version: WIRE_VERSION,
             program: self.config.program.clone(),

@@ -94,7 +94,7 @@ impl Engine {
                 observer.feed = Feed::Behind;
                 self.counters.viewers_thinned += 1;
             }
-            Feed::Snapshot { snapshot, news } => {
+            Feed::Snapshot { snapshot, news, .. } => {
                 if let Some(kept) = news {
                     if kept.len() + frames.len() <= limits::VIEWER_NEWS_BYTES_MAX {
                         kept.extend_from_slice(frames);
@@ -137,7 +137,7 @@ impl Engine {
         let population = self.population();
         if let Some(observer) = self.sessions.observer_mut(conn) {
             // All news of this tick are in it.
-            observer.begin_snapshot(population, 0);
+            observer.begin_snapshot(population, 0, now);
             self.counters.snapshots += 1;
             self.send_snapshot(conn, now);
         }
@@ -151,19 +151,28 @@ impl Engine {
         Arc::clone(population)
     }
 
-    /// Sends as much of a viewer's snapshot as it has credit for, and no more than that at one time.
+    /// Sends as much of a viewer's snapshot as it has credit for, and no more than that at one time. One that never gives
+    /// credit for the rest is let go: the world as it was then would be kept for it.
     pub(super) fn send_snapshot(&mut self, conn: ConnId, now: RealTime) {
         // Credit that comes back after the delay only would make a large world take for ever.
         let is_lent = self.delay_of(conn) > RealSpan::ZERO;
         for nth in 0..limits::SNAPSHOT_CREDIT {
             let observer = self.sessions.observer_mut(conn);
-            let Some(part) = observer.and_then(|observer| observer.next_part(&self.game, is_lent)) else {
-                return;
+            let Some(part) = observer.and_then(|observer| observer.next_part(&self.game, is_lent, now))
+            else {
+                break;
             };
             if nth == 0 {
                 self.tell_stream_time(conn, now);
             }
             self.sessions.push(conn, |outbox| outbox.extend_from_slice(&part));
+        }
+        if self
+            .sessions
+            .observer(conn)
+            .is_some_and(|observer| observer.snapshot_waits_since().is_some())
+        {
+            self.sessions.look_after(conn);
         }
     }
 

@@ -25,7 +25,7 @@ pub(crate) struct Flow {
     pub(crate) taken_at: RealTime,
     /// Pending while it is looked after whether the peer takes anything at all.
     pub(crate) stall: Option<LimitId>,
-    /// Whether that is about to be so.
+    /// Whether that is or is about to be so.
     pub(crate) is_filling: bool,
     /// Reasons for which it was ever held up, so that peers can be counted.
     pub(crate) was_throttled: bool,

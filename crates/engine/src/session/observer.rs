@@ -52,6 +52,8 @@ pub(crate) enum Feed {
         snapshot: Snapshot,
         /// Encoded changes since the snapshot was taken; `None` if they became too many.
         news: Option<Vec<u8>>,
+        /// When it was begun, or a piece of it was last sent.
+        moved_at: RealTime,
     },
     /// It has the world and hears of every change.
     News,
@@ -94,18 +96,22 @@ impl Observer {
     }
 
     /// Starts a snapshot of a world with this population. `news_from` is the length of the tick's news.
-    pub(crate) fn begin_snapshot(&mut self, population: Arc<Population>, news_from: usize) {
+    pub(crate) fn begin_snapshot(&mut self, population: Arc<Population>, news_from: usize, now: RealTime) {
         self.feed = Feed::Snapshot {
             snapshot: Snapshot::new(population),
             news: Some(Vec::new()),
+            moved_at: now,
         };
         self.news_from = news_from;
     }
 
     /// The next piece of a snapshot that there is credit for, which is lent if `is_lent`. The last one is the
     /// snapshot's end.
-    pub(crate) fn next_part(&mut self, game: &Game, is_lent: bool) -> Option<Arc<[u8]>> {
-        let Feed::Snapshot { snapshot, .. } = &mut self.feed else {
+    pub(crate) fn next_part(&mut self, game: &Game, is_lent: bool, now: RealTime) -> Option<Arc<[u8]>> {
+        let Feed::Snapshot {
+            snapshot, moved_at, ..
+        } = &mut self.feed
+        else {
             return None;
         };
         if !snapshot.is_over() && !snapshot.is_end_next(game) {
@@ -114,7 +120,18 @@ impl Observer {
             }
             self.in_flight += 1;
         }
+        *moved_at = now;
         snapshot.next(game)
+    }
+
+    /// Since when the rest of a snapshot has waited for credit, if one is not sent to its end.
+    pub(crate) fn snapshot_waits_since(&self) -> Option<RealTime> {
+        match &self.feed {
+            Feed::Snapshot {
+                snapshot, moved_at, ..
+            } if !snapshot.is_over() => Some(*moved_at),
+            _ => None,
+        }
     }
 
     /// The viewer has processed `items` pieces (R-002-56).
@@ -174,15 +191,16 @@ mod tests {
         let mut observer = Observer::new(RealTime::ZERO);
         // One piece is the ground's.
         let others = limits::SNAPSHOT_CREDIT as usize + 1;
-        observer.begin_snapshot(Arc::new(eggs(others * limits::ENTRIES_PER_PART)), 0);
+        let population = Arc::new(eggs(others * limits::ENTRIES_PER_PART));
+        observer.begin_snapshot(population, 0, RealTime::ZERO);
         let mut sent = 0;
-        while observer.next_part(&game, false).is_some() {
+        while observer.next_part(&game, false, RealTime::ZERO).is_some() {
             sent += 1;
         }
         assert_eq!(sent, limits::SNAPSHOT_CREDIT);
         assert_eq!(observer.credit(limits::SNAPSHOT_CREDIT + 1), Err(CreditOverdrawn));
         assert_eq!(observer.credit(2), Ok(()));
-        let rest: Vec<_> = std::iter::from_fn(|| observer.next_part(&game, false)).collect();
+        let rest: Vec<_> = std::iter::from_fn(|| observer.next_part(&game, false, RealTime::ZERO)).collect();
         assert_eq!(rest.len(), 3, "two pieces and the end");
     }
 }

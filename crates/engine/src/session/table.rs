@@ -33,7 +33,8 @@ pub(crate) struct Sessions {
     owing: usize,
     /// Bytes that wait in all outboxes together.
     pub(super) owed_bytes: usize,
-    /// Sessions to which more is owed than a peer that reads leaves waiting; each stands here once at most.
+    /// Sessions to which more is owed than a peer that reads leaves waiting, or the rest of a snapshot; each stands here
+    /// once at most.
     pub(super) filling: Vec<ConnId>,
     /// Connections by address; looked up, never gone through.
     by_address: HashMap<IpAddr, u32>,
@@ -185,7 +186,7 @@ impl Sessions {
         }
     }
 
-    /// The next session to which too much is owed for a peer that reads.
+    /// The next session that is to be looked after whether it takes what it is owed.
     pub(crate) fn take_filling(&mut self) -> Option<ConnId> {
         self.filling.pop()
     }

@@ -64,13 +64,22 @@ impl Sessions {
         match session.outbox.push(now, session.outbox_bytes_max, write) {
             Ok(()) => {
                 let added = session.outbox.len() - before;
-                if session.outbox.len() >= limits::OUTBOX_PAUSE_BYTES && !session.flow.is_filling {
-                    session.flow.is_filling = true;
-                    self.filling.push(conn);
-                }
+                let is_much = session.outbox.len() >= limits::OUTBOX_PAUSE_BYTES;
                 self.owed_bytes += added;
+                if is_much {
+                    self.look_after(conn);
+                }
             }
             Err(OutboxFull) => self.doom(conn, CloseReason::OutboxFull),
+        }
+    }
+
+    /// Notes that it is to be seen whether a session takes what it is owed.
+    pub(crate) fn look_after(&mut self, conn: ConnId) {
+        if let Some(session) = self.get_mut(conn)
+            && !std::mem::replace(&mut session.flow.is_filling, true)
+        {
+            self.filling.push(conn);
         }
     }
 

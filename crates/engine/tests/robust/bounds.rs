@@ -7,6 +7,7 @@ use trantor_game::AdminAction;
 use trantor_model::AgentId;
 
 use super::{bench, closed, ms};
+use crate::harness::viewer::Viewer;
 use crate::harness::{Bench, game_config};
 
 /// An agent that sends and does not read is let go when its share of memory is full; nobody else notices.
@@ -56,6 +57,38 @@ fn r_002_57_a_text_viewer_that_does_not_read_is_let_go() {
     bench.lines(other);
     bench.send(other, b"sgt\n");
     assert_eq!(bench.lines(other), ["sgt 100"]);
+}
+
+/// A viewer that reads, and gives no credit for the rest of the world, would have it kept as it was when it came.
+#[test]
+fn r_002_57_a_viewer_that_gives_no_credit_is_let_go() {
+    let mut bench = bench(300, 200, 3);
+    let viewers = [(); 2].map(|()| {
+        let viewer = bench.open("V");
+        let mut dull = Viewer::new();
+        dull.hear(b"WELCOME\n");
+        dull.credits = false;
+        bench.peers[viewer].viewer = Some(Box::new(dull));
+        bench.speak(viewer);
+        viewer
+    });
+    let [silent, slow] = viewers;
+    let spared = bench.watch("W");
+    bench.run_for(limits::STALL_SPAN - ms(1));
+    bench.viewer(slow).credit(1);
+    bench.speak(slow);
+    assert!(viewers.iter().all(|viewer| bench.peers[*viewer].is_open));
+    bench.run_for(ms(10));
+    let goodbye = bench.viewer(silent).goodbye.clone().expect("words");
+    assert!(goodbye.contains("no credit"), "{goodbye}");
+    assert!(!bench.peers[silent].is_open);
+    assert_eq!(closed(&mut bench, CloseReason::Stalled), 1);
+    bench.run_for(limits::STALL_SPAN - ms(100));
+    assert!(bench.peers[slow].is_open, "it has given some");
+    bench.run_for(ms(200));
+    assert!(!bench.peers[slow].is_open);
+    assert!(bench.peers[spared].is_open, "it has the world");
+    assert_eq!(closed(&mut bench, CloseReason::Stalled), 2);
 }
 
 /// A limit that is lowered counts from when somebody took something last, also if that was before.
