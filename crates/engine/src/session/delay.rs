@@ -186,9 +186,14 @@ impl Delay {
         self.empty_some();
     }
 
-    /// Forgets everything.
-    pub(crate) fn clear(&mut self) {
-        *self = Self::new(self.bytes_max);
+    /// Forgets what several are told alike: they are gone. What is for others stays whole.
+    pub(crate) fn forget_several(&mut self) {
+        for held in &mut self.line {
+            if matches!(held.to, To::Several(_)) && held.what.is_some() {
+                self.bytes -= counted(held) - ENTRY_BYTES;
+                held.what = None;
+            }
+        }
     }
 
     /// Puts an entry in; answers its number.

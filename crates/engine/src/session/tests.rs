@@ -4,11 +4,11 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use proptest::prelude::*;
 use trantor_model::{AgentId, MapSize};
-use trantor_time::RealTime;
+use trantor_time::{RealSpan, RealTime};
 
 use super::{Role, Session, Sessions};
 use crate::input::ConnId;
-use crate::limits::{Limits, TEXT_VIEWERS_AT_ONCE_MAX};
+use crate::limits::{DELAYED_BYTES_MAX, Limits, TEXT_VIEWERS_AT_ONCE_MAX};
 use crate::output::CloseReason;
 
 fn conn(slot: u32, generation: u32) -> ConnId {
@@ -120,10 +120,12 @@ fn what_was_told_in_part_is_told_on_first_among_its_kind() {
     assert_eq!(sessions.take_announced(), None, "nothing is left");
 }
 
-/// A text viewer that has been told how the world is.
-fn add_text_viewer(sessions: &mut Sessions, conn: ConnId) {
+/// A text viewer that has been told how the world is, and is told of what happens after `delay`.
+fn add_text_viewer(sessions: &mut Sessions, conn: ConnId, delay: RealSpan) {
     sessions.insert(session(conn));
-    sessions.get_mut(conn).unwrap().outbox.make_stream();
+    let session = sessions.get_mut(conn).unwrap();
+    session.outbox.make_stream();
+    session.delay = delay;
     sessions.set_role(conn, Role::TextViewer);
     sessions.has_world(conn);
 }
@@ -133,6 +135,35 @@ fn take_all(sessions: &mut Sessions, conn: ConnId) -> Vec<u8> {
     let taken = sessions.get(conn).unwrap().outbox.unsent().to_vec();
     sessions.sent(conn, taken.len());
     taken
+}
+
+/// More happens than may be held: text viewers go, and what others are told has no gaps.
+#[test]
+fn too_much_delayed_text_takes_nothing_from_those_who_stay() {
+    let mut sessions = sessions(1);
+    let (stays, text) = (conn(0, 0), conn(1, 0));
+    let delay = RealSpan::from_secs(60);
+    let session = sessions.get_mut(stays).unwrap();
+    session.outbox.make_stream();
+    session.delay = delay;
+    add_text_viewer(&mut sessions, text, delay);
+    let news = vec![b'x'; DELAYED_BYTES_MAX / 4];
+    for round in 0..8 {
+        if round % 4 == 0 {
+            sessions.push(stays, |outbox| outbox.push(b'0' + round));
+        }
+        sessions.push_to_told(&news);
+        let is_going = sessions.get(text).is_none_or(Session::is_going);
+        assert_eq!(is_going, round >= 3, "{round}");
+        if let Some((conn, reason)) = sessions.take_doomed() {
+            assert_eq!((conn, reason), (text, CloseReason::OutboxFull));
+            sessions.remove(conn);
+        }
+    }
+    let now = RealTime::ZERO + delay;
+    sessions.set_now(now);
+    while sessions.release(now) {}
+    assert_eq!(take_all(&mut sessions, stays), b"04");
 }
 
 #[derive(Clone, Debug)]
@@ -167,7 +198,7 @@ proptest! {
         let mut slots = 0;
         let mut come = |sessions: &mut Sessions| {
             slots += 1;
-            add_text_viewer(sessions, conn(slots - 1, 0));
+            add_text_viewer(sessions, conn(slots - 1, 0), RealSpan::ZERO);
             (conn(slots - 1, 0), Vec::new(), Vec::new())
         };
         // Who, what it is to hear, and what it has heard.

@@ -209,8 +209,8 @@ impl Sessions {
             )
         });
         if delay > RealSpan::ZERO && self.delay.hold_for_several(self.now, delay, &to, bytes).is_err() {
-            log::warn!("too much happens for the spectators' delay: they are let go");
-            self.delay.clear();
+            log::warn!("too much happens for the delay of spectators in text: they are let go");
+            self.delay.forget_several();
             for conn in to.iter() {
                 self.doom(*conn, CloseReason::OutboxFull);
             }
