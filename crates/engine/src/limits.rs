@@ -121,8 +121,9 @@ pub const VIOLATIONS_MAX: u32 = 32;
 pub const SPRINT_UNITS_MAX: u32 = 1_000_000_000;
 
 /// Bytes held for all delayed viewers together: a busy game of a hundred agents for several minutes. On top of it come
-/// some descriptions of the map, see [`delayed_bytes_max`]. Beyond that they are all let go: releasing something early
-/// would tell what the delay is to hide.
+/// some descriptions of the map, see [`delayed_bytes_max`]. Releasing something early would tell what the delay is to hide,
+/// so that beyond it somebody has to do without, in this order: viewers of ours get a fresh snapshot later instead of the
+/// news, who comes is let go, then text viewers, who are all told the same, and at last viewers of ours.
 pub const DELAYED_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// Bytes held for one delayed viewer, or what it may leave unread if that is more, as on a large map: so that one that asks
@@ -132,6 +133,10 @@ pub const DELAYED_BYTES_PER_VIEWER_MAX: usize = 16 * 1024 * 1024;
 /// Bytes of those for all together that no viewer takes by what it alone is told: who comes when there is no more room is
 /// let go, and those who watch already are not.
 pub const DELAYED_NEWS_BYTES: usize = 16 * 1024 * 1024;
+
+/// Bytes of those for all together that text viewers leave to the ticks of viewers of ours, which must not have gaps: of
+/// several viewers for the longest delay, or a hundred for half a minute.
+pub const DELAYED_TICKS_BYTES: usize = 8 * 1024 * 1024;
 
 /// Delayed viewers that may come to the largest of maps within the delay; on smaller ones there is room for far more.
 const DELAYED_GREETINGS: usize = 4;
@@ -301,6 +306,11 @@ const _: () = assert!(
 const _: () = assert!(
     OUTBOX_RESUME_BYTES < OUTBOX_PAUSE_BYTES && OUTBOX_PAUSE_BYTES < AGENT_OUTBOX_BYTES_MAX,
     "a peer is read no more long before it is let go, and again well below that"
+);
+
+const _: () = assert!(
+    DELAYED_TICKS_BYTES < DELAYED_NEWS_BYTES && 3 * DELAYED_NEWS_BYTES < DELAYED_BYTES_MAX,
+    "of those who are told later, text viewers are let go before viewers of ours, and who comes before both"
 );
 
 const _: () = assert!(

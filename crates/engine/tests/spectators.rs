@@ -12,6 +12,7 @@ use trantor_protocol::wire::{
 };
 use trantor_time::{RealSpan, RealTime};
 
+use harness::viewer::Viewer;
 use harness::{Bench, Heard, Sound, game_config};
 
 const DELAY: RealSpan = RealSpan::from_secs(30);
@@ -19,8 +20,8 @@ const DELAY: RealSpan = RealSpan::from_secs(30);
 const GRID: RealSpan = RealSpan::from_millis(50);
 const TOKEN: &str = "correct-horse-battery";
 
-fn bench(width: u32, height: u32) -> Bench {
-    let mut config = EngineConfig::new(game_config(width, height, 6));
+fn bench(width: u32, height: u32, places: u32) -> Bench {
+    let mut config = EngineConfig::new(game_config(width, height, places));
     config.control = Control::Token;
     config.token = Some(Token::read(TOKEN).unwrap());
     config.spectator_delay = DELAY;
@@ -53,7 +54,7 @@ fn lines_of(heard: &[Heard], peer: usize) -> Vec<(RealTime, String)> {
 /// Many are told by and by. Nothing else has to happen for that.
 #[test]
 fn many_text_spectators_hear_it_also_where_nothing_else_happens() {
-    let mut bench = bench(5, 5);
+    let mut bench = bench(5, 5, 6);
     still(&mut bench);
     let many = limits::TEXT_VIEWERS_AT_ONCE_MAX + 4;
     let watching: Vec<usize> = (0..many).map(|_| bench.join("S", "GRAPHIC")).collect();
@@ -88,7 +89,7 @@ fn many_text_viewers_hear_of_the_end_of_a_sprint() {
 
 #[test]
 fn a_text_spectator_hears_all_of_it_later_and_whoever_controls_at_once() {
-    let mut bench = bench(5, 5);
+    let mut bench = bench(5, 5, 6);
     let controls = bench.join("C", &format!("GRAPHIC {TOKEN}"));
     let watches = bench.join("S", "GRAPHIC");
     let joined = bench.now;
@@ -144,7 +145,7 @@ fn a_text_spectator_hears_all_of_it_later_and_whoever_controls_at_once() {
 #[test]
 fn a_spectator_of_ours_lives_in_the_past_with_its_clock() {
     // More pieces of ground than are under way to anybody at one time.
-    let mut bench = bench(200, 200);
+    let mut bench = bench(200, 200, 6);
     play(&mut bench, RealSpan::from_secs(2));
     let watches = bench.open("S");
     bench.send(watches, b"TRANTOR\n");
@@ -226,11 +227,66 @@ fn a_spectator_of_ours_lives_in_the_past_with_its_clock() {
     );
 }
 
+/// More happens within the delay than is held for one viewer: a viewer of ours sees no more of it for a while, and then the
+/// world as it is by then. Text viewers miss nothing.
+#[test]
+fn r_002_57_a_spectator_of_ours_is_thinned_before_anybody_is_let_go() {
+    let mut bench = bench(5, 5, 500);
+    still(&mut bench);
+    for number in 0..1_000_usize {
+        bench.join("A", ["a", "b"][number % 2]);
+    }
+    let text = bench.join("S", "GRAPHIC");
+    let watches = bench.open("V");
+    bench.send(watches, b"TRANTOR\n");
+    bench.peers[watches].is_stream = false;
+    let mut viewer = Viewer::new();
+    let hello = std::mem::take(&mut viewer.to_send);
+    bench.send(watches, hello.strip_prefix(b"TRANTOR\n").unwrap());
+
+    let mut wait = |bench: &mut Bench, span| {
+        bench.run_for(span);
+        for Heard { peer, what, .. } in bench.take_heard() {
+            if let (true, Sound::Bytes(bytes)) = (peer == watches, what) {
+                viewer.hear(&bytes);
+            }
+        }
+        (viewer.snapshots, viewer.changes)
+    };
+    wait(&mut bench, GRID);
+    let thinned = |bench: &mut Bench| {
+        let now = bench.now;
+        bench.engine.stats(now).counters.viewers_thinned
+    };
+    // What everybody carries is told each time.
+    let toggle = |bench: &mut Bench| {
+        for enabled in [true, false] {
+            bench.act(AdminAction::SetHunger { enabled });
+        }
+    };
+    while thinned(&mut bench) == 0 {
+        (0..10).for_each(|_| toggle(&mut bench));
+        wait(&mut bench, GRID);
+        assert!(bench.peers[watches].is_open);
+    }
+    // What was held is told, and then the world as it was when most of that was gone.
+    let (snapshots, changes) = wait(&mut bench, DELAY + DELAY + GRID + GRID);
+    assert_eq!(snapshots, 2);
+    toggle(&mut bench);
+    let told = wait(&mut bench, DELAY + GRID + GRID);
+    assert_eq!(
+        told,
+        (2, changes + 2_000),
+        "from then on it hears of everything again"
+    );
+    assert!(bench.peers[watches].is_open && bench.peers[text].is_open);
+}
+
 /// A map of which the description is more than is otherwise held for a viewer; what happens then comes behind it.
 #[test]
 fn text_spectators_of_a_large_map_are_told_all_of_it_later() {
     let (width, height) = (1_000, 900);
-    let mut bench = bench(width, height);
+    let mut bench = bench(width, height, 6);
     let watches = bench.join("S", "GRAPHIC");
     let joined = bench.now;
     // All of it is described after a second, and told so much later.

@@ -77,16 +77,16 @@ impl Engine {
 
     /// Sends a viewer what it has not been told, or keeps it behind a snapshot that is on its way.
     fn send_news(&mut self, conn: ConnId) {
-        let Some(session) = self.sessions.get_mut(conn) else {
-            return;
-        };
-        let waiting = session.outbox.len();
-        let Some(observer) = session.observer_mut() else {
+        let Some(observer) = self.sessions.observer_mut(conn) else {
             return;
         };
         let frames = self.news.encode(std::mem::take(&mut observer.news_from));
+        let takes_news = self.sessions.takes_news(conn, frames.len());
+        let Some(observer) = self.sessions.observer_mut(conn) else {
+            return;
+        };
         match &mut observer.feed {
-            Feed::News if waiting <= limits::VIEWER_NEWS_BYTES_MAX => {
+            Feed::News if takes_news => {
                 self.sessions
                     .push(conn, |outbox| outbox.extend_from_slice(frames));
             }
@@ -120,18 +120,13 @@ impl Engine {
         }
     }
 
-    /// Gives a viewer that was too slow a fresh snapshot, once it has read most of what it was owed.
+    /// Gives a viewer that was thinned a fresh snapshot, once most of what it was owed is gone.
     fn catch_up(&mut self, conn: ConnId, now: RealTime) {
-        let Some(session) = self.sessions.get(conn) else {
-            return;
-        };
-        if session.outbox.len() > limits::VIEWER_CAUGHT_UP_BYTES {
-            return;
-        }
-        let is_behind = session
-            .observer()
-            .is_some_and(|observer| matches!(observer.feed, Feed::Behind));
-        if !is_behind {
+        let is_behind = |observer: &Observer| matches!(observer.feed, Feed::Behind);
+        let snapshot_bytes = limits::snapshot_bytes_max(self.config.game.size);
+        if !self.sessions.observer(conn).is_some_and(is_behind)
+            || !self.sessions.takes_snapshot(conn, snapshot_bytes)
+        {
             return;
         }
         let population = self.population();

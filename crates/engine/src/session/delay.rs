@@ -9,7 +9,7 @@ use std::rc::{Rc, Weak};
 use trantor_time::{RealSpan, RealTime};
 
 use crate::input::ConnId;
-use crate::limits::{DELAYED_NEWS_BYTES, RELEASED_BYTES_PER_TURN};
+use crate::limits::{DELAYED_NEWS_BYTES, DELAYED_TICKS_BYTES, RELEASED_BYTES_PER_TURN};
 
 /// The grid on which things leave: as long as a tick, which is how finely our viewers see anyway.
 const GRID_SPAN: RealSpan = RealSpan::from_millis(50);
@@ -66,6 +66,17 @@ pub(crate) enum To {
     Several(Rc<[ConnId]>),
 }
 
+/// For what room is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LeftTo {
+    /// What all text viewers are told, so that one who comes too many lets nobody else go.
+    News,
+    /// What viewers of ours are told with each tick.
+    Ticks,
+    /// Nothing: this must not be missed.
+    Nobody,
+}
+
 /// There is no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DelayFull;
@@ -85,19 +96,18 @@ impl Delay {
     }
 
     /// Puts something in for one viewer, of whose there may be so many bytes. Little things that are told in a row, as in a
-    /// tick in which nothing happens, are one entry. Some room is left for what everybody is told:
-    /// that one viewer comes too many lets nobody else go.
+    /// tick in which nothing happens, are one entry. `left` is what is left to others.
     pub(crate) fn hold(
         &mut self,
         now: RealTime,
         span: RealSpan,
         conn: ConnId,
         own_bytes_max: usize,
+        left: LeftTo,
         what: Vec<u8>,
     ) -> Result<(), DelayFull> {
         let bytes = ENTRY_BYTES + what.len();
-        let own_bytes = self.own.get(&conn).map_or(0, |own| own.bytes);
-        if own_bytes + bytes > own_bytes_max || self.bytes + bytes + DELAYED_NEWS_BYTES > self.bytes_max {
+        if self.own_bytes(conn) + bytes > own_bytes_max || !self.has_room(bytes, left) {
             return Err(DelayFull);
         }
         self.empty_some();
@@ -123,7 +133,7 @@ impl Delay {
         if is_long {
             self.recent = Rc::downgrade(&what);
         }
-        let number = self.put(now, span, To::One(conn), what)?;
+        let number = self.put(now, span, To::One(conn), what);
         let own = self.own.entry(conn).or_default();
         own.entries.push_back(number);
         own.bytes += bytes;
@@ -138,6 +148,9 @@ impl Delay {
         to: &Rc<[ConnId]>,
         what: &[u8],
     ) -> Result<(), DelayFull> {
+        if !self.has_room(ENTRY_BYTES + what.len(), LeftTo::Ticks) {
+            return Err(DelayFull);
+        }
         let leaves = self.leaves(now, span);
         if let Some(last) = self.line.back_mut()
             && last.leaves == leaves
@@ -145,13 +158,12 @@ impl Delay {
             && let Some(so_far) = last.what.as_mut().and_then(Rc::get_mut)
             // What is more than is told at one time is told at several.
             && so_far.len() < RELEASED_BYTES_PER_TURN
-            && self.bytes + what.len() <= self.bytes_max
         {
             so_far.extend_from_slice(what);
             self.bytes += what.len();
             return Ok(());
         }
-        self.put(now, span, To::Several(Rc::clone(to)), Rc::new(what.to_vec()))?;
+        self.put(now, span, To::Several(Rc::clone(to)), Rc::new(what.to_vec()));
         Ok(())
     }
 
@@ -196,19 +208,42 @@ impl Delay {
         }
     }
 
+    /// Whether a viewer of ours may be told so many bytes of news: it is well below what one may have, and others may come.
+    pub(crate) fn has_room_for_news(&self, conn: ConnId, own_bytes_max: usize, bytes: usize) -> bool {
+        let bytes = ENTRY_BYTES + bytes;
+        self.own_bytes(conn) + bytes <= own_bytes_max / 4 * 3
+            && self.has_room(bytes + DELAYED_NEWS_BYTES, LeftTo::News)
+    }
+
+    /// Whether it may get a fresh snapshot of about so many bytes instead: so much has left that it will not soon be too much
+    /// once more.
+    pub(crate) fn has_room_for_snapshot(&self, conn: ConnId, own_bytes_max: usize, bytes: usize) -> bool {
+        let spare = own_bytes_max / 4;
+        self.own_bytes(conn) <= spare && self.has_room(bytes + spare + DELAYED_NEWS_BYTES, LeftTo::News)
+    }
+
+    fn own_bytes(&self, conn: ConnId) -> usize {
+        self.own.get(&conn).map_or(0, |own| own.bytes)
+    }
+
+    fn has_room(&self, bytes: usize, left: LeftTo) -> bool {
+        let left = match left {
+            LeftTo::News => DELAYED_NEWS_BYTES,
+            LeftTo::Ticks => DELAYED_TICKS_BYTES,
+            LeftTo::Nobody => 0,
+        };
+        self.bytes + bytes + left <= self.bytes_max
+    }
+
     /// Puts an entry in; answers its number.
-    fn put(&mut self, now: RealTime, span: RealSpan, to: To, what: Rc<Vec<u8>>) -> Result<u64, DelayFull> {
+    fn put(&mut self, now: RealTime, span: RealSpan, to: To, what: Rc<Vec<u8>>) -> u64 {
         self.empty_some();
         let leaves = self.leaves(now, span);
         let what = Some(what);
         let held = Held { leaves, to, what };
-        let counted = counted(&held);
-        if self.bytes + counted > self.bytes_max {
-            return Err(DelayFull);
-        }
-        self.bytes += counted;
+        self.bytes += counted(&held);
         self.line.push_back(held);
-        Ok(self.left + self.line.len() as u64 - 1)
+        self.left + self.line.len() as u64 - 1
     }
 
     /// Empties some of what was for viewers that are gone.
@@ -329,7 +364,7 @@ mod tests {
                 match step {
                     Step::Pass(ms) => now += RealSpan::from_millis(ms),
                     Step::Tell(slot, what) => {
-                        delay.hold(now, span, conn(slot), usize::MAX, what.clone()).unwrap();
+                        delay.hold(now, span, conn(slot), usize::MAX, LeftTo::News, what.clone()).unwrap();
                         model.push((slot, now + span, what));
                     }
                     Step::TellAll(what) => {
@@ -387,6 +422,7 @@ mod tests {
                     span,
                     conn(slot),
                     DELAYED_BYTES_PER_VIEWER_MAX,
+                    LeftTo::News,
                     [piece.to_le_bytes(), slot.to_le_bytes()].concat().repeat(4_096),
                 )
                 .is_ok()
@@ -403,7 +439,7 @@ mod tests {
         assert!(delay.bytes <= DELAYED_BYTES_MAX && delay.bytes > DELAYED_BYTES_MAX / 2);
         check(&delay);
         let everybody: Rc<[ConnId]> = (0..8).map(conn).collect();
-        let news = vec![0; DELAYED_NEWS_BYTES - 2 * ENTRY_BYTES];
+        let news = vec![0; DELAYED_NEWS_BYTES - DELAYED_TICKS_BYTES - 2 * ENTRY_BYTES];
         delay
             .hold_for_several(RealTime::ZERO, span, &everybody, &news)
             .expect("there is room that single viewers do not take");
@@ -429,7 +465,14 @@ mod tests {
         let span = RealSpan::from_secs(60);
         let hold = |delay: &mut Delay, slot| {
             let max = DELAYED_BYTES_PER_VIEWER_MAX;
-            delay.hold(RealTime::ZERO, span, conn(slot), max, b"sgt 100\n".to_vec())
+            delay.hold(
+                RealTime::ZERO,
+                span,
+                conn(slot),
+                max,
+                LeftTo::News,
+                b"sgt 100\n".to_vec(),
+            )
         };
         // Two take turns, or what one is told would be a single entry.
         while hold(&mut delay, 0).is_ok() && hold(&mut delay, 1).is_ok() {}
@@ -459,7 +502,14 @@ mod tests {
         for ms in [1, 2, 49, 50, 51] {
             let now = RealTime::ZERO + RealSpan::from_millis(ms);
             delay
-                .hold(now, RealSpan::from_secs(1), conn(0), usize::MAX, vec![0])
+                .hold(
+                    now,
+                    RealSpan::from_secs(1),
+                    conn(0),
+                    usize::MAX,
+                    LeftTo::News,
+                    vec![0],
+                )
                 .unwrap();
         }
         let mut deadlines = Vec::new();

@@ -57,7 +57,8 @@ pub(crate) enum Feed {
     },
     /// It has the world and hears of every change.
     News,
-    /// It does not read fast enough: it gets no news, but another snapshot once it has caught up.
+    /// It does not read fast enough, or there is no room for all that is to be told it later: it gets no news, but another
+    /// snapshot once it has caught up.
     Behind,
 }
 

@@ -2,8 +2,8 @@
 
 use trantor_time::{RealSpan, RealTime};
 
-use super::delay::{ENTRY_BYTES, To};
-use super::{OutboxFull, Sessions};
+use super::delay::{ENTRY_BYTES, LeftTo, To};
+use super::{OutboxFull, Session, Sessions};
 use crate::input::ConnId;
 use crate::limits;
 use crate::output::CloseReason;
@@ -27,6 +27,15 @@ impl Sessions {
 
     /// Adds to what a session is owed: now, or later if it is told of the past. One that has no room left is doomed.
     pub(crate) fn push(&mut self, conn: ConnId, write: impl FnOnce(&mut Vec<u8>)) {
+        self.push_leaving(LeftTo::News, conn, write);
+    }
+
+    /// The same for a few bytes without which a viewer of ours could make no sense of all else.
+    pub(crate) fn push_mark(&mut self, conn: ConnId, write: impl FnOnce(&mut Vec<u8>)) {
+        self.push_leaving(LeftTo::Nobody, conn, write);
+    }
+
+    fn push_leaving(&mut self, left: LeftTo, conn: ConnId, write: impl FnOnce(&mut Vec<u8>)) {
         let now = self.now;
         let slot = self.slots.get_mut(conn.slot as usize).and_then(Option::as_mut);
         match slot.filter(|session| session.conn == conn && !session.is_doomed) {
@@ -36,14 +45,36 @@ impl Sessions {
                 if what.is_empty() {
                     return;
                 }
-                let own_bytes_max = limits::DELAYED_BYTES_PER_VIEWER_MAX.max(session.outbox_bytes_max);
-                let delay = session.delay;
-                if self.delay.hold(now, delay, conn, own_bytes_max, what).is_err() {
+                let (delay, own_bytes_max) = (session.delay, delayed_bytes_max(session));
+                let held = self.delay.hold(now, delay, conn, own_bytes_max, left, what);
+                if held.is_err() {
                     self.doom(conn, CloseReason::OutboxFull);
                 }
             }
             _ => self.push_at_once(conn, write),
         }
+    }
+
+    /// Whether a viewer of ours is to be told so many bytes of news: it has room for them, and reads.
+    pub(crate) fn takes_news(&self, conn: ConnId, bytes: usize) -> bool {
+        self.get(conn).is_some_and(|session| {
+            session.outbox.len() <= limits::VIEWER_NEWS_BYTES_MAX
+                && (session.delay == RealSpan::ZERO
+                    || self
+                        .delay
+                        .has_room_for_news(conn, delayed_bytes_max(session), bytes))
+        })
+    }
+
+    /// Whether a viewer of ours that was not has caught up, so that a snapshot of about so many bytes may begin.
+    pub(crate) fn takes_snapshot(&self, conn: ConnId, bytes: usize) -> bool {
+        self.get(conn).is_some_and(|session| {
+            session.outbox.len() <= limits::VIEWER_CAUGHT_UP_BYTES
+                && (session.delay == RealSpan::ZERO
+                    || self
+                        .delay
+                        .has_room_for_snapshot(conn, delayed_bytes_max(session), bytes))
+        })
     }
 
     /// Adds to what a session is owed now, whatever it is otherwise told later.
@@ -146,4 +177,9 @@ impl Sessions {
             self.push_quietly(conn, |outbox| outbox.extend_from_slice(what));
         }
     }
+}
+
+/// Bytes that may be held for a session that is told of the past.
+fn delayed_bytes_max(session: &Session) -> usize {
+    limits::DELAYED_BYTES_PER_VIEWER_MAX.max(session.outbox_bytes_max)
 }

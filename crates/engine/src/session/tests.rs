@@ -149,9 +149,7 @@ fn too_much_delayed_text_takes_nothing_from_those_who_stay() {
     add_text_viewer(&mut sessions, text, delay);
     let news = vec![b'x'; DELAYED_BYTES_MAX / 4];
     for round in 0..8 {
-        if round % 4 == 0 {
-            sessions.push(stays, |outbox| outbox.push(b'0' + round));
-        }
+        sessions.push_mark(stays, |outbox| outbox.push(b'0' + round));
         sessions.push_to_told(&news);
         let is_going = sessions.get(text).is_none_or(Session::is_going);
         assert_eq!(is_going, round >= 3, "{round}");
@@ -163,7 +161,7 @@ fn too_much_delayed_text_takes_nothing_from_those_who_stay() {
     let now = RealTime::ZERO + delay;
     sessions.set_now(now);
     while sessions.release(now) {}
-    assert_eq!(take_all(&mut sessions, stays), b"04");
+    assert_eq!(take_all(&mut sessions, stays), b"01234567");
 }
 
 #[derive(Clone, Debug)]
