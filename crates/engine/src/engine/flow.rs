@@ -48,11 +48,15 @@ impl Engine {
     fn carry_out_all(&mut self, conn: ConnId, mut bytes: &[u8], now: RealTime) {
         let per_second = self.requests_per_second();
         let spare_per_second = self.config.limits.spare_requests_per_second();
-        while let Some(session) = self.sessions.get_mut(conn) {
-            if bytes.is_empty() {
+        while !bytes.is_empty() {
+            let is_stepping = self.is_own_step_under_way(conn);
+            let Some(session) = self.sessions.get_mut(conn) else {
                 return;
-            }
-            let why = held_up(session, now, per_second);
+            };
+            let why = match is_stepping {
+                true => Some(HeldUp::Step),
+                false => held_up(session, now, per_second),
+            };
             let is_polling = matches!(why, Some(HeldUp::Rate(_))) && matches!(session.role, Role::TextViewer);
             let flow = &mut session.flow;
             if let Some(why) = why
@@ -294,6 +298,8 @@ impl Engine {
                 self.counters.throttled_peers += u64::from(!std::mem::replace(&mut flow.was_throttled, true));
                 self.go_on_at(conn, until.max(now.saturating_add(RATE_PAUSE_SPAN)));
             }
+            // What the step passed over goes first at that instant.
+            HeldUp::Step => self.go_on_at(conn, now),
             HeldUp::Output | HeldUp::Answer => {
                 self.counters.blocked += 1;
                 self.counters.blocked_peers += u64::from(!std::mem::replace(&mut flow.was_blocked, true));

@@ -35,7 +35,8 @@ impl Engine {
         !self.operator_lines.is_empty() && !self.is_step_under_way()
     }
 
-    fn is_step_under_way(&self) -> bool {
+    /// Whether what became due by a step is not all done.
+    pub(super) fn is_step_under_way(&self) -> bool {
         self.lock_step.is_none()
             && self.pace.clock().is_paused()
             && self

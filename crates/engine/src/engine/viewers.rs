@@ -9,7 +9,7 @@ use crate::admin::PaceRequest;
 use crate::input::ConnId;
 use crate::output::CloseReason;
 use crate::replicate::{clock_anchor, send, send_at_once};
-use crate::session::{TokenShown, Watched};
+use crate::session::{Observer, TokenShown, Watched};
 use crate::ticks::Ticks;
 
 impl Engine {
@@ -130,10 +130,31 @@ impl Engine {
     }
 
     fn pace_request(&mut self, conn: ConnId, request: PaceRequest, number: u64, now: RealTime) {
-        if let Err(reason) = self.control_pace(conn, request, now) {
-            self.refuse(conn, number, &reason, now);
-            self.note_pace_refused(conn, request, &reason, now);
+        match self.control_pace(conn, request, now) {
+            Ok(()) => {
+                if let Some(observer) = self.sessions.observer_mut(conn) {
+                    observer.has_stepped |= matches!(request, PaceRequest::Step(_));
+                }
+            }
+            Err(reason) => {
+                self.refuse(conn, number, &reason, now);
+                self.note_pace_refused(conn, request, &reason, now);
+            }
         }
+    }
+
+    /// Whether what became due by a viewer's last step is not done yet: what it says next counts from where that leads to,
+    /// or several steps to the next event that arrive together would all be to the same one.
+    pub(super) fn is_own_step_under_way(&mut self, conn: ConnId) -> bool {
+        let has_stepped = |observer: &Observer| observer.has_stepped;
+        if !self.sessions.observer(conn).is_some_and(has_stepped) {
+            return false;
+        }
+        let is_under_way = self.is_step_under_way();
+        if let Some(observer) = self.sessions.observer_mut(conn) {
+            observer.has_stepped = is_under_way;
+        }
+        is_under_way
     }
 
     fn seek_request(&mut self, conn: ConnId, to: GameTime, number: u64, now: RealTime) {

@@ -42,6 +42,8 @@ pub(crate) enum HeldUp {
     Output,
     /// Its last request is still being answered.
     Answer,
+    /// What became due by its last step is not done, and the next one begins where that leads to.
+    Step,
 }
 
 impl Flow {

@@ -29,6 +29,8 @@ pub(crate) struct Observer {
     pub(crate) feed: Feed,
     /// News of this tick from here on are not yet in its snapshot.
     pub(crate) news_from: usize,
+    /// Whether it has moved paused time, and what became due by that may not be done.
+    pub(crate) has_stepped: bool,
     /// The agent whose waiting commands it wants to know.
     pub(crate) watched: Option<Watched>,
 }
@@ -76,6 +78,7 @@ impl Observer {
             in_flight: 0,
             feed: Feed::Silent,
             news_from: 0,
+            has_stepped: false,
             watched: None,
         }
     }

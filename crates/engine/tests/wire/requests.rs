@@ -2,7 +2,7 @@
 
 use trantor_game::AdminAction;
 use trantor_protocol::wire::{StepKind, ToClient, ToServer};
-use trantor_time::RealSpan;
+use trantor_time::{GameTime, RealSpan};
 
 use super::{bench, ms};
 
@@ -43,6 +43,48 @@ fn r_000_31_speed_pause_and_step_reach_every_viewer_at_once() {
         5,
         "one with the hello, one for each change"
     );
+}
+
+/// Each begins where the one before has led to, also if they come in one packet.
+#[test]
+fn steps_that_are_asked_for_at_once_are_done_one_after_another() {
+    let mut bench = bench(2, 2);
+    bench.act(AdminAction::SetRefill { enabled: false });
+    bench.act(AdminAction::SetHunger { enabled: false });
+    let viewer = bench.watch("V");
+    for name in ["A", "B", "C"] {
+        let agent = bench.join(name, "a");
+        bench.send(agent, b"Forward\n");
+        bench.run_for(ms(10));
+    }
+    bench.say(viewer, &ToServer::Pause);
+    assert_eq!(bench.engine.game_now(), GameTime::from_units(3));
+    bench.viewer(viewer).log = Some(Vec::new());
+    for kind in [
+        StepKind::Event,
+        StepKind::Action,
+        StepKind::Event,
+        StepKind::Event,
+    ] {
+        bench.viewer(viewer).say(&ToServer::Step(kind));
+    }
+    bench.viewer(viewer).say(&ToServer::Step(StepKind::Unit));
+    bench.viewer(viewer).say(&ToServer::Resume);
+    bench.speak(viewer);
+    let log = bench.viewer(viewer).log.take().unwrap();
+    let anchors: Vec<_> = log
+        .iter()
+        .filter_map(|message| match message {
+            ToClient::Clock(anchor) => Some((anchor.game.whole_units(), anchor.paused)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        anchors,
+        [(7, true), (8, true), (9, true), (10, true), (10, false)]
+    );
+    assert!(bench.take_refusal(viewer).contains("nothing is due"));
+    assert!(bench.viewer(viewer).is_acked());
 }
 
 #[test]
