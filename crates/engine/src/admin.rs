@@ -26,9 +26,7 @@ pub enum AdminRequest {
     /// Lets game time go on.
     Resume,
     /// Moves paused game time on.
-    Step(StepKind),
-    /// Moves paused game time on by so many whole units at once.
-    StepUnits(u32),
+    Step(Step),
     /// Runs so many units as fast as [`crate::limits::FREQUENCY_ASKED_MAX`], and goes back to the speed there was.
     Sprint(u32),
     /// Moves a recording to another moment; one outside stands for the nearer end.
@@ -41,6 +39,27 @@ pub enum AdminRequest {
     Disconnect(ConnId),
     /// Reaches into the world.
     Act(AdminAction),
+}
+
+/// How far paused game time is moved on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// To the next whole unit, and on to the last of so many; one at least.
+    Units(u32),
+    /// To the next event.
+    Event,
+    /// To the end of the first action under way, or to the next event if there is none.
+    Action,
+}
+
+impl From<StepKind> for Step {
+    fn from(kind: StepKind) -> Self {
+        match kind {
+            StepKind::Unit => Self::Units(1),
+            StepKind::Event => Self::Event,
+            StepKind::Action => Self::Action,
+        }
+    }
 }
 
 /// Why a request of an operator was refused. The text is meant for the operator.
@@ -84,8 +103,7 @@ pub(crate) enum PaceRequest {
     SetFrequency(u32),
     Pause,
     Resume,
-    Step(StepKind),
-    StepUnits(u32),
+    Step(Step),
 }
 
 /// For logs.
@@ -95,10 +113,10 @@ impl fmt::Display for PaceRequest {
             Self::SetFrequency(asked) => write!(f, "{asked} units/s"),
             Self::Pause => f.write_str("pause"),
             Self::Resume => f.write_str("resume"),
-            Self::Step(StepKind::Unit) => f.write_str("step to the next unit"),
-            Self::StepUnits(units) => write!(f, "step {units} units"),
-            Self::Step(StepKind::Event) => f.write_str("step to the next event"),
-            Self::Step(StepKind::Action) => f.write_str("step to the end of an action"),
+            Self::Step(Step::Units(1)) => f.write_str("step to the next unit"),
+            Self::Step(Step::Units(units)) => write!(f, "step {units} units"),
+            Self::Step(Step::Event) => f.write_str("step to the next event"),
+            Self::Step(Step::Action) => f.write_str("step to the end of an action"),
         }
     }
 }

@@ -39,7 +39,7 @@ mod session;
 mod stats;
 mod ticks;
 
-pub use admin::{AdminRefusal, AdminRequest};
+pub use admin::{AdminRefusal, AdminRequest, Step};
 pub use config::{EngineConfig, FoodTold, PlacesTold, RefillNews};
 pub use control::{Control, Token};
 pub use engine::{Client, ClientKind, Engine, Fired, FiredKind};

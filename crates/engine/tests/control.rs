@@ -6,12 +6,12 @@
 mod harness;
 
 use proptest::prelude::*;
-use trantor_engine::{AdminRefusal, AdminRequest, ClientKind, ConnId, Control, EngineConfig, Token};
+use trantor_engine::{AdminRefusal, AdminRequest, ClientKind, ConnId, Control, EngineConfig, Step, Token};
 use trantor_model::AgentId;
 use trantor_protocol::text::Dialect;
 use trantor_protocol::text::client::{ServerLine, parse_server_line};
 use trantor_protocol::wire::{
-    ClientHello, FrameCutter, StepKind, ToClient, ToServer, WIRE_VERSION, read_frame, write_frame,
+    ClientHello, FrameCutter, ToClient, ToServer, WIRE_VERSION, read_frame, write_frame,
 };
 use trantor_time::RealSpan;
 
@@ -225,10 +225,7 @@ fn a_line_after_a_step_waits_until_the_step_is_done() {
             bench.engine.poll_operator_line().unwrap().line,
             "tick step action"
         );
-        bench
-            .engine
-            .admin(AdminRequest::Step(StepKind::Action), now)
-            .unwrap();
+        bench.engine.admin(AdminRequest::Step(Step::Action), now).unwrap();
         assert_eq!(bench.engine.poll_operator_line(), None, "what is due comes first");
         bench.pass(|_, _| {});
         reached.push(bench.engine.game_now().whole_units());

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use harness::{Bench, Sound, game_config};
 use trantor_engine::{
-    AdminRefusal, AdminRequest, Control, Engine, EngineConfig, PaceRefusal, PlaybackStart, SeekRefusal,
+    AdminRefusal, AdminRequest, Control, Engine, EngineConfig, PaceRefusal, PlaybackStart, SeekRefusal, Step,
     limits,
 };
 use trantor_game::AdminAction;
@@ -178,9 +178,9 @@ fn r_001_43_it_can_be_paused_and_stepped() {
 fn r_001_43_no_step_leads_beyond_the_end() {
     let recording = recorded();
     for (request, times) in [
-        (AdminRequest::StepUnits(500), 1),
-        (AdminRequest::Step(StepKind::Unit), 20),
-        (AdminRequest::Step(StepKind::Action), 20),
+        (AdminRequest::Step(Step::Units(500)), 1),
+        (AdminRequest::Step(Step::Units(1)), 20),
+        (AdminRequest::Step(Step::Action), 20),
     ] {
         let near_end = recording.end().whole_units() as i64 - 5;
         let mut bench = playing(&recording, near_end, false);
@@ -235,7 +235,7 @@ fn r_001_43_at_the_end_time_stands_still_and_a_jump_lets_it_go_on() {
     );
     let over = Err(AdminRefusal::Pace(PaceRefusal::RecordingOver));
     assert_eq!(bench.admin(AdminRequest::Resume), over);
-    assert_eq!(bench.admin(AdminRequest::Step(StepKind::Unit)), over);
+    assert_eq!(bench.admin(AdminRequest::Step(Step::Units(1))), over);
     // It goes on by itself, since nobody had paused it.
     bench.admin(AdminRequest::Seek(units(100))).expect("a recording");
     bench.run_for(ms(100));

@@ -34,8 +34,7 @@ impl Engine {
             }
             AdminRequest::Pause => self.change_pace(PaceRequest::Pause, now)?,
             AdminRequest::Resume => self.change_pace(PaceRequest::Resume, now)?,
-            AdminRequest::Step(kind) => self.change_pace(PaceRequest::Step(kind), now)?,
-            AdminRequest::StepUnits(units) => self.change_pace(PaceRequest::StepUnits(units), now)?,
+            AdminRequest::Step(step) => self.change_pace(PaceRequest::Step(step), now)?,
             AdminRequest::Sprint(units) => self.start_sprint(units, now)?,
             AdminRequest::Say(text) => {
                 if text.contains(&b'\n') {

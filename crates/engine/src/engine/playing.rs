@@ -114,9 +114,7 @@ impl Engine {
             .as_ref()
             .is_some_and(|playback| playback.next_time(&self.game).is_none());
         match request {
-            PaceRequest::Resume | PaceRequest::Step(_) | PaceRequest::StepUnits(_) if is_over => {
-                Err(PaceRefusal::RecordingOver)
-            }
+            PaceRequest::Resume | PaceRequest::Step(_) if is_over => Err(PaceRefusal::RecordingOver),
             _ => Ok(()),
         }
     }

@@ -3,11 +3,10 @@
 use trantor_game::{GameInput, Handled, PaceChange, Refusal};
 use trantor_model::{AgentId, Command, TeamId};
 use trantor_protocol::text::{AiLine, GuiEvent, GuiRefusal, GuiRequest, write_ai_line, write_gui_event};
-use trantor_protocol::wire::StepKind;
 use trantor_time::{NANOS, RealSpan, RealTime};
 
 use super::Engine;
-use crate::admin::{PaceRequest, Paced};
+use crate::admin::{PaceRequest, Paced, Step};
 use crate::housekeeping::Chore;
 use crate::input::ConnId;
 use crate::limits;
@@ -308,19 +307,15 @@ impl Engine {
                 }
                 (PaceChange::Resumed, Paced::Other)
             }
-            PaceRequest::Step(StepKind::Unit) => {
-                self.pace.step_units(1, self.recording_end())?;
-                (PaceChange::Stepped, Paced::Other)
-            }
-            PaceRequest::StepUnits(units) => {
+            PaceRequest::Step(Step::Units(units)) => {
                 self.pace.step_units(units, self.recording_end())?;
                 (PaceChange::Stepped, Paced::Other)
             }
-            PaceRequest::Step(StepKind::Event) => {
+            PaceRequest::Step(Step::Event) => {
                 self.pace.step_event(self.next_game_deadline())?;
                 (PaceChange::Stepped, Paced::Other)
             }
-            PaceRequest::Step(StepKind::Action) => {
+            PaceRequest::Step(Step::Action) => {
                 let end = self.next_action_end().or_else(|| self.next_game_deadline());
                 let limit = self.recording_end();
                 self.pace

@@ -50,7 +50,7 @@ impl Engine {
             }
             ToServer::Pause => self.pace_request(conn, PaceRequest::Pause, number, now),
             ToServer::Resume => self.pace_request(conn, PaceRequest::Resume, number, now),
-            ToServer::Step(kind) => self.pace_request(conn, PaceRequest::Step(kind), number, now),
+            ToServer::Step(kind) => self.pace_request(conn, PaceRequest::Step(kind.into()), number, now),
             ToServer::Seek { at } => self.seek_request(conn, at, number, now),
             ToServer::Watch { agent } => {
                 observer.watched = agent.map(|agent| Watched { agent, told: None });

@@ -2,10 +2,9 @@
 
 use std::str::FromStr;
 
-use trantor_engine::AdminRequest;
+use trantor_engine::{AdminRequest, Step};
 use trantor_game::AdminAction;
 use trantor_model::{AgentId, Counts, Direction, Level, Resource, TeamId, Tile};
-use trantor_protocol::wire::StepKind;
 
 use super::script::unescape;
 
@@ -20,9 +19,9 @@ pub fn read_request(request: &str) -> AdminRequest {
         ["frequency", hertz] => AdminRequest::SetFrequency(number(hertz)),
         ["pause"] => AdminRequest::Pause,
         ["resume"] => AdminRequest::Resume,
-        ["step", "unit"] => AdminRequest::Step(StepKind::Unit),
-        ["step", "action"] => AdminRequest::Step(StepKind::Action),
-        ["step", "event"] => AdminRequest::Step(StepKind::Event),
+        ["step", "unit"] => AdminRequest::Step(Step::Units(1)),
+        ["step", "action"] => AdminRequest::Step(Step::Action),
+        ["step", "event"] => AdminRequest::Step(Step::Event),
         ["say", ..] => AdminRequest::Say(unescape(request.trim_start_matches("say "))),
         ["kick", agent] => AdminRequest::Kick(AgentId(number(agent))),
         _ => AdminRequest::Act(read_action(&words)),

@@ -1,9 +1,9 @@
 //! What a viewer of ours is told of the world: the snapshot, and then what changes.
 
-use trantor_engine::{AdminRequest, EngineConfig};
+use trantor_engine::{AdminRequest, EngineConfig, Step};
 use trantor_game::AdminAction;
 use trantor_model::{AgentId, CommandKind, Counts, Direction, Resource, Tile};
-use trantor_protocol::wire::{StepKind, ToServer};
+use trantor_protocol::wire::ToServer;
 use trantor_time::{GameTime, RealSpan};
 
 use super::{bench, keep_busy, ms};
@@ -249,7 +249,7 @@ fn in_lock_step_viewers_are_shown_how_fast_the_game_goes() {
     bench.admin(AdminRequest::Pause).unwrap();
     assert!(clock(&mut bench).paused, "somebody holds it");
     assert!(
-        bench.admin(AdminRequest::Step(StepKind::Unit)).is_err(),
+        bench.admin(AdminRequest::Step(Step::Units(1))).is_err(),
         "there are no steps"
     );
     bench.admin(AdminRequest::Resume).unwrap();

@@ -77,7 +77,6 @@ fn ask(engine: &mut Engine, request: AdminRequest, now: RealTime) -> Answer {
             | AdminRequest::Pause
             | AdminRequest::Resume
             | AdminRequest::Step(_)
-            | AdminRequest::StepUnits(_)
             | AdminRequest::Sprint(_)
             | AdminRequest::Seek(_)
     );

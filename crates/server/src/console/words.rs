@@ -6,10 +6,9 @@
 
 use std::fmt::Write as _;
 
-use trantor_engine::{AdminRequest, ConnId};
+use trantor_engine::{AdminRequest, ConnId, Step};
 use trantor_game::AdminAction;
 use trantor_model::{AgentId, Direction, Level, Resource, Tile};
-use trantor_protocol::wire::StepKind;
 use trantor_time::GameTime;
 
 use crate::nearest::nearest;
@@ -238,16 +237,16 @@ const WORDS: &[Word] = &[
         usage: "tick step [UNITS|event|action]",
         help: "frozen time moves on by a unit, by several (to 1000), to the next event, to the end of an action",
         read: |it| match it.words {
-            [] => Some(Request::Ask(AdminRequest::StepUnits(1))),
+            [] => Some(Request::Ask(AdminRequest::Step(Step::Units(1)))),
             [word] if word.eq_ignore_ascii_case("event") => {
-                Some(Request::Ask(AdminRequest::Step(StepKind::Event)))
+                Some(Request::Ask(AdminRequest::Step(Step::Event)))
             }
             [word] if word.eq_ignore_ascii_case("action") => {
-                Some(Request::Ask(AdminRequest::Step(StepKind::Action)))
+                Some(Request::Ask(AdminRequest::Step(Step::Action)))
             }
             [units] => number(units)
                 .filter(|units| (1..=STEPS_MAX).contains(units))
-                .map(|units| Request::Ask(AdminRequest::StepUnits(units))),
+                .map(|units| Request::Ask(AdminRequest::Step(Step::Units(units)))),
             _ => None,
         },
     },

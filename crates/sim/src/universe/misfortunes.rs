@@ -1,9 +1,8 @@
 //! What goes wrong while anything may: the machine, its power, the network, and an operator who does as he likes.
 
-use trantor_engine::AdminRequest;
+use trantor_engine::{AdminRequest, Step};
 use trantor_game::AdminAction;
 use trantor_model::{AgentId, Counts, Tile};
-use trantor_protocol::wire::StepKind;
 use trantor_time::{Clock, RealSpan};
 
 use super::{CRASHES_MAX, Universe};
@@ -82,8 +81,8 @@ impl Universe {
             0 => AdminRequest::SetFrequency(dice.between(0, 3_000)),
             1 => AdminRequest::Pause,
             2 | 3 => AdminRequest::Resume,
-            4 => AdminRequest::Step(StepKind::Unit),
-            5 => AdminRequest::Step(StepKind::Event),
+            4 => AdminRequest::Step(Step::Units(1)),
+            5 => AdminRequest::Step(Step::Event),
             6 => AdminRequest::Say(b"hello".to_vec()),
             7 => AdminRequest::Kick(agent),
             8 => AdminRequest::Act(AdminAction::Teleport {
