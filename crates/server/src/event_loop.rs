@@ -294,14 +294,16 @@ mod tests {
     use crate::options::Options;
     use crate::{console, recorder};
 
+    /// One on a port that the system chooses.
+    fn event_loop(options: Options) -> EventLoop {
+        let options = Options { port: 0, ..options };
+        EventLoop::new(options.listen_address(), options.engine_config(1)).unwrap()
+    }
+
     #[test]
     fn what_is_recorded_is_forced_to_the_disk_in_the_background() {
         let directory = std::env::temp_dir().join(format!("trantor-sync-{}", std::process::id()));
-        let options = Options {
-            port: 0,
-            ..Options::default()
-        };
-        let mut event_loop = EventLoop::new(options.listen_address(), options.engine_config(1)).unwrap();
+        let mut event_loop = event_loop(Options::default());
         event_loop.record(&directory).unwrap();
         let mut service = event_loop.service;
         let poster = service.service().poster();
@@ -326,11 +328,7 @@ mod tests {
     #[test]
     fn a_save_that_is_not_begun_is_not_said_to_be() {
         let directory = std::env::temp_dir().join(format!("trantor-save-twice-{}", std::process::id()));
-        let options = Options {
-            port: 0,
-            ..Options::default()
-        };
-        let mut event_loop = EventLoop::new(options.listen_address(), options.engine_config(1)).unwrap();
+        let mut event_loop = event_loop(Options::default());
         let say = |event_loop: &mut EventLoop| console::carry_out(event_loop.service.service(), None, "save");
         assert!(say(&mut event_loop).unwrap_err().contains("--save DIR"));
         let autosave = Autosave::new(&directory, 3).unwrap();
@@ -345,13 +343,11 @@ mod tests {
     /// Drawing a map takes milliseconds, and an operator may ask for hundreds at once.
     #[test]
     fn an_operator_that_asks_for_much_at_once_gets_it_in_many_passes() {
-        let options = Options {
-            port: 0,
+        let mut event_loop = event_loop(Options {
             width: 200,
             height: 200,
             ..Options::default()
-        };
-        let mut event_loop = EventLoop::new(options.listen_address(), options.engine_config(1)).unwrap();
+        });
         let mut peer = std::net::TcpStream::connect(event_loop.address()).unwrap();
         let lines = format!("ADMIN\n{}tick rate 200\n", "map\n".repeat(100));
         peer.write_all(lines.as_bytes()).unwrap();
@@ -369,12 +365,7 @@ mod tests {
 
     #[test]
     fn r_000_23_the_stages_of_a_pass_have_their_order() {
-        let options = Options {
-            port: 0,
-            ..Options::default()
-        };
-        let event_loop = EventLoop::new(options.listen_address(), options.engine_config(1)).unwrap();
-        let declared = event_loop.service.declared();
+        let declared = event_loop(Options::default()).service.declared();
         let names: Vec<_> = declared
             .split(" > ")
             .map(|stage| stage.split(" (").next().unwrap())
