@@ -78,6 +78,8 @@ pub struct Engine {
     began: RealTime,
     /// Who is in the world, encoded for viewers of ours, if anybody needed it since it last changed.
     population: Option<Arc<Population>>,
+    /// Who was in the world when a team won, for viewers of ours that get the world after that.
+    ending: Option<Arc<Population>>,
     /// When the latest piece of an answer about the whole map was written, or will be.
     answered_at: RealTime,
     /// The next of many text viewers are to be told, at some time.

@@ -80,7 +80,8 @@ impl Picture {
         let parts = [
             (self.ground == mirror.ground, "the ground".to_owned()),
             (
-                self.agents == mirror.agents,
+                // Who comes after the end of a match is told who was there then, and all are gone.
+                self.agents == mirror.agents || (self.winner.is_some() && self.agents.is_empty()),
                 format!("agents {:?}, mirrored as {:?}", self.agents, mirror.agents),
             ),
             (
@@ -98,7 +99,7 @@ impl Picture {
             .filter(|(same, _)| !same)
             .map(|(_, part)| part)
             .collect();
-        Some(told.join("; "))
+        (!told.is_empty()).then(|| told.join("; "))
     }
 }
 

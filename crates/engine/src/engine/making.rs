@@ -80,6 +80,7 @@ impl Engine {
             refusals_logged: Logged::default(),
             began: now,
             population: None,
+            ending: None,
             answered_at: now,
             is_text_news_due: false,
             is_map_news_due: false,

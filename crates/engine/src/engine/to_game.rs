@@ -1,12 +1,14 @@
 //! The way into the game and out of it: every input is stamped and recorded, and everybody is told what happened.
 
+use std::sync::Arc;
+
 use trantor_game::{AdminAction, GameEvent, GameInput, Handled, Refusal};
 use trantor_model::AgentId;
 
 use super::Engine;
 use crate::output::Output;
 use crate::recorder::JournalFull;
-use crate::replicate::tell_agent;
+use crate::replicate::{Population, tell_agent};
 
 impl Engine {
     /// Hands an input to the game. Its stamp is the pass's game time, but no later than the earliest work
@@ -57,6 +59,7 @@ impl Engine {
                 GameEvent::Won { team } if self.playback.is_none() => {
                     self.outputs.push_back(Output::Won { team });
                     self.is_over_for_agents = true;
+                    self.ending = Some(Arc::new(Population::at_rest(&self.game)));
                 }
                 _ => {}
             }

@@ -138,8 +138,12 @@ impl Engine {
         }
     }
 
-    /// Who is in the world, noted once for all who need it before it changes.
+    /// Who is in the world, noted once for all who need it before it changes. Of a match that is over that is who was there at
+    /// its end: all agents are let go with it, and nothing happens any more.
     pub(super) fn population(&mut self) -> Arc<Population> {
+        if let Some(ending) = &self.ending {
+            return Arc::clone(ending);
+        }
         let population = self
             .population
             .get_or_insert_with(|| Arc::new(Population::of(&self.game)));

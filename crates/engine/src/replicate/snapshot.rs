@@ -130,6 +130,15 @@ impl Population {
         )
     }
 
+    /// The same of a match that has just been decided: nobody does anything any more.
+    pub(crate) fn at_rest(game: &Game) -> Self {
+        let Self { mut agents, eggs, .. } = Self::of(game);
+        for agent in &mut agents {
+            (agent.action, agent.food_ends) = (None, None);
+        }
+        Self::new(agents, eggs, Vec::new(), game.winner(), game.now())
+    }
+
     /// What was found at game time `at`.
     pub(crate) fn new(
         agents: Vec<AgentState>,

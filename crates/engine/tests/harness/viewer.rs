@@ -411,6 +411,33 @@ impl Copy {
             let tile = size.tile_at(index);
             assert_eq!(self.ground[index], *world.ground(tile), "{tile:?}");
         }
+        // Who comes after the end of a match is told who was there then, and all are gone.
+        if world.winner().is_none() || world.agents().len() > 0 {
+            self.assert_same_agents(world, now);
+        }
+        let eggs: Vec<_> = world.eggs().map(|egg| (egg.id, egg.team, egg.tile)).collect();
+        let copied: Vec<_> = self
+            .eggs
+            .values()
+            .map(|egg| (egg.egg, egg.team, egg.tile))
+            .collect();
+        assert_eq!(copied, eggs);
+        let mut rituals: Vec<_> = world
+            .rituals()
+            .map(|it| (it.end(), it.tile(), it.level(), it.participants().to_vec()))
+            .collect();
+        let mut copied: Vec<_> = self
+            .rituals
+            .iter()
+            .map(|it| (it.end, it.tile, it.level, it.participants.clone()))
+            .collect();
+        rituals.sort();
+        copied.sort();
+        assert_eq!(copied, rituals);
+    }
+
+    /// Compares the agents.
+    fn assert_same_agents(&self, world: &World, now: GameTime) {
         assert_eq!(self.agents.len(), world.agents().len(), "as many agents");
         for agent in world.agents() {
             let copy = &self.agents[&agent.id()];
@@ -445,24 +472,5 @@ impl Copy {
                 }
             }
         }
-        let eggs: Vec<_> = world.eggs().map(|egg| (egg.id, egg.team, egg.tile)).collect();
-        let copied: Vec<_> = self
-            .eggs
-            .values()
-            .map(|egg| (egg.egg, egg.team, egg.tile))
-            .collect();
-        assert_eq!(copied, eggs);
-        let mut rituals: Vec<_> = world
-            .rituals()
-            .map(|it| (it.end(), it.tile(), it.level(), it.participants().to_vec()))
-            .collect();
-        let mut copied: Vec<_> = self
-            .rituals
-            .iter()
-            .map(|it| (it.end, it.tile, it.level, it.participants.clone()))
-            .collect();
-        rituals.sort();
-        copied.sort();
-        assert_eq!(copied, rituals);
     }
 }

@@ -10,19 +10,32 @@ use super::{bench, ms};
 use crate::harness::{Bench, game_config};
 
 #[test]
-fn who_comes_after_the_end_is_told_who_won() {
+fn who_comes_after_the_end_is_told_who_won_and_who_was_there() {
     let mut bench = bench(6, 5);
-    bench.join("A", "b");
+    let busy = bench.join("A", "b");
+    bench.join("B", "a");
     let viewer = bench.watch("V");
+    bench.send(busy, b"Incantation\nForward\n");
+    bench.run_for(ms(100));
+    let mut agents = bench.viewer(viewer).copy.clone().unwrap().agents;
+    assert_eq!(agents.len(), 2);
+    assert!(agents.values().any(|agent| agent.action.is_some()));
+    for agent in agents.values_mut() {
+        (agent.action, agent.food_ends) = (None, None);
+    }
     bench.act(AdminAction::EndMatch);
     bench.run_for(ms(100));
     let late = bench.watch("W");
     bench.run_for(ms(100));
-    assert_eq!(bench.engine.game().winner(), Some(TeamId(1)));
+    assert_eq!(bench.engine.game().winner(), Some(TeamId(0)));
     for peer in [viewer, late] {
         let copy = bench.viewer(peer).copy.as_ref().unwrap();
-        assert_eq!(copy.winner, Some(TeamId(1)));
+        assert_eq!(copy.winner, Some(TeamId(0)));
     }
+    assert_eq!(bench.engine.game().world().agents().len(), 0);
+    bench.run_for(ms(60_000));
+    let copy = bench.viewer(late).copy.as_ref().unwrap();
+    assert_eq!((&copy.agents, copy.rituals.len()), (&agents, 0), "at rest");
 }
 
 #[test]
