@@ -234,8 +234,8 @@ const WORDS: &[Word] = &[
     Word {
         name: "tick step",
         aliases: &["step"],
-        usage: "tick step [UNITS|event|action]",
-        help: "frozen time moves on by a unit, by several (to 1000), to the next event, to the end of an action",
+        usage: "tick step [UNITS to 1000|event|action]",
+        help: "frozen time moves on by a unit, by several, to the next event, to the end of an action",
         read: |it| match it.words {
             [] => Some(Request::Ask(AdminRequest::Step(Step::Units(1)))),
             [word] if word.eq_ignore_ascii_case("event") => {
