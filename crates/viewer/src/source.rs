@@ -129,7 +129,7 @@ impl Source {
     }
 
     /// Whether a world came since this was asked last that is none of the game shown before: the server was started
-    /// anew.
+    /// anew, or it is another one.
     pub fn take_other_run(&mut self) -> bool {
         match self {
             Self::Live(live) => live.take_other_run(),

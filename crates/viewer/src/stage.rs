@@ -325,10 +325,11 @@ impl Stage {
         self.hud.sample(&self.scene);
     }
 
-    /// Forgets what belongs to the world before.
+    /// Forgets what belongs to the world before. Whoever had a number there is not who has it now.
     fn forget_world(&mut self) {
         self.hud.forget_world();
         self.trails.clear();
+        self.select(Selection::None);
     }
 
     /// Brings the scene, the ground's colours and the camera to `now`.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use trantor_client::{Client, ClientConfig, ClientEvent, ControlRequest, Language, LinkState, Scene};
-use trantor_model::AgentId;
+use trantor_model::{AgentId, MapSize};
 use trantor_time::RealTime;
 use trantor_time::link::LinkCounts;
 
@@ -32,7 +32,10 @@ pub struct Live {
     /// Ticks that the server had run when it was joined last, and by the end of the connection before.
     ticks: u64,
     ticks_before: u64,
-    /// Whether the world to come, or that came since this was asked last, is that of another run of the server.
+    /// Teams and map of the game joined last.
+    game: Option<(Vec<String>, MapSize)>,
+    /// Whether the world to come, or that came since this was asked last, is that of another run of the server, or of
+    /// another server.
     will_be_other_run: bool,
     is_other_run: bool,
     /// Why the session ended that is not closed yet.
@@ -75,6 +78,7 @@ impl Live {
             is_world_new: false,
             ticks: 0,
             ticks_before: 0,
+            game: None,
             will_be_other_run: false,
             is_other_run: false,
             ended: None,
@@ -231,10 +235,16 @@ impl Live {
             let notice = match event {
                 ClientEvent::Refused { reason } => format!("The server says: {reason}"),
                 ClientEvent::Welcome {
-                    may_control, ticks, ..
+                    teams,
+                    size,
+                    may_control,
+                    ticks,
+                    ..
                 } => {
+                    let before = self.game.replace((teams, size));
+                    let is_other_game = before.is_some() && before != self.game;
+                    self.will_be_other_run |= is_other_game || ticks < self.ticks_before;
                     self.ticks = ticks;
-                    self.will_be_other_run |= ticks < self.ticks_before;
                     if may_control {
                         continue;
                     }

@@ -1,11 +1,14 @@
 //! A source that watches a server of which only the socket is there.
 
 use super::*;
+use crate::demo::DemoScene;
+use crate::hud::Selection;
+use crate::stage::{Stage, StageOptions};
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use trantor_client::LinkState;
-use trantor_model::{Counts, MapSize};
+use trantor_model::{Counts, MapSize, Tile};
 use trantor_protocol::wire::{ServerHello, SnapshotPart, ToClient, WIRE_VERSION, write_frame};
 use trantor_runtime::real_clock::RealClock;
 use trantor_runtime::wait::{Parker, Wait as _};
@@ -58,6 +61,20 @@ impl Watching {
     }
 }
 
+impl Watching {
+    /// The same where a stage has the source.
+    fn until_staged(&mut self, stage: &mut Stage, done: impl Fn(&Stage) -> bool) {
+        let end = self.clock.now() + PATIENCE;
+        while !done(stage) {
+            let now = self.clock.now();
+            assert!(now < end, "nothing came of it: {:?}", stage.link());
+            while stage.source().take_network(now) {}
+            stage.update(None, now);
+            self.parker.wait(Some(now + RealSpan::from_millis(10)));
+        }
+    }
+}
+
 fn greet(listener: &TcpListener) -> TcpStream {
     let (mut socket, _) = listener.accept().unwrap();
     socket.write_all(b"WELCOME\n").unwrap();
@@ -103,8 +120,8 @@ fn a_server_that_is_gone_is_waited_for() {
     watching.until(|_, scene| (!matches!(scene.link, LinkState::Ended { .. })).then_some(()));
 }
 
-/// Lets a viewer into a world of one tile, after so many ticks of the server.
-fn let_in(listener: &TcpListener, ticks: u64) -> TcpStream {
+/// Lets a viewer into a world of one tile and one team, after so many ticks of the server.
+fn let_in(listener: &TcpListener, team: &str, ticks: u64) -> TcpStream {
     let mut out = Vec::new();
     let mut say = |message| write_frame(&mut out, &message).unwrap();
     say(ToClient::Hello(ServerHello {
@@ -115,7 +132,7 @@ fn let_in(listener: &TcpListener, ticks: u64) -> TcpStream {
         last_tick: ticks.checked_sub(1).map(|last| (last, 0)),
         next_tick_us: 50_000,
         size: MapSize::new(1, 1).unwrap(),
-        teams: vec!["red".to_owned()],
+        teams: vec![team.to_owned()],
         may_control: true,
         delay_ms: 0,
     }));
@@ -133,22 +150,47 @@ fn let_in(listener: &TcpListener, ticks: u64) -> TcpStream {
 }
 
 #[test]
-fn a_server_that_was_started_anew_is_known_by_its_ticks() {
+fn another_run_or_server_is_known_by_its_ticks_and_its_teams() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut watching = Watching::start(&listener);
-    for (ticks, is_other_run) in [
-        (1_000, false),
-        (1_010, false),
-        (1_019, true),
-        (0, true),
-        (10, false),
+    for (team, ticks, is_other_run) in [
+        ("red", 1_000, false),
+        ("red", 1_010, false),
+        ("red", 1_019, true),
+        ("red", 0, true),
+        ("red", 10, false),
+        ("green", 5_000, true),
+        ("green", 5_010, false),
     ] {
-        let server = let_in(&listener, ticks);
+        let server = let_in(&listener, team, ticks);
         watching.until(|source, _| source.take_new_world().then_some(()));
-        assert_eq!(watching.source.take_other_run(), is_other_run, "{ticks} ticks");
+        assert_eq!(
+            watching.source.take_other_run(),
+            is_other_run,
+            "{team}, {ticks} ticks"
+        );
         assert!(!watching.source.take_other_run(), "it is asked once");
         drop(server);
         watching.source.reconnect().unwrap();
+    }
+}
+
+#[test]
+fn what_is_selected_in_one_run_of_a_server_is_not_in_the_next() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut watching = Watching::start(&listener);
+    let nothing = Source::demo(Demo::new(DemoScene::Overview));
+    let source = std::mem::replace(&mut watching.source, nothing);
+    let mut stage = Stage::new(source, StageOptions::default());
+    let tile = Selection::Tile(Tile { x: 0, y: 0 });
+    for (ticks, kept) in [(1_000, Selection::None), (1_010, tile), (0, Selection::None)] {
+        let server = let_in(&listener, "red", ticks);
+        watching.until_staged(&mut stage, |stage| matches!(stage.link(), LinkState::Live));
+        assert_eq!(stage.selection(), kept, "after {ticks} ticks");
+        stage.select(tile);
+        drop(server);
+        stage.source().reconnect().unwrap();
+        watching.until_staged(&mut stage, |stage| !matches!(stage.link(), LinkState::Live));
     }
 }
 
