@@ -149,8 +149,8 @@ impl<'a> Studio<'a> {
         stage.finish_paint();
         stage.compose();
         if !std::mem::replace(&mut self.has_drawn, true) {
-            // New panels know nothing of the theme that others were given.
-            stage.hud().forget_theme();
+            // New panels know nothing of what others were given.
+            stage.hud().forget_context();
             // The first layout only measures; later ones settle what glides into place.
             for round in 0..SETTLING {
                 let mut laid = lay_out(stage, &self.egui, self.size, now + STEP * round);

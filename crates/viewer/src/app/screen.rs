@@ -108,7 +108,7 @@ impl WindowScreen {
         self.window = Some(Arc::clone(&window));
         // A painter that is new knows no textures, and gets them from panels that are new as well.
         self.egui = egui::Context::default();
-        stage.hud().forget_theme();
+        stage.hud().forget_context();
         stage.drawing().1.forget_uploads();
         stage.set_detail(canvas.quality().detail());
         let input = egui_winit::State::new(

@@ -159,9 +159,10 @@ impl Hud {
         self.notice = None;
     }
 
-    /// Gives the colours to egui again: it is a new one.
-    pub fn forget_theme(&mut self) {
+    /// Gives colours and textures to egui again: it is a new one.
+    pub fn forget_context(&mut self) {
         self.themed = None;
+        self.minimap = minimap::Minimap::default();
     }
 
     /// Opens the debugging view and lets keys go into its command line.

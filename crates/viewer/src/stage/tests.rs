@@ -240,6 +240,37 @@ fn keys_change_the_speed_and_pause() {
 }
 
 #[test]
+fn panels_on_a_new_device_have_all_their_textures() {
+    let mut stage = stage(DemoScene::Overview);
+    for _ in 0..2 {
+        stage.hud().forget_context();
+        let context = egui::Context::default();
+        let mut known = std::collections::BTreeSet::new();
+        for frame in 1..=4 {
+            let now = RealTime::ZERO + RealSpan::from_millis(16 * frame);
+            let raw = egui::RawInput {
+                screen_rect: Some(egui::Rect::from_min_size(
+                    egui::Pos2::ZERO,
+                    egui::vec2(1280.0, 720.0),
+                )),
+                ..egui::RawInput::default()
+            };
+            let mut output = context.run_ui(raw, |ui| {
+                stage.panels(&ui.ctx().clone(), &Figures::default(), now);
+            });
+            known.extend(output.textures_delta.set.keys().copied());
+            output.textures_delta.clear();
+            for drawn in context.tessellate(output.shapes, output.pixels_per_point) {
+                if let egui::epaint::Primitive::Mesh(mesh) = drawn.primitive {
+                    assert!(known.contains(&mesh.texture_id), "{:?}", mesh.texture_id);
+                }
+            }
+        }
+        assert!(known.len() > 1, "letters, and the map in the corner");
+    }
+}
+
+#[test]
 fn first_words_wait_for_a_world() {
     let options = || StageOptions {
         first_words: Some("click an agent"),
