@@ -26,6 +26,7 @@ use crate::input::{Action, Bindings};
 use crate::options::Theme;
 use crate::picture::camera::Camera;
 use crate::picture::compose::{Detail, Marks};
+use crate::picture::draw_list::FrameLook;
 use crate::picture::ground::{GroundPaint, PaintMode};
 use crate::picture::palette::Mood;
 use crate::picture::{CameraPose, Compose, DrawList, Options};
@@ -104,6 +105,8 @@ pub struct Stage {
     held: Vec<Action>,
     composer: Compose,
     list: DrawList,
+    /// What was composed before that.
+    list_before: DrawList,
     paint: GroundPaint,
     paint_mode: PaintMode,
     marks: Marks,
@@ -159,6 +162,7 @@ impl Stage {
             held: Vec::new(),
             composer: Compose::default(),
             list: DrawList::default(),
+            list_before: DrawList::default(),
             paint: GroundPaint::default(),
             paint_mode: PaintMode::default(),
             marks: Marks::default(),
@@ -395,6 +399,7 @@ impl Stage {
             detail: self.detail,
             elapsed_seconds: self.elapsed_seconds,
         };
+        std::mem::swap(&mut self.list, &mut self.list_before);
         self.composer.compose(
             &self.scene,
             &self.camera.pose,
@@ -402,6 +407,13 @@ impl Stage {
             &self.marks,
             &mut self.list,
         );
+    }
+
+    /// Whether what was composed last looks as what was composed before it, and nothing of its ground is left to be
+    /// given to the graphics card. Figures of the crowd from afar are not looked at: they follow the agents later.
+    pub fn is_as_before(&self) -> bool {
+        let is_painted = |look: &FrameLook| !look.paint_shows || self.paint.is_settled();
+        self.list == self.list_before && self.list.frame.as_ref().is_none_or(is_painted)
     }
 
     /// Which part of a day has passed, in small steps: who keeps the background has to draw it anew for each.

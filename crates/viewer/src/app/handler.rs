@@ -125,6 +125,7 @@ fn take(viewer: &mut Viewer<WindowScreen>, event: WindowEvent, is_used: bool) {
         WindowEvent::CloseRequested => Input::Act(Action::Quit),
         WindowEvent::Resized(size) => return viewer.screen.resize(size),
         WindowEvent::Moved(place) => return viewer.screen.moved(place),
+        WindowEvent::RedrawRequested => return viewer.screen.expose(),
         WindowEvent::Occluded(is_covered) => return viewer.screen.occluded(is_covered),
         WindowEvent::KeyboardInput { event, .. } => {
             let Some(name) = key_name(&event.logical_key) else {

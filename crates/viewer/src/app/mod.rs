@@ -8,6 +8,7 @@
 
 mod handler;
 mod refresh;
+mod rest;
 mod screen;
 mod window;
 

@@ -12,6 +12,7 @@ use winit::event_loop::ActiveEventLoop;
 use winit::window::{Fullscreen, Window, WindowId};
 
 use super::refresh::RefreshRate;
+use super::rest::Rest;
 use super::window::{Canvas, Drawn};
 use crate::film::recording::Recording;
 use crate::game_loop::Screen;
@@ -43,7 +44,10 @@ pub(super) struct WindowScreen {
 struct Open {
     canvas: Canvas,
     input: InputState,
+    /// What the panels look like, and the same in triangles.
+    shapes: Vec<egui::epaint::ClippedShape>,
     laid: Laid,
+    rest: Rest,
 }
 
 /// How often that was lost.
@@ -122,7 +126,9 @@ impl WindowScreen {
         self.open = Some(Open {
             canvas,
             input: InputState(input),
+            shapes: Vec::new(),
             laid: Laid::empty(),
+            rest: Rest::default(),
         });
         let devices = self.losses.ever + 1;
         stage.hud().report.state("devices", format_args!("{devices}"));
@@ -178,6 +184,7 @@ impl WindowScreen {
     pub(super) fn resize(&mut self, size: PhysicalSize<u32>) {
         if let Some(open) = &mut self.open {
             open.canvas.resized();
+            open.rest.disturb();
         }
         if size.width > 0 && size.height > 0 && !self.is_full {
             self.size = Some((size.width, size.height));
@@ -187,6 +194,13 @@ impl WindowScreen {
     /// The system tells that nothing of the window is seen, or that something is.
     pub(super) fn occluded(&mut self, is_covered: bool) {
         self.refresh.occluded(is_covered);
+    }
+
+    /// The system tells that the window may have lost what it showed.
+    pub(super) fn expose(&mut self) {
+        if let Some(open) = &mut self.open {
+            open.rest.disturb();
+        }
     }
 
     /// Whether a picture would be for nobody: the window is hidden, and no film is made of it.
@@ -286,10 +300,16 @@ impl Screen for WindowScreen {
         open.input
             .0
             .handle_platform_output(window, output.platform_output);
+        let has_other_textures = !output.textures_delta.is_empty();
         // Textures that no frame has taken over yet must not be forgotten.
         open.laid.textures.append(output.textures_delta);
-        open.laid.primitives = self.egui.tessellate(output.shapes, output.pixels_per_point);
-        open.laid.pixels_per_point = output.pixels_per_point;
+        let has_other_pixels = open.laid.pixels_per_point != output.pixels_per_point;
+        if has_other_textures || has_other_pixels || open.shapes != output.shapes {
+            open.rest.disturb();
+            open.shapes.clone_from(&output.shapes);
+            open.laid.primitives = self.egui.tessellate(output.shapes, output.pixels_per_point);
+            open.laid.pixels_per_point = output.pixels_per_point;
+        }
         print_report(stage);
     }
 
@@ -297,15 +317,25 @@ impl Screen for WindowScreen {
         if let Some(said) = self.poll_recording(now) {
             stage.notice(said);
         }
-        if self.is_unseen() {
-            stage.hud().report.state("drawn", false);
-            return Ok(false);
-        }
+        let is_unseen = self.is_unseen();
         let Some(open) = &mut self.open else {
             return Ok(false);
         };
+        if is_unseen {
+            open.rest.disturb();
+            stage.hud().report.state("drawn", false);
+            return Ok(false);
+        }
         stage.compose();
-        let drawn = open.canvas.draw(stage, &mut open.laid);
+        let is_resting = open.rest.next(stage.is_as_before()) && open.canvas.is_sound();
+        stage.hud().report.state("resting", is_resting);
+        let drawn = match is_resting {
+            true => Drawn::Shown,
+            false => open.canvas.draw(stage, &mut open.laid),
+        };
+        if drawn == Drawn::Shown {
+            open.rest.shown();
+        }
         let remedied = open.canvas.surface_remedied();
         let report = &mut stage.hud().report;
         report.state("surface-remedied", remedied);

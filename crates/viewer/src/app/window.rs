@@ -124,6 +124,11 @@ impl Canvas {
         self.context.device.limits().max_texture_dimension_2d as usize
     }
 
+    /// Whether nothing is known that would have to be done about the device or the surface.
+    pub(super) fn is_sound(&self) -> bool {
+        self.context.lost().is_none() && !self.stale && self.forced.is_none()
+    }
+
     /// The window has another size: the next frame follows it. One that is dragged is told of many before that.
     pub(super) fn resized(&mut self) {
         self.stale = true;

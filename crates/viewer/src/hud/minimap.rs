@@ -27,6 +27,8 @@ const HEIGHT_MAX: f32 = 190.0;
 #[derive(Default)]
 pub(super) struct Minimap {
     texture: Option<TextureHandle>,
+    /// What that is of: one that is the same is not given to the graphics card again.
+    image: Option<ColorImage>,
     made_at: Option<RealTime>,
     /// What it shows, and in which light.
     made_for: Option<(PaintMode, Theme)>,
@@ -108,10 +110,17 @@ impl Minimap {
         }
         self.made_at = Some(input.now);
         self.made_for = wanted;
-        let Some(image) = picture(input, size) else { return };
-        match &mut self.texture {
-            Some(texture) => texture.set(image, TextureOptions::NEAREST),
-            None => self.texture = Some(context.load_texture("minimap", image, TextureOptions::NEAREST)),
+        let image = picture(input, size);
+        if image == self.image {
+            return;
+        }
+        self.image.clone_from(&image);
+        match (&mut self.texture, image) {
+            (_, None) => {}
+            (Some(texture), Some(image)) => texture.set(image, TextureOptions::NEAREST),
+            (None, Some(image)) => {
+                self.texture = Some(context.load_texture("minimap", image, TextureOptions::NEAREST));
+            }
         }
     }
 }

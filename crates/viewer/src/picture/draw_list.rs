@@ -166,7 +166,7 @@ impl GlowKind {
 }
 
 /// All that one frame shows, except the HUD.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct DrawList {
     /// Copies of each mesh, by [`Shape`].
     pub bodies: [Vec<Instance>; Shape::COUNT],
@@ -181,7 +181,7 @@ pub struct DrawList {
 }
 
 /// What holds for a whole frame.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrameLook {
     /// The eye.
     pub view: View,

@@ -146,6 +146,13 @@ impl GroundPaint {
         self.dirty.take().map(|band| self.rows_of(band))
     }
 
+    /// Whether the graphics card was given all of it, as far as the ground is known.
+    pub fn is_settled(&self) -> bool {
+        let height = self.levels.first().map_or(0, |map| map.height);
+        let is_set = |bands: &Bands| bands.0.contains(&true);
+        self.painted_rows == height && !is_set(&self.behind) && !is_set(&self.dirty)
+    }
+
     /// Counts all rows as changed, for a graphics card that lost them.
     pub fn forget_uploads(&mut self) {
         self.dirty.0.fill(true);

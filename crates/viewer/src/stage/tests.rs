@@ -271,6 +271,34 @@ fn panels_on_a_new_device_have_all_their_textures() {
 }
 
 #[test]
+fn a_game_that_stands_still_looks_the_same_until_somebody_does_something() {
+    for scene in [DemoScene::Overview, DemoScene::Ritual] {
+        let mut stage = stage(scene);
+        run(&mut stage, 2);
+        assert!(!stage.is_as_before(), "{scene:?} moves");
+        stage.act(Action::Pause, RealTime::ZERO);
+        // The camera comes to rest, and what is left of all motion at this speed.
+        run(&mut stage, 200);
+        for _ in 0..10 {
+            run(&mut stage, 1);
+            assert!(stage.is_as_before(), "{scene:?}");
+        }
+        stage.hover(Some(Vec2::new(600.0, 400.0)));
+        run(&mut stage, 1);
+        assert!(!stage.is_as_before(), "{scene:?} with the pointer over it");
+        run(&mut stage, 1);
+        assert!(stage.is_as_before(), "{scene:?}");
+        // Of another resource only the ground is painted otherwise.
+        stage.intend(Intent::Paint(PaintMode::Heat(Resource::Food)), RealTime::ZERO);
+        run(&mut stage, 2);
+        while stage.drawing().1.take_dirty().is_some() {}
+        stage.intend(Intent::Paint(PaintMode::Heat(Resource::Sibur)), RealTime::ZERO);
+        run(&mut stage, 2);
+        assert!(!stage.is_as_before(), "{scene:?} is painted anew");
+    }
+}
+
+#[test]
 fn first_words_wait_for_a_world() {
     let options = || StageOptions {
         first_words: Some("click an agent"),

@@ -261,6 +261,37 @@ fn a_window_that_nobody_sees_is_not_drawn() {
 }
 
 #[test]
+fn a_picture_that_stands_still_is_not_drawn_again_until_it_changes() {
+    let Some((_server, display, mut viewer)) = watching() else {
+        return;
+    };
+    viewer.focus(&display);
+    display.keys("space");
+    viewer.wait_for("state paused true");
+    viewer.wait_for("state resting true");
+    // Frames go on at their rate, which is what is shown of them.
+    viewer.wait_for("state frames-target 60.0");
+    viewer.wait_for("state drawn true");
+    for key in ["h", "l"] {
+        display.keys(key);
+        viewer.wait_for("state resting false");
+        viewer.wait_for("state resting true");
+    }
+    // A window that was away may have lost what it showed.
+    display.show(false);
+    viewer.wait_for("state drawn false");
+    display.show(true);
+    viewer.wait_for("state drawn true");
+    viewer.wait_for("state resting false");
+    viewer.wait_for("state resting true");
+    viewer.focus(&display);
+    display.keys("space");
+    viewer.wait_for("state resting false");
+    display.keys("F10");
+    assert!(viewer.wait_for_end(), "it ends in order");
+}
+
+#[test]
 fn a_lost_graphics_device_or_surface_is_made_anew_in_the_same_window_and_a_picture_is_as_it_was() {
     let Some((_server, display, mut viewer)) = watching() else {
         return;
@@ -271,6 +302,8 @@ fn a_lost_graphics_device_or_surface_is_made_anew_in_the_same_window_and_a_pictu
     viewer.wait_for("state unconfirmed false");
     display.keys("F2");
     viewer.wait_for("state panels false");
+    // What glides has come to its end.
+    viewer.wait_for("state resting true");
     let before = viewer.picture(&display);
     let force = |viewer: &mut Viewer, line: &str, comes: &str| {
         display.keys("colon");
@@ -280,7 +313,6 @@ fn a_lost_graphics_device_or_surface_is_made_anew_in_the_same_window_and_a_pictu
     };
     let is_as_before = |viewer: &mut Viewer| {
         let after = viewer.picture(&display);
-        // What stands still is come to ever more slowly: a stone that falls may be a pixel further.
         let differing = before.iter().zip(&after).filter(|(one, other)| one != other);
         let part = differing.count() as f64 / before.len() as f64;
         assert!(part < 0.001, "a part of {part} of the picture is another");
