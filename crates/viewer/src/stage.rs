@@ -361,7 +361,7 @@ impl Stage {
         }
         let size = ground.size;
         self.paint.update(ground, self.paint_mode);
-        self.paint.follow_agents(size, &self.scene.agents);
+        self.paint.follow_agents(size, &self.scene);
         if self.shows_trails || self.follows {
             self.trails.follow(&self.scene, self.selection.agent());
         }

@@ -7,7 +7,7 @@ use trantor_client::{Scene, SceneAgent};
 use trantor_model::{AgentId, Tile};
 
 use crate::picture::compose::TrailPoint;
-use crate::picture::palette;
+use crate::picture::palette::TeamColors;
 
 /// Steps remembered for each agent.
 const STEPS_MAX: usize = 24;
@@ -61,12 +61,13 @@ impl Trails {
     pub fn points(&self, scene: &Scene, only: Option<AgentId>, points: &mut Vec<TrailPoint>) {
         points.clear();
         let now = scene.clock.game.as_units_f64();
+        let colors = TeamColors::of(&scene.teams);
         for (id, walk) in &self.steps {
             let Some(agent) = scene.agent(*id) else { continue };
             if only.is_some_and(|only| only != *id) {
                 continue;
             }
-            let color = palette::team(agent.team);
+            let color = colors.team(agent.team);
             points.extend(walk.points.iter().filter_map(|&(tile, heading, at)| {
                 // Less than nothing where the display had been ahead of the game.
                 let age = ((now - at) / FORGOTTEN_AFTER_UNITS).max(0.0) as f32;

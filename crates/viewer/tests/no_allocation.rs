@@ -38,7 +38,7 @@ fn frames_of_a_busy_world_allocate_nothing() {
         composer.compose(&walkers.scene, &pose, &options, &Marks::default(), &mut list);
         if let Some(ground) = &walkers.scene.ground {
             paint.update(ground, PaintMode::Mixture);
-            paint.follow_agents(ground.size, &walkers.scene.agents);
+            paint.follow_agents(ground.size, &walkers.scene);
             while paint.take_dirty().is_some() {}
         }
         assert!(list.instances() > 0);

@@ -160,7 +160,7 @@ impl Watched {
         let listed = own();
         if let Some(ground) = &scene.ground {
             self.paint.update(ground, PaintMode::Mixture);
-            self.paint.follow_agents(ground.size, &scene.agents);
+            self.paint.follow_agents(ground.size, scene);
         }
         let painted = own();
         self.renderer

@@ -6,9 +6,8 @@ use egui::{
 use trantor_client::LinkState;
 
 use super::layout::Plan;
-use super::theme::{self, Colors, color};
+use super::theme::{self, Colors};
 use super::{HudInput, directions};
-use crate::picture::palette;
 
 pub(super) fn show(context: &Context, colors: &Colors, plan: Plan, input: &HudInput<'_>) -> Option<Rect> {
     let line = |text, mark| Some(line(context, colors, plan, text, mark));
@@ -22,7 +21,7 @@ pub(super) fn show(context: &Context, colors: &Colors, plan: Plan, input: &HudIn
                     .map_or("somebody", |team| &team.name);
                 let shade = context.global_style().visuals.strong_text_color();
                 let words = directions::job(&format!("{name} wins"), FontId::proportional(20.0), shade);
-                line(words.into(), color(palette::team(winner)))
+                line(words.into(), colors.team(winner))
             } else if input.scene.clock.paused {
                 line(RichText::new("paused").size(14.0).into(), colors.accent)
             } else if input.scene.clock.delay_ms > 0 {

@@ -70,7 +70,7 @@ fn group_of(agent: &SceneAgent) -> (Tile, TeamId, Level) {
 impl Labels {
     /// `cards` is what panels cover: labels are not to lie under one.
     pub(super) fn show(&mut self, context: &Context, input: &HudInput<'_>, cards: &[Rect]) {
-        let colors = Colors::of(input.theme);
+        let colors = Colors::of(input.theme).with_teams(&input.scene.teams);
         self.collect(context, input);
         self.taken.clear();
         self.counted.clear();
@@ -145,7 +145,7 @@ impl Labels {
                 painter.galley(pos2(left, top), words, Color32::WHITE);
             }
             let middle = pos2(rect.left() + BADGE / 2.0, rect.center().y);
-            badge(&painter, middle, color(palette::team(agent.team)), agent.level);
+            badge(&painter, middle, colors.team(agent.team), agent.level);
         }
     }
 

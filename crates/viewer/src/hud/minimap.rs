@@ -10,7 +10,7 @@ use super::theme::{self, Colors, color};
 use super::{HudInput, Intent, icons};
 use crate::options::Theme;
 use crate::picture::ground::PaintMode;
-use crate::picture::palette::{self, Rgb};
+use crate::picture::palette::Rgb;
 
 /// The longest side of the small picture of the ground, in texels: more could not be seen.
 const TEXELS_MAX: u32 = 200;
@@ -88,7 +88,7 @@ impl Minimap {
                     if dot > 2.0 {
                         painter.circle_filled(middle, dot + 1.0, Color32::from_black_alpha(120));
                     }
-                    painter.circle_filled(middle, dot, color(palette::team(agent.team)));
+                    painter.circle_filled(middle, dot, colors.team(agent.team));
                 }
             }
             seen(&painter, input, rect, scale);

@@ -226,7 +226,7 @@ impl Hud {
         }
         // In force from the next frame on.
         context.set_zoom_factor(self.scale);
-        let colors = Colors::of(input.theme);
+        let colors = Colors::of(input.theme).with_teams(&input.scene.teams);
         self.report.begin(context.pixels_per_point());
         self.report.scene(input.scene);
         let size = context.content_rect().size() * context.pixels_per_point();

@@ -6,8 +6,7 @@ use trantor_model::TeamId;
 
 use super::directions;
 use super::speed::grouped;
-use super::theme::{self, Colors, color};
-use crate::picture::palette;
+use super::theme::{self, Colors};
 
 /// Samples kept; when there are more, every other one goes and the next come half as often.
 const SAMPLES_MAX: usize = 480;
@@ -108,6 +107,7 @@ impl ScoreLine {
             return;
         };
         let (first, last) = (*first, *last);
+        let tint = |team: usize| colors.team(TeamId(u16::try_from(team).unwrap_or(u16::MAX)));
         ui.horizontal(|ui| {
             theme::heading(ui, colors, "Score");
             ui.label(
@@ -247,10 +247,6 @@ fn spread(heights: &mut [f32], least: f32, most: f32, apart: f32) {
         *height = height.max(free);
         free = *height + apart;
     }
-}
-
-fn tint(team: usize) -> egui::Color32 {
-    color(palette::team(TeamId(u16::try_from(team).unwrap_or(u16::MAX))))
 }
 
 /// The next number that halves to a round one.

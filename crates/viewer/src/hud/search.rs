@@ -6,9 +6,8 @@ use trantor_client::SceneAgent;
 
 use super::layout::{EDGE, Plan};
 use super::report::Report;
-use super::theme::{self, Colors, color};
+use super::theme::{self, Colors};
 use super::{HudInput, Intent, Selection, directions};
-use crate::picture::palette;
 
 /// Agents listed.
 const FOUND_MAX: usize = 8;
@@ -64,7 +63,7 @@ impl Search {
                     let enter = ui.input(|keys| keys.key_pressed(Key::Enter));
                     for (place, agent) in found(input, text).take(FOUND_MAX).enumerate() {
                         ui.horizontal(|ui| {
-                            theme::swatch(ui, colors, color(palette::team(agent.team)), 9.0);
+                            theme::swatch(ui, colors, colors.team(agent.team), 9.0);
                             let team = input.scene.teams.get(usize::from(agent.team.0));
                             let name = team.map_or("", |team| &*team.name);
                             let words = format!("#{} · {name} · level {}", agent.id.0, agent.level.get());

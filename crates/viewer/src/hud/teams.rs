@@ -7,9 +7,8 @@ use trantor_model::{Resource, TeamId};
 
 use super::report::Report;
 use super::score::ScoreLine;
-use super::theme::{self, Colors, color};
+use super::theme::{self, Colors};
 use super::{HudInput, Intent, icons};
-use crate::picture::palette;
 
 /// Agents of the highest level that win a game.
 const WINNING_AGENTS: u32 = 6;
@@ -198,7 +197,7 @@ fn row(
 ) -> Response {
     let team = &input.scene.teams[place];
     let id = TeamId(u16::try_from(place).unwrap_or(u16::MAX));
-    let tint = color(palette::team(id));
+    let tint = colors.team(id);
     let places = input
         .stats
         .and_then(|stats| stats.server.as_ref())

@@ -4,9 +4,11 @@ use egui::{
     Align2, Color32, CornerRadius, FontFamily, FontId, Frame, Margin, ScrollArea, Shadow, Stroke, TextStyle,
     Ui, Visuals,
 };
+use trantor_client::SceneTeam;
+use trantor_model::TeamId;
 
 use crate::options::Theme;
-use crate::picture::palette::Rgb;
+use crate::picture::palette::{Rgb, TeamColors};
 
 /// The colours of the panels.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +31,7 @@ pub struct Colors {
     pub alarm: Color32,
     /// Around what has a team's colour, which may be as bright as a card; nothing where cards are dark.
     pub rim: Color32,
+    teams: TeamColors,
 }
 
 impl Colors {
@@ -45,6 +48,7 @@ impl Colors {
                 gold: Color32::from_rgb(0xFF, 0xD2, 0x6B),
                 alarm: Color32::from_rgb(0xFF, 0x7A, 0x6B),
                 rim: Color32::TRANSPARENT,
+                teams: TeamColors::default(),
             },
             Theme::Light => Self {
                 card: Color32::from_rgba_unmultiplied(0xFA, 0xFC, 0xFF, 238),
@@ -56,8 +60,20 @@ impl Colors {
                 gold: Color32::from_rgb(0x96, 0x66, 0x00),
                 alarm: Color32::from_rgb(0xC2, 0x36, 0x24),
                 rim: Color32::from_rgba_unmultiplied(0x10, 0x1C, 0x38, 150),
+                teams: TeamColors::default(),
             },
         }
+    }
+
+    /// The same with the colours of these teams.
+    pub fn with_teams(self, teams: &[SceneTeam]) -> Self {
+        let teams = TeamColors::of(teams);
+        Self { teams, ..self }
+    }
+
+    /// A team's colour.
+    pub fn team(&self, team: TeamId) -> Color32 {
+        color(self.teams.team(team))
     }
 
     /// The line around what has this colour: one that is as bright as a card would not be seen on it.

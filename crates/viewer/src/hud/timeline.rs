@@ -16,10 +16,9 @@ use trantor_time::GameTime;
 use super::layout::Plan;
 use super::report::Report;
 use super::speed::grouped;
-use super::theme::{Colors, color};
+use super::theme::Colors;
 use super::{HudInput, Intent, directions, icons};
 use crate::input::Action;
-use crate::picture::palette;
 
 /// Height of the line with its marks, in points.
 const HEIGHT: f32 = 30.0;
@@ -192,10 +191,10 @@ fn paint_mark(painter: &egui::Painter, colors: &Colors, mark: &Mark, x: f32, rec
         painter.line_segment([pos2(x, from), pos2(x, to)], Stroke::new(2.0, shade));
     };
     match mark.kind {
-        MarkKind::Died { team } => tick(middle + 4.0, middle + 4.0 + reach, color(palette::team(team))),
+        MarkKind::Died { team } => tick(middle + 4.0, middle + 4.0 + reach, colors.team(team)),
         MarkKind::Rose { team, level } => {
             let top = middle - 4.0 - reach;
-            tick(middle - 4.0, top, color(palette::team(team)));
+            tick(middle - 4.0, top, colors.team(team));
             if level.get() == 8 {
                 painter.circle_filled(pos2(x, top), 2.2, colors.gold);
             }

@@ -10,7 +10,7 @@
 use trantor_client::SceneAgent;
 use trantor_model::MapSize;
 
-use super::palette;
+use super::palette::TeamColors;
 
 /// Cells a side at most: enough for a place to be pointed at, and few enough to be smoothed in less than a millisecond.
 const CELLS_MAX: u32 = 128;
@@ -46,16 +46,16 @@ pub struct Crowd {
 
 impl Crowd {
     /// Follows `agents` on a map of `size`, every few frames.
-    pub fn update(&mut self, size: MapSize, agents: &[SceneAgent]) {
+    pub fn update(&mut self, size: MapSize, agents: &[SceneAgent], colors: TeamColors) {
         if self.size == Some(size) {
-            self.work(size, agents);
+            self.work(size, agents, colors);
         } else {
-            self.renew(size, agents);
+            self.renew(size, agents, colors);
         }
     }
 
     /// Follows `agents` on a map of `size` at once.
-    pub fn renew(&mut self, size: MapSize, agents: &[SceneAgent]) {
+    pub fn renew(&mut self, size: MapSize, agents: &[SceneAgent], colors: TeamColors) {
         self.size = Some(size);
         self.columns = u32::from(size.width()).min(CELLS_MAX);
         self.rows = u32::from(size.height()).min(CELLS_MAX);
@@ -68,18 +68,18 @@ impl Crowd {
         }
         self.frame = 0;
         for _ in 0..HOLDS_FRAMES {
-            self.work(size, agents);
+            self.work(size, agents, colors);
         }
     }
 
     /// Does a frame's share of the next picture: counts in the first, and divides the rest among the others.
-    fn work(&mut self, size: MapSize, agents: &[SceneAgent]) {
+    fn work(&mut self, size: MapSize, agents: &[SceneAgent], colors: TeamColors) {
         let shares = HOLDS_FRAMES - 1;
         let rows = PASSES * self.rows;
         let frame = self.frame;
         self.frame += 1;
         let Some(share) = frame.checked_sub(1) else {
-            return self.count(size, agents);
+            return self.count(size, agents, colors);
         };
         for number in rows * share / shares..rows * (share + 1) / shares {
             self.go_through(number / self.rows, (number % self.rows) as usize);
@@ -91,14 +91,14 @@ impl Crowd {
         }
     }
 
-    fn count(&mut self, size: MapSize, agents: &[SceneAgent]) {
+    fn count(&mut self, size: MapSize, agents: &[SceneAgent], colors: TeamColors) {
         let (width, height) = (u32::from(size.width()), u32::from(size.height()));
         self.sums.fill([0.0; 4]);
         self.mean = agents.len() as f32 / self.sums.len() as f32;
         for agent in agents {
             let column = u32::from(agent.tile.x) * self.columns / width;
             let row = u32::from(agent.tile.y) * self.rows / height;
-            let [red, green, blue] = palette::team(agent.team).0.map(f32::from);
+            let [red, green, blue] = colors.team(agent.team).0.map(f32::from);
             let Some(sum) = self.sums.get_mut((row * self.columns + column) as usize) else {
                 continue;
             };
@@ -191,10 +191,10 @@ mod tests {
     fn a_lonely_agent_is_found_and_reaches_over_the_seam() {
         let size = MapSize::new(1_000, 500).unwrap();
         let mut crowd = Crowd::default();
-        crowd.update(size, &[agent(1, 0, 250)]);
+        crowd.update(size, &[agent(1, 0, 250)], TeamColors::default());
         assert_eq!(crowd.sides(), (128, 128));
         let at = |column: usize, row: usize| crowd.texels()[row * 128 + column];
-        assert_eq!(at(0, 64)[..3], palette::team(TeamId(1)).0);
+        assert_eq!(at(0, 64)[..3], TeamColors::default().team(TeamId(1)).0);
         assert!(at(0, 64)[3] > 170, "one of one is all there is");
         assert!(at(127, 64)[3] > 100 && at(1, 63)[3] > 100);
         assert_eq!(at(5, 64), [0; 4]);
@@ -206,21 +206,21 @@ mod tests {
         let mut agents: Vec<SceneAgent> = (0..100).map(|place| agent(0, place % 10, place / 10)).collect();
         agents.extend((0..50).map(|_| agent(1, 5, 5)));
         let mut crowd = Crowd::default();
-        crowd.update(size, &agents);
+        crowd.update(size, &agents, TeamColors::default());
         let strength = |crowd: &Crowd, x: usize, y: usize| crowd.texels()[y * 10 + x][3];
         assert!(strength(&crowd, 5, 5) > 2 * strength(&crowd, 0, 0));
         assert!(crowd.take_new().is_some());
         let before = crowd.texels().to_vec();
         agents.truncate(100);
         for _ in 1..HOLDS_FRAMES {
-            crowd.update(size, &agents);
+            crowd.update(size, &agents, TeamColors::default());
             assert!(crowd.take_new().is_none());
             assert_eq!(crowd.texels(), before, "what is half made is not shown");
         }
-        crowd.update(size, &agents);
+        crowd.update(size, &agents, TeamColors::default());
         assert!(crowd.take_new().is_some());
         let mut at_once = Crowd::default();
-        at_once.renew(size, &agents);
+        at_once.renew(size, &agents, TeamColors::default());
         assert_eq!(crowd.texels(), at_once.texels());
         assert_ne!(crowd.texels(), before);
     }

@@ -8,12 +8,13 @@
 
 mod tints;
 
-use trantor_client::{Scene, SceneAgent, SceneGround};
+use trantor_client::{Scene, SceneGround};
 use trantor_model::{MapSize, Resource};
 
 pub use self::tints::heat_color;
 use self::tints::paint;
 use super::crowd::Crowd;
+use super::palette::TeamColors;
 
 /// What the ground's paint shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,13 +105,15 @@ impl GroundPaint {
             self.paint_rows(ground, u32::MAX);
             self.catch_up(usize::MAX);
             self.at_once = true;
-            self.crowd.renew(ground.size, &scene.agents);
+            self.crowd
+                .renew(ground.size, &scene.agents, TeamColors::of(&scene.teams));
         }
     }
 
-    /// Follows where the agents are.
-    pub fn follow_agents(&mut self, size: MapSize, agents: &[SceneAgent]) {
-        self.crowd.update(size, agents);
+    /// Follows where the agents of a scene are, on its map of `size`.
+    pub fn follow_agents(&mut self, size: MapSize, scene: &Scene) {
+        let colors = TeamColors::of(&scene.teams);
+        self.crowd.update(size, &scene.agents, colors);
     }
 
     /// The map painted, once there is one.

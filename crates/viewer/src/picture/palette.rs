@@ -3,10 +3,14 @@
 //! Team colours follow the palette of Okabe and Ito, which people with the common kinds of colour blindness can
 //! tell apart; stones are told apart by shape first. See `docs/decisions/0020-art-direction.md`.
 
+mod teams;
+
 use glam::{Quat, Vec3};
-use trantor_model::{Resource, TeamId};
+use trantor_model::Resource;
 
 use crate::options::Theme;
+
+pub use self::teams::TeamColors;
 
 /// A colour as on a screen: red, green, blue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,38 +48,6 @@ impl Rgb {
             *mixed = (f32::from(own) + (f32::from(other) - f32::from(own)) * share).round() as u8;
         }
         Self(mixed)
-    }
-}
-
-/// Colours of the first teams, in the order of their ids; see [`team`].
-const TEAMS: [Rgb; 8] = [
-    Rgb::hex(0xE6_5A_00), // vermillion
-    Rgb::hex(0x1E_7F_D6), // blue
-    Rgb::hex(0xF5_D0_3A), // yellow
-    Rgb::hex(0xCC_79_A7), // reddish purple
-    Rgb::hex(0x00_B0_88), // bluish green
-    Rgb::hex(0x8E_D0_F5), // sky blue
-    Rgb::hex(0xF4_F1_E8), // white, where the palette has black: agents must stand out from their shadow
-    Rgb::hex(0x5B_4B_8A), // indigo
-];
-
-/// A team's colour. From the ninth team on the colours return lighter, then darker, and then each with a part of
-/// another one, so that 192 teams differ; the first 24 so much that it is seen.
-pub fn team(team: TeamId) -> Rgb {
-    const WHITE: Rgb = Rgb::hex(0xFF_FF_FF);
-    const DARK: Rgb = Rgb::hex(0x10_16_2B);
-    let (lap, place) = (
-        usize::from(team.0) / TEAMS.len(),
-        usize::from(team.0) % TEAMS.len(),
-    );
-    let other = (place + lap / 3) % TEAMS.len();
-    let tone = TEAMS[place].mix(TEAMS[other], 0.4);
-    match lap % 3 {
-        0 => tone,
-        // What is nearly white cannot be lighter.
-        1 if tone.linear().min_element() > 0.6 => tone.mix(DARK, 0.3),
-        1 => tone.mix(WHITE, 0.4),
-        _ => tone.mix(DARK, 0.5),
     }
 }
 
@@ -212,27 +184,9 @@ mod tests {
     use super::*;
 
     /// How far apart two colours look, roughly: distance in linear light weighted by what the eye sees.
-    fn apart(a: Rgb, b: Rgb) -> f32 {
+    pub(super) fn apart(a: Rgb, b: Rgb) -> f32 {
         let difference = (a.linear() - b.linear()).abs();
         difference.dot(Vec3::new(0.3, 0.5, 0.2))
-    }
-
-    #[test]
-    fn teams_differ_and_the_first_so_much_that_it_is_seen() {
-        for one in 0..192u16 {
-            for other in 0..one {
-                let (one, other) = (team(TeamId(one)), team(TeamId(other)));
-                assert_ne!(one, other);
-            }
-        }
-        for (teams, least) in [(8u16, 0.05), (24, 0.02)] {
-            for one in 0..teams {
-                for other in 0..one {
-                    let apart = apart(team(TeamId(one)), team(TeamId(other)));
-                    assert!(apart > least, "{one} and {other}: {apart}");
-                }
-            }
-        }
     }
 
     #[test]

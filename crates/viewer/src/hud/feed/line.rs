@@ -8,7 +8,7 @@ use trantor_model::{AgentId, Level, TeamId, Tile};
 
 use super::super::icons::Event;
 use super::super::theme::color;
-use crate::picture::palette;
+use crate::picture::palette::{self, TeamColors};
 
 /// Characters of a broadcast in a line.
 const WORDS_SHOWN: usize = 42;
@@ -128,7 +128,7 @@ pub(super) fn line_of(entry: &FeedEntry, scene: &Scene) -> Option<Line> {
     Some(Line {
         units: entry.at.whole_units(),
         text,
-        tint: team.map_or(color(palette::GOLD), |team| color(palette::team(team))),
+        tint: color(team.map_or(palette::GOLD, |team| TeamColors::of(&scene.teams).team(team))),
         event,
         agent,
         tile,

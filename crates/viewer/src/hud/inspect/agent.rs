@@ -31,7 +31,7 @@ pub(super) fn show(
     let clock = &input.scene.clock;
     card(ui, colors, bottom, |ui| {
         let who = |ui: &mut Ui| {
-            theme::swatch(ui, colors, color(palette::team(agent.team)), 13.0);
+            theme::swatch(ui, colors, colors.team(agent.team), 13.0);
             ui.label(RichText::new(format!("#{}", agent.id.0)).size(16.0).strong());
             let team = input.scene.teams.get(usize::from(agent.team.0));
             let name = RichText::new(team.map_or("", |team| &*team.name)).color(colors.weak);
@@ -148,7 +148,7 @@ fn level(ui: &mut Ui, colors: &Colors, agent: &SceneAgent) {
             let reached = step <= agent.level.get();
             let fill = match (reached, step) {
                 (true, 8) => colors.gold,
-                (true, _) => color(palette::team(agent.team)),
+                (true, _) => colors.team(agent.team),
                 (false, _) => colors.well,
             };
             let rim = if reached { colors.rim(fill) } else { Stroke::NONE };

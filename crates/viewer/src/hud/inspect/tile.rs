@@ -4,10 +4,9 @@ use egui::{Align, Layout, RichText, Sense, Ui, vec2};
 use glam::Vec2;
 use trantor_model::Tile;
 
-use super::super::theme::{self, Colors, color};
+use super::super::theme::{self, Colors};
 use super::super::{HudInput, Intent, Selection, icons};
 use super::{card, doing, inventory, span};
-use crate::picture::palette;
 
 /// Agents listed on a tile.
 const AGENTS_LISTED: usize = 6;
@@ -48,7 +47,7 @@ pub(super) fn show(
             }
             listed += 1;
             ui.horizontal(|ui| {
-                theme::swatch(ui, colors, color(palette::team(agent.team)), 9.0);
+                theme::swatch(ui, colors, colors.team(agent.team), 9.0);
                 let text = format!("#{} · level {}", agent.id.0, agent.level.get());
                 if ui
                     .add(egui::Button::new(RichText::new(text).size(11.5)).frame(false))
@@ -74,7 +73,7 @@ pub(super) fn show(
         {
             ui.horizontal(|ui| {
                 let (rect, _) = ui.allocate_exact_size(vec2(10.0, 12.0), Sense::hover());
-                let tint = color(palette::team(egg.team));
+                let tint = colors.team(egg.team);
                 icons::egg(ui.painter(), rect.center(), 12.0, tint, colors);
                 ui.label(format!("egg #{}", egg.id.0));
             });

@@ -83,9 +83,11 @@ fn the_unit_of_the_rate_stands_beside_it() {
 
 #[test]
 fn what_is_as_bright_as_its_card_has_a_line_around() {
-    let white = theme::color(crate::picture::palette::team(trantor_model::TeamId(6)));
-    let blue = theme::color(crate::picture::palette::team(trantor_model::TeamId(1)));
     let (light, dark) = (Colors::of(Theme::Light), Colors::of(Theme::Dark));
+    let (white, blue) = (
+        light.team(trantor_model::TeamId(6)),
+        light.team(trantor_model::TeamId(1)),
+    );
     assert!(light.rim(white).width > 0.0);
     assert_eq!(light.rim(blue), egui::Stroke::NONE);
     assert_eq!(dark.rim(white), egui::Stroke::NONE);

@@ -28,7 +28,7 @@ pub(super) fn compose(frame: &Frame<'_>, births: &[(AgentId, f32)], list: &mut D
                 let scale = DOT_ACROSS_PIXELS / (Shape::SPECK_ACROSS * pixels);
                 list.body(
                     Shape::Speck,
-                    Instance::at(position, scale, palette::team(agent.team)).glowing(0.3),
+                    Instance::at(position, scale, frame.colors.team(agent.team)).glowing(0.3),
                 );
                 continue;
             }
@@ -52,7 +52,7 @@ pub(super) fn compose(frame: &Frame<'_>, births: &[(AgentId, f32)], list: &mut D
                 Shape::Egg,
                 Instance {
                     pose: [0.0, rock, 0.0, 0.0],
-                    ..Instance::at(position, 0.95 * detail, palette::team(egg.team))
+                    ..Instance::at(position, 0.95 * detail, frame.colors.team(egg.team))
                         .facing(signed(lots, 24) * std::f32::consts::PI)
                 },
             );
@@ -76,7 +76,7 @@ fn draw(frame: &Frame<'_>, agent: &SceneAgent, births: &[(AgentId, f32)], place:
         .map_or(1.0, |place| grown(births[place].1));
     let Place { position, pixels, .. } = place;
     let scale = place.scale * birth;
-    let color = palette::team(agent.team);
+    let color = frame.colors.team(agent.team);
     if pixels < PAWN_PIXELS {
         // Of ten thousand agents each is one thing to draw, without a shadow or a stance that anybody could see.
         list.body(Shape::Pawn, Instance::at(position, scale, color).glowing(0.05));

@@ -68,7 +68,7 @@ fn copies(frame: &Frame<'_>, position: Vec2, reach: f32) -> impl Iterator<Item =
 fn draw(frame: &Frame<'_>, effect: &SceneEffect, position: Vec2, reach: f32, list: &mut DrawList) {
     let team = effect
         .agent
-        .map_or(Rgb::hex(0xFF_FF_FF), |(_, team)| palette::team(team));
+        .map_or(Rgb::hex(0xFF_FF_FF), |(_, team)| frame.colors.team(team));
     let progress = effect.progress;
     let fading = 1.0 - progress;
     match effect.kind {
@@ -144,7 +144,15 @@ fn draw(frame: &Frame<'_>, effect: &SceneEffect, position: Vec2, reach: f32, lis
             list,
         ),
         EffectKind::EggLaid { team } => {
-            ring(position, 0.6, progress, 0.3, palette::team(team), fading, list);
+            ring(
+                position,
+                0.6,
+                progress,
+                0.3,
+                frame.colors.team(team),
+                fading,
+                list,
+            );
         }
         EffectKind::EggBroken { team } => {
             burst(frame, position, progress, 8, 0.5, Rgb::hex(0xF7_EE_DD), list);
@@ -153,7 +161,7 @@ fn draw(frame: &Frame<'_>, effect: &SceneEffect, position: Vec2, reach: f32, lis
                 0.5,
                 progress,
                 0.2,
-                palette::team(team),
+                frame.colors.team(team),
                 fading * 0.6,
                 list,
             );
@@ -274,7 +282,7 @@ fn dead(
 ) {
     let team = effect
         .agent
-        .map_or(Rgb::hex(0xFF_FF_FF), |(_, team)| palette::team(team));
+        .map_or(Rgb::hex(0xFF_FF_FF), |(_, team)| frame.colors.team(team));
     let progress = effect.progress;
     let fall = smoothstep(0.0, 0.22, progress);
     let grey = team.mix(Rgb::hex(0x70_74_80), 0.75 * fall);

@@ -4,7 +4,7 @@ use glam::Vec2;
 use trantor_model::{AgentId, Level, Tile};
 
 use super::super::draw_list::{Decal, DecalKind, DrawList};
-use super::super::palette::{self, Rgb};
+use super::super::palette::Rgb;
 use super::{Frame, grounded, middle_of};
 
 /// Reach of the ring around the selected agent, before its scale: just outside the mark on which it stands. And how far
@@ -78,7 +78,7 @@ pub(super) fn compose(frame: &Frame<'_>, marks: &Marks, list: &mut DrawList) {
     let Some(agent) = marks.agent.and_then(|id| frame.scene.agent(id)) else {
         return;
     };
-    let color = palette::team(agent.team);
+    let color = frame.colors.team(agent.team);
     for (ahead, across) in sight(agent.level) {
         let (dx, dy) = facing(agent.heading);
         let tile = frame

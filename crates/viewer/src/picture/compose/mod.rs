@@ -19,7 +19,7 @@ use trantor_model::{AgentId, MapSize, Tile};
 
 use super::camera::{CameraPose, View};
 use super::draw_list::{DrawList, FrameLook, GroundGrid};
-use super::palette::Mood;
+use super::palette::{Mood, TeamColors};
 use super::torus::TorusWindow;
 
 pub use marks::{Marks, TrailPoint};
@@ -99,6 +99,7 @@ pub struct Compose {
 /// What the parts of a composition share for one frame.
 struct Frame<'a> {
     scene: &'a Scene,
+    colors: TeamColors,
     places: &'a Places,
     size: MapSize,
     view: View,
@@ -150,6 +151,7 @@ impl Compose {
         .fold(0.0, f32::max);
         let frame = Frame {
             scene,
+            colors: TeamColors::of(&scene.teams),
             places: &self.places,
             size: ground.size,
             view,

@@ -17,7 +17,7 @@ const CELEBRATED_MAX: usize = 12;
 
 pub(super) fn compose(frame: &Frame<'_>, list: &mut DrawList) {
     let Some(winner) = frame.scene.winner else { return };
-    let team = palette::team(winner);
+    let team = frame.colors.team(winner);
     let celebrated = (frame.scene.agents.iter())
         .filter(|agent| agent.team == winner && agent.level == Level::LAST)
         .take(CELEBRATED_MAX);
