@@ -3,7 +3,7 @@
 //! The screen lays out the panels and makes the lists to draw, and draws nothing: no display and no adapter is needed.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use egui::{Event, Modifiers, PointerButton, Pos2, Rect, pos2, vec2};
 use trantor_runtime::life::LoopThread;
@@ -34,24 +34,41 @@ fn words(line: &str) -> impl Iterator<Item = OsString> {
         .into_iter()
 }
 
+/// A recording, which goes with its test.
+struct Recorded(PathBuf);
+
+impl Drop for Recorded {
+    fn drop(&mut self) {
+        std::fs::remove_file(&self.0).ok();
+    }
+}
+
 /// A game of two teams with the minds that the server has of its own; `options` say more of it.
-fn recorded(name: &str, options: &str) -> PathBuf {
-    let file = std::env::temp_dir().join(format!("trantor-{name}-{}.trj", std::process::id()));
+fn recorded(name: &str, options: &str) -> Recorded {
+    let file = format!("{name}-{}.trj", std::process::id());
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(file);
     let line = format!(
         "trantor-server sim --seed 3 -x 12 -y 10 --teams red blue {options} --record {}",
         file.display()
     );
     match headless::simulate(words(&line)) {
-        Simulated::Print(_) => file,
+        Simulated::Print(_) => Recorded(file),
         Simulated::Refused(why) => panic!("{why}"),
     }
 }
 
-/// A server that plays it, standing still at first; answers its port too.
-fn play(recording: &std::path::Path) -> (LoopThread<event_loop::Ended>, u16) {
+/// A server that plays a recording.
+struct Playing {
+    server: LoopThread<event_loop::Ended>,
+    port: u16,
+    _recording: Recorded,
+}
+
+/// Plays it, standing still at first.
+fn play(recording: Recorded) -> Playing {
     let line = format!(
         "trantor-server replay play {} -p 0 --paused -f 1000",
-        recording.display()
+        recording.0.display()
     );
     let asked = match cli::parse(words(&line), std::iter::empty()) {
         Ok(Asked::Play(asked)) => asked,
@@ -66,10 +83,11 @@ fn play(recording: &std::path::Path) -> (LoopThread<event_loop::Ended>, u16) {
         Ok::<_, String>((event_loop, signal))
     };
     let server = LoopThread::start("server", make, EventLoop::run).expect("a server");
-    (
+    Playing {
         server,
-        told.recv().expect("a server that was made tells its port"),
-    )
+        port: told.recv().expect("a server that was made tells its port"),
+        _recording: recording,
+    }
 }
 
 /// Panels and lists, and nothing to see them on.
@@ -150,6 +168,18 @@ impl Person {
             parker,
             timeline: None,
         }
+    }
+
+    /// Somebody who sees such a game played from its recording.
+    fn watching(name: &str, options: &str) -> (Playing, Self) {
+        let playing = play(recorded(name, options));
+        let mut person = Self::at(playing.port);
+        person.until("the recording", |it| {
+            it.stage().source().recording().is_some()
+                && it.stage().scene().ground.is_some()
+                && it.timeline.is_some()
+        });
+        (playing, person)
     }
 
     fn stage(&mut self) -> &mut Stage {
@@ -259,14 +289,7 @@ impl Person {
 #[test]
 fn r_001_43_r_001_46_a_recording_is_moved_stepped_and_repeated_by_hand() {
     let options = format!("-c 4 --minds team random --until {RECORDED_UNITS}");
-    let recording = recorded("timeline", &options);
-    let (server, port) = play(&recording);
-    let mut person = Person::at(port);
-    person.until("the recording", |it| {
-        it.stage().source().recording().is_some()
-            && it.stage().scene().ground.is_some()
-            && it.timeline.is_some()
-    });
+    let (_playing, mut person) = Person::watching("timeline", &options);
     let known = person.stage().source().recording().unwrap().clone();
     assert_eq!(
         (known.begin().whole_units(), known.end().whole_units()),
@@ -354,48 +377,36 @@ fn r_001_43_r_001_46_a_recording_is_moved_stepped_and_repeated_by_hand() {
     person.until("the end", |it| it.units() == i128::from(RECORDED_UNITS));
     // The stop is told by itself, perhaps a moment later.
     person.until("time that stands still", |it| it.stage().scene().clock.paused);
-
-    drop(server);
-    std::fs::remove_file(recording).unwrap();
 }
 
 /// Whoever jumps to the end, or comes to it, sees those who have won, and not the moment that was shown before.
 #[test]
 fn at_the_end_of_a_recording_the_winners_are_seen() {
-    let recording = recorded("victory", "-c 6 --minds team team --until 100000");
-    let (server, port) = play(&recording);
+    let (playing, mut person) = Person::watching("victory", "-c 6 --minds team team --until 100000");
     let standings = |person: &mut Person| {
         let scene = person.stage().scene();
         let winner = scene.winner.map(|team| usize::from(team.0));
         let of_level_8 = winner.map(|team| scene.teams[team].by_level[7]);
         (of_level_8, scene.agents.len())
     };
-    let mut person = Person::at(port);
-    person.until("the recording", |it| it.stage().source().recording().is_some());
     person.enter("seek 60");
     person.until_at(60);
     assert_eq!(standings(&mut person), (None, 12));
     person.enter("seek 999999");
     person.until("the end", |it| it.stage().scene().winner.is_some());
     assert_eq!(standings(&mut person), (Some(6), 12));
-    let mut late = Person::at(port);
+    let mut late = Person::at(playing.port);
     late.until("the end", |it| it.stage().scene().winner.is_some());
     assert_eq!(standings(&mut late), (Some(6), 12));
     person.enter("seek 70");
     person.until_at(70);
     assert_eq!(standings(&mut person), (None, 12));
-
-    drop(server);
-    std::fs::remove_file(recording).unwrap();
 }
 
 /// Each jump back is asked for once: the scene from before it is not taken for one that has come to the end again.
 #[test]
 fn a_span_that_is_repeated_jumps_once_each_time() {
-    let recording = recorded("repeat", "-c 2 --minds random random --until 600");
-    let (server, port) = play(&recording);
-    let mut person = Person::at(port);
-    person.until("the recording", |it| it.stage().source().recording().is_some());
+    let (playing, mut person) = Person::watching("repeat", "-c 2 --minds random random --until 600");
     person.enter("seek 300");
     person.until_at(300);
     person.press("]");
@@ -412,10 +423,9 @@ fn a_span_that_is_repeated_jumps_once_each_time() {
         jumps == 3
     });
     person.press("\\");
-    let ended = server.stop().expect("it was running");
+    let ended = playing.server.stop().expect("it was running");
     let asked = 2 + jumps;
     // A machine that is slow may have come to the end of the span once more.
     let seeks = ended.stats.counters.seeks;
     assert!((asked..=asked + 1).contains(&seeks), "{seeks} jumps for {asked}");
-    std::fs::remove_file(recording).unwrap();
 }
