@@ -240,7 +240,12 @@ fn figures(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>) {
         let late = format!("{:.2} ms", server.lateness_p99_ns as f64 / 1e6);
         theme::row(ui, colors, "lateness p99", late);
         if server.ticks_skipped + server.slipped_units > 0 {
-            let text = format!("{} ticks, {} u", server.ticks_skipped, server.slipped_units);
+            let ticks = if server.ticks_skipped == 1 {
+                "tick"
+            } else {
+                "ticks"
+            };
+            let text = format!("{} {ticks}, {} u", server.ticks_skipped, server.slipped_units);
             theme::row(ui, colors, "skipped, slipped", text);
         }
     }

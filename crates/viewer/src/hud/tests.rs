@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use egui::epaint::Shape;
 use egui::{Event, Pos2, RawInput, Rect, Vec2, vec2};
-use trantor_client::SceneTeam;
+use trantor_client::{ClientStats, SceneTeam};
 use trantor_model::AgentId;
 use trantor_time::{RealSpan, RealTime};
 
@@ -41,6 +41,7 @@ struct Bench {
     hud: Hud,
     scene: Scene,
     figures: Figures,
+    stats: Option<ClientStats>,
     selection: Selection,
     paint_mode: PaintMode,
     theme: Theme,
@@ -78,6 +79,7 @@ impl Bench {
             hud: Hud::new(false),
             scene,
             figures: Figures::default(),
+            stats: None,
             selection: Selection::None,
             paint_mode: PaintMode::Mixture,
             theme: Theme::Dark,
@@ -132,7 +134,7 @@ impl Bench {
             let input = HudInput {
                 now: RealTime::ZERO + RealSpan::from_millis(16 * self.frames),
                 scene: &self.scene,
-                stats: None,
+                stats: self.stats.as_ref(),
                 source: "a-server-with-quite-a-long-name.example.org:4242",
                 recording: None,
                 repeat: Repeat::default(),

@@ -82,6 +82,23 @@ fn the_unit_of_the_rate_stands_beside_it() {
 }
 
 #[test]
+fn one_tick_that_was_skipped_is_a_tick() {
+    let mut bench = Bench::new(DemoScene::Overview, (1280.0, 720.0));
+    for (ticks_skipped, said) in [(1, "1 tick, 0 u"), (2, "2 ticks, 0 u")] {
+        let server = trantor_protocol::wire::ServerStats {
+            ticks_skipped,
+            ..Default::default()
+        };
+        bench.stats = Some(ClientStats {
+            server: Some(server),
+            ..ClientStats::default()
+        });
+        bench.run();
+        assert!(bench.says(said).is_some(), "{said}: {:?}", bench.words);
+    }
+}
+
+#[test]
 fn what_is_as_bright_as_its_card_has_a_line_around() {
     let (light, dark) = (Colors::of(Theme::Light), Colors::of(Theme::Dark));
     let (white, blue) = (
