@@ -12,6 +12,8 @@ pub enum Fault {
     DroppedAck,
     /// One message of changes to a viewer is not sent.
     DroppedDelta,
+    /// One line about the ground to a viewer in text is not sent.
+    DroppedLine,
     /// Two runs of the journal are kept in the wrong order.
     JournalOutOfOrder,
     /// The server once sleeps longer than to its next deadline.
@@ -24,10 +26,11 @@ pub enum Fault {
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Fault; 7] = [
+    pub const ALL: [Fault; 8] = [
         Self::DroppedReply,
         Self::DroppedAck,
         Self::DroppedDelta,
+        Self::DroppedLine,
         Self::JournalOutOfOrder,
         Self::LostWakeUp,
         Self::NoHunger,

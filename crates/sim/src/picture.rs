@@ -64,12 +64,24 @@ impl Picture {
         }
     }
 
-    /// Where everybody stands and how far each has come: what viewers in text know for certain.
-    pub(crate) fn places(&self) -> Vec<(AgentId, Tile, Level)> {
-        self.agents
-            .iter()
-            .map(|(view, _)| (view.id, view.tile, view.level))
-            .collect()
+    /// What lies on each tile, row by row.
+    pub(crate) fn ground(&self) -> &[Counts] {
+        &self.ground
+    }
+
+    /// Who lives, in the order of their numbers.
+    pub(crate) fn agents(&self) -> impl Iterator<Item = &AgentView> {
+        self.agents.iter().map(|(view, _)| view)
+    }
+
+    /// Where eggs lie, in the order of their numbers.
+    pub(crate) fn eggs(&self) -> impl Iterator<Item = (EggId, Tile)> {
+        self.eggs.iter().map(|(egg, _, tile)| (*egg, *tile))
+    }
+
+    /// Whether a team has won.
+    pub(crate) fn has_winner(&self) -> bool {
+        self.winner.is_some()
     }
 
     /// What `mirror` has otherwise than the world had, in words.

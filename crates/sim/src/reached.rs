@@ -25,6 +25,8 @@ pub struct Reached {
     pub protocol_errors: u64,
     /// Times at which a viewer's mirror was compared with the world.
     pub mirrors_compared: u64,
+    /// Times at which all that a viewer in text was told was compared with the world.
+    pub worlds_compared: u64,
     /// Passes in which the game clock slipped, since the machine had stood still.
     pub slips: u64,
     /// Times that the power of the server's machine failed, and it went on from its disk.
@@ -52,6 +54,7 @@ impl Reached {
             closed_by_peer: counters.closed_by_peer,
             protocol_errors: closed(CloseReason::ProtocolError),
             mirrors_compared: 0,
+            worlds_compared: 0,
             slips: stats.slips,
             crashes: 0,
             saves: 0,
@@ -71,6 +74,7 @@ impl Reached {
         self.closed_by_peer += other.closed_by_peer;
         self.protocol_errors += other.protocol_errors;
         self.mirrors_compared += other.mirrors_compared;
+        self.worlds_compared += other.worlds_compared;
         self.slips += other.slips;
         self.crashes += other.crashes;
         self.saves += other.saves;
@@ -90,6 +94,7 @@ impl Reached {
             .steps
             .min(self.deadlines)
             .min(self.mirrors_compared)
+            .min(self.worlds_compared)
             .min(self.slips);
         let disk = self
             .crashes
@@ -105,7 +110,7 @@ impl fmt::Display for Reached {
         write!(
             f,
             "{} steps, {} deadlines; {} agents joined, {} died, {} rose; {} commands too many; {} hang-ups, \
-             {} protocol errors; {} mirrors compared; {} slips; {} crashes, {} saves, {} writes refused; {} mirrors compared in recordings",
+             {} protocol errors; {} mirrors compared, {} worlds in text; {} slips; {} crashes, {} saves, {} writes refused; {} mirrors compared in recordings",
             self.steps,
             self.deadlines,
             self.joined,
@@ -115,6 +120,7 @@ impl fmt::Display for Reached {
             self.closed_by_peer,
             self.protocol_errors,
             self.mirrors_compared,
+            self.worlds_compared,
             self.slips,
             self.crashes,
             self.saves,

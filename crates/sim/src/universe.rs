@@ -125,7 +125,6 @@ impl Universe {
             }
         }
         self.check_done()?;
-        self.check_worlds()?;
         self.leave()?;
         self.host.keeping.check_journal(&mut self.host.engine)?;
         let digest = self.host.engine.game().digest();
@@ -140,6 +139,7 @@ impl Universe {
         reached.refusals = self.host.keeping.refusals;
         reached.reruns_compared = self.host.keeping.reruns_compared;
         reached.mirrors_compared = self.peers.iter().map(|peer| peer.actor.mirrors_compared()).sum();
+        reached.worlds_compared = self.peers.iter().map(|peer| peer.actor.worlds_compared()).sum();
         Ok(Outcome {
             digest: self.host.trace.digest(),
             reached,
@@ -260,7 +260,11 @@ impl Universe {
             && conn.down.is_idle()
             && self.host.engine.unsent(conn.id).is_empty();
         if is_quiet {
-            self.peers[index].actor.check_quiet(now)?;
+            let actor = &mut self.peers[index].actor;
+            actor.check_quiet(now)?;
+            if actor.knows_world() {
+                actor.check_world(&Picture::of_world(self.host.engine.game().world()))?;
+            }
         }
         Ok(())
     }
@@ -308,21 +312,6 @@ impl Universe {
                 peer.actor
                     .check_done(now)
                     .map_err(|reason| format!("peer {index} ({:?}): {reason}", self.plan.roles[index]))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Those to whom nothing is under way have the world as it is.
-    fn check_worlds(&self) -> Verdict {
-        let picture = Picture::of_world(self.host.engine.game().world());
-        let places = picture.places();
-        for peer in &self.peers {
-            let Some(conn) = peer.conn.map(|conn| &self.host.conns[conn]) else {
-                continue;
-            };
-            if conn.is_served && conn.down.is_idle() && self.host.engine.unsent(conn.id).is_empty() {
-                peer.actor.check_world(&places)?;
             }
         }
         Ok(())

@@ -37,6 +37,14 @@ fn a_dropped_change_is_found() {
 }
 
 #[test]
+fn a_line_about_the_ground_that_is_dropped_is_found() {
+    assert_found(
+        Fault::DroppedLine,
+        &["told otherwise of the ground", "never told the world"],
+    );
+}
+
+#[test]
 fn a_journal_out_of_order_is_found() {
     assert_found(
         Fault::JournalOutOfOrder,

@@ -3,18 +3,18 @@
 //! An actor sees no more than its own bytes; what it may know besides, to judge by, is in [`Moment`].
 
 mod agent;
+mod hearsay;
 mod liar;
 mod text_viewer;
 mod viewer;
 
 use trantor_client::Client;
 use trantor_engine::{ConnId, EngineConfig};
-use trantor_model::{AgentId, Level, Tile};
 use trantor_time::{GameTime, RealSpan, RealTime};
 
 use crate::dice::Dice;
 use crate::fault::Sabotage;
-use crate::picture::Pictures;
+use crate::picture::{Picture, Pictures};
 use crate::plan::Role;
 
 /// What an actor may know when it hears or acts.
@@ -63,8 +63,16 @@ pub(crate) trait Actor {
     fn mirrors_compared(&self) -> u64 {
         0
     }
-    /// Compares what it knows with where everybody is, in the end, when nothing is under way.
-    fn check_world(&self, _places: &[(AgentId, Tile, Level)]) -> Verdict {
+    /// Times at which it compared all that it was told with the world.
+    fn worlds_compared(&self) -> u64 {
+        0
+    }
+    /// Whether it was told all of the world, and not only of single ticks.
+    fn knows_world(&self) -> bool {
+        false
+    }
+    /// Compares what it knows with the world, when nothing is under way to it and [`Self::knows_world`].
+    fn check_world(&mut self, _truth: &Picture) -> Verdict {
         Ok(())
     }
 }

@@ -1,22 +1,63 @@
-//! Our viewer over the text protocol.
+//! Our viewer over the text protocol: the real client, with every line looked at on its way in.
+//!
+//! Whenever nothing is under way to it, it must know the world as it is; all of it, by the lines and in the client.
 
 use trantor_client::{Client, ClientConfig, ClientEvent, Language, ProtocolError};
-use trantor_model::{AgentId, Level, Tile};
 use trantor_time::RealTime;
 
+use super::hearsay::Hearsay;
 use super::{Actor, Moment, Verdict, take_unsent};
 use crate::dice::Dice;
 use crate::fault::Sabotage;
+use crate::picture::Picture;
 
 /// See the module.
 pub(crate) struct TextViewer {
     client: Client,
+    hearsay: Hearsay,
+    is_over: bool,
+    worlds_compared: u64,
 }
 
 impl TextViewer {
     pub(crate) fn new() -> Self {
         Self {
             client: client(RealTime::ZERO),
+            hearsay: Hearsay::default(),
+            is_over: true,
+            worlds_compared: 0,
+        }
+    }
+
+    /// The client has not more, nor less, than it was told.
+    fn compare_client(&self, truth: &Picture) -> Verdict {
+        let Some(mirror) = self.client.mirror() else {
+            return Ok(());
+        };
+        let world = mirror.world();
+        let mut agents: Vec<_> = world
+            .agents()
+            .map(|agent| (agent.view.id, agent.view.tile, agent.view.level))
+            .collect();
+        agents.sort();
+        let there: Vec<_> = truth
+            .agents()
+            .map(|view| (view.id, view.tile, view.level))
+            .collect();
+        if agents != there {
+            return Err(format!(
+                "a viewer in text has agents at {agents:?}, the world at {there:?}"
+            ));
+        }
+        let mut eggs: Vec<_> = world.eggs().map(|egg| (egg.egg, egg.tile)).collect();
+        eggs.sort();
+        let there: Vec<_> = truth.eggs().collect();
+        if eggs != there {
+            return Err(format!("a viewer in text has eggs {eggs:?}, the world {there:?}"));
+        }
+        match mirror.ground() == truth.ground() {
+            true => Ok(()),
+            false => Err("a viewer in text has other things on the ground than the world".to_owned()),
         }
     }
 }
@@ -24,20 +65,24 @@ impl TextViewer {
 impl Actor for TextViewer {
     fn opened(&mut self, now: RealTime) {
         self.client = client(now);
+        self.hearsay = Hearsay::default();
+        self.is_over = false;
     }
 
-    fn hear(&mut self, bytes: &[u8], moment: &Moment<'_>, _: &mut Sabotage) -> Verdict {
+    fn hear(&mut self, bytes: &[u8], moment: &Moment<'_>, sabotage: &mut Sabotage) -> Verdict {
         self.client.handle(bytes, moment.now);
         while let Some(event) = self.client.poll_event() {
-            if let ClientEvent::Ended {
-                error: Some(error), ..
-            } = event
+            let ClientEvent::Ended { error, .. } = event else {
+                continue;
+            };
+            self.is_over = true;
+            if let Some(error) = error
                 && !matches!(error, ProtocolError::Silent { .. } | ProtocolError::NotReading)
             {
                 return Err(format!("a viewer in text ended: {error}"));
             }
         }
-        Ok(())
+        self.hearsay.hear(bytes, sabotage)
     }
 
     fn act(&mut self, moment: &Moment<'_>, _: &mut Dice, out: &mut Vec<u8>) -> bool {
@@ -56,24 +101,28 @@ impl Actor for TextViewer {
 
     fn gone(&mut self, now: RealTime) {
         self.client.closed("the connection broke", now);
+        self.is_over = true;
     }
 
-    fn check_world(&self, places: &[(AgentId, Tile, Level)]) -> Verdict {
-        let Some(mirror) = self.client.mirror() else {
-            return Ok(());
-        };
-        let mut told: Vec<_> = mirror
-            .world()
-            .agents()
-            .map(|agent| (agent.view.id, agent.view.tile, agent.view.level))
-            .collect();
-        told.sort();
-        if told == places {
-            return Ok(());
+    fn check_done(&self, _: RealTime) -> Verdict {
+        match self.is_over || self.hearsay.is_whole() {
+            true => Ok(()),
+            false => Err("a viewer in text was never told the world".to_owned()),
         }
-        Err(format!(
-            "a viewer in text has agents at {told:?}, the world at {places:?}"
-        ))
+    }
+
+    fn worlds_compared(&self) -> u64 {
+        self.worlds_compared
+    }
+
+    fn knows_world(&self) -> bool {
+        !self.is_over && self.hearsay.is_whole()
+    }
+
+    fn check_world(&mut self, truth: &Picture) -> Verdict {
+        self.worlds_compared += 1;
+        self.hearsay.compare(truth)?;
+        self.compare_client(truth)
     }
 }
 
