@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use trantor_model::{Command, Counts, Level, Resource, Sight};
+use trantor_protocol::limits::ANSWER_BYTES_MAX;
 use trantor_protocol::text::client::{ServerLine, parse_server_line, write_command};
 use trantor_protocol::text::{Cut, Dialect, LineCutter};
 use trantor_strategy::flight::{AnswerKind, Flight, IN_FLIGHT_MAX};
@@ -120,7 +121,7 @@ impl Dialogue {
             dialect,
             team: team.to_vec(),
             phase: Phase::Greeting,
-            cutter: LineCutter::new(),
+            cutter: LineCutter::with_max(ANSWER_BYTES_MAX),
             flight: Flight::default(),
             in_flight_max: IN_FLIGHT_MAX,
             is_held: false,
@@ -386,6 +387,22 @@ mod tests {
         assert_eq!(dialogue.poll(), Some(Heard::News(News::Pushed { direction: 5 })));
         assert_eq!(answered(&mut dialogue), (Command::ConnectNbr, Answer::Places(4)));
         assert_eq!(dialogue.poll(), None);
+    }
+
+    /// Found by the simulation: more than anybody may say can be in sight.
+    #[test]
+    fn a_look_at_a_crowd_is_answered() {
+        let mut dialogue = playing(Dialect::Epitech);
+        dialogue.send(Command::Look);
+        dialogue.send(Command::Forward);
+        let players = " player".repeat(5_000);
+        dialogue.take_in(format!("[{players},,, ]\nok\n").as_bytes());
+        let (command, answer) = answered(&mut dialogue);
+        let Answer::Look(sights) = answer else {
+            panic!("{command:?} was answered {answer:?}");
+        };
+        assert_eq!((command, sights.len()), (Command::Look, 4));
+        assert_eq!(answered(&mut dialogue), (Command::Forward, Answer::Ok));
     }
 
     #[test]

@@ -164,9 +164,9 @@ pub const OPERATOR_LINES_MAX: usize = 4 * 1024;
 /// Bytes an operator may leave unread: several descriptions of the largest map.
 pub const OPERATOR_OUTBOX_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// Bytes an agent may leave unread in the server (R-002-57). A look at level 8 is under 4 KiB and ten
-/// requests may be open, so an agent that reads at all never comes near.
-pub const AGENT_OUTBOX_BYTES_MAX: usize = 256 * 1024;
+/// Bytes an agent may leave unread in the server (R-002-57): the longest answer that agents of ours take. A look at level 8
+/// is usually under 4 KiB and ten requests may be open, so an agent that reads at all never comes near.
+pub const AGENT_OUTBOX_BYTES_MAX: usize = trantor_protocol::limits::ANSWER_BYTES_MAX;
 
 /// Requests of one peer carried out in a second, besides one for each unit of game time. A viewer that asks for each
 /// tile of a map by itself gets it in seconds; a hundred that flood take a tenth of a core at most.

@@ -6,6 +6,10 @@
 /// normal; 8,192 is the least that must pass. It is also the limit for a message of any kind (R-003-56).
 pub const LINE_BYTES_MAX: usize = 16 * 1024;
 
+/// Longest line an agent takes from a server, in bytes without its end: all that is in sight is one line, and in a crowd,
+/// or where an operator put much, that is more than anybody may say. As much as a server of ours keeps for an agent.
+pub const ANSWER_BYTES_MAX: usize = 256 * 1024;
+
 /// Longest frame accepted from a viewer of ours, in bytes, without its length prefix (R-003-56).
 pub const FRAME_TO_SERVER_BYTES_MAX: usize = 16 * 1024;
 

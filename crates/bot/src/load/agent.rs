@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 
 use rand_pcg::Pcg32;
 use trantor_model::CommandKind;
+use trantor_protocol::limits::ANSWER_BYTES_MAX;
 use trantor_protocol::text::client::write_command;
 use trantor_protocol::text::{Cut, Dialect, LineCutter, without_nuls_before, words};
 use trantor_time::{Frequency, RealSpan, RealTime};
@@ -75,7 +76,7 @@ impl LoadAgent {
             team: team.to_owned(),
             dialect,
             state: AgentState::Greeting,
-            cutter: LineCutter::new(),
+            cutter: LineCutter::with_max(ANSWER_BYTES_MAX),
             open: VecDeque::new(),
             ideal_end: RealTime::ZERO,
             rng: Pcg32::new(seed, 0x6c6f_6164),

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use trantor_engine::EngineConfig;
 use trantor_model::{CommandKind, Resource};
+use trantor_protocol::limits::ANSWER_BYTES_MAX;
 use trantor_protocol::text::{Cut, LineCutter, Words};
 use trantor_time::{GameSpan, GameTime, RealSpan, RealTime};
 
@@ -65,7 +66,7 @@ impl Agent {
             role,
             words: config.dialect.words(),
             team: dice.pick(&config.game.teams).clone(),
-            cutter: LineCutter::new(),
+            cutter: LineCutter::with_max(ANSWER_BYTES_MAX),
             phase: Phase::Away,
             wake: None,
             is_resting: false,
@@ -240,7 +241,7 @@ const KINDS: [CommandKind; 14] = [
 
 impl Actor for Agent {
     fn opened(&mut self, _: RealTime) {
-        self.cutter = LineCutter::new();
+        self.cutter = LineCutter::with_max(ANSWER_BYTES_MAX);
         self.phase = Phase::Greeting;
         self.wake = None;
         self.open.clear();
