@@ -233,6 +233,24 @@ fn a_line_after_a_step_waits_until_the_step_is_done() {
     assert_eq!(reached, [7, 14]);
 }
 
+/// Found by the simulation: an answer was put behind the last word of the connection.
+#[test]
+fn an_operator_that_lets_itself_go_hears_no_more() {
+    let mut bench = bench(Control::Everyone);
+    let operator = bench.join("O", "ADMIN");
+    bench.lines(operator);
+    let conn = bench.peers[operator].conn;
+    bench.send(operator, b"kick 0.0\nhelp\n");
+    assert_eq!(bench.engine.poll_operator_line().unwrap().line, "kick 0.0");
+    let now = bench.now;
+    bench.engine.admin(AdminRequest::Disconnect(conn), now).unwrap();
+    bench.engine.answer_operator(conn, "ok\n");
+    assert_eq!(bench.engine.poll_operator_line().unwrap().line, "help");
+    bench.engine.answer_operator(conn, "the words are\nok\n");
+    bench.pass(|_, _| {});
+    assert_eq!(bench.lines(operator), ["[end]"]);
+}
+
 #[test]
 fn operators_are_bounded_as_everybody_is() {
     let mut bench = bench(Control::Everyone);

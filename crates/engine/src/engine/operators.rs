@@ -44,10 +44,22 @@ impl Engine {
                 .is_some_and(|at| at <= self.pace.game_now())
     }
 
-    /// Answers an operator in text, ends of lines included.
+    /// Answers an operator in text, ends of lines included. One that was let go, perhaps by its own line, and has been
+    /// written to for the last time, hears nothing more.
     pub fn answer_operator(&mut self, conn: ConnId, answer: &str) {
-        self.sessions
-            .push(conn, |outbox| outbox.extend_from_slice(answer.as_bytes()));
+        let is_write_shut = self.sessions.get(conn).is_some_and(|session| {
+            matches!(
+                session.role,
+                Role::Leaving {
+                    is_write_shut: true,
+                    ..
+                }
+            )
+        });
+        if !is_write_shut {
+            self.sessions
+                .push(conn, |outbox| outbox.extend_from_slice(answer.as_bytes()));
+        }
         self.settle();
     }
 
