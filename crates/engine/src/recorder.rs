@@ -136,11 +136,9 @@ impl Recorder {
             self.ended.is_none(),
             "a shell takes what it asked for before it asks again"
         );
-        let next = PieceWriter::new(game, &self.program, self.piece + 1);
-        let ended = std::mem::replace(&mut self.writer, next);
         self.ended = Some(JournalBytes {
             piece: self.piece,
-            bytes: ended.close(game),
+            bytes: self.writer.follow(game, &self.program, self.piece + 1),
             is_last: true,
         });
         self.piece += 1;

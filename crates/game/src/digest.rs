@@ -60,6 +60,15 @@ impl Part {
 }
 
 impl Digest {
+    /// Of a state whose parts as they are saved have these hashes, in the order of [`Part::ALL`].
+    pub(crate) fn of_parts(parts: [u64; Part::ALL.len()]) -> Self {
+        let bytes = postcard::to_stdvec(&parts).expect("plain data in memory can be written");
+        Self {
+            whole: hash(&bytes),
+            parts: parts.map(|part| part as u32),
+        }
+    }
+
     /// The parts in which two states differ.
     pub fn differing(&self, other: &Self) -> Vec<Part> {
         let pairs = Part::ALL.into_iter().zip(self.parts.iter().zip(&other.parts));
@@ -80,38 +89,14 @@ impl Game {
 impl Snapshot {
     /// The digest of the state, and of each part of it.
     pub fn digest(&self) -> Digest {
-        let mut scratch = Vec::new();
-        let parts = [
-            hash_of(&self.config, &mut scratch),
-            hash_of(&self.course, &mut scratch),
-            hash_of(&self.ground, &mut scratch),
-            hash_of(&self.bodies, &mut scratch),
-            hash_of(&self.orders, &mut scratch),
-            hash_of(&self.eggs, &mut scratch),
-            hash_of(&self.rituals, &mut scratch),
-            hash_of(&self.agenda, &mut scratch),
-            hash_of(&self.chance, &mut scratch),
-            hash_of(&self.air, &mut scratch),
-        ];
-        Digest {
-            whole: hash_of(&parts, &mut scratch),
-            parts: parts.map(|part| part as u32),
-        }
+        self.write(Vec::new()).1
     }
-}
-
-/// The hash of a value as it is saved. `scratch` only saves allocations.
-fn hash_of<T: Serialize>(value: &T, scratch: &mut Vec<u8>) -> u64 {
-    scratch.clear();
-    let bytes = postcard::to_extend(value, std::mem::take(scratch));
-    *scratch = bytes.expect("plain data in memory can be written");
-    hash(scratch)
 }
 
 /// A 64-bit hash of bytes: eight at a time, each mixed in by a multiplication and a fold.
 ///
 /// It guards against mistakes, not against forgers. It is written out here because it must never change.
-fn hash(bytes: &[u8]) -> u64 {
+pub(crate) fn hash(bytes: &[u8]) -> u64 {
     const FACTOR: u64 = 0x9fb2_1c65_1e98_df25;
     // The length goes in spread out, or it could be made up for by the first byte.
     let mut state = (bytes.len() as u64 + 1).wrapping_mul(FACTOR);

@@ -31,6 +31,18 @@ pub struct PieceWriter {
 impl PieceWriter {
     /// Begins a piece with the game as it is now. `program` is for people who look at it.
     pub fn new(game: &Game, program: &str, number: u32) -> Self {
+        Self::with_state(game, &game.snapshot().encode(), program, number)
+    }
+
+    /// Ends the piece in order and begins the next one with the game as it is now; answers the last bytes of this one.
+    /// Of a large world that takes half as long as [`Self::close`] and [`Self::new`].
+    pub fn follow(&mut self, game: &Game, program: &str, number: u32) -> Vec<u8> {
+        let (state, digest) = game.snapshot().encode_with_digest();
+        let next = Self::with_state(game, &state, program, number);
+        std::mem::replace(self, next).end(game, digest)
+    }
+
+    fn with_state(game: &Game, state: &[u8], program: &str, number: u32) -> Self {
         let begin = stamp(game, game.now());
         let mut bytes = MAGIC.to_vec();
         bytes.extend(JOURNAL_VERSION.to_le_bytes());
@@ -49,7 +61,7 @@ impl PieceWriter {
         writer.open();
         writer.append(&head);
         writer.seal();
-        writer.bytes.extend(game.snapshot().encode());
+        writer.bytes.extend_from_slice(state);
         writer.seal();
         writer
     }
@@ -81,8 +93,13 @@ impl PieceWriter {
     }
 
     /// Ends the piece in order, with the game as it is now, and gives its last bytes.
-    pub fn close(mut self, game: &Game) -> Vec<u8> {
-        self.entry(stamp(game, game.now()), Borrowed::End(game.snapshot().digest()));
+    pub fn close(self, game: &Game) -> Vec<u8> {
+        let digest = game.snapshot().digest();
+        self.end(game, digest)
+    }
+
+    fn end(mut self, game: &Game, digest: Digest) -> Vec<u8> {
+        self.entry(stamp(game, game.now()), Borrowed::End(digest));
         self.take()
     }
 

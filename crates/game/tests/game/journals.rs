@@ -66,9 +66,8 @@ impl Recorded {
 
     /// Ends the piece and begins the next; answers the bytes of the one that ended.
     pub(crate) fn next_piece(&mut self, number: u32) -> Vec<u8> {
-        let next = PieceWriter::new(&self.game, "test 0.0", number);
-        let last = std::mem::replace(&mut self.writer, next);
-        self.bytes.extend(last.close(&self.game));
+        self.bytes
+            .extend(self.writer.follow(&self.game, "test 0.0", number));
         std::mem::take(&mut self.bytes)
     }
 
@@ -80,6 +79,17 @@ impl Recorded {
         self.bytes.extend(self.writer.close(&self.game));
         (self.bytes, self.game)
     }
+}
+
+#[test]
+fn a_piece_that_follows_is_like_one_that_is_begun() {
+    let mut recorded = Recorded::new(config(4, 4));
+    let _ = recorded.input(GameInput::Join { team: TeamId(0) });
+    recorded.run_to(units(500));
+    let game = &recorded.game;
+    let [mut one, closed] = [(); 2].map(|()| PieceWriter::new(game, "test 0.0", 0));
+    assert_eq!(one.follow(game, "test 0.0", 1), closed.close(game));
+    assert_eq!(one.take(), PieceWriter::new(game, "test 0.0", 1).take());
 }
 
 fn verify(bytes: &[u8]) -> Verified {
