@@ -461,10 +461,11 @@ fn wake_ups_in(program: &Program, span: RealSpan) -> u64 {
             })
             .sum()
     };
-    // It may still be settling down after the last answer: it goes to sleep once more.
+    // It may still be settling down after the last answer: its threads go to sleep once more, as soon as a busy machine lets
+    // them.
     let mut before = count();
     loop {
-        Parker::new().wait(Some(now() + RealSpan::from_millis(50)));
+        Parker::new().wait(Some(now() + RealSpan::from_millis(300)));
         let settled = count();
         if settled == before {
             break;
