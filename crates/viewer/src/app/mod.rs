@@ -7,6 +7,8 @@
 //! ```
 
 mod handler;
+mod panels;
+mod place;
 mod refresh;
 mod rest;
 mod screen;

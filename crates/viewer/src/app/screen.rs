@@ -6,18 +6,19 @@ use std::sync::Arc;
 
 use trantor_runtime::real_clock::date_for_records;
 use trantor_time::{Rate, RealSpan, RealTime};
-use winit::dpi::{LogicalSize, PhysicalPosition, PhysicalSize, Size};
+use winit::dpi::{PhysicalPosition, PhysicalSize};
 use winit::event::WindowEvent;
 use winit::event_loop::ActiveEventLoop;
 use winit::window::{Fullscreen, Window, WindowId};
 
+use super::panels::Panels;
+use super::place::{first_size, is_on_a_monitor};
 use super::refresh::RefreshRate;
 use super::rest::Rest;
 use super::window::{Canvas, Drawn};
 use crate::film::recording::Recording;
 use crate::game_loop::Screen;
 use crate::game_loop::figures::Figures;
-use crate::gpu::painter::Laid;
 use crate::options::Cli;
 use crate::settings::Settings;
 use crate::stage::{Outside, Stage};
@@ -27,7 +28,6 @@ use crate::stage::{Outside, Stage};
 pub(super) struct WindowScreen {
     cli: Cli,
     refresh: RefreshRate,
-    egui: egui::Context,
     open: Option<Open>,
     /// The window, kept while what draws on it is made anew.
     window: Option<Arc<Window>>,
@@ -43,10 +43,7 @@ pub(super) struct WindowScreen {
 #[derive(Debug)]
 struct Open {
     canvas: Canvas,
-    input: InputState,
-    /// What the panels look like, and the same in triangles.
-    shapes: Vec<egui::epaint::ClippedShape>,
-    laid: Laid,
+    panels: Panels,
     rest: Rest,
 }
 
@@ -63,9 +60,6 @@ const LOSSES_IN_A_ROW_MAX: u32 = 4;
 /// A device that lasted longer than this is no loss in a row.
 const SOON: RealSpan = RealSpan::from_secs(10);
 
-/// egui's account of keys and mouse.
-struct InputState(egui_winit::State);
-
 impl WindowScreen {
     /// No window yet; it will be as it was last, unless `cli` says otherwise.
     pub(super) fn new(cli: Cli, settings: &Settings) -> Self {
@@ -75,7 +69,6 @@ impl WindowScreen {
             is_full: settings.full_screen,
             cli,
             refresh: RefreshRate::new(),
-            egui: egui::Context::default(),
             open: None,
             window: None,
             losses: Losses::default(),
@@ -111,23 +104,13 @@ impl WindowScreen {
         let window = Arc::clone(&canvas.window);
         self.window = Some(Arc::clone(&window));
         // A painter that is new knows no textures, and gets them from panels that are new as well.
-        self.egui = egui::Context::default();
         stage.hud().forget_context();
         stage.drawing().1.forget_uploads();
         stage.set_detail(canvas.quality().detail());
-        let input = egui_winit::State::new(
-            self.egui.clone(),
-            egui::ViewportId::ROOT,
-            &window,
-            Some(window.scale_factor() as f32),
-            None,
-            Some(canvas.texture_side_max()),
-        );
+        let panels = Panels::new(&window, canvas.texture_side_max());
         self.open = Some(Open {
             canvas,
-            input: InputState(input),
-            shapes: Vec::new(),
-            laid: Laid::empty(),
+            panels,
             rest: Rest::default(),
         });
         let devices = self.losses.ever + 1;
@@ -164,20 +147,19 @@ impl WindowScreen {
 
     /// Lets the panels see an event; answers whether they use it.
     pub(super) fn tell_panels(&mut self, event: &WindowEvent) -> bool {
-        let told = self
-            .open
-            .as_mut()
-            .map(|open| open.input.0.on_window_event(&open.canvas.window, event));
-        told.is_some_and(|response| response.consumed)
+        let Some(open) = &mut self.open else { return false };
+        open.panels.tell(&open.canvas.window, event)
     }
 
     /// Whether keys are letters for a panel.
     pub(super) fn is_typing(&self) -> bool {
-        self.egui.egui_wants_keyboard_input()
+        self.open.as_ref().is_some_and(|open| open.panels.is_typing())
     }
 
     pub(super) fn is_pointer_over_panel(&self) -> bool {
-        self.egui.is_pointer_over_egui()
+        self.open
+            .as_ref()
+            .is_some_and(|open| open.panels.is_pointer_over())
     }
 
     /// Follows the window's size.
@@ -237,7 +219,7 @@ impl WindowScreen {
         let file = PathBuf::from(format!("trantor-{}.png", date_for_records().as_millis()));
         let saved = open
             .canvas
-            .picture(stage, &mut open.laid)
+            .picture(stage, &mut open.panels.laid)
             .and_then(|pixels| pixels.write_png(&file));
         Some(match saved {
             Ok(()) => format!("saved as {}", file.display()),
@@ -250,7 +232,7 @@ impl WindowScreen {
         if let (Some(open), Some(recording)) = (&mut self.open, &mut self.recording)
             && recording.is_due(now)
         {
-            match open.canvas.picture(stage, &mut open.laid) {
+            match open.canvas.picture(stage, &mut open.panels.laid) {
                 Ok(pixels) => recording.add(pixels, now),
                 Err(error) => log::warn!("a picture could not be recorded: {error}"),
             }
@@ -289,26 +271,8 @@ impl Screen for WindowScreen {
             return print_report(stage);
         }
         let Some(open) = &mut self.open else { return };
-        let window = &open.canvas.window;
-        let mut input = open.input.0.take_egui_input(window);
-        if !self.egui.egui_wants_keyboard_input() {
-            input.events.retain(|event| !moves_the_focus(event));
-        }
-        let output = self
-            .egui
-            .run_ui(input, |ui| stage.panels(&ui.ctx().clone(), figures, now));
-        open.input
-            .0
-            .handle_platform_output(window, output.platform_output);
-        let has_other_textures = !output.textures_delta.is_empty();
-        // Textures that no frame has taken over yet must not be forgotten.
-        open.laid.textures.append(output.textures_delta);
-        let has_other_pixels = open.laid.pixels_per_point != output.pixels_per_point;
-        if has_other_textures || has_other_pixels || open.shapes != output.shapes {
+        if open.panels.lay_out(&open.canvas.window, stage, figures, now) {
             open.rest.disturb();
-            open.shapes.clone_from(&output.shapes);
-            open.laid.primitives = self.egui.tessellate(output.shapes, output.pixels_per_point);
-            open.laid.pixels_per_point = output.pixels_per_point;
         }
         print_report(stage);
     }
@@ -331,7 +295,7 @@ impl Screen for WindowScreen {
         stage.hud().report.state("resting", is_resting);
         let drawn = match is_resting {
             true => Drawn::Shown,
-            false => open.canvas.draw(stage, &mut open.laid),
+            false => open.canvas.draw(stage, &mut open.panels.laid),
         };
         if drawn == Drawn::Shown {
             open.rest.shown();
@@ -402,46 +366,6 @@ impl Losses {
     }
 }
 
-impl std::fmt::Debug for InputState {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("InputState").finish_non_exhaustive()
-    }
-}
-
-/// The size of a first window: so many points, as panels are measured in, but no larger than a monitor shows.
-fn first_size(event_loop: &ActiveEventLoop) -> Size {
-    let monitor = event_loop
-        .primary_monitor()
-        .or_else(|| event_loop.available_monitors().next());
-    let room = monitor.map(|monitor| monitor.size().to_logical(monitor.scale_factor()));
-    within(room).into()
-}
-
-/// [`Cli::SIZE`] in points, or what of it there is room for. A desk with bars makes room for them itself.
-fn within(room: Option<LogicalSize<f64>>) -> LogicalSize<f64> {
-    let (width, height) = (f64::from(Cli::SIZE.0), f64::from(Cli::SIZE.1));
-    match room {
-        Some(room) => LogicalSize::new(width.min(room.width), height.min(room.height)),
-        None => LogicalSize::new(width, height),
-    }
-}
-
-/// A place that was remembered may be on a monitor that is gone.
-fn is_on_a_monitor(event_loop: &ActiveEventLoop, (x, y): (i32, i32)) -> bool {
-    event_loop.available_monitors().any(|monitor| {
-        let (from, size) = (monitor.position(), monitor.size());
-        let (width, height) = (size.width as i32, size.height as i32);
-        (from.x..from.x.saturating_add(width)).contains(&x)
-            && (from.y..from.y.saturating_add(height)).contains(&y)
-    })
-}
-
-/// Whether panels would take the keyboard for it: where nobody types, Tab is the next agent's.
-fn moves_the_focus(event: &egui::Event) -> bool {
-    let tab = egui::Key::Tab;
-    matches!(event, egui::Event::Key { key, .. } if *key == tab)
-}
-
 /// Prints what tests want to know.
 fn print_report(stage: &mut Stage) {
     let mut out = std::io::stdout().lock();
@@ -456,17 +380,6 @@ mod tests {
     use clap::Parser as _;
 
     use super::*;
-
-    #[test]
-    fn a_first_window_is_as_large_as_its_panels_need_and_the_monitor_allows() {
-        let usual = LogicalSize::new(1280.0, 720.0);
-        assert_eq!(within(None), usual);
-        for monitor in [LogicalSize::new(1920.0, 1080.0), usual] {
-            assert_eq!(within(Some(monitor)), usual);
-        }
-        let small = LogicalSize::new(1000.0, 500.0);
-        assert_eq!(within(Some(small)), small);
-    }
 
     #[test]
     fn a_size_asked_for_is_for_this_once_and_one_dragged_is_kept() {
