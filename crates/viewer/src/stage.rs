@@ -4,6 +4,7 @@
 
 mod acts;
 mod choices;
+mod drawing;
 mod ending;
 mod motion;
 mod pointing;
@@ -26,10 +27,8 @@ use crate::input::{Action, Bindings};
 use crate::options::Theme;
 use crate::picture::camera::Camera;
 use crate::picture::compose::{Detail, Marks};
-use crate::picture::draw_list::FrameLook;
 use crate::picture::ground::{GroundPaint, PaintMode};
-use crate::picture::palette::Mood;
-use crate::picture::{CameraPose, Compose, DrawList, Options};
+use crate::picture::{CameraPose, Compose, DrawList};
 use crate::settings::{SavedView, Settings};
 use crate::sound::hearing::Ear;
 use crate::sound::{SoundChange, Volume};
@@ -376,71 +375,6 @@ impl Stage {
     pub fn show_as_running(&mut self, frequency: u32) {
         self.scene.clock.paused = false;
         self.scene.clock.frequency = frequency;
-    }
-
-    /// Makes the lists to draw.
-    pub fn compose(&mut self) {
-        self.marks.agent = self.selection.agent();
-        self.marks.tile = match self.selection {
-            Selection::Tile(tile) => Some(tile),
-            _ => None,
-        };
-        let only = if self.shows_trails { None } else { self.followed() };
-        if self.shows_trails || only.is_some() {
-            self.trails.points(&self.scene, only, &mut self.marks.trail);
-        } else {
-            self.marks.trail.clear();
-        }
-        let options = Options {
-            pixels: self.pixels,
-            mood: Mood::at(self.theme, self.hour()),
-            paint_everywhere: self.paint_mode != PaintMode::Mixture,
-            middle: self.window_middle(),
-            detail: self.detail,
-            elapsed_seconds: self.elapsed_seconds,
-        };
-        std::mem::swap(&mut self.list, &mut self.list_before);
-        self.composer.compose(
-            &self.scene,
-            &self.camera.pose,
-            &options,
-            &self.marks,
-            &mut self.list,
-        );
-    }
-
-    /// Whether what was composed last looks as what was composed before it, and nothing of its ground is left to be
-    /// given to the graphics card. Figures of the crowd from afar are not looked at: they follow the agents later.
-    pub fn is_as_before(&self) -> bool {
-        let is_painted = |look: &FrameLook| !look.paint_shows || self.paint.is_settled();
-        self.list == self.list_before && self.list.frame.as_ref().is_none_or(is_painted)
-    }
-
-    /// Which part of a day has passed, in small steps: who keeps the background has to draw it anew for each.
-    fn hour(&self) -> f32 {
-        /// Units of a day: ten minutes at the usual speed, so that nobody sees the light move.
-        const DAY_UNITS: i128 = 60_000;
-        const STEPS: i128 = 480;
-        if self.light_stands {
-            return 0.0;
-        }
-        let passed = self.scene.clock.game.whole_units().rem_euclid(DAY_UNITS);
-        (passed * STEPS / DAY_UNITS) as f32 / STEPS as f32
-    }
-
-    /// What was composed last, and the ground's paint that belongs to it.
-    pub fn drawing(&mut self) -> (&DrawList, &mut GroundPaint) {
-        (&self.list, &mut self.paint)
-    }
-
-    /// Brings the ground's paint up to date at once, for a picture that stays; otherwise it takes some frames.
-    pub fn finish_paint(&mut self) {
-        self.paint.finish(&self.scene);
-    }
-
-    /// How many things are drawn.
-    pub fn instances(&self) -> usize {
-        self.list.instances()
     }
 
     /// Lays out the panels and does what they ask for.
