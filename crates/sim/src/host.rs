@@ -3,19 +3,26 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 
-use trantor_engine::{AdminRequest, CloseCause, ConnId, Engine, FiredKind, Input, Output};
+use trantor_engine::{
+    AdminRefusal, AdminRequest, CloseCause, ConnId, Engine, FiredKind, Input, OperatorLine, Output,
+};
 use trantor_time::RealTime;
 
+use crate::actors::Verdict;
 use crate::dice::Dice;
 use crate::fault::Sabotage;
 use crate::keeping::Keeping;
 use crate::line::{Item, Line};
+use crate::operator::{self, Sprints, Wish};
 use crate::picture::{Picture, Pictures};
 use crate::plan::Plan;
 use crate::trace::Trace;
 
 /// Lateness that rounding to whole nanoseconds explains, with room.
 const LATENESS_NS_MAX: u64 = 1_000;
+
+/// The stream of dice by which an operator's number is a wish.
+const WISHES: u64 = 7;
 
 /// A connection, from both ends.
 #[derive(Debug)]
@@ -40,6 +47,9 @@ pub(crate) struct Host {
     generations: Vec<u32>,
     waiting: Vec<Waiting>,
     pub(crate) keeping: Keeping,
+    pub(crate) sprints: Sprints,
+    /// Lines of operators that were answered.
+    pub(crate) lines_done: u64,
     dice: Dice,
     window_bytes: usize,
     piece_bytes_max: u32,
@@ -52,7 +62,7 @@ pub(crate) struct Host {
 enum Waiting {
     Opened(usize),
     Gone(usize),
-    Admin(AdminRequest),
+    Wish(Wish),
 }
 
 impl Host {
@@ -69,6 +79,8 @@ impl Host {
             generations: Vec::new(),
             waiting: Vec::new(),
             keeping: Keeping::new(seed, plan.storage, now),
+            sprints: Sprints::default(),
+            lines_done: 0,
             dice: Dice::new(seed, 2),
             window_bytes: plan.weather.window_bytes,
             piece_bytes_max: plan.weather.piece_bytes_max,
@@ -107,7 +119,12 @@ impl Host {
     }
 
     pub(crate) fn ask(&mut self, request: AdminRequest) {
-        self.waiting.push(Waiting::Admin(request));
+        self.wish(Wish::Engine(request));
+    }
+
+    /// The operator at the server's own console wishes for something.
+    pub(crate) fn wish(&mut self, wish: Wish) {
+        self.waiting.push(Waiting::Wish(wish));
     }
 
     /// The machine stood still.
@@ -132,9 +149,9 @@ impl Host {
     }
 
     /// Passes until nothing is left to be done at `now`.
-    pub(crate) fn run(&mut self, now: RealTime, sabotage: &mut Sabotage) -> Result<(), String> {
-        self.engine.begin_pass(now);
-        self.take_in(now);
+    pub(crate) fn run(&mut self, now: RealTime, sabotage: &mut Sabotage) -> Verdict {
+        self.sprints.begin_pass(&mut self.engine, now)?;
+        self.take_in(now)?;
         loop {
             let mut budget = self.pass_budget.unwrap_or(u32::MAX);
             let mut is_done = false;
@@ -142,14 +159,14 @@ impl Host {
                 is_done = !self.fire(now)?;
                 budget -= 1;
             }
-            self.write_all(now);
+            self.write_all(now)?;
             self.keeping.turn(&mut self.engine, now, sabotage);
             // What was written may let a peer go on that had not read its answers.
             let has_more = self.engine.poll_timeout().is_some_and(|wake| wake <= now);
             if is_done && !has_more {
                 break;
             }
-            self.engine.begin_pass(now);
+            self.sprints.begin_pass(&mut self.engine, now)?;
         }
         self.is_excused = false;
         self.check_rest(now)
@@ -157,7 +174,7 @@ impl Host {
 
     /// The power of the server's machine fails, and comes back at once: everybody is gone, and the game goes on from what
     /// was on the disk.
-    pub(crate) fn crash(&mut self, now: RealTime) -> Result<(), String> {
+    pub(crate) fn crash(&mut self, now: RealTime) -> Verdict {
         self.trace.note(now, b'!', 0, &[]);
         for conn in std::mem::take(&mut self.served).into_values() {
             self.conns[conn].is_served = false;
@@ -172,11 +189,12 @@ impl Host {
             None => Engine::new(config, now),
         };
         self.engine.start_recording();
+        self.sprints.forget();
         self.is_excused = false;
         Ok(())
     }
 
-    fn take_in(&mut self, now: RealTime) {
+    fn take_in(&mut self, now: RealTime) -> Verdict {
         for waiting in std::mem::take(&mut self.waiting) {
             match waiting {
                 Waiting::Opened(conn) => {
@@ -185,9 +203,9 @@ impl Host {
                     self.engine.handle(Input::Opened { conn, peer }, now);
                 }
                 Waiting::Gone(conn) => self.hang_up(conn, CloseCause::Failed, now),
-                Waiting::Admin(request) => {
+                Waiting::Wish(wish) => {
                     // What makes no sense at the moment is refused, as it is to an operator.
-                    let _refusal = self.engine.admin(request, now);
+                    let _refusal = self.fulfil(wish, now)?;
                 }
             }
         }
@@ -205,6 +223,23 @@ impl Host {
                     Item::End => self.hang_up(conn, CloseCause::EndOfStream, now),
                 }
                 self.carry_out(now);
+            }
+        }
+        Ok(())
+    }
+
+    /// Does what an operator wishes for; answers what he is told.
+    fn fulfil(&mut self, wish: Wish, now: RealTime) -> Result<Result<(), AdminRefusal>, String> {
+        match wish {
+            Wish::Engine(request) => {
+                let speed_before = self.engine.game_clock().frequency();
+                let told = operator::ask(&mut self.engine, request, now)?;
+                self.sprints.note(&self.engine, speed_before);
+                Ok(told)
+            }
+            Wish::Save => {
+                self.keeping.save_now(self.engine.game(), now);
+                Ok(Ok(()))
             }
         }
     }
@@ -231,11 +266,8 @@ impl Host {
     }
 
     /// Writes what waits wherever there is room, and carries out what the engine asks for.
-    fn write_all(&mut self, now: RealTime) {
-        while let Some(said) = self.engine.poll_operator_line() {
-            self.engine
-                .answer_operator(said.conn, "ko there is no console here\n");
-        }
+    fn write_all(&mut self, now: RealTime) -> Verdict {
+        self.answer_operators(now)?;
         while let Some(id) = self.engine.next_dirty() {
             if let Some(conn) = self.served.get(&id).copied() {
                 self.write(conn, now);
@@ -245,6 +277,27 @@ impl Host {
             self.write(conn, now);
         }
         self.carry_out(now);
+        Ok(())
+    }
+
+    /// Does what operators say over their connections. A line is a number, by which a wish is drawn.
+    fn answer_operators(&mut self, now: RealTime) -> Verdict {
+        while let Some(OperatorLine { conn, line }) = self.engine.poll_operator_line() {
+            let answer = match line.parse() {
+                Ok(number) => {
+                    let game = &self.engine.config().game;
+                    let wish = Wish::draw(game, &mut Dice::new(number, WISHES));
+                    self.lines_done += 1;
+                    match self.fulfil(wish, now)? {
+                        Ok(()) => format!("ok {number}\n"),
+                        Err(refusal) => format!("ko {number} {refusal}\n"),
+                    }
+                }
+                Err(_) => "ko this is no number\n".to_owned(),
+            };
+            self.engine.answer_operator(conn, &answer);
+        }
+        Ok(())
     }
 
     fn write(&mut self, index: usize, now: RealTime) {
@@ -307,9 +360,12 @@ impl Host {
     }
 
     /// Between two passes nothing is left that could have been done.
-    fn check_rest(&self, now: RealTime) -> Result<(), String> {
+    fn check_rest(&self, now: RealTime) -> Verdict {
         if let Some(wake) = self.engine.poll_timeout().filter(|wake| *wake <= now) {
             return Err(format!("work is left over since {wake:?}"));
+        }
+        if self.engine.has_operator_line() {
+            return Err("what an operator said is left over".to_owned());
         }
         for (id, conn) in &self.served {
             let waiting = self.engine.unsent(*id).len();

@@ -106,12 +106,17 @@ impl Keeping {
         }
         if self.save_at.is_some_and(|at| at <= now) {
             self.save_at = Some(now + self.storage.save_every);
-            if self.job.is_none() {
-                self.capture(engine.game(), now);
-            }
+            self.save_now(engine.game(), now);
         }
         while let Some(job) = self.job.take_if(|job| job.at <= now) {
             self.work(job, now, sabotage);
+        }
+    }
+
+    /// Begins a save, unless one is being written.
+    pub(crate) fn save_now(&mut self, game: &Game, now: RealTime) {
+        if self.job.is_none() {
+            self.capture(game, now);
         }
     }
 

@@ -26,6 +26,7 @@ mod fault;
 mod host;
 mod keeping;
 mod line;
+mod operator;
 mod oracle;
 mod picture;
 mod plan;

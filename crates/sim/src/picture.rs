@@ -79,6 +79,11 @@ impl Picture {
         self.eggs.iter().map(|(egg, _, tile)| (*egg, *tile))
     }
 
+    /// Whether a match is over: all agents are gone, and who comes then is told who was there.
+    pub(crate) fn is_over(&self) -> bool {
+        self.winner.is_some() && self.agents.is_empty()
+    }
+
     /// Whether a team has won.
     pub(crate) fn has_winner(&self) -> bool {
         self.winner.is_some()
@@ -92,8 +97,7 @@ impl Picture {
         let parts = [
             (self.ground == mirror.ground, "the ground".to_owned()),
             (
-                // Who comes after the end of a match is told who was there then, and all are gone.
-                self.agents == mirror.agents || (self.winner.is_some() && self.agents.is_empty()),
+                self.agents == mirror.agents || self.is_over(),
                 format!("agents {:?}, mirrored as {:?}", self.agents, mirror.agents),
             ),
             (

@@ -45,6 +45,8 @@ pub(crate) enum Role {
     SlowReader,
     /// A peer that breaks every protocol.
     Liar,
+    /// One who operates the server over a connection.
+    Operator,
     /// Our viewer, in frames.
     Viewer,
     /// Our viewer, in text.
@@ -162,7 +164,7 @@ fn draw_config(dice: &mut Dice, seed: u64) -> EngineConfig {
 }
 
 /// How what agents say travels: late, lost, doubled, out of range.
-fn draw_lag(dice: &mut Dice) -> LinkSettings<GameSpan> {
+pub(crate) fn draw_lag(dice: &mut Dice) -> LinkSettings<GameSpan> {
     let units = |units: u32| GameSpan::from_units(i64::from(units));
     let chance = |dice: &mut Dice| {
         let parts = if dice.one_in(2) {
@@ -192,6 +194,7 @@ fn draw_roles(dice: &mut Dice) -> Vec<Role> {
         (Role::Flooder, 1),
         (Role::SlowReader, 1),
         (Role::Liar, 2),
+        (Role::Operator, 1),
         (Role::Viewer, 2),
         (Role::TextViewer, 2),
     ];

@@ -29,6 +29,10 @@ pub struct Reached {
     pub worlds_compared: u64,
     /// Passes in which the game clock slipped, since the machine had stood still.
     pub slips: u64,
+    /// Sprints that ended at the unit they were asked for.
+    pub sprints: u64,
+    /// Lines of operators that were carried out or refused, and answered.
+    pub operator_lines: u64,
     /// Times that the power of the server's machine failed, and it went on from its disk.
     pub crashes: u64,
     /// Saves that were written whole.
@@ -56,6 +60,8 @@ impl Reached {
             mirrors_compared: 0,
             worlds_compared: 0,
             slips: stats.slips,
+            sprints: 0,
+            operator_lines: 0,
             crashes: 0,
             saves: 0,
             refusals: 0,
@@ -76,6 +82,8 @@ impl Reached {
         self.mirrors_compared += other.mirrors_compared;
         self.worlds_compared += other.worlds_compared;
         self.slips += other.slips;
+        self.sprints += other.sprints;
+        self.operator_lines += other.operator_lines;
         self.crashes += other.crashes;
         self.saves += other.saves;
         self.refusals += other.refusals;
@@ -95,7 +103,9 @@ impl Reached {
             .min(self.deadlines)
             .min(self.mirrors_compared)
             .min(self.worlds_compared)
-            .min(self.slips);
+            .min(self.slips)
+            .min(self.sprints)
+            .min(self.operator_lines);
         let disk = self
             .crashes
             .min(self.saves)
@@ -110,7 +120,7 @@ impl fmt::Display for Reached {
         write!(
             f,
             "{} steps, {} deadlines; {} agents joined, {} died, {} rose; {} commands too many; {} hang-ups, \
-             {} protocol errors; {} mirrors compared, {} worlds in text; {} slips; {} crashes, {} saves, {} writes refused; {} mirrors compared in recordings",
+             {} protocol errors; {} mirrors compared, {} worlds in text; {} slips, {} sprints, {} operators' lines; {} crashes, {} saves, {} writes refused; {} mirrors compared in recordings",
             self.steps,
             self.deadlines,
             self.joined,
@@ -122,6 +132,8 @@ impl fmt::Display for Reached {
             self.mirrors_compared,
             self.worlds_compared,
             self.slips,
+            self.sprints,
+            self.operator_lines,
             self.crashes,
             self.saves,
             self.refusals,

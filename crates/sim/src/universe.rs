@@ -135,6 +135,8 @@ impl Universe {
         let mut reached = self.reached;
         reached.steps = self.step;
         reached.crashes = self.crashes;
+        reached.sprints = self.host.sprints.ended;
+        reached.operator_lines = self.host.lines_done;
         reached.saves = self.host.keeping.saves;
         reached.refusals = self.host.keeping.refusals;
         reached.reruns_compared = self.host.keeping.reruns_compared;

@@ -5,6 +5,7 @@
 mod agent;
 mod hearsay;
 mod liar;
+mod operator;
 mod text_viewer;
 mod viewer;
 
@@ -84,6 +85,7 @@ pub(crate) fn cast(role: Role, config: &EngineConfig, dice: &mut Dice) -> Box<dy
             Box::new(agent::Agent::new(role, config, dice))
         }
         Role::Liar => Box::new(liar::Liar::new(config)),
+        Role::Operator => Box::new(operator::Operator::new(config)),
         Role::Viewer => Box::new(viewer::Viewer::new(dice)),
         Role::TextViewer => Box::new(text_viewer::TextViewer::new()),
     }

@@ -1,12 +1,10 @@
 //! What goes wrong while anything may: the machine, its power, the network, and an operator who does as he likes.
 
-use trantor_engine::{AdminRequest, Step};
-use trantor_game::AdminAction;
-use trantor_model::{AgentId, Counts, Tile};
 use trantor_time::{Clock, RealSpan};
 
 use super::{CRASHES_MAX, Universe};
 use crate::actors::Verdict;
+use crate::operator::Wish;
 use crate::oracle::Oracle;
 
 impl Universe {
@@ -73,30 +71,6 @@ impl Universe {
         }
         let pause_ms = self.dice.between(1, 2 * self.plan.admin_ms);
         self.admin_wake = Some(now + RealSpan::from_millis(i64::from(pause_ms)));
-        let dice = &mut self.dice;
-        let agent = AgentId(dice.below(12));
-        let size = self.plan.config.game.size;
-        let tile: Tile = size.tile_at(dice.below(size.area() as u32) as usize);
-        let request = match dice.below(12) {
-            0 => AdminRequest::SetFrequency(dice.between(0, 3_000)),
-            1 => AdminRequest::Pause,
-            2 | 3 => AdminRequest::Resume,
-            4 => AdminRequest::Step(Step::Units(1)),
-            5 => AdminRequest::Step(Step::Event),
-            6 => AdminRequest::Say(b"hello".to_vec()),
-            7 => AdminRequest::Kick(agent),
-            8 => AdminRequest::Act(AdminAction::Teleport {
-                agent,
-                tile,
-                facing: None,
-            }),
-            9 => AdminRequest::Act(AdminAction::SetGround {
-                tile,
-                ground: Counts([dice.below(9); 7]),
-            }),
-            10 if dice.one_in(3) => AdminRequest::Act(AdminAction::Kill { agent }),
-            _ => AdminRequest::Start,
-        };
-        self.host.ask(request);
+        self.host.wish(Wish::draw(&self.plan.config.game, &mut self.dice));
     }
 }

@@ -1,0 +1,149 @@
+//! One who operates the server over a connection: every line is answered, once, in the order in which they were said.
+
+use std::collections::VecDeque;
+
+use trantor_engine::{Control, EngineConfig};
+use trantor_protocol::text::{Cut, LineCutter};
+use trantor_time::{RealSpan, RealTime};
+
+use super::{Actor, Moment, Verdict};
+use crate::dice::Dice;
+use crate::fault::Sabotage;
+
+/// See the module.
+pub(crate) struct Operator {
+    control: Control,
+    cutter: LineCutter,
+    phase: Phase,
+    wake: Option<RealTime>,
+    is_resting: bool,
+    /// What was said and is not answered, oldest first.
+    open: VecDeque<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Greeting,
+    /// It asked to operate.
+    Asked,
+    Operating,
+    Refused,
+    Away,
+}
+
+impl Operator {
+    pub(crate) fn new(config: &EngineConfig) -> Self {
+        Self {
+            control: config.control,
+            cutter: LineCutter::new(),
+            phase: Phase::Away,
+            wake: None,
+            is_resting: false,
+            open: VecDeque::new(),
+        }
+    }
+
+    fn line(&mut self, line: &str, moment: &Moment<'_>) -> Verdict {
+        match self.phase {
+            Phase::Greeting => {
+                self.phase = Phase::Asked;
+                self.wake = Some(moment.now);
+                Ok(())
+            }
+            Phase::Asked if line == "ok" && self.control != Control::Nobody => {
+                self.phase = Phase::Operating;
+                self.wake = Some(moment.now);
+                Ok(())
+            }
+            Phase::Asked if line.starts_with("ko ") && self.control != Control::Everyone => {
+                self.phase = Phase::Refused;
+                Ok(())
+            }
+            Phase::Operating => self.answer(line),
+            phase => Err(format!("an operator that is {phase:?} heard {line:?}")),
+        }
+    }
+
+    /// An answer says whether it was done, and to which line it belongs.
+    fn answer(&mut self, line: &str) -> Verdict {
+        let mut words = line.split(' ');
+        let is_answer = matches!(words.next(), Some("ok" | "ko"));
+        let number = words.next().and_then(|word| word.parse().ok());
+        let expected = self.open.pop_front();
+        match is_answer && number.is_some() && number == expected {
+            true => Ok(()),
+            false => Err(format!("{line:?} answers {expected:?}")),
+        }
+    }
+}
+
+impl Actor for Operator {
+    fn opened(&mut self, _: RealTime) {
+        self.cutter = LineCutter::new();
+        self.phase = Phase::Greeting;
+        self.wake = None;
+        self.open.clear();
+    }
+
+    fn hear(&mut self, mut bytes: &[u8], moment: &Moment<'_>, _: &mut Sabotage) -> Verdict {
+        let mut cutter = std::mem::take(&mut self.cutter);
+        let mut verdict = Ok(());
+        while verdict.is_ok()
+            && let Some(cut) = cutter.next(&mut bytes)
+        {
+            verdict = match cut {
+                Cut::Line(line) => self.line(&String::from_utf8_lossy(line), moment),
+                Cut::TooLong => Err("the server sent a line without end".to_owned()),
+            };
+        }
+        self.cutter = cutter;
+        verdict
+    }
+
+    fn act(&mut self, moment: &Moment<'_>, dice: &mut Dice, out: &mut Vec<u8>) -> bool {
+        if self.wake.is_none_or(|wake| wake > moment.now) {
+            return true;
+        }
+        self.wake = None;
+        match self.phase {
+            Phase::Asked => out.extend(b"ADMIN\n"),
+            Phase::Operating if !self.is_resting => {
+                self.wake = Some(moment.now + RealSpan::from_millis(i64::from(dice.between(1, 150))));
+                for _ in 0..dice.between(1, 4) {
+                    // What it wishes for is drawn by the number, at the other end.
+                    let number = dice.below(1 << 20);
+                    out.extend(format!("{number}\n").into_bytes());
+                    self.open.push_back(number);
+                }
+                return !dice.one_in(100);
+            }
+            _ => {}
+        }
+        true
+    }
+
+    fn wake(&self) -> Option<RealTime> {
+        self.wake
+    }
+
+    fn rest(&mut self) {
+        self.is_resting = true;
+    }
+
+    fn gone(&mut self, _: RealTime) {
+        self.phase = Phase::Away;
+        self.wake = None;
+        self.open.clear();
+    }
+
+    fn check_quiet(&self, now: RealTime) -> Verdict {
+        self.check_done(now)
+    }
+
+    fn check_done(&self, _: RealTime) -> Verdict {
+        match self.open.front().filter(|_| self.phase == Phase::Operating) {
+            Some(number) => Err(format!("an operator's line {number} was never answered")),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! What an operator wishes for, drawn and judged: what is done is so at once, and what is refused has changed nothing.
+
+use trantor_engine::{AdminRefusal, AdminRequest, ConnId, Engine, LockStepState, Step};
+use trantor_game::{AdminAction, GameConfig};
+use trantor_model::{AgentId, Counts, Direction, Level, Resource, TeamId, Tile};
+use trantor_time::{Frequency, GameSpan, GameTime, RealTime};
+
+use crate::actors::Verdict;
+use crate::dice::Dice;
+use crate::picture::Picture;
+use crate::plan;
+
+/// Speeds that anybody asks for lie below this one, which is that of a sprint.
+const SPRINT_HERTZ: u32 = trantor_engine::limits::FREQUENCY_ASKED_MAX;
+
+/// The highest speed an operator asks for.
+const HERTZ_MAX: u32 = 3_000;
+
+/// The longest sprint: at full speed a few tenths of a second, so that several fit into a run.
+const SPRINT_UNITS_MAX: u32 = 1_500;
+
+/// What an operator wishes for.
+#[derive(Clone, Debug)]
+pub(crate) enum Wish {
+    Engine(AdminRequest),
+    /// A save at once, which is the shell's to write.
+    Save,
+}
+
+impl Wish {
+    /// Anything, sensible or not.
+    pub(crate) fn draw(game: &GameConfig, dice: &mut Dice) -> Self {
+        let agent = AgentId(dice.below(12));
+        let tile = game.size.tile_at(dice.below(game.size.area() as u32) as usize);
+        let act = |action| Self::Engine(AdminRequest::Act(action));
+        Self::Engine(match dice.below(28) {
+            0 => AdminRequest::SetFrequency(dice.between(0, HERTZ_MAX)),
+            1 | 2 => AdminRequest::Pause,
+            3..=6 => AdminRequest::Resume,
+            7 => AdminRequest::Step(*dice.pick(&[Step::Units(1), Step::Event, Step::Action])),
+            8 => AdminRequest::Step(Step::Units(dice.between(0, 60))),
+            9 | 10 => AdminRequest::Sprint(dice.between(0, SPRINT_UNITS_MAX)),
+            11 => AdminRequest::Seek(GameTime::from_units(i64::from(dice.below(100)))),
+            12 => AdminRequest::Say(dice.pick(&[&b"hello"[..], b"two\nlines"]).to_vec()),
+            13 => AdminRequest::Kick(agent),
+            14 => AdminRequest::Disconnect(ConnId {
+                slot: dice.below(12),
+                generation: dice.below(3),
+            }),
+            15 | 16 => {
+                let facing = dice.one_in(2).then(|| *dice.pick(&Direction::ALL));
+                // One beyond the edge now and then.
+                let tile = if dice.one_in(8) {
+                    Tile {
+                        x: game.size.width(),
+                        ..tile
+                    }
+                } else {
+                    tile
+                };
+                return act(AdminAction::Teleport { agent, tile, facing });
+            }
+            17 => {
+                // The last level may end the game, and then little happens.
+                let level = if dice.one_in(10) {
+                    8
+                } else {
+                    dice.between(1, 7) as u8
+                };
+                let level = Level::new(level).expect("a level");
+                return act(AdminAction::SetLevel { agent, level });
+            }
+            18 => {
+                let (resource, count) = (*dice.pick(&Resource::ALL), dice.below(20));
+                return act(AdminAction::SetInventory {
+                    agent,
+                    resource,
+                    count,
+                });
+            }
+            19 => {
+                let ground = Counts([dice.below(9); 7]);
+                return act(AdminAction::SetGround { tile, ground });
+            }
+            20 => {
+                let team = TeamId(dice.below(4) as u16);
+                return act(AdminAction::LayEgg { team, tile });
+            }
+            21 => {
+                return act(AdminAction::SetRefill {
+                    enabled: dice.one_in(2),
+                });
+            }
+            22 => {
+                let lag = dice.one_in(2).then(|| plan::draw_lag(dice));
+                return act(AdminAction::SetLag { lag });
+            }
+            23 if dice.one_in(3) => return act(AdminAction::Kill { agent }),
+            24 if dice.one_in(10) => return act(AdminAction::EndMatch),
+            25 => return Self::Save,
+            _ => AdminRequest::Start,
+        })
+    }
+}
+
+/// What the engine was like before it was asked.
+struct Before {
+    picture: Picture,
+    game_now: GameTime,
+    frequency: Frequency,
+    is_held: bool,
+    sprint_until: Option<GameTime>,
+    next_deadline: Option<GameTime>,
+}
+
+impl Before {
+    fn of(engine: &Engine) -> Self {
+        Self {
+            picture: Picture::of_world(engine.game().world()),
+            game_now: engine.game_now(),
+            frequency: engine.game_clock().frequency(),
+            is_held: is_held(engine),
+            sprint_until: engine.sprint_until(),
+            next_deadline: engine.game().next_deadline(),
+        }
+    }
+}
+
+/// Asks the engine; answers what it said, or what is wrong with what it did.
+pub(crate) fn ask(
+    engine: &mut Engine,
+    request: AdminRequest,
+    now: RealTime,
+) -> Result<Result<(), AdminRefusal>, String> {
+    let before = Before::of(engine);
+    let told = engine.admin(request.clone(), now);
+    let judged = match &told {
+        Ok(()) => judge_done(engine, &request, &before),
+        Err(_) => judge_refused(engine, &before),
+    };
+    judged.map_err(|reason| format!("an operator asked for {request:?}: {reason}"))?;
+    Ok(told)
+}
+
+fn judge_refused(engine: &Engine, before: &Before) -> Verdict {
+    let after = Before::of(engine);
+    let is_same = after.game_now == before.game_now
+        && after.frequency == before.frequency
+        && after.is_held == before.is_held
+        && after.sprint_until == before.sprint_until
+        && after.picture == before.picture;
+    match is_same {
+        true => Ok(()),
+        false => Err("it was refused, and something is otherwise".to_owned()),
+    }
+}
+
+fn judge_done(engine: &Engine, request: &AdminRequest, before: &Before) -> Verdict {
+    let (game, clock) = (engine.game(), engine.game_clock());
+    let world = game.world();
+    let hertz = clock.frequency().get();
+    let next_unit = before.game_now.whole_units() + 1;
+    let units = |units: i128| GameTime::from_units(i64::try_from(units).expect("a short game"));
+    let moved_to = |to: GameTime| engine.game_now() == to && is_held(engine);
+    let stayed = engine.game_now() == before.game_now;
+    let is_so = match request {
+        AdminRequest::Start => engine.is_started() && stayed,
+        AdminRequest::SetFrequency(asked) => hertz == *asked && engine.sprint_until().is_none() && stayed,
+        AdminRequest::Pause => is_held(engine) && !before.is_held && stayed,
+        AdminRequest::Resume => !is_held(engine) && before.is_held && stayed,
+        AdminRequest::Step(Step::Units(count)) => {
+            moved_to(units(next_unit - 1 + i128::from((*count).max(1))))
+        }
+        AdminRequest::Step(Step::Event) => before
+            .next_deadline
+            .is_some_and(|at| moved_to(at.max(before.game_now))),
+        AdminRequest::Step(Step::Action) => engine.game_now() >= before.game_now && is_held(engine),
+        AdminRequest::Sprint(count) => {
+            let from = before.sprint_until.unwrap_or(before.game_now);
+            let until = from + GameSpan::from_units(i64::from(*count));
+            engine.sprint_until() == Some(until) && hertz == SPRINT_HERTZ && stayed
+        }
+        AdminRequest::Seek(_) => false,
+        AdminRequest::Say(text) => !text.contains(&b'\n'),
+        AdminRequest::Kick(agent) => world.agent(*agent).is_none(),
+        AdminRequest::Disconnect(conn) => engine
+            .clients()
+            .find(|client| client.conn == *conn)
+            .is_none_or(|client| client.kind == trantor_engine::ClientKind::Leaving),
+        AdminRequest::Act(action) => stayed && is_done(engine, action, before),
+    };
+    match is_so {
+        true => Ok(()),
+        false => Err(format!(
+            "it was said to be done, and is not; the game is at {:?}",
+            engine.game_now()
+        )),
+    }
+}
+
+fn is_done(engine: &Engine, action: &AdminAction, before: &Before) -> bool {
+    let world = engine.game().world();
+    match action {
+        AdminAction::Teleport { agent, tile, facing } => world.agent(*agent).is_some_and(|agent| {
+            agent.tile() == *tile && facing.is_none_or(|facing| agent.facing() == facing)
+        }),
+        // Who reaches the last level may end the game, and then all agents go.
+        AdminAction::SetLevel { agent, level } => match world.agent(*agent) {
+            Some(agent) => agent.level() == *level,
+            None => world.winner().is_some(),
+        },
+        AdminAction::SetInventory {
+            agent,
+            resource,
+            count,
+        } => world
+            .agent(*agent)
+            .is_some_and(|agent| agent.inventory()[*resource] == *count),
+        AdminAction::SetGround { tile, ground } => world.ground(*tile) == ground,
+        AdminAction::Kill { agent } => world.agent(*agent).is_none(),
+        AdminAction::LayEgg { tile, .. } => {
+            let eggs_before = before.picture.eggs().filter(|(_, at)| at == tile).count();
+            world.eggs_on(*tile).len() == eggs_before + 1
+        }
+        AdminAction::SetLag { lag } => world.lag() == lag.as_ref(),
+        AdminAction::EndMatch => world.winner().is_some(),
+        AdminAction::SetHunger { .. } | AdminAction::SetRefill { .. } => true,
+    }
+}
+
+fn is_held(engine: &Engine) -> bool {
+    match engine.lock_step_state() {
+        Some(state) => state == LockStepState::Held,
+        None => engine.game_clock().is_paused(),
+    }
+}
+
+/// Follows sprints: each ends at the unit it was asked for, at the speed before it, and only then.
+#[derive(Debug, Default)]
+pub(crate) struct Sprints {
+    /// Where the one under way ends, and the speed to go back to.
+    under_way: Option<(GameTime, Frequency)>,
+    /// How many ended where they should.
+    pub(crate) ended: u64,
+}
+
+impl Sprints {
+    /// An operator's request was carried out at the speed there was `before`.
+    pub(crate) fn note(&mut self, engine: &Engine, before: Frequency) {
+        if let Some(until) = engine.sprint_until() {
+            let back_to = self.under_way.map_or(before, |(_, back_to)| back_to);
+            self.under_way = Some((until, back_to));
+        } else {
+            self.under_way = None;
+        }
+    }
+
+    /// A server begins.
+    pub(crate) fn forget(&mut self) {
+        self.under_way = None;
+    }
+
+    /// Begins a pass of the engine, and looks at what that does to a sprint.
+    pub(crate) fn begin_pass(&mut self, engine: &mut Engine, now: RealTime) -> Verdict {
+        self.check(engine)?;
+        let Some((until, back_to)) = self.under_way else {
+            engine.begin_pass(now);
+            return Ok(());
+        };
+        let mut clock = *engine.game_clock();
+        let (ends_at, slips) = (clock.real_at(until), engine.stats(now).slips);
+        engine.begin_pass(now);
+        let reached = engine.game_now();
+        if engine.sprint_until().is_some() {
+            return match reached < until {
+                true => Ok(()),
+                false => Err(format!("a sprint to {until:?} goes on at {reached:?}")),
+            };
+        }
+        self.under_way = None;
+        self.ended += 1;
+        let Some(ends_at) = ends_at.filter(|at| *at <= now) else {
+            return Err(format!("a sprint to {until:?} ended at {reached:?}"));
+        };
+        clock.set_frequency(ends_at, back_to);
+        let slipped = engine.stats(now).slips > slips;
+        if reached < until || reached > clock.now(now) || (!slipped && reached != clock.now(now)) {
+            return Err(format!(
+                "after a sprint to {until:?} the game is at {reached:?}, not {:?}",
+                clock.now(now)
+            ));
+        }
+        self.check(engine)?;
+        match engine.game_clock().frequency() == back_to {
+            true => Ok(()),
+            false => Err(format!("after a sprint the speed is not {back_to:?}")),
+        }
+    }
+
+    /// The game goes at full speed exactly while it sprints: nobody asks for that speed otherwise.
+    fn check(&mut self, engine: &Engine) -> Verdict {
+        let is_fast = engine.game_clock().frequency().get() == SPRINT_HERTZ;
+        let sprints_to = engine.sprint_until();
+        if sprints_to.is_none() {
+            // Another speed was asked for.
+            self.under_way = None;
+        }
+        match is_fast == sprints_to.is_some() && self.under_way.map(|(until, _)| until) == sprints_to {
+            true => Ok(()),
+            false => Err(format!(
+                "a sprint to {sprints_to:?}, asked for as {:?}, at {:?}",
+                self.under_way,
+                engine.game_clock().frequency()
+            )),
+        }
+    }
+}
