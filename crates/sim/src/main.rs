@@ -21,8 +21,8 @@ struct Options {
     /// Run so many seeds
     #[arg(long, default_value_t = 256, conflicts_with = "minutes", value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
-    /// Run seeds for so many minutes
-    #[arg(long)]
+    /// Run seeds for so many minutes, at least one
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     minutes: Option<u32>,
     /// What the seeds of a sweep are made from; hexadecimal with 0x, or decimal
     #[arg(long, value_parser = read_seed, default_value = "0")]
