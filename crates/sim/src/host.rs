@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use trantor_engine::{
     AdminRefusal, AdminRequest, CloseCause, ConnId, Engine, FiredKind, Input, OperatorLine, Output,
 };
-use trantor_time::RealTime;
+use trantor_time::{RealSpan, RealTime};
 
 use crate::actors::Verdict;
 use crate::dice::Dice;
@@ -14,7 +14,8 @@ use crate::fault::Sabotage;
 use crate::keeping::Keeping;
 use crate::line::{Item, Line};
 use crate::operator::{self, Sprints, Wish};
-use crate::picture::{Picture, Pictures};
+use crate::past::Past;
+use crate::picture::{Picture, Pictures, Ticked};
 use crate::plan::Plan;
 use crate::trace::Trace;
 
@@ -41,6 +42,7 @@ pub(crate) struct Host {
     pub(crate) engine: Engine,
     pub(crate) conns: Vec<Conn>,
     pub(crate) pictures: Pictures,
+    pub(crate) past: Past,
     pub(crate) trace: Trace,
     served: BTreeMap<ConnId, usize>,
     free_slots: BTreeSet<u32>,
@@ -73,6 +75,7 @@ impl Host {
             engine,
             conns: Vec::new(),
             pictures: Pictures::new(),
+            past: Past::new(plan.config.spectator_delay),
             trace: Trace::new(),
             served: BTreeMap::new(),
             free_slots: BTreeSet::new(),
@@ -169,6 +172,7 @@ impl Host {
             self.sprints.begin_pass(&mut self.engine, now)?;
         }
         self.is_excused = false;
+        self.past.note(now, self.engine.game().world());
         self.check_rest(now)
     }
 
@@ -183,6 +187,7 @@ impl Host {
         self.generations.clear();
         self.waiting.clear();
         self.pictures.clear();
+        self.past.forget();
         let config = self.engine.config().clone();
         self.engine = match self.keeping.crash(now)? {
             Some(game) => Engine::resume(config, game, now),
@@ -192,6 +197,25 @@ impl Host {
         self.sprints.forget();
         self.is_excused = false;
         Ok(())
+    }
+
+    /// How much later than it happens a peer is told of the game.
+    pub(crate) fn delay_of(&self, conn: usize) -> RealSpan {
+        let delay = self.past.delay();
+        let conn = self.conns[conn].id;
+        let sees_present = |id| self.engine.clients().any(|it| it.conn == id && it.may_control);
+        match delay > RealSpan::ZERO && !sees_present(conn) {
+            true => delay,
+            false => RealSpan::ZERO,
+        }
+    }
+
+    /// The world as a peer must know it to whom nothing is under way; `None` if it cannot know any yet.
+    pub(crate) fn world_told(&self, conn: usize, now: RealTime) -> Option<Picture> {
+        match self.delay_of(conn) == RealSpan::ZERO {
+            true => Some(Picture::of_world(self.engine.game().world())),
+            false => self.past.told_by(now).cloned(),
+        }
     }
 
     fn take_in(&mut self, now: RealTime) -> Verdict {
@@ -260,7 +284,12 @@ impl Host {
                 .filter(|conn| self.engine.is_up_to_date(*conn))
                 .collect();
             let picture = Picture::of_world(self.engine.game().world());
-            self.pictures.insert(ticks - 1, (picture, up_to_date));
+            let ticked = Ticked {
+                at: now,
+                picture,
+                up_to_date,
+            };
+            self.pictures.insert(ticks - 1, ticked);
         }
         Ok(true)
     }

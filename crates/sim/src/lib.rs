@@ -28,6 +28,7 @@ mod keeping;
 mod line;
 mod operator;
 mod oracle;
+mod past;
 mod picture;
 mod plan;
 mod reached;

@@ -6,10 +6,20 @@ use trantor_client::mirror::Mirror;
 use trantor_engine::ConnId;
 use trantor_game::World;
 use trantor_model::{AgentId, AgentView, Counts, EggId, Level, TeamId, Tile};
-use trantor_time::GameTime;
+use trantor_time::{GameTime, RealTime};
 
-/// Pictures by the number of the tick they belong to, with those who were told all that is in them.
-pub(crate) type Pictures = BTreeMap<u64, (Picture, BTreeSet<ConnId>)>;
+/// Pictures by the number of the tick they belong to.
+pub(crate) type Pictures = BTreeMap<u64, Ticked>;
+
+/// The world at the end of a tick.
+#[derive(Clone, Debug)]
+pub(crate) struct Ticked {
+    /// When that was.
+    pub(crate) at: RealTime,
+    pub(crate) picture: Picture,
+    /// Those who were told all that is in it.
+    pub(crate) up_to_date: BTreeSet<ConnId>,
+}
 
 /// All of a world that a viewer is told and keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -160,6 +160,8 @@ fn draw_config(dice: &mut Dice, seed: u64) -> EngineConfig {
     config.refill_news = *dice.pick(&[RefillNews::Changed, RefillNews::All]);
     config.control = *dice.pick(&[Control::Everyone, Control::Loopback, Control::Nobody]);
     config.auto_start = !dice.one_in(6);
+    let delays_ms = [0, 0, 0, 0, 30, 120, 400, 900];
+    config.spectator_delay = RealSpan::from_millis(*dice.pick(&delays_ms));
     config
 }
 

@@ -27,6 +27,8 @@ pub struct Reached {
     pub mirrors_compared: u64,
     /// Times at which all that a viewer in text was told was compared with the world.
     pub worlds_compared: u64,
+    /// Those of them with the world as it was so long ago.
+    pub past_worlds_compared: u64,
     /// Passes in which the game clock slipped, since the machine had stood still.
     pub slips: u64,
     /// Sprints that ended at the unit they were asked for.
@@ -59,6 +61,7 @@ impl Reached {
             protocol_errors: closed(CloseReason::ProtocolError),
             mirrors_compared: 0,
             worlds_compared: 0,
+            past_worlds_compared: 0,
             slips: stats.slips,
             sprints: 0,
             operator_lines: 0,
@@ -81,6 +84,7 @@ impl Reached {
         self.protocol_errors += other.protocol_errors;
         self.mirrors_compared += other.mirrors_compared;
         self.worlds_compared += other.worlds_compared;
+        self.past_worlds_compared += other.past_worlds_compared;
         self.slips += other.slips;
         self.sprints += other.sprints;
         self.operator_lines += other.operator_lines;
@@ -103,6 +107,7 @@ impl Reached {
             .min(self.deadlines)
             .min(self.mirrors_compared)
             .min(self.worlds_compared)
+            .min(self.past_worlds_compared)
             .min(self.slips)
             .min(self.sprints)
             .min(self.operator_lines);
@@ -120,7 +125,7 @@ impl fmt::Display for Reached {
         write!(
             f,
             "{} steps, {} deadlines; {} agents joined, {} died, {} rose; {} commands too many; {} hang-ups, \
-             {} protocol errors; {} mirrors compared, {} worlds in text; {} slips, {} sprints, {} operators' lines; {} crashes, {} saves, {} writes refused; {} mirrors compared in recordings",
+             {} protocol errors; {} mirrors compared, {} worlds in text, {} of them later; {} slips, {} sprints, {} operators' lines; {} crashes, {} saves, {} writes refused; {} mirrors compared in recordings",
             self.steps,
             self.deadlines,
             self.joined,
@@ -131,6 +136,7 @@ impl fmt::Display for Reached {
             self.protocol_errors,
             self.mirrors_compared,
             self.worlds_compared,
+            self.past_worlds_compared,
             self.slips,
             self.sprints,
             self.operator_lines,

@@ -15,7 +15,6 @@ use crate::fault::{Fault, Sabotage};
 use crate::host::Host;
 use crate::line::{Item, Line};
 use crate::oracle::Oracle;
-use crate::picture::Picture;
 use crate::plan::Plan;
 use crate::{Outcome, Reached};
 
@@ -227,6 +226,7 @@ impl Universe {
         let Some(conn_index) = self.peers[index].conn else {
             return Ok(());
         };
+        let delay = self.host.delay_of(conn_index);
         let peer = &mut self.peers[index];
         let conn = &mut self.host.conns[conn_index];
         let moment = Moment {
@@ -235,6 +235,7 @@ impl Universe {
             game_most: self.host.engine.game_now(),
             pictures: &self.host.pictures,
             conn: conn.id,
+            delay,
         };
         let mut is_over = false;
         while !is_over && let Some(item) = conn.down.take(now) {
@@ -265,7 +266,9 @@ impl Universe {
             let actor = &mut self.peers[index].actor;
             actor.check_quiet(now)?;
             if actor.knows_world() {
-                actor.check_world(&Picture::of_world(self.host.engine.game().world()))?;
+                let truth = self.host.world_told(conn_index, now);
+                actor.check_world(&truth.ok_or("it knows a world sooner than it should")?)?;
+                self.reached.past_worlds_compared += u64::from(delay > RealSpan::ZERO);
             }
         }
         Ok(())

@@ -29,6 +29,8 @@ pub(crate) struct Moment<'a> {
     pub(crate) pictures: &'a Pictures,
     /// Its own connection.
     pub(crate) conn: ConnId,
+    /// How much later than it happens it is told of the game.
+    pub(crate) delay: RealSpan,
 }
 
 /// What breaks a rule, in words.

@@ -69,16 +69,19 @@ impl Viewer {
             ToClient::Snapshot(_) => self.has_world = false,
             ToClient::SnapshotEnd { .. } => self.has_world = true,
             ToClient::TickEnd { number } if self.has_world => {
-                let (picture, up_to_date) = moment
+                let ticked = moment
                     .pictures
                     .get(number)
                     .ok_or_else(|| format!("tick {number} was told and never ran"))?;
+                if moment.now < ticked.at + moment.delay {
+                    return Err(format!("tick {number} was told sooner than it should"));
+                }
                 // One that was too slow is told nothing until it gets the world anew, and knows it by that.
-                if !up_to_date.contains(&moment.conn) {
+                if !ticked.up_to_date.contains(&moment.conn) {
                     return Ok(());
                 }
                 let mirror = self.client.mirror().ok_or("a world came and is not mirrored")?;
-                if let Some(difference) = picture.difference(&Picture::of_mirror(mirror)) {
+                if let Some(difference) = ticked.picture.difference(&Picture::of_mirror(mirror)) {
                     return Err(format!(
                         "after tick {number} the mirror is not the world: {difference}"
                     ));
