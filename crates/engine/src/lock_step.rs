@@ -64,7 +64,7 @@ pub enum LockStepState {
         /// Places of the start that nobody has taken.
         free: usize,
     },
-    /// Somebody holds it.
+    /// Somebody holds it, whether it has begun or not.
     Held,
     /// It goes on when those it waits for have spoken.
     Playing {
@@ -167,12 +167,12 @@ impl LockStep {
 
     /// How the game stands.
     pub(crate) fn state(&self, game: &Game) -> LockStepState {
-        if self.is_gathering() {
+        if self.is_held {
+            LockStepState::Held
+        } else if self.is_gathering() {
             LockStepState::Gathering {
                 free: self.free_seats(game),
             }
-        } else if self.is_held {
-            LockStepState::Held
         } else {
             let awaited = match self.is_waiting(game) && self.awaited.is_empty() {
                 true => self.passed_over.len(),
