@@ -18,6 +18,7 @@ use crate::past::Past;
 use crate::picture::{Picture, Pictures, Ticked};
 use crate::plan::Plan;
 use crate::trace::Trace;
+use crate::waits::Waits;
 
 /// Lateness that rounding to whole nanoseconds explains, with room.
 const LATENESS_NS_MAX: u64 = 1_000;
@@ -50,6 +51,7 @@ pub(crate) struct Host {
     waiting: Vec<Waiting>,
     pub(crate) keeping: Keeping,
     pub(crate) sprints: Sprints,
+    pub(crate) waits: Waits,
     /// Lines of operators that were answered.
     pub(crate) lines_done: u64,
     dice: Dice,
@@ -83,6 +85,7 @@ impl Host {
             waiting: Vec::new(),
             keeping: Keeping::new(seed, plan.storage, now),
             sprints: Sprints::default(),
+            waits: Waits::new(plan.config.lock_step),
             lines_done: 0,
             dice: Dice::new(seed, 2),
             window_bytes: plan.weather.window_bytes,
@@ -195,6 +198,7 @@ impl Host {
         };
         self.engine.start_recording();
         self.sprints.forget();
+        self.waits.forget();
         self.is_excused = false;
         Ok(())
     }
@@ -271,9 +275,13 @@ impl Host {
     fn fire(&mut self, now: RealTime) -> Result<bool, String> {
         // As a shell does: nothing is asked for where nothing is due.
         let is_due = self.engine.poll_timeout().is_some_and(|at| at <= now);
+        let before = self.waits.look(&self.engine, now);
         let Some(fired) = is_due.then(|| self.engine.fire_next(now)).flatten() else {
             return Ok(false);
         };
+        if let (Some(before), FiredKind::Game(_)) = (before, fired.kind) {
+            self.waits.judge(&before, &self.engine, now)?;
+        }
         if fired.lateness_ns > LATENESS_NS_MAX && !self.is_excused {
             return Err(format!("{} was {} ns late", fired.kind.name(), fired.lateness_ns));
         }
@@ -396,6 +404,7 @@ impl Host {
         if self.engine.has_operator_line() {
             return Err("what an operator said is left over".to_owned());
         }
+        self.waits.check_rest(&self.engine)?;
         for (id, conn) in &self.served {
             let waiting = self.engine.unsent(*id).len();
             if waiting > 0 && self.conns[*conn].down.bytes() < self.window_bytes {

@@ -35,6 +35,7 @@ mod reached;
 mod rerun;
 mod trace;
 mod universe;
+mod waits;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -149,7 +149,7 @@ fn draw_config(dice: &mut Dice, seed: u64) -> EngineConfig {
             egg_hatch_units: if dice.one_in(3) { dice.between(1, 600) } else { 0 },
             respawn_places: dice.one_in(4),
             eggs_in_sight: dice.one_in(4),
-            lock_step: dice.one_in(4),
+            lock_step: dice.one_in(3),
             lag: dice.one_in(3).then(|| draw_lag(dice)),
         },
     });
@@ -160,6 +160,9 @@ fn draw_config(dice: &mut Dice, seed: u64) -> EngineConfig {
     config.refill_news = *dice.pick(&[RefillNews::Changed, RefillNews::All]);
     config.control = *dice.pick(&[Control::Everyone, Control::Loopback, Control::Nobody]);
     config.auto_start = !dice.one_in(6);
+    if config.game.rules.lock_step && dice.one_in(2) {
+        config.lock_step = Some(RealSpan::from_millis(*dice.pick(&[5, 40, 300])));
+    }
     let delays_ms = [0, 0, 0, 0, 30, 120, 400, 900];
     config.spectator_delay = RealSpan::from_millis(*dice.pick(&delays_ms));
     config

@@ -35,6 +35,10 @@ pub struct Reached {
     pub sprints: u64,
     /// Lines of operators that were carried out or refused, and answered.
     pub operator_lines: u64,
+    /// Moments of a game in lock-step that were passed.
+    pub leaps: u64,
+    /// Those of them that had been waited at for as long as is allowed.
+    pub waited: u64,
     /// Times that the power of the server's machine failed, and it went on from its disk.
     pub crashes: u64,
     /// Saves that were written whole.
@@ -65,6 +69,8 @@ impl Reached {
             slips: stats.slips,
             sprints: 0,
             operator_lines: 0,
+            leaps: 0,
+            waited: 0,
             crashes: 0,
             saves: 0,
             refusals: 0,
@@ -88,6 +94,8 @@ impl Reached {
         self.slips += other.slips;
         self.sprints += other.sprints;
         self.operator_lines += other.operator_lines;
+        self.leaps += other.leaps;
+        self.waited += other.waited;
         self.crashes += other.crashes;
         self.saves += other.saves;
         self.refusals += other.refusals;
@@ -110,7 +118,9 @@ impl Reached {
             .min(self.past_worlds_compared)
             .min(self.slips)
             .min(self.sprints)
-            .min(self.operator_lines);
+            .min(self.operator_lines)
+            .min(self.leaps)
+            .min(self.waited);
         let disk = self
             .crashes
             .min(self.saves)
@@ -125,7 +135,7 @@ impl fmt::Display for Reached {
         write!(
             f,
             "{} steps, {} deadlines; {} agents joined, {} died, {} rose; {} commands too many; {} hang-ups, \
-             {} protocol errors; {} mirrors compared, {} worlds in text, {} of them later; {} slips, {} sprints, {} operators' lines; {} crashes, {} saves, {} writes refused; {} mirrors compared in recordings",
+             {} protocol errors; {} mirrors compared, {} worlds in text, {} of them later; {} slips, {} sprints, {} operators' lines; {} leaps, {} after the longest wait; {} crashes, {} saves, {} writes refused; {} mirrors compared in recordings",
             self.steps,
             self.deadlines,
             self.joined,
@@ -140,6 +150,8 @@ impl fmt::Display for Reached {
             self.slips,
             self.sprints,
             self.operator_lines,
+            self.leaps,
+            self.waited,
             self.crashes,
             self.saves,
             self.refusals,

@@ -136,6 +136,8 @@ impl Universe {
         reached.crashes = self.crashes;
         reached.sprints = self.host.sprints.ended;
         reached.operator_lines = self.host.lines_done;
+        reached.leaps = self.host.waits.leaps;
+        reached.waited = self.host.waits.waited;
         reached.saves = self.host.keeping.saves;
         reached.refusals = self.host.keeping.refusals;
         reached.reruns_compared = self.host.keeping.reruns_compared;

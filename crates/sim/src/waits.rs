@@ -1,0 +1,118 @@
+//! Lock-step: no moment of the game is passed while somebody owes a command, unless it was waited for long enough.
+
+use std::collections::BTreeSet;
+
+use trantor_engine::{Engine, LockStepState};
+use trantor_model::AgentId;
+use trantor_time::{GameTime, RealSpan, RealTime};
+
+use crate::actors::Verdict;
+
+/// What it needs to know to judge the next thing that is carried out.
+#[derive(Debug)]
+pub(crate) struct Waits {
+    /// The longest wait at one moment; `None` if the game is not in lock-step.
+    cap: Option<RealSpan>,
+    /// A moment of the game, and since when it stands there.
+    moment: Option<(GameTime, RealTime)>,
+    /// Who was waited for in vain, and has begun nothing since.
+    given_up: BTreeSet<AgentId>,
+    /// Moments that were passed.
+    pub(crate) leaps: u64,
+    /// Those of them that had been waited at for as long as is allowed.
+    pub(crate) waited: u64,
+}
+
+/// How the game stood before something was carried out.
+#[derive(Debug)]
+pub(crate) struct Stand {
+    at: GameTime,
+    /// What is due now and is no start belongs to the moment: it waits for nobody.
+    belongs_to_moment: bool,
+    state: LockStepState,
+    owing: BTreeSet<AgentId>,
+    living: usize,
+}
+
+impl Waits {
+    pub(crate) fn new(cap: Option<RealSpan>) -> Self {
+        Self {
+            cap,
+            moment: None,
+            given_up: BTreeSet::new(),
+            leaps: 0,
+            waited: 0,
+        }
+    }
+
+    /// The server begins anew.
+    pub(crate) fn forget(&mut self) {
+        self.moment = None;
+        self.given_up.clear();
+    }
+
+    /// Looks at a game in lock-step before something is carried out.
+    pub(crate) fn look(&mut self, engine: &Engine, now: RealTime) -> Option<Stand> {
+        let state = engine.lock_step_state()?;
+        let game = engine.game();
+        let at = game.now();
+        if self.moment.is_none_or(|(moment, _)| moment != at) {
+            self.moment = Some((at, now));
+        }
+        for agent in game.world().agents().filter(|agent| agent.action().is_some()) {
+            self.given_up.remove(&agent.id());
+        }
+        Some(Stand {
+            at,
+            belongs_to_moment: game.next_deadline() == Some(at) && !game.is_start_next(),
+            state,
+            owing: game.owing().collect(),
+            living: game.world().agents().len(),
+        })
+    }
+
+    /// Something of the game was carried out.
+    pub(crate) fn judge(&mut self, before: &Stand, engine: &Engine, now: RealTime) -> Verdict {
+        if !matches!(before.state, LockStepState::Playing { .. }) {
+            return Err(format!(
+                "the game goes on at {:?} although it is {:?}",
+                before.at, before.state
+            ));
+        }
+        if before.belongs_to_moment {
+            return Ok(());
+        }
+        self.leaps += u64::from(engine.game().now() > before.at);
+        let stands_for = self.moment.map_or(RealSpan::ZERO, |(_, since)| now.since(since));
+        let has_waited = self.cap.is_some_and(|cap| stands_for >= cap);
+        if has_waited {
+            self.waited += u64::from(!before.owing.is_empty());
+            self.given_up.extend(&before.owing);
+            return Ok(());
+        }
+        if let Some(agent) = before.owing.iter().find(|agent| !self.given_up.contains(agent)) {
+            return Err(format!(
+                "the game goes on from {:?}, and {agent:?} owes a command",
+                before.at
+            ));
+        }
+        // Else time would rush on to their death.
+        match before.living > 0 && before.owing.len() == before.living {
+            true => Err(format!(
+                "the game goes on from {:?}, and everybody owes a command",
+                before.at
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// Between two passes: where nobody owes a command, nothing is waited for.
+    pub(crate) fn check_rest(&self, engine: &Engine) -> Verdict {
+        let is_playing = matches!(engine.lock_step_state(), Some(LockStepState::Playing { .. }));
+        let is_idle = is_playing && engine.is_started() && engine.game().owing().next().is_none();
+        match engine.game().next_deadline() {
+            Some(due) if is_idle => Err(format!("nobody owes a command, and what is due at {due:?} waits")),
+            _ => Ok(()),
+        }
+    }
+}
