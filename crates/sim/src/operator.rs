@@ -161,7 +161,10 @@ fn judge_done(engine: &Engine, request: &AdminRequest, before: &Before) -> Verdi
     let hertz = clock.frequency().get();
     let next_unit = before.game_now.whole_units() + 1;
     let units = |units: i128| GameTime::from_units(i64::try_from(units).expect("a short game"));
-    let moved_to = |to: GameTime| engine.game_now() == to && is_held(engine);
+    // A recording ends where it ends.
+    let ends_before =
+        |to: GameTime| engine.is_playback() && (before.game_now..=to).contains(&engine.game_now());
+    let moved_to = |to: GameTime| is_held(engine) && (engine.game_now() == to || ends_before(to));
     let stayed = engine.game_now() == before.game_now;
     let is_so = match request {
         AdminRequest::Start => engine.is_started() && stayed,
@@ -171,6 +174,8 @@ fn judge_done(engine: &Engine, request: &AdminRequest, before: &Before) -> Verdi
         AdminRequest::Step(Step::Units(count)) => {
             moved_to(units(next_unit - 1 + i128::from((*count).max(1))))
         }
+        // Of a recording the next thing may be a record.
+        AdminRequest::Step(Step::Event) if engine.is_playback() => is_held(engine),
         AdminRequest::Step(Step::Event) => before
             .next_deadline
             .is_some_and(|at| moved_to(at.max(before.game_now))),
@@ -180,7 +185,7 @@ fn judge_done(engine: &Engine, request: &AdminRequest, before: &Before) -> Verdi
             let until = from + GameSpan::from_units(i64::from(*count));
             engine.sprint_until() == Some(until) && hertz == SPRINT_HERTZ && stayed
         }
-        AdminRequest::Seek(_) => false,
+        AdminRequest::Seek(_) => engine.is_playback(),
         AdminRequest::Say(text) => !text.contains(&b'\n'),
         AdminRequest::Kick(agent) => world.agent(*agent).is_none(),
         AdminRequest::Disconnect(conn) => engine

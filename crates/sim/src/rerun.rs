@@ -1,19 +1,22 @@
 //! The recording of a run shown to a viewer, who jumps about in it.
 //!
 //! The same engine as in the run, moved by the journal, and the real client: after every tick of which it was told all,
-//! its mirror equals the world, wherever it went before; and the end is the end of the run (R-001-43, R-001-46).
+//! its mirror equals the world, wherever it went before; and the end is the end of the run (R-001-43, R-001-46). A viewer in
+//! text watches too, and an operator does as he likes.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use trantor_client::{Client, ClientConfig, ClientEvent, ControlRequest, Language, Scene};
-use trantor_engine::{ConnId, Engine, EngineConfig, FiredKind, Input, PlaybackStart};
+use trantor_engine::{AdminRequest, ConnId, Engine, EngineConfig, FiredKind, Input, PlaybackStart};
 use trantor_game::replay::Recording;
 use trantor_time::{GameSpan, GameTime, RealSpan, RealTime};
 
-use crate::actors::Verdict;
+use crate::actors::{Actor, Moment, TextViewer, Verdict};
 use crate::dice::Dice;
-use crate::picture::Picture;
+use crate::fault::Sabotage;
+use crate::operator::{self, Wish};
+use crate::picture::{Picture, Pictures};
 
 /// Jumps in each recording.
 const JUMPS: u32 = 6;
@@ -27,10 +30,20 @@ const CONN: ConnId = ConnId {
     generation: 0,
 };
 
-/// A server that shows a recording, and its viewer, with nothing between them.
+/// The connection of the one viewer in text.
+const TEXT_CONN: ConnId = ConnId {
+    slot: 1,
+    generation: 0,
+};
+
+/// A server that shows a recording, and its viewers, with nothing between them.
 struct Rerun {
     engine: Engine,
     client: Client,
+    text_viewer: TextViewer,
+    /// How often the recording was moved.
+    seeks: u64,
+    pictures: Pictures,
     scene: Scene,
     now: RealTime,
     mirrors_compared: u64,
@@ -55,6 +68,9 @@ pub(crate) fn watch(recording: &Arc<Recording>, dice: &mut Dice) -> Result<u64, 
     let mut rerun = Rerun {
         engine,
         client: Client::new(client, now),
+        text_viewer: TextViewer::new(),
+        seeks: 0,
+        pictures: Pictures::new(),
         scene: Scene::default(),
         now,
         mirrors_compared: 0,
@@ -62,10 +78,36 @@ pub(crate) fn watch(recording: &Arc<Recording>, dice: &mut Dice) -> Result<u64, 
     let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
     rerun.engine.begin_pass(now);
     rerun.engine.handle(Input::Opened { conn: CONN, peer }, now);
+    rerun.engine.handle(
+        Input::Opened {
+            conn: TEXT_CONN,
+            peer,
+        },
+        now,
+    );
+    rerun.text_viewer.opened(now);
     rerun.watch_for(dice)?;
     for _ in 0..JUMPS {
         let to = moment(recording, dice);
-        rerun.client.seek(to).map_err(|error| error.to_string())?;
+        if dice.one_in(2) {
+            rerun.client.seek(to).map_err(|error| error.to_string())?;
+        } else {
+            rerun.ask(AdminRequest::Seek(to))?;
+            let to = to.clamp(recording.begin(), recording.end());
+            if rerun.engine.game_now() != to {
+                return Err(format!(
+                    "a recording was moved to {to:?}, and is at {:?}",
+                    rerun.engine.game_now()
+                ));
+            }
+        }
+        rerun.watch_for(dice)?;
+        match Wish::draw(recording.config(), dice) {
+            // The two are to stay.
+            Wish::Engine(AdminRequest::Disconnect(_) | AdminRequest::Seek(_)) | Wish::Save => {}
+            Wish::Engine(request) => rerun.ask(request)?,
+        }
+        rerun.watch_for(dice)?;
         // What makes no sense at the moment is refused, as it is to a person.
         let _refusal = rerun.client.request(match dice.below(3) {
             0 => ControlRequest::Pause,
@@ -79,6 +121,7 @@ pub(crate) fn watch(recording: &Arc<Recording>, dice: &mut Dice) -> Result<u64, 
         .seek(recording.end())
         .map_err(|error| error.to_string())?;
     rerun.watch_for(dice)?;
+    rerun.text_viewer.check_done(rerun.now)?;
     let (last, _) = recording
         .seek(recording.end())
         .map_err(|error| error.to_string())?;
@@ -96,6 +139,11 @@ fn moment(recording: &Recording, dice: &mut Dice) -> GameTime {
 }
 
 impl Rerun {
+    fn ask(&mut self, request: AdminRequest) -> Verdict {
+        let _refusal = operator::ask(&mut self.engine, request, self.now)?;
+        self.exchange()
+    }
+
     fn watch_for(&mut self, dice: &mut Dice) -> Verdict {
         let until = self.now + RealSpan::from_millis(i64::from(dice.between(1, WATCHED_MS_MAX)));
         self.pass()?;
@@ -118,11 +166,19 @@ impl Rerun {
                 self.compare()?;
             }
         }
-        self.exchange()
+        self.exchange()?;
+        if self.text_viewer.knows_world() {
+            let truth = Picture::of_world(self.engine.game().world());
+            self.text_viewer
+                .check_world(&truth)
+                .map_err(|reason| format!("in a recording {reason}"))?;
+        }
+        Ok(())
     }
 
     /// Hands everything over, both ways, until nobody has anything to say.
     fn exchange(&mut self) -> Verdict {
+        self.exchange_in_text()?;
         if self.client.next_timeout().is_some_and(|at| at <= self.now) {
             self.client.handle_timeout(self.now);
         }
@@ -142,6 +198,34 @@ impl Rerun {
             }
             let bytes = &said[..];
             self.engine.handle(Input::Bytes { conn: CONN, bytes }, self.now);
+        }
+    }
+
+    fn exchange_in_text(&mut self) -> Verdict {
+        let moment = Moment {
+            now: self.now,
+            game_least: self.engine.game().now(),
+            game_most: self.engine.game_now(),
+            pictures: &self.pictures,
+            conn: TEXT_CONN,
+            delay: RealSpan::ZERO,
+        };
+        let seeks = self.engine.stats(self.now).counters.seeks;
+        if std::mem::replace(&mut self.seeks, seeks) < seeks {
+            self.text_viewer.jumped();
+        }
+        loop {
+            let told = self.engine.unsent(TEXT_CONN).to_vec();
+            self.engine.sent(TEXT_CONN, told.len());
+            self.text_viewer.hear(&told, &moment, &mut Sabotage::new(None))?;
+            let mut said = Vec::new();
+            self.text_viewer.act(&moment, &mut Dice::new(0, 0), &mut said);
+            if told.is_empty() && said.is_empty() {
+                return Ok(());
+            }
+            let bytes = &said[..];
+            let conn = TEXT_CONN;
+            self.engine.handle(Input::Bytes { conn, bytes }, self.now);
         }
     }
 

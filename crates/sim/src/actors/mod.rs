@@ -9,6 +9,8 @@ mod operator;
 mod text_viewer;
 mod viewer;
 
+pub(crate) use text_viewer::TextViewer;
+
 use trantor_client::Client;
 use trantor_engine::{ConnId, EngineConfig};
 use trantor_time::{GameTime, RealSpan, RealTime};
@@ -89,7 +91,7 @@ pub(crate) fn cast(role: Role, config: &EngineConfig, dice: &mut Dice) -> Box<dy
         Role::Liar => Box::new(liar::Liar::new(config)),
         Role::Operator => Box::new(operator::Operator::new(config)),
         Role::Viewer => Box::new(viewer::Viewer::new(dice)),
-        Role::TextViewer => Box::new(text_viewer::TextViewer::new()),
+        Role::TextViewer => Box::new(TextViewer::new()),
     }
 }
 

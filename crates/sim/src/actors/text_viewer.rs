@@ -29,6 +29,11 @@ impl TextViewer {
         }
     }
 
+    /// A recording that it watches was moved.
+    pub(crate) fn jumped(&mut self) {
+        self.hearsay.jumped();
+    }
+
     /// The client has not more, nor less, than it was told.
     fn compare_client(&self, truth: &Picture) -> Verdict {
         let Some(mirror) = self.client.mirror() else {
