@@ -18,7 +18,7 @@ use crate::dice::Dice;
 use crate::disk::Disk;
 use crate::fault::{Fault, Sabotage};
 use crate::plan::Storage;
-use crate::rerun;
+use crate::{rerun, resumed};
 
 /// Saves kept.
 const SAVES_KEPT: usize = 3;
@@ -202,7 +202,9 @@ impl Keeping {
         if *recording.ends() != RecordingEnd::Closed {
             return Err(format!("the recording ends otherwise: {:?}", recording.ends()));
         }
-        self.reruns_compared = rerun::watch(&Arc::new(recording), &mut self.dice)?;
+        let recording = Arc::new(recording);
+        resumed::check(&recording, engine.game())?;
+        self.reruns_compared = rerun::watch(&recording, &mut self.dice)?;
         Ok(())
     }
 

@@ -33,6 +33,7 @@ mod picture;
 mod plan;
 mod reached;
 mod rerun;
+mod resumed;
 mod trace;
 mod universe;
 mod waits;
