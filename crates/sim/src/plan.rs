@@ -222,7 +222,7 @@ fn draw_storage(dice: &mut Dice) -> Storage {
         sync_every: millis(dice.between(1, 300)),
         job_ms_max: *dice.pick(&[0, 5, 100]),
         piece_bytes: *dice.pick(&[2_000, 20_000, 1_000_000]),
-        refuse_one_in: *dice.pick(&[0, 0, 0, 500]),
+        refuse_one_in: *dice.pick(&[0, 0, 0, 150]),
     }
 }
 

@@ -40,7 +40,7 @@ fn a_dropped_change_is_found() {
 fn a_line_about_the_ground_that_is_dropped_is_found() {
     assert_found(
         Fault::DroppedLine,
-        &["told otherwise of the ground", "never told the world"],
+        &["told otherwise of the ground", "the map comes first"],
     );
 }
 

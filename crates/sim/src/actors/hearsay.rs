@@ -210,6 +210,7 @@ impl Hearsay {
             }
             GuiEvent::Won { .. } => self.has_winner = true,
             GuiEvent::UnknownRequest | GuiEvent::BadParameter => return Err("nothing wrong was asked"),
+            GuiEvent::Team(_) if !self.is_whole() => return Err("the map comes first, and all of it"),
             GuiEvent::Team(_)
             | GuiEvent::RitualStarted { .. }
             | GuiEvent::RitualEnded { .. }
