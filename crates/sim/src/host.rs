@@ -1,19 +1,20 @@
 //! The server's machine: the real engine, the lines to its peers, its passes, and the journal it keeps.
 
+mod knowing;
+mod operators;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 
-use trantor_engine::{
-    AdminRefusal, AdminRequest, CloseCause, ConnId, Engine, FiredKind, Input, OperatorLine, Output,
-};
-use trantor_time::{RealSpan, RealTime};
+use trantor_engine::{AdminRequest, CloseCause, ConnId, Engine, FiredKind, Input, Output};
+use trantor_time::RealTime;
 
 use crate::actors::Verdict;
 use crate::dice::Dice;
 use crate::fault::Sabotage;
 use crate::keeping::Keeping;
 use crate::line::{Item, Line};
-use crate::operator::{self, Sprints, Wish};
+use crate::operator::{Sprints, Wish};
 use crate::past::Past;
 use crate::picture::{Picture, Pictures, Ticked};
 use crate::plan::Plan;
@@ -22,9 +23,6 @@ use crate::waits::Waits;
 
 /// Lateness that rounding to whole nanoseconds explains, with room.
 const LATENESS_NS_MAX: u64 = 1_000;
-
-/// The stream of dice by which an operator's number is a wish.
-const WISHES: u64 = 7;
 
 /// A connection, from both ends.
 #[derive(Debug)]
@@ -203,25 +201,6 @@ impl Host {
         Ok(())
     }
 
-    /// How much later than it happens a peer is told of the game.
-    pub(crate) fn delay_of(&self, conn: usize) -> RealSpan {
-        let delay = self.past.delay();
-        let conn = self.conns[conn].id;
-        let sees_present = |id| self.engine.clients().any(|it| it.conn == id && it.may_control);
-        match delay > RealSpan::ZERO && !sees_present(conn) {
-            true => delay,
-            false => RealSpan::ZERO,
-        }
-    }
-
-    /// The world as a peer must know it to whom nothing is under way; `None` if it cannot know any yet.
-    pub(crate) fn world_told(&self, conn: usize, now: RealTime) -> Option<Picture> {
-        match self.delay_of(conn) == RealSpan::ZERO {
-            true => Some(Picture::of_world(self.engine.game().world())),
-            false => self.past.told_by(now).cloned(),
-        }
-    }
-
     fn take_in(&mut self, now: RealTime) -> Verdict {
         for waiting in std::mem::take(&mut self.waiting) {
             match waiting {
@@ -254,22 +233,6 @@ impl Host {
             }
         }
         Ok(())
-    }
-
-    /// Does what an operator wishes for; answers what he is told.
-    fn fulfil(&mut self, wish: Wish, now: RealTime) -> Result<Result<(), AdminRefusal>, String> {
-        match wish {
-            Wish::Engine(request) => {
-                let speed_before = self.engine.game_clock().frequency();
-                let told = operator::ask(&mut self.engine, request, now)?;
-                self.sprints.note(&self.engine, speed_before);
-                Ok(told)
-            }
-            Wish::Save => {
-                self.keeping.save_now(self.engine.game(), now);
-                Ok(Ok(()))
-            }
-        }
     }
 
     fn fire(&mut self, now: RealTime) -> Result<bool, String> {
@@ -314,26 +277,6 @@ impl Host {
             self.write(conn, now);
         }
         self.carry_out(now);
-        Ok(())
-    }
-
-    /// Does what operators say over their connections. A line is a number, by which a wish is drawn.
-    fn answer_operators(&mut self, now: RealTime) -> Verdict {
-        while let Some(OperatorLine { conn, line }) = self.engine.poll_operator_line() {
-            let answer = match line.parse() {
-                Ok(number) => {
-                    let game = &self.engine.config().game;
-                    let wish = Wish::draw(game, &mut Dice::new(number, WISHES));
-                    self.lines_done += 1;
-                    match self.fulfil(wish, now)? {
-                        Ok(()) => format!("ok {number}\n"),
-                        Err(refusal) => format!("ko {number} {refusal}\n"),
-                    }
-                }
-                Err(_) => "ko this is no number\n".to_owned(),
-            };
-            self.engine.answer_operator(conn, &answer);
-        }
         Ok(())
     }
 
