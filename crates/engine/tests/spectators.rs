@@ -7,6 +7,7 @@ mod harness;
 
 use trantor_engine::{AdminRequest, Control, EngineConfig, Token, limits};
 use trantor_game::AdminAction;
+use trantor_model::{Counts, Tile};
 use trantor_protocol::wire::{
     ClientHello, FrameCutter, ToClient, ToServer, WIRE_VERSION, read_frame, write_frame,
 };
@@ -84,6 +85,48 @@ fn many_text_viewers_hear_of_the_end_of_a_sprint() {
     for peer in watching {
         let told = bench.lines(peer);
         assert_eq!(told.last().unwrap(), "sgt 100", "{peer}: {told:?}");
+    }
+}
+
+/// Whether many are told by and by, and whether they see the past, changes nothing in what each of them hears.
+#[test]
+fn nobody_hears_the_end_of_an_elevation_that_it_was_not_told_of() {
+    for (delay, many) in [
+        (RealSpan::ZERO, 1),
+        (RealSpan::ZERO, limits::TEXT_VIEWERS_AT_ONCE_MAX + 4),
+        (DELAY, 1),
+    ] {
+        let mut config = EngineConfig::new(game_config(1, 1, 6));
+        config.control = Control::Nobody;
+        config.spectator_delay = delay;
+        let mut bench = Bench::new(config);
+        still(&mut bench);
+        let watch = |bench: &mut Bench| -> Vec<usize> {
+            let viewers = (0..many).map(|_| bench.join("G", "GRAPHIC")).collect();
+            bench.run_for(RealSpan::from_millis(500));
+            viewers
+        };
+        let tile = Tile { x: 0, y: 0 };
+        let ground = Counts([0, 1, 0, 0, 0, 0, 0]);
+        bench.act(AdminAction::SetGround { tile, ground });
+        let early = watch(&mut bench);
+        let agent = bench.join("A", "a");
+        bench.send(agent, b"Incantation\n");
+        bench.run_for(RealSpan::from_millis(20));
+        bench.close(agent);
+        let late = watch(&mut bench);
+        bench.run_for(RealSpan::from_secs(3));
+        bench.join("B", "b");
+        bench.run_for(delay + GRID + RealSpan::from_millis(500));
+        for (viewers, knew) in [(early, true), (late, false)] {
+            for viewer in viewers {
+                let told = bench.lines(viewer);
+                let heard = |word: &str| told.iter().filter(|line| line.starts_with(word)).count();
+                assert_eq!(heard("pie"), usize::from(knew), "{told:?}");
+                assert_eq!(heard("pnw #1 "), 1, "{told:?}");
+                assert_eq!(heard("pic"), usize::from(knew), "{told:?}");
+            }
+        }
     }
 }
 

@@ -128,8 +128,7 @@ impl Engine {
         let mut answered = 0;
         self.sessions.push(conn, |outbox| {
             let before = outbox.len();
-            let (from, until) = (answer.next, answer.until());
-            answer.next = write_world_on(outbox, habits, game, &answer.known, from, until, room);
+            write_world_on(outbox, habits, game, &mut answer, room);
             answered = outbox.len() - before;
         });
         let Some(session) = self.sessions.get_mut(conn) else {
@@ -147,7 +146,7 @@ impl Engine {
                 self.answer_on_at(conn, at.unwrap_or(now));
             }
         } else if answer.is_world() {
-            self.sessions.has_world(conn);
+            self.sessions.has_world(conn, &answer.passed_over);
             if answer.kind == AnswerKind::Greeting {
                 self.end_text_greeting(conn);
             }

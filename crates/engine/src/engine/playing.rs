@@ -219,10 +219,14 @@ impl Engine {
         answer.known = Rc::new(Known::all(before));
         // The beginning is the same for all of them, and often that is all.
         let mut lines = Vec::new();
-        let (from, until) = (answer.next, answer.until());
-        let bytes = limits::ANSWER_BYTES_AT_ONCE;
-        answer.next = write_world_on(&mut lines, habits, game, &answer.known, from, until, bytes);
-        self.sessions.push_to_told(&lines);
+        write_world_on(
+            &mut lines,
+            habits,
+            game,
+            &mut answer,
+            limits::ANSWER_BYTES_AT_ONCE,
+        );
+        self.sessions.push_jump_to_told(&lines, &answer);
         if answer.next < Subject::End {
             self.sessions.tell_world_again(&answer);
             for conn in self.sessions.text_viewers().coming().to_vec() {

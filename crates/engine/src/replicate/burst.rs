@@ -11,7 +11,7 @@ use trantor_model::{AgentId, EggId};
 use trantor_protocol::text::{Dialect, GuiEvent, GuiIds, write_gui_event};
 
 use crate::config::EngineConfig;
-use crate::session::{Known, Subject};
+use crate::session::{Answer, Known, Subject};
 
 /// In whose way viewers are told of the world.
 #[derive(Clone, Copy, Debug)]
@@ -32,19 +32,19 @@ impl Habits {
     }
 }
 
-/// Writes the world from `next` on, as far as `until`, or until `bytes` were written or a little more; answers what comes
-/// next (R-000-48). For somebody who knows of another moment of the same recording that makes the one into the other:
+/// Writes the world from where `answer` has come to, as far as it goes, or until `bytes` were written or a little more
+/// (R-000-48). For somebody who knows of another moment of the same recording that makes the one into the other:
 /// who and what is gone, who is new, and where everybody and everything is (R-001-46).
 pub(crate) fn write_world_on(
     out: &mut Vec<u8>,
     habits: Habits,
     game: &Game,
-    known: &Known,
-    mut next: Subject,
-    until: Subject,
+    answer: &mut Answer,
     bytes: usize,
-) -> Subject {
+) {
     let ids = habits.ids;
+    let (until, known) = (answer.until(), &answer.known);
+    let mut next = answer.next;
     let mut spent = 0;
     while next < until && spent < bytes {
         let before = out.len();
@@ -72,7 +72,8 @@ pub(crate) fn write_world_on(
                 next.map_or(Subject::Ritual(RitualId(0)), Subject::Egg)
             }
             Subject::Ritual(from) => {
-                write_next_ritual(out, ids, game, known, from).map_or(Subject::Winner, Subject::Ritual)
+                let next = write_next_ritual(out, ids, game, known, from, &mut answer.passed_over);
+                next.map_or(Subject::Winner, Subject::Ritual)
             }
             Subject::Winner => {
                 if let Some(team) = game.winner().filter(|_| known.winner != game.winner()) {
@@ -85,7 +86,7 @@ pub(crate) fn write_world_on(
         };
         spent += (out.len() - before).max(STEP_BYTES_MIN);
     }
-    next
+    answer.next = next;
 }
 
 /// As how many bytes each agent, egg and so on counts at least: that there is nothing to say of an egg has to be found out too.
@@ -135,14 +136,15 @@ fn write_next_egg(out: &mut Vec<u8>, ids: GuiIds, game: &Game, known: &Known, fr
 }
 
 /// The same of an elevation. It is not in the reference's burst; without it the end would come out of the blue. One that is still
-/// under way is begun again, since who takes part may be told in no other way. One whose participants are all gone is not
-/// told: viewers look for the first of them without asking whether there is one.
+/// under way is begun again, since who takes part may be told in no other way. One whose participants are all gone passed
+/// over, and its end is not told either: viewers look for the first of them without asking whether there is one.
 fn write_next_ritual(
     out: &mut Vec<u8>,
     ids: GuiIds,
     game: &Game,
     known: &Known,
     from: RitualId,
+    passed_over: &mut Vec<RitualId>,
 ) -> Option<RitualId> {
     let here = game.world().rituals_from(from).next();
     let before = known.ritual_from(from);
@@ -153,7 +155,9 @@ fn write_next_ritual(
         write_gui_event(out, ids, &GuiEvent::RitualEnded { tile, success });
     }
     let ritual = here.filter(|ritual| ritual.id() == id);
-    if let Some(ritual) = ritual.filter(|ritual| !ritual.participants().is_empty()) {
+    if ritual.is_some_and(|ritual| ritual.participants().is_empty()) {
+        passed_over.push(id);
+    } else if let Some(ritual) = ritual {
         let line = GuiEvent::RitualStarted {
             tile: ritual.tile(),
             level: ritual.level(),

@@ -38,6 +38,8 @@ pub(crate) struct Answer {
     pub(crate) next: Subject,
     /// What the viewer knows from before.
     pub(crate) known: Rc<Known>,
+    /// Elevations that were passed over, since nobody takes part in them any more.
+    pub(crate) passed_over: Vec<RitualId>,
 }
 
 /// What it answers.
@@ -73,6 +75,7 @@ impl Answer {
             kind,
             next: Subject::FIRST,
             known: Rc::default(),
+            passed_over: Vec::new(),
         }
     }
 
@@ -91,13 +94,18 @@ impl Answer {
 
     /// Whether the viewer was told of this, so that it is told what happens to it.
     pub(crate) fn has_told(&self, subject: Subject) -> bool {
-        subject < self.next || matches!(subject, Subject::Team(team) if team < self.known.teams)
+        match subject {
+            Subject::Team(team) if team < self.known.teams => true,
+            Subject::Ritual(ritual) if self.passed_over.contains(&ritual) => false,
+            _ => subject < self.next,
+        }
     }
 
     /// The recording was moved away from `before`: everything is told once more.
     pub(crate) fn restart(&mut self, before: &Game) {
         self.known = Rc::new(Known::by(self, before));
         self.next = Subject::FIRST;
+        self.passed_over.clear();
     }
 }
 

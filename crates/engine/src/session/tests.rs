@@ -47,8 +47,8 @@ fn lists_follow_the_roles() {
     sessions.set_role(conn(2, 0), Role::TextViewer);
     sessions.set_role(conn(0, 0), Role::TextViewer);
     sessions.set_role(conn(1, 0), Role::Agent(AgentId(7)));
-    sessions.has_world(conn(2, 0));
-    sessions.has_world(conn(0, 0));
+    sessions.has_world(conn(2, 0), &[]);
+    sessions.has_world(conn(0, 0), &[]);
     assert_eq!(
         sessions.text_viewers().told(),
         [conn(2, 0), conn(0, 0)],
@@ -127,7 +127,7 @@ fn add_text_viewer(sessions: &mut Sessions, conn: ConnId, delay: RealSpan) {
     session.outbox.make_stream();
     session.delay = delay;
     sessions.set_role(conn, Role::TextViewer);
-    sessions.has_world(conn);
+    sessions.has_world(conn, &[]);
 }
 
 /// Everything that waits for a session, which takes it.
@@ -150,7 +150,7 @@ fn too_much_delayed_text_takes_nothing_from_those_who_stay() {
     let news = vec![b'x'; DELAYED_BYTES_MAX / 4];
     for round in 0..8 {
         sessions.push_mark(stays, |outbox| outbox.push(b'0' + round));
-        sessions.push_to_told(&news);
+        sessions.push_to_told(&news, &[]);
         let is_going = sessions.get(text).is_none_or(Session::is_going);
         assert_eq!(is_going, round >= 3, "{round}");
         if let Some((conn, reason)) = sessions.take_doomed() {
@@ -206,7 +206,7 @@ proptest! {
             let count = model.len().max(1);
             match step {
                 Step::TellAll(what) => {
-                    sessions.push_to_told(&what);
+                    sessions.push_to_told(&what, &[]);
                     model.iter_mut().for_each(|(_, due, _)| due.extend_from_slice(&what));
                 }
                 Step::Answer(viewer, what) => {

@@ -6,10 +6,10 @@
 
 use std::rc::Rc;
 
-use trantor_game::Game;
+use trantor_game::{Game, RitualId};
 use trantor_time::RealSpan;
 
-use super::{Answer, Sessions};
+use super::{Answer, Sessions, Subject};
 use crate::input::ConnId;
 use crate::limits;
 use crate::output::CloseReason;
@@ -28,6 +28,8 @@ pub(crate) struct TextViewers {
     next_late: usize,
     /// Those of `told` that see the past, and the longest of their delays, as long as they are the same.
     delayed: Option<(RealSpan, Rc<[ConnId]>)>,
+    /// Who of `told` was not told of which elevation under way, and so is not to hear of its end.
+    passed_over: Vec<(ConnId, RitualId)>,
 }
 
 impl TextViewers {
@@ -71,6 +73,7 @@ impl TextViewers {
             return;
         };
         self.told.remove(index);
+        self.passed_over.retain(|(viewer, _)| *viewer != conn);
         self.delayed = None;
         self.next_late -= usize::from(index < self.next_late);
         self.late = self.late.min(self.told.len());
@@ -79,9 +82,15 @@ impl TextViewers {
         }
     }
 
+    fn pass_over(&mut self, conn: ConnId, rituals: &[RitualId]) {
+        self.passed_over
+            .extend(rituals.iter().map(|ritual| (conn, *ritual)));
+    }
+
     /// There is nobody left who knows the world.
     fn forget_told(&mut self) {
         (self.late, self.next_late, self.delayed) = (0, 0, None);
+        self.passed_over.clear();
         self.news.forget_before(self.news.end());
     }
 }
@@ -112,14 +121,15 @@ impl News {
 }
 
 impl Sessions {
-    /// A text viewer knows how the world is: from now on it is told what happens.
-    pub(crate) fn has_world(&mut self, conn: ConnId) {
+    /// A text viewer knows how the world is, but for these elevations: from now on it is told what happens.
+    pub(crate) fn has_world(&mut self, conn: ConnId, passed_over: &[RitualId]) {
         let end = self.text_viewers.news.end();
         let Some(session) = self.get_mut(conn) else { return };
         session.news_heard = (session.delay == RealSpan::ZERO).then_some(end);
         self.text_viewers.coming.retain(|viewer| *viewer != conn);
         let viewers = &mut self.text_viewers;
         viewers.told.push(conn);
+        viewers.pass_over(conn, passed_over);
         // It stands between those whose turn is to come and those round the end of the list.
         viewers.late += usize::from(viewers.late > 0);
         viewers.delayed = None;
@@ -131,12 +141,58 @@ impl Sessions {
         if !self.text_viewers.coming.is_empty() {
             self.push_to_coming(lines);
         }
-        self.push_to_told(lines.bytes());
+        let apart = match self.text_viewers.passed_over.is_empty() {
+            true => Vec::new(),
+            false => self.push_apart(lines),
+        };
+        self.push_to_told(lines.bytes(), &apart);
     }
 
-    /// Tells all text viewers that know how the world is something.
-    pub(crate) fn push_to_told(&mut self, bytes: &[u8]) {
-        self.hold_for_text_viewers(bytes);
+    /// Tells all text viewers that know how the world is how another one is, as far as `answer` has come.
+    pub(crate) fn push_jump_to_told(&mut self, bytes: &[u8], answer: &Answer) {
+        self.push_to_told(bytes, &[]);
+        let viewers = &mut self.text_viewers;
+        viewers.passed_over.clear();
+        for index in 0..viewers.told.len() {
+            viewers.pass_over(viewers.told[index], &answer.passed_over);
+        }
+    }
+
+    /// Tells those by themselves who were not told of an elevation that ends with these lines; answers who they are.
+    fn push_apart(&mut self, lines: &Lines) -> Vec<ConnId> {
+        let is_over = |ritual| {
+            lines
+                .iter()
+                .any(|(subject, _)| subject == Some(Subject::Ritual(ritual)))
+        };
+        let over = self
+            .text_viewers
+            .passed_over
+            .extract_if(.., |(_, ritual)| is_over(*ritual));
+        let over: Vec<_> = over.collect();
+        let mut apart: Vec<ConnId> = over.iter().map(|(conn, _)| *conn).collect();
+        apart.sort_unstable();
+        apart.dedup();
+        let end = self.text_viewers.news.end() + lines.bytes().len() as u64;
+        for &conn in &apart {
+            self.catch_up(conn);
+            let knows = |subject| match subject {
+                Some(Subject::Ritual(ritual)) => !over.contains(&(conn, ritual)),
+                _ => true,
+            };
+            let told = lines.iter().filter(|(subject, _)| knows(*subject));
+            let told = told.flat_map(|(_, line)| line).copied().collect::<Vec<u8>>();
+            self.push(conn, |outbox| outbox.extend_from_slice(&told));
+            if let Some(heard) = self.get_mut(conn).and_then(|session| session.news_heard.as_mut()) {
+                *heard = end;
+            }
+        }
+        apart
+    }
+
+    /// Tells all text viewers that know how the world is something, but for those who were told `apart`.
+    pub(super) fn push_to_told(&mut self, bytes: &[u8], apart: &[ConnId]) {
+        self.hold_for_text_viewers(bytes, apart);
         let viewers = &mut self.text_viewers;
         viewers.news.bytes.extend_from_slice(bytes);
         if viewers.told.len() > limits::TEXT_VIEWERS_AT_ONCE_MAX
@@ -197,8 +253,8 @@ impl Sessions {
         self.text_viewers.forget_told();
     }
 
-    /// Keeps something for all text viewers that are told later.
-    fn hold_for_text_viewers(&mut self, bytes: &[u8]) {
+    /// Keeps something for all text viewers that are told later, but for those who were told `apart`.
+    fn hold_for_text_viewers(&mut self, bytes: &[u8], apart: &[ConnId]) {
         let (delay, to) = self.text_viewers.delayed.take().unwrap_or_else(|| {
             let delay_of = |conn: &ConnId| self.get(*conn).map_or(RealSpan::ZERO, |session| session.delay);
             let told = self.text_viewers.told.iter().copied();
@@ -208,7 +264,16 @@ impl Sessions {
                 delayed,
             )
         });
-        if delay > RealSpan::ZERO && self.delay.hold_for_several(self.now, delay, &to, bytes).is_err() {
+        let others = match apart.is_empty() {
+            true => Rc::clone(&to),
+            false => to.iter().copied().filter(|conn| !apart.contains(conn)).collect(),
+        };
+        if delay > RealSpan::ZERO
+            && self
+                .delay
+                .hold_for_several(self.now, delay, &others, bytes)
+                .is_err()
+        {
             log::warn!("too much happens for the delay of spectators in text: they are let go");
             self.delay.forget_several();
             for conn in to.iter() {
