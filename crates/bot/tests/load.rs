@@ -6,9 +6,10 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
 
-use trantor_runtime::threads::{self, Thread};
+use trantor_runtime::{RealClock, threads};
 use trantor_server::background::Background;
 use trantor_server::options::Options;
+use trantor_time::{Clock, RealSpan};
 
 use support::serve;
 
@@ -111,14 +112,27 @@ fn let_watch(viewer: &TcpStream, speed: u32) {
         .for_each(drop);
 }
 
-/// Gives an agent a place, and answers it from when `viewer` has left.
-fn let_play(agent: &TcpStream, viewer: Thread<()>) {
-    assert_eq!(greet(agent), "red\n");
-    let _ = write!(&mut &*agent, "1\n5 5\n");
-    viewer.join().expect("it watched");
+/// Answers an agent until it leaves.
+fn answer_all(agent: &TcpStream) {
     for _ in BufReader::new(agent).lines().map_while(Result::ok) {
         let _ = (&mut &*agent).write_all(b"ok\n");
     }
+}
+
+/// Answers an agent for a second, and goes on reading.
+fn answer_and_hang(agent: &TcpStream) {
+    let clock = RealClock::new();
+    let until = clock.now() + RealSpan::from_secs(1);
+    for _ in BufReader::new(agent).lines().map_while(Result::ok) {
+        if clock.now() < until {
+            let _ = (&mut &*agent).write_all(b"ok\n");
+        }
+    }
+}
+
+/// Reads what an agent says, and says nothing.
+fn answer_nothing(agent: &TcpStream) {
+    BufReader::new(agent).lines().map_while(Result::ok).for_each(drop);
 }
 
 /// Lets a viewer watch, who is told the speed when it asks for it, and hears what it sets as it said it.
@@ -139,6 +153,16 @@ fn load_on_scripted(
     before: fn(&TcpStream),
     after: fn(&TcpStream),
 ) -> (i32, serde_json::Value, String) {
+    load_played(flags, before, answer_all, after)
+}
+
+/// The same, with a script for the agent from when the viewer before it has left.
+fn load_played(
+    flags: &str,
+    before: fn(&TcpStream),
+    play: fn(&TcpStream),
+    after: fn(&TcpStream),
+) -> (i32, serde_json::Value, String) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("its number");
     let server = threads::spawn("scripted", move || {
@@ -146,7 +170,13 @@ fn load_on_scripted(
         let viewer = accept();
         let viewer = threads::spawn("viewer before", move || before(&viewer)).expect("a thread");
         let agent = accept();
-        let _agent = threads::spawn("agent", move || let_play(&agent, viewer)).expect("a thread");
+        let _agent = threads::spawn("agent", move || {
+            assert_eq!(greet(&agent), "red\n");
+            let _ = write!(&mut &agent, "1\n5 5\n");
+            viewer.join().expect("it watched");
+            play(&agent);
+        })
+        .expect("a thread");
         after(&accept());
     })
     .expect("a thread");
@@ -180,4 +210,48 @@ fn a_server_that_tells_its_speed_only_when_asked_is_asked() {
     assert_eq!(status, 0, "{told}");
     assert_eq!(number(&report, "frequency"), 400.0);
     assert_eq!(number(&report, "frequency_at_end"), 100.0);
+}
+
+#[test]
+fn a_server_that_hangs_is_late_by_as_much() {
+    let (status, report, told) = load_played(
+        "-a 1 -d 2 --warm-up 0",
+        |viewer| let_watch(viewer, 100),
+        answer_and_hang,
+        |viewer| let_watch(viewer, 100),
+    );
+    assert_eq!(status, 0, "{told}");
+    assert_eq!(number(&report, "commands_unanswered"), 2.0, "{report}");
+    assert!(number(&report["lateness"], "max_us") > 200_000.0, "{report}");
+}
+
+#[test]
+fn a_server_that_answers_nothing_is_told_in_one_line() {
+    let (status, _, told) = load_played(
+        "-a 1 -d 0.2 --warm-up 0",
+        |viewer| let_watch(viewer, 100),
+        answer_nothing,
+        |_nobody_asks_again| {},
+    );
+    assert_eq!(
+        (status, told.as_str()),
+        (
+            1,
+            "trantor-load: nothing was answered in 0.2 s: a game that is paused, or a server that hangs or is gone\n"
+        )
+    );
+}
+
+#[test]
+fn a_server_that_is_gone_at_the_end_is_told_as_that() {
+    let (status, report, told) = load_on_scripted(
+        "-a 1 -d 0.1 --warm-up 0",
+        |viewer| let_watch(viewer, 100),
+        |_closed_at_once| {},
+    );
+    assert_eq!(
+        (status, &report["frequency_at_end"]),
+        (0, &serde_json::Value::Null)
+    );
+    assert!(told.contains("the server closed the connection"), "{told}");
 }

@@ -1,7 +1,7 @@
 //! `trantor-load`: load on a Zappy server, and how late its answers are.
 //!
-//! Exit status: 0 if it was measured, 1 if it could not be, 84 for a mistake in the options, and if the figures
-//! cannot be written.
+//! Exit status: 0 if it was measured, 1 if it could not be or nothing was answered, 84 for a mistake in the options,
+//! and if the figures cannot be written.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -58,12 +58,16 @@ struct Open {
 /// What was answered while measuring, from the first answer on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Steady {
-    /// When the first answer came.
+    /// When the first answer came; of an agent that had none although one was due, when measuring began.
     pub first_at: RealTime,
     /// When the last one came.
     pub last_at: RealTime,
+    /// Up to when it lived while it was measured: a server that answers no more is not measured by its last answer.
+    pub until: RealTime,
     /// Units of game time of all commands answered after the first.
     pub units: u64,
+    /// How much of the time since the last answer the command under way may have filled: no more than it takes.
+    pub under_way: RealSpan,
     /// What even the answer that was least late was late by: the agent's first command was read so late, and all
     /// others followed upon it.
     pub least_lateness: RealSpan,
@@ -140,6 +144,25 @@ impl LoadAgent {
         }
     }
 
+    /// What was measured from `begun` to `now` is all there is. What is overdue then is as late as that at least, and a
+    /// command whose ideal end is still to come says nothing.
+    pub fn end_measuring(&mut self, begun: RealTime, now: RealTime, speed: Frequency, figures: &mut Figures) {
+        if self.state != AgentState::Ready {
+            return;
+        }
+        for open in self.open.iter().take_while(|open| open.ideal_end < now) {
+            figures.leave_unanswered(open.kind, now.since(open.sent_at), now - open.ideal_end);
+        }
+        let Some(first) = self.open.front() else { return };
+        if self.steady.is_none() && first.ideal_end < now {
+            self.steady = Some(Steady::begin(begun, now - first.ideal_end));
+        }
+        if let Some(steady) = &mut self.steady {
+            steady.until = now;
+            steady.under_way = span_of(first.units, speed).min(now.since(steady.last_at));
+        }
+    }
+
     fn line(&mut self, line: &[u8], now: RealTime, figures: &mut Figures) {
         let line = without_nuls_before(line);
         match self.state {
@@ -182,16 +205,23 @@ impl LoadAgent {
             Some(steady) => {
                 steady.units += u64::from(open.units);
                 steady.last_at = now;
+                steady.until = now;
                 steady.least_lateness = steady.least_lateness.min(lateness);
             }
-            None => {
-                self.steady = Some(Steady {
-                    first_at: now,
-                    last_at: now,
-                    units: 0,
-                    least_lateness: lateness,
-                });
-            }
+            None => self.steady = Some(Steady::begin(now, lateness)),
+        }
+    }
+}
+
+impl Steady {
+    fn begin(at: RealTime, lateness: RealSpan) -> Self {
+        Self {
+            first_at: at,
+            last_at: at,
+            until: at,
+            units: 0,
+            under_way: RealSpan::ZERO,
+            least_lateness: lateness,
         }
     }
 }
@@ -241,6 +271,54 @@ mod tests {
             (at_ms(75), at_ms(140), 7)
         );
         assert_eq!(steady.least_lateness, RealSpan::ZERO);
+    }
+
+    #[test]
+    fn what_is_overdue_at_the_end_counts_as_late_and_what_is_not_does_not() {
+        let speed = Frequency::new(100).unwrap();
+        let mix: Mix = "forward=1".parse().unwrap();
+        let (mut agent, mut figures) = ready();
+        agent.fill(2, &mix, speed, at_ms(0));
+        agent.take_in(b"ok\n", at_ms(70), &mut figures);
+        // One is due at 140 ms, and one at 210.
+        agent.fill(2, &mix, speed, at_ms(70));
+        agent.end_measuring(at_ms(0), at_ms(100), speed, &mut figures);
+        assert_eq!((figures.answered, figures.unanswered), (1, 0));
+        assert_eq!(figures.lateness_ns.len(), 1);
+        let steady = agent.steady().unwrap();
+        assert_eq!(
+            (steady.until, steady.under_way),
+            (at_ms(100), RealSpan::from_millis(30))
+        );
+
+        agent.end_measuring(at_ms(0), at_ms(3_140), speed, &mut figures);
+        assert_eq!((figures.answered, figures.unanswered), (1, 2));
+        let late_ms = |quantile| figures.lateness_ns.value_at_quantile(quantile) / 1_000_000;
+        assert_eq!(
+            (figures.lateness_ns.len(), late_ms(0.5) / 10, late_ms(1.0) / 10),
+            (3, 293, 300)
+        );
+        let steady = agent.steady().unwrap();
+        assert_eq!(
+            (steady.last_at, steady.until, steady.under_way),
+            (at_ms(70), at_ms(3_140), RealSpan::from_millis(70))
+        );
+    }
+
+    #[test]
+    fn who_was_never_answered_had_nothing_of_the_time() {
+        let speed = Frequency::new(100).unwrap();
+        let (mut agent, mut figures) = ready();
+        agent.fill(1, &"forward=1".parse().unwrap(), speed, at_ms(0));
+        agent.end_measuring(at_ms(10), at_ms(60), speed, &mut figures);
+        assert_eq!((agent.steady(), figures.unanswered), (None, 0));
+        agent.end_measuring(at_ms(10), at_ms(1_070), speed, &mut figures);
+        let steady = agent.steady().unwrap();
+        assert_eq!(
+            (steady.first_at, steady.units, figures.unanswered),
+            (at_ms(10), 0, 1)
+        );
+        assert_eq!(steady.least_lateness, RealSpan::from_millis(1_000));
     }
 
     #[test]

@@ -7,7 +7,8 @@ use trantor_time::RealSpan;
 /// The longest time told apart: what is longer counts as this.
 const LONGEST: RealSpan = RealSpan::from_secs(60);
 
-/// Everything counted, of all peers together. Only what is answered while measuring goes into histograms.
+/// Everything counted, of all peers together. Only what is answered while measuring, or should have
+/// been, goes into histograms.
 #[derive(Debug)]
 pub struct Figures {
     /// Whether answers count.
@@ -25,6 +26,8 @@ pub struct Figures {
     pub answered: u64,
     /// Of them, by `ko`.
     pub refused: u64,
+    /// Commands whose answer was overdue when measuring ended. They are in the histograms, as late as they were then.
+    pub unanswered: u64,
     /// Lines that nobody asked for, such as messages.
     pub unasked: u64,
     /// Agents that died, from the beginning.
@@ -58,6 +61,7 @@ impl Figures {
             early: 0,
             answered: 0,
             refused: 0,
+            unanswered: 0,
             unasked: 0,
             deaths: 0,
             lost: 0,
@@ -75,6 +79,16 @@ impl Figures {
         }
         self.answered += 1;
         self.early += u64::from(lateness < RealSpan::ZERO);
+        self.record(kind, latency, lateness);
+    }
+
+    /// Measuring ends, and a command is not answered that should have been: it will be later than that.
+    pub fn leave_unanswered(&mut self, kind: CommandKind, latency: RealSpan, lateness: RealSpan) {
+        self.unanswered += 1;
+        self.record(kind, latency, lateness);
+    }
+
+    fn record(&mut self, kind: CommandKind, latency: RealSpan, lateness: RealSpan) {
         let nanos = |span: RealSpan| u64::try_from(span.as_nanos()).unwrap_or(0);
         self.latency_ns.saturating_record(nanos(latency));
         self.lateness_ns.saturating_record(nanos(lateness));

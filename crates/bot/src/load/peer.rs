@@ -21,6 +21,8 @@ pub(super) struct Peer {
     /// Whether it may ask, if it is an agent.
     pub(super) has_begun: bool,
     wants_write: bool,
+    /// Whether nothing more comes or goes on it.
+    pub(super) has_ended: bool,
     /// Whether it waits for its turn to be read.
     pub(super) is_to_read: bool,
 }
@@ -41,6 +43,7 @@ impl Peer {
             is_connecting: true,
             has_begun: false,
             wants_write: true,
+            has_ended: false,
             is_to_read: false,
         })
     }
@@ -61,6 +64,13 @@ impl Peer {
 
     pub(super) fn agent(&self) -> Option<&LoadAgent> {
         match &self.kind {
+            Kind::Agent(agent) => Some(agent),
+            _ => None,
+        }
+    }
+
+    pub(super) fn agent_mut(&mut self) -> Option<&mut LoadAgent> {
+        match &mut self.kind {
             Kind::Agent(agent) => Some(agent),
             _ => None,
         }
@@ -137,8 +147,11 @@ impl Peer {
         Ok(())
     }
 
-    /// Ends the connection, and keeps what was found on it.
+    /// Ends the connection, if it has not, and keeps what was found on it.
     pub(super) fn end(&mut self, registry: &Registry) -> io::Result<()> {
+        if std::mem::replace(&mut self.has_ended, true) {
+            return Ok(());
+        }
         registry.deregister(&mut self.stream)?;
         // The peer may have ended it already, which is as good.
         let _ = self.stream.shutdown(std::net::Shutdown::Both);

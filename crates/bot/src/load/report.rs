@@ -7,9 +7,9 @@ use serde::Serialize;
 use trantor_model::CommandKind;
 use trantor_time::{Frequency, RealSpan};
 
-use super::LoadConfig;
 use super::agent::Steady;
 use super::figures::{self, Figures};
+use super::{LoadConfig, Speed};
 
 /// Everything found. Units are in the names.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -19,6 +19,8 @@ pub struct Report {
     /// The same as told after the measurement: another one means that somebody changed it, and that latenesses are of
     /// no use. `None` if it was not asked for, or not told in time.
     pub frequency_at_end: Option<u32>,
+    /// Whether the speed was neither asked for nor set, but said by who made the load.
+    pub frequency_assumed: bool,
     /// Agents that were given a place.
     pub agents: usize,
     /// Agents that were not.
@@ -39,9 +41,12 @@ pub struct Report {
     pub commands: u64,
     /// Of them, by `ko`.
     pub commands_refused: u64,
+    /// Commands whose answer was overdue when it ended. Latency and lateness hold them as late as they were then.
+    pub commands_unanswered: u64,
     /// Commands answered a second.
     pub commands_per_s: f64,
-    /// Game time that commands filled, of what there was from each agent's first answer to its last.
+    /// Game time that commands filled, of what there was from each agent's first answer to the end, or to its death. Of
+    /// the command under way at the end it is what can have passed.
     pub achieved_of_ideal: f64,
     /// The same for the agent that was served worst.
     pub achieved_of_ideal_min: f64,
@@ -111,6 +116,7 @@ impl Report {
         Self {
             frequency: run.speed.get(),
             frequency_at_end: run.speed_at_end.map(Frequency::get),
+            frequency_assumed: matches!(run.config.speed, Speed::Assumed(_)),
             agents: run.joined,
             agents_refused: run.refused,
             deaths: figures.deaths,
@@ -121,6 +127,7 @@ impl Report {
             measured_s,
             commands: figures.answered,
             commands_refused: figures.refused,
+            commands_unanswered: figures.unanswered,
             commands_per_s: figures.answered as f64 / measured_s,
             achieved_of_ideal: achieved,
             achieved_of_ideal_min: achieved_min,
@@ -142,14 +149,16 @@ impl Report {
     }
 }
 
-/// Of all agents together, and of the one served worst. Agents with a single answer say nothing.
+/// Of all agents together, and of the one served worst. Agents that were not due for an answer say nothing.
 fn achieved(speed: Frequency, agents: impl Iterator<Item = Steady>) -> (f64, f64) {
     let (mut units, mut ideal, mut least) = (0.0, 0.0, f64::INFINITY);
-    for steady in agents.filter(|steady| steady.last_at > steady.first_at) {
-        let possible = steady.last_at.since(steady.first_at).as_secs_f64() * f64::from(speed.get());
-        units += steady.units as f64;
+    let units_in = |span: RealSpan| span.as_secs_f64() * f64::from(speed.get());
+    for steady in agents.filter(|steady| steady.until > steady.first_at) {
+        let possible = units_in(steady.until.since(steady.first_at));
+        let filled = steady.units as f64 + units_in(steady.under_way);
+        units += filled;
         ideal += possible;
-        least = f64::min(least, steady.units as f64 / possible);
+        least = f64::min(least, filled / possible);
     }
     if ideal > 0.0 {
         (units / ideal, least)
@@ -190,12 +199,13 @@ impl fmt::Display for Report {
         )?;
         writeln!(
             f,
-            "{} commands, {:.0} a second; achieved/ideal {:.5} (worst agent {:.5}); {} early",
+            "{} commands, {:.0} a second; achieved/ideal {:.5} (worst agent {:.5}); {} early, {} unanswered",
             self.commands,
             self.commands_per_s,
             self.achieved_of_ideal,
             self.achieved_of_ideal_min,
-            self.early
+            self.early,
+            self.commands_unanswered
         )?;
         writeln!(
             f,
@@ -217,11 +227,13 @@ impl fmt::Display for Report {
                 self.viewer_bytes / 1_024
             )?;
         }
-        if let Some(speed) = self.frequency_at_end.filter(|&speed| speed != self.frequency) {
-            writeln!(
+        match self.frequency_at_end {
+            Some(speed) if speed != self.frequency => writeln!(
                 f,
                 "\nsomebody set the speed to {speed} units/s meanwhile: the latenesses are of no use"
-            )?;
+            )?,
+            None if !self.frequency_assumed => writeln!(f, "\nspeed not confirmed at the end")?,
+            Some(_) | None => {}
         }
         if let Some(core) = self.own_core {
             writeln!(f, "\nthe generator itself used {:.0} % of a core", core * 100.0)?;
@@ -240,26 +252,57 @@ fn write_row(f: &mut fmt::Formatter<'_>, name: &str, row: &Quantiles) -> fmt::Re
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
+
     use trantor_time::RealTime;
 
+    use super::super::cli::{self, Asked};
     use super::*;
 
     #[test]
     fn achieved_is_game_time_filled_of_game_time_there_was() {
         let at_ms = |ms| RealTime::ZERO.saturating_add(RealSpan::from_millis(ms));
-        let steady = |first, last, units| Steady {
+        let steady = |first, last, units, under_way, until| Steady {
             first_at: at_ms(first),
             last_at: at_ms(last),
+            until: at_ms(until),
             units,
+            under_way: RealSpan::from_millis(under_way),
             least_lateness: RealSpan::ZERO,
         };
         let speed = Frequency::new(100).unwrap();
-        let agents = [steady(70, 1_070, 100), steady(0, 1_000, 50), steady(5, 5, 0)];
+        let agents = [
+            steady(70, 1_020, 95, 50, 1_070),
+            steady(0, 430, 43, 70, 1_000),
+            steady(5, 5, 0, 0, 5),
+        ];
         let (all, least) = achieved(speed, agents.into_iter());
         assert!(
             (all - 0.75).abs() < 1e-9 && (least - 0.5).abs() < 1e-9,
             "{all} {least}"
         );
         assert_eq!(achieved(speed, std::iter::empty()), (0.0, 0.0));
+    }
+
+    #[test]
+    fn a_speed_that_was_not_told_again_is_said_to_be_so() {
+        let table = |flags: &str| {
+            let flags = format!("load -h 127.0.0.1 {flags}");
+            let Ok(Asked::Load(options)) = cli::parse(flags.split_whitespace().map(OsString::from)) else {
+                panic!("{flags} is refused");
+            };
+            let run = Run {
+                config: &options.config().unwrap(),
+                speed: Frequency::new(100).unwrap(),
+                speed_at_end: None,
+                joined: 12,
+                refused: 0,
+                measured: RealSpan::from_secs(1),
+                processor: None,
+            };
+            Report::new(&run, &Figures::new(), std::iter::empty()).to_string()
+        };
+        assert!(table("-d 1").ends_with("\nspeed not confirmed at the end\n"));
+        assert!(!table("--assume 100").contains("confirmed"));
     }
 }

@@ -19,10 +19,10 @@ impl Generator<'_> {
     pub(super) fn ask(&mut self, until: RealTime) -> Result<Option<Frequency>, LoadError> {
         self.control = Some(self.open(Kind::Control(Control::default()))?);
         let unasked_until = until.min(self.clock.now().saturating_add(UNASKED_SPAN));
-        self.turn_until(unasked_until, |generator| generator.told_speed().is_some())?;
+        self.wait_for_control(unasked_until, |control| control.speed().is_some())?;
         if self.told_speed().is_none() {
             self.tell_control(Control::ask)?;
-            self.turn_until(until, |generator| generator.told_speed().is_some())?;
+            self.wait_for_control(until, |control| control.speed().is_some())?;
         }
         Ok(self.told_speed())
     }
@@ -31,8 +31,32 @@ impl Generator<'_> {
     fn tell_control(&mut self, say: impl FnOnce(&mut Control)) -> Result<(), LoadError> {
         let key = self.control.ok_or(LoadError::NoSpeed)?;
         let peer = self.peers.get_mut(key).ok_or(LoadError::NoSpeed)?;
+        if peer.has_ended {
+            return Err(LoadError::Closed);
+        }
         say(peer.control().ok_or(LoadError::NoSpeed)?);
         peer.flush(self.poll.registry(), Token(key))?;
+        Ok(())
+    }
+
+    /// Serves all peers until that viewer has been told something, or an instant.
+    fn wait_for_control(
+        &mut self,
+        until: RealTime,
+        is_told: impl Fn(&Control) -> bool,
+    ) -> Result<(), LoadError> {
+        let (mut told, mut has_ended) = (false, false);
+        self.turn_until(until, |generator| {
+            let peer = generator.control.and_then(|key| generator.peers.get_mut(key));
+            has_ended = peer.as_ref().is_none_or(|peer| peer.has_ended);
+            told = peer
+                .and_then(Peer::control)
+                .is_some_and(|control| is_told(control));
+            told || has_ended
+        })?;
+        if has_ended && !told {
+            return Err(LoadError::Closed);
+        }
         Ok(())
     }
 
@@ -71,8 +95,8 @@ impl Generator<'_> {
     pub(super) fn set_speed(&mut self, speed: Frequency) -> Result<(), LoadError> {
         self.tell_control(|control| control.ask_for(speed))?;
         let until = self.patience();
-        self.turn_until(until, |generator| {
-            generator.told_speed() == Some(speed) || generator.was_refused()
+        self.wait_for_control(until, |control| {
+            control.speed() == Some(speed) || control.was_refused()
         })?;
         if self.was_refused() {
             return Err(LoadError::SpeedRefused(speed));

@@ -82,6 +82,17 @@ pub enum LoadError {
     /// A signal came before anything was measured.
     #[error("interrupted before anything was measured")]
     Interrupted,
+    /// The viewer that asks for the speed was let go.
+    #[error("the server closed the connection")]
+    Closed,
+    /// Agents asked, and were not answered.
+    #[error(
+        "nothing was answered in {seconds:.1} s: a game that is paused, or a server that hangs or is gone"
+    )]
+    NothingAnswered {
+        /// How long was measured.
+        seconds: f64,
+    },
     /// The system refuses what every program needs.
     #[error("this machine: {0}")]
     System(#[from] io::Error),
@@ -198,9 +209,17 @@ impl<'a> Generator<'a> {
         self.turn_until(until, |generator| generator.was_interrupted)?;
 
         let processor_after = processor_time_for_measurement();
-        let measured = self.clock.now().since(begun);
+        let ended = self.clock.now();
+        let measured = ended.since(begun);
         self.figures.is_measuring = false;
         watch(Phase::Measured);
+        for agent in self.peers.iter_mut().filter_map(|(_, peer)| peer.agent_mut()) {
+            agent.end_measuring(begun, ended, speed, &mut self.figures);
+        }
+        if self.figures.answered == 0 {
+            let seconds = measured.as_secs_f64();
+            return Err(LoadError::NothingAnswered { seconds });
+        }
         let run = Run {
             config: self.config,
             speed,

@@ -27,7 +27,7 @@ impl Generator<'_> {
     pub(super) fn turn_until(
         &mut self,
         until: RealTime,
-        is_done: impl Fn(&mut Self) -> bool,
+        mut is_done: impl FnMut(&mut Self) -> bool,
     ) -> Result<(), LoadError> {
         let mut events = Events::with_capacity(EVENTS_CAPACITY);
         loop {
