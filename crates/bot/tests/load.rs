@@ -4,7 +4,7 @@ mod support;
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use trantor_runtime::{RealClock, threads};
 use trantor_server::background::Background;
@@ -18,12 +18,23 @@ fn load(server: &Background, flags: &str) -> (i32, serde_json::Value, String) {
 }
 
 fn load_on(server: SocketAddr, flags: &str) -> (i32, serde_json::Value, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_trantor-load"))
+    found(start(server, flags))
+}
+
+fn start(server: SocketAddr, flags: &str) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_trantor-load"))
         .args(["-h", &server.ip().to_string()])
         .args(["-p", &server.port().to_string(), "--json", "-"])
         .args(flags.split_whitespace())
-        .output()
-        .expect("the program was built with the test");
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program was built with the test")
+}
+
+/// Its status, what it found, and what it had to say besides.
+fn found(load: Child) -> (i32, serde_json::Value, String) {
+    let output = load.wait_with_output().expect("a process that was started ends");
     (
         output.status.code().unwrap_or(-1),
         serde_json::from_slice(&output.stdout).unwrap_or_default(),
@@ -254,4 +265,56 @@ fn a_server_that_is_gone_at_the_end_is_told_as_that() {
         (0, &serde_json::Value::Null)
     );
     assert!(told.contains("the server closed the connection"), "{told}");
+}
+
+#[test]
+fn a_load_that_fails_leaves_the_speed_as_it_was() {
+    let server = serve(&Options::default());
+    let (status, _, told) = load(&server, "-n green -a 3 -f 500");
+    assert_eq!((status, told.lines().count()), (1, 1), "{told}");
+    let viewer = TcpStream::connect(server.address()).expect("the server listens");
+    (&viewer).write_all(b"GRAPHIC\n").expect("the server reads");
+    let mut lines = BufReader::new(viewer).lines().map_while(Result::ok);
+    let speed = lines.find(|line| line.starts_with("sgt "));
+    assert_eq!(speed.as_deref(), Some("sgt 100"));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_before_anything_is_measured_is_told_as_that_and_sets_the_speed_back() {
+    let interrupt = |load: &Child| {
+        let pid = rustix::process::Pid::from_child(load);
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it runs");
+    };
+    let told = "trantor-load: interrupted before anything was measured\n";
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("its number");
+
+    let load = start(address, "-a 1");
+    let viewer = listener.accept().expect("it asks for the speed").0;
+    assert_eq!(greet(&viewer), "GRAPHIC\n");
+    interrupt(&load);
+    let (status, _, said) = found(load);
+    assert_eq!((status, said.as_str()), (1, told));
+
+    let load = start(address, "-a 1 -f 500");
+    let mut viewer = listener.accept().expect("it asks for the speed").0;
+    assert_eq!(greet(&viewer), "GRAPHIC\n");
+    let lines = BufReader::new(viewer.try_clone().expect("a descriptor")).lines();
+    viewer.write_all(b"sgt 100\n").expect("it reads");
+    let mut asked = Vec::new();
+    for line in lines.map_while(Result::ok) {
+        // It is slowed down, and not told that it is.
+        match line.as_str() {
+            "sst 1" => interrupt(&load),
+            "sgt" => viewer.write_all(b"sgt 1\nsgt 100\n").expect("it reads"),
+            _ => viewer
+                .write_all(format!("{line}\n").as_bytes())
+                .expect("it reads"),
+        }
+        asked.push(line);
+    }
+    assert_eq!(asked, ["sst 500", "sst 1", "sst 100", "sgt"]);
+    let (status, _, said) = found(load);
+    assert_eq!((status, said.as_str()), (1, told));
 }

@@ -153,6 +153,11 @@ impl Control {
         self.speed
     }
 
+    /// From now on only what is still to be told counts.
+    pub fn forget_speed(&mut self) {
+        self.speed = None;
+    }
+
     /// Whether the speed asked for last was refused.
     pub fn was_refused(&self) -> bool {
         self.was_refused

@@ -11,6 +11,9 @@ use crate::load::viewer::Control;
 /// How long a server may take to tell the speed unasked; some tell it only when they are asked.
 const UNASKED_SPAN: RealSpan = RealSpan::from_millis(500);
 
+/// How long the server may take to take the speed back that it had before, when there is no load to be made.
+const SET_BACK_PATIENCE: RealSpan = RealSpan::from_secs(2);
+
 /// How long the server may take to tell the speed once more at the end; what was measured is reported without it.
 const CHECK_PATIENCE: RealSpan = RealSpan::from_secs(2);
 
@@ -57,7 +60,7 @@ impl Generator<'_> {
         if has_ended && !told {
             return Err(LoadError::Closed);
         }
-        Ok(())
+        self.heed_interrupt()
     }
 
     /// The speed after the measurement, which is still the one it was made at unless somebody else has changed it. What
@@ -71,6 +74,35 @@ impl Generator<'_> {
             log::warn!("the speed could not be asked for again: {error}");
             None
         })
+    }
+
+    /// Sets the speed back to what it was, if another one was asked for: a game in which nothing was measured is not left
+    /// slow. Whoever has interrupted the load waits for that, or interrupts it once more.
+    pub(super) fn set_back(&mut self) {
+        let Some(speed) = self.speed_before else { return };
+        self.was_interrupted = false;
+        let until = self.clock.now().saturating_add(SET_BACK_PATIENCE);
+        if let Err(error) = self.try_to_set_back(speed, until) {
+            log::warn!("the speed could not be set back to {speed} units a second: {error}");
+        }
+    }
+
+    fn try_to_set_back(&mut self, speed: Frequency, until: RealTime) -> Result<(), LoadError> {
+        let key = self.control.filter(|&key| !self.peers[key].has_ended);
+        if key.is_none() {
+            self.ask(until)?;
+        }
+        // It may know that speed from before, and not yet have been told of another; some tell it only when asked.
+        self.tell_control(|control| {
+            control.forget_speed();
+            control.ask_for(speed);
+            control.ask();
+        })?;
+        self.wait_for_control(until, |control| control.speed() == Some(speed))?;
+        match self.told_speed() == Some(speed) {
+            true => Ok(()),
+            false => Err(LoadError::NoSpeed),
+        }
     }
 
     pub(super) fn end_control(&mut self) -> Result<(), LoadError> {

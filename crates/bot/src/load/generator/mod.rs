@@ -144,6 +144,8 @@ struct Generator<'a> {
     /// agents do, which costs the server about half as much again as an answer, and nobody ordered a viewer.
     control: Option<usize>,
     speed: Option<Frequency>,
+    /// The speed that was told before another one was asked for.
+    speed_before: Option<Frequency>,
     /// Peers opened so far: viewers come first.
     opened: usize,
     connecting: usize,
@@ -176,6 +178,7 @@ impl<'a> Generator<'a> {
             viewers_to_read: VecDeque::new(),
             control: None,
             speed,
+            speed_before: None,
             opened: 0,
             connecting: 0,
             joined: 0,
@@ -186,37 +189,34 @@ impl<'a> Generator<'a> {
     }
 
     fn run(mut self, mut watch: impl FnMut(Phase)) -> Result<Report, LoadError> {
-        self.prepare()?;
-        self.let_all_join()?;
-        watch(Phase::Joined);
-        let speed = self.settle_speed()?;
-        self.end_control()?;
-        self.schedule_starts(speed);
-
-        let warm_until = self.clock.now().saturating_add(self.config.warm_up);
-        self.turn_until(warm_until, |generator| generator.was_interrupted)?;
-        if self.was_interrupted {
-            return Err(LoadError::Interrupted);
-        }
-        watch(Phase::Warm);
-        let settled = self.clock.now().saturating_add(SETTLE_SPAN);
-        self.turn_until(settled, |generator| generator.was_interrupted)?;
+        let speed = match self.warm_up(&mut watch) {
+            Ok(speed) => speed,
+            Err(error) => {
+                self.set_back();
+                return Err(error);
+            }
+        };
         watch(Phase::Measuring);
         self.figures.is_measuring = true;
         let begun = self.clock.now();
         let processor_before = processor_time_for_measurement();
         let until = begun.saturating_add(self.config.duration);
-        self.turn_until(until, |generator| generator.was_interrupted)?;
+        self.turn_until(until, |_| false)?;
 
         let processor_after = processor_time_for_measurement();
         let ended = self.clock.now();
         let measured = ended.since(begun);
         self.figures.is_measuring = false;
         watch(Phase::Measured);
+        // What was measured is told; another signal ends the question for the speed as well.
+        let was_interrupted = std::mem::take(&mut self.was_interrupted);
         for agent in self.peers.iter_mut().filter_map(|(_, peer)| peer.agent_mut()) {
             agent.end_measuring(begun, ended, speed, &mut self.figures);
         }
         if self.figures.answered == 0 {
+            if was_interrupted {
+                return Err(LoadError::Interrupted);
+            }
             let seconds = measured.as_secs_f64();
             return Err(LoadError::NothingAnswered { seconds });
         }
@@ -236,6 +236,32 @@ impl<'a> Generator<'a> {
         Ok(Report::new(&run, &self.figures, steady))
     }
 
+    /// All that comes before the measurement; answers at which speed it is to be made.
+    fn warm_up(&mut self, watch: &mut impl FnMut(Phase)) -> Result<Frequency, LoadError> {
+        self.prepare()?;
+        self.let_all_join()?;
+        watch(Phase::Joined);
+        let speed = self.settle_speed()?;
+        self.end_control()?;
+        self.schedule_starts(speed);
+
+        let warm_until = self.clock.now().saturating_add(self.config.warm_up);
+        self.turn_until(warm_until, |_| false)?;
+        self.heed_interrupt()?;
+        watch(Phase::Warm);
+        let settled = self.clock.now().saturating_add(SETTLE_SPAN);
+        self.turn_until(settled, |_| false)?;
+        self.heed_interrupt()?;
+        Ok(speed)
+    }
+
+    fn heed_interrupt(&self) -> Result<(), LoadError> {
+        match self.was_interrupted {
+            true => Err(LoadError::Interrupted),
+            false => Ok(()),
+        }
+    }
+
     /// Connects the viewer that asks for the speed; a speed to be set is first set to the lowest.
     fn prepare(&mut self) -> Result<(), LoadError> {
         if let Speed::Assumed(_) = self.config.speed {
@@ -246,6 +272,7 @@ impl<'a> Generator<'a> {
             return Err(LoadError::NoSpeed);
         }
         if let Speed::Set(speed) = self.config.speed {
+            self.speed_before = self.speed;
             // A speed that is refused is known before anybody takes a place.
             self.set_speed(speed)?;
             self.set_speed(Frequency::new(1).expect("1 is a speed"))?;
@@ -266,11 +293,9 @@ impl<'a> Generator<'a> {
                 generator.opened < generator.peers_wanted() && generator.connecting < CONNECTING_MAX
             };
             self.turn_until(until, |generator| settled(generator) || has_room(generator))?;
+            self.heed_interrupt()?;
             if settled(self) || self.clock.now() >= until {
                 break;
-            }
-            if self.was_interrupted {
-                return Err(LoadError::Interrupted);
             }
         }
         if self.joined == 0 {
