@@ -43,18 +43,23 @@ pub enum PlayerState {
 
 impl Player {
     /// An agent that will ask for a place in `team`. All its chance grows from `seed` and from what it is told at
-    /// birth; `replacement` is 0 for the first agents of a team and another number for each that comes later
-    /// ([`agent_seed`]).
-    pub fn new(team: &[u8], dialect: Dialect, seed: u64, replacement: u64) -> Self {
+    /// birth, and from [`Self::replaces`].
+    pub fn new(team: &[u8], dialect: Dialect, seed: u64) -> Self {
         Self {
             dialogue: Dialogue::new(team, dialect),
             team: team.to_vec(),
             seed,
-            replacement,
+            replacement: 0,
             brain: Brain::new(team, seed),
             state: PlayerState::Joining,
             progress: None,
         }
+    }
+
+    /// Says which of those who come later it is, should it be given a place now: 0 if it is one of the team's first
+    /// agents, and another number for each later one ([`agent_seed`]).
+    pub fn replaces(&mut self, replacement: u64) {
+        self.replacement = replacement;
     }
 
     /// Lets so many commands be open at most, of the ten that servers take.
@@ -201,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_player_joins_and_plays() {
-        let mut player = Player::new(b"red", Dialect::Epitech, 1, 0);
+        let mut player = Player::new(b"red", Dialect::Epitech, 1);
         player.take_in(b"WELCOME\n");
         assert_eq!(player.unsent(), b"red\n");
         player.sent(4);
@@ -219,7 +224,7 @@ mod tests {
 
     #[test]
     fn one_command_at_a_time_is_all_that_some_servers_take() {
-        let mut player = Player::new(b"red", Dialect::Epitech, 1, 0);
+        let mut player = Player::new(b"red", Dialect::Epitech, 1);
         player.limit_in_flight(1);
         player.take_in(b"WELCOME\n5\n20 20\n");
         for (answer, command) in [("", "red\nInventory\n"), ("[ food 9 ]\n", "Look\n")] {
@@ -231,7 +236,7 @@ mod tests {
 
     #[test]
     fn who_waits_for_an_answer_that_will_not_come_asks_anew() {
-        let mut player = Player::new(b"red", Dialect::Epitech, 1, 0);
+        let mut player = Player::new(b"red", Dialect::Epitech, 1);
         player.take_in(b"WELCOME\n5\n20 20\n");
         player.sent(player.unsent().len());
         player.take_in(b"message 1, hello\n");
@@ -250,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_player_without_a_place_sends_nothing() {
-        let mut player = Player::new(b"red", Dialect::Epitech, 1, 0);
+        let mut player = Player::new(b"red", Dialect::Epitech, 1);
         player.take_in(b"WELCOME\nko\n");
         assert_eq!(player.state(), PlayerState::Refused);
         assert_eq!(player.unsent(), b"red\n");

@@ -30,7 +30,8 @@ pub struct Roster {
     asked_at: RealTime,
     /// Since when nobody has played.
     nobody_since: RealTime,
-    has_played: bool,
+    /// Agents that were ever given a place.
+    joins: u64,
     was_refused: bool,
     /// The server closed on somebody who was alive, and nobody joined or died since: games end so.
     was_closed: bool,
@@ -73,7 +74,7 @@ impl Roster {
             next_try_at: now,
             asked_at: now,
             nobody_since: now,
-            has_played: false,
+            joins: 0,
             was_refused: false,
             was_closed: false,
         }
@@ -97,7 +98,7 @@ impl Roster {
             return Next::Wait(lacks.then_some(self.next_try_at));
         }
         if now >= gives_up_at {
-            return Next::Finish(if self.has_played {
+            return Next::Finish(if self.joins > 0 {
                 Finish::AllDead
             } else if self.was_refused {
                 Finish::NoPlace
@@ -125,7 +126,7 @@ impl Roster {
     pub fn joined(&mut self) {
         self.joining -= 1;
         self.playing += 1;
-        self.has_played = true;
+        self.joins += 1;
         // The game goes on: who was let go before was let go alone.
         self.was_closed = false;
     }
@@ -158,9 +159,15 @@ impl Roster {
         self.next_try_at = self.next_try_at.min(now);
     }
 
+    /// Which of those who come later the next one is that joins: 0 for the first ones, as many as are wanted, and then
+    /// 1 and so on. How often a place was asked for in vain makes no difference, since that hangs on the time it takes.
+    pub fn replacement(&self) -> u64 {
+        (self.joins + 1).saturating_sub(self.wanted as u64)
+    }
+
     /// Whether anybody has ever been given a place.
     pub fn has_played(&self) -> bool {
-        self.has_played
+        self.joins > 0
     }
 
     /// Agents in the game.
@@ -207,6 +214,20 @@ mod tests {
             roster.connecting(at_ms(0));
         }
         assert_eq!(roster.next(at_ms(0)), Next::Wait(Some(at_ms(10_000))));
+    }
+
+    #[test]
+    fn who_comes_later_is_counted_by_places_and_not_by_tries() {
+        let mut roster = roster();
+        assert_eq!(roster.replacement(), 0);
+        fill(&mut roster);
+        assert_eq!(roster.replacement(), 1);
+        roster.connecting(at_ms(0));
+        roster.refused(at_ms(0));
+        assert_eq!(roster.replacement(), 1);
+        roster.connecting(at_ms(0));
+        roster.joined();
+        assert_eq!(roster.replacement(), 2);
     }
 
     #[test]

@@ -196,13 +196,8 @@ impl Team {
             Ok(stream) => stream,
             Err(error) => return self.connection_failed(error),
         };
-        let replacement = (number + 1).saturating_sub(self.config.size as u64);
-        let mut player = Player::new(
-            self.config.team.as_bytes(),
-            self.config.dialect,
-            self.config.seed,
-            replacement,
-        );
+        let team = self.config.team.as_bytes();
+        let mut player = Player::new(team, self.config.dialect, self.config.seed);
         player.limit_in_flight(self.config.in_flight);
         let entry = self.agents.vacant_entry();
         let token = Token(entry.key());
@@ -239,6 +234,7 @@ impl Team {
         let Some(agent) = self.agents.get_mut(key) else {
             return Ok(());
         };
+        agent.player.replaces(self.roster.replacement());
         let alive = match agent.stream.take_error() {
             Ok(None) => agent.exchange(),
             Ok(Some(error)) | Err(error) => Err(error),

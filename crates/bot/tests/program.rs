@@ -3,7 +3,7 @@
 mod support;
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
@@ -97,7 +97,7 @@ fn a_name_that_no_server_takes_is_refused_before_a_server_is_asked() {
 
 #[test]
 fn nobody_at_that_address_is_told_in_one_line() {
-    let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let unused = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = unused.local_addr().unwrap();
     drop(unused);
     for flags in ["-n red", "-n red --patience 0"] {
@@ -141,4 +141,47 @@ fn mistakes_in_flags_end_with_status_84_and_help_with_0() {
     let (status, out, _) = run(&["--help"]);
     assert_eq!(status, 0);
     assert!(out.contains("-h, --host"), "{out}");
+}
+
+/// Greets an agent, and answers its team's name.
+fn let_in(listener: &TcpListener, answer: &str) -> TcpStream {
+    let peer = listener.accept().expect("an agent comes").0;
+    (&peer).write_all(b"WELCOME\n").expect("it reads");
+    let mut name = String::new();
+    BufReader::new(&peer).read_line(&mut name).expect("it speaks");
+    assert_eq!(name, "red\n");
+    (&peer).write_all(answer.as_bytes()).expect("it reads");
+    peer
+}
+
+/// What a bot of one agent says in an empty world, once it was refused so often.
+fn said_after(refusals: usize) -> Vec<String> {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("its number");
+    let child = bot(address, "-n red --seed 1 --in-flight 1");
+    for _ in 0..refusals {
+        drop(let_in(&listener, "ko\n"));
+    }
+    let peer = let_in(&listener, "1\n5 5\n");
+    let mut said = Vec::new();
+    for line in BufReader::new(&peer).lines().take(40) {
+        let line = line.expect("it goes on talking");
+        let answer = match line.as_str() {
+            "Look" => "[ player,,, ]\n",
+            "Inventory" => "[ food 10 ]\n",
+            "Connect_nbr" => "0\n",
+            _ => "ok\n",
+        };
+        said.push(line);
+        (&peer).write_all(answer.as_bytes()).expect("it reads");
+    }
+    drop(peer);
+    drop(listener);
+    child.wait_with_output().expect("a process that was started ends");
+    said
+}
+
+#[test]
+fn how_often_a_place_was_asked_for_in_vain_changes_nothing() {
+    assert_eq!(said_after(1), said_after(0));
 }
