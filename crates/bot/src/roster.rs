@@ -33,6 +33,8 @@ pub struct Roster {
     /// Agents that were ever given a place.
     joins: u64,
     was_refused: bool,
+    /// The server closed on somebody before it answered.
+    was_turned_away: bool,
     /// The server closed on somebody who was alive, and nobody joined or died since: games end so.
     was_closed: bool,
 }
@@ -55,6 +57,8 @@ pub enum Finish {
     GameOver,
     /// The server has no place for this team.
     NoPlace,
+    /// The server closed each connection before it said whether there is a place.
+    TurnedAway,
     /// The server says nothing.
     NoAnswer,
     /// All agents died, and there is no place for others.
@@ -76,6 +80,7 @@ impl Roster {
             nobody_since: now,
             joins: 0,
             was_refused: false,
+            was_turned_away: false,
             was_closed: false,
         }
     }
@@ -102,6 +107,8 @@ impl Roster {
                 Finish::AllDead
             } else if self.was_refused {
                 Finish::NoPlace
+            } else if self.was_turned_away {
+                Finish::TurnedAway
             } else {
                 Finish::NoAnswer
             });
@@ -131,10 +138,20 @@ impl Roster {
         self.was_closed = false;
     }
 
-    /// One of those connecting was refused, or its connection failed.
+    /// One of those connecting was refused.
     pub fn refused(&mut self, now: RealTime) {
-        self.joining -= 1;
         self.was_refused = true;
+        self.failed(now);
+    }
+
+    /// The connection of one of them ended, or could not be made.
+    pub fn turned_away(&mut self, now: RealTime) {
+        self.was_turned_away = true;
+        self.failed(now);
+    }
+
+    fn failed(&mut self, now: RealTime) {
+        self.joining -= 1;
         self.extra = 0;
         self.next_try_at = now.saturating_add(RETRY_AFTER);
     }
@@ -163,11 +180,6 @@ impl Roster {
     /// 1 and so on. How often a place was asked for in vain makes no difference, since that hangs on the time it takes.
     pub fn replacement(&self) -> u64 {
         (self.joins + 1).saturating_sub(self.wanted as u64)
-    }
-
-    /// Whether anybody has ever been given a place.
-    pub fn has_played(&self) -> bool {
-        self.joins > 0
     }
 
     /// Agents in the game.
@@ -253,6 +265,9 @@ mod tests {
         roster.refused(at_ms(5));
         assert_eq!(roster.next(at_ms(5)), Next::Finish(Finish::NoPlace));
         assert_eq!(silent.next(at_ms(2_001)), Next::Finish(Finish::NoAnswer));
+        let mut let_go = silent.clone();
+        let_go.turned_away(at_ms(5));
+        assert_eq!(let_go.next(at_ms(5)), Next::Finish(Finish::TurnedAway));
     }
 
     #[test]

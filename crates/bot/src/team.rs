@@ -60,6 +60,8 @@ pub struct Team {
     passed: TeamUnits,
     clock: RealClock,
     agents_made: u64,
+    /// Whether a server was heard at that address.
+    was_greeted: bool,
 }
 
 /// One connection and the agent on it.
@@ -70,6 +72,7 @@ struct Agent {
     player: Player,
     /// Of answers, while it plays.
     overdue: Overdue,
+    was_greeted: bool,
     /// What was told to the roster.
     is_playing: bool,
     wants_write: bool,
@@ -100,6 +103,12 @@ pub enum TeamError {
     NoPlace {
         /// The team.
         team: String,
+    },
+    /// Whoever listens there lets nobody in, and does not say why.
+    #[error("{server} closes each connection before it gives a place: it is full, or no server of this game")]
+    TurnedAway {
+        /// The address.
+        server: SocketAddr,
     },
     /// Whoever listens there has not said anything.
     #[error("{server} does not answer: a game that waits for its start, or no server of this game")]
@@ -135,6 +144,7 @@ impl Team {
             passed: TeamUnits::default(),
             clock,
             agents_made: 0,
+            was_greeted: false,
         })
     }
 
@@ -178,12 +188,12 @@ impl Team {
 
     fn finish(&self, finish: Finish) -> Result<Ended, TeamError> {
         let team = self.config.team.clone();
+        let server = self.config.server;
         match finish {
             Finish::GameOver => Ok(Ended::GameOver),
             Finish::NoPlace => Err(TeamError::NoPlace { team }),
-            Finish::NoAnswer => Err(TeamError::NoAnswer {
-                server: self.config.server,
-            }),
+            Finish::TurnedAway => Err(TeamError::TurnedAway { server }),
+            Finish::NoAnswer => Err(TeamError::NoAnswer { server }),
             Finish::AllDead => Err(TeamError::AllDead { team }),
         }
     }
@@ -206,6 +216,7 @@ impl Team {
             stream,
             player,
             overdue: Overdue::new(self.passed, self.clock.now()),
+            was_greeted: false,
             is_playing: false,
             wants_write: true,
         });
@@ -216,17 +227,26 @@ impl Team {
         Ok(())
     }
 
-    /// A connection did not come about. If it was the first, nothing better is to be hoped for.
+    /// A connection could not be made, or ended before it led to a place. Where nobody listens, nothing better is to be
+    /// hoped for; a server that closes one connection may have room for the next.
     fn connection_failed(&mut self, error: io::Error) -> Result<(), TeamError> {
-        self.roster.refused(self.clock.now());
-        if self.roster.has_played() {
+        self.roster.turned_away(self.clock.now());
+        let was_made = matches!(
+            error.kind(),
+            io::ErrorKind::UnexpectedEof
+                | io::ErrorKind::ConnectionReset
+                | io::ErrorKind::ConnectionAborted
+                | io::ErrorKind::BrokenPipe
+        );
+        if was_made {
+            log::info!("the server closed a connection before it gave a place: {error}");
+        } else if self.was_greeted {
             log::warn!("a connection could not be made: {error}");
-            return Ok(());
+        } else {
+            let server = self.config.server;
+            return Err(TeamError::Connect { server, error });
         }
-        Err(TeamError::Connect {
-            server: self.config.server,
-            error,
-        })
+        Ok(())
     }
 
     fn ready(&mut self, event: &Event) -> Result<(), TeamError> {
@@ -239,6 +259,7 @@ impl Team {
             Ok(None) => agent.exchange(),
             Ok(Some(error)) | Err(error) => Err(error),
         };
+        self.was_greeted |= agent.was_greeted;
         let now = self.clock.now();
         let state = agent.player.state();
         if !agent.is_playing && matches!(state, PlayerState::Playing | PlayerState::Dead) {
@@ -342,7 +363,10 @@ impl Agent {
         loop {
             match self.stream.read(&mut bytes) {
                 Ok(0) => return Ok(false),
-                Ok(count) => self.player.take_in(&bytes[..count]),
+                Ok(count) => {
+                    self.was_greeted = true;
+                    self.player.take_in(&bytes[..count]);
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => return Err(error),

@@ -7,6 +7,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
+use trantor_runtime::threads;
 use trantor_server::background::Background;
 use trantor_server::options::Options;
 use trantor_time::Frequency;
@@ -184,4 +185,41 @@ fn said_after(refusals: usize) -> Vec<String> {
 #[test]
 fn how_often_a_place_was_asked_for_in_vain_changes_nothing() {
     assert_eq!(said_after(1), said_after(0));
+}
+
+/// Ends a connection as servers do at the end of a game: it has all been read, and nothing more is said.
+fn close_in_order(mut peer: TcpStream) {
+    peer.shutdown(std::net::Shutdown::Write).expect("it is connected");
+    // It may have been closed from the other end meanwhile.
+    let _ = std::io::copy(&mut peer, &mut std::io::sink());
+}
+
+#[test]
+fn a_connection_that_is_closed_before_there_is_a_place_is_tried_again() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("its number");
+    let server = threads::spawn("scripted", move || {
+        drop(listener.accept().expect("an agent comes"));
+        close_in_order(let_in(&listener, "1\n5 5\n"));
+        drop(listener.accept().expect("an agent comes"));
+    })
+    .expect("a thread");
+    let (status, _, err) = told(&bot(address, "-n red").wait_with_output().unwrap());
+    let child = bot(address, "-n red --patience 0");
+    let impatient = told(&child.wait_with_output().unwrap());
+    // If they did not come three times, the server is not to wait for them.
+    (0..3).for_each(|_| drop(TcpStream::connect(address)));
+    server.join().expect("the bots were as they were to be");
+    assert_eq!((status, err.as_str()), (0, ""));
+    let (status, _, err) = impatient;
+    assert_eq!(
+        (status, err),
+        (
+            1,
+            format!(
+                "trantor-bot: {address} closes each connection before it gives a place: it is full, or no server of \
+                 this game\n"
+            )
+        )
+    );
 }
