@@ -161,12 +161,15 @@ fn speed(text: &str) -> Result<Frequency, String> {
     Frequency::new(hertz).map_err(|error| error.to_string())
 }
 
+/// The longest that any part of a load may be told to take: a day.
+pub const SECONDS_MAX: u32 = 86_400;
+
 fn seconds(text: &str) -> Result<f64, String> {
     let seconds = text
         .parse::<f64>()
         .ok()
-        .filter(|seconds| (0.0..=86_400.0).contains(seconds));
-    seconds.ok_or_else(|| "a time is 0 to 86400 seconds".to_owned())
+        .filter(|seconds| (0.0..=f64::from(SECONDS_MAX)).contains(seconds));
+    seconds.ok_or_else(|| format!("a time is 0 to {SECONDS_MAX} seconds"))
 }
 
 fn span(seconds: f64) -> RealSpan {

@@ -4,8 +4,11 @@ use hdrhistogram::Histogram;
 use trantor_model::CommandKind;
 use trantor_time::RealSpan;
 
-/// The longest time told apart: what is longer counts as this.
-const LONGEST: RealSpan = RealSpan::from_secs(60);
+use super::cli::SECONDS_MAX;
+
+/// The longest time told apart, which no run can exceed: a command that is sent when the warm-up begins may be open until
+/// measuring ends, and each of them takes [`SECONDS_MAX`] at most. What each histogram takes grows with its logarithm only.
+const LONGEST_SECS_MAX: i64 = 3 * SECONDS_MAX as i64;
 
 /// Everything counted, of all peers together. Only what is answered while measuring, or should have
 /// been, goes into histograms.
@@ -44,10 +47,10 @@ pub struct Figures {
     pub agent_bytes: u64,
 }
 
-/// An empty histogram of nanoseconds, up to a minute, that tells values of so many digits apart.
-pub(super) fn histogram_of_spans(digits: u8) -> Histogram<u64> {
-    Histogram::new_with_bounds(1, LONGEST.as_nanos() as u64, digits)
-        .expect("these bounds and digits are in range")
+/// An empty histogram of nanoseconds that tells values of three digits apart.
+pub(super) fn histogram_of_spans() -> Histogram<u64> {
+    let longest = RealSpan::from_secs(LONGEST_SECS_MAX);
+    Histogram::new_with_bounds(1, longest.as_nanos() as u64, 3).expect("these bounds and digits are in range")
 }
 
 impl Figures {
@@ -55,9 +58,9 @@ impl Figures {
     pub fn new() -> Self {
         Self {
             is_measuring: false,
-            latency_ns: histogram_of_spans(3),
-            lateness_ns: histogram_of_spans(3),
-            lateness_by_kind_ns: CommandKind::ALL.iter().map(|_| histogram_of_spans(2)).collect(),
+            latency_ns: histogram_of_spans(),
+            lateness_ns: histogram_of_spans(),
+            lateness_by_kind_ns: CommandKind::ALL.iter().map(|_| histogram_of_spans()).collect(),
             early: 0,
             answered: 0,
             refused: 0,
@@ -99,5 +102,26 @@ impl Figures {
 impl Default for Figures {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_told_apart_however_long_they_are() {
+        let mut figures = Figures::new();
+        figures.is_measuring = true;
+        for seconds in [61, 5_000, 2 * i64::from(SECONDS_MAX)] {
+            let span = RealSpan::from_secs(seconds);
+            figures.answer(CommandKind::Forward, span, span);
+            let kind = &figures.lateness_by_kind_ns[CommandKind::Forward as usize];
+            for histogram in [&figures.latency_ns, &figures.lateness_ns, kind] {
+                let told_s = histogram.max() as f64 / 1e9;
+                let off = (told_s / seconds as f64 - 1.0).abs();
+                assert!(off < 1e-3, "{told_s} instead of {seconds} s");
+            }
+        }
     }
 }

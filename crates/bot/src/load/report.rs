@@ -107,7 +107,7 @@ impl Report {
     pub(super) fn new(run: &Run<'_>, figures: &Figures, agents: impl Iterator<Item = Steady>) -> Self {
         let measured_s = run.measured.as_secs_f64();
         let agents: Vec<Steady> = agents.collect();
-        let mut standing_ns = figures::histogram_of_spans(3);
+        let mut standing_ns = figures::histogram_of_spans();
         for steady in &agents {
             standing_ns.saturating_record(u64::try_from(steady.least_lateness.as_nanos()).unwrap_or(0));
         }
