@@ -2,11 +2,11 @@
 //!
 //! One poll for all connections; nothing blocks, and nothing turns while nobody speaks.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use mio::event::Event;
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -25,6 +25,10 @@ const EVENTS_CAPACITY: usize = 256;
 
 /// Bytes read at once.
 const READ_BYTES: usize = 16 * 1024;
+
+/// Buffers read of one agent before the others have their turn, and signals theirs: a server that talks without end is read
+/// without end. At 16 KiB each that is what our server lets an agent leave unread by default.
+const READS_PER_TURN_MAX: usize = 16;
 
 /// The token of signals; connections count from zero.
 const TOKEN_SIGNALS: Token = Token(usize::MAX);
@@ -56,6 +60,8 @@ pub struct Team {
     poll: Poll,
     signals: Signals,
     agents: Slab<Agent>,
+    /// Those that may have something to read.
+    to_read: BTreeSet<usize>,
     roster: Roster,
     passed: TeamUnits,
     clock: RealClock,
@@ -141,6 +147,7 @@ impl Team {
             poll,
             signals,
             agents: Slab::new(),
+            to_read: BTreeSet::new(),
             passed: TeamUnits::default(),
             clock,
             agents_made: 0,
@@ -162,7 +169,11 @@ impl Team {
             };
             let overdue_at = self.ask_anew()?;
             let wake_at = wake_at.into_iter().chain(overdue_at).min();
-            match self.poll.poll(&mut events, wake_at.map(|at| self.timeout(at))) {
+            let timeout = match self.to_read.is_empty() {
+                true => wake_at.map(|at| self.timeout(at)),
+                false => Some(Duration::ZERO),
+            };
+            match self.poll.poll(&mut events, timeout) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 other => other?,
             }
@@ -172,8 +183,11 @@ impl Team {
                         return Ok(Ended::Interrupted);
                     }
                 } else {
-                    self.ready(event)?;
+                    self.to_read.insert(event.token().0);
                 }
+            }
+            for key in std::mem::take(&mut self.to_read) {
+                self.serve(key)?;
             }
         }
     }
@@ -249,8 +263,8 @@ impl Team {
         Ok(())
     }
 
-    fn ready(&mut self, event: &Event) -> Result<(), TeamError> {
-        let key = event.token().0;
+    /// Reads what an agent was told, answers it, and looks what has become of the agent.
+    fn serve(&mut self, key: usize) -> Result<(), TeamError> {
         let Some(agent) = self.agents.get_mut(key) else {
             return Ok(());
         };
@@ -295,11 +309,14 @@ impl Team {
         }
         let agent = &mut self.agents[key];
         match alive {
-            Ok(true) => {
+            Ok(exchanged @ (Exchanged::All | Exchanged::Some)) => {
                 agent.update_interest(self.poll.registry(), Token(key))?;
+                if exchanged == Exchanged::Some {
+                    self.to_read.insert(key);
+                }
                 Ok(())
             }
-            Ok(false) => self.lost(key, io::ErrorKind::UnexpectedEof.into()),
+            Ok(Exchanged::Closed) => self.lost(key, io::ErrorKind::UnexpectedEof.into()),
             Err(error) => self.lost(key, error),
         }
     }
@@ -354,27 +371,37 @@ impl Team {
     }
 }
 
+/// How much of what an agent was told has been read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exchanged {
+    All,
+    /// There may be more: readiness is told once, and then not again before more has come.
+    Some,
+    /// All, and nothing more will come.
+    Closed,
+}
+
 impl Agent {
-    /// Reads what there is and writes what follows from it; answers whether the peer is still there.
-    ///
-    /// All of it is read: readiness is told once, and then not again before more has come.
-    fn exchange(&mut self) -> io::Result<bool> {
+    /// Reads what there is, if it is not too much for one turn, and writes what follows from it.
+    fn exchange(&mut self) -> io::Result<Exchanged> {
         let mut bytes = [0; READ_BYTES];
-        loop {
+        for _ in 0..READS_PER_TURN_MAX {
             match self.stream.read(&mut bytes) {
-                Ok(0) => return Ok(false),
+                Ok(0) => return Ok(Exchanged::Closed),
                 Ok(count) => {
                     self.was_greeted = true;
                     self.player.take_in(&bytes[..count]);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.flush()?;
+                    return Ok(Exchanged::All);
+                }
                 Err(error) => return Err(error),
             }
             self.flush()?;
         }
-        self.flush()?;
-        Ok(true)
+        Ok(Exchanged::Some)
     }
 
     fn flush(&mut self) -> io::Result<()> {

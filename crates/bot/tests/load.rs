@@ -318,3 +318,21 @@ fn an_interrupt_before_anything_is_measured_is_told_as_that_and_sets_the_speed_b
     let (status, _, said) = found(load);
     assert_eq!((status, said.as_str()), (1, told));
 }
+
+/// Tells an agent without end what it has not asked for, until it leaves.
+fn flood(mut agent: &TcpStream) {
+    let lines = b"message 1, hello\n".repeat(10_000);
+    while agent.write_all(&lines).is_ok() {}
+}
+
+#[test]
+fn a_server_that_talks_without_end_does_not_keep_the_measurement_from_ending() {
+    let (status, _, told) = load_played(
+        "-a 1 -d 0.2 --warm-up 0",
+        |viewer| let_watch(viewer, 100),
+        flood,
+        |_nobody_asks_again| {},
+    );
+    assert_eq!(status, 1);
+    assert!(told.contains("nothing was answered"), "{told}");
+}

@@ -223,3 +223,23 @@ fn a_connection_that_is_closed_before_there_is_a_place_is_tried_again() {
         )
     );
 }
+
+#[cfg(unix)]
+#[test]
+fn a_server_that_talks_without_end_does_not_keep_a_signal_from_being_heeded() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let child = bot(listener.local_addr().expect("its number"), "-n red");
+    let mut peer = let_in(&listener, "1\n5 5\n");
+    let lines = b"message 1, hello\n".repeat(10_000);
+    // It has read some of it, and is kept busy.
+    (0..100).for_each(|_| peer.write_all(&lines).expect("it reads"));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it runs");
+    while peer.write_all(&lines).is_ok() {}
+    let (status, out, err) = told(&child.wait_with_output().unwrap());
+    assert!(
+        out.starts_with("trantor-bot: team red: interrupted"),
+        "{out}{err}"
+    );
+    assert_eq!(status, 0);
+}

@@ -138,8 +138,8 @@ struct Generator<'a> {
     peers: Slab<Peer>,
     figures: Figures,
     buffer: Vec<u8>,
-    /// Viewers with something to read, in the order of their turns.
-    viewers_to_read: VecDeque<Token>,
+    /// Viewers with something to read, and agents with more than one turn's worth of it, in the order of their turns.
+    to_read: VecDeque<Token>,
     /// Where the viewer that asks for the speed is. It is not there while it is measured: it would be told of all that
     /// agents do, which costs the server about half as much again as an answer, and nobody ordered a viewer.
     control: Option<usize>,
@@ -175,7 +175,7 @@ impl<'a> Generator<'a> {
             peers: Slab::with_capacity(config.agents),
             figures: Figures::new(),
             buffer: vec![0; READ_BYTES],
-            viewers_to_read: VecDeque::new(),
+            to_read: VecDeque::new(),
             control: None,
             speed,
             speed_before: None,

@@ -14,9 +14,13 @@ use crate::load::agent::AgentState;
 /// Readiness taken from the system in one wait; more is reported by the next.
 const EVENTS_CAPACITY: usize = 4_096;
 
-/// Viewers that are read before agents are looked at again: what a thousand of them are told takes longer to read than an
-/// answer takes to come.
-const VIEWERS_PER_TURN: usize = 16;
+/// Peers that wait for their turns and are read before agents are looked at again: what a thousand viewers are told takes
+/// longer to read than an answer takes to come.
+const WAITING_PER_TURN: usize = 16;
+
+/// Buffers read of one peer before others have their turn, and signals and the end of the measurement theirs: a peer that
+/// talks without end is read without end. At 64 KiB each that is a megabyte, a few milliseconds of work.
+const READS_PER_TURN_MAX: usize = 16;
 
 /// On Linux a read that did not fill the buffer has emptied the socket (epoll(7)), and what comes later is reported
 /// anew. Asking again would cost as much as the read.
@@ -42,7 +46,7 @@ impl Generator<'_> {
             let timeout = if let Some(&(at, _)) = self.starts.front() {
                 self.pause.wait(Some(at));
                 Duration::ZERO
-            } else if self.viewers_to_read.is_empty() {
+            } else if self.to_read.is_empty() {
                 until.since(now).to_std()
             } else {
                 Duration::ZERO
@@ -58,8 +62,8 @@ impl Generator<'_> {
                     self.ready(event)?;
                 }
             }
-            for _ in 0..VIEWERS_PER_TURN {
-                let Some(token) = self.viewers_to_read.pop_front() else {
+            for _ in 0..WAITING_PER_TURN {
+                let Some(token) = self.to_read.pop_front() else {
                     break;
                 };
                 self.peers[token.0].is_to_read = false;
@@ -86,24 +90,37 @@ impl Generator<'_> {
         Ok(())
     }
 
-    /// An agent is read at once, a viewer when it is its turn.
+    /// An agent is read at once, a viewer when it is its turn; so is an agent that was not read to the end.
     fn ready(&mut self, event: &Event) -> Result<(), LoadError> {
         let token = event.token();
         let peer = &mut self.peers[token.0];
-        if !peer.is_viewer() {
+        if !peer.is_viewer() && !peer.is_to_read {
             return self.read(token, event.is_read_closed() || event.is_error());
         }
-        if !std::mem::replace(&mut peer.is_to_read, true) {
-            self.viewers_to_read.push_back(token);
-        }
+        self.read_later(token);
         Ok(())
     }
 
-    /// Reads all a peer was sent, and answers it. An end or an error is found only by reading on.
+    fn read_later(&mut self, token: Token) {
+        if !std::mem::replace(&mut self.peers[token.0].is_to_read, true) {
+            self.to_read.push_back(token);
+        }
+    }
+
+    /// Reads what a peer was sent, all of it if it is not too much for one turn, and answers it. An end or an error is
+    /// found only by reading on.
     fn read(&mut self, token: Token, is_end: bool) -> Result<(), LoadError> {
         let peer = &mut self.peers[token.0];
+        if peer.has_ended {
+            return Ok(());
+        }
         let state_before = peer.agent_state();
+        let mut reads = 0;
         let alive = loop {
+            if reads == READS_PER_TURN_MAX {
+                break true;
+            }
+            reads += 1;
             match peer.read(&mut self.buffer) {
                 Ok(0) => break false,
                 Ok(count) => {
@@ -149,6 +166,8 @@ impl Generator<'_> {
         if is_over || !alive {
             self.figures.lost += u64::from(!is_over && peer.control().is_none());
             peer.end(self.poll.registry())?;
+        } else if reads == READS_PER_TURN_MAX {
+            self.read_later(token);
         }
         Ok(())
     }
