@@ -1,7 +1,8 @@
 //! `trantor-bot`: one agent, or a whole team in one process.
 //!
-//! Exit status: 0 at the end of a game and after an interrupt, 1 if there is no server or no place, 84 for a
-//! mistake in the options, and if what there is to say cannot be printed.
+//! Exit status: 0 if the server closes the connections, as at the end of a game, and after an interrupt; 1 if there is no
+//! server or no place, or the connections break off; 84 for a mistake in the options, and if what there is to say cannot
+//! be printed.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::process::ExitCode;
@@ -44,7 +45,10 @@ fn play(options: &Options) -> Result<String, String> {
     };
     let mut team = Team::new(config).map_err(|error| error.to_string())?;
     match team.play() {
-        Ok(Ended::GameOver) => Ok(format!("team {}: the game is over", options.name)),
+        Ok(Ended::Closed) => Ok(format!(
+            "team {}: the server closed the connections",
+            options.name
+        )),
         Ok(Ended::Interrupted) => Ok(format!(
             "team {}: interrupted; the agents' levels were {:?}",
             options.name,

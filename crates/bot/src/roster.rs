@@ -37,6 +37,8 @@ pub struct Roster {
     was_turned_away: bool,
     /// The server closed on somebody who was alive, and nobody joined or died since: games end so.
     was_closed: bool,
+    /// One of those it closed on was read and answered to the end, and not broken off.
+    was_closed_in_order: bool,
 }
 
 /// What to do next.
@@ -53,8 +55,10 @@ pub enum Next {
 /// How it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
-    /// The server ended the game.
-    GameOver,
+    /// The server closed the connections, as servers do at the end of a game.
+    Closed,
+    /// All connections broke off.
+    BrokenOff,
     /// The server has no place for this team.
     NoPlace,
     /// The server closed each connection before it said whether there is a place.
@@ -82,6 +86,7 @@ impl Roster {
             was_refused: false,
             was_turned_away: false,
             was_closed: false,
+            was_closed_in_order: false,
         }
     }
 
@@ -89,7 +94,11 @@ impl Roster {
     pub fn next(&self, now: RealTime) -> Next {
         let agents = self.playing + self.joining;
         if self.was_closed && agents == 0 {
-            return Next::Finish(Finish::GameOver);
+            return Next::Finish(if self.was_closed_in_order {
+                Finish::Closed
+            } else {
+                Finish::BrokenOff
+            });
         }
         let lacks = agents < self.wanted || (self.extra > 0 && agents < self.most);
         if lacks && now >= self.next_try_at {
@@ -136,6 +145,7 @@ impl Roster {
         self.joins += 1;
         // The game goes on: who was let go before was let go alone.
         self.was_closed = false;
+        self.was_closed_in_order = false;
     }
 
     /// One of those connecting was refused.
@@ -159,13 +169,15 @@ impl Roster {
     /// One that played has died. Its place may be free again: try at once.
     pub fn died(&mut self, now: RealTime) {
         self.was_closed = false;
+        self.was_closed_in_order = false;
         self.next_try_at = now;
         self.left(now);
     }
 
-    /// The server closed the connection of one that played and lived.
-    pub fn closed(&mut self, now: RealTime) {
+    /// The server closed the connection of one that played and lived, in order, or it broke off.
+    pub fn closed(&mut self, in_order: bool, now: RealTime) {
         self.was_closed = true;
+        self.was_closed_in_order |= in_order;
         self.next_try_at = now.saturating_add(RETRY_AFTER);
         self.left(now);
     }
@@ -304,18 +316,22 @@ mod tests {
     fn the_game_is_over_when_all_are_closed_alive() {
         let mut roster = roster();
         fill(&mut roster);
-        for _ in 0..6 {
+        let mut broken_off = roster.clone();
+        for nth in 0..6 {
             assert!(matches!(roster.next(at_ms(9)), Next::Wait(_)));
-            roster.closed(at_ms(9));
+            // A server that ends breaks those off whose last words it has not read.
+            roster.closed(nth == 0, at_ms(9));
+            broken_off.closed(false, at_ms(9));
         }
-        assert_eq!(roster.next(at_ms(9)), Next::Finish(Finish::GameOver));
+        assert_eq!(roster.next(at_ms(9)), Next::Finish(Finish::Closed));
+        assert_eq!(broken_off.next(at_ms(9)), Next::Finish(Finish::BrokenOff));
     }
 
     #[test]
     fn one_that_is_let_go_does_not_end_the_game_for_those_who_play_on() {
         let mut roster = roster();
         fill(&mut roster);
-        roster.closed(at_ms(9));
+        roster.closed(true, at_ms(9));
         assert_eq!(roster.next(at_ms(509)), Next::Connect);
         let mut alone = roster.clone();
         roster.connecting(at_ms(509));

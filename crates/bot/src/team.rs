@@ -87,8 +87,8 @@ struct Agent {
 /// Why a team ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// The server ended the game.
-    GameOver,
+    /// The server closed the connections, as servers do at the end of a game.
+    Closed,
     /// A signal said so.
     Interrupted,
 }
@@ -119,6 +119,12 @@ pub enum TeamError {
     /// Whoever listens there has not said anything.
     #[error("{server} does not answer: a game that waits for its start, or no server of this game")]
     NoAnswer {
+        /// The address.
+        server: SocketAddr,
+    },
+    /// No connection was closed in order.
+    #[error("the connections to {server} broke off: the server was killed, or the network failed")]
+    BrokenOff {
         /// The address.
         server: SocketAddr,
     },
@@ -204,7 +210,8 @@ impl Team {
         let team = self.config.team.clone();
         let server = self.config.server;
         match finish {
-            Finish::GameOver => Ok(Ended::GameOver),
+            Finish::Closed => Ok(Ended::Closed),
+            Finish::BrokenOff => Err(TeamError::BrokenOff { server }),
             Finish::NoPlace => Err(TeamError::NoPlace { team }),
             Finish::TurnedAway => Err(TeamError::TurnedAway { server }),
             Finish::NoAnswer => Err(TeamError::NoAnswer { server }),
@@ -269,10 +276,7 @@ impl Team {
             return Ok(());
         };
         agent.player.replaces(self.roster.replacement());
-        let alive = match agent.stream.take_error() {
-            Ok(None) => agent.exchange(),
-            Ok(Some(error)) | Err(error) => Err(error),
-        };
+        let exchanged = agent.exchange();
         self.was_greeted |= agent.was_greeted;
         let now = self.clock.now();
         let state = agent.player.state();
@@ -308,7 +312,7 @@ impl Team {
             self.roster.free_place(now);
         }
         let agent = &mut self.agents[key];
-        match alive {
+        match exchanged {
             Ok(exchanged @ (Exchanged::All | Exchanged::Some)) => {
                 agent.update_interest(self.poll.registry(), Token(key))?;
                 if exchanged == Exchanged::Some {
@@ -345,10 +349,15 @@ impl Team {
     fn lost(&mut self, key: usize, error: io::Error) -> Result<(), TeamError> {
         if self.agents[key].is_playing {
             log::debug!(
-                "agent {}: the server closed the connection",
+                "agent {}: the server closed the connection: {error}",
                 self.agents[key].number
             );
-            self.roster.closed(self.clock.now());
+            // A pipe is broken for who writes to a server that has closed it in order.
+            let in_order = matches!(
+                error.kind(),
+                io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe
+            );
+            self.roster.closed(in_order, self.clock.now());
             return self.remove(key);
         }
         self.remove(key)?;

@@ -66,7 +66,7 @@ fn two_teams_play_to_the_end_of_a_game() {
         let (status, out, err) = told(&child.wait_with_output().unwrap());
         assert_eq!(
             out,
-            format!("trantor-bot: team {team}: the game is over\n"),
+            format!("trantor-bot: team {team}: the server closed the connections\n"),
             "{err}"
         );
         assert_eq!(status, 0);
@@ -242,4 +242,25 @@ fn a_server_that_talks_without_end_does_not_keep_a_signal_from_being_heeded() {
         "{out}{err}"
     );
     assert_eq!(status, 0);
+}
+
+#[test]
+fn connections_that_break_off_are_no_end_of_a_game() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("its number");
+    let child = bot(address, "-n red");
+    let peer = let_in(&listener, "1\n5 5\n");
+    // What is closed with something in it that was not read is broken off.
+    peer.peek(&mut [0]).expect("it speaks");
+    drop(peer);
+    let (status, _, err) = told(&child.wait_with_output().unwrap());
+    assert_eq!(
+        (status, err),
+        (
+            1,
+            format!(
+                "trantor-bot: the connections to {address} broke off: the server was killed, or the network failed\n"
+            )
+        )
+    );
 }
