@@ -60,11 +60,11 @@ pub struct Options {
     #[arg(long, value_enum, default_value_t = DialectName::Epitech)]
     pub dialect: DialectName,
 
-    /// What all chance grows from [default: different every time]
+    /// What all chance grows from [default: different every time; -v tells it]
     #[arg(long)]
     pub seed: Option<u64>,
 
-    /// Say more: -v what becomes of each agent, -vv everything
+    /// Say more: -v the seed and what becomes of each agent, -vv everything
     #[arg(short, long, action = ArgAction::Count)]
     pub verbose: u8,
 

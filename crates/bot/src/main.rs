@@ -43,6 +43,7 @@ fn play(options: &Options) -> Result<String, String> {
         patience: RealSpan::from_secs(i64::from(options.patience)),
         seed: options.seed.unwrap_or_else(any_number),
     };
+    log::info!("seed {}", config.seed);
     let mut team = Team::new(config).map_err(|error| error.to_string())?;
     match team.play() {
         Ok(Ended::Closed) => Ok(format!(

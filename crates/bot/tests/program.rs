@@ -264,3 +264,18 @@ fn connections_that_break_off_are_no_end_of_a_game() {
         )
     );
 }
+
+#[test]
+fn the_seed_is_told_so_that_a_game_can_be_played_again() {
+    let server = server_at(100);
+    let seed_of = |flags: &str| {
+        let flags = format!("-n green --patience 0 -v {flags}");
+        let (_, _, err) = told(&bot(server.address(), &flags).wait_with_output().unwrap());
+        let (_, rest) = err
+            .split_once("seed ")
+            .unwrap_or_else(|| panic!("no seed in {err}"));
+        rest.lines().next().and_then(|seed| seed.parse::<u64>().ok())
+    };
+    assert_eq!(seed_of("--seed 7"), Some(7));
+    assert!(seed_of("").is_some());
+}
