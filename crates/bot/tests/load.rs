@@ -336,3 +336,19 @@ fn a_server_that_talks_without_end_does_not_keep_the_measurement_from_ending() {
     assert_eq!(status, 1);
     assert!(told.contains("nothing was answered"), "{told}");
 }
+
+#[test]
+fn a_server_that_says_nothing_is_not_said_to_have_refused_anybody() {
+    // It takes connections, and nobody looks at them.
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("its number");
+    let (status, _, told) = load_on(address, "-a 1 --assume 100 --join-patience 0.1");
+    assert_eq!(
+        (status, told.as_str()),
+        (
+            1,
+            "trantor-load: no agent was told whether it has a place: a game that waits for its start, or no server of \
+             this game\n"
+        )
+    );
+}

@@ -79,6 +79,11 @@ pub enum LoadError {
         /// Places that each of them needs.
         places: usize,
     },
+    /// Agents connected, and none was told whether it has a place.
+    #[error(
+        "no agent was told whether it has a place: a game that waits for its start, or no server of this game"
+    )]
+    NoPlaceTold,
     /// A signal came before anything was measured.
     #[error("interrupted before anything was measured")]
     Interrupted,
@@ -297,6 +302,9 @@ impl<'a> Generator<'a> {
             if settled(self) || self.clock.now() >= until {
                 break;
             }
+        }
+        if self.joined == 0 && self.refused == 0 {
+            return Err(LoadError::NoPlaceTold);
         }
         if self.joined == 0 {
             return Err(LoadError::NobodyJoined {
