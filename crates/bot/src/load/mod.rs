@@ -17,6 +17,7 @@
 
 pub mod agent;
 pub mod cli;
+mod error;
 pub mod figures;
 pub mod generator;
 pub mod mix;
@@ -29,7 +30,8 @@ use std::net::SocketAddr;
 use trantor_protocol::text::Dialect;
 use trantor_time::{Frequency, RealSpan};
 
-pub use generator::{LoadError, Phase, run, run_watched};
+pub use error::LoadError;
+pub use generator::{Phase, run, run_watched};
 pub use mix::Mix;
 pub use report::Report;
 
