@@ -2,8 +2,10 @@
 //!
 //! One poll for all connections; nothing blocks, and nothing turns while nobody speaks.
 
+mod agent;
+
 use std::collections::BTreeSet;
-use std::io::{self, Read, Write};
+use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -19,16 +21,10 @@ use trantor_time::{Clock, RealSpan, RealTime};
 use crate::overdue::{OVERDUE_UNITS, Overdue, TeamUnits};
 use crate::player::{Player, PlayerState, Progress};
 use crate::roster::{Finish, Next, Roster};
+use agent::{Agent, Exchanged};
 
 /// Readiness taken from the system in one wait; more is reported by the next.
 const EVENTS_CAPACITY: usize = 256;
-
-/// Bytes read at once.
-const READ_BYTES: usize = 16 * 1024;
-
-/// Buffers read of one agent before the others have their turn, and signals theirs: a server that talks without end is read
-/// without end. At 16 KiB each that is what our server lets an agent leave unread by default.
-const READS_PER_TURN_MAX: usize = 16;
 
 /// The token of signals; connections count from zero.
 const TOKEN_SIGNALS: Token = Token(usize::MAX);
@@ -68,20 +64,6 @@ pub struct Team {
     agents_made: u64,
     /// Whether a server was heard at that address.
     was_greeted: bool,
-}
-
-/// One connection and the agent on it.
-#[derive(Debug)]
-struct Agent {
-    number: u64,
-    stream: TcpStream,
-    player: Player,
-    /// Of answers, while it plays.
-    overdue: Overdue,
-    was_greeted: bool,
-    /// What was told to the roster.
-    is_playing: bool,
-    wants_write: bool,
 }
 
 /// Why a team ended.
@@ -377,63 +359,5 @@ impl Team {
             return Duration::ZERO;
         }
         at.since(now).to_std()
-    }
-}
-
-/// How much of what an agent was told has been read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Exchanged {
-    All,
-    /// There may be more: readiness is told once, and then not again before more has come.
-    Some,
-    /// All, and nothing more will come.
-    Closed,
-}
-
-impl Agent {
-    /// Reads what there is, if it is not too much for one turn, and writes what follows from it.
-    fn exchange(&mut self) -> io::Result<Exchanged> {
-        let mut bytes = [0; READ_BYTES];
-        for _ in 0..READS_PER_TURN_MAX {
-            match self.stream.read(&mut bytes) {
-                Ok(0) => return Ok(Exchanged::Closed),
-                Ok(count) => {
-                    self.was_greeted = true;
-                    self.player.take_in(&bytes[..count]);
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.flush()?;
-                    return Ok(Exchanged::All);
-                }
-                Err(error) => return Err(error),
-            }
-            self.flush()?;
-        }
-        Ok(Exchanged::Some)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        while !self.player.unsent().is_empty() {
-            match self.stream.write(self.player.unsent()) {
-                Ok(count) => self.player.sent(count),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
-    }
-
-    /// Asks for write readiness only while bytes wait.
-    fn update_interest(&mut self, registry: &mio::Registry, token: Token) -> io::Result<()> {
-        let wants_write = !self.player.unsent().is_empty();
-        if wants_write != self.wants_write {
-            self.wants_write = wants_write;
-            let write = wants_write.then_some(Interest::WRITABLE);
-            let interest = write.map_or(Interest::READABLE, |write| write | Interest::READABLE);
-            registry.reregister(&mut self.stream, token, interest)?;
-        }
-        Ok(())
     }
 }
