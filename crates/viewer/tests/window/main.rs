@@ -88,6 +88,9 @@ fn the_window_has_controls_that_do_what_they_say() {
     }
     let server = start_server();
     let mut asker = Asker::connect(server.address());
+    // Whoever plays here eats nothing, and a window may be a while in coming.
+    asker.send("sst 20");
+    asker.wait_for_frequency(|frequency| frequency == 20);
     let mut player = join_as_player(server.address());
     let display = Display::start();
     let mut viewer = Viewer::start(&display, server.address());
