@@ -82,6 +82,9 @@ pub struct Options {
 pub enum DialectName {
     /// Forward, Look, …
     Epitech,
+    /// avance, voir, …, as Epitech's servers spoke until 2016
+    #[value(name = "epitech-2016")]
+    Epitech2016,
     /// avance, voir, …
     #[value(name = "42")]
     French42,
@@ -94,6 +97,7 @@ impl From<DialectName> for Dialect {
     fn from(name: DialectName) -> Dialect {
         match name {
             DialectName::Epitech => Dialect::Epitech,
+            DialectName::Epitech2016 => Dialect::Epitech2016,
             DialectName::French42 => Dialect::French42,
             DialectName::English42 => Dialect::English42,
         }
@@ -198,6 +202,8 @@ mod tests {
             (given.team_size, given.seed, given.dialect),
             (6, Some(3), DialectName::French42)
         );
+        let dialect = options("bot -n red --dialect epitech-2016").dialect;
+        assert_eq!(Dialect::from(dialect), Dialect::Epitech2016);
         let plain = options("bot -n red");
         assert_eq!(
             (plain.port, plain.host.as_str(), plain.team_size),
@@ -222,7 +228,7 @@ mod tests {
             ("bot -n red --in-flight 11", "1..=10"),
             (
                 "bot -n red --dialect german",
-                "--dialect \"german\" is none of epitech, 42, 42en",
+                "--dialect \"german\" is none of epitech, epitech-2016, 42, 42en",
             ),
             ("bot -n red --dialect", "--dialect"),
             ("bot -n GRAPHIC", "GRAPHIC"),

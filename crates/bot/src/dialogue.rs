@@ -453,17 +453,21 @@ mod tests {
     }
 
     #[test]
-    fn both_layouts_mean_the_same() {
+    fn all_layouts_mean_the_same() {
         let mut epitech = playing(Dialect::Epitech);
+        let mut epitech_2016 = playing(Dialect::Epitech2016);
         let mut french = playing(Dialect::French42);
-        for dialogue in [&mut epitech, &mut french] {
+        for dialogue in [&mut epitech, &mut epitech_2016, &mut french] {
             dialogue.send(Command::Look);
             dialogue.send(Command::Inventory);
         }
         epitech.take_in(b"[ player food,,, ]\n[ food 9, linemate 1 ]\n");
+        epitech_2016.take_in(b"{ joueur nourriture,,,}\n{nourriture 9,linemate 1}\n");
         french.take_in(b"{nourriture, , , }\n{nourriture 1260, linemate 1}\n");
         for _ in 0..2 {
-            assert_eq!(answered(&mut epitech), answered(&mut french));
+            let meant = answered(&mut epitech);
+            assert_eq!(meant, answered(&mut epitech_2016));
+            assert_eq!(meant, answered(&mut french));
         }
     }
 

@@ -223,7 +223,7 @@ fn r_000_48_a_large_population_is_told_piece_by_piece_while_it_changes() {
     for (seed, dialect) in [
         (1, Dialect::Epitech),
         (2, Dialect::French42),
-        (3, Dialect::Epitech),
+        (3, Dialect::Epitech2016),
     ] {
         let mut config = EngineConfig::new(game_config(60, 60, 900));
         config.dialect = dialect;
@@ -238,7 +238,7 @@ fn r_000_48_a_large_population_is_told_piece_by_piece_while_it_changes() {
             "Broadcast hi",
             "Incantation",
         ];
-        let words_42 = [
+        let words_french = [
             "avance",
             "prend nourriture",
             "fork",
@@ -249,7 +249,7 @@ fn r_000_48_a_large_population_is_told_piece_by_piece_while_it_changes() {
         let words = if dialect == Dialect::Epitech {
             words
         } else {
-            words_42
+            words_french
         };
         let mut players: Vec<usize> = (0..250).map(|_| bench.join("A", "a")).collect();
         for player in 0..250 {
@@ -310,7 +310,7 @@ fn r_000_48_a_large_population_is_told_piece_by_piece_while_it_changes() {
             }
         }
         // School 42's agents are told in a third of the words.
-        let pieces_min = if dialect == Dialect::Epitech { 4 } else { 2 };
+        let pieces_min = if dialect == Dialect::French42 { 2 } else { 4 };
         assert!(happened.iter().all(|count| *count >= pieces_min), "{happened:?}");
         bench.act(AdminAction::SetRefill { enabled: false });
         bench.run_for(RealSpan::from_millis(400));

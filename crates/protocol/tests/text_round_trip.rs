@@ -172,7 +172,7 @@ fn one_line(bytes: &[u8]) -> Vec<u8> {
 
 /// What an agent should make of a line.
 fn as_read<'a>(dialect: Dialect, line: &AiLine<'a>) -> ServerLine<'a> {
-    let in_braces = dialect != Dialect::Epitech;
+    let is_of_42 = matches!(dialect, Dialect::French42 | Dialect::English42);
     match *line {
         AiLine::Welcome => ServerLine::Welcome,
         AiLine::Accepted { .. } => unreachable!("two lines, tested apart"),
@@ -180,7 +180,7 @@ fn as_read<'a>(dialect: Dialect, line: &AiLine<'a>) -> ServerLine<'a> {
         AiLine::Ko => ServerLine::Ko,
         AiLine::Look(sights) => {
             let mut sights = sights.to_vec();
-            sights[0].agents = sights[0].agents.saturating_sub(u32::from(in_braces));
+            sights[0].agents = sights[0].agents.saturating_sub(u32::from(is_of_42));
             ServerLine::Look(sights)
         }
         AiLine::Inventory {
@@ -188,7 +188,7 @@ fn as_read<'a>(dialect: Dialect, line: &AiLine<'a>) -> ServerLine<'a> {
             life_units,
         } => {
             let mut carried = *inventory;
-            if in_braces {
+            if is_of_42 {
                 carried[Resource::Food] = life_units;
             }
             ServerLine::Inventory(carried)

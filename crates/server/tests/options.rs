@@ -104,6 +104,10 @@ fn accepted_lines_set_what_they_say() {
             o.dialect = Dialect::French42;
             o.frequency = Frequency::new(50).unwrap();
         }),
+        ("--dialect epitech-2016 -t 50", |o| {
+            o.dialect = Dialect::Epitech2016;
+            o.frequency = Frequency::new(50).unwrap();
+        }),
         ("-t 50 --dialect 42en --match-duration 60", |o| {
             o.dialect = Dialect::English42;
             o.frequency = Frequency::new(50).unwrap();
@@ -283,7 +287,7 @@ fn refused_lines_say_what_is_accepted() {
         ),
         (
             "--dialect 41",
-            "--dialect 41: dialect must be epitech, 42 or 42en".to_owned(),
+            "--dialect 41: dialect must be epitech, epitech-2016, 42 or 42en".to_owned(),
         ),
         (
             "--control me",
@@ -484,11 +488,11 @@ fn mistakes_in_the_file_are_told_with_their_place() {
         ),
         (
             "dialect = 42",
-            "s:1: dialect = 42: dialect must be epitech, 42 or 42en, in quotes",
+            "s:1: dialect = 42: dialect must be epitech, epitech-2016, 42 or 42en, in quotes",
         ),
         (
             "dialect = \"41\"",
-            "s:1: dialect = \"41\": dialect must be epitech, 42 or 42en",
+            "s:1: dialect = \"41\": dialect must be epitech, epitech-2016, 42 or 42en",
         ),
         (
             "names = [\"red\"]",

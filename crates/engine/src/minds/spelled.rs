@@ -73,7 +73,7 @@ fn line_of(percept: Percept<'_>) -> AiLine<'_> {
         Percept::Ok => AiLine::Ok,
         Percept::Ko => AiLine::Ko,
         Percept::Look(sights) => AiLine::Look(sights),
-        // Only the words of School 42 tell food as life left.
+        // Only the dialects of School 42 tell food as life left.
         Percept::Inventory(inventory) => AiLine::Inventory {
             inventory,
             life_units: 0,

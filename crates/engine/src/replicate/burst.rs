@@ -27,7 +27,7 @@ impl Habits {
     pub(crate) fn of(config: &EngineConfig) -> Self {
         Self {
             ids: config.gui_ids,
-            is_bare: config.dialect != Dialect::Epitech,
+            is_bare: matches!(config.dialect, Dialect::French42 | Dialect::English42),
         }
     }
 }

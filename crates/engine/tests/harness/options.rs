@@ -74,6 +74,7 @@ impl Options {
             ("--refill-news", ["all"]) => config.refill_news = RefillNews::All,
             ("--refill-news", ["none"]) => config.refill_news = RefillNews::Nothing,
             ("--dialect", ["epitech"]) => config.dialect = Dialect::Epitech,
+            ("--dialect", ["epitech-2016"]) => config.dialect = Dialect::Epitech2016,
             ("--dialect", ["42"]) => config.dialect = Dialect::French42,
             ("--dialect", ["42en"]) => config.dialect = Dialect::English42,
             ("--control", ["everyone"]) => config.control = Control::Everyone,

@@ -9,8 +9,6 @@ use trantor_protocol::text::{Cut, Dialect, LineCutter, parse_command, parse_gui_
 /// A limit that short inputs reach, too.
 const SHORT_LINE_BYTES_MAX: usize = 20;
 
-const DIALECTS: [Dialect; 3] = [Dialect::Epitech, Dialect::French42, Dialect::English42];
-
 /// Lines come out as a plain reading of the whole gives them, wherever the stream was cut.
 pub(super) fn cut(data: &[u8]) {
     for max in [SHORT_LINE_BYTES_MAX, LINE_BYTES_MAX] {
@@ -53,7 +51,7 @@ fn plain_lines(data: &[u8], max: usize) -> Vec<Option<Vec<u8>>> {
 /// Whatever is understood comes back if it is written again.
 pub(super) fn parse(data: &[u8]) {
     for line in data.split(|&byte| byte == b'\n') {
-        for dialect in DIALECTS {
+        for dialect in Dialect::ALL {
             let command = parse_command(dialect, line);
             if !matches!(command, Command::Refused(_)) {
                 let mut written = Vec::new();
@@ -81,7 +79,7 @@ pub(super) fn parse(data: &[u8]) {
 /// Nothing that a server says makes a client panic.
 pub(super) fn parse_as_client(data: &[u8]) {
     for line in data.split(|&byte| byte == b'\n') {
-        for dialect in DIALECTS {
+        for dialect in Dialect::ALL {
             let _whatever_it_means = parse_server_line(dialect, line);
         }
         let _whatever_it_means = parse_gui_event(line);

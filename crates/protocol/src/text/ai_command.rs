@@ -117,13 +117,15 @@ mod tests {
             "kick",
             "incantation",
         ];
-        for (dialect, names) in Dialect::ALL.into_iter().zip([epitech, french, english]) {
+        let all = [epitech, french, french, english];
+        for (dialect, names) in Dialect::ALL.into_iter().zip(all) {
             for (name, command) in names.iter().zip(&plain) {
                 assert_eq!(&parse_command(dialect, name.as_bytes()), command, "{name}");
             }
         }
         for (dialect, take, set, broadcast) in [
             (Dialect::Epitech, "Take", "Set", "Broadcast"),
+            (Dialect::Epitech2016, "prend", "pose", "broadcast"),
             (Dialect::French42, "prend", "pose", "broadcast"),
             (Dialect::French42, "prendre", "pose", "broadcast"),
             (Dialect::English42, "take", "put", "broadcast"),

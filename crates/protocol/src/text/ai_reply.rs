@@ -30,7 +30,7 @@ pub enum AiLine<'a> {
     Inventory {
         /// All seven counts.
         inventory: &'a Counts,
-        /// What the 42 dialects tell instead of its food: units of life left, as their subject has it.
+        /// What the dialects of School 42 tell instead of its food: units of life left, as their subject has it.
         life_units: u32,
     },
     /// Places the team has left.
@@ -69,8 +69,9 @@ pub fn write_ai_line(out: &mut Vec<u8>, dialect: Dialect, line: &AiLine<'_>) {
         AiLine::Ok => push(out, "ok"),
         AiLine::Ko => push(out, "ko"),
         AiLine::Look(sights) => match words.layout {
-            Layout::Brackets => push_look_in_brackets(out, words, sights),
-            Layout::Braces => push_look_in_braces(out, words, sights),
+            Layout::Brackets => push_look(out, words, sights, "[", " ]"),
+            Layout::TightBraces => push_look(out, words, sights, "{", "}"),
+            Layout::Braces => push_look_without_looker(out, words, sights),
         },
         AiLine::Inventory {
             inventory,
@@ -97,9 +98,9 @@ pub fn write_ai_line(out: &mut Vec<u8>, dialect: Dialect, line: &AiLine<'_>) {
     out.push(b'\n');
 }
 
-/// `[ player food,, linemate ]`: a space before each object, a bare comma between tiles, a space at the end.
-fn push_look_in_brackets(out: &mut Vec<u8>, words: &Words, sights: &[Sight]) {
-    out.push(b'[');
+/// `[ player food,, linemate ]` or `{ player food,, linemate}`: a space before each object, a bare comma between tiles.
+fn push_look(out: &mut Vec<u8>, words: &Words, sights: &[Sight], open: &str, close: &str) {
+    push(out, open);
     for (at, sight) in sights.iter().enumerate() {
         if at > 0 {
             out.push(b',');
@@ -109,11 +110,11 @@ fn push_look_in_brackets(out: &mut Vec<u8>, words: &Words, sights: &[Sight]) {
             push(out, object);
         });
     }
-    push(out, " ]");
+    push(out, close);
 }
 
 /// `{food, , linemate}`: a space between objects, a comma and a space between tiles, the looker left out.
-fn push_look_in_braces(out: &mut Vec<u8>, words: &Words, sights: &[Sight]) {
+fn push_look_without_looker(out: &mut Vec<u8>, words: &Words, sights: &[Sight]) {
     out.push(b'{');
     for (at, sight) in sights.iter().enumerate() {
         if at > 0 {
@@ -147,11 +148,12 @@ fn for_each_object(words: &Words, sight: &Sight, agents: u32, mut name: impl FnM
     }
 }
 
-/// `[ food 9, linemate 0, … ]`, or `{nourriture 1260, linemate 0, …}` with food as life left.
+/// `[ food 9, linemate 0, … ]`, `{nourriture 9,linemate 0,…}`, or `{nourriture 1260, linemate 0, …}` with food as life left.
 fn push_inventory(out: &mut Vec<u8>, words: &Words, inventory: &Counts, life_units: u32) {
-    let (open, close) = match words.layout {
-        Layout::Brackets => ("[ ", " ]"),
-        Layout::Braces => ("{", "}"),
+    let (open, between, close) = match words.layout {
+        Layout::Brackets => ("[ ", ", ", " ]"),
+        Layout::TightBraces => ("{", ",", "}"),
+        Layout::Braces => ("{", ", ", "}"),
     };
     push(out, open);
     for (resource, count) in inventory.iter() {
@@ -160,7 +162,7 @@ fn push_inventory(out: &mut Vec<u8>, words: &Words, inventory: &Counts, life_uni
             _ => count,
         };
         if resource != Resource::ALL[0] {
-            push(out, ", ");
+            push(out, between);
         }
         push(out, words.resource_word(resource));
         push_spaced(out, shown);
@@ -190,7 +192,7 @@ mod tests {
         }
     }
 
-    fn check(line: AiLine<'_>, expected: [&str; 3]) {
+    fn check(line: AiLine<'_>, expected: [&str; 4]) {
         for (dialect, expected) in Dialect::ALL.into_iter().zip(expected) {
             assert_eq!(written(dialect, line), expected, "{dialect:?}");
         }
@@ -198,21 +200,25 @@ mod tests {
 
     #[test]
     fn the_handshake_is_two_lines_in_one_value() {
-        check(AiLine::Welcome, ["WELCOME\n", "BIENVENUE\n", "WELCOME\n"]);
+        check(
+            AiLine::Welcome,
+            ["WELCOME\n", "BIENVENUE\n", "BIENVENUE\n", "WELCOME\n"],
+        );
         let size = MapSize::new(10, 12).unwrap();
-        check(AiLine::Accepted { places: 2, size }, ["2\n10 12\n"; 3]);
+        check(AiLine::Accepted { places: 2, size }, ["2\n10 12\n"; 4]);
     }
 
     #[test]
     fn short_answers() {
-        check(AiLine::Ok, ["ok\n"; 3]);
-        check(AiLine::Ko, ["ko\n"; 3]);
-        check(AiLine::ConnectNbr(0), ["0\n"; 3]);
-        check(AiLine::ConnectNbr(200), ["200\n"; 3]);
+        check(AiLine::Ok, ["ok\n"; 4]);
+        check(AiLine::Ko, ["ko\n"; 4]);
+        check(AiLine::ConnectNbr(0), ["0\n"; 4]);
+        check(AiLine::ConnectNbr(200), ["200\n"; 4]);
         check(
             AiLine::ElevationUnderway,
             [
                 "Elevation underway\n",
+                "elevation en cours\n",
                 "elevation en cours\n",
                 "elevation in progress\n",
             ],
@@ -223,14 +229,15 @@ mod tests {
                 [
                     &format!("Current level: {level}\n"),
                     &format!("niveau actuel : {level}\n"),
+                    &format!("niveau actuel : {level}\n"),
                     &format!("current level : {level}\n"),
                 ],
             );
         }
-        check(AiLine::Dead, ["dead\n", "mort\n", "death\n"]);
+        check(AiLine::Dead, ["dead\n", "mort\n", "mort\n", "death\n"]);
         check(
             AiLine::Ejected { direction: 5 },
-            ["eject: 5\n", "deplacement 5\n", "moving 5\n"],
+            ["eject: 5\n", "deplacement 5\n", "deplacement 5\n", "moving 5\n"],
         );
     }
 
@@ -243,6 +250,7 @@ mod tests {
             },
             [
                 "message 3, hello, \"you\"\n",
+                "message 3,hello, \"you\"\n",
                 "message 3,hello, \"you\"\n",
                 "message 3,hello, \"you\"\n",
             ],
@@ -264,7 +272,7 @@ mod tests {
         let empty = Sight::default();
         check(
             AiLine::Look(&[sight(1, [0; 7], 0), empty, empty, empty]),
-            ["[ player,,, ]\n", "{, , , }\n", "{, , , }\n"],
+            ["[ player,,, ]\n", "{ joueur,,,}\n", "{, , , }\n", "{, , , }\n"],
         );
         check(
             AiLine::Look(&[
@@ -275,6 +283,7 @@ mod tests {
             ]),
             [
                 "[ player deraumere, food,, food ]\n",
+                "{ joueur deraumere, nourriture,, nourriture}\n",
                 "{deraumere, nourriture, , nourriture}\n",
                 "{deraumere, food, , food}\n",
             ],
@@ -289,6 +298,8 @@ mod tests {
             [
                 "[ player food linemate linemate deraumere sibur sibur mendiane phiras phiras thystame, \
                  food linemate linemate deraumere, food, ]\n",
+                "{ joueur nourriture linemate linemate deraumere sibur sibur mendiane phiras phiras thystame, \
+                 nourriture linemate linemate deraumere, nourriture,}\n",
                 "{nourriture linemate linemate deraumere sibur sibur mendiane phiras phiras thystame, \
                  nourriture linemate linemate deraumere, nourriture, }\n",
                 "{food linemate linemate deraumere sibur sibur mendiane phiras phiras thystame, \
@@ -299,6 +310,7 @@ mod tests {
             AiLine::Look(&[sight(3, [1, 0, 0, 0, 0, 0, 0], 2), sight(2, [0; 7], 1)]),
             [
                 "[ player player player food egg egg, player player egg ]\n",
+                "{ joueur joueur joueur nourriture oeuf oeuf, joueur joueur oeuf}\n",
                 "{joueur joueur nourriture oeuf oeuf, joueur joueur oeuf}\n",
                 "{player player food egg egg, player player egg}\n",
             ],
@@ -314,6 +326,7 @@ mod tests {
             },
             [
                 "[ food 9, linemate 0, deraumere 1, sibur 2, mendiane 3, phiras 4, thystame 50 ]\n",
+                "{nourriture 9,linemate 0,deraumere 1,sibur 2,mendiane 3,phiras 4,thystame 50}\n",
                 "{nourriture 1260, linemate 0, deraumere 1, sibur 2, mendiane 3, phiras 4, thystame 50}\n",
                 "{food 1260, linemate 0, deraumere 1, sibur 2, mendiane 3, phiras 4, thystame 50}\n",
             ],

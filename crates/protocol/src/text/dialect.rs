@@ -1,4 +1,4 @@
-//! The three vocabularies in which agents may be spoken to.
+//! The dialects in which agents may be spoken to.
 //!
 //! The game is the same in all of them; only the words differ, and the shape of two answers. Viewers are
 //! spoken to in one language whatever the dialect.
@@ -11,7 +11,9 @@ pub enum Dialect {
     /// Epitech's since 2017: `WELCOME`, `Forward`, `[ player,,, ]`.
     #[default]
     Epitech,
-    /// School 42's, and Epitech's before 2017: `BIENVENUE`, `avance`, `{nourriture, , , }`.
+    /// Epitech's until 2016: School 42's words in French, `{ joueur nourriture,,,}`.
+    Epitech2016,
+    /// School 42's: `BIENVENUE`, `avance`, `{nourriture, , , }`.
     French42,
     /// School 42's subject in English: `WELCOME`, `advance`, `{food, , , }`.
     English42,
@@ -49,6 +51,8 @@ pub struct Words {
 pub enum Layout {
     /// `[ player food,, linemate ]` with the looker in it, and `[ food 9, … ]` in whole food.
     Brackets,
+    /// `{ player food,, linemate}` with the looker in it, and `{food 9,linemate 0,…}` in whole food.
+    TightBraces,
     /// `{food, , linemate}` without the looker, and `{food 1260, …}` in units of life left.
     Braces,
 }
@@ -80,7 +84,14 @@ static EPITECH: Words = Words {
     layout: Layout::Brackets,
 };
 
-static FRENCH_42: Words = Words {
+static EPITECH_2016: Words = Words {
+    layout: Layout::TightBraces,
+    ..FRENCH
+};
+
+static FRENCH_42: Words = FRENCH;
+
+const FRENCH: Words = Words {
     greeting: "BIENVENUE",
     commands: &[
         ("avance", CommandKind::Forward),
@@ -137,13 +148,14 @@ static ENGLISH_42: Words = Words {
 };
 
 impl Dialect {
-    /// All three.
-    pub const ALL: [Dialect; 3] = [Self::Epitech, Self::French42, Self::English42];
+    /// All of them, in the order in which options name them.
+    pub const ALL: [Dialect; 4] = [Self::Epitech, Self::Epitech2016, Self::French42, Self::English42];
 
     /// The dialect's words.
     pub fn words(self) -> &'static Words {
         match self {
             Self::Epitech => &EPITECH,
+            Self::Epitech2016 => &EPITECH_2016,
             Self::French42 => &FRENCH_42,
             Self::English42 => &ENGLISH_42,
         }

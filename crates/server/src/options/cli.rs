@@ -180,7 +180,7 @@ pub fn command() -> Command {
         .value_name("NUMBER")
         .allow_negative_numbers(true)
         .overrides_with(SPEED_OR_DURATION)
-        .help("Same as --match-duration; in the dialects of School 42, same as --frequency");
+        .help("Same as --match-duration; in all dialects but epitech, same as --frequency");
     let verbose = Arg::new(VERBOSE)
         .short('v')
         .long(VERBOSE)
@@ -266,7 +266,7 @@ fn apply_flags(
     // After the table, since the dialect decides what it means.
     let meant = match options.dialect {
         Dialect::Epitech => "match-duration",
-        Dialect::French42 | Dialect::English42 => "frequency",
+        Dialect::Epitech2016 | Dialect::French42 | Dialect::English42 => "frequency",
     };
     // Of the two flags that say it, the one given last counts.
     if matches.index_of(SPEED_OR_DURATION) > matches.index_of(meant) {

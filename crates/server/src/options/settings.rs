@@ -291,12 +291,10 @@ pub const SETTINGS: &[Setting] = &[
         short: None,
         aliases: &[],
         placeholder: "WORDS",
-        help: "Words spoken with players: Epitech's, or School 42's in French (42) or English (42en)",
+        help: "Words spoken with players: Epitech's of today or until 2016, or School 42's in French (42) or English (42en)",
         kind: Kind::Choice {
-            words: &["epitech", "42", "42en"],
-            store: |options, place| {
-                options.dialect = [Dialect::Epitech, Dialect::French42, Dialect::English42][place];
-            },
+            words: &["epitech", "epitech-2016", "42", "42en"],
+            store: |options, place| options.dialect = Dialect::ALL[place],
         },
     },
     Setting {

@@ -251,6 +251,15 @@ mod tests {
             ])
         );
         assert_eq!(
+            parse_server_line(Dialect::Epitech2016, b"{ joueur nourriture,, phiras phiras,}"),
+            ServerLine::Look(vec![
+                sight(1, [1, 0, 0, 0, 0, 0, 0]),
+                sight(0, [0; 7]),
+                sight(0, [0, 0, 0, 0, 0, 2, 0]),
+                sight(0, [0; 7]),
+            ])
+        );
+        assert_eq!(
             epitech("[ player egg strange ]"),
             ServerLine::Look(vec![Sight {
                 agents: 1,
@@ -274,6 +283,10 @@ mod tests {
         assert_eq!(
             parse_server_line(Dialect::French42, b"{nourriture 345, sibur 3, deraumere 0}"),
             ServerLine::Inventory(Counts([345, 0, 0, 3, 0, 0, 0]))
+        );
+        assert_eq!(
+            parse_server_line(Dialect::Epitech2016, b"{nourriture 10,sibur 3,deraumere 0}"),
+            ServerLine::Inventory(Counts([10, 0, 0, 3, 0, 0, 0]))
         );
     }
 
