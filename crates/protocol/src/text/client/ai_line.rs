@@ -122,7 +122,7 @@ fn sentence(vocabulary: &Words, line: &[u8]) -> Option<ServerLine<'static>> {
 fn list(vocabulary: &Words, line: &[u8]) -> Option<ServerLine<'static>> {
     let inside = &line[1..];
     match inside.split_last() {
-        Some((b']' | b'}', inside)) => Some(look_or_inventory(vocabulary, inside)),
+        Some((b']' | b'}', inside)) => look_or_inventory(vocabulary, inside),
         _ => None,
     }
 }
@@ -134,29 +134,37 @@ fn bare_list(vocabulary: &Words, line: &[u8]) -> Option<ServerLine<'static>> {
             || vocabulary.resource(word).is_some()
             || parse_number(word).is_some()
     };
-    let is_list = line.contains(&b',') && items(line).all(|item| words(item).all(is_known));
-    is_list.then(|| look_or_inventory(vocabulary, line))
+    let is_list = line.contains(&b',') && items(line).all(|item| names(item).all(is_known));
+    is_list.then(|| look_or_inventory(vocabulary, line)).flatten()
 }
 
-fn look_or_inventory(vocabulary: &Words, list: &[u8]) -> ServerLine<'static> {
-    let is_inventory = items(list).any(|item| words(item).any(|word| parse_number(word).is_some()));
+/// `None` for an inventory in which no name is known: whoever took it for an empty one would think it starves.
+fn look_or_inventory(vocabulary: &Words, list: &[u8]) -> Option<ServerLine<'static>> {
+    let is_inventory = items(list).any(|item| names(item).any(|word| parse_number(word).is_some()));
     if !is_inventory {
-        return ServerLine::Look(items(list).map(|item| sight(vocabulary, item)).collect());
+        return Some(ServerLine::Look(
+            items(list).map(|item| sight(vocabulary, item)).collect(),
+        ));
     }
-    let mut carried = Counts::ZERO;
+    let mut carried = None;
     for item in items(list) {
-        let mut pair = words(item);
+        let mut pair = names(item);
         if let (Some(name), Some(count), None) = (pair.next(), pair.next(), pair.next())
             && let (Some(resource), Some(count)) = (vocabulary.resource(name), parse_number(count))
         {
-            carried[resource] = count;
+            carried.get_or_insert(Counts::ZERO)[resource] = count;
         }
     }
-    ServerLine::Inventory(carried)
+    carried.map(ServerLine::Inventory)
 }
 
 fn items(list: &[u8]) -> impl Iterator<Item = &[u8]> {
     list.split(|&byte| byte == b',')
+}
+
+/// The words of an item, and its numbers; some servers write colons between them.
+fn names(item: &[u8]) -> impl Iterator<Item = &[u8]> {
+    item.split(|&byte| byte == b':').flat_map(words)
 }
 
 fn is_player_or_egg(vocabulary: &Words, word: &[u8]) -> bool {
@@ -166,7 +174,7 @@ fn is_player_or_egg(vocabulary: &Words, word: &[u8]) -> bool {
 /// What is named on one tile; words that are not known are left out.
 fn sight(vocabulary: &Words, item: &[u8]) -> Sight {
     let mut sight = Sight::default();
-    for word in words(item) {
+    for word in names(item) {
         if let Some(resource) = vocabulary.resource(word) {
             let count: &mut u32 = &mut sight.ground[resource];
             *count = count.saturating_add(1);
@@ -277,6 +285,10 @@ mod tests {
             "[food 9, linemate 0, deraumere 1, sibur 0, mendiane 0, phiras 3, thystame 0]",
             "[phiras 3,food 9,deraumere 1]",
             "[ food  9 ,phiras 3 , deraumere 1, gold 4 ]",
+            "[food: 9, linemate: 0, deraumere: 1, sibur: 0, mendiane: 0, phiras: 3, thystame: 0]",
+            "{food:9,deraumere:1,phiras:3}",
+            "[ food : 9, deraumere :1, phiras 3 ]",
+            "food: 9, deraumere: 1, phiras: 3",
         ] {
             assert_eq!(epitech(line), expected, "{line}");
         }
@@ -287,6 +299,10 @@ mod tests {
         assert_eq!(
             parse_server_line(Dialect::Epitech2016, b"{nourriture 10,sibur 3,deraumere 0}"),
             ServerLine::Inventory(Counts([10, 0, 0, 3, 0, 0, 0]))
+        );
+        assert_eq!(
+            parse_server_line(Dialect::French42, b"{nourriture: 345, sibur: 3, deraumere: 0}"),
+            ServerLine::Inventory(Counts([345, 0, 0, 3, 0, 0, 0]))
         );
     }
 
@@ -380,6 +396,9 @@ mod tests {
             "eject:",
             "[ player",
             "{",
+            "[ l 1, d 0, s 0, m 0, p 0, t 0, f 10 ]",
+            "[ 9, 0, 1 ]",
+            "1, 2",
             "1 2 3 4",
             "1 2 x",
             "1 x",
