@@ -1,6 +1,6 @@
 //! What a server tells an agent, read back into values.
 
-use trantor_model::{Counts, Level, Sight};
+use trantor_model::{Counts, Level, Resource, Sight};
 
 use crate::text::dialect::{Dialect, Words};
 use crate::text::line::{without_nuls_before, words};
@@ -55,13 +55,13 @@ pub fn parse_server_line(dialect: Dialect, line: &[u8]) -> ServerLine<'_> {
     let known = match trimmed {
         b"ok" => Some(ServerLine::Ok),
         b"ko" => Some(ServerLine::Ko),
-        [b'[' | b'{', ..] => list(vocabulary, trimmed),
+        [b'[' | b'{', ..] => list(trimmed),
         [b'0'..=b'9', ..] => numbers(trimmed),
         _ if trimmed.starts_with(b"message ") => message(vocabulary, line),
         _ => sentence(vocabulary, trimmed),
     };
     known
-        .or_else(|| bare_list(vocabulary, trimmed))
+        .or_else(|| bare_list(trimmed))
         .unwrap_or(ServerLine::Unknown(line))
 }
 
@@ -119,38 +119,33 @@ fn sentence(vocabulary: &Words, line: &[u8]) -> Option<ServerLine<'static>> {
 }
 
 /// `[ … ]` or `{ … }`: an inventory if its items are words with numbers, else what is in sight.
-fn list(vocabulary: &Words, line: &[u8]) -> Option<ServerLine<'static>> {
+fn list(line: &[u8]) -> Option<ServerLine<'static>> {
     let inside = &line[1..];
     match inside.split_last() {
-        Some((b']' | b'}', inside)) => look_or_inventory(vocabulary, inside),
+        Some((b']' | b'}', inside)) => look_or_inventory(inside),
         _ => None,
     }
 }
 
 /// The same without brackets, as some servers write it: commas between words that are all known.
-fn bare_list(vocabulary: &Words, line: &[u8]) -> Option<ServerLine<'static>> {
-    let is_known = |word| {
-        is_player_or_egg(vocabulary, word)
-            || vocabulary.resource(word).is_some()
-            || parse_number(word).is_some()
-    };
+fn bare_list(line: &[u8]) -> Option<ServerLine<'static>> {
+    let is_known =
+        |word| is_player(word) || is_egg(word) || resource(word).is_some() || parse_number(word).is_some();
     let is_list = line.contains(&b',') && items(line).all(|item| names(item).all(is_known));
-    is_list.then(|| look_or_inventory(vocabulary, line)).flatten()
+    is_list.then(|| look_or_inventory(line)).flatten()
 }
 
 /// `None` for an inventory in which no name is known: whoever took it for an empty one would think it starves.
-fn look_or_inventory(vocabulary: &Words, list: &[u8]) -> Option<ServerLine<'static>> {
+fn look_or_inventory(list: &[u8]) -> Option<ServerLine<'static>> {
     let is_inventory = items(list).any(|item| names(item).any(|word| parse_number(word).is_some()));
     if !is_inventory {
-        return Some(ServerLine::Look(
-            items(list).map(|item| sight(vocabulary, item)).collect(),
-        ));
+        return Some(ServerLine::Look(items(list).map(sight).collect()));
     }
     let mut carried = None;
     for item in items(list) {
         let mut pair = names(item);
         if let (Some(name), Some(count), None) = (pair.next(), pair.next(), pair.next())
-            && let (Some(resource), Some(count)) = (vocabulary.resource(name), parse_number(count))
+            && let (Some(resource), Some(count)) = (resource(name), parse_number(count))
         {
             carried.get_or_insert(Counts::ZERO)[resource] = count;
         }
@@ -167,21 +162,34 @@ fn names(item: &[u8]) -> impl Iterator<Item = &[u8]> {
     item.split(|&byte| byte == b':').flat_map(words)
 }
 
-fn is_player_or_egg(vocabulary: &Words, word: &[u8]) -> bool {
-    word == vocabulary.player.as_bytes() || word == vocabulary.egg.as_bytes()
+fn is_player(word: &[u8]) -> bool {
+    any_dialect().any(|vocabulary| vocabulary.player.as_bytes() == word)
+}
+
+fn is_egg(word: &[u8]) -> bool {
+    any_dialect().any(|vocabulary| vocabulary.egg.as_bytes() == word)
+}
+
+fn resource(word: &[u8]) -> Option<Resource> {
+    any_dialect().find_map(|vocabulary| vocabulary.resource(word))
+}
+
+/// Things are known by their names in every dialect: some servers mix them.
+fn any_dialect() -> impl Iterator<Item = &'static Words> {
+    Dialect::ALL.into_iter().map(Dialect::words)
 }
 
 /// What is named on one tile; words that are not known are left out.
-fn sight(vocabulary: &Words, item: &[u8]) -> Sight {
+fn sight(item: &[u8]) -> Sight {
     let mut sight = Sight::default();
     for word in names(item) {
-        if let Some(resource) = vocabulary.resource(word) {
+        if is_player(word) {
+            sight.agents = sight.agents.saturating_add(1);
+        } else if is_egg(word) {
+            sight.eggs = sight.eggs.saturating_add(1);
+        } else if let Some(resource) = resource(word) {
             let count: &mut u32 = &mut sight.ground[resource];
             *count = count.saturating_add(1);
-        } else if word == vocabulary.player.as_bytes() {
-            sight.agents = sight.agents.saturating_add(1);
-        } else if word == vocabulary.egg.as_bytes() {
-            sight.eggs = sight.eggs.saturating_add(1);
         }
     }
     sight
@@ -275,6 +283,30 @@ mod tests {
                 ground: Counts::ZERO
             }])
         );
+    }
+
+    #[test]
+    fn things_are_known_by_their_names_in_every_dialect() {
+        let looked = ServerLine::Look(vec![
+            Sight {
+                agents: 2,
+                eggs: 2,
+                ground: Counts([2, 0, 0, 0, 0, 0, 0]),
+            },
+            Sight::default(),
+        ]);
+        let carried = ServerLine::Inventory(Counts([9, 0, 0, 1, 0, 0, 0]));
+        for dialect in Dialect::ALL {
+            for (line, expected) in [
+                ("{player joueur egg oeuf food nourriture, }", &looked),
+                ("player joueur egg oeuf food nourriture, ", &looked),
+                ("{food 9, sibur 1}", &carried),
+                ("{nourriture 9, sibur 1}", &carried),
+            ] {
+                let read = parse_server_line(dialect, line.as_bytes());
+                assert_eq!(&read, expected, "{dialect:?} {line}");
+            }
+        }
     }
 
     #[test]
