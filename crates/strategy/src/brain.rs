@@ -14,7 +14,7 @@ use rand_pcg::Pcg32;
 use trantor_model::{Command, Level, Sight};
 
 use self::alone::Diary;
-use crate::body::{Body, RITUAL_UNITS};
+use crate::body::Body;
 use crate::flight::{AnswerKind, Flight};
 use crate::meeting::{Following, Gathered, Meeting, Step, put_all_down};
 use crate::percept::Percept;
@@ -46,8 +46,6 @@ pub struct Brain {
     sights: Option<Vec<Sight>>,
     /// Whether it has seen as far as its level says.
     is_sight_known: bool,
-    /// Whether it rose and was not told: then it is not told of a ritual that is under way either.
-    is_left_untold: bool,
     meeting: Option<Meeting>,
     /// Messages said so far.
     said: u32,
@@ -72,7 +70,6 @@ impl Brain {
             plan: VecDeque::new(),
             sights: None,
             is_sight_known: false,
-            is_left_untold: false,
             meeting: None,
             said: 0,
             diary: Diary::default(),
@@ -110,7 +107,7 @@ impl Brain {
             Percept::Pushed { direction } => self.pushed(direction),
             Percept::ElevationUnderway => {
                 self.body.is_held = true;
-                self.wait_out_ritual();
+                self.meeting_progressed();
             }
             Percept::Level(level) => {
                 self.body.level = level;
@@ -189,15 +186,14 @@ impl Brain {
         {
             self.body.level = level;
             self.diary.risen_at = self.body.clock;
-            self.is_left_untold = true;
-            self.wait_out_ritual();
+            self.meeting_progressed();
         }
     }
 
-    /// Whoever stands gathered stays for as long as a ritual takes, if its end may not be told.
-    fn wait_out_ritual(&mut self) {
+    /// Whoever stands gathered has its patience back.
+    fn meeting_progressed(&mut self) {
         if let Some(Meeting::Gathered(gathered)) = &mut self.meeting {
-            gathered.waits_until(self.body.clock + RITUAL_UNITS);
+            gathered.progressed(self.body.clock);
         }
     }
 
@@ -206,10 +202,9 @@ impl Brain {
         if self.body.is_held {
             self.body.ritual_ended();
         }
-        match &mut self.meeting {
-            Some(Meeting::Leading(leading)) => leading.ritual_ended(success, self.body.clock),
-            Some(Meeting::Gathered(gathered)) => gathered.ritual_ended(self.body.clock),
-            _ => {}
+        self.meeting_progressed();
+        if let Some(Meeting::Leading(leading)) = &mut self.meeting {
+            leading.ritual_ended(success, self.body.clock);
         }
         self.team.believe_again(self.body.clock);
     }
@@ -234,9 +229,6 @@ impl Brain {
                     if direction == 0 && following.has_arrived() {
                         self.plan = put_all_down(&self.body).into();
                         self.meeting = Some(Meeting::Gathered(Gathered::new(signal.sender, self.body.clock)));
-                        if self.is_left_untold {
-                            self.wait_out_ritual();
-                        }
                     } else {
                         self.leave_meeting();
                     }

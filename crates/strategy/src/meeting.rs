@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use trantor_model::{Command, Level, Resource, Sight};
 
-use crate::body::{Body, FOOD_UNITS};
+use crate::body::{Body, FOOD_UNITS, RITUAL_UNITS};
 use crate::signal::Verb;
 use crate::steering::{is_ahead, towards_sound};
 use crate::team::Climb;
@@ -27,8 +27,12 @@ const ENOUGH_UNITS: u64 = 800;
 /// How long one walks on, or stands and waits, without hearing from the caller.
 const SILENCE_UNITS: u64 = 150;
 
-/// How long all wait for stones to be put down and for an elevation to begin.
+/// How long a leader waits for stones to be put down.
 const GATHERED_UNITS: u64 = 250;
+
+/// How long a follower waits for an elevation to end: one that begins as late as the leader lets it. Some servers
+/// tell of an elevation only at its end, and until then nothing seems to happen.
+const RISEN_UNITS: u64 = GATHERED_UNITS + RITUAL_UNITS;
 
 /// How long a leader waits for somebody who has been pushed off its tile, or has died.
 const MISSING_UNITS: u64 = 90;
@@ -281,18 +285,13 @@ impl Gathered {
         }
     }
 
-    /// An elevation ended, well or not.
-    pub(crate) fn ritual_ended(&mut self, clock: u64) {
-        self.progress_at = clock;
-    }
-
-    /// An elevation began that may not be told to have ended.
-    pub(crate) fn waits_until(&mut self, clock: u64) {
+    /// An elevation began, or ended, well or not.
+    pub(crate) fn progressed(&mut self, clock: u64) {
         self.progress_at = clock;
     }
 
     pub(crate) fn next(&self, body: &Body) -> Step {
-        if body.clock.saturating_sub(self.progress_at) > GATHERED_UNITS || body.food() < FOOD_TO_STAY {
+        if body.clock - self.progress_at > RISEN_UNITS || body.food() < FOOD_TO_STAY {
             return Step::Leave { tell: false };
         }
         Step::Do(vec![Command::Look])

@@ -2,6 +2,8 @@
 
 use trantor_model::Counts;
 
+use crate::body::RITUAL_UNITS;
+
 use super::*;
 
 /// A newborn, and what it does first.
@@ -44,6 +46,28 @@ fn who_is_not_told_of_the_end_of_a_ritual_goes_on_with_the_next_answer() {
         assert_eq!(sent(&mut brain), [Command::Look]);
     }
     assert!(brain.body.clock >= RITUAL_UNITS && brain.meeting.is_some());
+}
+
+#[test]
+fn a_ritual_that_is_told_only_at_its_end_is_waited_for() {
+    let (mut brain, _) = born();
+    brain.perceive(Percept::Inventory(&carried()));
+    brain.perceive(Percept::Look(&sights(4)));
+    brain.meeting = Some(Meeting::Gathered(Gathered::new(7, brain.body.clock)));
+    // Stones are put down, of which each takes a while; then it takes its time.
+    let end = brain.body.clock + 100 + RITUAL_UNITS;
+    while brain.body.clock < end {
+        brain.body.told_inventory(&carried());
+        assert_eq!(sent(&mut brain), [Command::Look]);
+        brain.perceive(Percept::Look(&sights(4)));
+    }
+    // But not for ever: the leader may be dead.
+    for _ in 0..RITUAL_UNITS {
+        brain.body.told_inventory(&carried());
+        sent(&mut brain);
+        brain.perceive(Percept::Look(&sights(4)));
+    }
+    assert!(brain.meeting.is_none());
 }
 
 #[test]
