@@ -36,8 +36,12 @@ const KEEP_ALIVE: RealSpan = RealSpan::from_secs(5);
 /// Quiet after which the first telling is held to be over, once all tiles were told.
 const TOLD_AFTER: RealSpan = RealSpan::from_millis(100);
 
-/// How long the size of the map may take before it is asked for.
+/// How long the size of the map may take before it is asked for, and then its tiles.
 const ASK_AFTER: RealSpan = RealSpan::from_secs(2);
+
+/// A server that has told fewer tiles than this when it is asked whether it is there tells those that change, not its
+/// map: then it is asked for that. More than this are on their way, and would only come twice.
+const TILES_TRICKLE_MAX: usize = 1_000;
 
 /// How long a tile that was never told may keep the first telling waiting. Then the world is shown, and what is
 /// missing is asked for: some servers tell no map unasked, and some never tell a tile of it.
@@ -162,6 +166,13 @@ impl GuiSession {
                 self.ask(GuiRequest::Frequency);
                 self.ask(GuiRequest::Teams);
                 self.ask(GuiRequest::Map);
+            }
+            if let Phase::Telling(world, _) = &self.phase {
+                let missing = world.tiles_missing();
+                let told = world.mirror().ground().len() - missing;
+                if missing > 0 && told <= TILES_TRICKLE_MAX {
+                    self.ask(GuiRequest::Map);
+                }
             }
         }
         if self.telling_ends_at() <= now {
@@ -293,7 +304,7 @@ impl GuiSession {
                 if matches!(self.phase, Phase::Asked) {
                     let world = GuiWorld::new(size, self.game.now(now));
                     self.phase = Phase::Telling(Box::new(world), now);
-                    self.keep_alive_at = now.saturating_add(KEEP_ALIVE);
+                    self.keep_alive_at = now.saturating_add(ASK_AFTER);
                 } else if let Some(world) = self.world_mut()
                     && world.mirror().world().size() != size
                 {

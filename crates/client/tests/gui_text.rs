@@ -393,6 +393,39 @@ fn a_tile_that_is_never_told_does_not_keep_the_world_from_being_shown() {
     assert!(watch.asked.ends_with("mct\n"), "{}", watch.asked);
 }
 
+/// Some servers tell only tiles that change, and the whole map to who asks.
+#[test]
+fn a_map_of_which_single_tiles_are_told_is_asked_for() {
+    let mut watch = Watch::new();
+    watch.hear("WELCOME\nmsz 40 1\nsgt 50\ntna red\n");
+    for x in 0..20 {
+        assert!(!watch.asked.contains("mct\n"), "not before two seconds: {x}");
+        watch.hear(&format!("bct {x} 0 0 0 0 0 0 0 0\n"));
+        watch.wait(100);
+    }
+    assert_eq!(watch.asked, "GRAPHIC\nmsz\nmct\n");
+    for x in 0..40 {
+        watch.hear(&format!("bct {x} 0 1 0 0 0 0 0 0\n"));
+    }
+    watch.wait(200);
+    assert_eq!(watch.scene.link, LinkState::Live);
+}
+
+/// A large map takes its time on a slow line.
+#[test]
+fn a_map_that_is_being_told_is_not_asked_for() {
+    let mut watch = Watch::new();
+    watch.hear("WELCOME\nmsz 100 100\nsgt 50\ntna red\n");
+    for y in 0..100 {
+        for x in 0..100 {
+            watch.hear(&format!("bct {x} {y} 0 0 0 0 0 0 0\n"));
+        }
+        watch.wait(100);
+    }
+    assert_eq!(watch.scene.link, LinkState::Live);
+    assert!(!watch.asked.contains("mct\n"), "{}", watch.asked);
+}
+
 #[test]
 fn a_server_that_never_pauses_is_shown_once_all_tiles_were_told() {
     let mut watch = Watch::new();
