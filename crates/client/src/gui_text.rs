@@ -4,7 +4,8 @@
 //! Its clock is unknown; game time counts from when we joined, at the speed it tells. What lines mean for the
 //! world is [`crate::gui_world`]'s.
 
-use trantor_protocol::text::client::{parse_gui_event, write_gui_request};
+use trantor_protocol::limits::{ANSWER_BYTES_MAX, LINE_BYTES_MAX};
+use trantor_protocol::text::client::{parse_gui_event, parse_tiles, write_gui_request};
 use trantor_protocol::text::{Cut, GRAPHIC_WORD, GuiEvent, GuiRequest, LineCutter};
 use trantor_protocol::wire::{ClockAnchor, ToServer};
 use trantor_time::{Frequency, GameClock, GameSpan, GameTime, RealSpan, RealTime};
@@ -92,7 +93,8 @@ impl GuiSession {
         Self {
             phase: Phase::Greeting(Greeting::default()),
             token,
-            cutter: LineCutter::new(),
+            // Some servers tell the whole map as one line.
+            cutter: LineCutter::with_max(ANSWER_BYTES_MAX),
             control: Control::new(true),
             acks: Acks::new(),
             answers: 0,
@@ -291,7 +293,19 @@ impl GuiSession {
                 Some(_) => ProtocolError::TokenRefused.into(),
             });
         }
-        let Some(event) = parse_gui_event(line) else {
+        let mut is_map = false;
+        for (tile, ground) in parse_tiles(line) {
+            is_map = true;
+            self.event(GuiEvent::Tile { tile, ground }, now, events);
+        }
+        if is_map {
+            return Ok(());
+        }
+        let understood = match line.len() {
+            ..=LINE_BYTES_MAX => parse_gui_event(line),
+            _ => None,
+        };
+        let Some(event) = understood else {
             // The lines that other servers add to the protocol are no errors.
             self.not_understood();
             return Ok(());
@@ -327,28 +341,29 @@ impl GuiSession {
             GuiEvent::Message(text) => events.push(ClientEvent::Message {
                 text: readable_bytes(text),
             }),
-            event => {
-                // News: what there is was told.
-                if is_news(&event)
-                    && matches!(&self.phase, Phase::Telling(world, _) if world.tiles_missing() == 0)
-                {
-                    self.open(now, events);
-                }
-                self.stats.changes_in = self.stats.changes_in.saturating_add(1);
-                let present = self.present(now);
-                if let Some(world) = self.world_mut() {
-                    let missing = world.tiles_missing();
-                    world.take(event, &present);
-                    let is_told_more = world.tiles_missing() < missing;
-                    if let Phase::Telling(_, told_at) = &mut self.phase
-                        && is_told_more
-                    {
-                        *told_at = now;
-                    }
-                }
-            }
+            event => self.event(event, now, events),
         }
         Ok(())
+    }
+
+    /// Something that is so in the world.
+    fn event(&mut self, event: GuiEvent<'_>, now: RealTime, events: &mut Events) {
+        // News: what there is was told.
+        if is_news(&event) && matches!(&self.phase, Phase::Telling(world, _) if world.tiles_missing() == 0) {
+            self.open(now, events);
+        }
+        self.stats.changes_in = self.stats.changes_in.saturating_add(1);
+        let present = self.present(now);
+        if let Some(world) = self.world_mut() {
+            let missing = world.tiles_missing();
+            world.take(event, &present);
+            let is_told_more = world.tiles_missing() < missing;
+            if let Phase::Telling(_, told_at) = &mut self.phase
+                && is_told_more
+            {
+                *told_at = now;
+            }
+        }
     }
 
     /// One of the two sides said something that the other does not know.

@@ -411,6 +411,28 @@ fn a_map_of_which_single_tiles_are_told_is_asked_for() {
     assert_eq!(watch.scene.link, LinkState::Live);
 }
 
+/// As some servers answer who asks for the map.
+#[test]
+fn a_map_on_one_line_or_in_bare_lines_is_understood() {
+    let tiles: Vec<_> = (0..1_600)
+        .map(|at| format!("{} {} 0 0 0 0 0 0 7", at % 40, at / 40))
+        .collect();
+    for answer in [
+        format!("bct {}\n", tiles.join(" ")),
+        format!("mct {}\n", tiles.join(" ")),
+        format!("bct {}\n", tiles.join("\n")),
+    ] {
+        let mut watch = Watch::new();
+        watch.hear("WELCOME\nmsz 40 40\nsgt 50\ntna red\n");
+        watch.hear(&answer);
+        watch.wait(200);
+        assert_eq!(watch.scene.link, LinkState::Live, "{}", &answer[..60]);
+        assert_eq!(watch.client.stats(watch.real()).ignored_lines, 0);
+        let ground = watch.scene.ground.as_ref().unwrap();
+        assert!(ground.tiles.iter().all(|tile| tile.0[6] == 7));
+    }
+}
+
 /// A large map takes its time on a slow line.
 #[test]
 fn a_map_that_is_being_told_is_not_asked_for() {

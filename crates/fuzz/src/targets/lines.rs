@@ -3,7 +3,9 @@
 use trantor_model::Command;
 use trantor_protocol::limits::LINE_BYTES_MAX;
 use trantor_protocol::read_greeting;
-use trantor_protocol::text::client::{parse_gui_event, parse_server_line, write_command, write_gui_request};
+use trantor_protocol::text::client::{
+    parse_gui_event, parse_server_line, parse_tiles, write_command, write_gui_request,
+};
 use trantor_protocol::text::{Cut, Dialect, LineCutter, parse_command, parse_gui_request};
 
 /// A limit that short inputs reach, too.
@@ -83,6 +85,7 @@ pub(super) fn parse_as_client(data: &[u8]) {
             let _whatever_it_means = parse_server_line(dialect, line);
         }
         let _whatever_it_means = parse_gui_event(line);
+        let _however_many_there_are = parse_tiles(line).count();
     }
 }
 

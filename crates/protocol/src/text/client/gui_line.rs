@@ -87,6 +87,19 @@ pub fn parse_gui_event(line: &[u8]) -> Option<GuiEvent<'_>> {
     })
 }
 
+/// The tiles of a line that tells several: some servers answer `mct` with all of them on one line, behind `bct` or
+/// `mct`, or with a line for each that has no word. None if it is no such line; what follows the last is ignored.
+pub fn parse_tiles(line: &[u8]) -> impl Iterator<Item = (Tile, Counts)> {
+    let mut line = Line(without_nuls_before(line));
+    let mut behind_word = Line(line.0);
+    match behind_word.word() {
+        Some(b"bct" | b"mct") => line = behind_word,
+        Some([b'0'..=b'9', ..]) => {}
+        _ => line = Line(&[]),
+    }
+    std::iter::from_fn(move || Some((line.tile()?, line.counts()?)))
+}
+
 /// What is left of a line.
 struct Line<'a>(&'a [u8]);
 
@@ -278,6 +291,34 @@ mod tests {
             parse_gui_event(b"tna two words"),
             Some(GuiEvent::Team(b"two words"))
         );
+    }
+
+    #[test]
+    fn several_tiles_are_read_from_one_line() {
+        let tiles = |line: &str| parse_tiles(line.as_bytes()).collect::<Vec<_>>();
+        let told = [
+            (Tile { x: 0, y: 0 }, Counts([1, 2, 3, 4, 5, 6, 7])),
+            (Tile { x: 1, y: 0 }, Counts([0, 0, 0, 0, 0, 0, 8])),
+        ];
+        for word in ["bct ", "mct ", "", "\0bct\t", " "] {
+            assert_eq!(tiles(&format!("{word}0 0 1 2 3 4 5 6 7")), told[..1], "{word:?}");
+            assert_eq!(
+                tiles(&format!("{word}0 0 1 2 3 4 5 6 7 1 0 0 0 0 0 0 0 8")),
+                told,
+                "{word:?}"
+            );
+        }
+        assert_eq!(tiles("bct 0 0 1 2 3 4 5 6 7 1 0 0"), told[..1]);
+        for line in [
+            "",
+            "mct",
+            "bct 0 0 1 2",
+            "10 10",
+            "pin 1 0 0 1 2 3 4 5 6 7",
+            "mct x",
+        ] {
+            assert_eq!(tiles(line), [], "{line}");
+        }
     }
 
     #[test]

@@ -10,4 +10,4 @@ mod gui_line;
 
 pub use ai_line::{ServerLine, parse_server_line};
 pub use command::{write_command, write_gui_request};
-pub use gui_line::parse_gui_event;
+pub use gui_line::{parse_gui_event, parse_tiles};
