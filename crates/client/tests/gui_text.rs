@@ -259,16 +259,19 @@ fn habits_of_other_servers_are_taken() {
 fn lines_as_other_servers_write_them_are_shown_and_none_is_lost_in_silence() {
     let mut watch = Watch::live();
     // CRLF, tabs, several spaces, a team behind two of them or none at all, numbers that were used before, a lower
-    // one than the last, names that are no Unicode, an egg whose layer nobody knows, a broadcast of several words.
+    // one than the last, names that are no Unicode, an egg whose layer nobody knows, a broadcast of several words, an
+    // inventory without a tile.
     watch.hear("pnw\t#8  1 1\t2 1  red \r\nplv #8 3\r\n");
     watch.hear("pnw #6 1 1 2 1\n");
     watch.hear("pdi #6\npnw #6 2 0 1 1 blue\n");
     watch
         .client
         .handle(b"tna caf\xe9\npnw 9 0 1 1 1 caf\xe9\ntna caf\xe8\n", watch.real());
+    watch.hear("pin #8 1 0 0 0 0 0 5\n");
     watch.hear("enw #30 #77 1 1\npbc #8 attack   the\tnorth, now\n");
     watch.wait(300);
     assert_eq!((watch.agent(8).team, watch.agent(8).level.get()), (TeamId(0), 3));
+    assert_eq!(watch.agent(8).inventory, Counts([1, 0, 0, 0, 0, 0, 5]));
     assert_eq!(
         watch.agent(6).team,
         TeamId(1),

@@ -95,7 +95,7 @@ fn events(c: &mut Criterion) {
             "pin",
             GuiEvent::Inventory {
                 agent,
-                tile,
+                tile: Some(tile),
                 inventory: ground,
             },
         ),

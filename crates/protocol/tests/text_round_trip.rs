@@ -126,7 +126,7 @@ fn gui_event<'a>(
         5 => GuiEvent::Level { agent, level },
         6 => GuiEvent::Inventory {
             agent,
-            tile,
+            tile: Some(tile),
             inventory: ground,
         },
         7 => GuiEvent::Ejected { agent },

@@ -261,7 +261,7 @@ impl Engine {
                 let agent = game.world().agent(id).ok_or(GuiRefusal::BadParameter)?;
                 GuiEvent::Inventory {
                     agent: id,
-                    tile: agent.tile(),
+                    tile: Some(agent.tile()),
                     inventory: *agent.inventory(),
                 }
             }

@@ -179,7 +179,7 @@ fn write_agent_again(out: &mut Vec<u8>, ids: GuiIds, agent: &Agent) {
     });
     write(&GuiEvent::Inventory {
         agent: id,
-        tile,
+        tile: Some(tile),
         inventory,
     });
     write(&GuiEvent::Level { agent: id, level });
@@ -201,7 +201,7 @@ fn write_agent(out: &mut Vec<u8>, habits: Habits, game: &Game, agent: &Agent) {
     }
     write(&GuiEvent::Inventory {
         agent: id,
-        tile,
+        tile: Some(tile),
         inventory: *agent.inventory(),
     });
     write(&GuiEvent::Level { agent: id, level });

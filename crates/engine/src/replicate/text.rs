@@ -213,7 +213,7 @@ impl TextNews {
                 self.write(&what);
                 self.write(&GuiEvent::Inventory {
                     agent,
-                    tile: carry.tile,
+                    tile: Some(carry.tile),
                     inventory: carry.inventory,
                 });
                 self.write(&GuiEvent::Tile {
@@ -233,7 +233,7 @@ impl TextNews {
             } => {
                 self.write(&GuiEvent::Inventory {
                     agent: *agent,
-                    tile: *tile,
+                    tile: Some(*tile),
                     inventory: *inventory,
                 });
             }
@@ -324,7 +324,7 @@ impl TextNews {
         });
         self.write(&GuiEvent::Inventory {
             agent: id,
-            tile,
+            tile: Some(tile),
             inventory,
         });
     }

@@ -67,8 +67,8 @@ pub enum GuiEvent<'a> {
     Inventory {
         /// Who.
         agent: AgentId,
-        /// Where it stands.
-        tile: Tile,
+        /// Where it stands; only other servers leave it out.
+        tile: Option<Tile>,
         /// All seven counts.
         inventory: Counts,
     },

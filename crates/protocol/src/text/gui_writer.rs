@@ -48,7 +48,11 @@ pub fn write_gui_event(out: &mut Vec<u8>, ids: GuiIds, event: &GuiEvent<'_>) {
             tile,
             ref inventory,
         } => {
-            line.word(b"pin").id(agent.0).tile(tile).counts(inventory);
+            line.word(b"pin").id(agent.0);
+            if let Some(tile) = tile {
+                line.tile(tile);
+            }
+            line.counts(inventory);
         }
         GuiEvent::Ejected { agent } => {
             line.word(b"pex").id(agent.0);
@@ -250,7 +254,7 @@ mod tests {
         check(
             GuiEvent::Inventory {
                 agent,
-                tile,
+                tile: Some(tile),
                 inventory: ground,
             },
             "pin #12 4 999 9 1 2 3 4 5 4000000000",

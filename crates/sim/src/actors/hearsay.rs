@@ -170,7 +170,7 @@ impl Hearsay {
                 inventory,
             } => {
                 let known = self.agent(agent)?;
-                if known.tile != tile {
+                if Some(known.tile) != tile {
                     return Err("it is somewhere else");
                 }
                 known.inventory = Some(inventory);

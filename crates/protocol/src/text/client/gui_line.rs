@@ -9,7 +9,7 @@ use trantor_model::{AgentId, Counts, Direction, EggId, Level, MapSize, Resource,
 use trantor_time::Frequency;
 
 use crate::text::gui_event::GuiEvent;
-use crate::text::line::{is_separator, without_nuls_before};
+use crate::text::line::{is_separator, without_nuls_before, words};
 use crate::text::number::{parse_coordinate, parse_id, parse_number};
 
 /// Understands one line, without its end; `None` if it is none of the protocol, or holds what cannot be.
@@ -43,7 +43,7 @@ pub fn parse_gui_event(line: &[u8]) -> Option<GuiEvent<'_>> {
         },
         b"pin" => GuiEvent::Inventory {
             agent: line.agent()?,
-            tile: line.tile()?,
+            tile: line.tile_if_told()?,
             inventory: line.counts()?,
         },
         b"pex" => GuiEvent::Ejected { agent: line.agent()? },
@@ -157,6 +157,16 @@ impl<'a> Line<'a> {
         let x = self.word().and_then(parse_coordinate)?;
         let y = self.word().and_then(parse_coordinate)?;
         Some(Tile { x, y })
+    }
+
+    /// The tile of an inventory; some servers leave it out, so that seven numbers follow and no more.
+    fn tile_if_told(&mut self) -> Option<Option<Tile>> {
+        let is_left_out = words(self.0).count() == Resource::ALL.len();
+        if is_left_out {
+            Some(None)
+        } else {
+            self.tile().map(Some)
+        }
     }
 
     fn facing(&mut self) -> Option<Direction> {
@@ -283,6 +293,20 @@ mod tests {
             matches!(without_team, Some(GuiEvent::Joined { team: b"", .. })),
             "{without_team:?}"
         );
+        for (line, tile) in [
+            ("pin #7 1 2 3 4 5 6 7 8 9", Some(tile)),
+            ("pin 7 3 4 5 6 7 8 9 ", None),
+        ] {
+            assert_eq!(
+                parse_gui_event(line.as_bytes()),
+                Some(GuiEvent::Inventory {
+                    agent: AgentId(7),
+                    tile,
+                    inventory: Counts([3, 4, 5, 6, 7, 8, 9]),
+                }),
+                "{line}"
+            );
+        }
         let hundred = GuiEvent::Frequency(Frequency::new(100).unwrap());
         for line in [&b"sst 100"[..], b"\0sgt 100"] {
             assert_eq!(parse_gui_event(line), Some(hundred.clone()));
@@ -335,6 +359,8 @@ mod tests {
             b"plv #1 9",
             b"pdr #1 7",
             b"pie 1 2",
+            b"pin #1 2 3 4 5 6 7",
+            b"pin #1 2 3 4 5 6 7 8 9",
             b"ppo #1 1 2 X",
             b"ppo #1 1 2 n",
             b"pnw #1 1 2 1 9 red",
