@@ -210,7 +210,8 @@ fn a_saved_game_that_is_over_is_said_to_be() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_trantor-server"));
         command.args(save).stderr(Stdio::piped());
         let mut program = Program::start_by(command, more, Stdio::null());
-        program.kill("-KILL");
+        // An orderly end, which loses nothing of the log.
+        program.kill("-TERM");
         let mut log = String::new();
         let mut stderr = program.child.stderr.take().unwrap();
         stderr.read_to_string(&mut log).unwrap();
