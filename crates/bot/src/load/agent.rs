@@ -64,7 +64,7 @@ pub struct Steady {
     pub last_at: RealTime,
     /// Up to when it lived while it was measured: a server that answers no more is not measured by its last answer.
     pub until: RealTime,
-    /// Units of game time of all commands answered after the first.
+    /// Units of game time of all commands answered later than the first.
     pub units: u64,
     /// How much of the time since the last answer the command under way may have filled: no more than it takes.
     pub under_way: RealSpan,
@@ -203,7 +203,10 @@ impl LoadAgent {
         }
         match &mut self.steady {
             Some(steady) => {
-                steady.units += u64::from(open.units);
+                // What comes together with the first answer did not take the time after it.
+                if now > steady.first_at {
+                    steady.units += u64::from(open.units);
+                }
                 steady.last_at = now;
                 steady.until = now;
                 steady.least_lateness = steady.least_lateness.min(lateness);
@@ -303,6 +306,19 @@ mod tests {
             (steady.last_at, steady.until, steady.under_way),
             (at_ms(70), at_ms(3_140), RealSpan::from_millis(70))
         );
+    }
+
+    #[test]
+    fn answers_that_come_together_fill_no_time_between_them() {
+        let speed = Frequency::new(100).unwrap();
+        let mix: Mix = "forward=1".parse().unwrap();
+        let (mut agent, mut figures) = ready();
+        agent.fill(4, &mix, speed, at_ms(0));
+        // A server that is full answers two at a time, late by one.
+        agent.take_in(b"ok\nok\n", at_ms(140), &mut figures);
+        agent.take_in(b"ok\nok\n", at_ms(280), &mut figures);
+        let steady = agent.steady().unwrap();
+        assert_eq!((steady.first_at, steady.units), (at_ms(140), 14));
     }
 
     #[test]
