@@ -48,8 +48,18 @@ impl Lines {
         &self.bytes
     }
 
-    /// One by one.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (Option<Subject>, &[u8])> {
+    /// Whether one of them is about this.
+    pub(crate) fn mention(&self, asked: Subject) -> bool {
+        self.iter().any(|(subject, _)| subject == Some(asked))
+    }
+
+    /// Those that are about nothing in the world, and about what `is_told` says.
+    pub(crate) fn only(&self, is_told: impl Fn(Subject) -> bool) -> Vec<u8> {
+        let lines = self.iter().filter(|(subject, _)| subject.is_none_or(&is_told));
+        lines.flat_map(|(_, line)| line).copied().collect()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (Option<Subject>, &[u8])> {
         let mut from = 0;
         self.subjects.iter().map(move |&(subject, end)| {
             let line = &self.bytes[from..end];

@@ -2,7 +2,7 @@
 
 use trantor_time::{RealSpan, RealTime};
 
-use super::delay::{ENTRY_BYTES, LeftTo, To};
+use super::delay::{Delay, ENTRY_BYTES, LeftTo, To};
 use super::{OutboxFull, Session, Sessions};
 use crate::input::ConnId;
 use crate::limits;
@@ -57,23 +57,28 @@ impl Sessions {
 
     /// Whether a viewer of ours is to be told so many bytes of news: it has room for them, and reads.
     pub(crate) fn takes_news(&self, conn: ConnId, bytes: usize) -> bool {
-        self.get(conn).is_some_and(|session| {
-            session.outbox.len() <= limits::VIEWER_NEWS_BYTES_MAX
-                && (session.delay == RealSpan::ZERO
-                    || self
-                        .delay
-                        .has_room_for_news(conn, delayed_bytes_max(session), bytes))
+        self.has_room(conn, limits::VIEWER_NEWS_BYTES_MAX, |delay, own_bytes_max| {
+            delay.has_room_for_news(conn, own_bytes_max, bytes)
         })
     }
 
     /// Whether a viewer of ours that was not has caught up, so that a snapshot of about so many bytes may begin.
     pub(crate) fn takes_snapshot(&self, conn: ConnId, bytes: usize) -> bool {
+        self.has_room(conn, limits::VIEWER_CAUGHT_UP_BYTES, |delay, own_bytes_max| {
+            delay.has_room_for_snapshot(conn, own_bytes_max, bytes)
+        })
+    }
+
+    /// Whether no more than so many bytes wait for a session, and, if it is told later, there is room among what is delayed.
+    fn has_room(
+        &self,
+        conn: ConnId,
+        waiting_bytes_max: usize,
+        among_delayed: impl FnOnce(&Delay, usize) -> bool,
+    ) -> bool {
         self.get(conn).is_some_and(|session| {
-            session.outbox.len() <= limits::VIEWER_CAUGHT_UP_BYTES
-                && (session.delay == RealSpan::ZERO
-                    || self
-                        .delay
-                        .has_room_for_snapshot(conn, delayed_bytes_max(session), bytes))
+            session.outbox.len() <= waiting_bytes_max
+                && (session.delay == RealSpan::ZERO || among_delayed(&self.delay, delayed_bytes_max(session)))
         })
     }
 

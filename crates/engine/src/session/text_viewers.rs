@@ -160,28 +160,19 @@ impl Sessions {
 
     /// Tells those by themselves who were not told of an elevation that ends with these lines; answers who they are.
     fn push_apart(&mut self, lines: &Lines) -> Vec<ConnId> {
-        let is_over = |ritual| {
-            lines
-                .iter()
-                .any(|(subject, _)| subject == Some(Subject::Ritual(ritual)))
-        };
-        let over = self
-            .text_viewers
-            .passed_over
-            .extract_if(.., |(_, ritual)| is_over(*ritual));
-        let over: Vec<_> = over.collect();
+        let passed_over = &mut self.text_viewers.passed_over;
+        let is_over = |(_, ritual): &mut (ConnId, RitualId)| lines.mention(Subject::Ritual(*ritual));
+        let over: Vec<_> = passed_over.extract_if(.., is_over).collect();
         let mut apart: Vec<ConnId> = over.iter().map(|(conn, _)| *conn).collect();
         apart.sort_unstable();
         apart.dedup();
         let end = self.text_viewers.news.end() + lines.bytes().len() as u64;
         for &conn in &apart {
             self.catch_up(conn);
-            let knows = |subject| match subject {
-                Some(Subject::Ritual(ritual)) => !over.contains(&(conn, ritual)),
+            let told = lines.only(|subject| match subject {
+                Subject::Ritual(ritual) => !over.contains(&(conn, ritual)),
                 _ => true,
-            };
-            let told = lines.iter().filter(|(subject, _)| knows(*subject));
-            let told = told.flat_map(|(_, line)| line).copied().collect::<Vec<u8>>();
+            });
             self.push(conn, |outbox| outbox.extend_from_slice(&told));
             if let Some(heard) = self.get_mut(conn).and_then(|session| session.news_heard.as_mut()) {
                 *heard = end;
@@ -211,18 +202,12 @@ impl Sessions {
     }
 
     fn push_to_coming(&mut self, lines: &Lines) {
-        let mut told = Vec::new();
         for index in 0..self.text_viewers.coming.len() {
             let conn = self.text_viewers.coming[index];
             let Some(answer) = self.get(conn).and_then(|session| session.flow.answer.as_ref()) else {
                 continue;
             };
-            told.clear();
-            for (subject, line) in lines.iter() {
-                if subject.is_none_or(|subject| answer.has_told(subject)) {
-                    told.extend_from_slice(line);
-                }
-            }
+            let told = lines.only(|subject| answer.has_told(subject));
             if !told.is_empty() {
                 self.push(conn, |outbox| outbox.extend_from_slice(&told));
             }
