@@ -186,19 +186,28 @@ impl Server {
 
     /// Processor time that it has used so far.
     pub(crate) fn processor_time(&self) -> Result<RealSpan> {
-        let nanos = self.sum_over_threads("schedstat", |status| status.split(' ').next()?.parse().ok())?;
-        Ok(RealSpan::from_nanos(i64::try_from(nanos)?))
+        processor_time_of(self.child.id())
     }
 
     fn sum_over_threads(&self, file: &str, number: impl Fn(&str) -> Option<u64>) -> Result<u64> {
-        let threads = format!("/proc/{}/task", self.child.id());
-        let mut sum = 0;
-        for thread in std::fs::read_dir(&threads).context("this measurement needs Linux")? {
-            let text = std::fs::read_to_string(thread?.path().join(file))?;
-            sum += number(&text).with_context(|| format!("{threads}/…/{file} is not as expected"))?;
-        }
-        Ok(sum)
+        sum_over_threads(self.child.id(), file, number)
     }
+}
+
+/// Processor time that the process of this number has used so far.
+pub(crate) fn processor_time_of(pid: u32) -> Result<RealSpan> {
+    let nanos = sum_over_threads(pid, "schedstat", |status| status.split(' ').next()?.parse().ok())?;
+    Ok(RealSpan::from_nanos(i64::try_from(nanos)?))
+}
+
+fn sum_over_threads(pid: u32, file: &str, number: impl Fn(&str) -> Option<u64>) -> Result<u64> {
+    let threads = format!("/proc/{pid}/task");
+    let mut sum = 0;
+    for thread in std::fs::read_dir(&threads).context("this measurement needs Linux")? {
+        let text = std::fs::read_to_string(thread?.path().join(file))?;
+        sum += number(&text).with_context(|| format!("{threads}/…/{file} is not as expected"))?;
+    }
+    Ok(sum)
 }
 
 /// The first number behind `name` in a file of lines like `name: 12 kB`.

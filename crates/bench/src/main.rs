@@ -52,6 +52,9 @@ enum What {
     Walkers(lock_step::walkers::Options),
     /// Weighs recordings of real matches, and what recording costs
     Replay(replay::Options),
+    /// Is the least program that could serve agents
+    #[command(hide = true)]
+    Least(server::least::Options),
     /// Loads a server with agents, from a few to thousands
     Server(server::Options),
     /// Keeps one server busy for a long time, and looks what is left of it
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         What::Accuracy(options) => accuracy::run(&options),
         What::Idle(options) => idle::run(&options),
         What::Kills(options) => kills::run(&options),
+        What::Least(options) => server::least::serve(&options),
         What::LockStep(options) => lock_step::run(&options),
         What::Walkers(options) => lock_step::walkers::run(&options),
         What::Replay(options) => replay::run(&options),

@@ -7,6 +7,9 @@
 //! the server's own doing; what the second is worse than the first is what the crew takes of the processors. The crew is a
 //! program of its own that gets what the server and the honest leave over, as a network would give it.
 //!
+//! The crew comes when all the honest have begun. What one of them is late by with its first command it is late by for as long as
+//! it plays, so that the p99 of a hundred would otherwise be that of a hundred first commands.
+//!
 //! Beside all three a thread only sleeps, as often as the honest have deadlines: by how much it is later beside a crew is the
 //! machine's doing and nobody's mistake.
 //!
@@ -192,7 +195,7 @@ fn measure(options: &Options, whom: Crew) -> Result<Run> {
     let mut used = Vec::new();
     let report = run_watched(&honest_load(options, &server, span)?, |phase| {
         match phase {
-            Phase::Joined if whom != Crew::None => {
+            Phase::Begun if whom != Crew::None => {
                 let seconds = options.seconds + WARM_UP.as_nanos() / 1_000_000_000;
                 crew = Some(let_loose(abused, options.abusers, seconds));
             }
@@ -201,7 +204,7 @@ fn measure(options: &Options, whom: Crew) -> Result<Run> {
                 sleeper = Some(Sleeper::start());
             }
             Phase::Measured => used.push(server.processor_time()),
-            Phase::Joined | Phase::Warm => {}
+            Phase::Joined | Phase::Begun | Phase::Warm => {}
         };
     })?;
     let slept = sleeper.context("it was measured")??.end()?;

@@ -6,10 +6,14 @@
 //! steady stretch afterwards. All rows are measured by turns, several times, and each figure is the median, since a
 //! pause of the machine that takes a second would otherwise be the whole truth about one row.
 //!
+//! Beside a load whose deadlines are few and apart, [`least`] is measured too, in the same rounds: there the machine's part is
+//! most of what is seen.
+//!
 //! What good looks like is printed below the table: [`goals`] holds each row to what is required of it. The real-time
 //! class (`chrt -f 50`) keeps other programs off the cores, as an otherwise idle machine would.
 
 mod goals;
+pub(crate) mod least;
 mod row;
 
 use std::path::Path;
@@ -105,6 +109,9 @@ const LOADS: [Load; 16] = [
     },
 ];
 
+/// Beside this one the least program is measured.
+const LEAST_LOAD: Load = Load::spread(100, 100);
+
 /// Measures and prints.
 pub(crate) fn run(options: &Options) -> Result<()> {
     descriptors::raise_limit();
@@ -128,6 +135,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     ]);
     let loads = options.loads();
     let mut rounds = vec![Vec::new(); loads.len()];
+    let mut beside_least = Vec::new();
     for round in 1..=options.rounds {
         for (load, found) in loads.iter().zip(&mut rounds) {
             let figures = row::measure(&options.program, *load, span)?;
@@ -136,6 +144,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
                 "{round}: {name} at {speed}: {:.0} commands/s",
                 figures.commands_per_s
             );
+            if *load == LEAST_LOAD {
+                beside_least.push(least::Pair {
+                    least: least::measure(*load, span)?,
+                    server: figures.seen(),
+                });
+            }
             found.push(figures);
         }
     }
@@ -143,6 +157,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         table.row(Figures::median(found).cells());
     }
     println!("{table}");
+    if !beside_least.is_empty() {
+        println!("{}", least::compare(LEAST_LOAD, &beside_least));
+    }
     if options.agents.is_none() {
         println!("{}", goals::compare(&rounds));
     }

@@ -1,5 +1,7 @@
 //! One row of the table: a fresh server under one load, watched from outside.
 
+use std::net::SocketAddr;
+
 use anyhow::{Context, Result};
 use trantor_bot::load::{LoadConfig, Mix, Phase, Report, Speed, run_watched};
 use trantor_game::OUTSTANDING_MAX;
@@ -7,6 +9,7 @@ use trantor_protocol::text::Dialect;
 use trantor_runtime::RealClock;
 use trantor_time::{Clock, Frequency, RealSpan};
 
+use super::least::Found;
 use super::{Figure, JournalCost};
 use crate::child::{Server, ServerProgram};
 use crate::samples::Runs;
@@ -122,9 +125,10 @@ impl Load {
         tiles.isqrt().clamp(SIDE_MIN, 1_000)
     }
 
-    fn config(&self, server: &Server, span: RealSpan) -> Result<LoadConfig> {
+    /// The same for the load generator.
+    pub(super) fn config(&self, server: SocketAddr, span: RealSpan) -> Result<LoadConfig> {
         Ok(LoadConfig {
-            server: server.address,
+            server,
             teams: vec!["red".to_owned(), "blue".to_owned()],
             agents: self.agents,
             text_viewers: self.text_viewers,
@@ -163,7 +167,7 @@ pub(super) fn measure_with(
     let empty = Sample::take(&server)?;
     let clock = RealClock::new();
     let (mut samples, mut slips) = (Vec::new(), Vec::new());
-    let report = run_watched(&load.config(&server, span)?, |phase: Phase| {
+    let report = run_watched(&load.config(server.address, span)?, |phase: Phase| {
         samples.push((phase, Sample::take(&server)));
         if matches!(phase, Phase::Warm | Phase::Measured) {
             slips.push((clock.now(), server.metric("trantor_game_slipped_units_count")));
@@ -255,6 +259,14 @@ impl Figures {
                 writes_per_command: median(|round| round.journal.writes_per_command),
                 busy_share: median(|round| round.journal.busy_share),
             },
+        }
+    }
+
+    /// What can be found of other programs too.
+    pub(super) fn seen(&self) -> Found {
+        Found {
+            late_p99_us: self.late_p99_us,
+            core: self.core,
         }
     }
 

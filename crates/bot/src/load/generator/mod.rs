@@ -53,6 +53,9 @@ const START_SPAN: RealSpan = RealSpan::from_micros(50);
 pub enum Phase {
     /// All agents have their places, and none has asked for anything.
     Joined,
+    /// All have asked for something, and the warm-up goes on. What comes now finds them playing: a first command that is
+    /// read late makes its agent late for as long as it plays.
+    Begun,
     /// The warm-up is over; a moment later it is measured, so that what takes longer to look at is seen now.
     Warm,
     /// From now on answers count. What is done here makes the first of them late.
@@ -196,6 +199,9 @@ impl<'a> Generator<'a> {
         self.schedule_starts(speed);
 
         let warm_until = self.clock.now().saturating_add(self.config.warm_up);
+        self.turn_until(warm_until, |generator| generator.starts.is_empty())?;
+        self.heed_interrupt()?;
+        watch(Phase::Begun);
         self.turn_until(warm_until, |_| false)?;
         self.heed_interrupt()?;
         watch(Phase::Warm);
