@@ -16,9 +16,10 @@ use trantor_engine::{CloseCause, ConnId};
 use crate::keep_alive::{KeepAlive, prepare};
 use crate::mio_wait::Ready;
 use crate::options::Options;
+use crate::read_turns::ReadTurns;
 
-/// Bytes taken by one read. A peer that has sent more waits for its next turn behind all others, so that a flood
-/// from one is no loss to the rest (R-000-29); honest peers send a few hundred at a time.
+/// Bytes taken by one read. A peer that has sent more waits for its next turn with others that have (`read_turns`), so that a
+/// flood is no loss to the rest (R-000-29); honest peers send a few hundred at a time.
 pub const READ_BYTES_MAX: usize = 1024;
 
 /// On Linux a read that did not fill the buffer has emptied the socket (epoll(7)), and whatever comes later is
@@ -37,8 +38,8 @@ pub struct Conns {
     slots: Slab<Conn>,
     /// By slot: how often it was taken before. Longer than the table has ever been, never shrinks.
     generations: Vec<u32>,
-    /// Connections with something to read, in the order of their turns.
-    to_read: VecDeque<ConnId>,
+    /// Connections with something to read.
+    to_read: ReadTurns,
     /// Connections that became writable while bytes waited for that.
     to_write: VecDeque<ConnId>,
     /// Connections whose interest in writing has changed.
@@ -115,7 +116,7 @@ impl Default for Conns {
             keep_alive: Options::default().keep_alive(),
             slots: Slab::new(),
             generations: Vec::new(),
-            to_read: VecDeque::new(),
+            to_read: ReadTurns::default(),
             to_write: VecDeque::new(),
             to_watch: Vec::new(),
             blocked: 0,
@@ -177,7 +178,7 @@ impl Conns {
                 conn.is_ready_while_paused = true;
             } else if !conn.in_read_list {
                 conn.in_read_list = true;
-                self.to_read.push_back(conn.id);
+                self.to_read.push_fresh(conn.id);
             }
         }
         if ready.writable && conn.write_blocked {
@@ -195,7 +196,7 @@ impl Conns {
         conn.is_paused = !is_wanted;
         if is_wanted && std::mem::take(&mut conn.is_ready_while_paused) && !conn.in_read_list {
             conn.in_read_list = true;
-            self.to_read.push_back(id);
+            self.to_read.push_more(id);
         }
     }
 
@@ -206,7 +207,7 @@ impl Conns {
 
     /// Reads once from the connection whose turn it is. `None` if nobody has anything, or it proved to be nothing.
     pub fn read_next<'a>(&mut self, buffer: &'a mut [u8]) -> Option<(ConnId, ReadOutcome<'a>)> {
-        let id = self.to_read.pop_front()?;
+        let id = self.to_read.pop()?;
         let conn = get(&mut self.slots, id)?;
         conn.in_read_list = false;
         if conn.is_paused && !conn.hung_up {
@@ -221,7 +222,7 @@ impl Conns {
                     let is_empty = SHORT_READ_MEANS_EMPTY && count < buffer.len() && !conn.hung_up;
                     if !is_empty {
                         conn.in_read_list = true;
-                        self.to_read.push_back(id);
+                        self.to_read.push_more(id);
                     }
                     self.stats.reads += 1;
                     self.stats.bytes_in += count as u64;

@@ -26,6 +26,7 @@ pub mod mio_wait;
 mod nearest;
 pub mod options;
 pub mod playback;
+mod read_turns;
 pub mod recorder;
 pub mod reload;
 pub mod replay;

@@ -72,7 +72,7 @@ fn has_pending(shell: &Shell, now: RealTime) -> bool {
         .is_some_and(|listener| listener.has_pending(now))
 }
 
-/// Reads what is ready, once from each connection before any is read twice.
+/// Reads what is ready: first of all from those who have just sent something (`read_turns`).
 pub(crate) struct Read;
 
 impl Read {

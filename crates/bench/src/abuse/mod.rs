@@ -50,6 +50,9 @@ pub(crate) struct Options {
     /// Honest agents
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     honest: u32,
+    /// Commands that the honest keep open; with one, what is read late is late at every command
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=10))]
+    in_flight: u16,
 }
 
 /// How long the honest, and the crew, are there before it counts: longer than the limits below, so that all that
@@ -240,7 +243,7 @@ fn honest_load(options: &Options, server: &Server, span: RealSpan) -> Result<Loa
         agents: options.honest as usize,
         text_viewers: 0,
         frame_viewers: 0,
-        in_flight: 2,
+        in_flight: usize::from(options.in_flight),
         mix: Mix::default(),
         dialect: Dialect::default(),
         speed: Speed::Set(Frequency::new(100)?),

@@ -1,0 +1,110 @@
+//! Whose turn it is to be read: who has just sent something comes before who had more than one read could take.
+//!
+//! A player's command is a few bytes, all of which one read takes. Whoever sends without end always has more, and a hundred such
+//! peers would put a player's command off by a hundred reads, a millisecond. So they wait in a row of their own, and are given
+//! a turn after each [`FRESH_IN_A_ROW_MAX`] of the others, or whenever nobody else waits (R-000-29).
+
+use std::collections::VecDeque;
+
+use trantor_engine::ConnId;
+
+/// Turns of those who have just sent something, before one of those with more to read has his. Few enough for a large message of an
+/// honest peer to be read while thousands play, and enough for floods to cost the others no more than an eighth.
+const FRESH_IN_A_ROW_MAX: u32 = 8;
+
+/// Connections with something to read. Each is to be in it once at most, which is its owner's to know.
+#[derive(Debug, Default)]
+pub(crate) struct ReadTurns {
+    /// The system reported that they have something.
+    fresh: VecDeque<ConnId>,
+    /// They had more than one read could take, or were made to wait for having sent too much.
+    more: VecDeque<ConnId>,
+    /// Turns of the fresh since one of the others had his.
+    fresh_in_a_row: u32,
+}
+
+impl ReadTurns {
+    /// It has just sent something.
+    pub(crate) fn push_fresh(&mut self, id: ConnId) {
+        self.fresh.push_back(id);
+    }
+
+    /// It has more than it could be read at once.
+    pub(crate) fn push_more(&mut self, id: ConnId) {
+        self.more.push_back(id);
+    }
+
+    /// Whose turn it is.
+    pub(crate) fn pop(&mut self) -> Option<ConnId> {
+        if self.fresh_in_a_row < FRESH_IN_A_ROW_MAX
+            && let Some(id) = self.fresh.pop_front()
+        {
+            self.fresh_in_a_row += 1;
+            return Some(id);
+        }
+        self.fresh_in_a_row = 0;
+        self.more.pop_front().or_else(|| self.fresh.pop_front())
+    }
+
+    /// Whether nobody waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.fresh.is_empty() && self.more.is_empty()
+    }
+
+    /// Nobody is read any more.
+    pub(crate) fn clear(&mut self) {
+        self.fresh.clear();
+        self.more.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(slot: u32) -> ConnId {
+        ConnId { slot, generation: 0 }
+    }
+
+    #[test]
+    fn r_000_29_a_command_does_not_wait_for_all_who_send_without_end() {
+        let mut turns = ReadTurns::default();
+        (0..100).for_each(|flood| turns.push_more(id(flood)));
+        turns.push_fresh(id(1_000));
+        turns.push_fresh(id(1_001));
+        let order: Vec<u32> = (0..4).map(|_| turns.pop().unwrap().slot).collect();
+        assert_eq!(order, [1_000, 1_001, 0, 1]);
+    }
+
+    #[test]
+    fn who_has_more_is_not_put_off_for_ever_by_those_who_keep_sending() {
+        let mut turns = ReadTurns::default();
+        turns.push_more(id(7));
+        turns.push_more(id(8));
+        let mut seen = Vec::new();
+        for player in 0..100 {
+            turns.push_fresh(id(1_000 + player));
+            turns.push_fresh(id(2_000 + player));
+            seen.push(turns.pop().unwrap().slot);
+        }
+        let places: Vec<_> = [7, 8]
+            .map(|flood| seen.iter().position(|&slot| slot == flood))
+            .into();
+        assert_eq!(places, [Some(8), Some(17)]);
+    }
+
+    #[test]
+    fn everybody_has_one_turn_for_each_time_of_asking() {
+        let mut turns = ReadTurns::default();
+        for slot in 0..50 {
+            match slot % 3 {
+                0 => turns.push_more(id(slot)),
+                _ => turns.push_fresh(id(slot)),
+            }
+        }
+        let mut seen: Vec<u32> = std::iter::from_fn(|| turns.pop()).map(|id| id.slot).collect();
+        assert!(turns.is_empty());
+        seen.sort_unstable();
+        assert_eq!(seen, (0..50).collect::<Vec<_>>());
+    }
+}
