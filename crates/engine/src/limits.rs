@@ -9,6 +9,7 @@ use trantor_model::MapSize;
 use trantor_protocol::limits::{
     INBOX_BYTES_MAX, LINE_BYTES_MAX, SNAPSHOT_PART_TILES_MAX, TEXT_FREQUENCY_MAX,
 };
+use trantor_time::overload::LAG_MAX;
 use trantor_time::{Frequency, RealSpan};
 
 /// The bounds that whoever runs a server may choose; the constants below are what they are by default.
@@ -109,8 +110,9 @@ pub const GREETING_SPAN: RealSpan = RealSpan::from_secs(60);
 /// one is not enough; a peer that never gets it right must not try for ever.
 pub const GREETING_FAILURES_MAX: u32 = 20;
 
-/// Bytes kept undecoded for a peer that speaks before the game was started (R-000-27). More closes that
-/// peer: a program that waits for its greeting sends nothing at all.
+/// Bytes kept undecoded for a peer that speaks before the game was started (R-000-27), or that is held up: it has shut its own side,
+/// so that the end must be read, and has said more than may be carried out at once. More closes that peer: a program
+/// that waits for its greeting sends nothing at all, and one that goes says little.
 pub const HELD_BYTES_MAX: usize = 64 * 1024;
 
 /// Offences (over-long lines) a session may commit before it is let go (R-003-56). A broken program commits
@@ -192,8 +194,8 @@ pub const TEXT_VIEWERS_PER_TURN: usize = 32;
 /// Span in which each of many text viewers is told once: that of a tick, which is how often viewers of ours are.
 pub const TEXT_NEWS_SPAN: RealSpan = RealSpan::from_millis(50);
 
-/// Bytes of news kept for many text viewers until each has had its turn. Far more than happens in that time; if it does not
-/// do, all of them are told at once.
+/// Bytes of news kept for many text viewers until each has had its turn. Far more than happens in that time; if that is not
+/// enough, all of them are told at once.
 pub const TEXT_NEWS_BYTES_MAX: usize = 1024 * 1024;
 
 /// Bytes from a peer that count as another request, whatever is in them: a line that never ends is work too.
@@ -290,6 +292,10 @@ pub const FLUSH_SPAN: RealSpan = RealSpan::from_secs(5);
 /// How long a closed session's input is drained after its last byte was written, so that the kernel does not
 /// answer unread input with a reset that eats the last lines.
 pub const LINGER_SPAN: RealSpan = RealSpan::from_secs(1);
+
+/// The longest that a chore (a tick, the end of a pause, a limit of a session) waits for a game that lags: as far as a game may lag
+/// where nothing else is said.
+pub const CHORE_WAIT_MAX: RealSpan = LAG_MAX;
 
 /// The highest frequency anybody may ask for while the game runs (R-000-35). A unit is then 100 µs, still
 /// above the lateness of a wake-up.

@@ -71,8 +71,10 @@ impl Engine {
             return fired;
         }
         let game_due = self.next_game_deadline().filter(|at| *at <= self.pace.game_now());
+        // A game that may lag as far as it likes does not keep chores waiting until it has caught up, which may be never.
+        let passed_over = now - limits::CHORE_WAIT_MAX;
         let is_game_first = match (game_due.and_then(|at| self.pace.clock().real_at(at)), chore_due) {
-            (Some(game), Some(chore)) => game <= chore,
+            (Some(game), Some(chore)) => game.max(passed_over) <= chore,
             (game, _) => game.is_some(),
         };
         let fired = if is_game_first {

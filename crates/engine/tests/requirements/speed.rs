@@ -1,11 +1,11 @@
 //! Game time against real time: units, changes of speed, pauses, a century.
 
-use trantor_engine::AdminRequest;
+use trantor_engine::{AdminRequest, EngineConfig, FiredKind, Input};
 use trantor_game::AdminAction;
-use trantor_time::{GameTime, RealSpan};
+use trantor_time::{Frequency, GameTime, RealSpan};
 
-use super::{amid_riches, instants, ms, ns, quiet};
-use crate::harness::Sound;
+use super::{amid_riches, instants, ms, ns, quiet, quiet_with};
+use crate::harness::{Sound, game_config};
 
 #[test]
 fn r_000_3_a_unit_lasts_one_second_divided_by_the_frequency() {
@@ -124,6 +124,38 @@ fn r_000_34_a_change_takes_effect_for_the_present_wait() {
     bench.run_for(ms(1_000_000));
     bench.admin(AdminRequest::Resume).unwrap();
     assert_eq!(bench.engine.poll_timeout(), Some(bench.now + ns(4_200_000)));
+}
+
+/// A game without a limit on its lag may be behind for ever, and is to be seen and operated meanwhile.
+#[test]
+fn chores_do_not_wait_until_a_game_without_a_limit_has_caught_up() {
+    let mut config = EngineConfig::new(game_config(10, 10, 10));
+    config.lag_max = None;
+    config.frequency = Frequency::new(10_000).unwrap();
+    let mut bench = quiet_with(config);
+    let agents: Vec<usize> = (0..10).map(|nth| bench.join(&format!("A{nth}"), "a")).collect();
+    bench.watch("V");
+    let mut kinds = Vec::new();
+    for pass in 0..2_000 {
+        // A deadline a pass, and meanwhile each agent has carried out fourteen commands by right.
+        let conn = bench.peers[agents[pass % agents.len()]].conn;
+        bench.now += ms(10);
+        bench.engine.begin_pass(bench.now);
+        let input = Input::Bytes {
+            conn,
+            bytes: b"Left\nLeft\n",
+        };
+        bench.engine.handle(input, bench.now);
+        kinds.extend(bench.engine.fire_next(bench.now).map(|fired| fired.kind));
+        bench.after_pass();
+    }
+    let is_game = |kind: &&FiredKind| matches!(kind, FiredKind::Game(_));
+    let commands = kinds.iter().filter(is_game).count();
+    assert!(
+        (1_000..1_950).contains(&commands),
+        "{commands} of {}",
+        kinds.len()
+    );
 }
 
 /// When passes come too late for the speed that was set, the game slows, and says by how much.
