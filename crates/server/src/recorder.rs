@@ -12,7 +12,8 @@
 //! time, and forced to the disk with it.
 //!
 //! If the disk refuses, that is said, what was written of the last record is taken back, and the game goes on without
-//! being recorded. From then on it is tried again ([`RETRY_SPAN_MIN`]); what is recorded then is another run, since a run
+//! being recorded. So it is where it cannot force what it had taken: the system tells that once, and a second attempt would succeed
+//! whether the bytes are there or not. From then on it is tried again ([`RETRY_SPAN_MIN`]); what is recorded then is another run, since a run
 //! is a stretch without gaps.
 //!
 //! A recorder holds a lock on its run's directory. What a run without one left half done is removed at the start of
@@ -21,16 +22,16 @@
 mod run;
 
 use std::collections::VecDeque;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use trantor_engine::{Engine, JournalBytes, JournalPressure};
-use trantor_runtime::jobs::{Job, JobSpec};
+use trantor_runtime::jobs::{Job, JobError, JobSpec};
 use trantor_runtime::service::Service;
 use trantor_time::{RealSpan, RealTime};
 
-use self::run::{Run, pack, tidy_up};
+use self::run::{Run, ToSync, pack, tidy_up};
 use crate::shell::Shell;
 
 /// Finished pieces that may wait to be packed. More would mean that packing does not keep up; they stay as they are,
@@ -66,9 +67,12 @@ pub struct Recorder {
     directory: PathBuf,
     /// The run being written; `None` while the disk refuses.
     run: Option<Run>,
+    /// Runs begun by this recorder: which one a job is about that ends later.
+    runs_begun: u32,
     /// What was not packed yet.
     to_pack: VecDeque<PathBuf>,
-    is_packing: bool,
+    /// What a job is packing.
+    packing: Option<PathBuf>,
     /// Whether something was written that no job will force to the disk yet.
     is_unsynced: bool,
     /// When what the engine has is written, even if nothing presses.
@@ -114,8 +118,9 @@ impl Recorder {
         Ok(Self {
             directory: directory.to_owned(),
             run: Some(Run::create(directory)?),
+            runs_begun: 1,
             to_pack: VecDeque::new(),
-            is_packing: false,
+            packing: None,
             is_unsynced: false,
             write_at: None,
             is_sync_due: false,
@@ -210,27 +215,40 @@ impl Recorder {
         Ok(())
     }
 
-    /// Handles on what is to be forced to the disk, if there is anything.
-    fn take_to_sync(&mut self) -> io::Result<Option<Vec<File>>> {
+    /// What is to be forced to the disk, if there is anything: of the run, and finished pieces that were not packed yet.
+    fn take_to_sync(&mut self) -> io::Result<Option<ToSync>> {
         self.is_unsynced = false;
-        self.run.as_ref().map(Run::handles).transpose()
+        let waiting = self.to_pack.iter().chain(&self.packing);
+        let run = self.run.as_ref();
+        run.map(|run| run.to_sync(waiting.map(PathBuf::as_path)))
+            .transpose()
     }
 
-    /// So many handles were forced to the disk, or could not be.
-    fn note_synced(&mut self, synced: Result<usize, String>) {
-        match synced {
-            Ok(handles) => {
-                if let Some(run) = &mut self.run {
-                    run.were_synced(handles);
-                }
-                self.stats.synced += 1;
-                self.retry_span = RETRY_SPAN_MIN;
-            }
-            Err(error) => {
-                log::warn!("the journal cannot be forced to the disk: {error}");
-                self.stats.not_synced += 1;
-                self.is_unsynced = self.run.is_some();
-            }
+    /// What a job about the run that was begun as number `run` forced to the disk is there.
+    fn note_synced(&mut self, run: u32, synced: usize) {
+        self.stats.synced += 1;
+        if let (true, Some(run)) = (run == self.runs_begun, &mut self.run) {
+            run.were_synced(synced);
+            self.retry_span = RETRY_SPAN_MIN;
+        }
+    }
+
+    /// It was not tried to force anything to the disk, for want of something else than the disk: it is tried again.
+    fn note_not_tried(&mut self, error: &str) {
+        log::warn!("the journal cannot be forced to the disk: {error}");
+        self.stats.not_synced += 1;
+        self.is_unsynced = self.run.is_some();
+    }
+
+    /// The disk did not take what it was forced to, of the run that was begun as number `run`.
+    fn note_sync_failed(&mut self, run: u32, error: &str, engine: &mut Engine) {
+        self.stats.not_synced += 1;
+        if run == self.runs_begun && self.run.is_some() {
+            let place = self.place();
+            log::error!(
+                "{place}: cannot be forced to the disk: {error}; recording ends here, the game goes on"
+            );
+            self.fail(engine);
         }
     }
 
@@ -253,6 +271,7 @@ impl Recorder {
     fn resume(&mut self, engine: &mut Engine) {
         let begun = Run::create(&self.directory).and_then(|run| {
             self.run = Some(run);
+            self.runs_begun += 1;
             engine.start_recording();
             self.write_all(engine)
         });
@@ -270,16 +289,15 @@ impl Recorder {
 
     /// The next piece for a job to pack; `None` while another one is at it.
     fn take_to_pack(&mut self) -> Option<PathBuf> {
-        if self.is_packing {
+        if self.packing.is_some() {
             return None;
         }
-        let piece = self.to_pack.pop_front()?;
-        self.is_packing = true;
-        Some(piece)
+        self.packing = self.to_pack.pop_front();
+        self.packing.clone()
     }
 
     fn note_packed(&mut self, piece: &Path, packed: Result<(), String>) {
-        self.is_packing = false;
+        self.packing = None;
         let Err(error) = packed else {
             self.stats.packed += 1;
             return;
@@ -299,7 +317,8 @@ impl Recorder {
     }
 }
 
-/// Has a background job pack the next finished piece, if there is one and no other job is packing.
+/// Has a background job pack the next finished piece, if there is one and no other job is packing. Called in each pass, so that the
+/// one after it has its turn when this one is done.
 pub(crate) fn pack_finished(service: &mut Service<Shell>) {
     let Some(piece) = service.state.recorder.as_mut().and_then(Recorder::take_to_pack) else {
         return;
@@ -308,7 +327,6 @@ pub(crate) fn pack_finished(service: &mut Service<Shell>) {
         if let Some(recorder) = &mut service.state.recorder {
             recorder.note_packed(piece, packed);
         }
-        pack_finished(service);
     };
     let [of_job, when_done, when_failed] = [(); 3].map(|()| piece.clone());
     let job = Job::new(
@@ -321,7 +339,7 @@ pub(crate) fn pack_finished(service: &mut Service<Shell>) {
         && let Some(recorder) = &mut service.state.recorder
     {
         // Other work is in the way, or the loop is ending, after which the rest is packed.
-        recorder.is_packing = false;
+        recorder.packing = None;
         recorder.to_pack.push_front(piece);
     }
 }
@@ -339,7 +357,7 @@ pub(crate) fn sync_later(service: &mut Service<Shell>) {
     });
     if let (Err(error), Some(recorder)) = (registered, &mut service.state.recorder) {
         recorder.is_sync_due = false;
-        recorder.note_synced(Err(error.to_string()));
+        recorder.note_not_tried(&error.to_string());
     }
 }
 
@@ -373,21 +391,84 @@ pub(crate) fn sync(service: &mut Service<Shell>) {
         return;
     };
     recorder.is_sync_due = false;
-    let files = match recorder.take_to_sync() {
-        Ok(Some(files)) => files,
+    let ToSync { files, unsynced } = match recorder.take_to_sync() {
+        Ok(Some(to_sync)) => to_sync,
         Ok(None) => return,
-        Err(error) => return recorder.note_synced(Err(error.to_string())),
+        Err(error) => return recorder.note_not_tried(&error.to_string()),
     };
-    let note = |service: &mut Service<Shell>, synced| {
-        if let Some(recorder) = &mut service.state.recorder {
-            recorder.note_synced(synced);
+    let run = recorder.runs_begun;
+    let work = move |_: &_| run::force(&files);
+    let job = Job::new(work, move |service: &mut Service<Shell>, forced| {
+        match (&mut service.state.recorder, forced) {
+            (Some(recorder), true) => recorder.note_synced(run, unsynced),
+            (Some(recorder), false) => recorder.note_not_tried("its file system has no way to"),
+            (None, _) => {}
         }
-    };
-    let handles = files.len();
-    let work = move |_: &_| files.iter().try_for_each(File::sync_all);
-    let job = Job::new(work, move |service, ()| note(service, Ok(handles)))
-        .on_error(move |service, error| note(service, Err(error.to_string())));
-    if let Err(refused) = service.submit(JobSpec::new(SYNC).keyed(0), job) {
-        note(service, Err(refused.to_string()));
+    })
+    .on_error(move |service, error| {
+        let Shell { recorder, engine, .. } = &mut service.state;
+        let Some(recorder) = recorder else { return };
+        match error {
+            JobError::Failed(error) => recorder.note_sync_failed(run, &error, engine),
+            JobError::TimedOut | JobError::Dropped => recorder.note_not_tried(&error.to_string()),
+        }
+    });
+    if let Err(refused) = service.submit(JobSpec::new(SYNC).keyed(0), job)
+        && let Some(recorder) = &mut service.state.recorder
+    {
+        recorder.note_not_tried(&refused.to_string());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Options;
+    use trantor_engine::EngineConfig;
+
+    /// One that has written the beginning of a game.
+    fn recorder(directory: &Path) -> (Recorder, Engine) {
+        let config: EngineConfig = Options::default().engine_config(1);
+        let mut engine = Engine::new(config, RealTime::ZERO);
+        let mut recorder = Recorder::create(directory).unwrap();
+        engine.start_recording();
+        recorder.write(&mut engine, RealTime::ZERO);
+        recorder.write(&mut engine, RealTime::ZERO + WRITE_SPAN);
+        assert!(recorder.is_unsynced);
+        (recorder, engine)
+    }
+
+    #[test]
+    fn a_disk_that_loses_what_it_had_taken_ends_the_run() {
+        let directory = std::env::temp_dir().join(format!("trantor-lost-{}", std::process::id()));
+        let (mut recorder, mut engine) = recorder(&directory);
+        let first = recorder.runs_begun;
+        recorder.note_not_tried("no descriptor");
+        assert!(recorder.is_unsynced, "it is tried again");
+
+        recorder.note_sync_failed(first, "input/output error", &mut engine);
+        assert!(recorder.run.is_none());
+        assert_eq!((recorder.stats.failures, recorder.stats.not_synced), (1, 2));
+
+        recorder.resume(&mut engine);
+        assert_eq!(recorder.stats.resumed, 1);
+        // A job about the first run that took long says nothing of the second.
+        let unsynced = recorder.take_to_sync().unwrap().unwrap().unsynced;
+        recorder.note_sync_failed(first, "input/output error", &mut engine);
+        recorder.note_synced(first, unsynced);
+        assert!(recorder.run.is_some());
+        assert_eq!(recorder.take_to_sync().unwrap().unwrap().unsynced, unsynced);
+        recorder.note_synced(recorder.runs_begun, unsynced);
+        assert_eq!(recorder.take_to_sync().unwrap().unwrap().unsynced, 0);
+        drop(recorder);
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_system_that_cannot_be_forced_does_not_end_the_run() {
+        let forced = |path: &str| run::force(&[fs::File::open(path).unwrap()]);
+        assert!(!forced("/dev/null").unwrap());
+        assert!(forced(std::env::temp_dir().to_str().unwrap()).unwrap());
     }
 }

@@ -43,6 +43,15 @@ pub(super) struct Run {
     _lock: File,
 }
 
+/// What is to be forced to the disk.
+#[derive(Debug)]
+pub(super) struct ToSync {
+    /// All of it.
+    pub(super) files: Vec<File>,
+    /// How many of them the run keeps open until that is done, the longest kept first.
+    pub(super) unsynced: usize,
+}
+
 impl Run {
     /// Makes a directory for a run in `directory`, and its first file.
     ///
@@ -122,20 +131,28 @@ impl Run {
         Ok(())
     }
 
-    /// Handles on what is to be forced to the disk: what is unsynced, the piece being written, and the directory it lies in.
+    /// Handles on what is to be forced to the disk: what is unsynced, the piece being written, the directory it lies in, and those
+    /// of the `waiting` pieces that were not packed meanwhile.
     ///
     /// # Errors
     /// If there is no descriptor for it.
-    pub(super) fn handles(&self) -> io::Result<Vec<File>> {
-        let pieces = self.unsynced.iter().chain([&self.file]).map(File::try_clone);
-        pieces.chain([File::open(&self.directory)]).collect()
+    pub(super) fn to_sync<'a>(&self, waiting: impl Iterator<Item = &'a Path>) -> io::Result<ToSync> {
+        let of_run = self.unsynced.iter().chain([&self.file]).map(File::try_clone);
+        let waiting = waiting
+            .map(File::open)
+            .filter(|opened| !matches!(opened, Err(error) if error.kind() == io::ErrorKind::NotFound));
+        Ok(ToSync {
+            files: of_run
+                .chain([File::open(&self.directory)])
+                .chain(waiting)
+                .collect::<io::Result<_>>()?,
+            unsynced: self.unsynced.len(),
+        })
     }
 
-    /// Those of an earlier call of [`Self::handles`] are on the disk, which were so many.
-    pub(super) fn were_synced(&mut self, handles: usize) {
-        // The piece being written and the directory were among them.
-        let unsynced = handles.saturating_sub(2).min(self.unsynced.len());
-        self.unsynced.drain(..unsynced);
+    /// The first so many of what was unsynced are on the disk.
+    pub(super) fn were_synced(&mut self, unsynced: usize) {
+        self.unsynced.drain(..unsynced.min(self.unsynced.len()));
     }
 
     /// Gives the run up after an error: its last piece ends with a whole record, and a piece or a directory without any goes.
@@ -216,6 +233,29 @@ fn packed_path(piece: &Path) -> PathBuf {
     piece.with_extension(COMPRESSED.trim_start_matches('.'))
 }
 
+/// Forces all of it to the disk. Answers whether the file system can do that: some have no way to for a directory.
+///
+/// # Errors
+/// What the system says. It says so once: what was not written then counts as written from then on.
+pub(super) fn force(files: &[File]) -> io::Result<bool> {
+    let mut can = true;
+    for file in files {
+        match file.sync_all() {
+            Ok(()) => {}
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
+                ) =>
+            {
+                can = false;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(can)
+}
+
 /// Packs a finished piece; the plain file goes once the packed one is on the disk.
 pub(super) fn pack(piece: &Path) -> io::Result<()> {
     let packed = zstd::stream::encode_all(File::open(piece)?, PACK_LEVEL)?;
@@ -284,14 +324,20 @@ mod tests {
         let directory = std::env::temp_dir().join(format!("trantor-runs-{}", std::process::id()));
         fs::create_dir_all(&directory).unwrap();
         let mut run = Run::create(&directory).unwrap();
-        let count = |run: &Run| run.handles().unwrap().len();
+        let to_sync = |run: &Run, waiting: &[&Path]| run.to_sync(waiting.iter().copied()).unwrap();
+        let first = to_sync(&run, &[]);
         assert_eq!(
-            count(&run),
+            first.files.len(),
             3,
             "the list of runs, the piece, and the list of pieces"
         );
-        run.were_synced(3);
-        assert_eq!(count(&run), 2);
+        run.were_synced(first.unsynced);
+        assert_eq!(to_sync(&run, &[]).files.len(), 2);
+
+        // A finished piece is there until it is packed, and with it the power may fail as well.
+        let (waiting, packed) = (run.directory().join("waiting"), run.directory().join("packed"));
+        fs::write(&waiting, "a piece").unwrap();
+        assert_eq!(to_sync(&run, &[&waiting, &packed]).files.len(), 3);
         fs::remove_dir_all(&directory).unwrap();
     }
 }
