@@ -209,6 +209,32 @@ fn control_can_be_given_and_taken_while_the_server_runs() {
     assert_eq!(bench.lines(viewer), ["sgt 400"]);
 }
 
+/// Thousands of lines may wait while the first of them are carried out.
+#[test]
+fn what_an_operator_said_is_not_carried_out_once_it_may_not_control() {
+    let mut bench = bench(Control::Token);
+    let [first, second] = ["O", "P"].map(|name| bench.join(name, &format!("ADMIN {TOKEN}")));
+    for peer in [first, second] {
+        bench.lines(peer);
+        bench.send(peer, b"tick freeze\nquit\n");
+    }
+    assert_eq!(bench.engine.poll_operator_line().unwrap().line, "tick freeze");
+    let kicked = bench.peers[first].conn;
+    bench.admin(AdminRequest::Disconnect(kicked)).unwrap();
+    let left = bench.engine.poll_operator_line().unwrap();
+    assert_eq!(
+        (left.conn, left.line.as_str()),
+        (bench.peers[second].conn, "tick freeze")
+    );
+
+    let another = Token::read("another-token-of-late").unwrap();
+    bench.engine.set_control(Control::Token, Some(another));
+    assert_eq!(bench.engine.poll_operator_line(), None);
+    bench.pass(|_, _| {});
+    let refusal = "ko this server is controlled only by those who show its token (--token-file)";
+    assert_eq!(bench.lines(second), [refusal]);
+}
+
 /// Six steps that are asked for in one breath are six steps.
 #[test]
 fn a_line_after_a_step_waits_until_the_step_is_done() {
@@ -245,8 +271,7 @@ fn an_operator_that_lets_itself_go_hears_no_more() {
     let now = bench.now;
     bench.engine.admin(AdminRequest::Disconnect(conn), now).unwrap();
     bench.engine.answer_operator(conn, "ok\n");
-    assert_eq!(bench.engine.poll_operator_line().unwrap().line, "help");
-    bench.engine.answer_operator(conn, "the words are\nok\n");
+    assert_eq!(bench.engine.poll_operator_line(), None, "it operates no more");
     bench.pass(|_, _| {});
     assert_eq!(bench.lines(operator), ["[end]"]);
 }

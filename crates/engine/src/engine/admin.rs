@@ -53,7 +53,10 @@ impl Engine {
                 let session = self.sessions.get(conn).filter(|session| !session.is_going());
                 match session.ok_or(AdminRefusal::NoConnection(conn))?.agent() {
                     Some(agent) => self.dismiss_agent(agent, CloseReason::Kicked),
-                    None => self.close_after_flush(conn, CloseReason::Kicked),
+                    None => {
+                        self.forget_lines_of(conn);
+                        self.close_after_flush(conn, CloseReason::Kicked);
+                    }
                 }
             }
             AdminRequest::Seek(to) => self.seek(to, now)?,

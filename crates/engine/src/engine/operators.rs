@@ -63,8 +63,8 @@ impl Engine {
         self.settle();
     }
 
-    /// Changes who may control the server. It holds for everybody from now on: with another token, whoever showed
-    /// the last one must come again. Answers whether it is another.
+    /// Changes who may control the server. It holds for everybody from now on, and for what operators have said and nobody has
+    /// carried out: with another token, whoever showed the last one must come again. Answers whether it is another.
     pub fn set_control(&mut self, control: Control, token: Option<Token>) -> bool {
         let is_another = token != self.config.token;
         if is_another {
@@ -72,7 +72,19 @@ impl Engine {
         }
         self.config.control = control;
         self.config.token = token;
+        let lines = std::mem::take(&mut self.operator_lines);
+        for said in lines {
+            match self.may_control(said.conn) {
+                true => self.operator_lines.push_back(said),
+                false => self.refuse_operator(said.conn, self.config.control.refusal()),
+            }
+        }
         is_another
+    }
+
+    /// What an operator said before it was let go is not carried out any more.
+    pub(super) fn forget_lines_of(&mut self, conn: ConnId) {
+        self.operator_lines.retain(|said| said.conn != conn);
     }
 
     /// Everybody connected, in the order of the shell's table.
