@@ -145,8 +145,8 @@ impl Engine {
         self.settle();
     }
 
-    /// The next thing for the shell to do. There is at most one of each kind for each connection, and one for
-    /// the game, so the queue is bounded by the connections.
+    /// The next thing for the shell to do. Whoever takes them after each input, as the shells do, finds a few at most: a word about
+    /// reading where the peer is held up or goes on, and the end of a connection once.
     pub fn poll_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()
     }

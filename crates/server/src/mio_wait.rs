@@ -33,7 +33,7 @@ const TOKEN_WAKER: Token = Token(usize::MAX - 1);
 const TOKEN_ALARM: Token = Token(usize::MAX - 2);
 
 /// How soon a deadline has to be for what arrives to be taken together with it, if it may wait. Well below what anybody
-/// who looks at a screen could notice, and enough to spare a busy server every second wake-up.
+/// who looks at a screen could notice, and enough to spare a busy server every other wake-up.
 const PATIENCE_SPAN: RealSpan = RealSpan::from_millis(1);
 
 /// How exactly the loop wants to be woken; for the loop that knows. Clones share it. At first: for each thing at once.

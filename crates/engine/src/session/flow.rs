@@ -1,7 +1,7 @@
 //! How what a peer says is held up: by its rate of requests, and by what it has not read.
 //!
-//! Nothing a peer has sent is lost by that. What was read and is not carried out yet waits here, bounded; the rest
-//! waits with the system, which lets the peer know by itself.
+//! Nothing a peer has sent is lost by that as long as it stays. What was read and is not carried out yet waits here, bounded; the rest
+//! waits with the system, which lets the peer know by itself. Of a peer that has gone, what waits goes with it.
 
 use trantor_time::{RealTime, TimerId};
 

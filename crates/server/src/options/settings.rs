@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use log::LevelFilter;
 use trantor_engine::{Control, FoodTold, PlacesTold, RefillNews, limits};
+use trantor_protocol::limits::TEXT_FREQUENCY_MAX;
 use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::{Frequency, RealSpan};
 
@@ -67,7 +68,7 @@ const LAG_LIMIT_MS_MAX: u64 = 60 * 60 * 1000;
 /// Longest wait in lock-step: a day, for a person who debugs a bot.
 const LOCK_STEP_SECONDS_MAX: u64 = 24 * 60 * 60;
 /// Highest frequency to start with: a unit is then 100 µs, still well above the lateness of a wake-up.
-pub const FREQUENCY_MAX: u64 = 10_000;
+pub const FREQUENCY_MAX: u64 = TEXT_FREQUENCY_MAX as u64;
 
 /// Saves kept. More is an archive, which a copy elsewhere does better.
 const SAVES_KEPT_MAX: u64 = 1_000;

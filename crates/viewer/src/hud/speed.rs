@@ -3,6 +3,7 @@
 
 use egui::{Align, Layout, Response, RichText, Sense, Ui, vec2};
 use trantor_client::ControlRequest;
+use trantor_protocol::limits::TEXT_FREQUENCY_MAX;
 use trantor_protocol::wire::StepKind;
 
 use super::icons::{self, Sign};
@@ -10,8 +11,8 @@ use super::report::Report;
 use super::theme::{self, Colors};
 use super::{HudInput, Intent, volume};
 
-/// The fastest that the slider and the server's wire accept, in units a second.
-pub const FREQUENCY_MAX: u32 = 10_000;
+/// The fastest that the slider goes to, in units a second: the fastest that a server is asked for.
+pub const FREQUENCY_MAX: u32 = TEXT_FREQUENCY_MAX;
 
 /// Width of the rate while it is typed, in points.
 const RATE_WIDTH: f32 = 72.0;
