@@ -105,11 +105,11 @@ impl Engine {
         );
         assert_eq!(
             agents,
-            match self.playback {
-                Some(_) => 0,
-                None => self.game.world().agents().len(),
+            match self.playback.is_some() || self.game.winner().is_some() {
+                true => 0,
+                false => self.game.world().agents().len(),
             },
-            "every living agent is played, and nobody in a recording"
+            "every living agent is played, and nobody in a recording or after the end"
         );
         assert_eq!(
             text_viewers,

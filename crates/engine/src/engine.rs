@@ -11,6 +11,7 @@ mod operators;
 mod playing;
 mod recording;
 mod requests;
+mod saving;
 mod sprint;
 mod to_game;
 mod viewers;
@@ -19,7 +20,7 @@ mod watching;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use trantor_game::Game;
+use trantor_game::{Game, Snapshot};
 use trantor_time::{RealTime, TimerId};
 
 use crate::config::EngineConfig;
@@ -80,6 +81,10 @@ pub struct Engine {
     population: Option<Arc<Population>>,
     /// Who was in the world when a team won, for viewers of ours that get the world after that.
     ending: Option<Arc<Population>>,
+    /// Whether saves are made of the game.
+    is_saved: bool,
+    /// The game as it was when a team won, if saves are made of it.
+    victory: Option<Arc<Snapshot>>,
     /// When the latest piece of an answer about the whole map was written, or will be.
     answered_at: RealTime,
     /// The next of many text viewers are to be told, at some time.

@@ -83,9 +83,12 @@ pub(crate) struct GivenUp {
 }
 
 impl LockStep {
-    /// A game that is yet to begin, and in which nobody lives; no wait is longer than `cap`.
+    /// A game that is yet to begin, and in which nobody lives, or one that is over; no wait is longer than `cap`.
     pub(crate) fn new(game: &Game, cap: RealSpan) -> Self {
-        debug_assert_eq!(game.world().agents().len(), 0, "whoever plays is yet to come");
+        debug_assert!(
+            game.world().agents().len() == 0 || game.winner().is_some(),
+            "whoever plays is yet to come"
+        );
         Self {
             cap,
             seats: Some(Seats(vec![Vec::new(); game.world().teams().len()])),

@@ -217,15 +217,16 @@ impl Game {
 
     /// Lets all agents go whom nobody plays any more: each leaves an egg where it stood, from which somebody can be born at
     /// once, whatever the rules say of other eggs (docs/decisions/0052). Nobody is told. Once a team has won nobody can be
-    /// born, and there are no eggs.
+    /// born any more, and they stay: whoever watches is to see the victory.
     pub fn release_agents(&mut self) {
+        if self.winner().is_some() {
+            return;
+        }
         for id in self.world.agents.ids().to_vec() {
             let agent = self.take_out(id).expect("it is in the world");
-            if self.world.winner.is_none() {
-                let (team, tile, ripe) = (agent.team, agent.tile(), Ripeness::Ripe);
-                // Without room for another egg it has no place.
-                let _egg = hatching::lay(&mut self.world, team, tile, None, ripe, &mut self.events);
-            }
+            let (team, tile, ripe) = (agent.team, agent.tile(), Ripeness::Ripe);
+            // Without room for another egg it has no place.
+            let _egg = hatching::lay(&mut self.world, team, tile, None, ripe, &mut self.events);
         }
         while self.poll_event().is_some() {}
     }

@@ -10,6 +10,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use trantor_game::{Game, Snapshot};
 use trantor_runtime::RealClock;
@@ -83,7 +84,7 @@ pub struct SaveStats {
 /// A captured state on its way to the disk.
 #[derive(Debug)]
 pub(crate) struct SaveTask {
-    snapshot: Snapshot,
+    state: Arc<Snapshot>,
     path: PathBuf,
     keep: usize,
     on_disk: Option<u64>,
@@ -136,14 +137,14 @@ impl Autosave {
         self.stats
     }
 
-    /// Captures the game for a task; `None`, and counted, while another one is under way.
-    pub(crate) fn capture(&mut self, game: &Game) -> Option<SaveTask> {
+    /// Captures what is to be saved for a task; `None`, and counted, while another one is under way.
+    pub(crate) fn capture(&mut self, state: impl FnOnce() -> Arc<Snapshot>) -> Option<SaveTask> {
         if self.is_under_way {
             self.stats.skipped += 1;
             return None;
         }
         self.is_under_way = true;
-        Some(self.task(game))
+        Some(self.task(state()))
     }
 
     /// Takes note of what a task did.
@@ -166,9 +167,9 @@ impl Autosave {
     }
 
     /// Saves once more, on this thread: the loop is over (R-003-72).
-    pub(crate) fn finish(mut self, game: &Game) {
+    pub(crate) fn finish(mut self, state: Arc<Snapshot>) {
         // Whatever is still under way has a number of its own, below.
-        let task = self.task(game);
+        let task = self.task(state);
         let path = task.path.clone();
         let done = task.write();
         if done.as_ref().is_ok_and(|saved| *saved != Saved::Unchanged) {
@@ -177,13 +178,13 @@ impl Autosave {
         self.note(done.map_err(|error| error.to_string()));
     }
 
-    fn task(&mut self, game: &Game) -> SaveTask {
+    fn task(&mut self, state: Arc<Snapshot>) -> SaveTask {
         let path = self
             .directory
             .join(format!("save-{:010}{SAVE}", self.next_number));
         self.next_number += 1;
         SaveTask {
-            snapshot: game.snapshot(),
+            state,
             path,
             keep: self.keep,
             on_disk: self.on_disk,
@@ -197,11 +198,11 @@ impl SaveTask {
     /// # Errors
     /// What the system says; the saves before are as they were.
     pub(crate) fn write(self) -> io::Result<Saved> {
-        let digest = self.snapshot.digest().whole;
+        let digest = self.state.digest().whole;
         if self.on_disk == Some(digest) {
             return Ok(Saved::Unchanged);
         }
-        store::write_whole(&self.path, &self.snapshot.encode())?;
+        store::write_whole(&self.path, &self.state.encode())?;
         let directory = self.path.parent().expect("a save lies in a directory");
         let saves = saves_in(directory)?;
         let too_old = saves.len().saturating_sub(self.keep);
@@ -225,7 +226,7 @@ pub(crate) fn save(service: &mut Service<Shell>, clock: RealClock) -> Result<Pat
     let autosave = autosave.ok_or("there is no place to save to: start the server with --save DIR")?;
     let directory = autosave.directory.clone();
     let began = clock.now();
-    let task = autosave.capture(shell.engine.game());
+    let task = autosave.capture(|| shell.engine.state_to_save());
     let task = task.ok_or("the last save is still being written; this one is skipped")?;
     shell.meters.note_capture(clock.now().since(began));
     let work = move |_: &_| {
@@ -327,6 +328,10 @@ mod tests {
         })
     }
 
+    fn state(game: &Game) -> Arc<Snapshot> {
+        Arc::new(game.snapshot())
+    }
+
     fn join(game: &mut Game) {
         let _ = game.handle(GameInput::Join { team: TeamId(0) }, game.now());
     }
@@ -341,10 +346,10 @@ mod tests {
     fn r_003_70_a_save_under_way_makes_the_next_one_be_skipped_and_counted() {
         let directory = directory("skip");
         let mut autosave = Autosave::new(&directory, 2).unwrap();
-        let task = autosave.capture(&game()).unwrap();
-        assert!(autosave.capture(&game()).is_none());
+        let task = autosave.capture(|| state(&game())).unwrap();
+        assert!(autosave.capture(|| state(&game())).is_none());
         autosave.note(task.write().map_err(|error| error.to_string()));
-        assert!(autosave.capture(&game()).is_some());
+        assert!(autosave.capture(|| state(&game())).is_some());
         let stats = autosave.stats();
         assert_eq!((stats.saved, stats.skipped, stats.failures), (1, 1, 0));
         fs::remove_dir_all(&directory).unwrap();
@@ -360,7 +365,7 @@ mod tests {
         let mut autosave = Autosave::new(&directory, 1).unwrap();
         for _ in 0..3 {
             join(&mut game);
-            let task = autosave.capture(&game).unwrap();
+            let task = autosave.capture(|| state(&game)).unwrap();
             autosave.note(task.write().map_err(|error| error.to_string()));
         }
         let stats = autosave.stats();
@@ -376,7 +381,7 @@ mod tests {
         let mut game = game();
         let mut autosave = Autosave::new(&directory, 10).unwrap();
         let mut save = |game: &Game| {
-            let task = autosave.capture(game).unwrap();
+            let task = autosave.capture(|| state(game)).unwrap();
             autosave.note(task.write().map_err(|error| error.to_string()));
             autosave.stats()
         };
@@ -398,7 +403,7 @@ mod tests {
         for _ in 0..5 {
             join(&mut game);
             digests.push(game.digest());
-            let task = autosave.capture(&game).unwrap();
+            let task = autosave.capture(|| state(&game)).unwrap();
             autosave.note(task.write().map_err(|error| error.to_string()));
         }
         let saves = saves_in(&directory).unwrap();
@@ -440,11 +445,11 @@ mod tests {
         let directory = directory("fails");
         let mut autosave = Autosave::new(&directory, 3).unwrap();
         fs::remove_dir_all(&directory).unwrap();
-        let task = autosave.capture(&game()).unwrap();
+        let task = autosave.capture(|| state(&game())).unwrap();
         autosave.note(task.write().map_err(|error| error.to_string()));
         assert_eq!((autosave.stats().failures, autosave.stats().saved), (1, 0));
         fs::create_dir_all(&directory).unwrap();
-        let task = autosave.capture(&game()).unwrap();
+        let task = autosave.capture(|| state(&game())).unwrap();
         autosave.note(task.write().map_err(|error| error.to_string()));
         assert_eq!(autosave.stats().saved, 1);
         fs::remove_dir_all(&directory).unwrap();

@@ -192,6 +192,7 @@ impl EventLoop {
         let clock = self.clock;
         let service = self.service.service();
         service.state.autosave = Some(autosave);
+        service.state.engine.expect_saves();
         service
             .every(autosave::TIMER, every, move |service| {
                 if let Err(reason) = autosave::save(service, clock) {

@@ -128,7 +128,7 @@ impl Shell {
             recorder.finish(&mut self.engine);
         }
         if let Some(autosave) = self.autosave.take() {
-            autosave.finish(self.engine.game());
+            autosave.finish(self.engine.state_to_save());
         }
     }
 

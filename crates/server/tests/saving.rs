@@ -210,6 +210,13 @@ fn a_saved_game_that_is_over_is_said_to_be() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_trantor-server"));
         command.args(save).stderr(Stdio::piped());
         let mut program = Program::start_by(command, more, Stdio::null());
+        if more.is_empty() {
+            let mut viewer = Peer::connect(program.address);
+            viewer.send("GRAPHIC\n");
+            let lines = viewer.lines_until("seg blue");
+            let winners = lines.iter().filter(|line| line.starts_with("pnw ")).count();
+            assert_eq!(winners, 1, "they stand where they stood: {lines:?}");
+        }
         // An orderly end, which loses nothing of the log.
         program.kill("-TERM");
         let mut log = String::new();

@@ -71,6 +71,7 @@ impl Host {
     pub(crate) fn new(seed: u64, plan: &Plan, now: RealTime) -> Self {
         let mut engine = Engine::new(plan.config.clone(), now);
         engine.start_recording();
+        engine.expect_saves();
         Self {
             engine,
             conns: Vec::new(),
@@ -195,6 +196,7 @@ impl Host {
             None => Engine::new(config, now),
         };
         self.engine.start_recording();
+        self.engine.expect_saves();
         self.sprints.forget();
         self.waits.forget();
         self.is_excused = false;

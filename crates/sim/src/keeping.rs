@@ -106,7 +106,7 @@ impl Keeping {
         }
         if self.save_at.is_some_and(|at| at <= now) {
             self.save_at = Some(now + self.storage.save_every);
-            self.save_now(engine.game(), now);
+            self.save_now(engine, now);
         }
         while let Some(job) = self.job.take_if(|job| job.at <= now) {
             self.work(job, now, sabotage);
@@ -114,9 +114,9 @@ impl Keeping {
     }
 
     /// Begins a save, unless one is being written.
-    pub(crate) fn save_now(&mut self, game: &Game, now: RealTime) {
+    pub(crate) fn save_now(&mut self, engine: &Engine, now: RealTime) {
         if self.job.is_none() {
-            self.capture(game, now);
+            self.capture(&engine.state_to_save(), now);
         }
     }
 
@@ -257,15 +257,14 @@ impl Keeping {
         format!("run-{:04}/piece-{number:05}.trj", self.run)
     }
 
-    fn capture(&mut self, game: &Game, now: RealTime) {
+    fn capture(&mut self, state: &Snapshot, now: RealTime) {
         self.save_number += 1;
-        let snapshot = game.snapshot();
         self.job = Some(SaveJob {
             at: self.later(now),
             step: Step::Write,
             name: format!("save-{:010}.trs", self.save_number),
-            digest: snapshot.digest().whole,
-            bytes: snapshot.encode(),
+            digest: state.digest().whole,
+            bytes: state.encode(),
         });
     }
 

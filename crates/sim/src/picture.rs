@@ -25,6 +25,7 @@ pub(crate) struct Ticked {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Picture {
     ground: Vec<Counts>,
+    /// With the ends of what they eat, which nobody comes to once a team has won.
     agents: Vec<(AgentView, Option<GameTime>)>,
     eggs: Vec<(EggId, TeamId, Tile)>,
     rituals: Vec<(GameTime, Tile, Level, Vec<AgentId>)>,
@@ -34,6 +35,7 @@ pub(crate) struct Picture {
 impl Picture {
     pub(crate) fn of_world(world: &World) -> Self {
         let size = world.size();
+        let is_over = world.winner().is_some();
         let mut rituals: Vec<_> = world
             .rituals()
             .map(|it| (it.end(), it.tile(), it.level(), sorted(it.participants())))
@@ -45,7 +47,7 @@ impl Picture {
                 .collect(),
             agents: world
                 .agents()
-                .map(|agent| (agent.view(), agent.food_ends()))
+                .map(|agent| (agent.view(), agent.food_ends().filter(|_| !is_over)))
                 .collect(),
             eggs: world.eggs().map(|egg| (egg.id, egg.team, egg.tile)).collect(),
             rituals,
@@ -55,6 +57,7 @@ impl Picture {
 
     pub(crate) fn of_mirror(mirror: &Mirror) -> Self {
         let world = mirror.world();
+        let is_over = world.winner().is_some();
         let mut rituals: Vec<_> = world
             .rituals()
             .iter()
@@ -66,7 +69,7 @@ impl Picture {
             ground: mirror.ground().to_vec(),
             agents: world
                 .agents()
-                .map(|agent| (agent.view, agent.food_ends))
+                .map(|agent| (agent.view, agent.food_ends.filter(|_| !is_over)))
                 .collect(),
             eggs: world.eggs().map(|egg| (egg.egg, egg.team, egg.tile)).collect(),
             rituals,

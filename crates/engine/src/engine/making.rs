@@ -1,6 +1,7 @@
 //! How an engine comes to be: with a game that begins, or with one that goes on.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use trantor_game::Game;
 use trantor_time::RealTime;
@@ -10,7 +11,7 @@ use crate::config::EngineConfig;
 use crate::housekeeping::Housekeeping;
 use crate::lock_step::LockStep;
 use crate::pace::Pace;
-use crate::replicate::{News, TextNews};
+use crate::replicate::{News, Population, TextNews};
 use crate::session::{Allowance, Sessions};
 use crate::stats::{Counters, Logged, SpanRecorder, Speedometer};
 use crate::ticks::Ticks;
@@ -29,7 +30,8 @@ impl Engine {
     /// An engine that goes on with `game` from where it is; `config.game` is of no account.
     ///
     /// Nobody plays its agents any more, so they are gone, and each leaves an egg of its team where it stood: whoever
-    /// comes back has a place to be born at (docs/decisions/0052).
+    /// comes back has a place to be born at (docs/decisions/0052). Of a match that is over they stand where they stood at the
+    /// victory, for those who watch.
     ///
     /// # Panics
     /// If it is to go on in lock-step and was not begun so: the order of its deadlines is another.
@@ -43,7 +45,11 @@ impl Engine {
             game: game.config().clone(),
             ..config
         };
-        Self::with_game(config, game, now)
+        let mut engine = Self::with_game(config, game, now);
+        if engine.game.winner().is_some() {
+            engine.ending = Some(Arc::new(Population::at_rest(&engine.game)));
+        }
+        engine
     }
 
     pub(super) fn with_game(config: EngineConfig, game: Game, now: RealTime) -> Self {
@@ -81,6 +87,8 @@ impl Engine {
             began: now,
             population: None,
             ending: None,
+            is_saved: false,
+            victory: None,
             answered_at: now,
             is_text_news_due: false,
             is_map_news_due: false,

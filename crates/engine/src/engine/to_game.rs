@@ -60,6 +60,7 @@ impl Engine {
                     self.outputs.push_back(Output::Won { team });
                     self.is_over_for_agents = true;
                     self.ending = Some(Arc::new(Population::at_rest(&self.game)));
+                    self.keep_victory();
                 }
                 _ => {}
             }

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use trantor_engine::leap::{Leap, Voice};
 use trantor_engine::minds::MindKind;
 use trantor_engine::{AdminRequest, CloseCause, Input, LockStepState, PaceRefusal};
-use trantor_game::{AdminAction, GameConfig, Rules};
+use trantor_game::{AdminAction, Game, GameConfig, Rules};
 use trantor_model::MapSize;
 use trantor_time::{GameTime, RealSpan, RealTime};
 
@@ -349,4 +349,21 @@ fn a_saved_game_gathers_its_players_again() {
     again.rest();
     assert_eq!(again.units(), 28);
     assert_eq!(again.replayed(), 0);
+}
+
+#[test]
+fn a_saved_game_that_was_won_gathers_nobody() {
+    let (mut table, _red, _blue) = two();
+    table.engine.expect_saves();
+    let admin = AdminRequest::Act(AdminAction::EndMatch);
+    table.engine.admin(admin, table.now).unwrap();
+    table.rest();
+    assert_eq!(table.living(), 0);
+    let victory = table.engine.state_to_save();
+    let mut again = Table::resumed(Game::restore((*victory).clone()).unwrap());
+    assert_eq!(again.living(), 2, "they stand where they stood");
+    let late = again.join("red", None);
+    again.rest();
+    assert_eq!(again.living(), 2);
+    assert!(!again.peers[late].is_open || again.peers[late].lines == ["WELCOME", "ko"]);
 }

@@ -1,7 +1,7 @@
 //! How a viewer of ours begins and ends.
 
-use trantor_engine::{Control, EngineConfig};
-use trantor_game::AdminAction;
+use trantor_engine::{Control, Engine, EngineConfig};
+use trantor_game::{AdminAction, Game, Snapshot};
 use trantor_model::TeamId;
 use trantor_protocol::wire::{ClientHello, ToServer, WIRE_VERSION, write_frame};
 use trantor_time::RealSpan;
@@ -36,6 +36,54 @@ fn who_comes_after_the_end_is_told_who_won_and_who_was_there() {
     bench.run_for(ms(60_000));
     let copy = bench.viewer(late).copy.as_ref().unwrap();
     assert_eq!((&copy.agents, copy.rituals.len()), (&agents, 0), "at rest");
+}
+
+/// A save from after a victory is one of the victory, and whoever watches it is told who was there.
+#[test]
+fn a_match_that_was_over_when_it_was_saved_goes_on_as_its_last_moment() {
+    let config = EngineConfig::new(game_config(6, 5, 5));
+    let mut bench = Bench::new(config.clone());
+    bench.engine.expect_saves();
+    let busy = bench.join("A", "b");
+    bench.join("B", "a");
+    let viewer = bench.watch("V");
+    bench.send(busy, b"Incantation\nForward\n");
+    bench.run_for(ms(100));
+    let mut agents = bench.viewer(viewer).copy.clone().unwrap().agents;
+    for agent in agents.values_mut() {
+        (agent.action, agent.food_ends) = (None, None);
+    }
+    bench.act(AdminAction::EndMatch);
+    bench.run_for(ms(500));
+    assert_eq!(bench.engine.game().world().agents().len(), 0, "they were let go");
+    let saved = bench.engine.state_to_save().encode();
+
+    let game = Snapshot::decode(&saved).and_then(Game::restore).unwrap();
+    let mut resumed = Bench::around(Engine::resume(config, game, bench.now), bench.now);
+    resumed.engine.expect_saves();
+    let ours = resumed.watch("V");
+    resumed.run_for(ms(500));
+    let copy = resumed.viewer(ours).copy.as_ref().unwrap();
+    assert_eq!((&copy.agents, copy.winner), (&agents, Some(TeamId(0))));
+    assert_eq!(copy.rituals.len(), 0);
+    assert!(resumed.copies_compared > 0);
+    let text = resumed.join("G", "GRAPHIC");
+    let lines = resumed.lines(text);
+    for told in ["pnw #0 ", "pnw #1 ", "seg a"] {
+        let count = lines.iter().filter(|line| line.starts_with(told)).count();
+        assert_eq!(count, 1, "{told}: {lines:?}");
+    }
+    assert_eq!(lines.last().unwrap(), "seg a");
+    let latecomer = resumed.open("L");
+    resumed.send(latecomer, b"a\n");
+    assert_eq!(resumed.lines(latecomer), ["WELCOME", "ko"]);
+    resumed.run_for(ms(60_000));
+    assert!(resumed.lines(text).is_empty(), "nobody goes");
+    assert_eq!(
+        resumed.engine.state_to_save().encode(),
+        saved,
+        "and it is saved again"
+    );
 }
 
 #[test]

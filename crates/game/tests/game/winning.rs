@@ -1,6 +1,6 @@
 //! Winning: six of a team at the last level, or the lead when time is over.
 
-use crate::arena::{Arena, config};
+use crate::arena::{Arena, config, tile};
 use crate::rituals::{NORTH, risen, stones_for};
 use trantor_game::{AdminAction, GameEvent, Handled, Refusal};
 use trantor_model::{AgentId, Command, Level};
@@ -103,4 +103,16 @@ fn two_teams_lifted_at_once() {
         Some(trantor_model::TeamId(2)),
         "it has one more of a lower level"
     );
+}
+
+/// Elsewhere they leave eggs, and whoever comes back is born from those: nobody is any more.
+#[test]
+fn agents_that_nobody_plays_any_more_stay_once_a_team_has_won() {
+    let mut arena = Arena::quiet();
+    let agent = arena.agent_of(0, 2, 3, NORTH, 1);
+    arena.admin(AdminAction::EndMatch);
+    let won = arena.game.digest();
+    arena.game.release_agents();
+    assert_eq!(arena.game.digest(), won);
+    assert_eq!(arena.place(agent), tile(2, 3));
 }

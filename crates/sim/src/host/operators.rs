@@ -22,7 +22,7 @@ impl Host {
                 Ok(told)
             }
             Wish::Save => {
-                self.keeping.save_now(self.engine.game(), now);
+                self.keeping.save_now(&self.engine, now);
                 Ok(Ok(()))
             }
         }
