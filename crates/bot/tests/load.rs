@@ -267,6 +267,36 @@ fn a_server_that_is_gone_at_the_end_is_told_as_that() {
     assert!(told.contains("the server closed the connection"), "{told}");
 }
 
+/// Answers an agent for a second, and is gone.
+fn answer_and_go(agent: &TcpStream) {
+    let clock = RealClock::new();
+    let until = clock.now() + RealSpan::from_secs(1);
+    let lines = BufReader::new(agent).lines().map_while(Result::ok);
+    for _ in lines.take_while(|_| clock.now() < until) {
+        let _ = (&mut &*agent).write_all(b"ok\n");
+    }
+}
+
+#[test]
+fn a_server_that_is_gone_before_the_end_has_a_status_of_its_own_and_figures() {
+    let (status, report, told) = load_played(
+        "-a 1 -d 2 --warm-up 0",
+        |viewer| let_watch(viewer, 100),
+        answer_and_go,
+        |_nobody_asks_again| {},
+    );
+    assert_eq!(
+        (status, told.as_str()),
+        (
+            2,
+            "trantor-load: all agents were lost before the measurement ended\n"
+        )
+    );
+    assert!(number(&report, "commands") > 0.0, "{report}");
+    assert_eq!(number(&report, "agents_at_end"), 0.0);
+    assert_eq!(number(&report, "connections_lost"), 1.0);
+}
+
 #[test]
 fn a_load_that_fails_leaves_the_speed_as_it_was() {
     let server = serve(&Options::default());

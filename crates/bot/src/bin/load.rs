@@ -1,15 +1,19 @@
 //! `trantor-load`: load on a Zappy server, and how late its answers are.
 //!
-//! Exit status: 0 if it was measured, 1 if it could not be or nothing was answered, 84 for a mistake in the options,
-//! and if the figures cannot be written.
+//! Exit status: 0 if it was measured, 1 if it could not be or nothing was answered, 2 if all agents were lost on the way,
+//! 84 for a mistake in the options, and if the figures cannot be written.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use trantor_bot::cli::EXIT_STATUS_USAGE;
 use trantor_bot::load::cli::{self, Asked, Options};
+use trantor_bot::load::report::AGENTS_LOST;
 use trantor_bot::load::{self, Report};
 use trantor_runtime::{standard_error, standard_output};
+
+/// Exit status of a load that was measured, but not to its end.
+const EXIT_STATUS_AGENTS_LOST: u8 = 2;
 
 fn main() -> ExitCode {
     env_logger::Builder::new()
@@ -21,7 +25,10 @@ fn main() -> ExitCode {
         Err(line) => return refuse(&line, EXIT_STATUS_USAGE),
     };
     match measure(&options) {
-        Ok(report) => ended(tell(&report, &options)),
+        Ok(report) => match tell(&report, &options) {
+            Ok(()) if report.has_lost_all_agents() => refuse(AGENTS_LOST, EXIT_STATUS_AGENTS_LOST),
+            told => ended(told),
+        },
         Err(line) => refuse(&line, 1),
     }
 }

@@ -11,9 +11,14 @@ use super::{LoadConfig, Mix, Speed};
 use crate::cli::{DialectName, in_one_line, resolve, team_name};
 use crate::manual::{self, Manual};
 
+/// What scripts look for.
+const EXIT_STATUS: &str = "Exit status: 0 if something was measured, 1 if there is no server or no place, or nothing was answered,\n\
+    2 if all agents were lost before the measurement ended, as by a server that is gone (the figures are told),\n\
+    84 for a mistake in the options.";
+
 /// Makes load on a Zappy server: agents that ask without end and viewers, and tells how late its answers are.
 #[derive(Clone, Debug, PartialEq, Parser)]
-#[command(name = "trantor-load", version, disable_help_flag = true)]
+#[command(name = "trantor-load", version, disable_help_flag = true, after_help = EXIT_STATUS)]
 pub struct Options {
     /// The server's port
     #[arg(short, long, default_value_t = 4242)]

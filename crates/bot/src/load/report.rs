@@ -15,6 +15,9 @@ use super::{LoadConfig, Speed};
 /// lagged gains on the ideal.
 const ACHIEVED_MAX: f64 = 1.5;
 
+/// What is said where [`Report::has_lost_all_agents`].
+pub const AGENTS_LOST: &str = "all agents were lost before the measurement ended";
+
 /// Everything found. Units are in the names.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
@@ -31,6 +34,8 @@ pub struct Report {
     pub agents_refused: usize,
     /// Agents that died on the way.
     pub deaths: u64,
+    /// Agents that were alive and connected when the measurement ended.
+    pub agents_at_end: usize,
     /// Connections that ended before the measurement did, without a death.
     pub connections_lost: u64,
     /// Viewers that speak text, and viewers that speak our frames.
@@ -103,6 +108,7 @@ pub(super) struct Run<'a> {
     pub(super) speed_at_end: Option<Frequency>,
     pub(super) joined: usize,
     pub(super) refused: usize,
+    pub(super) at_end: usize,
     pub(super) measured: RealSpan,
     pub(super) processor: Option<RealSpan>,
 }
@@ -124,6 +130,7 @@ impl Report {
             agents: run.joined,
             agents_refused: run.refused,
             deaths: figures.deaths,
+            agents_at_end: run.at_end,
             connections_lost: figures.lost,
             viewers: [run.config.text_viewers, run.config.frame_viewers],
             in_flight: run.config.in_flight,
@@ -151,6 +158,17 @@ impl Report {
             own_core: run.processor.map(|used| used.as_secs_f64() / measured_s),
         }
     }
+
+    /// Whether the server let go of all agents before the measurement ended, or was gone itself: what was measured is the
+    /// load for a part of the time. Agents that have all starved were let go by nobody.
+    pub fn has_lost_all_agents(&self) -> bool {
+        are_all_lost(self.agents, self.deaths, self.agents_at_end)
+    }
+}
+
+/// See [`Report::has_lost_all_agents`].
+pub(super) fn are_all_lost(joined: usize, deaths: u64, at_end: usize) -> bool {
+    at_end == 0 && u64::try_from(joined).is_ok_and(|joined| deaths < joined)
 }
 
 /// Of all agents together, and of the one served worst. Agents that were not due for an answer say nothing.
@@ -238,12 +256,17 @@ impl fmt::Display for Report {
                 self.frequency
             )?;
         }
+        if self.has_lost_all_agents() {
+            writeln!(f, "\n{AGENTS_LOST}: the figures are of a part of the time")?;
+        }
         match self.frequency_at_end {
             Some(speed) if speed != self.frequency => writeln!(
                 f,
                 "\nsomebody set the speed to {speed} units/s meanwhile: the latenesses are of no use"
             )?,
-            None if !self.frequency_assumed => writeln!(f, "\nspeed not confirmed at the end")?,
+            None if !self.frequency_assumed && !self.has_lost_all_agents() => {
+                writeln!(f, "\nspeed not confirmed at the end")?;
+            }
             Some(_) | None => {}
         }
         if let Some(core) = self.own_core {
@@ -297,24 +320,17 @@ mod tests {
 
     #[test]
     fn what_makes_figures_useless_is_said() {
-        let report = |flags: &str| {
-            let flags = format!("load -h 127.0.0.1 {flags}");
-            let Ok(Asked::Load(options)) = cli::parse(flags.split_whitespace().map(OsString::from)) else {
-                panic!("{flags} is refused");
-            };
-            let run = Run {
-                config: &options.config().unwrap(),
-                speed: Frequency::new(100).unwrap(),
-                speed_at_end: None,
-                joined: 12,
-                refused: 0,
-                measured: RealSpan::from_secs(1),
-                processor: None,
-            };
-            Report::new(&run, &Figures::new(), std::iter::empty())
-        };
-        let unconfirmed = report("-d 1").to_string();
-        assert!(unconfirmed.ends_with("\nspeed not confirmed at the end\n"));
+        let mut unconfirmed = report("-d 1");
+        let told = unconfirmed.to_string();
+        assert!(told.ends_with("\nspeed not confirmed at the end\n") && !told.contains(AGENTS_LOST));
+        unconfirmed.agents_at_end = 0;
+        let told = unconfirmed.to_string();
+        assert!(
+            told.ends_with(
+                "\nall agents were lost before the measurement ended: the figures are of a part of the time\n"
+            ),
+            "{told}"
+        );
         let mut assumed = report("--assume 100");
         assert!(!assumed.to_string().contains("confirmed"));
         assumed.achieved_of_ideal = 1.01;
@@ -325,5 +341,46 @@ mod tests {
                 .to_string()
                 .contains("faster than 100 units/s, as in lock-step")
         );
+    }
+
+    #[test]
+    fn all_are_lost_where_nobody_is_left_and_not_all_have_starved() {
+        let mut report = report("-d 1");
+        for (agents_at_end, deaths, connections_lost, is_lost) in [
+            (12, 0, 0, false),
+            (1, 0, 11, false),
+            (0, 0, 12, true),
+            (0, 11, 1, true),
+            (0, 12, 0, false),
+            // Viewers are lost as well; agents are what is measured.
+            (0, 12, 5, false),
+        ] {
+            (report.agents_at_end, report.deaths) = (agents_at_end, deaths);
+            report.connections_lost = connections_lost;
+            assert_eq!(
+                report.has_lost_all_agents(),
+                is_lost,
+                "{agents_at_end} {deaths} {connections_lost}"
+            );
+        }
+    }
+
+    /// One of twelve agents that were served for a second.
+    fn report(flags: &str) -> Report {
+        let flags = format!("load -h 127.0.0.1 {flags}");
+        let Ok(Asked::Load(options)) = cli::parse(flags.split_whitespace().map(OsString::from)) else {
+            panic!("{flags} is refused");
+        };
+        let run = Run {
+            config: &options.config().unwrap(),
+            speed: Frequency::new(100).unwrap(),
+            speed_at_end: None,
+            joined: 12,
+            refused: 0,
+            at_end: 12,
+            measured: RealSpan::from_secs(1),
+            processor: None,
+        };
+        Report::new(&run, &Figures::new(), std::iter::empty())
     }
 }

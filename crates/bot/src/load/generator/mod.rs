@@ -25,7 +25,7 @@ use super::agent::{AgentState, LoadAgent, span_of};
 use super::error::LoadError;
 use super::figures::Figures;
 use super::peer::{Kind, Peer};
-use super::report::{Report, Run};
+use super::report::{self, Report, Run};
 use super::viewer::TextViewer;
 use super::{LoadConfig, Speed};
 
@@ -173,10 +173,15 @@ impl<'a> Generator<'a> {
             let seconds = measured.as_secs_f64();
             return Err(LoadError::NothingAnswered { seconds });
         }
+        let living = |peer: &&Peer| !peer.has_ended && peer.agent_state() == Some(AgentState::Ready);
+        let at_end = self.peers.iter().map(|(_, peer)| peer).filter(living).count();
+        let are_all_lost = report::are_all_lost(self.joined, self.figures.deaths, at_end);
         let run = Run {
             config: self.config,
             speed,
-            speed_at_end: self.ask_again(),
+            at_end,
+            // A server that is gone is not asked.
+            speed_at_end: if are_all_lost { None } else { self.ask_again() },
             joined: self.joined,
             refused: self.refused,
             measured,
