@@ -50,7 +50,7 @@ fn main() -> ExitCode {
         Ok(Asked::Replay(asked)) => replay::run(&asked),
         Ok(Asked::Print(text)) => print(&text),
         Err(error) => {
-            if let Some(usage) = cli::usage(std::env::args_os()) {
+            if let Some(usage) = cli::usage(std::env::args_os(), &error) {
                 tell(usage);
             }
             refuse(error)

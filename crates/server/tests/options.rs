@@ -676,17 +676,17 @@ fn r_003_14_checking_a_file_tells_every_mistake_with_its_line() {
     for (text, expected) in [
         (SAMPLE, None),
         (
-            "resume = true\n",
-            Some("resume: needs save, the directory to go on from"),
+            "width = 9\nresume = true\n",
+            Some(":2: resume: needs save, the directory to go on from"),
         ),
         (
             "control = \"token\"\ntoken-file = \"/nowhere/token\"\n",
-            Some("token-file /nowhere/token: cannot be read: No such file or directory (os error 2)"),
+            Some(": token-file /nowhere/token: cannot be read: No such file or directory (os error 2)"),
         ),
     ] {
         std::fs::write(&path, text).unwrap();
         let told: Vec<String> = config::check(&path).iter().map(ToString::to_string).collect();
-        let expected: Vec<String> = expected.iter().map(|line| format!("{shown}: {line}")).collect();
+        let expected: Vec<String> = expected.iter().map(|line| format!("{shown}{line}")).collect();
         assert_eq!(told, expected);
     }
     std::fs::remove_file(&path).unwrap();

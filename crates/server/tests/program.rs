@@ -30,6 +30,59 @@ fn mistakes_are_one_line_and_status_84_beside_the_usage() {
 }
 
 #[test]
+fn a_mistake_that_is_not_on_the_command_line_is_told_without_the_usage() {
+    let folder = Folder::new();
+    for (text, mistake) in [
+        (
+            "width = 9\nfrequency = 0\n",
+            "2: frequency = 0: frequency must be a whole number from 1 to 10000",
+        ),
+        ("port = \n", "1: "),
+        (
+            "\nresume = true\n",
+            "2: resume: needs save, the directory to go on from",
+        ),
+        (
+            "token-file = \"t\"\n",
+            "1: token-file: is of use with control token only",
+        ),
+        (
+            "clients = 100000\nteams = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\", \"g\", \"h\", \"i\", \"j\", \"k\"]\n",
+            "1: 11 teams of 100000 places: ",
+        ),
+    ] {
+        let path = folder.write("server.toml", text.as_bytes());
+        let file = path.to_str().unwrap();
+        let (status, out, err) = run(&["--config", file, "-x", "7"]);
+        assert_eq!((status, out.as_str()), (84, ""), "{text}");
+        let told = format!("trantor-server: {file}:{mistake}");
+        assert!(err.starts_with(&told) && err.lines().count() == 1, "{err}");
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trantor-server"));
+    let output = command.env("TRANTOR_SERVER_FREQUENCY", "0").output().unwrap();
+    assert_eq!(
+        (output.status.code(), output.stdout.as_slice()),
+        (Some(84), &b""[..])
+    );
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        err.starts_with("trantor-server: TRANTOR_SERVER_FREQUENCY=0: "),
+        "{err}"
+    );
+
+    // Where a flag has a part in it, the usage is of use.
+    let path = folder.write("server.toml", b"clients = 100000\n");
+    let mut flags = vec!["--config", path.to_str().unwrap(), "-n"];
+    flags.extend(["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"]);
+    let (status, out, err) = run(&flags);
+    assert!(status == 84 && out.starts_with("usage: "), "{out}{err}");
+    assert!(
+        err.starts_with("trantor-server: 11 teams of 100000 places: "),
+        "{err}"
+    );
+}
+
+#[test]
 fn r_x_32_help_and_version_are_printed_with_status_0() {
     for word in ["--help", "-help", "help", "--version"] {
         let (status, out, err) = run(&[word]);

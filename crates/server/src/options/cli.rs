@@ -49,12 +49,13 @@ pub enum Asked {
 const USAGE: &str = "usage: trantor-server -p PORT -x WIDTH -y HEIGHT -n TEAM... -c PLACES -f FREQUENCY
        each may be left out; --help tells of these and of all others";
 
-/// How the server is used, if `arguments` (the program's name first) are its own and none of its other commands.
-pub fn usage(arguments: impl IntoIterator<Item = OsString>) -> Option<&'static str> {
+/// How the server is used, if `mistake` stands in `arguments` (the program's name first), and they are its own and none of
+/// its other commands.
+pub fn usage(arguments: impl IntoIterator<Item = OsString>, mistake: &OptionError) -> Option<&'static str> {
     let others = [replay::WORD, remote::WORD, config::WORD];
     let first = arguments.into_iter().nth(1);
     let is_other = first.is_some_and(|word| others.iter().chain(&manual::WORDS).any(|other| word == *other));
-    (!is_other).then_some(USAGE)
+    (!is_other && !mistake.is_elsewhere()).then_some(USAGE)
 }
 
 /// Reads the command line `arguments` (the program's name first), over the environment, over the file.
@@ -146,7 +147,7 @@ fn resolve_by(
         Err(error) => return Err(explain(&error)),
     };
 
-    let environment = layers::Environment::read(environment)?;
+    let environment = layers::Environment::read(environment).map_err(OptionError::elsewhere)?;
     let mut options = Options::default();
     let mut origins = Origins::default();
     let file = matches
@@ -155,11 +156,19 @@ fn resolve_by(
         .or_else(|| environment.config());
     environment.apply_common(&mut options, &mut origins);
     if let Some(path) = file {
-        layers::apply_file(&mut options, &mut origins, path)?;
+        layers::apply_file(&mut options, &mut origins, path).map_err(OptionError::elsewhere)?;
     }
-    environment.apply(&mut options, &mut origins)?;
+    environment
+        .apply(&mut options, &mut origins)
+        .map_err(OptionError::elsewhere)?;
     apply_flags(&mut options, &mut origins, &matches)?;
-    options.check_together()?;
+    if let Err(clash) = options.check_together() {
+        let has_flag = clash.names.iter().any(|name| matches.contains_id(name));
+        return Err(match has_flag {
+            true => clash.error,
+            false => clash.elsewhere(&origins),
+        });
+    }
     Ok(Ok(Resolved {
         options,
         origins,

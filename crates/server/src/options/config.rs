@@ -7,6 +7,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, Command};
 
 use super::cli::{PROGRAM, Resolved, first_line};
+use super::origins::Origins;
 use super::settings::find;
 use super::{OptionError, Options, layers};
 
@@ -55,16 +56,16 @@ pub fn check(path: &std::path::Path) -> Vec<OptionError> {
         Ok(text) => text,
         Err(error) => return vec![OptionError::new(source, error)],
     };
-    let mut options = Options::default();
-    if let Err(mistakes) = layers::read_text(&mut options, &source, &text) {
-        return mistakes;
+    let (mut options, mut origins) = (Options::default(), Origins::default());
+    match layers::read_text(&mut options, &source, &text) {
+        Ok(said) => origins.note_all(said),
+        Err(mistakes) => return mistakes,
     }
-    let together = options.check_together().and_then(|()| options.token().map(drop));
-    together
-        .err()
-        .map(|error| error.within(&source))
-        .into_iter()
-        .collect()
+    let mistake = match options.check_together() {
+        Err(clash) => Some(clash.elsewhere(&origins)),
+        Ok(()) => options.token().err().map(|error| error.within(&source)),
+    };
+    mistake.into_iter().collect()
 }
 
 /// The options as a file: the sample, with what was said in place of its defaults, and where it was said.

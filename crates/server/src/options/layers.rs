@@ -133,10 +133,8 @@ pub fn apply_file(options: &mut Options, origins: &mut Origins, path: &Path) -> 
     let source = path.display().to_string();
     let text = read_bounded(path).map_err(|error| OptionError::new(source.clone(), error))?;
     match read_text(options, &source, &text) {
-        Ok(read) => {
-            for (setting, value, place) in read {
-                origins.note(setting, Written::Toml(&value), place);
-            }
+        Ok(said) => {
+            origins.note_all(said);
             Ok(())
         }
         Err(mistakes) => Err(first(mistakes)),
@@ -159,7 +157,7 @@ fn first(mistakes: Vec<OptionError>) -> OptionError {
 }
 
 /// What a text says of one option: which, its value, and where it stands.
-type Said = (&'static Setting, toml::Value, String);
+pub(super) type Said = (&'static Setting, toml::Value, String);
 
 /// Reads TOML `text` into `options`; answers what it said.
 ///

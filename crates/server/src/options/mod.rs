@@ -28,6 +28,7 @@ use crate::console::input::ConsoleInput;
 use crate::keep_alive::{KEEP_ALIVE, KeepAlive};
 
 pub use log_filter::LogFilter;
+use origins::Origins;
 
 /// Every option, checked and ready to use.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -231,36 +232,53 @@ impl Options {
 
     /// Checks what no single option can: a resume from somewhere, a token to control by, and the places of all
     /// teams together.
-    pub(crate) fn check_together(&self) -> Result<(), OptionError> {
+    pub(crate) fn check_together(&self) -> Result<(), Clash> {
+        let clash = |names, written: &str, accepted: &str| {
+            let error = OptionError::new(written, accepted);
+            Err(Clash { names, error })
+        };
         match (self.control, &self.token_file) {
             (Control::Token, None) => {
-                return Err(OptionError::new(
-                    "control token",
-                    "needs token-file, a file with the token in its first line",
-                ));
+                let needed = "needs token-file, a file with the token in its first line";
+                return clash(["control", "token-file"], "control token", needed);
             }
             (Control::Token, Some(_)) | (_, None) => {}
             (_, Some(_)) => {
-                return Err(OptionError::new(
-                    "token-file",
-                    "is of use with control token only; say --control token too",
-                ));
+                let needed = "is of use with control token only; say --control token too";
+                return clash(["token-file", "control"], "token-file", needed);
             }
         }
         if self.save.resume && self.save.directory.is_none() {
-            return Err(OptionError::new(
-                "resume",
-                "needs save, the directory to go on from",
-            ));
+            let needed = "needs save, the directory to go on from";
+            return clash(["resume", "save"], "resume", needed);
         }
         let (teams, each) = (self.teams.len(), self.places_per_team);
         if each as usize > GameConfig::EGGS_MAX / teams {
-            return Err(OptionError::new(
-                format!("{teams} teams of {each} places"),
-                format!("all teams together have at most {} places", GameConfig::EGGS_MAX),
-            ));
+            let asked = format!("{teams} teams of {each} places");
+            let most = format!("all teams together have at most {} places", GameConfig::EGGS_MAX);
+            return clash(["clients", "teams"], &asked, &most);
         }
         Ok(())
+    }
+}
+
+/// Two options of which each may be as it is, but not beside the other.
+#[derive(Debug)]
+pub(crate) struct Clash {
+    /// Their names, the one to be mended first.
+    pub(crate) names: [&'static str; 2],
+    /// What is wrong.
+    pub(crate) error: OptionError,
+}
+
+impl Clash {
+    /// The mistake where no flag has a part in it: with the place of what was written.
+    pub(crate) fn elsewhere(self, origins: &Origins) -> OptionError {
+        let error = match self.names.iter().find_map(|name| origins.of(name)) {
+            Some(origin) => self.error.within(&origin.place),
+            None => self.error,
+        };
+        error.elsewhere()
     }
 }
 
@@ -272,12 +290,29 @@ impl Options {
 pub struct OptionError {
     written: String,
     accepted: String,
+    is_elsewhere: bool,
 }
 
 impl OptionError {
-    /// The same in a file of options.
-    pub(crate) fn within(self, file: &str) -> Self {
-        Self::new(format!("{file}: {}", self.written), self.accepted)
+    /// The same in a file of options, or at a place in it.
+    pub(crate) fn within(self, place: &str) -> Self {
+        Self {
+            is_elsewhere: self.is_elsewhere,
+            ..Self::new(format!("{place}: {}", self.written), self.accepted)
+        }
+    }
+
+    /// The same as no mistake of the command line.
+    pub(crate) fn elsewhere(self) -> Self {
+        Self {
+            is_elsewhere: true,
+            ..self
+        }
+    }
+
+    /// Whether it stands in the file of options or in the environment, and not on the command line.
+    pub fn is_elsewhere(&self) -> bool {
+        self.is_elsewhere
     }
 
     pub(crate) fn new(written: impl Into<String>, accepted: impl Into<String>) -> Self {
@@ -285,6 +320,7 @@ impl OptionError {
             // A control character in what was written would break the promise of one line.
             written: written.into().replace(char::is_control, "?"),
             accepted: accepted.into().replace(char::is_control, " "),
+            is_elsewhere: false,
         }
     }
 }

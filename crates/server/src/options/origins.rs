@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Options;
+use super::layers::Said;
 use super::settings::{SETTINGS, Setting};
 use super::written::{Kind, Written};
 
@@ -23,6 +24,13 @@ impl Origins {
     /// Notes an accepted value. The last one noted counts, as the layers have it.
     pub(super) fn note(&mut self, setting: &Setting, written: Written<'_>, place: impl Into<String>) {
         self.set(setting.name, in_file(setting.kind, written), place);
+    }
+
+    /// Notes all that a file says.
+    pub(super) fn note_all(&mut self, said: Vec<Said>) {
+        for (setting, value, place) in said {
+            self.note(setting, Written::Toml(&value), place);
+        }
     }
 
     /// Notes a value that is already as the file would have it.
