@@ -82,6 +82,34 @@ fn a_mistake_that_is_not_on_the_command_line_is_told_without_the_usage() {
     );
 }
 
+/// What a call of it plays is the same everywhere, whatever server is set up there.
+#[test]
+fn a_game_without_connections_does_not_heed_the_servers_environment() {
+    let play = |environment: &[(&str, &str)]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_trantor-server"));
+        command.args(["sim", "--until", "20"]);
+        command.envs(environment.iter().copied());
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        let mut told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        for name in ["wall_ms", "actions_per_second"] {
+            told[name].take();
+        }
+        told
+    };
+    let changed = [
+        ("TRANTOR_SERVER_SEED", "9"),
+        ("TRANTOR_SERVER_WIDTH", "7"),
+        ("TRANTOR_SERVER_CONFIG", "/nowhere/server.toml"),
+    ];
+    assert_eq!(play(&changed), play(&[]));
+    let (_, help, _) = run(&["sim", "--help"]);
+    assert!(
+        help.contains("in the environment (TRANTOR_SERVER_SEED=7)"),
+        "{help}"
+    );
+}
+
 #[test]
 fn r_x_32_help_and_version_are_printed_with_status_0() {
     for word in ["--help", "-help", "help", "--version"] {

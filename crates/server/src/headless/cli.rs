@@ -220,7 +220,8 @@ pub(crate) fn command() -> Command {
                 .help("Keep a journal of the game, for trantor-server replay"),
         )
         .after_help(
-            "The same seed, map, teams and minds give the same digest, at any time and on any machine.",
+            "The same seed, map, teams and minds give the same digest, at any time and on any machine: options of the server in \
+             the environment (TRANTOR_SERVER_SEED=7) or in a file are not heeded.",
         )
 }
 
