@@ -5,6 +5,7 @@
 //! [`crate::gui_text`].
 
 use trantor_model::{AgentId, CommandKind};
+use trantor_protocol::FrameError;
 use trantor_protocol::wire::{
     ClientHello, FrameCutter, ServerHello, ToClient, ToServer, WIRE_VERSION, WIRE_WORD, read_frame,
 };
@@ -106,7 +107,13 @@ impl WireSession {
         now: RealTime,
         events: &mut Events,
     ) -> Result<(), Ending> {
-        while let Some(frame) = cutter.next(&mut bytes).map_err(ProtocolError::from)? {
+        let is_first = matches!(self.phase, Phase::Hello(_));
+        let ended = |error| match error {
+            // Text, taken for a length: a server that knows no `TRANTOR` may take it for the name of a team.
+            FrameError::TooLong { .. } if is_first => ProtocolError::SpeaksText,
+            error => error.into(),
+        };
+        while let Some(frame) = cutter.next(&mut bytes).map_err(ended)? {
             let message = read_frame(frame).map_err(ProtocolError::from)?;
             self.stats.messages_in = self.stats.messages_in.saturating_add(1);
             self.take(message, now, events)?;

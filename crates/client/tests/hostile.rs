@@ -300,16 +300,18 @@ fn r_002_58_the_last_picture_stays_and_says_why() {
 
 #[test]
 fn a_server_that_speaks_text_is_told_apart() {
-    let mut client = client();
-    client.handle(b"WELCOME\nko\n", RealTime::ZERO);
-    let ended = client.poll_event();
-    assert!(
-        matches!(
-            &ended,
-            Some(ClientEvent::Ended { error: Some(ProtocolError::SpeaksText), reason }) if reason.contains("--dialect gui")
-        ),
-        "{ended:?}"
-    );
+    for answer in ["ko\n", "1\n10 10\n"] {
+        let mut client = client();
+        client.handle(format!("WELCOME\n{answer}").as_bytes(), RealTime::ZERO);
+        let ended = client.poll_event();
+        assert!(
+            matches!(
+                &ended,
+                Some(ClientEvent::Ended { error: Some(ProtocolError::SpeaksText), reason }) if reason.contains("--dialect gui")
+            ),
+            "{ended:?}"
+        );
+    }
 }
 
 #[test]
