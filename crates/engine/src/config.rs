@@ -4,6 +4,7 @@
 //! the file. Nothing here belongs to one connection; all of it holds for the whole server.
 
 use trantor_game::GameConfig;
+use trantor_model::EggId;
 use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::overload::LAG_MAX;
 use trantor_time::{Frequency, RealSpan};
@@ -111,6 +112,17 @@ impl EngineConfig {
             limits: Limits::default(),
             lock_step: None,
             program: concat!("trantor ", env!("CARGO_PKG_VERSION")).to_owned(),
+        }
+    }
+
+    /// The first egg that text viewers are told of; those before it are never mentioned.
+    ///
+    /// In the sheets of Epitech's older server and of School 42 a game begins with places and without eggs. Viewers written for them
+    /// look up whoever laid an egg, and end where nobody did (docs/decisions/0118).
+    pub fn first_egg_told(&self) -> EggId {
+        match self.dialect {
+            Dialect::Epitech => EggId(0),
+            Dialect::Epitech2016 | Dialect::French42 | Dialect::English42 => self.game.first_egg_laid(),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! goes into journals and snapshots. How an operator writes it down is the server's.
 
 use serde::{Deserialize, Serialize};
-use trantor_model::{MapSize, TeamId};
+use trantor_model::{EggId, MapSize, TeamId};
 
 use crate::lag::{self, Lag, LagError};
 
@@ -106,6 +106,12 @@ impl GameConfig {
             lag::check(lag)?;
         }
         Ok(())
+    }
+
+    /// The number of the first egg that an agent lays: those before it are the places of the start.
+    pub fn first_egg_laid(&self) -> EggId {
+        let places = self.teams.len() * self.places_per_team as usize;
+        EggId(u32::try_from(places).expect("there are at most EGGS_MAX places"))
     }
 
     /// The team of that name.

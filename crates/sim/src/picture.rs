@@ -92,6 +92,11 @@ impl Picture {
         self.eggs.iter().map(|(egg, _, tile)| (*egg, *tile))
     }
 
+    /// The same from a number on.
+    pub(crate) fn eggs_from(&self, first: EggId) -> impl Iterator<Item = (EggId, Tile)> {
+        self.eggs().filter(move |(egg, _)| *egg >= first)
+    }
+
     /// Whether a match is over: all agents are gone, and who comes then is told who was there.
     pub(crate) fn is_over(&self) -> bool {
         self.winner.is_some() && self.agents.is_empty()

@@ -58,6 +58,7 @@ pub(crate) fn watch(recording: &Arc<Recording>, dice: &mut Dice) -> Result<u64, 
         is_paused: dice.one_in(4),
     };
     let config = EngineConfig::new(recording.config().clone());
+    let text_viewer = TextViewer::new(&config);
     let engine = Engine::play(config, recording, start, now).map_err(|error| error.to_string())?;
     let client = ClientConfig {
         language: Language::Frames,
@@ -68,7 +69,7 @@ pub(crate) fn watch(recording: &Arc<Recording>, dice: &mut Dice) -> Result<u64, 
     let mut rerun = Rerun {
         engine,
         client: Client::new(client, now),
-        text_viewer: TextViewer::new(),
+        text_viewer,
         seeks: 0,
         pictures: Pictures::new(),
         scene: Scene::default(),

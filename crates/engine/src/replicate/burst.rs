@@ -20,6 +20,7 @@ pub(crate) struct Habits {
     /// School 42's sheet has one `pnw` for each agent and nothing else. Viewers written for it read them one after the
     /// other, and end at a `pin` in between.
     is_bare: bool,
+    first_egg: EggId,
 }
 
 impl Habits {
@@ -28,6 +29,7 @@ impl Habits {
         Self {
             ids: config.gui_ids,
             is_bare: matches!(config.dialect, Dialect::French42 | Dialect::English42),
+            first_egg: config.first_egg_told(),
         }
     }
 }
@@ -68,7 +70,7 @@ pub(crate) fn write_world_on(
             Subject::Agent(from) => write_next_agent(out, habits, game, known, from)
                 .map_or(Subject::Egg(EggId(0)), Subject::Agent),
             Subject::Egg(from) => {
-                let next = write_next_egg(out, ids, game, known, from);
+                let next = write_next_egg(out, ids, game, known, from.max(habits.first_egg));
                 next.map_or(Subject::Ritual(RitualId(0)), Subject::Egg)
             }
             Subject::Ritual(from) => {

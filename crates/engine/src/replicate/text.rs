@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use trantor_game::{GameEvent, GroundChange, MoveKind};
-use trantor_model::{AgentView, MapSize};
+use trantor_model::{AgentView, EggId, MapSize};
 use trantor_protocol::text::{Dialect, GuiEvent, GuiIds, write_gui_event};
 
 use super::burst::write_tile;
@@ -24,6 +24,7 @@ pub(crate) struct TextNews {
     size: MapSize,
     refill_news: RefillNews,
     is_outcome_first: bool,
+    first_egg: EggId,
     /// Lines of the event being told.
     lines: Lines,
     /// Lines held back until the outcome they belong to.
@@ -98,6 +99,7 @@ impl TextNews {
             size: config.game.size,
             refill_news: config.refill_news,
             is_outcome_first: config.dialect != Dialect::Epitech,
+            first_egg: config.first_egg_told(),
             lines: Lines::default(),
             held_back: Lines::default(),
             next_tile: 0,
@@ -167,7 +169,10 @@ impl TextNews {
     }
 
     fn write(&mut self, line: &GuiEvent<'_>) {
-        self.write_about(subject(self.size, line), line);
+        match subject(self.size, line) {
+            Some(Subject::Egg(egg)) if egg < self.first_egg => {}
+            subject => self.write_about(subject, line),
+        }
     }
 
     fn write_about(&mut self, subject: Option<Subject>, line: &GuiEvent<'_>) {

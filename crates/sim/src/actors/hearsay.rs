@@ -75,7 +75,7 @@ impl Hearsay {
     }
 
     /// Compares all of it with the world as it was when the last of it was said.
-    pub(crate) fn compare(&mut self, truth: &Picture) -> Verdict {
+    pub(crate) fn compare(&mut self, truth: &Picture, first_egg: EggId) -> Verdict {
         self.is_compared = true;
         let ground = truth.ground().iter().copied().map(Some);
         if !self.ground.iter().copied().eq(ground) {
@@ -102,7 +102,7 @@ impl Hearsay {
                 self.agents
             ));
         }
-        let eggs: BTreeMap<_, _> = truth.eggs().collect();
+        let eggs: BTreeMap<_, _> = truth.eggs_from(first_egg).collect();
         if eggs != self.eggs {
             return Err(format!(
                 "a viewer in text was told of eggs {:?}, there are {eggs:?}",

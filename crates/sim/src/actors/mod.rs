@@ -91,7 +91,7 @@ pub(crate) fn cast(role: Role, config: &EngineConfig, dice: &mut Dice) -> Box<dy
         Role::Liar => Box::new(liar::Liar::new(config)),
         Role::Operator => Box::new(operator::Operator::new(config)),
         Role::Viewer => Box::new(viewer::Viewer::new(dice)),
-        Role::TextViewer => Box::new(TextViewer::new()),
+        Role::TextViewer => Box::new(TextViewer::new(config)),
     }
 }
 
