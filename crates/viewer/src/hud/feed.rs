@@ -142,7 +142,7 @@ impl Feed {
                     for ((_, name), wanted) in Subject::ALL.iter().zip(&mut self.wanted).rev() {
                         let text = RichText::new(*name).size(10.0);
                         ui.spacing_mut().button_padding = vec2(5.0, 2.0);
-                        let response = ui.add(egui::Button::selectable(*wanted, text));
+                        let response = ui.add(theme::toggle(colors, *wanted, text));
                         report.widget(&format!("feed-{name}"), response.rect);
                         report.state(&format!("feed-{name}"), *wanted);
                         if response.clicked() {

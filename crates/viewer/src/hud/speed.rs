@@ -192,7 +192,7 @@ fn buttons(
                 })
                 .size(11.0);
                 let chosen = clock.frequency == preset;
-                let response = ui.add(egui::Button::selectable(chosen, text).min_size(vec2(24.0, 22.0)));
+                let response = ui.add(theme::toggle(colors, chosen, text).min_size(vec2(28.0, 26.0)));
                 report.widget(&format!("speed-{preset}"), response.rect);
                 if response.clicked() {
                     ask(intents, preset);

@@ -180,13 +180,14 @@ fn visuals(visuals: &mut Visuals, colors: &Colors) {
     visuals.slider_trailing_fill = true;
     visuals.handle_shape = egui::style::HandleShape::Circle;
     let states = [
-        (&mut visuals.widgets.noninteractive, colors.well, colors.edge, 0.0),
+        // What cannot be pressed has no edge.
         (
-            &mut visuals.widgets.inactive,
+            &mut visuals.widgets.noninteractive,
             colors.well,
             Color32::TRANSPARENT,
             0.0,
         ),
+        (&mut visuals.widgets.inactive, colors.well, colors.edge, 0.0),
         (
             &mut visuals.widgets.hovered,
             colors.accent.gamma_multiply(0.28),
@@ -208,6 +209,18 @@ fn visuals(visuals: &mut Visuals, colors: &Colors) {
         state.fg_stroke = Stroke::new(1.5, colors.text);
         state.corner_radius = CornerRadius::same(6);
         state.expansion = expansion;
+    }
+}
+
+/// A button that is on or off: framed in both states, so that it is known for one, and told apart by its edge as well.
+pub fn toggle<'a>(colors: &Colors, is_on: bool, text: egui::RichText) -> egui::Button<'a> {
+    let button = egui::Button::new(text).selected(is_on);
+    if is_on {
+        button
+            .fill(colors.accent.gamma_multiply(0.35))
+            .stroke(Stroke::new(1.0, colors.accent))
+    } else {
+        button
     }
 }
 

@@ -16,7 +16,7 @@ use trantor_time::GameTime;
 use super::layout::Plan;
 use super::report::Report;
 use super::speed::grouped;
-use super::theme::Colors;
+use super::theme::{self, Colors};
 use super::{HudInput, Intent, directions, icons};
 use crate::input::Action;
 
@@ -91,7 +91,7 @@ fn words(
                     continue;
                 }
                 let text = RichText::new(words).size(10.0);
-                if ui.add(egui::Button::new(text).selected(is_on)).clicked() {
+                if ui.add(theme::toggle(colors, is_on, text)).clicked() {
                     intents.push(Intent::Do(action));
                 }
             }

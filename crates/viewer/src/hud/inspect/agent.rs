@@ -39,7 +39,7 @@ pub(super) fn show(
         };
         let follow = |ui: &mut Ui| {
             let text = RichText::new(if input.follows { "following" } else { "follow" }).size(11.0);
-            ui.add(egui::Button::selectable(input.follows, text))
+            ui.add(theme::toggle(colors, input.follows, text))
         };
         let ((), response) = egui::Sides::new().shrink_left().show(ui, who, follow);
         report.widget("follow", response.rect);
