@@ -88,7 +88,8 @@ impl Minimap {
                     if dot > 2.0 {
                         painter.circle_filled(middle, dot + 1.0, Color32::from_black_alpha(120));
                     }
-                    painter.circle_filled(middle, dot, colors.team(agent.team));
+                    let tint = colors.team(agent.team);
+                    painter.circle(middle, dot, tint, colors.rim(tint));
                 }
             }
             seen(&painter, input, rect, scale);

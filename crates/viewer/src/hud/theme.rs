@@ -10,6 +10,11 @@ use trantor_model::TeamId;
 use crate::options::Theme;
 use crate::picture::palette::{Rgb, TeamColors};
 
+/// Brightness of 255 below which a colour is hardly seen on a dark card, and from which on a light one: there its
+/// contrast is less than 3 to 1, which is what signs need to be known.
+const DIM_BELOW: u32 = 100;
+const BRIGHT_FROM: u32 = 160;
+
 /// The colours of the panels.
 #[derive(Clone, Copy, Debug)]
 pub struct Colors {
@@ -29,9 +34,10 @@ pub struct Colors {
     pub gold: Color32,
     /// What is wrong.
     pub alarm: Color32,
-    /// Around what has a team's colour, which may be as bright as a card; nothing where cards are dark.
+    /// Around what has a team's colour, which may be as bright as a card, or as dim.
     pub rim: Color32,
     teams: TeamColors,
+    theme: Theme,
 }
 
 impl Colors {
@@ -47,8 +53,9 @@ impl Colors {
                 accent: Color32::from_rgb(0x5C, 0xC8, 0xFF),
                 gold: Color32::from_rgb(0xFF, 0xD2, 0x6B),
                 alarm: Color32::from_rgb(0xFF, 0x7A, 0x6B),
-                rim: Color32::TRANSPARENT,
+                rim: Color32::from_rgba_unmultiplied(0xC8, 0xD6, 0xF5, 150),
                 teams: TeamColors::default(),
+                theme,
             },
             Theme::Light => Self {
                 card: Color32::from_rgba_unmultiplied(0xFA, 0xFC, 0xFF, 238),
@@ -61,6 +68,7 @@ impl Colors {
                 alarm: Color32::from_rgb(0xC2, 0x36, 0x24),
                 rim: Color32::from_rgba_unmultiplied(0x10, 0x1C, 0x38, 150),
                 teams: TeamColors::default(),
+                theme,
             },
         }
     }
@@ -76,12 +84,17 @@ impl Colors {
         color(self.teams.team(team))
     }
 
-    /// The line around what has this colour: one that is as bright as a card would not be seen on it.
+    /// The line around what has this colour: one that is as bright as a card, or as dim, would not be seen on it.
     pub fn rim(&self, fill: Color32) -> Stroke {
-        if self.rim == Color32::TRANSPARENT || brightness(fill) < 160 {
-            return Stroke::NONE;
+        let is_lost = match self.theme {
+            Theme::Dark => brightness(fill) < DIM_BELOW,
+            Theme::Light => brightness(fill) >= BRIGHT_FROM,
+        };
+        if is_lost {
+            Stroke::new(1.0, self.rim)
+        } else {
+            Stroke::NONE
         }
-        Stroke::new(1.0, self.rim)
     }
 
     /// What lies under a line of this width and colour, and is seen on both sides of it; as [`Self::rim`].

@@ -99,15 +99,15 @@ fn one_tick_that_was_skipped_is_a_tick() {
 }
 
 #[test]
-fn what_is_as_bright_as_its_card_has_a_line_around() {
+fn what_is_as_bright_or_as_dim_as_its_card_has_a_line_around() {
     let (light, dark) = (Colors::of(Theme::Light), Colors::of(Theme::Dark));
-    let (white, blue) = (
-        light.team(trantor_model::TeamId(6)),
-        light.team(trantor_model::TeamId(1)),
-    );
+    let [blue, white, indigo] = [1, 6, 7].map(|team| light.team(TeamId(team)));
     assert!(light.rim(white).width > 0.0);
     assert_eq!(light.rim(blue), egui::Stroke::NONE);
+    assert_eq!(light.rim(indigo), egui::Stroke::NONE);
+    assert!(dark.rim(indigo).width > 0.0);
     assert_eq!(dark.rim(white), egui::Stroke::NONE);
+    assert_eq!(dark.rim(blue), egui::Stroke::NONE);
     for colors in [light, dark] {
         assert_eq!(colors.upper_card().fill.a(), u8::MAX);
     }
