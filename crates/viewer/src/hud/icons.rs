@@ -110,14 +110,24 @@ pub fn egg(painter: &Painter, middle: Pos2, size: f32, team: Color32, colors: &C
 }
 
 /// A crown.
-pub fn crown(painter: &Painter, middle: Pos2, size: f32, fill: Color32) {
+pub fn crown(painter: &Painter, middle: Pos2, size: f32, fill: Color32, colors: &Colors) {
     let half = size / 2.0;
     let at = |x: f32, y: f32| middle + vec2(x, y) * half;
-    for points in [
-        vec![at(-0.9, 0.7), at(-0.9, -0.5), at(-0.2, 0.3), at(-0.1, 0.7)],
-        vec![at(-0.55, 0.7), at(0.0, -0.85), at(0.55, 0.7)],
-        vec![at(0.1, 0.7), at(0.2, 0.3), at(0.9, -0.5), at(0.9, 0.7)],
-    ] {
+    let teeth = || {
+        [
+            vec![at(-0.9, 0.7), at(-0.9, -0.5), at(-0.2, 0.3), at(-0.1, 0.7)],
+            vec![at(-0.55, 0.7), at(0.0, -0.85), at(0.55, 0.7)],
+            vec![at(0.1, 0.7), at(0.2, 0.3), at(0.9, -0.5), at(0.9, 0.7)],
+        ]
+    };
+    // Around all of it: under the teeth, which overlap.
+    let rim = colors.rim_under(0.0, fill);
+    if rim != Stroke::NONE {
+        for points in teeth() {
+            painter.add(Shape::closed_line(points, rim));
+        }
+    }
+    for points in teeth() {
         painter.add(Shape::convex_polygon(points, fill, Stroke::NONE));
     }
 }
@@ -199,6 +209,8 @@ pub fn event(painter: &Painter, middle: Pos2, size: f32, event: Event, fill: Col
             painter.add(Shape::convex_polygon(tail, fill, Stroke::NONE));
         }
         Event::Ritual => {
+            // No team's: in the gold of thin lines.
+            let fill = colors.gold;
             painter.circle_stroke(middle, half * 0.85, Stroke::new(size * 0.13, fill));
             let points = vec![at(0.0, -0.55), at(0.48, 0.3), at(-0.48, 0.3)];
             painter.add(Shape::convex_polygon(points, fill, Stroke::NONE));
@@ -207,7 +219,7 @@ pub fn event(painter: &Painter, middle: Pos2, size: f32, event: Event, fill: Col
             path(&[(-0.7, 0.05), (0.0, -0.65), (0.7, 0.05)]);
             path(&[(-0.7, 0.75), (0.0, 0.05), (0.7, 0.75)]);
         }
-        Event::Won => crown(painter, middle, size, fill),
+        Event::Won => crown(painter, middle, size, fill, colors),
     }
 }
 

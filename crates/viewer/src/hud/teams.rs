@@ -159,7 +159,7 @@ fn headline(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>, leader: Option<u
         ui.spacing_mut().item_spacing.x = 5.0;
         if let Some(team) = who {
             let (rect, _) = ui.allocate_exact_size(vec2(16.0, 16.0), Sense::hover());
-            icons::crown(ui.painter(), rect.center(), 15.0, colors.gold);
+            icons::crown(ui.painter(), rect.center(), 15.0, colors.gold_fill, colors);
             // A long name leaves room for what it does.
             let font = egui::FontId::proportional(14.0);
             let does = ui.painter().layout_no_wrap(does.to_owned(), font, colors.weak);
@@ -177,8 +177,11 @@ fn headline(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>, leader: Option<u
         ui.label(RichText::new(text).strong());
         for place in (0..WINNING_AGENTS).rev() {
             let (rect, _) = ui.allocate_exact_size(vec2(6.0, 12.0), Sense::hover());
-            let fill = if place < reached { colors.gold } else { colors.well };
-            ui.painter().rect_filled(rect, 2.0, fill);
+            let (fill, rim) = match place < reached {
+                true => (colors.gold_fill, colors.rim(colors.gold_fill)),
+                false => (colors.well, Stroke::NONE),
+            };
+            ui.painter().rect(rect, 2.0, fill, rim, egui::StrokeKind::Inside);
         }
     };
     let response = ui.scope(|ui| egui::Sides::new().shrink_left().show(ui, said, count));
@@ -297,7 +300,7 @@ fn levels(ui: &mut Ui, colors: &Colors, team: &SceneTeam, tint: egui::Color32) {
         let filled = full.with_min_y(ground - height);
         let winning = level == 7;
         if count > 0 {
-            let fill = if winning { colors.gold } else { tint };
+            let fill = if winning { colors.gold_fill } else { tint };
             painter.rect(filled, 2.0, fill, colors.rim(fill), egui::StrokeKind::Inside);
         }
         let shade = if count > 0 {

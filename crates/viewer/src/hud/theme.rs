@@ -30,8 +30,10 @@ pub struct Colors {
     pub weak: Color32,
     /// What can be acted on, and what is under way.
     pub accent: Color32,
-    /// Victory and the highest level.
+    /// Victory, and what is not as it should be: in words and lines.
     pub gold: Color32,
+    /// Victory and the highest level, as a surface: bright on light cards as well, where words of that colour could not be read.
+    pub gold_fill: Color32,
     /// What is wrong.
     pub alarm: Color32,
     /// Around what has a team's colour, which may be as bright as a card, or as dim.
@@ -52,6 +54,7 @@ impl Colors {
                 weak: Color32::from_rgb(0x9D, 0xAB, 0xC9),
                 accent: Color32::from_rgb(0x5C, 0xC8, 0xFF),
                 gold: Color32::from_rgb(0xFF, 0xD2, 0x6B),
+                gold_fill: Color32::from_rgb(0xFF, 0xD2, 0x6B),
                 alarm: Color32::from_rgb(0xFF, 0x7A, 0x6B),
                 rim: Color32::from_rgba_unmultiplied(0xC8, 0xD6, 0xF5, 150),
                 teams: TeamColors::default(),
@@ -65,6 +68,7 @@ impl Colors {
                 weak: Color32::from_rgb(0x4A, 0x58, 0x74),
                 accent: Color32::from_rgb(0x0A, 0x74, 0xB8),
                 gold: Color32::from_rgb(0x96, 0x66, 0x00),
+                gold_fill: Color32::from_rgb(0xF2, 0xB4, 0x2C),
                 alarm: Color32::from_rgb(0xC2, 0x36, 0x24),
                 rim: Color32::from_rgba_unmultiplied(0x10, 0x1C, 0x38, 150),
                 teams: TeamColors::default(),
@@ -256,7 +260,8 @@ pub fn bar(ui: &mut Ui, colors: &Colors, share: f32, fill: Color32, height: f32)
     let mut filled = rect;
     filled.set_width(rect.width() * share.clamp(0.0, 1.0));
     if filled.width() >= 1.0 {
-        ui.painter().rect_filled(filled, radius, fill);
+        ui.painter()
+            .rect(filled, radius, fill, colors.rim(fill), egui::StrokeKind::Inside);
     }
 }
 

@@ -196,7 +196,8 @@ fn paint_mark(painter: &egui::Painter, colors: &Colors, mark: &Mark, x: f32, rec
             let top = middle - 4.0 - reach;
             tick(middle - 4.0, top, colors.team(team));
             if level.get() == 8 {
-                painter.circle_filled(pos2(x, top), 2.2, colors.gold);
+                let gold = colors.gold_fill;
+                painter.circle(pos2(x, top), 2.2, gold, colors.rim(gold));
             }
         }
         MarkKind::Speed { .. } => {
@@ -205,7 +206,10 @@ fn paint_mark(painter: &egui::Painter, colors: &Colors, mark: &Mark, x: f32, rec
             painter.add(Shape::convex_polygon(points, colors.accent, Stroke::NONE));
         }
         MarkKind::Paused | MarkKind::Resumed => tick(middle - 3.0, middle + 3.0, colors.weak),
-        MarkKind::Won { .. } => icons::crown(painter, pos2(x, rect.top() + 5.0), 12.0, colors.gold),
+        MarkKind::Won { .. } => {
+            let at = pos2(x, rect.top() + 5.0);
+            icons::crown(painter, at, 12.0, colors.gold_fill, colors);
+        }
     }
 }
 

@@ -147,7 +147,7 @@ fn level(ui: &mut Ui, colors: &Colors, agent: &SceneAgent) {
             let (rect, _) = ui.allocate_exact_size(vec2(13.0, 7.0), Sense::hover());
             let reached = step <= agent.level.get();
             let fill = match (reached, step) {
-                (true, 8) => colors.gold,
+                (true, 8) => colors.gold_fill,
                 (true, _) => colors.team(agent.team),
                 (false, _) => colors.well,
             };
@@ -167,7 +167,7 @@ fn action(ui: &mut Ui, colors: &Colors, scene: &Scene, agent: &SceneAgent) {
     };
     let fill = match agent.action {
         Some(_) => colors.accent,
-        None => colors.gold,
+        None => colors.gold_fill,
     };
     ui.vertical(|ui| {
         ui.spacing_mut().item_spacing.y = 3.0;

@@ -86,7 +86,7 @@ pub(super) fn show(
                 span(ritual.remaining_units, &input.scene.clock)
             );
             ui.label(text);
-            theme::bar(ui, colors, ritual.progress, colors.gold, 5.0);
+            theme::bar(ui, colors, ritual.progress, colors.gold_fill, 5.0);
         }
     });
 }
