@@ -3,9 +3,9 @@
 mod agent;
 mod tile;
 
-use egui::{RichText, Sense, Ui, vec2};
+use egui::{Color32, RichText, Sense, Ui, vec2};
 use trantor_client::{SceneAction, SceneClock};
-use trantor_model::{CommandKind, Counts};
+use trantor_model::{CommandKind, Counts, Resource};
 
 use super::doings::Doings;
 use super::report::Report;
@@ -14,6 +14,9 @@ use super::{HudInput, Intent, Selection, icons};
 
 /// A card shows at least so much, in points, however low the window: a line or two, to scroll in.
 const HEIGHT_LEAST: f32 = 40.0;
+/// Height of a cell with its sign and its number, and what is between cells; in points.
+const CELL_HEIGHT: f32 = 36.0;
+const CELL_GAP: f32 = 4.0;
 
 /// `bottom` is how far down, in points from the window's top, there is room.
 pub(super) fn show(
@@ -65,29 +68,63 @@ fn span(units: f32, clock: &SceneClock) -> String {
     }
 }
 
-fn inventory(ui: &mut Ui, colors: &Colors, counts: &Counts) {
-    let width = (ui.available_width() - 6.0 * 4.0) / 7.0;
+/// A heading within a card, apart from what is above it.
+fn section(ui: &mut Ui, colors: &Colors, text: &str) {
+    ui.add_space(6.0);
+    theme::heading(ui, colors, text);
+}
+
+/// What is in a place of [`cells`].
+struct Cell {
+    sign: Sign,
+    text: String,
+    /// Said under the pointer.
+    tip: String,
+    shade: Color32,
+}
+
+/// The picture in a cell.
+enum Sign {
+    Person,
+    Resource(Resource),
+}
+
+/// Places side by side, one for each resource in their order, so that rows of them have the same columns; some may be free.
+fn cells(ui: &mut Ui, colors: &Colors, content: impl Fn(Resource) -> Option<Cell>) {
+    let count = Resource::COUNT as f32;
+    let width = (ui.available_width() - CELL_GAP * (count - 1.0)) / count;
     ui.horizontal(|ui| {
-        ui.spacing_mut().item_spacing.x = 4.0;
-        for (resource, count) in counts.iter() {
-            let (rect, response) = ui.allocate_exact_size(vec2(width, 36.0), Sense::hover());
+        ui.spacing_mut().item_spacing.x = CELL_GAP;
+        for resource in Resource::ALL {
+            let (rect, response) = ui.allocate_exact_size(vec2(width, CELL_HEIGHT), Sense::hover());
+            let Some(cell) = content(resource) else { continue };
             ui.painter().rect_filled(rect, 5.0, colors.well);
             let middle = egui::pos2(rect.center().x, rect.top() + 13.0);
-            icons::resource(ui.painter(), middle, 15.0, resource);
-            let shade = if count > 0 {
-                colors.text
-            } else {
-                colors.weak.gamma_multiply(0.6)
-            };
+            match cell.sign {
+                Sign::Person => icons::person(ui.painter(), middle, 15.0, colors.weak, colors),
+                Sign::Resource(resource) => icons::resource(ui.painter(), middle, 15.0, resource),
+            }
             ui.painter().text(
                 egui::pos2(rect.center().x, rect.bottom() - 3.0),
                 egui::Align2::CENTER_BOTTOM,
-                count.to_string(),
+                cell.text,
                 egui::FontId::proportional(11.0),
-                shade,
+                cell.shade,
             );
-            response.on_hover_text(resource.name());
+            response.on_hover_text(cell.tip);
         }
+    });
+}
+
+fn inventory(ui: &mut Ui, colors: &Colors, counts: &Counts) {
+    cells(ui, colors, |resource| {
+        let count = counts[resource];
+        Some(Cell {
+            sign: Sign::Resource(resource),
+            text: count.to_string(),
+            tip: resource.name().to_owned(),
+            shade: if count > 0 { colors.text } else { colors.weak },
+        })
     });
 }
 

@@ -36,6 +36,8 @@ pub struct Colors {
     pub gold_fill: Color32,
     /// What is wrong.
     pub alarm: Color32,
+    /// A life that is not in danger.
+    pub life: Color32,
     /// Around what has a team's colour, which may be as bright as a card, or as dim.
     pub rim: Color32,
     teams: TeamColors,
@@ -56,6 +58,7 @@ impl Colors {
                 gold: Color32::from_rgb(0xFF, 0xD2, 0x6B),
                 gold_fill: Color32::from_rgb(0xFF, 0xD2, 0x6B),
                 alarm: Color32::from_rgb(0xFF, 0x7A, 0x6B),
+                life: Color32::from_rgb(0x6F, 0xC4, 0x5C),
                 rim: Color32::from_rgba_unmultiplied(0xC8, 0xD6, 0xF5, 150),
                 teams: TeamColors::default(),
                 theme,
@@ -70,6 +73,7 @@ impl Colors {
                 gold: Color32::from_rgb(0x96, 0x66, 0x00),
                 gold_fill: Color32::from_rgb(0xF2, 0xB4, 0x2C),
                 alarm: Color32::from_rgb(0xC2, 0x36, 0x24),
+                life: Color32::from_rgb(0x35, 0x8A, 0x2C),
                 rim: Color32::from_rgba_unmultiplied(0x10, 0x1C, 0x38, 150),
                 teams: TeamColors::default(),
                 theme,
@@ -176,6 +180,8 @@ pub fn apply(context: &egui::Context, theme: Theme) {
         style.spacing.slider_rail_height = 5.0;
         style.spacing.interact_size = egui::vec2(30.0, 22.0);
         style.animation_time = 0.12;
+        // What goes on beyond an edge is seen to.
+        style.spacing.scroll.fade.strength = 1.0;
         // Panels are looked at while the mouse moves over the board: no text in them is for marking.
         style.interaction.selectable_labels = false;
         visuals(&mut style.visuals, &colors);

@@ -1,24 +1,23 @@
 //! Everything about one agent: what it does and did, what it carries, what it lacks to rise.
 
-use egui::{
-    Align, Color32, CornerRadius, Layout, RichText, Sense, Stroke, StrokeKind, TextStyle, Ui, pos2, vec2,
-};
+use egui::{Align, CornerRadius, Layout, RichText, Sense, Stroke, StrokeKind, Ui, vec2};
 use trantor_client::{Scene, SceneAgent, SceneClock, SceneRitual};
 use trantor_model::{CommandKind, Counts, Direction, Resource};
 
 use super::super::doings::{Answer, Doings};
 use super::super::report::Report;
 use super::super::speed::grouped;
-use super::super::theme::{self, Colors, color};
-use super::super::{HudInput, Intent, icons};
-use super::{card, doing, inventory, span};
+use super::super::theme::{self, Colors};
+use super::super::{HudInput, Intent};
+use super::{Cell, Sign, card, cells, doing, inventory, section, span};
 use crate::input::Action;
-use crate::picture::palette;
 
 /// Food with which an agent's bar is full, in units: ten meals.
 const FOOD_FULL_UNITS: f32 = 1_260.0;
 /// Food below which an agent is in danger, in units: two meals.
 const FOOD_LOW_UNITS: f32 = 252.0;
+/// The most that is shown of what lies there, beside what is needed: more would be wider than its place.
+const HAVE_SHOWN: u32 = 99;
 
 pub(super) fn show(
     ui: &mut Ui,
@@ -77,8 +76,8 @@ fn queue(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>, report: &mut Report
         false => words.join(", "),
     };
     ui.horizontal_wrapped(|ui| {
-        ui.label(RichText::new("waits to do").size(10.5).color(colors.weak));
-        ui.label(RichText::new(words).size(10.5));
+        ui.label(RichText::new("waits to do").color(colors.weak));
+        ui.label(words);
     });
 }
 
@@ -88,8 +87,8 @@ fn lately(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>, agent: &SceneAgent
     if own.peek().is_none() {
         return;
     }
-    theme::heading(ui, colors, "Lately");
-    ui.spacing_mut().item_spacing.y = 1.0;
+    section(ui, colors, "Lately");
+    ui.spacing_mut().item_spacing.y = 2.0;
     ui.spacing_mut().interact_size.y = 14.0;
     for (doing, answer) in own {
         ui.horizontal(|ui| {
@@ -201,11 +200,7 @@ fn food(ui: &mut Ui, colors: &Colors, agent: &SceneAgent, clock: &SceneClock) {
                 ui.label(if low { text.color(colors.alarm) } else { text });
             });
         });
-        let fill = if low {
-            colors.alarm
-        } else {
-            color(palette::resource(Resource::Food))
-        };
+        let fill = if low { colors.alarm } else { colors.life };
         theme::bar(ui, colors, left / FOOD_FULL_UNITS, fill, 5.0);
     });
 }
@@ -224,39 +219,27 @@ fn needs(
         .ground
         .as_ref()
         .and_then(|ground| ground.at(agent.tile));
-    let here = input
-        .scene
-        .agents
-        .iter()
-        .filter(|other| other.tile == agent.tile && other.level == agent.level)
-        .count();
-    ui.horizontal_wrapped(|ui| {
-        ui.spacing_mut().item_spacing.x = 4.0;
-        ui.label(RichText::new(format!("for level {}:", agent.level.get() + 1)).color(colors.weak));
-        let enough = here >= agents as usize;
-        let text = format!("{here}/{agents} agents");
-        ui.label(RichText::new(text).color(if enough { colors.accent } else { colors.text }));
-        for (resource, needed) in stones.iter().filter(|&(_, needed)| needed > 0) {
-            let have = ground.map_or(0, |ground| ground[resource]);
-            let shade = if have >= needed {
-                colors.accent
-            } else {
-                colors.text
-            };
-            counted(ui, resource, format!("{have}/{needed}"), shade);
-        }
+    let alike = |other: &&SceneAgent| other.tile == agent.tile && other.level == agent.level;
+    let here = input.scene.agents.iter().filter(alike).count() as u32;
+    section(ui, colors, &format!("For level {}", agent.level.get() + 1));
+    cells(ui, colors, |resource| {
+        let (sign, what, have, needed) = match resource {
+            // Nobody rises by food: its place tells how many it takes.
+            Resource::Food => (Sign::Person, "agents of its level", here, agents),
+            stone if stones[stone] == 0 => return None,
+            stone => {
+                let have = ground.map_or(0, |ground| ground[stone]);
+                (Sign::Resource(stone), stone.name(), have, stones[stone])
+            }
+        };
+        Some(Cell {
+            sign,
+            text: format!("{}/{needed}", have.min(HAVE_SHOWN)),
+            tip: format!("{have} of {needed} {what} on its tile"),
+            shade: match have >= needed {
+                true => colors.accent,
+                false => colors.text,
+            },
+        })
     });
-}
-
-/// A resource's sign and what is said of it, which stay together where the row is broken.
-fn counted(ui: &mut Ui, resource: Resource, text: String, shade: Color32) {
-    let sign = 11.0;
-    let font = TextStyle::Body.resolve(ui.style());
-    let said = ui.painter().layout_no_wrap(text, font, shade);
-    let size = vec2(sign + 4.0 + said.size().x, said.size().y);
-    let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
-    let middle = pos2(rect.left() + sign / 2.0, rect.center().y);
-    icons::resource(ui.painter(), middle, sign, resource);
-    ui.painter()
-        .galley(pos2(rect.left() + sign + 4.0, rect.top()), said, shade);
 }

@@ -1,7 +1,7 @@
 //! What panels say of a scene.
 
 use trantor_client::Who;
-use trantor_model::{CommandKind, Resource, TeamId};
+use trantor_model::{CommandKind, Level, Resource, TeamId};
 
 use super::*;
 
@@ -139,4 +139,36 @@ fn what_agents_did_before_a_jump_is_not_what_they_did_last() {
     assert_eq!(hud.doings.of(who.agent, true).count(), 1);
     hud.begin_anew();
     assert_eq!(hud.doings.of(who.agent, true).count(), 0);
+}
+
+#[test]
+fn what_an_elevation_takes_stands_below_what_is_carried() {
+    let mut bench = Bench::new(DemoScene::Close, (1280.0, 900.0));
+    let agent = bench
+        .scene
+        .agents
+        .iter()
+        .find(|agent| agent.level == Level::new(2).unwrap());
+    bench.selection = Selection::Agent(agent.expect("somebody is of level 2").id);
+    bench.run();
+    let card = bench.area("right");
+    let heading = bench.says("FOR LEVEL 3").expect("it can rise").rect;
+    let inside = |words: &&Words| card.contains_rect(words.rect);
+    let is_count = |words: &&Words| words.text.chars().all(|letter| letter.is_ascii_digit());
+    let above: Vec<f32> = (bench.words.iter().filter(inside).filter(is_count))
+        .filter(|words| (heading.top() - 90.0..heading.top()).contains(&words.rect.top()))
+        .map(|words| words.rect.center().x)
+        .collect();
+    assert_eq!(above.len(), Resource::COUNT, "{:?}", bench.words);
+    let needed: Vec<&Words> = (bench.words.iter().filter(inside))
+        .filter(|words| words.text.contains('/') && words.rect.top() > heading.top())
+        .collect();
+    // Two agents, and a linemate, a deraumere and a sibur.
+    assert_eq!(needed.len(), 4, "{needed:?}");
+    for (place, words) in needed.iter().enumerate() {
+        assert!(
+            (words.rect.center().x - above[place]).abs() < 1.5,
+            "{words:?} below {above:?}"
+        );
+    }
 }
