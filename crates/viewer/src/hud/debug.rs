@@ -8,6 +8,7 @@ use egui::{
 };
 
 use super::HudInput;
+use super::columns;
 use super::report::Report;
 use super::theme::{self, Colors};
 use crate::console::{Console, Said};
@@ -24,6 +25,10 @@ const LINE_HEIGHT: f32 = 26.0;
 /// Least width of a column of figures, and what is between columns, in points.
 const COLUMN_LEAST: f32 = 165.0;
 const COLUMN_GAP: f32 = 20.0;
+/// Between a group and the heading of the next one, and below all of them, in points.
+const GROUP_GAP: f32 = 9.0;
+/// Height of the words above the bars of frames, in points.
+const SCALE_HEIGHT: f32 = 18.0;
 /// Height of what was said, in points.
 const SAID_HEIGHT: f32 = 84.0;
 
@@ -141,23 +146,25 @@ fn small(text: &str, color: Color32) -> RichText {
 fn figures(ui: &mut Ui, colors: &Colors, figures: &Figures) {
     /// More would be too narrow for the longest lines.
     const COLUMNS_MAX: usize = 3;
-    let count = theme::columns_in(ui.available_width(), COLUMN_LEAST, COLUMN_GAP, COLUMNS_MAX);
-    let rows: usize = figures.groups.iter().map(|group| group.rows.len() + 1).sum();
+    let count = columns::fitting(ui.available_width(), COLUMN_LEAST, COLUMN_GAP, COLUMNS_MAX);
+    let heights: Vec<usize> = figures.groups.iter().map(|group| group.rows.len() + 2).collect();
+    let places = columns::even(&heights, count);
     let line = ui.spacing().item_spacing.y;
     ui.scope(|ui| {
         ui.spacing_mut().item_spacing.x = COLUMN_GAP;
         ui.columns(count, |columns| {
-            let mut before = 0;
-            for group in &figures.groups {
-                let height = group.rows.len() + 1;
-                let middle = before + height / 2;
-                let column = &mut columns[middle * count / rows];
+            let mut last = None;
+            for (group, place) in figures.groups.iter().zip(places) {
+                let column = &mut columns[place];
                 column.spacing_mut().item_spacing = vec2(8.0, line);
+                if last.replace(place) == Some(place) {
+                    column.add_space(GROUP_GAP);
+                }
                 self::group(column, colors, group);
-                before += height;
             }
         });
     });
+    ui.add_space(GROUP_GAP);
 }
 
 fn group(ui: &mut Ui, colors: &Colors, group: &Group) {
@@ -177,12 +184,14 @@ fn group(ui: &mut Ui, colors: &Colors, group: &Group) {
 
 /// A bar for each frame, a line at the time that there is for one.
 fn plot(ui: &mut Ui, colors: &Colors, figures: &Figures) {
-    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 46.0), egui::Sense::hover());
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 60.0), egui::Sense::hover());
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 5.0, colors.well);
     let period = figures.period_ms;
     let most = figures.frame_ms.iter().copied().fold(period * 1.5, f32::max);
-    let height = |ms: f32| rect.bottom() - rect.height() * (ms / most);
+    // The highest bar ends below what is written.
+    let highest = rect.height() - SCALE_HEIGHT;
+    let height = |ms: f32| rect.bottom() - highest * (ms / most);
     painter.line_segment(
         [
             pos2(rect.left(), height(period)),
@@ -200,8 +209,8 @@ fn plot(ui: &mut Ui, colors: &Colors, figures: &Figures) {
     painter.text(
         rect.left_top() + vec2(5.0, 3.0),
         Align2::LEFT_TOP,
-        format!("{most:.1} ms a frame"),
-        FontId::proportional(9.5),
+        format!("{most:.1} ms at most, {period:.1} ms to keep the rate"),
+        FontId::proportional(10.0),
         colors.weak,
     );
 }

@@ -2,6 +2,7 @@
 
 use egui::{Align2, Area, Context, Id, Order, Rect, RichText, Ui, vec2};
 
+use super::columns;
 use super::report::Report;
 use super::theme::{self, Colors};
 use super::{HudInput, Intent};
@@ -79,7 +80,7 @@ pub(super) fn show(
 ) {
     let card = colors.upper_card();
     let room = context.content_rect().size() - card.total_margin().sum() - egui::Vec2::splat(AROUND);
-    let columns = theme::columns_in(room.x, COLUMN_LEAST, COLUMN_GAP, COLUMNS_MAX);
+    let columns = columns::fitting(room.x, COLUMN_LEAST, COLUMN_GAP, COLUMNS_MAX);
     let width = room
         .x
         .min(columns as f32 * (COLUMN_MOST + COLUMN_GAP) - COLUMN_GAP);

@@ -4,6 +4,7 @@
 //! speed shown is always the client's, which knows both what was asked and what the server answered.
 
 mod banner;
+mod columns;
 mod debug;
 mod directions;
 mod doings;

@@ -304,11 +304,6 @@ pub fn row(ui: &mut Ui, colors: &Colors, name: &str, value: impl Into<egui::Widg
     });
 }
 
-/// How many columns at least `least` wide, `gap` apart, fit into `width`, all in points: one at least, and at most `most`.
-pub fn columns_in(width: f32, least: f32, gap: f32, most: usize) -> usize {
-    (((width + gap) / (least + gap)) as usize).clamp(1, most)
-}
-
 /// A column of cards at an edge of the window; answers what it covers.
 pub fn column(
     context: &egui::Context,
