@@ -59,6 +59,16 @@ const MOUSE: [(&str, &str); 4] = [
     ("turn and tilt", "right drag"),
     ("nearer and further", "wheel, pinch"),
 ];
+/// What belongs together: from an action to another, as in [`Action::ALL`]. Groups stand in this order, in columns as high as each other.
+const GROUPS: [(&str, Action, Action); 7] = [
+    ("Time", Action::Pause, Action::MuchSlower),
+    ("Agents", Action::Follow, Action::Search),
+    ("Recordings", Action::StepBack, Action::RepeatNothing),
+    ("Camera", Action::PanNorth, Action::Overview),
+    ("On the board", Action::HeatMap, Action::Labels),
+    ("Panels and window", Action::Panels, Action::FullScreen),
+    ("Pictures, sound, server", Action::Screenshot, Action::Quit),
+];
 /// Columns of keys at most, their least width, and what is between them; in points.
 const COLUMNS_MAX: usize = 3;
 const COLUMN_LEAST: f32 = 216.0;
@@ -69,6 +79,8 @@ const COLUMN_MOST: f32 = 250.0;
 const AROUND: f32 = 40.0;
 /// Height of a line, in points.
 const LINE: f32 = 17.0;
+/// Between a group and the heading of the next one, in points.
+const GROUP_GAP: f32 = 6.0;
 
 /// Everything that keys and mouse do, in as many columns as there is room for.
 pub(super) fn show(
@@ -104,26 +116,50 @@ pub(super) fn show(
 
 fn lines(ui: &mut Ui, colors: &Colors, bindings: &Bindings, columns: usize) {
     ui.label(RichText::new("Keys and mouse").size(18.0).strong());
-    let all: Vec<Line> = MOUSE
-        .into_iter()
-        .map(|(what, how)| Line::Mouse(what, how))
-        .chain(Action::ALL.iter().map(|&action| Line::Key(action)))
-        .collect();
-    let each = all.len().div_ceil(columns);
+    ui.add_space(2.0);
+    let groups = groups();
+    let heights: Vec<usize> = groups.iter().map(|(_, lines)| lines.len() + 1).collect();
+    let places = columns::even(&heights, columns);
     ui.scope(|ui| {
         ui.spacing_mut().item_spacing.x = COLUMN_GAP;
         ui.columns(columns, |columns| {
-            for (column, lines) in columns.iter_mut().zip(all.chunks(each)) {
+            let mut last = None;
+            for ((title, lines), place) in groups.iter().zip(places) {
+                let column = &mut columns[place];
                 column.spacing_mut().item_spacing = vec2(6.0, 2.0);
                 column.spacing_mut().interact_size.y = LINE;
+                if last.replace(place) == Some(place) {
+                    column.add_space(GROUP_GAP);
+                }
+                theme::heading(column, colors, title);
                 for line in lines {
                     line.show(column, colors, bindings);
                 }
             }
         });
     });
+    ui.add_space(GROUP_GAP);
     let note = "To change keys, type : and then, for instance, bind pause p. They are remembered.";
     ui.label(RichText::new(note).small().color(colors.weak));
+}
+
+/// All that there is, with what each group is called.
+fn groups() -> Vec<(&'static str, Vec<Line>)> {
+    let mouse = MOUSE.into_iter().map(|(what, how)| Line::Mouse(what, how));
+    let mut groups = vec![("Mouse", mouse.collect::<Vec<_>>())];
+    groups.extend(GROUPS.map(|(title, first, last)| {
+        let actions = Action::ALL
+            .iter()
+            .filter(|action| (first..=last).contains(action));
+        (title, actions.map(|&action| Line::Key(action)).collect())
+    }));
+    groups
+}
+
+/// What an action does, for those who read what its group is called.
+pub(super) fn meaning(action: Action) -> &'static str {
+    let meaning = action.meaning();
+    meaning.strip_prefix("a recording: ").unwrap_or(meaning)
 }
 
 /// What is done, and with what.
@@ -136,14 +172,16 @@ impl Line {
     fn show(&self, ui: &mut Ui, colors: &Colors, bindings: &Bindings) {
         let what = match self {
             Self::Mouse(what, _) => what,
-            Self::Key(action) => action.meaning(),
+            Self::Key(action) => meaning(*action),
         };
         let what = |ui: &mut Ui| ui.add(egui::Label::new(RichText::new(what).size(11.5)).truncate());
         let with = |ui: &mut Ui| match self {
             Self::Mouse(_, how) => cap(ui, colors, how),
             Self::Key(action) => {
                 ui.spacing_mut().item_spacing.x = 3.0;
-                for key in bindings.keys_of(*action) {
+                // They are laid out from the right.
+                let keys: Vec<&str> = bindings.keys_of(*action).collect();
+                for key in keys.into_iter().rev() {
                     cap(ui, colors, key);
                 }
             }
@@ -172,4 +210,19 @@ fn cap(ui: &mut Ui, colors: &Colors, key: &str) {
         .show(ui, |ui| {
             ui.add(egui::Label::new(RichText::new(name).size(10.5).monospace()).extend());
         });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_action_is_in_one_group() {
+        for action in Action::ALL {
+            let groups = GROUPS
+                .iter()
+                .filter(|(_, first, last)| (first..=last).contains(&action));
+            assert_eq!(groups.count(), 1, "{action:?}");
+        }
+    }
 }

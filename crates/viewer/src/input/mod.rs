@@ -226,12 +226,14 @@ impl Bindings {
         self.actions.get(name).copied()
     }
 
-    /// The keys of an action, as they are written.
+    /// The keys of an action, as they are written: the usual ones first, in their order.
     pub fn keys_of(&self, action: Action) -> impl Iterator<Item = &str> {
-        self.actions
-            .iter()
-            .filter(move |(_, bound)| **bound == action)
-            .map(|(key, _)| key.as_str())
+        let usual = action.usual_keys();
+        let kept = usual.iter().copied();
+        let kept = kept.filter(move |key| self.action_of(key) == Some(action));
+        let others = self.actions.iter().filter(move |(_, bound)| **bound == action);
+        let others = others.map(|(key, _)| key.as_str());
+        kept.chain(others.filter(|key| !usual.contains(key)))
     }
 }
 
@@ -259,6 +261,17 @@ mod tests {
                 "{action:?} shares a key"
             );
         }
+    }
+
+    #[test]
+    fn the_first_key_of_an_action_is_the_one_that_is_taught() {
+        let changed = BTreeMap::from([(Action::Mute, vec!["f1".to_owned(), "a".to_owned()])]);
+        let bindings = Bindings::with(&changed);
+        let keys = |action| bindings.keys_of(action).collect::<Vec<_>>();
+        assert_eq!(keys(Action::Faster), ["+", "="]);
+        assert_eq!(keys(Action::Overview), ["home", "o"]);
+        assert_eq!(keys(Action::Help), ["h"], "another has its second one");
+        assert_eq!(keys(Action::Mute), ["a", "f1"]);
     }
 
     #[test]
