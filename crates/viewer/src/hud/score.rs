@@ -12,8 +12,8 @@ use super::theme::{self, Colors};
 const SAMPLES_MAX: usize = 480;
 /// Units from one sample to the next, at first.
 const SAMPLE_EVERY_UNITS: i128 = 10;
-/// Height of the lines, in points.
-const HEIGHT: f32 = 72.0;
+/// Height of the lines at least, in points.
+const HEIGHT_LEAST: f32 = 72.0;
 /// Below the lines, for the time.
 const TIMES_HEIGHT: f32 = 14.0;
 /// Between the scale's numbers and the lines, and from a line's end to its value, in points.
@@ -116,7 +116,8 @@ impl ScoreLine {
                     .color(colors.weak),
             );
         });
-        let size = vec2(ui.available_width(), HEIGHT + TIMES_HEIGHT);
+        let height = lines_height(shown.len());
+        let size = vec2(ui.available_width(), height + TIMES_HEIGHT);
         let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
         let painter = ui.painter_at(rect.expand(6.0));
         let scores = self
@@ -139,7 +140,7 @@ impl ScoreLine {
         let values = widest(&mut scores_of(reached, shown).map(|(score, _)| score));
         let lines = Rect::from_min_max(
             pos2(rect.left() + scale + SCALE_GAP, rect.top()),
-            pos2(rect.right() - values - VALUE_GAP, rect.top() + HEIGHT),
+            pos2(rect.right() - values - VALUE_GAP, rect.top() + height),
         );
         let place = |units: f64, score: u64| {
             let across = (units - first) / (last - first).max(1.0);
@@ -190,12 +191,13 @@ impl ScoreLine {
         let mut reached: Vec<(u64, usize)> = scores_of(reached, shown).collect();
         reached.sort_by_key(|&(score, _)| std::cmp::Reverse(score));
         let mut heights: Vec<f32> = reached.iter().map(|&(score, _)| place(last, score).y).collect();
-        let apart = VALUES_APART.min(rect.height() / heights.len().max(1) as f32);
+        // Beside the lines, or the last of them and the time would read as one.
+        let half = VALUES_APART / 2.0;
         spread(
             &mut heights,
-            rect.top() + apart / 2.0,
-            rect.bottom() - apart / 2.0,
-            apart,
+            lines.top() + half,
+            lines.bottom() - half,
+            VALUES_APART,
         );
         for ((score, team), y) in reached.into_iter().zip(heights) {
             let end = place(last, score);
@@ -227,6 +229,16 @@ impl ScoreLine {
             }
         }
     }
+}
+
+/// Height of the lines of so many teams, in points: that of their values below each other.
+fn lines_height(teams: usize) -> f32 {
+    HEIGHT_LEAST.max(VALUES_APART * teams as f32)
+}
+
+/// Height of the lines of so many teams beyond the usual, in points.
+pub(super) fn extra_height(teams: usize) -> f32 {
+    lines_height(teams) - HEIGHT_LEAST
 }
 
 /// The scores of these teams, with whose they are, in their order.

@@ -6,7 +6,7 @@ use trantor_client::SceneTeam;
 use trantor_model::{Resource, TeamId};
 
 use super::report::Report;
-use super::score::ScoreLine;
+use super::score::{self, ScoreLine};
 use super::theme::{self, Colors};
 use super::{HudInput, Intent, icons};
 
@@ -44,10 +44,11 @@ impl Room {
     pub(super) fn of_column(height: f32, teams: usize) -> Self {
         let shown = teams.min(ROWS_MAX) as f32;
         let more = if teams > ROWS_MAX { MORE_HEIGHT } else { 0.0 };
-        let has_score = LINE_HEIGHT * shown + more + REST_HEIGHT < height;
+        let rest = more + REST_HEIGHT + score::extra_height(teams.min(ROWS_MAX));
+        let has_score = LINE_HEIGHT * shown + rest < height;
         Self {
             is_column: true,
-            has_levels: LEVELS_HEIGHT * shown + more + REST_HEIGHT < height,
+            has_levels: LEVELS_HEIGHT * shown + rest < height,
             has_score,
             ..match has_score {
                 true => Self::of_lines(f32::INFINITY, LINE_HEIGHT, teams),

@@ -172,3 +172,26 @@ fn what_an_elevation_takes_stands_below_what_is_carried() {
         );
     }
 }
+
+#[test]
+fn values_stand_above_the_times_of_the_score() {
+    for teams in [2, 8] {
+        let mut bench = Bench::with_teams(DemoScene::Overview, (1280.0, 720.0), teams);
+        bench.run();
+        let time = bench
+            .words
+            .iter()
+            .filter(|words| words.text.ends_with(" u") && words.rect.top() > 200.0);
+        let first = time.map(|words| words.rect.top()).fold(f32::INFINITY, f32::min);
+        let values: Vec<&Words> = (bench.words.iter())
+            .filter(|words| words.text.replace('\u{2009}', "") == "54404")
+            .collect();
+        assert_eq!(values.len(), teams);
+        for value in values {
+            assert!(
+                value.rect.center().y < first,
+                "{teams} teams: {value:?} beside {first}"
+            );
+        }
+    }
+}
