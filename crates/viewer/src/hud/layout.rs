@@ -5,7 +5,7 @@ use glam::Vec2;
 
 use super::teams::Room;
 use super::theme::{self, Colors};
-use super::{Hud, HudInput, Intent, Selection, help, inspect, teams};
+use super::{Hud, HudInput, Intent, Selection, help, inspect, minimap, teams};
 
 /// Width of the columns on both sides, in points.
 pub const COLUMN_WIDTH: f32 = 256.0;
@@ -17,6 +17,8 @@ const GAP: f32 = 8.0;
 const COLUMNS_FROM: f32 = 900.0;
 /// A window less wide than this has its cards one below the other.
 const TWO_CARDS_FROM: f32 = COLUMN_WIDTH * 2.0 + EDGE * 3.0;
+/// A window less high than this, in points, has either the map in the corner or the inspector: both would be too low.
+const MAP_AND_INSPECTOR_FROM: f32 = 960.0;
 /// Height of the card of time in a strip, with its sound, in points.
 const TIME_HEIGHT: f32 = 172.0;
 /// Height of the line of keys with what is around it, and of the time-line of a recording with its gap, in points.
@@ -179,7 +181,9 @@ impl Hud {
         let plan = Plan::new(size, input.scene.teams.len());
         let mut cards = std::mem::take(&mut self.cards);
         let mut column = |name, anchor, offset, width, content: &mut dyn FnMut(&mut egui::Ui)| {
-            cards.push(theme::column(context, name, anchor, offset, width, content));
+            let covered = theme::column(context, name, anchor, offset, width, content);
+            cards.push(covered);
+            covered.bottom()
         };
         if plan.shape != Shape::Stack {
             column(
@@ -200,7 +204,13 @@ impl Hud {
             Shape::Columns | Shape::Pair => COLUMN_WIDTH,
             Shape::Stack | Shape::Nothing => (size.x - EDGE * 2.0).max(1.0),
         };
-        column("right", Align2::RIGHT_TOP, vec2(-EDGE, EDGE), width, &mut |ui| {
+        // Where the map in the corner begins, if it is as high as there is room for.
+        let inside = COLUMN_WIDTH - colors.card().total_margin().sum().x;
+        let map_top = minimap::height(input, inside).map(|height| size.y - EDGE - height);
+        let map_top = map_top.filter(|_| plan.is_wide());
+        let is_free = matches!(input.selection, Selection::None);
+        let map_beside = map_top.filter(|_| is_free || size.y >= MAP_AND_INSPECTOR_FROM);
+        let right_bottom = column("right", Align2::RIGHT_TOP, vec2(-EDGE, EDGE), width, &mut |ui| {
             let report = &mut self.report;
             self.speed
                 .show(ui, colors, input, plan.is_wide(), report, intents);
@@ -208,10 +218,10 @@ impl Hud {
                 teams::show(ui, colors, input, (&self.score, plan.room), report, intents);
             }
             let bottom = plan.right_bottom(input.recording.is_some());
+            let bottom = map_beside.map_or(bottom, |top| bottom.min(top - GAP));
             inspect::show(ui, colors, input, (&self.doings, bottom), report, intents);
         });
-        let free = matches!(input.selection, Selection::None);
-        if plan.is_wide() && (size.y > 460.0 && free || size.y > 780.0) {
+        if map_beside.is_some_and(|top| top >= right_bottom + GAP) {
             let corner = vec2(-EDGE, -EDGE);
             column("minimap", Align2::RIGHT_BOTTOM, corner, COLUMN_WIDTH, &mut |ui| {
                 self.minimap.show(ui, colors, input, &mut self.report, intents);

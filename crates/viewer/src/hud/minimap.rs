@@ -21,8 +21,23 @@ const REFRESH: RealSpan = RealSpan::from_millis(500);
 const DOTS_MAX: usize = 400;
 /// Elevations shown as rings at most; more are points.
 const RINGS_MAX: usize = 12;
-/// Height of the map at most, in points.
-const HEIGHT_MAX: f32 = 190.0;
+/// Height of the map at most, in points: a square one is as wide as its card.
+const HEIGHT_MAX: f32 = 224.0;
+/// Height of all else in the card: its edges, and the heat maps to choose from; in points.
+const AROUND: f32 = 56.0;
+/// Between one heat map to choose and the next, in points.
+const SIGN_GAP: f32 = 2.0;
+
+/// How high the card is that has `width` points for its content; `None` while there is no map.
+pub(super) fn height(input: &HudInput<'_>, width: f32) -> Option<f32> {
+    let size = input.paint.size()?;
+    Some(f32::from(size.height()) * scale(size, width) + AROUND)
+}
+
+/// Points of a tile's side in a card that has `width` points for its content.
+fn scale(size: MapSize, width: f32) -> f32 {
+    (width / f32::from(size.width())).min(HEIGHT_MAX / f32::from(size.height()))
+}
 
 #[derive(Default)]
 pub(super) struct Minimap {
@@ -54,7 +69,7 @@ impl Minimap {
         let Some(size) = input.paint.size() else { return };
         colors.card().show(ui, |ui| {
             let (width, height) = (f32::from(size.width()), f32::from(size.height()));
-            let scale = (ui.available_width() / width).min(HEIGHT_MAX / height);
+            let scale = scale(size, ui.available_width());
             let (rect, response) = ui
                 .vertical_centered(|ui| {
                     ui.allocate_exact_size(vec2(width, height) * scale, Sense::click_and_drag())
@@ -183,12 +198,27 @@ fn seen(painter: &egui::Painter, input: &HudInput<'_>, rect: egui::Rect, scale: 
             ))
         })
         .collect();
-    if let Some(corners) = corners {
-        for stroke in [
-            Stroke::new(3.0, Color32::from_black_alpha(60)),
-            Stroke::new(1.5, Color32::from_white_alpha(210)),
-        ] {
-            painter.add(Shape::closed_line(corners.clone(), stroke));
+    let Some(corners) = corners else { return };
+    let outline = egui::Rect::from_points(&corners);
+    // What goes on beyond an edge of the map does so at the other one. Of one that is wider than the map only the middle is
+    // shown: it would lie over itself.
+    let beyond = |seen: f32, map: f32| match seen < map {
+        true => vec![-map, 0.0, map],
+        false => vec![0.0],
+    };
+    for x in beyond(outline.width(), rect.width()) {
+        for y in beyond(outline.height(), rect.height()) {
+            let moved = vec2(x, y);
+            if !outline.translate(moved).intersects(rect) {
+                continue;
+            }
+            let corners: Vec<egui::Pos2> = corners.iter().map(|&corner| corner + moved).collect();
+            for stroke in [
+                Stroke::new(3.0, Color32::from_black_alpha(60)),
+                Stroke::new(1.5, Color32::from_white_alpha(210)),
+            ] {
+                painter.add(Shape::closed_line(corners.clone(), stroke));
+            }
         }
     }
 }
@@ -203,9 +233,12 @@ fn paint_buttons(
 ) {
     ui.horizontal(|ui| {
         theme::heading(ui, colors, "Heat");
-        ui.spacing_mut().item_spacing.x = 2.0;
+        ui.spacing_mut().item_spacing.x = SIGN_GAP;
+        // As wide as the map above them, all together.
+        let gaps = SIGN_GAP * (Resource::COUNT - 1) as f32;
+        let width = (ui.available_width() - gaps) / Resource::COUNT as f32;
         for resource in Resource::ALL {
-            let (rect, response) = ui.allocate_exact_size(vec2(22.0, 20.0), Sense::click());
+            let (rect, response) = ui.allocate_exact_size(vec2(width, 20.0), Sense::click());
             report.widget(&format!("heat-{}", resource.name()), rect);
             let chosen = input.paint_mode == PaintMode::Heat(resource);
             if chosen || response.hovered() {

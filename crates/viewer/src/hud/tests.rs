@@ -123,7 +123,10 @@ impl Bench {
     /// Lays out some frames; what glides has settled then.
     fn run(&mut self) {
         let bindings = Bindings::default();
-        let paint = GroundPaint::default();
+        let mut paint = GroundPaint::default();
+        if let Some(ground) = &self.scene.ground {
+            paint.update(ground, self.paint_mode);
+        }
         let view = self.view();
         let mut places = Places::default();
         places.gather(&self.scene);

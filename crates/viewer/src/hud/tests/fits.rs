@@ -160,3 +160,30 @@ fn without_panels_it_is_told_at_the_top() {
     bench.run();
     assert!(bench.area("banner").top() < 20.0);
 }
+
+#[test]
+fn the_map_in_the_corner_is_there_where_it_has_room() {
+    for (height, selection, has_map) in [
+        (460.0, Selection::None, false),
+        (720.0, Selection::None, true),
+        (900.0, Selection::Agent(AgentId(7)), false),
+        (1_080.0, Selection::Agent(AgentId(7)), true),
+    ] {
+        let mut bench = Bench::new(DemoScene::Overview, (1280.0, height));
+        bench.stats = Some(ClientStats {
+            server: Some(Default::default()),
+            ..ClientStats::default()
+        });
+        bench.selection = selection;
+        bench.run();
+        assert_eq!(bench.says("HEAT").is_some(), has_map, "{height}, {selection:?}");
+        for (place, card) in bench.hud.cards.iter().enumerate() {
+            let others = &bench.hud.cards[place + 1..];
+            assert!(
+                others.iter().all(|other| !other.intersects(*card)),
+                "{height}, {selection:?}: {:?}",
+                bench.hud.cards
+            );
+        }
+    }
+}
