@@ -9,6 +9,7 @@ use egui::{
 
 use super::HudInput;
 use super::columns;
+use super::layout::KEYS_HEIGHT;
 use super::report::Report;
 use super::theme::{self, Colors};
 use crate::console::{Console, Said};
@@ -17,9 +18,8 @@ use crate::game_loop::frame_times::FRAMES_KEPT;
 
 /// Width of the view, in points.
 const WIDTH: f32 = 640.0;
-/// From the view to the window's edges, both together, and what is below it, in points.
+/// From the view to the window's edges, both together, in points.
 const AROUND: f32 = 16.0;
-const BELOW: f32 = 52.0;
 /// Height of the command line, in points.
 const LINE_HEIGHT: f32 = 26.0;
 /// Least width of a column of figures, and what is between columns, in points.
@@ -61,10 +61,10 @@ impl DebugView {
         report: &mut Report,
     ) {
         let card = colors.upper_card();
-        let around = egui::Vec2::splat(AROUND) + vec2(0.0, BELOW) + card.total_margin().sum();
+        let around = egui::Vec2::splat(AROUND) + vec2(0.0, KEYS_HEIGHT) + card.total_margin().sum();
         let room = (context.content_rect().size() - around).max(egui::Vec2::splat(1.0));
         let response = Area::new(Id::unique("debug"))
-            .anchor(Align2::CENTER_BOTTOM, vec2(0.0, -BELOW))
+            .anchor(Align2::CENTER_BOTTOM, vec2(0.0, -KEYS_HEIGHT))
             .order(Order::Foreground)
             .constrain(false)
             .show(context, |ui| {

@@ -3,6 +3,7 @@
 use egui::{Align2, Area, Context, Id, Order, Rect, RichText, Ui, vec2};
 
 use super::columns;
+use super::layout::EDGE;
 use super::report::Report;
 use super::theme::{self, Colors};
 use super::{HudInput, Intent};
@@ -28,7 +29,7 @@ pub(super) fn hints(context: &Context, colors: &Colors, input: &HudInput<'_>) ->
         return None;
     }
     let laid = Area::new(Id::unique("hints"))
-        .anchor(Align2::CENTER_BOTTOM, vec2(0.0, -12.0))
+        .anchor(Align2::CENTER_BOTTOM, vec2(0.0, -EDGE))
         .order(Order::Middle)
         .fade_in(false)
         .interactable(false)

@@ -22,7 +22,7 @@ const MAP_AND_INSPECTOR_FROM: f32 = 960.0;
 /// Height of the card of time in a strip, with its sound, in points.
 const TIME_HEIGHT: f32 = 172.0;
 /// Height of the line of keys with what is around it, and of the time-line of a recording with its gap, in points.
-const KEYS_HEIGHT: f32 = 52.0;
+pub(super) const KEYS_HEIGHT: f32 = 58.0;
 const TIMELINE_HEIGHT: f32 = 76.0;
 
 /// Height of what is told in the middle, in points: a pause, who won. It is left free of the board, which would otherwise jump.
@@ -113,11 +113,11 @@ impl Plan {
     }
 
     /// Where the time-line may be: its left, right and lower edge.
-    pub(super) fn timeline(&self) -> (f32, f32, f32) {
-        let right = match self.shape {
-            // Under the card of time there may be another, down to the window's edge.
-            Shape::Columns | Shape::Pair => COLUMN_WIDTH + EDGE * 2.0,
-            Shape::Stack | Shape::Nothing => EDGE,
+    pub(super) fn timeline(&self, selection: Selection) -> (f32, f32, f32) {
+        let right = match (self.shape, selection) {
+            (Shape::Pair, Selection::None) | (Shape::Stack | Shape::Nothing, _) => EDGE,
+            // Under the card of time is another, down to the window's edge.
+            (Shape::Columns | Shape::Pair, _) => COLUMN_WIDTH + EDGE * 2.0,
         };
         (
             self.aside(),
@@ -127,8 +127,8 @@ impl Plan {
     }
 
     /// Where what belongs above all that is along the bottom may be: its left, right and lower edge.
-    pub(super) fn bottom(&self, has_timeline: bool) -> (f32, f32, f32) {
-        let (left, right, bottom) = self.timeline();
+    pub(super) fn bottom(&self, has_timeline: bool, selection: Selection) -> (f32, f32, f32) {
+        let (left, right, bottom) = self.timeline(selection);
         let above = if has_timeline { TIMELINE_HEIGHT } else { 0.0 };
         (left, right, bottom - above)
     }
@@ -138,7 +138,7 @@ impl Plan {
         match self.shape {
             Shape::Stack => {
                 // Or nothing of the board would be left.
-                let (.., free) = self.bottom(has_timeline);
+                let (.., free) = self.bottom(has_timeline, Selection::None);
                 free.min(self.size.y * 0.68)
             }
             _ => self.size.y - EDGE,

@@ -19,7 +19,7 @@ pub(super) fn show(context: &Context, colors: &Colors, plan: Plan, input: &HudIn
     let PaintMode::Heat(resource) = input.paint_mode else {
         return None;
     };
-    let (left, right, bottom) = plan.bottom(input.recording.is_some());
+    let (left, right, bottom) = plan.bottom(input.recording.is_some(), input.selection);
     let laid = Area::new(Id::unique("legend"))
         .pivot(Align2::CENTER_BOTTOM)
         .fixed_pos(pos2(f32::midpoint(left, right), bottom))

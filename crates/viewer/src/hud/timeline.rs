@@ -36,7 +36,7 @@ pub(super) fn show(
     let recording = input.recording?;
     let margin = egui::Margin::symmetric(12, 7);
     let size = context.content_rect().size();
-    let (left, right, bottom) = Plan::new(size, input.scene.teams.len()).timeline();
+    let (left, right, bottom) = Plan::new(size, input.scene.teams.len()).timeline(input.selection);
     let room = right - left - margin.sum().x - 2.0;
     let laid = Area::new(Id::unique("timeline"))
         .pivot(Align2::LEFT_BOTTOM)

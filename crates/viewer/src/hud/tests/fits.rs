@@ -187,3 +187,18 @@ fn the_map_in_the_corner_is_there_where_it_has_room() {
         }
     }
 }
+
+#[test]
+fn what_is_along_the_bottom_stands_on_one_line_and_uses_the_room_there_is() {
+    let mut bench = Bench::new(DemoScene::Overview, (1280.0, 720.0));
+    bench.run();
+    assert_eq!(bench.area("hints").bottom(), bench.area("minimap").bottom());
+    // What is beside an inspector that reaches down to the edge has less room.
+    let mut bench = Bench::new(DemoScene::Overview, (800.0, 500.0));
+    bench.paint_mode = PaintMode::Heat(trantor_model::Resource::Food);
+    bench.run();
+    assert!((bench.area("legend").center().x - 400.0).abs() < 1.0);
+    bench.selection = Selection::Agent(AgentId(7));
+    bench.run();
+    assert!(bench.area("legend").right() < bench.area("right").left());
+}
