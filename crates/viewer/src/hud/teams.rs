@@ -304,11 +304,7 @@ fn levels(ui: &mut Ui, colors: &Colors, team: &SceneTeam, tint: egui::Color32) {
             let fill = if winning { colors.gold_fill } else { tint };
             painter.rect(filled, 2.0, fill, colors.rim(fill), egui::StrokeKind::Inside);
         }
-        let shade = if count > 0 {
-            colors.text
-        } else {
-            colors.weak.gamma_multiply(0.7)
-        };
+        let shade = if count > 0 { colors.text } else { colors.weak };
         painter.text(
             egui::pos2(full.center().x, rect.bottom() + 1.0),
             egui::Align2::CENTER_BOTTOM,
