@@ -1,16 +1,21 @@
 //! What the connection is doing, when it is not simply working; who won; short messages.
 
 use egui::{
-    Align2, Area, Context, FontId, Id, Order, Rect, RichText, TextStyle, TextWrapMode, WidgetText, vec2,
+    Align2, Area, Color32, Context, FontId, Id, Order, Rect, RichText, Sense, Stroke, TextStyle,
+    TextWrapMode, Vec2, WidgetText, vec2,
 };
 use trantor_client::LinkState;
 
 use super::layout::Plan;
 use super::theme::{self, Colors};
-use super::{HudInput, directions};
+use super::{HudInput, directions, icons};
+
+/// Sides of what stands before the words, in points.
+const SWATCH: f32 = 10.0;
+const CROWN: f32 = 22.0;
 
 pub(super) fn show(context: &Context, colors: &Colors, plan: Plan, input: &HudInput<'_>) -> Option<Rect> {
-    let line = |text, mark| Some(line(context, colors, plan, text, mark));
+    let line = |text, mark| Some(line(context, colors, plan, text, (mark, false)));
     let text = match &input.scene.link {
         LinkState::Live => {
             return if let Some(winner) = input.scene.winner {
@@ -21,7 +26,8 @@ pub(super) fn show(context: &Context, colors: &Colors, plan: Plan, input: &HudIn
                     .map_or("somebody", |team| &team.name);
                 let shade = context.global_style().visuals.strong_text_color();
                 let words = directions::job(&format!("{name} wins"), FontId::proportional(20.0), shade);
-                line(words.into(), colors.team(winner))
+                let mark = (colors.team(winner), true);
+                Some(self::line(context, colors, plan, words.into(), mark))
             } else if input.scene.clock.paused {
                 line(RichText::new("paused").size(14.0).into(), colors.accent)
             } else if input.scene.clock.delay_ms > 0 {
@@ -48,8 +54,15 @@ pub(super) fn show(context: &Context, colors: &Colors, plan: Plan, input: &HudIn
     line(RichText::new(text).size(14.0).into(), colors.gold)
 }
 
-/// What is told lies over the cards where there is no room between them; answers what it covers.
-fn line(context: &Context, colors: &Colors, plan: Plan, text: WidgetText, mark: egui::Color32) -> Rect {
+/// What is told lies over the cards where there is no room between them; answers what it covers. A victory has a crown and
+/// an edge of gold.
+fn line(
+    context: &Context,
+    colors: &Colors,
+    plan: Plan,
+    text: WidgetText,
+    (mark, is_victory): (Color32, bool),
+) -> Rect {
     let laid = Area::new(Id::unique("banner"))
         .anchor(Align2::CENTER_TOP, vec2(0.0, plan.middle_top()))
         .order(Order::Foreground)
@@ -57,12 +70,22 @@ fn line(context: &Context, colors: &Colors, plan: Plan, text: WidgetText, mark: 
         .fade_in(false)
         .interactable(false)
         .show(context, |ui| {
-            let card = colors.upper_card();
+            let card = match is_victory {
+                true => colors.upper_card().stroke(Stroke::new(2.0, colors.gold_fill)),
+                false => colors.upper_card(),
+            };
             let room = plan.middle_width() - card.total_margin().sum().x;
             card.show(ui, |ui| {
                 ui.horizontal(|ui| {
-                    theme::swatch(ui, colors, mark, 10.0);
-                    said(ui, text, room - 10.0 - ui.spacing().item_spacing.x);
+                    let gap = ui.spacing().item_spacing.x;
+                    let mut room = room - SWATCH - gap;
+                    if is_victory {
+                        let (rect, _) = ui.allocate_exact_size(Vec2::splat(CROWN), Sense::hover());
+                        icons::crown(ui.painter(), rect.center(), CROWN, colors.gold_fill, colors);
+                        room -= CROWN + gap;
+                    }
+                    theme::swatch(ui, colors, mark, SWATCH);
+                    said(ui, text, room);
                 });
             });
         });

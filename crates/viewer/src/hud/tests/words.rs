@@ -195,3 +195,15 @@ fn values_stand_above_the_times_of_the_score() {
         }
     }
 }
+
+#[test]
+fn who_won_has_a_crown_before_its_name() {
+    let before = |which, said: &str| {
+        let mut bench = Bench::new(which, (1280.0, 720.0));
+        bench.scene.clock.paused = true;
+        bench.run();
+        bench.says(said).expect("it is told").rect.left() - bench.area("banner").left()
+    };
+    let crown = before(DemoScene::Victory, "Anacreon wins") - before(DemoScene::Overview, "paused");
+    assert!((20.0..40.0).contains(&crown), "{crown}");
+}
