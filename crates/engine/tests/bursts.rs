@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use harness::{Bench, game_config};
 use trantor_engine::{AdminRequest, Engine, EngineConfig, RefillNews, limits};
-use trantor_game::{AdminAction, Game};
+use trantor_game::AdminAction;
 use trantor_model::{AgentId, Counts, Direction, Level, Resource, TeamId, Tile};
 use trantor_protocol::text::Dialect;
 use trantor_time::{Frequency, RealSpan};
@@ -257,6 +257,15 @@ fn r_000_48_a_large_population_is_told_piece_by_piece_while_it_changes() {
         let ground = one(Resource::Linemate);
         for tile in (0..20).map(|x| Tile { x, y: 0 }) {
             bench.act(AdminAction::SetGround { tile, ground });
+        }
+        // The older sheets know no eggs of the start.
+        if dialect != Dialect::Epitech {
+            let team = TeamId(1);
+            let tiles = (0..1_200).map(|nth| Tile {
+                x: nth % 60,
+                y: nth / 60,
+            });
+            tiles.for_each(|tile| bench.act(AdminAction::LayEgg { team, tile }));
         }
         let mut chance = seed;
         let mut draw = |most: u32| {
