@@ -3,6 +3,7 @@
 mod admin;
 mod closing;
 mod deadlines;
+mod fan_out;
 mod flow;
 mod lock_step;
 mod looking;
@@ -53,6 +54,8 @@ pub struct Engine {
     pub(crate) housekeeping: Housekeeping,
     /// What text viewers share, who ask for more than their own rate.
     spare_requests: Allowance,
+    /// Token buckets for messages to other agents, one for each team.
+    fan_out: Vec<Allowance>,
     pub(crate) text_news: TextNews,
     pub(crate) news: News,
     pub(crate) ticks: Ticks,

@@ -29,7 +29,9 @@ pub struct Limits {
     pub violations_max: u32,
     /// Requests of one peer carried out in a second, besides one for each unit of game time.
     pub requests_per_second: u32,
-    /// Bytes an agent may leave unread.
+    /// Messages to other agents that commands may cause in a second, all teams together.
+    pub fan_out_per_second: u32,
+    /// Bytes an agent may leave unread while it takes nothing for [`FULL_OUTBOX_SPAN`].
     pub agent_outbox_bytes_max: usize,
     /// Bytes a viewer may leave unread; text viewers on top of what describes the map, see
     /// [`Limits::text_viewer_outbox_bytes_max`].
@@ -53,6 +55,7 @@ impl Default for Limits {
             message_bytes_max: LINE_BYTES_MAX,
             violations_max: VIOLATIONS_MAX,
             requests_per_second: REQUESTS_PER_SECOND,
+            fan_out_per_second: FAN_OUT_PER_SECOND,
             agent_outbox_bytes_max: AGENT_OUTBOX_BYTES_MAX,
             viewer_outbox_bytes_max: VIEWER_OUTBOX_BYTES_MAX,
             output_bytes_max: OUTPUT_BYTES_MAX,
@@ -82,6 +85,12 @@ impl Limits {
     /// Requests in a second that text viewers may share beyond their own.
     pub fn spare_requests_per_second(&self) -> u32 {
         self.requests_per_second.saturating_mul(SPARE_REQUESTS_FACTOR)
+    }
+
+    /// Messages to others that one of so many teams may cause in a second: an equal share.
+    pub fn fan_out_per_second_of_team(&self, teams: usize) -> u32 {
+        let teams = u32::try_from(teams).unwrap_or(u32::MAX).max(1);
+        (self.fan_out_per_second / teams).max(1)
     }
 
     /// Bytes a text viewer may leave unread on a map of this size.
@@ -166,8 +175,9 @@ pub const OPERATOR_LINES_MAX: usize = 4 * 1024;
 /// Bytes an operator may leave unread: several descriptions of the largest map.
 pub const OPERATOR_OUTBOX_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// Bytes an agent may leave unread in the server (R-002-57): the longest answer that agents of ours take. A look at level 8
-/// is usually under 4 KiB and ten requests may be open, so an agent that reads at all never comes near.
+/// Bytes an agent may leave unread in the server while it takes nothing (R-002-57): the longest answer that agents of ours take. A
+/// look at level 8 is usually under 4 KiB and ten requests may be open, so its own answers never come near; what others
+/// say may, for as long as one pass takes to write it.
 pub const AGENT_OUTBOX_BYTES_MAX: usize = trantor_protocol::limits::ANSWER_BYTES_MAX;
 
 /// Requests of one peer carried out in a second, besides one for each unit of game time. A viewer that asks for each
@@ -205,6 +215,15 @@ pub const BYTES_PER_REQUEST: usize = 1_024;
 /// ten times the work of another; a hundred of them in a second are still heard.
 pub const REQUESTS_PER_REFUSAL: u32 = 10;
 
+/// Messages to other agents that commands may cause in a second, all teams together, each of which has an equal share: a write
+/// takes some microseconds, so that all of it is a third of a core. A hundred agents in four teams may say a thousand things in a
+/// second, and twice as many at once after a quiet time.
+pub const FAN_OUT_PER_SECOND: u32 = 100_000;
+
+/// Bytes of a message to others that count as another one. It is copied for each receiver before anybody else is served: 16 KiB to
+/// two thousand take 7 ms, and so often as this allows they are a hundredth of the time.
+pub const FAN_OUT_BYTES_PER_TOKEN: usize = 512;
+
 /// Bytes of an answer that count as another request: whoever asks for the whole map pays for what it takes.
 pub const ANSWER_BYTES_PER_REQUEST: usize = 4 * 1024;
 
@@ -238,6 +257,11 @@ pub const OUTPUT_BYTES_MAX: usize = 512 * 1024 * 1024;
 /// How long a peer may take nothing of what waits for it, once that is more than [`OUTBOX_PAUSE_BYTES`], and a viewer
 /// of ours give no credit for the rest of a snapshot. A viewer on a laptop that was closed for longer connects again anyway.
 pub const STALL_SPAN: RealSpan = RealSpan::from_secs(60);
+
+/// How long an agent may take nothing while more waits for it than [`Limits::agent_outbox_bytes_max`]. A program that was stopped
+/// for a moment, or a link that was down, is back by then; what others say in that time is bounded by [`FAN_OUT_PER_SECOND`], and
+/// all of it together by [`Limits::output_bytes_max`].
+pub const FULL_OUTBOX_SPAN: RealSpan = RealSpan::from_secs(10);
 
 /// Bytes of the longest ordinary `bct` line: two coordinates of three digits and seven counts of three.
 const BCT_BYTES: usize = 40;

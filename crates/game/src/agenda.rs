@@ -89,6 +89,14 @@ impl Due {
         }
     }
 
+    /// The agent whose command leads to it, if one does.
+    pub(crate) fn actor(self) -> Option<AgentId> {
+        match self {
+            Self::Action(agent) | Self::Start(agent) | Self::Ritual { asker: agent, .. } => Some(agent),
+            Self::Hatch(_) | Self::Hunger(_) | Self::Refill | Self::Delivery { .. } => None,
+        }
+    }
+
     pub(crate) fn rank(self) -> Rank {
         match self {
             Self::Action(_) | Self::Ritual { .. } | Self::Hatch(_) | Self::Delivery { .. } => Rank::Complete,
@@ -163,4 +171,6 @@ pub struct Fired {
     pub at: GameTime,
     /// What it was.
     pub kind: DueKind,
+    /// The agent whose action or elevation it was; `None` for what comes by itself.
+    pub agent: Option<AgentId>,
 }

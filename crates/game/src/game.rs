@@ -134,6 +134,7 @@ impl Game {
         Some(Fired {
             at: self.now,
             kind: due.kind(),
+            agent: due.actor(),
         })
     }
 

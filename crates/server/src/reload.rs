@@ -14,7 +14,7 @@ use crate::options::cli::Resolved;
 use crate::options::{OptionError, Options, layers};
 
 /// The options that take effect while the server runs.
-pub const RELOADED: [&str; 13] = [
+pub const RELOADED: [&str; 14] = [
     "control",
     TOKEN_FILE,
     "spectator-delay",
@@ -24,6 +24,7 @@ pub const RELOADED: [&str; 13] = [
     "greeting-limit",
     "idle-limit",
     "request-rate",
+    "fan-out-rate",
     "stall-limit",
     "keep-alive",
     "save-keep",

@@ -411,7 +411,7 @@ fn unlike_defaults() -> Options {
         "-p 1 --bind ::1 -x 1 -y 1 -n z -c 1 -f 1 --auto-start off --display-eggs true --eject-eggs off \
          --egg-hatch 1 --respawn-slots on --refill-news none --gui-ids pnw --dialect 42 --control token --token-file t --spectator-delay 9 --console on --lag-limit 0 \
          --connections-limit 1 --connections-per-address 0 --accept-rate 1 --greeting-limit 1 --message-limit 8192 --violations-limit 1 \
-         --request-rate 1 --agent-output-limit 128 --viewer-output-limit 2048 --output-limit 16 --stall-limit 1 --idle-limit 1 --keep-alive 0 \
+         --request-rate 1 --fan-out-rate 1 --agent-output-limit 128 --viewer-output-limit 2048 --output-limit 16 --stall-limit 1 --idle-limit 1 --keep-alive 0 \
          --lock-step on --lock-step-timeout 9 --metrics-log info \
          --metrics-every 1 --save x --save-every 1s --save-keep 1 --resume --log off",
     )

@@ -125,7 +125,7 @@ impl Engine {
         }
         self.counters.fired[fired.kind as usize] += 1;
         self.lateness.note(now, lateness_ns);
-        self.publish_events();
+        self.publish_events(fired.agent);
         Some(Fired {
             kind: FiredKind::Game(fired.kind),
             lateness_ns,

@@ -10,7 +10,7 @@ use trantor_time::{Frequency, RealSpan, RealTime, TimerId};
 use super::Engine;
 use crate::housekeeping::{Chore, LimitId};
 use crate::input::ConnId;
-use crate::limits;
+use crate::limits::{self, Limits};
 use crate::output::{CloseReason, Output};
 use crate::replicate::{Habits, write_world_on};
 use crate::session::{AnswerKind, HeldUp, Observer, Request, Role, Session};
@@ -41,7 +41,12 @@ impl Engine {
         let allowance = &mut session.flow.allowance;
         allowance.take(requests_for(bytes).saturating_add(1));
         if let Some(at) = allowance.next_at(now, per_second) {
-            self.hold_up(conn, &[], HeldUp::Rate(at), now);
+            self.hold_up(
+                conn,
+                &[],
+                HeldUp::Rate(at.max(now.saturating_add(RATE_PAUSE_SPAN))),
+                now,
+            );
         }
     }
 
@@ -79,6 +84,12 @@ impl Engine {
                 _ => 1,
             };
             session.flow.allowance.take(counts_as);
+            if let Request::Command(agent, command) = &request
+                && let Some(at) = self.charge_estimate(*agent, command, now)
+            {
+                self.throttle_command(conn, command.clone(), bytes, at, now);
+                return;
+            }
             self.carry_out(conn, request, now);
         }
     }
@@ -98,6 +109,10 @@ impl Engine {
         }
         let unread = std::mem::take(&mut session.flow.unread);
         session.flow.is_read = true;
+        let agent = session.agent();
+        if let Some((agent, command)) = agent.zip(session.flow.throttled_command.take()) {
+            self.command(agent, command);
+        }
         self.carry_out_all(conn, &unread, now);
         // Even if it is leaving by now: it is drained.
         if self
@@ -180,9 +195,15 @@ impl Engine {
             let Some(session) = self.sessions.get_mut(conn) else {
                 continue;
             };
-            session.flow.taken_at = now;
-            let at = now.saturating_add(self.config.limits.stall_span);
-            session.flow.stall = Some(self.housekeeping.set_limit(at, Chore::Stall(conn)));
+            if session.flow.stall.is_none() {
+                session.flow.taken_at = now;
+            }
+            let (span, _) = stall_limit(session, &self.config.limits);
+            let at = session.flow.taken_at.saturating_add(span);
+            match session.flow.stall {
+                Some(limit) => self.housekeeping.move_limit(limit, at),
+                None => session.flow.stall = Some(self.housekeeping.set_limit(at, Chore::Stall(conn))),
+            }
         }
     }
 
@@ -240,11 +261,12 @@ impl Engine {
             session.flow.is_filling = false;
             return;
         };
-        let at = since.saturating_add(self.config.limits.stall_span);
+        let (span, reason) = stall_limit(session, &self.config.limits);
+        let at = since.saturating_add(span);
         if at > now {
             session.flow.stall = Some(self.housekeeping.set_limit(at, Chore::Stall(conn)));
         } else if output == Some(since) {
-            self.close_now(conn, CloseReason::Stalled);
+            self.close_now(conn, reason);
         } else {
             let words = "no credit was given for the rest of the world";
             self.say_goodbye(conn, words, CloseReason::Stalled, now);
@@ -258,6 +280,7 @@ impl Engine {
         };
         let flow = &mut session.flow;
         flow.unread = Vec::new();
+        flow.throttled_command = None;
         flow.answer = None;
         let (go_on, stall) = (flow.go_on.take(), flow.stall.take());
         if !std::mem::replace(&mut flow.is_read, true) {
@@ -292,10 +315,10 @@ impl Engine {
             });
         }
         match why {
-            HeldUp::Rate(until) => {
+            HeldUp::Rate(at) | HeldUp::FanOut(at) => {
                 self.counters.throttled += 1;
                 self.counters.throttled_peers += u64::from(!std::mem::replace(&mut flow.was_throttled, true));
-                self.go_on_at(conn, until.max(now.saturating_add(RATE_PAUSE_SPAN)));
+                self.go_on_at(conn, at);
             }
             // What the step passed over goes first at that instant.
             HeldUp::Step => self.go_on_at(conn, now),
@@ -305,6 +328,14 @@ impl Engine {
             }
         }
         self.keep_unread(conn, bytes);
+    }
+
+    /// Keeps a command until its team may send again. `rest` is what was read behind it.
+    fn throttle_command(&mut self, conn: ConnId, command: Command, rest: &[u8], at: RealTime, now: RealTime) {
+        if let Some(session) = self.sessions.get_mut(conn) {
+            session.flow.throttled_command = Some(command);
+        }
+        self.hold_up(conn, rest, HeldUp::FanOut(at), now);
     }
 
     fn keep_unread(&mut self, conn: ConnId, bytes: &[u8]) {
@@ -362,6 +393,17 @@ impl Engine {
     }
 }
 
+/// How long a session may take nothing of what waits for it, and as what it is closed then.
+fn stall_limit(session: &Session, limits: &Limits) -> (RealSpan, CloseReason) {
+    match session.agent().is_some() && session.outbox.len() > session.outbox_bytes_max {
+        true => (
+            limits.stall_span.min(limits::FULL_OUTBOX_SPAN),
+            CloseReason::OutboxFull,
+        ),
+        false => (limits.stall_span, CloseReason::Stalled),
+    }
+}
+
 /// As how many requests so many bytes count, beside what is asked in them.
 fn requests_for(bytes: usize) -> u32 {
     u32::try_from(bytes / limits::BYTES_PER_REQUEST).unwrap_or(u32::MAX)
@@ -378,5 +420,6 @@ fn held_up(session: &mut Session, now: RealTime, per_second: u32) -> Option<Held
     if session.outbox.len() >= limits::OUTBOX_PAUSE_BYTES {
         return Some(HeldUp::Output);
     }
-    session.flow.allowance.next_at(now, per_second).map(HeldUp::Rate)
+    let at = session.flow.allowance.next_at(now, per_second)?;
+    Some(HeldUp::Rate(at.max(now.saturating_add(RATE_PAUSE_SPAN))))
 }

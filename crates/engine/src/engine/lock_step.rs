@@ -84,7 +84,7 @@ impl Engine {
                 // An operator has ended the match meanwhile.
                 _ => self.close_after_flush(conn, CloseReason::GameOver),
             }
-            self.publish_events();
+            self.publish_events(None);
         }
         for (conn, said) in heard {
             self.read_on(conn, &said, now);

@@ -53,6 +53,7 @@ impl Engine {
     }
 
     pub(super) fn with_game(config: EngineConfig, game: Game, now: RealTime) -> Self {
+        let teams = config.game.teams.len();
         let mut engine = Self {
             pace: Pace::new(
                 now,
@@ -68,6 +69,7 @@ impl Engine {
             playback: None,
             housekeeping: Housekeeping::default(),
             spare_requests: Allowance::full(now, config.limits.spare_requests_per_second()),
+            fan_out: vec![Allowance::full(now, config.limits.fan_out_per_second_of_team(teams)); teams],
             text_news: TextNews::new(&config),
             news: News::default(),
             ticks: Ticks::default(),

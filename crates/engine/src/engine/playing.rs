@@ -149,7 +149,7 @@ impl Engine {
             self.tell_clock(now);
         }
         self.lateness.note(now, lateness_ns);
-        self.publish_events();
+        self.publish_events(None);
         let kind = match replayed {
             Replayed::Fired(fired) => {
                 self.counters.fired[fired.kind as usize] += 1;

@@ -96,7 +96,7 @@ impl Engine {
         }
         self.note_owing(agent);
         self.tell_accepted(conn, places);
-        self.publish_events();
+        self.publish_events(None);
     }
 
     /// Tells a peer that it has its place, when so many of the team are left.
@@ -179,7 +179,7 @@ impl Engine {
     }
 
     /// An agent's command goes into its queue of ten, where it waits its turn (R-000-38, R-000-41).
-    fn command(&mut self, agent: AgentId, command: Command) {
+    pub(super) fn command(&mut self, agent: AgentId, command: Command) {
         self.counters.commands += 1;
         self.counters.commands_malformed += u64::from(matches!(command, Command::Refused(_)));
         match self.apply(GameInput::Command { agent, command }) {

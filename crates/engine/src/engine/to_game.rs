@@ -6,6 +6,7 @@ use trantor_game::{AdminAction, GameEvent, GameInput, Handled, Refusal};
 use trantor_model::AgentId;
 
 use super::Engine;
+use super::fan_out::tokens;
 use crate::output::Output;
 use crate::recorder::JournalFull;
 use crate::replicate::{Population, tell_agent};
@@ -14,8 +15,12 @@ impl Engine {
     /// Hands an input to the game. Its stamp is the pass's game time, but no later than the earliest work
     /// still due: what was read while older work is due comes before that work, in one total order.
     pub(crate) fn apply(&mut self, input: GameInput) -> Handled {
+        let actor = match &input {
+            GameInput::Command { agent, .. } => Some(*agent),
+            _ => None,
+        };
         let handled = self.apply_quietly(input);
-        self.publish_events();
+        self.publish_events(actor);
         handled
     }
 
@@ -41,13 +46,18 @@ impl Engine {
         self.game.handle(input, at)
     }
 
-    /// Tells everybody what happened.
-    pub(crate) fn publish_events(&mut self) {
+    /// Tells everybody what happened. What other agents are sent is charged to `actor`, whose command led to it.
+    pub(crate) fn publish_events(&mut self, actor: Option<AgentId>) {
+        let mut sent_tokens = 0_u32;
         while let Some(event) = self.game.poll_event() {
             if let Some(lock_step) = &mut self.lock_step {
                 lock_step.note(&self.game, &event);
             }
-            tell_agent(&mut self.sessions, &self.config, &event);
+            if let Some((agent, bytes)) = tell_agent(&mut self.sessions, &self.config, &event)
+                && actor != Some(agent)
+            {
+                sent_tokens = sent_tokens.saturating_add(tokens(bytes));
+            }
             self.text_news.tell(&mut self.sessions, &self.game, &event);
             if self.watch.is_some() && self.news.note(&self.game, &event).is_err() {
                 self.drop_news();
@@ -66,6 +76,9 @@ impl Engine {
             }
         }
         self.text_news.tell_held_back(&mut self.sessions);
+        if let Some(actor) = actor.filter(|_| sent_tokens > 0) {
+            self.charge_sent(actor, sent_tokens);
+        }
     }
 
     /// An input was carried out. If it was about hunger, no event of the game tells what it did to everybody's food.

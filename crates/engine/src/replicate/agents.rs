@@ -7,14 +7,22 @@ use trantor_protocol::text::{AiLine, write_ai_line};
 use crate::config::{EngineConfig, FoodTold};
 use crate::session::Sessions;
 
-/// Puts the line that an agent is owed for `event` into its outbox, as a piece of its own.
-pub(crate) fn tell_agent(sessions: &mut Sessions, config: &EngineConfig, event: &GameEvent) {
-    let Some((agent, line)) = line_of(event, config.food_told) else {
-        return;
-    };
-    if let Some(conn) = sessions.of_agent(agent) {
-        sessions.push(conn, |outbox| write_ai_line(outbox, config.dialect, &line));
-    }
+/// Puts the line that an agent is owed for `event` into its outbox, as a piece of its own. Answers which agent, and the
+/// length of the line in bytes.
+pub(crate) fn tell_agent(
+    sessions: &mut Sessions,
+    config: &EngineConfig,
+    event: &GameEvent,
+) -> Option<(AgentId, usize)> {
+    let (agent, line) = line_of(event, config.food_told)?;
+    let conn = sessions.of_agent(agent)?;
+    let mut bytes = 0;
+    sessions.push(conn, |outbox| {
+        let before = outbox.len();
+        write_ai_line(outbox, config.dialect, &line);
+        bytes = outbox.len() - before;
+    });
+    Some((agent, bytes))
 }
 
 fn line_of(event: &GameEvent, food_told: FoodTold) -> Option<(AgentId, AiLine<'_>)> {

@@ -3,6 +3,7 @@
 //! Nothing a peer has sent is lost by that as long as it stays. What was read and is not carried out yet waits here, bounded; the rest
 //! waits with the system, which lets the peer know by itself. Of a peer that has gone, what waits goes with it.
 
+use trantor_model::Command;
 use trantor_time::{RealTime, TimerId};
 
 use super::allowance::Allowance;
@@ -15,6 +16,10 @@ pub(crate) struct Flow {
     pub(crate) allowance: Allowance,
     /// Read, and not carried out yet. Only while the peer is not read.
     pub(crate) unread: Vec<u8>,
+    /// An agent's command that waits for its team's limit on fan-out; it comes before what is unread.
+    pub(crate) throttled_command: Option<Command>,
+    /// Fan-out that was charged for commands which are not carried out yet, in tokens.
+    pub(crate) prepaid_tokens: u32,
     /// Whether the shell is to read what the peer sends.
     pub(crate) is_read: bool,
     /// When it goes on by itself, if that is a matter of time.
@@ -38,6 +43,8 @@ pub(crate) struct Flow {
 pub(crate) enum HeldUp {
     /// It has asked for too much; when it may go on.
     Rate(RealTime),
+    /// Its team has sent too much to others; when its command may be accepted.
+    FanOut(RealTime),
     /// It does not read what it is owed.
     Output,
     /// Its last request is still being answered.
@@ -52,6 +59,8 @@ impl Flow {
         Self {
             allowance: Allowance::full(now, requests_per_second),
             unread: Vec::new(),
+            throttled_command: None,
+            prepaid_tokens: 0,
             is_read: true,
             go_on: None,
             answer: None,

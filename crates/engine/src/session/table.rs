@@ -33,8 +33,8 @@ pub(crate) struct Sessions {
     owing: usize,
     /// Bytes that wait in all outboxes together.
     pub(super) owed_bytes: usize,
-    /// Sessions to which more is owed than a peer that reads leaves waiting, or the rest of a snapshot; each stands here
-    /// once at most.
+    /// Sessions to which more is owed than a peer that reads leaves waiting, or the rest of a snapshot. An agent is
+    /// here once more when it passes its limit.
     pub(super) filling: Vec<ConnId>,
     /// Connections by address; looked up, never gone through.
     by_address: HashMap<IpAddr, u32>,

@@ -97,13 +97,18 @@ impl Sessions {
             return;
         };
         let before = session.outbox.len();
-        match session.outbox.push(now, session.outbox_bytes_max, write) {
+        // What an agent is sent comes in bursts that it cannot prevent: beyond its limit only a stall ends its session.
+        let (limit, is_agent) = (session.outbox_bytes_max, session.agent().is_some());
+        let bytes_max = if is_agent { usize::MAX } else { limit };
+        match session.outbox.push(now, bytes_max, write) {
             Ok(()) => {
-                let added = session.outbox.len() - before;
-                let is_much = session.outbox.len() >= limits::OUTBOX_PAUSE_BYTES;
-                self.owed_bytes += added;
-                if is_much {
+                let after = session.outbox.len();
+                self.owed_bytes += after - before;
+                if after >= limits::OUTBOX_PAUSE_BYTES {
                     self.look_after(conn);
+                }
+                if is_agent && before <= limit && limit < after {
+                    self.filling.push(conn);
                 }
             }
             Err(OutboxFull) => self.doom(conn, CloseReason::OutboxFull),

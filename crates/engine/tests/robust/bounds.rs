@@ -10,29 +10,55 @@ use super::{bench, closed, ms};
 use crate::harness::viewer::Viewer;
 use crate::harness::{Bench, game_config};
 
-/// An agent that sends and does not read is let go when its share of memory is full; nobody else notices.
+/// An agent may be sent any amount while it takes some of it now and then. One that takes nothing is disconnected after a while,
+/// sooner if its outbox is full; nobody else notices.
 #[test]
-fn r_002_57_an_agent_that_does_not_read_is_let_go() {
+fn r_002_57_an_agent_is_disconnected_for_a_stall_and_not_for_a_burst() {
     let mut bench = bench(5, 5, 3);
-    let deaf = bench.join("A", "a");
-    let other = bench.join("B", "b");
+    let [stalled, slow, quiet, speaker] =
+        [("A", "a"), ("B", "a"), ("C", "a"), ("D", "b")].map(|(name, team)| bench.join(name, team));
     bench.act(AdminAction::SetHunger { enabled: false });
-    bench.peers[deaf].is_reading = false;
-    let word = "x".repeat(16_000);
-    let mut sent = 0;
-    while bench.peers[deaf].is_open {
-        sent += 1;
-        assert!(sent < 40, "its outbox is bounded");
-        bench.send(other, format!("Broadcast {word}\n").as_bytes());
-        bench.run_for(ms(70));
+    for peer in [stalled, slow, quiet] {
+        bench.peers[peer].is_reading = false;
     }
-    assert!(sent > 10, "a quarter of a megabyte is kept for it");
+    let speech = format!("Broadcast {}\n", "x".repeat(16_000));
+    let say = |bench: &mut Bench, times: usize| {
+        bench.send(speaker, speech.repeat(times).as_bytes());
+        bench.run_for(ms(70 * times as i64));
+    };
+    // More than is paused for, and less than the limit: the longer limit on stalls holds.
+    say(&mut bench, 5);
+    bench.peers[quiet].is_reading = true;
+    say(&mut bench, 10);
+    bench.peers[quiet].is_reading = false;
+    say(&mut bench, 5);
+    say(&mut bench, 10);
+    let full_at = bench.now;
+    let outbox_bytes = |bench: &mut Bench| {
+        let now = bench.now;
+        bench.engine.stats(now).outbox_bytes
+    };
+    assert!(outbox_bytes(&mut bench) > 3 * limits::AGENT_OUTBOX_BYTES_MAX);
+    bench.run_until(full_at + limits::FULL_OUTBOX_SPAN - ms(2_200));
+    assert!(
+        [stalled, slow, quiet]
+            .iter()
+            .all(|peer| bench.peers[*peer].is_open)
+    );
+    bench.peers[slow].is_reading = true;
+    bench.take_writes(slow);
+    bench.run_for(ms(2_200));
+    assert!(!bench.peers[stalled].is_open);
     assert_eq!(closed(&mut bench, CloseReason::OutboxFull), 1);
-    assert_eq!(bench.lines(other).last().unwrap(), "ok");
     assert!(
         bench.engine.game().world().agent(AgentId(0)).is_none(),
         "its agent is gone with it"
     );
+    assert!(bench.peers[slow].is_open && bench.peers[quiet].is_open);
+    assert_eq!(bench.lines(speaker).last().unwrap(), "ok");
+    bench.run_for(limits::STALL_SPAN);
+    assert!(bench.peers[slow].is_open && !bench.peers[quiet].is_open);
+    assert_eq!(closed(&mut bench, CloseReason::Stalled), 1);
 }
 
 /// A viewer that asks for the whole map without end and never reads costs two pieces of an answer, and goes in time.

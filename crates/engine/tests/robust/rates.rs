@@ -1,12 +1,12 @@
 //! How much a peer may ask for in a while, and how it is answered then.
 
-use trantor_engine::{AdminRequest, limits};
+use trantor_engine::{AdminRequest, EngineConfig, limits};
 use trantor_game::AdminAction;
 use trantor_model::AgentId;
 use trantor_time::RealSpan;
 
 use super::{bench, ms};
-use crate::harness::Bench;
+use crate::harness::{Bench, game_config};
 
 /// The whole map is answered piece by piece, in order, and what is asked behind it is answered behind it.
 #[test]
@@ -265,4 +265,93 @@ fn r_000_29_a_flood_of_commands_is_dropped_and_counted() {
     assert!(counters.commands < 3_000, "the rest is held up");
     bench.run_for(ms(630));
     assert_eq!(bench.lines(flooder).len(), 10);
+}
+
+/// `speakers` of one team and `hearers` of the other on one tile; each team may cause so many messages to others in a second.
+fn two_teams(fan_out_of_team: u32, speakers: usize, hearers: usize) -> (Bench, Vec<usize>, Vec<usize>) {
+    let mut config = EngineConfig::new(game_config(1, 1, 100));
+    config.limits.fan_out_per_second = 2 * fan_out_of_team;
+    config.game.rules.eject_eggs = false;
+    let mut bench = Bench::new(config);
+    let [speakers, hearers] = [("a", speakers), ("b", hearers)]
+        .map(|(team, count)| (0..count).map(|_| bench.join(team, team)).collect());
+    bench.act(AdminAction::SetHunger { enabled: false });
+    bench.take_heard();
+    (bench, speakers, hearers)
+}
+
+/// How many lines a peer has heard since it was last asked that begin with `word`.
+fn count(bench: &mut Bench, peer: usize, word: &str) -> u32 {
+    let lines = bench.lines(peer);
+    lines.iter().filter(|line| line.starts_with(word)).count() as u32
+}
+
+/// How often a team that may send 5,000 messages a second may do within so many seconds what sends so many.
+fn allowed(seconds: u32, tokens: u32) -> std::ops::RangeInclusive<u32> {
+    let most = (limits::REQUESTS_SAVED_SECONDS + seconds) * 5_000 / tokens;
+    most * 9 / 10..=most + 1
+}
+
+/// Twenty that shout as long and as often as they may are heard as often as their team's limit allows. Whoever reads stays,
+/// and the other team speaks as if they were not there.
+#[test]
+fn broadcasts_are_limited_for_each_team_by_bytes_and_hearers() {
+    let (mut bench, shouters, hearers) = two_teams(5_000, 20, 10);
+    let shout = format!("Broadcast {}\n", "x".repeat(16_000));
+    for nth in 0..200 {
+        bench.send(shouters[nth % 20], shout.as_bytes());
+    }
+    for _ in 0..5 {
+        bench.send(hearers[1], b"Broadcast hello\n");
+        bench.run_for(ms(70));
+        assert_eq!(count(&mut bench, hearers[1], "ok"), 1);
+        bench.run_for(ms(930));
+    }
+    let heard = count(&mut bench, hearers[0], "message 0, xx");
+    let tokens = 29 * (1 + 16_000 / limits::FAN_OUT_BYTES_PER_TOKEN as u32);
+    assert!(allowed(5, tokens).contains(&heard), "{heard}");
+    bench.run_for(ms(35_000));
+    assert!(bench.peers.iter().all(|peer| peer.is_open));
+    let later = count(&mut bench, hearers[0], "message 0, xx");
+    assert_eq!(heard + later, 200, "all of it is said in the end");
+}
+
+/// Agents that push each other without end do so as often as their team's limit allows; others are answered in time.
+#[test]
+fn pushes_are_limited_for_each_team_by_those_they_move() {
+    let (mut bench, pushers, others) = two_teams(5_000, 60, 10);
+    for &pusher in &pushers {
+        bench.send(pusher, &b"Eject\n".repeat(50));
+    }
+    for _ in 0..20 {
+        bench.send(others[1], b"Left\n");
+        bench.run_for(ms(70));
+        assert_eq!(count(&mut bench, others[1], "ok"), 1);
+    }
+    bench.run_for(ms(600));
+    let pushes = count(&mut bench, others[0], "eject");
+    assert!(allowed(2, 69).contains(&pushes), "{pushes}");
+}
+
+/// A push is paid for by those it moves in the end, however few were there when it was asked for.
+#[test]
+fn what_a_push_sends_beyond_the_estimate_is_charged_as_well() {
+    let (mut bench, pushers, _) = two_teams(100, 1, 0);
+    bench.send(pushers[0], &b"Eject\n".repeat(10));
+    for _ in 0..60 {
+        bench.join("B", "b");
+    }
+    bench.run_for(ms(700));
+    bench.take_heard();
+    let now = bench.now;
+    assert_eq!(
+        bench.engine.stats(now).counters.throttled,
+        0,
+        "what was accepted is done"
+    );
+    bench.send(pushers[0], b"Eject\n");
+    bench.run_for(ms(2_000));
+    assert_eq!(bench.lines(pushers[0]), Vec::<String>::new());
+    bench.run_for(ms(5_000));
+    assert_eq!(bench.lines(pushers[0]), ["ok"]);
 }

@@ -495,11 +495,23 @@ pub const SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        name: "fan-out-rate",
+        short: None,
+        aliases: &[],
+        placeholder: "COUNT",
+        help: "Messages to other players that broadcasts and pushes may cause in a second, shared equally by the teams; every 512 bytes of a message count as another one",
+        kind: Kind::Whole {
+            from: 1,
+            to: 1_000_000_000,
+            store: |options, n| options.limits.fan_out_per_second = fits(n),
+        },
+    },
+    Setting {
         name: "agent-output-limit",
         short: None,
         aliases: &[],
         placeholder: "KIB",
-        help: "Kibibytes that a player may leave unread",
+        help: "Kibibytes that may wait for a player that takes nothing for ten seconds",
         kind: Kind::Whole {
             from: AGENT_OUTPUT_KIB_MIN,
             to: OUTPUT_KIB_MAX,
