@@ -159,19 +159,20 @@ impl Engine {
         self.outputs.pop_front()
     }
 
-    /// The next session with bytes to write that the shell has not been told of since they came; viewers last.
+    /// The next session with bytes to write that the shell has not been told of since they came; those with answers first.
     pub fn next_dirty(&mut self) -> Option<ConnId> {
         self.sessions.take_announced()
     }
 
-    /// The same without viewers, for shells that write to those within a budget of their own.
-    pub fn next_dirty_player(&mut self) -> Option<ConnId> {
-        self.sessions.take_announced_player()
+    /// The same, those with answers only.
+    pub fn next_dirty_answer(&mut self) -> Option<ConnId> {
+        self.sessions.take_announced_answer()
     }
 
-    /// The same, viewers only.
-    pub fn next_dirty_viewer(&mut self) -> Option<ConnId> {
-        self.sessions.take_announced_viewer()
+    /// The same, the others only: viewers, and agents that are sent something because of others. For shells that write that
+    /// within a budget of its own.
+    pub fn next_dirty_message(&mut self) -> Option<ConnId> {
+        self.sessions.take_announced_message()
     }
 
     /// A connection takes bytes again: it is among the dirty ones of its kind, if any wait for it.

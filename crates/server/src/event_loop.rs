@@ -28,7 +28,7 @@ use crate::mio_wait::MioWait;
 use crate::reload::Reload;
 use crate::service_manager::ServiceManager;
 use crate::shell::Shell;
-use crate::stages::{Accept, DueWork, Flush, Journal, Operators, Outputs, Read, Statistics, Viewers, Watch};
+use crate::stages::{Accept, DueWork, Flush, Journal, Messages, Operators, Outputs, Read, Statistics, Watch};
 
 /// How long an ending loop goes on trying to deliver what it owes. With the rest of the end it stays well within
 /// the second that people and service managers wait (R-000-26).
@@ -116,7 +116,7 @@ impl EventLoop {
             .stage("outputs", Budget::UNLIMITED, Outputs)
             .stage("journal", Budget::UNLIMITED, Journal)
             .stage("flush", Flush::BUDGET, Flush::default())
-            .stage("viewers", Viewers::BUDGET, Viewers::default())
+            .stage("messages", Messages::BUDGET, Messages::default())
             .stage("watch", Budget::UNLIMITED, Watch)
             .stage("statistics", Budget::UNLIMITED, Statistics)
             .build();
@@ -381,7 +381,7 @@ mod tests {
             "outputs",
             "journal",
             "flush",
-            "viewers",
+            "messages",
             "watch",
             "statistics",
         ];

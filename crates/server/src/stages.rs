@@ -1,7 +1,7 @@
 //! The stages of the server's pass, in the order of R-000-23, and what each may spend.
 //!
 //! ```text
-//!  wait ─> accept ─> read ─> operators ─> posts ─> timers ─> due work ─> outputs ─> journal ─> flush ─> viewers ─> watch
+//!  wait ─> accept ─> read ─> operators ─> posts ─> timers ─> due work ─> outputs ─> journal ─> flush ─> messages ─> watch
 //!  ─> statistics ─> round
 //! ```
 //!
@@ -211,7 +211,7 @@ impl Stage<Shell> for Journal {
     }
 }
 
-/// Writes to all but viewers what they are owed, as far as the peers take it.
+/// Writes answers, and what waits before them, as far as the peers take it.
 #[derive(Default)]
 pub(crate) struct Flush {
     /// Connections with bytes that could not be written, as of the latest turn. Viewers that take no more are among them.
@@ -229,7 +229,7 @@ impl Stage<Shell> for Flush {
         let shell = &mut service.state;
         shell.note_writable();
         let mut is_cut_short = false;
-        while let Some(conn) = shell.engine.next_dirty_player() {
+        while let Some(conn) = shell.engine.next_dirty_answer() {
             let admits = || {
                 let admitted = turn.admits();
                 turn.name_item("write");
@@ -250,27 +250,28 @@ impl Stage<Shell> for Flush {
     }
 }
 
-/// Writes to viewers, of whom there may be a thousand: within a budget of its own, after everybody who plays.
+/// Writes to viewers, and to players what they are sent because of others: a thousand may watch, and a thousand hear what one
+/// says. Within a budget of its own, after all answers.
 #[derive(Default)]
-pub(crate) struct Viewers {
+pub(crate) struct Messages {
     /// Whether the latest turn left some, which an orderly end waits for.
     is_cut_short: bool,
 }
 
-impl Viewers {
+impl Messages {
     /// So many writes that a player whose deadline falls into them is not late by more than its wake-up.
     pub(crate) const BUDGET: Budget = Budget::new(32, RealSpan::from_micros(120));
 }
 
-impl Stage<Shell> for Viewers {
+impl Stage<Shell> for Messages {
     fn run(&mut self, service: &mut Service<Shell>, turn: &mut StageTurn<'_>) {
         let now = service.now();
         let shell = &mut service.state;
         self.is_cut_short = false;
-        while let Some(conn) = shell.engine.next_dirty_viewer() {
+        while let Some(conn) = shell.engine.next_dirty_message() {
             let admits = || {
                 let admitted = turn.admits();
-                turn.name_item("write to a viewer");
+                turn.name_item("message");
                 admitted
             };
             if shell.flush_one(conn, now, admits) == Flushed::CutShort {

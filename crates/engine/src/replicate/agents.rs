@@ -17,11 +17,15 @@ pub(crate) fn tell_agent(
     let (agent, line) = line_of(event, config.food_told)?;
     let conn = sessions.of_agent(agent)?;
     let mut bytes = 0;
-    sessions.push(conn, |outbox| {
+    let write = |outbox: &mut Vec<u8>| {
         let before = outbox.len();
         write_ai_line(outbox, config.dialect, &line);
         bytes = outbox.len() - before;
-    });
+    };
+    match event {
+        GameEvent::Heard { .. } | GameEvent::PushedFrom { .. } => sessions.push_message(conn, write),
+        _ => sessions.push(conn, write),
+    }
     Some((agent, bytes))
 }
 

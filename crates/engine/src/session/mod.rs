@@ -30,6 +30,8 @@ pub(crate) use observer::{Feed, Observer, Watched};
 pub(crate) use outbox::{Outbox, OutboxFull};
 pub(crate) use table::Sessions;
 
+use announced::Announcement;
+
 use crate::housekeeping::LimitId;
 use crate::input::ConnId;
 use crate::limits::Limits;
@@ -61,8 +63,8 @@ pub(crate) struct Session {
     pub(crate) flow: Flow,
     /// Offences so far.
     pub(crate) violations: u32,
-    /// Whether the shell was or is about to be told that bytes wait.
-    is_announced: bool,
+    /// How the shell is told that bytes wait.
+    announcement: Announcement,
     /// Whether the engine has decided to let it go and will do so before it returns.
     is_doomed: bool,
 }
@@ -140,7 +142,7 @@ impl Session {
             owes_command: false,
             flow: Flow::new(now, requests_per_second),
             violations: 0,
-            is_announced: false,
+            announcement: Announcement::default(),
             is_doomed: false,
         }
     }

@@ -86,6 +86,15 @@ impl Sessions {
     pub(crate) fn push_at_once(&mut self, conn: ConnId, write: impl FnOnce(&mut Vec<u8>)) {
         self.catch_up(conn);
         self.push_quietly(conn, write);
+        if let Some(session) = self.get_mut(conn) {
+            session.announcement.owes_answer = true;
+        }
+        self.announce(conn);
+    }
+
+    /// Adds what an agent is sent because of others, which its answers and those of all others go before.
+    pub(crate) fn push_message(&mut self, conn: ConnId, write: impl FnOnce(&mut Vec<u8>)) {
+        self.push_quietly(conn, write);
         self.announce(conn);
     }
 
@@ -131,7 +140,9 @@ impl Sessions {
     /// If that is more than there were.
     pub(crate) fn sent(&mut self, conn: ConnId, count: usize) -> Option<RealSpan> {
         let now = self.now;
-        let waited = self.get_mut(conn)?.outbox.sent(now, count);
+        let session = self.get_mut(conn)?;
+        let waited = session.outbox.sent(now, count);
+        session.announcement.owes_answer &= !session.outbox.is_empty();
         self.owed_bytes -= count;
         Some(waited)
     }

@@ -106,8 +106,8 @@ fn what_was_told_in_part_is_told_on_first_among_its_kind() {
     for slot in [3, 2, 1, 0] {
         sessions.push(conn(slot, 0), |outbox| outbox.push(b'x'));
     }
-    assert_eq!(sessions.take_announced_viewer(), Some(conn(3, 0)));
-    assert_eq!(sessions.take_announced_player(), Some(conn(1, 0)));
+    assert_eq!(sessions.take_announced_message(), Some(conn(3, 0)));
+    assert_eq!(sessions.take_announced_answer(), Some(conn(1, 0)));
     sessions.announce_first(conn(3, 0));
     sessions.announce_first(conn(1, 0));
     sessions.announce_first(conn(1, 0));
@@ -118,6 +118,35 @@ fn what_was_told_in_part_is_told_on_first_among_its_kind() {
     sessions.sent(conn(1, 0), 1);
     sessions.announce_first(conn(1, 0));
     assert_eq!(sessions.take_announced(), None, "nothing is left");
+}
+
+/// A session that was sent a message and is then answered comes with the answers, once.
+#[test]
+fn answers_go_before_messages() {
+    let mut sessions = sessions(3);
+    for slot in [0, 1] {
+        sessions.push_message(conn(slot, 0), |outbox| outbox.push(b'm'));
+    }
+    for slot in [2, 1] {
+        sessions.push(conn(slot, 0), |outbox| outbox.push(b'a'));
+    }
+    assert_eq!(sessions.take_announced_answer(), Some(conn(2, 0)));
+    assert_eq!(sessions.take_announced_answer(), Some(conn(1, 0)));
+    sessions.announce_first(conn(1, 0));
+    assert_eq!(
+        sessions.take_announced_answer(),
+        Some(conn(1, 0)),
+        "its answer was not written"
+    );
+    assert_eq!(sessions.take_announced_answer(), None);
+    for piece in [1, 1] {
+        sessions.sent(conn(1, 0), piece);
+    }
+    assert_eq!(sessions.take_announced_message(), Some(conn(0, 0)));
+    assert_eq!(sessions.take_announced_message(), None);
+    sessions.push_message(conn(1, 0), |outbox| outbox.push(b'm'));
+    assert_eq!(sessions.take_announced_answer(), None);
+    assert_eq!(sessions.take_announced_message(), Some(conn(1, 0)));
 }
 
 /// A text viewer that has been told how the world is, and is told of what happens after `delay`.
