@@ -76,7 +76,7 @@ fn main() {
     let is_wanted = |name: &str| wanted.as_ref().is_none_or(|wanted| name == wanted);
     println!("| map | agents, teams | minds | units/s | actions/s |");
     println!("|---|---:|---|---:|---:|");
-    for (side, agents, teams) in [(10, 2, 2), (20, 12, 2), (100, 1_000, 100)] {
+    for (side, agents, teams) in [(10, 2, 2), (20, 12, 2), (100, 1_000, 100), (100, 1_000, 2)] {
         let minds = [
             ("trivial", MindKind::Trivial, Voice::Values),
             ("trivial, in text", MindKind::Trivial, Voice::Text),

@@ -243,20 +243,27 @@ impl Leap {
         Some(agent)
     }
 
-    /// Tells those who listen what somebody said. There is one team at most that understands it.
+    /// Sends a message to the minds of the speaker's team, decoded once. To all others it is noise.
     fn spread(&mut self, speaker: AgentId, text: &[u8]) {
-        let understands = |ear: &Option<Ear>| ear.as_ref().is_some_and(|ear| ear.understands(text));
-        let Some(team) = self.ears.iter().position(understands) else {
+        let Some(agent) = self.game.world().agent(speaker) else {
             return;
         };
-        // Who is born meanwhile comes behind the others, and has not heard it.
+        let team = usize::from(agent.team().0);
+        let Some(signal) = self.ears[team].as_ref().and_then(|ear| ear.read(text)) else {
+            return;
+        };
+        // Agents that are born meanwhile are appended, and do not hear it.
         for place in 0..self.members[team].len() {
             let hearer = self.members[team][place];
-            let direction = self.game.world().direction_of_sound(hearer, speaker);
-            if let (Some(direction), Some(mind)) = (direction, &mut self.minds[hearer.0 as usize])
+            let Some(mind) = &mut self.minds[hearer.0 as usize] else {
+                continue;
+            };
+            if signal.is_notice() {
+                mind.hear(&signal, 0);
+            } else if let Some(direction) = self.game.world().direction_of_sound(hearer, speaker)
                 && hearer != speaker
             {
-                mind.perceive(Percept::Message { direction, text });
+                mind.hear(&signal, direction);
                 self.ask(hearer);
             }
         }

@@ -97,11 +97,8 @@ impl Brain {
                 self.diary.places = Some(places);
             }
             Percept::Message { direction, text } => {
-                if let Some(signal) = self.code.read(text)
-                    && signal.sender != self.me
-                    && self.team.hear(&signal, self.body.clock)
-                {
-                    self.heard(signal, direction);
+                if let Some(signal) = self.code.read(text) {
+                    self.hear(&signal, direction);
                 }
             }
             Percept::Pushed { direction } => self.pushed(direction),
@@ -114,6 +111,13 @@ impl Brain {
                 self.ritual_ended(true);
                 self.diary.risen_at = self.body.clock;
             }
+        }
+    }
+
+    /// Takes in a message of the team, decoded by its [`crate::Ear`].
+    pub fn hear(&mut self, signal: &Signal, direction: u8) {
+        if signal.sender != self.me && self.team.hear(signal, self.body.clock) {
+            self.heard(signal, direction);
         }
     }
 
@@ -210,7 +214,7 @@ impl Brain {
     }
 
     /// Somebody of the team spoke.
-    fn heard(&mut self, signal: Signal, direction: u8) {
+    fn heard(&mut self, signal: &Signal, direction: u8) {
         match signal.verb {
             Verb::Status(_) => {}
             Verb::Call { level } => self.called(signal.sender, level, direction),

@@ -28,5 +28,5 @@ mod team;
 pub use brain::Brain;
 pub use percept::Percept;
 pub use seed::agent_seed;
-pub use signal::Ear;
+pub use signal::{Ear, Signal};
 pub use team::agents_at_most;

@@ -15,14 +15,22 @@ use trantor_model::{Counts, Level, Resource};
 /// The first word of every message; raised with the layout.
 const VERSION: &str = "t1";
 
-/// A message understood.
+/// A decoded message; see [`Ear`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Signal {
+pub struct Signal {
     /// Who says it: a number that an agent draws at birth.
     pub(crate) sender: u32,
     /// Greater than that of any message it said before.
     pub(crate) number: u32,
     pub(crate) verb: Verb,
+}
+
+impl Signal {
+    /// Whether a [`crate::Brain`] that hears it only takes note: it neither needs the direction nor has a command
+    /// to send that it did not have before.
+    pub fn is_notice(&self) -> bool {
+        matches!(self.verb, Verb::Status(_))
+    }
 }
 
 /// What is said.
@@ -55,7 +63,7 @@ pub(crate) struct Code {
     team: Vec<u8>,
 }
 
-/// Tells what one team says from what others say.
+/// Decodes the messages of one team, once for all members in a process ([`crate::Brain::hear`]).
 #[derive(Clone, Debug)]
 pub struct Ear(Code);
 
@@ -65,10 +73,9 @@ impl Ear {
         Self(Code::new(team))
     }
 
-    /// Whether a [`crate::Brain`] of the team would make anything of it. What it does not understand changes nothing
-    /// for it, so that whoever drives many need not tell it.
-    pub fn understands(&self, text: &[u8]) -> bool {
-        self.0.read(text).is_some()
+    /// A message of this team; `None` for everything else, which changes nothing for a brain of the team.
+    pub fn read(&self, text: &[u8]) -> Option<Signal> {
+        self.0.read(text)
     }
 }
 

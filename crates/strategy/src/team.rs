@@ -4,8 +4,6 @@
 //! If those who share that level are enough for the next elevation, they climb, up to the level of the next
 //! better ones. If not, spare agents below climb towards them; if there are none, the team must grow.
 
-use std::collections::BTreeMap;
-
 use trantor_model::{Counts, Level};
 
 use crate::body::{FOOD_UNITS, RITUAL_UNITS};
@@ -33,17 +31,16 @@ const FRESH_UNITS: u64 = 500;
 /// Food that must be left when a climb is over, and for the way to it.
 const FOOD_RESERVE: u32 = 5;
 
-/// The others, by their numbers.
+/// What is known of the others, in no order.
+///
+/// One vector for each field, all of one length: a team of hundreds overflows the memory, so that most messages
+/// search all senders and all times, and these then lie in a few cache lines.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Team {
-    members: BTreeMap<u32, Member>,
-}
-
-#[derive(Clone, Debug)]
-struct Member {
-    status: Status,
-    heard_at: u64,
-    last_number: u32,
+    senders: Vec<u32>,
+    heard_at: Vec<u64>,
+    last_numbers: Vec<u32>,
+    statuses: Vec<Status>,
 }
 
 /// A climb that would help the team.
@@ -58,51 +55,57 @@ pub(crate) struct Climb {
 }
 
 impl Team {
-    /// Takes note of a message, and answers whether it is news rather than something repeated.
+    /// Takes note of a message; `false` if it is a repetition.
     pub(crate) fn hear(&mut self, signal: &Signal, clock: u64) -> bool {
-        if let Some(member) = self.members.get_mut(&signal.sender) {
-            if signal.number <= member.last_number {
+        if let Some(place) = self.place(signal.sender) {
+            if signal.number <= self.last_numbers[place] {
                 return false;
             }
-            member.last_number = signal.number;
-            member.heard_at = clock;
+            self.last_numbers[place] = signal.number;
+            self.heard_at[place] = clock;
+            let status = &mut self.statuses[place];
             match signal.verb {
-                Verb::Status(status) => member.status = status,
-                Verb::Call { level } => member.status.level = level,
-                Verb::Here { food, .. } => member.status.food = food,
+                Verb::Status(new) => *status = new,
+                Verb::Call { level } => status.level = level,
+                Verb::Here { food, .. } => status.food = food,
                 Verb::Go | Verb::End => {}
             }
         } else if let Verb::Status(status) = signal.verb {
-            self.make_room(clock);
-            let member = Member {
-                status,
-                heard_at: clock,
-                last_number: signal.number,
-            };
-            self.members.insert(signal.sender, member);
+            if self.senders.len() < MEMBERS_MAX {
+                self.senders.push(signal.sender);
+                self.heard_at.push(clock);
+                self.last_numbers.push(signal.number);
+                self.statuses.push(status);
+            } else {
+                let place = self.heard_longest_ago();
+                self.senders[place] = signal.sender;
+                self.heard_at[place] = clock;
+                self.last_numbers[place] = signal.number;
+                self.statuses[place] = status;
+            }
         }
         true
     }
 
     /// Members could not speak or be heard for a while; those remembered get some time to be heard again.
     pub(crate) fn believe_again(&mut self, clock: u64) {
-        for member in self.members.values_mut() {
-            member.heard_at = member.heard_at.max(clock.saturating_sub(FRESH_UNITS / 2));
+        for heard_at in &mut self.heard_at {
+            *heard_at = (*heard_at).max(clock.saturating_sub(FRESH_UNITS / 2));
         }
     }
 
     /// A member did not come when it was called: it may be dead.
     pub(crate) fn doubt(&mut self, number: u32) {
-        if let Some(member) = self.members.get_mut(&number) {
-            member.heard_at = 0;
+        if let Some(place) = self.place(number) {
+            self.heard_at[place] = 0;
         }
     }
 
-    /// Members believed to live, in ascending order of their numbers; whoever asks is not among them.
+    /// Numbers and state of the members believed to live, in no order; the caller is not among them.
     pub(crate) fn alive(&self, clock: u64) -> impl Iterator<Item = (u32, &Status)> {
-        let is_fresh = move |member: &Member| member.heard_at + FRESH_UNITS >= clock && member.heard_at > 0;
-        let fresh = self.members.iter().filter(move |(_, member)| is_fresh(member));
-        fresh.map(|(&number, member)| (number, &member.status))
+        let is_fresh = move |heard_at: u64| heard_at + FRESH_UNITS >= clock && heard_at > 0;
+        let members = self.senders.iter().zip(&self.statuses).zip(&self.heard_at);
+        members.filter_map(move |((&number, status), &heard_at)| is_fresh(heard_at).then_some((number, status)))
     }
 
     /// The climb that would help most, if one can be made by those who live; `me` is one of them.
@@ -140,7 +143,7 @@ impl Team {
     /// Agents that the team should have: one more for each that was lost, up to a few, since who has lost one
     /// will lose more.
     pub(crate) fn agents_wanted(&self, clock: u64) -> usize {
-        let lost = self.members.len() - self.alive(clock).count();
+        let lost = self.senders.len() - self.alive(clock).count();
         QUORUM + lost.min(SPARES_MAX)
     }
 
@@ -178,7 +181,7 @@ impl Team {
             let status = if *number == me {
                 mine
             } else {
-                &self.members[number].status
+                &self.statuses[self.place(*number).expect("a cohort is made of members")]
             };
             if status.food < food_needed {
                 return false;
@@ -190,19 +193,15 @@ impl Team {
         lacking == Counts::ZERO
     }
 
-    /// Forgets the member heard longest ago if there is no room for another.
-    fn make_room(&mut self, clock: u64) {
-        if self.members.len() < MEMBERS_MAX {
-            return;
-        }
-        let oldest = self
-            .members
-            .iter()
-            .min_by_key(|(_, member)| member.heard_at.min(clock))
-            .map(|(&number, _)| number);
-        if let Some(number) = oldest {
-            self.members.remove(&number);
-        }
+    fn place(&self, number: u32) -> Option<usize> {
+        self.senders.iter().position(|&sender| sender == number)
+    }
+
+    /// Of those heard equally long ago, the one with the lowest number.
+    fn heard_longest_ago(&self) -> usize {
+        let members = self.heard_at.iter().zip(&self.senders).enumerate();
+        let oldest = members.min_by_key(|&(_, key)| key);
+        oldest.expect("a full memory is not empty").0
     }
 }
 
@@ -393,6 +392,6 @@ mod tests {
                 u64::from(sender) + 1,
             );
         }
-        assert_eq!(team.members.len(), MEMBERS_MAX);
+        assert_eq!(team.senders.len(), MEMBERS_MAX);
     }
 }

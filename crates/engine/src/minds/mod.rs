@@ -10,7 +10,7 @@ mod spelled;
 use std::str::FromStr;
 
 pub use trantor_strategy::Percept;
-use trantor_strategy::{Brain, Ear};
+use trantor_strategy::{Brain, Ear, Signal};
 
 use trantor_game::Reply;
 use trantor_model::Command;
@@ -27,6 +27,9 @@ pub trait Mind {
     /// and again whenever something was perceived. Commands beyond [`trantor_game::OUTSTANDING_MAX`] are lost,
     /// as they are on a server.
     fn next_command(&mut self) -> Option<Command>;
+
+    /// Takes in a message of its team that the team's [`Ear`] has decoded. Minds without an ear are sent none.
+    fn hear(&mut self, _signal: &Signal, _direction: u8) {}
 
     /// Whether somebody should take a place that the mind knows to be free in its team; asking clears it.
     fn take_free_place(&mut self) -> bool {
@@ -111,6 +114,10 @@ impl Mind for Brain {
         Self::perceive(self, percept);
     }
 
+    fn hear(&mut self, signal: &Signal, direction: u8) {
+        Self::hear(self, signal, direction);
+    }
+
     fn next_command(&mut self) -> Option<Command> {
         Self::next_command(self)
     }
@@ -123,6 +130,10 @@ impl Mind for Brain {
 impl<M: Mind + ?Sized> Mind for Box<M> {
     fn perceive(&mut self, percept: Percept<'_>) {
         (**self).perceive(percept);
+    }
+
+    fn hear(&mut self, signal: &Signal, direction: u8) {
+        (**self).hear(signal, direction);
     }
 
     fn next_command(&mut self) -> Option<Command> {
