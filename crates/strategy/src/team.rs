@@ -21,7 +21,7 @@ pub fn agents_at_most(size: usize) -> usize {
     size.saturating_mul(2).max(QUORUM + SPARES_MAX)
 }
 
-/// Members remembered at most: a bound against somebody who forges new names without end.
+/// Members remembered at most: a bound against forged names. While all of them are fresh, new ones are ignored.
 const MEMBERS_MAX: usize = 64;
 
 /// How long a member is believed to live after it was last heard. Members speak every hundred units or so, but
@@ -33,12 +33,14 @@ const FOOD_RESERVE: u32 = 5;
 
 /// What is known of the others, in no order.
 ///
-/// One vector for each field, all of one length: a team of hundreds overflows the memory, so that most messages
-/// search all senders and all times, and these then lie in a few cache lines.
+/// One vector for each field, all of one length: in a team of hundreds nearly all messages come from members that
+/// there is no room for, and then only the senders are read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Team {
     senders: Vec<u32>,
     heard_at: Vec<u64>,
+    /// No member was heard longer ago than this; a lower bound, so that not every message has to search for it.
+    heard_at_min: u64,
     last_numbers: Vec<u32>,
     statuses: Vec<Status>,
 }
@@ -76,8 +78,7 @@ impl Team {
                 self.heard_at.push(clock);
                 self.last_numbers.push(signal.number);
                 self.statuses.push(status);
-            } else {
-                let place = self.heard_longest_ago();
+            } else if let Some(place) = self.stale_place(clock) {
                 self.senders[place] = signal.sender;
                 self.heard_at[place] = clock;
                 self.last_numbers[place] = signal.number;
@@ -98,14 +99,16 @@ impl Team {
     pub(crate) fn doubt(&mut self, number: u32) {
         if let Some(place) = self.place(number) {
             self.heard_at[place] = 0;
+            self.heard_at_min = 0;
         }
     }
 
     /// Numbers and state of the members believed to live, in no order; the caller is not among them.
     pub(crate) fn alive(&self, clock: u64) -> impl Iterator<Item = (u32, &Status)> {
-        let is_fresh = move |heard_at: u64| heard_at + FRESH_UNITS >= clock && heard_at > 0;
         let members = self.senders.iter().zip(&self.statuses).zip(&self.heard_at);
-        members.filter_map(move |((&number, status), &heard_at)| is_fresh(heard_at).then_some((number, status)))
+        members.filter_map(move |((&number, status), &heard_at)| {
+            is_fresh(heard_at, clock).then_some((number, status))
+        })
     }
 
     /// The climb that would help most, if one can be made by those who live; `me` is one of them.
@@ -194,15 +197,27 @@ impl Team {
     }
 
     fn place(&self, number: u32) -> Option<usize> {
-        self.senders.iter().position(|&sender| sender == number)
+        // Without an early exit the compiler compares many at once, and most numbers are not there.
+        let is_known = |known, &sender: &u32| known | (sender == number);
+        let known = self.senders.iter().fold(false, is_known);
+        known.then(|| self.senders.iter().position(|&sender| sender == number))?
     }
 
-    /// Of those heard equally long ago, the one with the lowest number.
-    fn heard_longest_ago(&self) -> usize {
+    /// The member heard longest ago, if it is not believed to live any more; of equals the one with the lowest number.
+    fn stale_place(&mut self, clock: u64) -> Option<usize> {
+        if is_fresh(self.heard_at_min, clock) {
+            return None;
+        }
         let members = self.heard_at.iter().zip(&self.senders).enumerate();
-        let oldest = members.min_by_key(|&(_, key)| key);
-        oldest.expect("a full memory is not empty").0
+        let (place, (&heard_at, _)) = members.min_by_key(|&(_, key)| key)?;
+        self.heard_at_min = heard_at;
+        (!is_fresh(heard_at, clock)).then_some(place)
     }
+}
+
+/// Whether a member last heard then is believed to live; 0 stands for one that is doubted.
+fn is_fresh(heard_at: u64, clock: u64) -> bool {
+    heard_at > 0 && heard_at + FRESH_UNITS >= clock
 }
 
 /// The level at which agents first need each other.
@@ -379,19 +394,27 @@ mod tests {
     }
 
     #[test]
-    fn forged_names_do_not_fill_the_memory() {
+    fn a_full_memory_keeps_who_is_fresh_and_replaces_who_is_not() {
         let mut team = Team::default();
-        for sender in 0..10 * MEMBERS_MAX as u32 {
+        let mut hear = |sender, clock| {
             let verb = Verb::Status(status(1));
-            team.hear(
-                &Signal {
-                    sender,
-                    number: 1,
-                    verb,
-                },
-                u64::from(sender) + 1,
-            );
+            let number = clock as u32;
+            team.hear(&Signal { sender, number, verb }, clock);
+            let mut known: Vec<u32> = team.senders.clone();
+            known.sort_unstable();
+            known
+        };
+        let all: Vec<u32> = (0..MEMBERS_MAX as u32).collect();
+        for &sender in &all {
+            hear(sender, 1);
         }
-        assert_eq!(team.senders.len(), MEMBERS_MAX);
+        assert_eq!(hear(1_000, 2), all, "all are fresh");
+        for &sender in all.iter().filter(|&&sender| sender != 7) {
+            hear(sender, FRESH_UNITS);
+        }
+        assert_eq!(hear(1_000, 1 + FRESH_UNITS), all, "the last moment");
+        let known = hear(1_000, 2 + FRESH_UNITS);
+        assert_eq!(known.len(), MEMBERS_MAX, "one comes, one goes");
+        assert!(known.contains(&1_000) && !known.contains(&7));
     }
 }
