@@ -5,6 +5,8 @@
 
 use std::collections::BTreeSet;
 
+use trantor_model::AgentId;
+
 use crate::engine::Engine;
 use crate::limits;
 use crate::session::{Answer, Feed, Role, Session};
@@ -103,13 +105,15 @@ impl Engine {
             self.sessions.agents(),
             "no agent is found that has no session"
         );
+        let living = |agent: &&AgentId| self.game.world().agent(**agent).is_some();
+        let departing = self.departing.iter().filter(living).count();
         assert_eq!(
-            agents,
+            agents + departing,
             match self.playback.is_some() || self.game.winner().is_some() {
                 true => 0,
                 false => self.game.world().agents().len(),
             },
-            "every living agent is played, and nobody in a recording or after the end"
+            "every living agent is played or about to leave, and nobody in a recording or after the end"
         );
         assert_eq!(
             text_viewers,

@@ -18,11 +18,12 @@ mod to_game;
 mod viewers;
 mod watching;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use trantor_game::{Game, Snapshot};
-use trantor_time::{RealTime, TimerId};
+use trantor_model::AgentId;
+use trantor_time::{GameTime, RealTime, TimerId};
 
 use crate::config::EngineConfig;
 use crate::housekeeping::Housekeeping;
@@ -96,6 +97,10 @@ pub struct Engine {
     pub(crate) is_map_news_due: bool,
     /// A team has won, and the agents are yet to be let go.
     is_over_for_agents: bool,
+    /// The game time at which a throttled input arrived, while it is carried out.
+    arrived: Option<GameTime>,
+    /// Agents whose peers are gone, and who leave once the game has come to that instant.
+    pub(crate) departing: BTreeSet<AgentId>,
 }
 
 /// The deadlines that exist only while a viewer of ours is there.
@@ -116,32 +121,22 @@ impl Engine {
         self.counters.passes += 1;
         self.sessions.set_now(now);
         let has_told = self.sessions.release(now);
-        let sprint_ended = self.end_sprint(now);
         self.end_wait_if_due(now);
-        if self.pace.begin_pass(now, self.next_game_deadline()) {
-            // Under overload that is every pass; viewers are told with the next tick.
-            if let Some(watch) = &mut self.watch {
-                watch.has_slipped = true;
-            }
-            if let Some(slips) = self.slips_logged.note(now, self.pace.slips().0) {
-                log::warn!("the machine cannot keep up: the game slipped in {slips} passes");
-            }
-        }
-        if let Some(frequency) = sprint_ended {
-            self.sprint_ended(frequency, now);
-        }
-        if has_told || sprint_ended.is_some() {
+        let sprint_ended = self.take_game_time(now);
+        if has_told || sprint_ended {
             // Many viewers are told of it by and by, and nothing else may be due.
             self.settle();
         }
     }
 
-    /// Takes one thing in that happened to a connection.
+    /// Takes in one thing that happened to a connection; `now` is a reading of the clock from after it happened. Where older
+    /// game deadlines are yet to be carried out, its effect on the game comes after them.
     ///
     /// # Panics
     /// If a connection is opened in a place that is taken.
     pub fn handle(&mut self, input: Input<'_>, now: RealTime) {
         self.sessions.set_now(now);
+        self.take_game_time(now);
         match input {
             Input::Opened { conn, peer } => {
                 self.counters.opened += 1;
@@ -208,6 +203,36 @@ impl Engine {
         self.outbox_waits
             .note(now, u64::try_from(waited.as_nanos()).unwrap_or(0));
         self.finish_writing(conn);
+    }
+
+    /// Takes the game time of `now`: what is due at it is due. It is slower than the clock if the machine cannot keep up
+    /// (R-X-9). Answers whether a sprint ended on the way.
+    pub(crate) fn take_game_time(&mut self, now: RealTime) -> bool {
+        let sprint_ended = self.end_sprint(now);
+        if self.pace.take(now, self.next_game_deadline()) {
+            // Under overload that is every time; viewers are told with the next tick.
+            if let Some(watch) = &mut self.watch {
+                watch.has_slipped = true;
+            }
+            if let Some(slips) = self.slips_logged.note(now, self.pace.slips().0) {
+                log::warn!("the machine cannot keep up: the game slipped {slips} times");
+            }
+        }
+        if let Some(frequency) = sprint_ended {
+            self.sprint_ended(frequency, now);
+        }
+        sprint_ended.is_some()
+    }
+
+    /// Whether game deadlines from before this instant are yet to be carried out: an input of this instant comes after them.
+    /// In lock-step and in a recording, inputs have no instant.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.lock_step.is_none()
+            && self.playback.is_none()
+            && self
+                .game
+                .next_deadline()
+                .is_some_and(|at| at < self.pace.game_now())
     }
 
     /// Does what was put off until nothing else is in hand, and checks the result.

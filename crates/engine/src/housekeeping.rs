@@ -4,6 +4,7 @@
 //! rhythm lies in an exact store. Limits come in masses, are seldom reached and need not be exact, so they lie in a
 //! wheel: setting and lifting one costs the same whoever else is connected, and those of a step share one wake-up.
 
+use trantor_model::AgentId;
 use trantor_time::{DeadlineHeap, RealTime, TimerId, TimerWheel};
 
 use crate::input::ConnId;
@@ -16,6 +17,8 @@ pub(crate) enum Chore {
     SessionLimit(ConnId),
     /// A peer that was held up may go on: it has saved up requests, or taken what it was owed.
     GoOn(ConnId),
+    /// An agent leaves whose peer hung up while older work was due.
+    Leave(AgentId),
     /// The next of many text viewers hear of what happened.
     TellTextViewers,
     /// All text viewers hear the next piece of the whole map.

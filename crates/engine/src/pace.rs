@@ -1,7 +1,7 @@
 //! How game time follows real time: the game clock, the start, speed, pause and steps, and the slip rule.
 //!
-//! At the start of each pass one sample of the clock becomes `G`, the game time of the whole pass. When the
-//! machine cannot keep up, [`LagGovernor`] lets the clock slip: the game is then slower, not lossy.
+//! A sample of the clock at the start of each pass, and one for each input, becomes `G`, the game time of what is done
+//! next. When the machine cannot keep up, [`LagGovernor`] lets the clock slip: the game is then slower, not lossy.
 
 use trantor_time::{Frequency, GameClock, GameSpan, GameTime, LagGovernor, RealSpan, RealTime};
 
@@ -72,10 +72,10 @@ impl Pace {
         }
     }
 
-    /// Takes `G` for a pass that begins at `now`; answers whether the clock slipped.
+    /// Takes `G` for a pass that begins at `now`, or an input that came in then; answers whether the clock slipped.
     ///
     /// `earliest` is the earliest deadline of the game.
-    pub(crate) fn begin_pass(&mut self, now: RealTime, earliest: Option<GameTime>) -> bool {
+    pub(crate) fn take(&mut self, now: RealTime, earliest: Option<GameTime>) -> bool {
         let slips_before = self.governor.slips();
         self.game_now = self.governor.read(&mut self.clock, now, earliest);
         self.governor.slips() > slips_before
@@ -90,6 +90,11 @@ impl Pace {
     /// The game time of the pass: what is due at it is due, and nothing else.
     pub(crate) fn game_now(&self) -> GameTime {
         self.game_now
+    }
+
+    /// The game time of something that arrived at `at` and had to wait: no later than that of the pass.
+    pub(crate) fn game_at(&self, at: RealTime) -> GameTime {
+        self.clock.now(at).min(self.game_now)
     }
 
     /// In lock-step, moves on to a deadline at which the game need not wait any more.
@@ -120,7 +125,7 @@ impl Pace {
         u64::try_from(late_nu / i128::from(self.clock.frequency().get())).unwrap_or(u64::MAX)
     }
 
-    /// Passes in which the clock slipped, and the game time given up in all.
+    /// How often the clock slipped, and the game time given up in all.
     pub(crate) fn slips(&self) -> (u64, GameSpan) {
         (self.governor.slips(), self.governor.slipped())
     }
@@ -244,13 +249,13 @@ mod tests {
     #[test]
     fn time_begins_with_the_start() {
         let mut pace = Pace::new(ms(0), GameTime::ZERO, Frequency::new(100).unwrap(), None, false);
-        pace.begin_pass(ms(5_000), None);
+        pace.take(ms(5_000), None);
         assert_eq!(pace.game_now(), units(0));
         assert_eq!(pace.pause(ms(5_000)), Err(PaceRefusal::NotStarted));
         assert_eq!(pace.resume(ms(5_000)), Err(PaceRefusal::NotStarted));
         pace.start(ms(6_000)).unwrap();
         assert_eq!(pace.start(ms(6_000)), Err(PaceRefusal::AlreadyStarted));
-        pace.begin_pass(ms(7_000), None);
+        pace.take(ms(7_000), None);
         assert_eq!(pace.game_now(), units(100));
     }
 
@@ -270,7 +275,7 @@ mod tests {
     #[test]
     fn r_000_36_steps_move_paused_time_at_once() {
         let mut pace = started(100);
-        pace.begin_pass(ms(12), None);
+        pace.take(ms(12), None);
         assert_eq!(pace.step_units(1, None), Err(PaceRefusal::NotPaused));
         pace.pause(ms(12)).unwrap();
         assert_eq!(pace.pause(ms(12)), Err(PaceRefusal::AlreadyPaused));
@@ -283,7 +288,7 @@ mod tests {
         assert_eq!(pace.step_event(None), Err(PaceRefusal::NothingDue));
         assert_eq!(pace.step_event(Some(units(300))), Ok(units(300)));
         // Far ahead of the oldest work: still no slip, for paused time does not run away.
-        assert!(!pace.begin_pass(ms(99_000), Some(units(3))));
+        assert!(!pace.take(ms(99_000), Some(units(3))));
         assert_eq!(pace.game_now(), units(300));
     }
 
@@ -291,7 +296,7 @@ mod tests {
     #[test]
     fn what_a_step_passes_over_is_late_from_its_end_on() {
         let mut pace = started(100);
-        pace.begin_pass(ms(12), None);
+        pace.take(ms(12), None);
         pace.pause(ms(12)).unwrap();
         assert_eq!(pace.step_units(1, None), Ok(units(2)));
         pace.resume(ms(12)).unwrap();
@@ -304,14 +309,14 @@ mod tests {
     #[test]
     fn r_001_46_a_jump_moves_time_either_way_and_nothing_else() {
         let mut pace = started(100);
-        pace.begin_pass(ms(10_000), Some(units(1_000)));
+        pace.take(ms(10_000), Some(units(1_000)));
         assert_eq!(pace.game_now(), units(1_000));
         pace.jump(ms(10_000), units(7));
-        assert!(!pace.begin_pass(ms(10_050), Some(units(8))));
+        assert!(!pace.take(ms(10_050), Some(units(8))));
         assert_eq!((pace.game_now(), pace.slips().0), (units(12), 0));
         pace.pause(ms(10_050)).unwrap();
         pace.jump(ms(10_060), units(900));
-        pace.begin_pass(ms(99_000), Some(units(901)));
+        pace.take(ms(99_000), Some(units(901)));
         assert_eq!(pace.game_now(), units(900));
         pace.resume(ms(99_000)).unwrap();
         assert_eq!(pace.clock().now(ms(99_100)), units(910));
@@ -321,12 +326,12 @@ mod tests {
     #[test]
     fn r_x_9_a_long_stall_slips() {
         let mut pace = started(100);
-        pace.begin_pass(ms(0), Some(units(7)));
-        assert!(pace.begin_pass(ms(60_000), Some(units(7))));
+        pace.take(ms(0), Some(units(7)));
+        assert!(pace.take(ms(60_000), Some(units(7))));
         assert_eq!(pace.game_now(), units(7 + 25));
         assert_eq!(pace.slips(), (1, GameSpan::from_units(6_000 - 32)));
         assert_eq!(pace.lateness_ns(ms(60_000), units(7)), 250_000_000);
-        pace.begin_pass(ms(60_010), None);
+        pace.take(ms(60_010), None);
         assert_eq!(pace.game_now(), units(33), "and goes on from there");
     }
 
@@ -348,7 +353,7 @@ mod tests {
             let mut last = GameTime::ZERO;
             for (verb, millis, number) in steps {
                 now += RealSpan::from_millis(millis);
-                pace.begin_pass(now, Some(earliest));
+                pace.take(now, Some(earliest));
                 prop_assert!(pace.game_now() >= last);
                 let ahead = pace.game_now() - earliest;
                 let is_within = ahead <= lag_max(&pace) || pace.game_now() == last;

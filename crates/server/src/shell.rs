@@ -197,16 +197,17 @@ impl Shell {
         }
     }
 
-    /// Reads once from the connection whose turn it is.
-    pub(crate) fn read_one(&mut self, now: RealTime) {
+    /// Reads once from the connection whose turn it is. `arrival` reads the clock: what was read is stamped after the read,
+    /// or it could be carried out before its time.
+    pub(crate) fn read_one(&mut self, arrival: impl FnOnce() -> RealTime) {
         match self.conns.read_next(&mut self.read_buffer) {
             None => {}
             Some((conn, ReadOutcome::Bytes(bytes))) => {
-                self.engine.handle(Input::Bytes { conn, bytes }, now);
+                self.engine.handle(Input::Bytes { conn, bytes }, arrival());
                 // Right away, or a connection that is not to be read on would be before the pass is over.
                 self.carry_out_outputs(|| {});
             }
-            Some((conn, ReadOutcome::Ended(cause))) => self.close_lost(conn, cause, now),
+            Some((conn, ReadOutcome::Ended(cause))) => self.close_lost(conn, cause, arrival()),
         }
     }
 

@@ -5,7 +5,8 @@
 //!  ─> statistics ─> round
 //! ```
 //!
-//! Everything in a pass happens at one instant, read once right after the wait. Every stage takes at least one
+//! The clock is read right after the wait, and again after each read: what came in is stamped with that instant, and the
+//! pass goes on at it, so that no input is older than its stamp. Every stage takes at least one
 //! item and stops at its budget, so that a storm of due work does not starve the sockets, nor a flood of input
 //! the due work (R-000-29); what is left over comes first in the next pass, which then does not wait.
 //!
@@ -48,7 +49,7 @@ impl Stage<Shell> for Accept {
         }
         while has_pending(&service.state, now) && turn.admits() {
             turn.name_item("accept");
-            service.state.accept_one(now);
+            service.state.accept_one(turn.arrival());
         }
     }
 
@@ -83,10 +84,9 @@ impl Read {
 
 impl Stage<Shell> for Read {
     fn run(&mut self, service: &mut Service<Shell>, turn: &mut StageTurn<'_>) {
-        let now = service.now();
         while service.state.conns.has_to_read() && turn.admits() {
             turn.name_item("read");
-            service.state.read_one(now);
+            service.state.read_one(|| turn.arrival());
         }
     }
 
@@ -310,5 +310,138 @@ impl Stage<Shell> for Statistics {
             shell.meters.count_saves(autosave.stats());
         }
         shell.meters.publish(&shell.conns, shell.listener.as_ref());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use std::cell::{Cell, RefCell};
+    use std::io::Write as _;
+    use std::net::TcpStream;
+    use std::rc::Rc;
+
+    use trantor_runtime::Wait;
+    use trantor_runtime::service::{self, ServiceBuilder, ServiceLoop, ServiceSettings};
+    use trantor_runtime::wait::{Waker, Woken};
+    use trantor_time::{Clock, ManualClock};
+
+    use crate::meters::Meters;
+    use crate::mio_wait::MioWait;
+    use crate::options::Options;
+
+    /// A manual clock that moves between any two readings, and an agent's peer that speaks within a pass.
+    #[derive(Clone)]
+    struct MovingClock {
+        clock: ManualClock,
+        peer: Rc<RefCell<TcpStream>>,
+        /// Readings until it speaks, while it is yet to speak.
+        speaks_in: Rc<Cell<Option<u32>>>,
+        spoke_at: Rc<Cell<RealTime>>,
+    }
+
+    impl Clock for MovingClock {
+        fn now(&self) -> RealTime {
+            self.clock.advance(RealSpan::from_millis(1));
+            match self.speaks_in.get() {
+                Some(0) => {
+                    self.spoke_at.set(self.clock.now());
+                    self.peer.borrow_mut().write_all(b"ght\n").unwrap();
+                    self.speaks_in.set(None);
+                }
+                more => self.speaks_in.set(more.map(|readings| readings - 1)),
+            }
+            self.clock.now()
+        }
+    }
+
+    /// Sees what is ready, and never sleeps.
+    struct Polling {
+        wait: MioWait,
+        clock: MovingClock,
+        /// Whether the peer speaks after the next wait: at the second reading, which is not that of the pass.
+        is_armed: Rc<Cell<bool>>,
+    }
+
+    impl Wait for Polling {
+        fn wait(&mut self, _until: Option<RealTime>) -> Woken {
+            let woken = self.wait.wait(Some(RealTime::ZERO));
+            if self.is_armed.take() {
+                self.clock.speaks_in.set(Some(1));
+            }
+            woken
+        }
+
+        fn waker(&self) -> Waker {
+            self.wait.waker()
+        }
+    }
+
+    /// Passes until `is_reached`; everything is on loopback and comes at once, or soon.
+    fn pass_until(
+        service: &mut ServiceLoop<Shell, MovingClock, Polling>,
+        is_reached: impl Fn(&Engine) -> bool,
+    ) {
+        for _ in 0..100_000 {
+            if is_reached(&service.service().state.engine) {
+                return;
+            }
+            service.pass();
+        }
+        panic!("it is never reached");
+    }
+
+    /// The peer sends the end of its command when the pass has begun, and the read stage finds it.
+    #[test]
+    fn what_is_read_is_stamped_after_it_was_sent() {
+        let options = Options {
+            port: 0,
+            ..Options::default()
+        };
+        let listener = Listener::open(options.listen_address().into()).unwrap();
+        let peer = TcpStream::connect(listener.address()).unwrap();
+        let clock = MovingClock {
+            clock: ManualClock::default(),
+            peer: Rc::new(RefCell::new(peer)),
+            speaks_in: Rc::default(),
+            spoke_at: Rc::default(),
+        };
+        let (wait, is_armed) = (MioWait::new().unwrap(), Rc::<Cell<bool>>::default());
+        let (meters, _reader) = Meters::new(wait.counts());
+        let engine = Engine::new(options.engine_config(1), clock.clock.now());
+        let registry = wait.registry().try_clone().unwrap();
+        let shell = Shell::new(engine, listener, registry, wait.ready(), wait.patience(), meters).unwrap();
+        let wait = Polling {
+            wait,
+            clock: clock.clone(),
+            is_armed: Rc::clone(&is_armed),
+        };
+        let mut service = ServiceBuilder::new("test", ServiceSettings::default(), shell, clock.clone(), wait)
+            .stage("accept", Accept::BUDGET, Accept)
+            .stage("read", Read::BUDGET, Read)
+            .posts(service::POSTED)
+            .timers(service::TIMERS)
+            .stage("due work", DueWork::BUDGET, DueWork::default())
+            .stage("outputs", Budget::UNLIMITED, Outputs)
+            .build();
+        let team = options.engine_config(1).game.teams[0].clone();
+        clock
+            .peer
+            .borrow_mut()
+            .write_all(format!("{team}\n").as_bytes())
+            .unwrap();
+        pass_until(&mut service, |engine| engine.game().world().agents().len() == 1);
+        // The system reports the beginning before the pass; the rest comes within it.
+        clock.peer.borrow_mut().write_all(b"Ri").unwrap();
+        is_armed.set(true);
+        let started = |engine: &Engine| {
+            let agent = engine.game().world().agents().next()?;
+            agent.action().map(|action| action.start)
+        };
+        pass_until(&mut service, |engine| started(engine).is_some());
+        let engine = &service.service().state.engine;
+        let spoke_at = engine.game_clock().now(clock.spoke_at.get());
+        assert!(started(engine).unwrap() >= spoke_at);
     }
 }

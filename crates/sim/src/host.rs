@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 
 use trantor_engine::{AdminRequest, CloseCause, ConnId, Engine, FiredKind, Input, Output};
-use trantor_time::RealTime;
+use trantor_time::{RealSpan, RealTime};
 
 use crate::actors::Verdict;
 use crate::dice::Dice;
@@ -56,6 +56,7 @@ pub(crate) struct Host {
     window_bytes: usize,
     piece_bytes_max: u32,
     pass_budget: Option<u32>,
+    input_ns_max: u32,
     /// The machine stood still: what is late now is not the server's doing.
     is_excused: bool,
 }
@@ -90,6 +91,7 @@ impl Host {
             window_bytes: plan.weather.window_bytes,
             piece_bytes_max: plan.weather.piece_bytes_max,
             pass_budget: plan.machine.pass_budget,
+            input_ns_max: plan.machine.input_ns_max,
             is_excused: false,
         }
     }
@@ -153,15 +155,20 @@ impl Host {
             .min()
     }
 
-    /// Passes until nothing is left to be done at `now`.
-    pub(crate) fn run(&mut self, now: RealTime, sabotage: &mut Sabotage) -> Verdict {
-        self.sprints.begin_pass(&mut self.engine, now)?;
-        self.take_in(now)?;
+    /// Passes until nothing is left to be done. The first begins at `began`; answers when the last one ended, since reading
+    /// takes time.
+    pub(crate) fn run(&mut self, began: RealTime, sabotage: &mut Sabotage) -> Result<RealTime, String> {
+        self.sprints.begin_pass(&mut self.engine, began)?;
+        let speed = self.engine.game_clock().frequency();
+        let now = self.take_in(began)?;
+        let lateness_ns_max = LATENESS_NS_MAX + (now - began).as_nanos().unsigned_abs();
+        // Lateness is counted at the present speed, which was another when those became due.
+        self.is_excused |= now > began && self.engine.game_clock().frequency() != speed;
         loop {
             let mut budget = self.pass_budget.unwrap_or(u32::MAX);
             let mut is_done = false;
             while budget > 0 && !is_done {
-                is_done = !self.fire(now)?;
+                is_done = !self.fire(now, lateness_ns_max)?;
                 budget -= 1;
             }
             self.write_all(now)?;
@@ -175,7 +182,8 @@ impl Host {
         }
         self.is_excused = false;
         self.past.note(now, self.engine.game().world());
-        self.check_rest(now)
+        self.check_rest(now)?;
+        Ok(now)
     }
 
     /// The power of the server's machine fails, and comes back at once: everybody is gone, and the game goes on from what
@@ -203,7 +211,9 @@ impl Host {
         Ok(())
     }
 
-    fn take_in(&mut self, now: RealTime) -> Verdict {
+    /// Takes in what has come by the beginning of a pass, one thing after another; answers when it was done.
+    fn take_in(&mut self, began: RealTime) -> Result<RealTime, String> {
+        let mut now = began;
         for waiting in std::mem::take(&mut self.waiting) {
             match waiting {
                 Waiting::Opened(conn) => {
@@ -217,12 +227,14 @@ impl Host {
                     let _refusal = self.fulfil(wish, now)?;
                 }
             }
+            now += self.input_takes();
         }
         for conn in self.served.values().copied().collect::<Vec<_>>() {
             while self.conns[conn].is_served
                 && self.conns[conn].is_read
-                && let Some(item) = self.conns[conn].up.take(now)
+                && let Some(item) = self.conns[conn].up.take(began)
             {
+                now += self.input_takes();
                 match item {
                     Item::Bytes(bytes) => {
                         self.trace.note(now, b'<', conn, &bytes);
@@ -234,10 +246,18 @@ impl Host {
                 self.carry_out(now);
             }
         }
-        Ok(())
+        Ok(now)
     }
 
-    fn fire(&mut self, now: RealTime) -> Result<bool, String> {
+    fn input_takes(&mut self) -> RealSpan {
+        let takes_ns = match self.input_ns_max {
+            0 => 0,
+            most => self.dice.between(0, most),
+        };
+        RealSpan::from_nanos(i64::from(takes_ns))
+    }
+
+    fn fire(&mut self, now: RealTime, lateness_ns_max: u64) -> Result<bool, String> {
         // As a shell does: nothing is asked for where nothing is due.
         let is_due = self.engine.poll_timeout().is_some_and(|at| at <= now);
         let before = self.waits.look(&self.engine, now);
@@ -247,7 +267,7 @@ impl Host {
         if let (Some(before), FiredKind::Game(_)) = (before, fired.kind) {
             self.waits.judge(&before, &self.engine, now)?;
         }
-        if fired.lateness_ns > LATENESS_NS_MAX && !self.is_excused {
+        if fired.lateness_ns > lateness_ns_max && !self.is_excused {
             return Err(format!("{} was {} ns late", fired.kind.name(), fired.lateness_ns));
         }
         if fired.kind == FiredKind::Tick {

@@ -74,6 +74,8 @@ pub(crate) struct Weather {
 pub(crate) struct Machine {
     /// Deadlines carried out in one pass, at most.
     pub(crate) pass_budget: Option<u32>,
+    /// The longest that taking one thing in takes, in nanoseconds.
+    pub(crate) input_ns_max: u32,
     /// One in so many steps it stands still for a while; 0 is never.
     pub(crate) stall_one_in: u32,
     /// One in so many steps its power fails; 0 is never.
@@ -105,6 +107,7 @@ impl Plan {
             weather: draw_weather(dice),
             machine: Machine {
                 pass_budget: dice.one_in(3).then(|| dice.between(1, 5)),
+                input_ns_max: if dice.one_in(2) { 50_000 } else { 0 },
                 stall_one_in: if dice.one_in(4) { 100 } else { 0 },
                 crash_one_in: if dice.one_in(3) { 300 } else { 0 },
             },

@@ -192,7 +192,8 @@ impl Universe {
         for peer in 0..self.peers.len() {
             self.connect(peer, now);
         }
-        self.host.run(now, &mut self.sabotage)?;
+        let now = self.host.run(now, &mut self.sabotage)?;
+        self.clock.advance_to(now);
         self.oracle.check(&self.host.engine, self.step)?;
         for peer in 0..self.peers.len() {
             self.peer_turn(peer, now)

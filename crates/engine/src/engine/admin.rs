@@ -15,6 +15,7 @@ impl Engine {
     /// If it does not fit; nothing has changed then.
     pub fn admin(&mut self, request: AdminRequest, now: RealTime) -> Result<(), AdminRefusal> {
         self.sessions.set_now(now);
+        self.take_game_time(now);
         self.counters.admin_requests += 1;
         let done = self.carry_out_admin(request, now);
         self.settle();

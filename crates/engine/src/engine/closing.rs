@@ -197,13 +197,27 @@ impl Engine {
         let session = self.sessions.remove(conn)?;
         self.cancel_flow(session.flow.go_on, session.flow.stall);
         self.leave_seat(conn);
-        if let Some(agent) = session.agent() {
-            self.leave(agent, cause);
+        match session.agent() {
+            Some(agent) if cause == LeaveCause::Disconnected && self.is_behind() => {
+                self.departing.insert(agent);
+                self.housekeeping
+                    .schedule(self.sessions.now(), Chore::Leave(agent));
+            }
+            Some(agent) => self.leave(agent, cause),
+            None => {}
         }
         if session.observer().is_some() {
             self.stop_watch_if_unwatched();
         }
         Some(session)
+    }
+
+    /// An agent leaves whose peer hung up a while ago, unless it died meanwhile.
+    pub(super) fn leave_late(&mut self, agent: AgentId) {
+        self.departing.remove(&agent);
+        if self.game.world().agent(agent).is_some() {
+            self.leave(agent, LeaveCause::Disconnected);
+        }
     }
 
     fn leave(&mut self, agent: AgentId, cause: LeaveCause) {

@@ -58,7 +58,10 @@ impl Engine {
     /// Carries out the earliest deadline that is due, of the game or in real time; on a tie the game goes
     /// first. One a call, so that a shell can time it and stop when its budget is spent.
     pub fn fire_next(&mut self, now: RealTime) -> Option<Fired> {
-        self.sessions.set_now(now);
+        if now > self.sessions.now() {
+            self.sessions.set_now(now);
+            self.take_game_time(now);
+        }
         let chore_due = self.housekeeping.next_deadline().filter(|at| *at <= now);
         if self.lock_step.is_some() {
             // Leaps have no instant of their own, and there may be no end of them: what has one goes first.
@@ -141,7 +144,15 @@ impl Engine {
                 FiredKind::SessionLimit
             }
             Chore::GoOn(conn) => {
+                self.arrived = Some(self.pace.game_at(at));
                 self.go_on(conn, now);
+                self.arrived = None;
+                FiredKind::GoOn
+            }
+            Chore::Leave(agent) => {
+                self.arrived = Some(self.pace.game_at(at));
+                self.leave_late(agent);
+                self.arrived = None;
                 FiredKind::GoOn
             }
             Chore::TellTextViewers => {

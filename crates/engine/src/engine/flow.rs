@@ -302,7 +302,7 @@ impl Engine {
         }
     }
 
-    fn hold_up(&mut self, conn: ConnId, bytes: &[u8], why: HeldUp, now: RealTime) {
+    pub(super) fn hold_up(&mut self, conn: ConnId, bytes: &[u8], why: HeldUp, now: RealTime) {
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
         };
@@ -320,8 +320,8 @@ impl Engine {
                 self.counters.throttled_peers += u64::from(!std::mem::replace(&mut flow.was_throttled, true));
                 self.go_on_at(conn, at);
             }
-            // What the step passed over goes first at that instant.
-            HeldUp::Step => self.go_on_at(conn, now),
+            // What the step passed over, or what was due before, goes first at that instant.
+            HeldUp::Step | HeldUp::OlderWork => self.go_on_at(conn, now),
             HeldUp::Output | HeldUp::Answer => {
                 self.counters.blocked += 1;
                 self.counters.blocked_peers += u64::from(!std::mem::replace(&mut flow.was_blocked, true));

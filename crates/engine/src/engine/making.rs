@@ -1,6 +1,6 @@
 //! How an engine comes to be: with a game that begins, or with one that goes on.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use trantor_game::Game;
@@ -95,6 +95,8 @@ impl Engine {
             is_text_news_due: false,
             is_map_news_due: false,
             is_over_for_agents: false,
+            arrived: None,
+            departing: BTreeSet::new(),
             config,
         };
         if engine.config.auto_start {

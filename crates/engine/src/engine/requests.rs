@@ -13,7 +13,7 @@ use crate::limits;
 use crate::output::CloseReason;
 use crate::pace::PaceRefusal;
 use crate::replicate::write_teams;
-use crate::session::{Answer, AnswerKind, Inbox, Observer, Request, Role, TokenShown};
+use crate::session::{Answer, AnswerKind, HeldUp, Inbox, Observer, Request, Role, TokenShown};
 
 impl Engine {
     /// Begins the game, and greets those who wait for it.
@@ -51,7 +51,10 @@ impl Engine {
             return;
         };
         session.heard_at = now;
-        self.read_on(conn, bytes, now);
+        match session.flow.is_read && self.is_behind() {
+            true => self.hold_up(conn, bytes, HeldUp::OlderWork, now),
+            false => self.read_on(conn, bytes, now),
+        }
     }
 
     pub(super) fn carry_out(&mut self, conn: ConnId, request: Request, now: RealTime) {

@@ -12,8 +12,8 @@ use crate::recorder::JournalFull;
 use crate::replicate::{Population, tell_agent};
 
 impl Engine {
-    /// Hands an input to the game. Its stamp is the pass's game time, but no later than the earliest work
-    /// still due: what was read while older work is due comes before that work, in one total order.
+    /// Hands an input to the game. Its stamp is the game time at which it arrived. What comes from a peer while older work
+    /// is due waits for that ([`Self::read`]); what the server itself does then comes before that work, in one total order.
     pub(crate) fn apply(&mut self, input: GameInput) -> Handled {
         let actor = match &input {
             GameInput::Command { agent, .. } => Some(*agent),
@@ -30,7 +30,7 @@ impl Engine {
             // Nothing more happens in it than was recorded; who asks for a place is told that there is none.
             return Handled::Refused(Refusal::GameOver);
         }
-        let at = self.pace.game_now();
+        let at = self.arrived.unwrap_or_else(|| self.pace.game_now());
         let at = self
             .game
             .next_deadline()

@@ -51,6 +51,8 @@ pub(crate) enum HeldUp {
     Answer,
     /// What became due by its last step is not done, and the next one begins where that leads to.
     Step,
+    /// Game deadlines from before it came are yet to be carried out.
+    OlderWork,
 }
 
 impl Flow {

@@ -3,6 +3,7 @@
 //! Whole conversations are in `transcripts/`; here is what needs arithmetic, thousands of repetitions, or a
 //! look inside.
 
+mod arrival;
 mod commands;
 #[path = "../harness/mod.rs"]
 mod harness;

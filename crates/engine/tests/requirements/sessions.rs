@@ -6,28 +6,8 @@ use trantor_model::AgentId;
 use trantor_time::RealSpan;
 use trantor_time::wheel::WHEEL_RESOLUTION;
 
-use super::{instants, ms, quiet, quiet_with};
+use super::{ms, quiet, quiet_with};
 use crate::harness::{Bench, game_config};
-
-/// What is read comes before what is due, and is stamped no later than the earliest of it: reading late does
-/// not push a command behind work it did not wait for.
-#[test]
-fn r_000_23_input_is_taken_before_due_work() {
-    let mut bench = quiet(100);
-    let [early, late] = [bench.join("A", "a"), bench.join("B", "b")];
-    let began = bench.now;
-    bench.send(early, b"Left\n");
-    bench.take_heard();
-    bench.now = began + ms(76);
-    bench.send(late, b"Left\n");
-    assert_eq!(bench.lines(early), ["ok"]);
-    bench.run_for(ms(100));
-    assert_eq!(
-        instants(&mut bench, late, began),
-        [140_000_000],
-        "from 70 ms on, when the oldest work was due"
-    );
-}
 
 #[test]
 fn r_000_25_replies_leave_in_the_pass_that_made_them() {

@@ -55,7 +55,8 @@ pub struct Service<S: 'static> {
 }
 
 impl<S> Service<S> {
-    /// Logical time: in a timer its nominal deadline, elsewhere the instant at which the pass began (R-X-5).
+    /// Logical time: in a timer its nominal deadline, in a posted action the instant at which it is taken, elsewhere that at
+    /// which the pass began, or of what came in since ([`StageTurn::arrival`], R-X-5).
     pub fn now(&self) -> RealTime {
         self.now
     }

@@ -168,9 +168,10 @@ impl<S: 'static, C: Clock, W: Wait> ServiceLoop<S, C, W> {
         Some(earliest.max(last_wake.saturating_add(self.settings.idle_spacing)))
     }
 
-    /// Runs the stages in their order, all at the instant of the pass; answers when the last one ended.
+    /// Runs the stages in their order, at the instant of the pass or of the latest arrival in it; answers when the last one
+    /// ended.
     fn run_stages(&mut self) -> RealTime {
-        let now = self.service.now;
+        let mut now = self.service.now;
         self.stages.begin_pass(now);
         let mut reading = now;
         for (index, work) in self.work.iter_mut().enumerate() {
@@ -181,7 +182,9 @@ impl<S: 'static, C: Clock, W: Wait> ServiceLoop<S, C, W> {
                 work.run(service, &mut turn);
                 Ok::<_, String>(())
             });
-            reading = turn.leave();
+            let (left_at, arrived_at) = turn.leave();
+            reading = left_at;
+            now = now.max(arrived_at.unwrap_or(now));
             self.service.now = now;
             if self.service.has_failed() {
                 break;

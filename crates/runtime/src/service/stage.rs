@@ -47,6 +47,8 @@ pub struct StageTurn<'a> {
     stages: &'a mut Stages,
     turn: Turn,
     clock: &'a dyn Clock,
+    /// When something last came in, if anything did; see [`Self::arrival`].
+    arrived_at: Option<RealTime>,
     item_start: Option<RealTime>,
     item_name: &'a mut String,
 }
@@ -64,6 +66,7 @@ impl<'a> StageTurn<'a> {
             stages,
             turn,
             clock,
+            arrived_at: None,
             item_start: None,
             item_name,
         }
@@ -94,6 +97,14 @@ impl<'a> StageTurn<'a> {
             .map_or(RealSpan::ZERO, |start| self.clock.now().since(start))
     }
 
+    /// The instant of something that has just come in from outside: the clock, read again. The pass goes on at it, so that
+    /// no input is older than the logical time it is handled at.
+    pub fn arrival(&mut self) -> RealTime {
+        let now = self.clock.now();
+        self.arrived_at = Some(now);
+        now
+    }
+
     /// The clock as it shows now: for measuring, never for deciding what is due (R-X-7).
     pub fn measured_now(&self) -> RealTime {
         self.clock.now()
@@ -104,12 +115,13 @@ impl<'a> StageTurn<'a> {
         self.turn.items()
     }
 
-    /// Ends the turn, and answers when: the next one begins at that instant, without another reading.
-    pub(super) fn leave(mut self) -> RealTime {
-        let now = self.clock.now();
-        self.end_item(now);
-        self.stages.leave(self.turn, now);
-        now
+    /// Ends the turn. Answers when, where the next one begins without another reading, and the latest arrival, at which
+    /// the pass goes on.
+    pub(super) fn leave(mut self) -> (RealTime, Option<RealTime>) {
+        let left_at = self.clock.now();
+        self.end_item(left_at);
+        self.stages.leave(self.turn, left_at);
+        (left_at, self.arrived_at)
     }
 
     fn end_item(&mut self, now: RealTime) {
@@ -164,6 +176,7 @@ impl<S> Stage<S> for PostedActions<S> {
         while !self.posts.is_empty() && turn.admits() {
             let Some(post) = self.posts.take() else { return };
             turn.name_item(post.name);
+            service.now = turn.arrival();
             if !service.guard(post.name, |service| post.run(service)) && service.has_failed() {
                 return;
             }

@@ -16,6 +16,8 @@ impl Host {
     pub(super) fn fulfil(&mut self, wish: Wish, now: RealTime) -> Result<Result<(), AdminRefusal>, String> {
         match wish {
             Wish::Engine(request) => {
+                // What it does is compared with how things were at this instant.
+                self.sprints.begin_pass(&mut self.engine, now)?;
                 let speed_before = self.engine.game_clock().frequency();
                 let told = operator::ask(&mut self.engine, request, now)?;
                 self.sprints.note(&self.engine, speed_before);

@@ -247,6 +247,43 @@ fn r_x_7_logical_time_stands_still_while_a_stage_measures() {
 }
 
 #[test]
+fn a_pass_goes_on_at_the_latest_arrival_in_it() {
+    let clock = ManualClock::default();
+    let (hand, wait) = (clock.clone(), ManualWait::new(&clock));
+    let builder = ServiceBuilder::new("test", ServiceSettings::default(), Log::default(), clock, wait);
+    let mut a_loop = builder
+        .stage_fn("read", INBOUND, move |service, turn| {
+            hand.advance(ms(3));
+            let arrived = turn.arrival();
+            hand.advance(ms(4));
+            note(service, &format!("read {arrived:?}"));
+        })
+        .posts(POSTED)
+        .timers(TIMERS)
+        .stage_fn("due", OUTBOUND, |service, _| {
+            let now = service.now();
+            note(service, &format!("due {now:?}"));
+        })
+        .build();
+    a_loop.pass();
+    let post = |service: &mut Service<Log>| {
+        let now = service.now();
+        note(service, &format!("posted {now:?}"));
+    };
+    a_loop.service().poster().post("post", post).unwrap();
+    a_loop.pass();
+    let at = |millis| format!("{:?}", at(millis));
+    let expected = [
+        format!("read {}", at(3)),
+        format!("due {}", at(3)),
+        format!("read {}", at(10)),
+        format!("posted {}", at(14)),
+        format!("due {}", at(14)),
+    ];
+    assert_eq!(*a_loop.service().state.borrow(), expected);
+}
+
+#[test]
 fn r_x_23_only_a_stage_that_always_has_work_keeps_the_loop_from_sleeping() {
     struct Uncapped;
     impl Stage<()> for Uncapped {
