@@ -46,6 +46,8 @@ pub struct EngineStats {
     pub outbox_bytes: usize,
     /// Real-time deadlines pending.
     pub chores_pending: usize,
+    /// Eggs that were not laid since the team or the world has as many as it may.
+    pub eggs_refused: u64,
     /// Steps that the wheel of session limits went through.
     pub wheel_steps: u64,
 }

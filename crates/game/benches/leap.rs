@@ -8,7 +8,7 @@ use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use trantor_game::{AdminAction, Game, GameConfig, GameEvent, GameInput, Handled, Reply, Rules};
-use trantor_model::{AgentId, Command, MapSize, Resource, TeamId, Turn};
+use trantor_model::{AgentId, Command, MapSize, Resource, TeamId, Tile, Turn};
 use trantor_time::GameTime;
 
 /// A world with so many agents in it, none of them hungry.
@@ -134,6 +134,54 @@ fn actions(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// One `Eject` on a tile where everything lies: each row should take a few milliseconds, since no other agent is served
+/// meanwhile.
+fn crowded_ejects(criterion: &mut Criterion) {
+    const TEAMS: u16 = 10;
+    let mut group = criterion.benchmark_group("eject");
+    group.sample_size(10);
+    for (name, places, unripe, agents) in [
+        ("100,000 eggs", 10_000, 0, 1),
+        ("100,000 eggs, 20,000 of them not mature", 8_000, 20_000, 1),
+        ("10,000 agents", 1_000, 0, 10_000),
+    ] {
+        let mut game = Game::new(GameConfig {
+            size: MapSize::new(1, 1).expect("a size of a map"),
+            teams: (0..TEAMS).map(|team| team.to_string()).collect(),
+            places_per_team: places,
+            seed: 1,
+            rules: Rules {
+                egg_hatch_units: 600,
+                ..Rules::default()
+            },
+        });
+        let mut handle = |input| game.handle(input, GameTime::ZERO);
+        for number in 0..unripe {
+            let (team, tile) = (TeamId(number % TEAMS), Tile { x: 0, y: 0 });
+            let laid = handle(GameInput::Admin(AdminAction::LayEgg { team, tile }));
+            assert_eq!(laid, Handled::Done);
+        }
+        for number in 0..agents {
+            let _ = handle(GameInput::Join {
+                team: TeamId(number % TEAMS),
+            });
+        }
+        let _ = handle(GameInput::Command {
+            agent: AgentId(0),
+            command: Command::Eject,
+        });
+        while game.poll_event().is_some() {}
+        group.bench_function(name, |bench| {
+            bench.iter_batched_ref(
+                || game.clone(),
+                |game| game.fire_next(GameTime::from_units(7)),
+                BatchSize::PerIteration,
+            );
+        });
+    }
+    group.finish();
+}
+
 /// What a recorder and a saver cost: the number of a whole state, a snapshot, and its bytes.
 fn states(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("state");
@@ -160,5 +208,5 @@ fn states(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, leap, actions, states);
+criterion_group!(benches, leap, actions, crowded_ejects, states);
 criterion_main!(benches);

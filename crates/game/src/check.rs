@@ -82,6 +82,8 @@ impl World {
             let id = TeamId(index as u16);
             let living = self.agents.iter().filter(|agent| agent.team == id).count();
             assert_eq!(living, team.living as usize, "{id:?} counts its living");
+            let eggs = self.eggs.values().filter(|egg| egg.team == id).count();
+            assert_eq!(eggs, team.eggs as usize, "{id:?} counts its eggs");
             let ripe = self
                 .eggs
                 .values()

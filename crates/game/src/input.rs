@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use trantor_model::{AgentId, Command, Counts, Direction, Level, Resource, TeamId, Tile};
 use trantor_time::Frequency;
 
+use crate::config::GameConfig;
 use crate::lag::{Lag, LagError};
 
 /// One thing that happened outside and that the game must know.
@@ -170,7 +171,11 @@ pub enum Refusal {
     /// Messages cannot travel so.
     #[error("messages between agents: {0}")]
     Lag(#[from] LagError),
-    /// The world holds as many eggs as it may.
-    #[error("the world is full of eggs")]
+    /// The team, or the world, has as many eggs as it may.
+    #[error(
+        "a team may have {} eggs and all together {}",
+        GameConfig::EGGS_PER_TEAM_MAX,
+        GameConfig::EGGS_MAX
+    )]
     FullOfEggs,
 }

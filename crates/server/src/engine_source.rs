@@ -110,7 +110,7 @@ fn gauges(stats: &EngineStats) -> [(&'static str, f64); 7] {
     ]
 }
 
-fn counters(stats: &EngineStats) -> [(&'static str, u64); 32] {
+fn counters(stats: &EngineStats) -> [(&'static str, u64); 33] {
     let counters = &stats.counters;
     let slipped_units = stats.slipped.as_nanounits() / i128::from(NANOS);
     [
@@ -124,6 +124,7 @@ fn counters(stats: &EngineStats) -> [(&'static str, u64); 32] {
         ("outbox.undeliverable_count", counters.undeliverable),
         ("game.joined_count", counters.joined),
         ("game.joins_refused_count", counters.joins_refused),
+        ("game.eggs_refused_count", stats.eggs_refused),
         ("sessions.tokens_refused_count", counters.tokens_refused),
         ("sessions.operators_refused_count", counters.operators_refused),
         ("game.slips_count", stats.slips),

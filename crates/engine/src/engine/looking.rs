@@ -71,6 +71,7 @@ impl Engine {
             viewers: self.sessions.viewers().len(),
             outbox_bytes: self.sessions.owed_bytes(),
             chores_pending: self.housekeeping.len(),
+            eggs_refused: self.game.world().eggs_refused(),
             wheel_steps: self.housekeeping.wheel_steps(),
         }
     }

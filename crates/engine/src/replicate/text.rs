@@ -114,7 +114,9 @@ impl TextNews {
             return;
         }
         self.lines.clear();
-        if self.is_outcome_first && is_part_of_an_outcome(event) {
+        // A push may break a hundred thousand eggs: their lines go out with the one that follows them.
+        let is_egg_broken = matches!(event, GameEvent::EggDestroyed { .. });
+        if is_egg_broken || (self.is_outcome_first && is_part_of_an_outcome(event)) {
             std::mem::swap(&mut self.lines, &mut self.held_back);
             self.write_event(game, event);
             std::mem::swap(&mut self.lines, &mut self.held_back);
@@ -124,7 +126,8 @@ impl TextNews {
         if self.lines.is_empty() {
             return;
         }
-        if !matches!(event, GameEvent::RitualEnded { .. } | GameEvent::Ejected { .. }) {
+        let is_outcome = matches!(event, GameEvent::RitualEnded { .. } | GameEvent::Ejected { .. });
+        if !(self.is_outcome_first && is_outcome) {
             std::mem::swap(&mut self.lines, &mut self.held_back);
         }
         self.lines.append(&mut self.held_back);
@@ -384,6 +387,5 @@ fn is_part_of_an_outcome(event: &GameEvent) -> bool {
                 how: MoveKind::Pushed,
                 ..
             }
-            | GameEvent::EggDestroyed { .. }
     )
 }

@@ -22,7 +22,7 @@ pub(crate) enum Effect {
     GroundTaken,
     /// There is an egg that matures later.
     Unripe(EggId, GameTime),
-    /// These eggs are broken, and will not mature.
+    /// These eggs were to mature, and are broken.
     Broken(Vec<EggId>),
     /// These messages are under way, and arrive then.
     Sent(Vec<(MessageId, GameTime)>),
@@ -80,11 +80,11 @@ pub(crate) fn apply(
     Effect::Done
 }
 
-/// Lays an egg where the agent stands now. It fails only in a world that is full of eggs.
+/// Lays an egg where the agent stands now. It fails only if the team or the world is full of eggs.
 fn fork(world: &mut World, id: AgentId, now: GameTime, events: &mut Events) -> Effect {
     let (team, tile) = (world.agents[id].team, world.agents[id].tile);
     let ripeness = ripeness(world, now);
-    let egg = hatching::lay(world, team, tile, Some(id), ripeness, events);
+    let egg = hatching::lay_another(world, team, tile, Some(id), ripeness, events);
     reply_done(events, id, egg.is_some());
     unripe(egg, ripeness)
 }

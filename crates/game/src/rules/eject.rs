@@ -10,34 +10,31 @@ use crate::rules::{Events, hatching, movement, reply_done};
 /// goes on, and a ritual that holds them still does.
 ///
 /// It succeeds if anybody was moved or any egg broken. Where eggs are left alone it always succeeds: that is
-/// how the reference server answers in that mode. Gives the eggs that are broken.
+/// how the reference server answers in that mode. Answers which of the eggs broken were to mature yet.
 pub(crate) fn eject(world: &mut World, id: AgentId, events: &mut Events) -> Vec<EggId> {
     let (tile, direction) = (world.agents[id].tile, world.agents[id].facing);
     let target = world.size.step(tile, direction);
     let others = world.agents_on(tile).iter().copied();
     let victims: Vec<AgentId> = others.filter(|&other| other != id).collect();
+    world.move_others(id, target);
     for &victim in &victims {
-        world.move_agent(victim, target);
         movement::moved(&world.agents[victim], MoveKind::Pushed, events);
         events.tell(GameEvent::PushedFrom {
             agent: victim,
             direction: pushed_from(direction, world.agents[victim].facing),
         });
     }
-    let eggs = if world.rules.eject_eggs {
-        world.eggs_on(tile).to_vec()
-    } else {
-        Vec::new()
+    let breaks_eggs = world.rules.eject_eggs && !world.eggs_on(tile).is_empty();
+    let unripe = match breaks_eggs {
+        true => hatching::destroy_all_on(world, tile, events),
+        false => Vec::new(),
     };
-    for &egg in &eggs {
-        hatching::destroy(world, egg, events);
-    }
-    let done = !victims.is_empty() || !eggs.is_empty() || !world.rules.eject_eggs;
+    let done = !victims.is_empty() || breaks_eggs || !world.rules.eject_eggs;
     if done {
         events.show(|| GameEvent::Ejected { agent: id });
     }
     reply_done(events, id, done);
-    eggs
+    unripe
 }
 
 /// From where one facing `facing` was pushed in direction `push`: 1 from ahead, 3 from the left, 5 from

@@ -88,7 +88,7 @@ pub(crate) fn lay_egg(
     world.team(team).ok_or(Refusal::UnknownTeam)?;
     on_map(world, tile)?;
     let ripeness = ripeness(world, now);
-    let egg = hatching::lay(world, team, tile, None, ripeness, events).ok_or(Refusal::FullOfEggs)?;
+    let egg = hatching::lay_another(world, team, tile, None, ripeness, events).ok_or(Refusal::FullOfEggs)?;
     Ok(unripe(Some(egg), ripeness))
 }
 

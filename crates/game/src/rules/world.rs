@@ -31,6 +31,8 @@ pub struct World {
     pub(crate) agents: Agents,
     pub(crate) eggs: BTreeMap<EggId, Egg>,
     pub(crate) next_egg: u32,
+    /// See [`World::eggs_refused`].
+    pub(crate) eggs_refused: u64,
     pub(crate) teams: Vec<Team>,
     pub(crate) rituals: Rituals,
     pub(crate) hunger_enabled: bool,
@@ -62,6 +64,7 @@ impl World {
             agents: Agents::default(),
             eggs: BTreeMap::new(),
             next_egg: 0,
+            eggs_refused: 0,
             teams: config.teams.iter().map(|name| Team::new(name.clone())).collect(),
             rituals: Rituals::default(),
             hunger_enabled: true,
@@ -107,6 +110,11 @@ impl World {
     /// An egg that has neither hatched nor been destroyed.
     pub fn egg(&self, id: EggId) -> Option<&Egg> {
         self.eggs.get(&id)
+    }
+
+    /// Eggs that agents and operators wanted laid and that a limit did not allow, since this world was made or restored.
+    pub fn eggs_refused(&self) -> u64 {
+        self.eggs_refused
     }
 
     /// The elevations under way, in the order they were begun.
@@ -236,6 +244,21 @@ impl World {
     pub(crate) fn move_agent(&mut self, id: AgentId, to: Tile) {
         let from = std::mem::replace(&mut self.agents[id].tile, to);
         self.relist(id, from, to);
+    }
+
+    /// Moves everybody from the tile of `stays` to another, but for `stays`, in one pass through the lists.
+    pub(crate) fn move_others(&mut self, stays: AgentId, to: Tile) {
+        let from = self.agents[stays].tile;
+        if from == to {
+            return;
+        }
+        let mut moved = self.tile_mut(from).agents.take_all();
+        moved.retain(|&id| id != stays);
+        self.tile_mut(from).agents.insert(stays);
+        for &id in &moved {
+            self.agents[id].tile = to;
+        }
+        self.tile_mut(to).agents.insert_all(moved);
     }
 
     /// Puts an agent that has moved from the list of one tile onto that of another.

@@ -1,7 +1,7 @@
 //! Moving, looking, hearing and pushing on the torus.
 
-use trantor_game::{GameEvent, MoveKind, Reply};
-use trantor_model::{Command, CommandKind, Direction, Turn};
+use trantor_game::{AdminAction, GameConfig, GameEvent, GameInput, Handled, MoveKind, Refusal, Reply};
+use trantor_model::{Command, CommandKind, Direction, TeamId, Turn};
 
 use crate::arena::{Arena, config, counts, tile, units};
 
@@ -270,4 +270,34 @@ fn where_eggs_are_left_alone_an_eject_always_succeeds() {
     assert_eq!(arena.answers(pusher), [Reply::Ok, Reply::Ok]);
     assert_eq!(arena.game.world().eggs_on(tile(5, 5)).len(), 1);
     assert!(arena.take().contains(&GameEvent::Ejected { agent: pusher }));
+}
+
+/// A team with as many eggs as it may have lays no more until one hatches.
+#[test]
+fn a_team_full_of_eggs_lays_no_more() {
+    let mut config = config(20, 20);
+    config.places_per_team = GameConfig::EGGS_PER_TEAM_MAX;
+    let mut arena = Arena::bare(config);
+    let agent = arena.agent_of(0, 5, 5, Direction::East, 1);
+    let fork = |arena: &mut Arena| {
+        arena.command(agent, Command::Fork);
+        arena.run(42);
+        arena.answers(agent).pop()
+    };
+    assert_eq!(fork(&mut arena), Some(Reply::Ok), "one hatched");
+    assert_eq!(fork(&mut arena), Some(Reply::Ko));
+    let lay = |team| {
+        let (team, tile) = (TeamId(team), tile(0, 0));
+        GameInput::Admin(AdminAction::LayEgg { team, tile })
+    };
+    let now = arena.game.now();
+    let laid = [0, 1].map(|team| arena.game.handle(lay(team), now));
+    assert_eq!(
+        laid,
+        [Handled::Refused(Refusal::FullOfEggs); 2],
+        "and the other team has all it began with"
+    );
+    assert_eq!(arena.game.world().eggs_refused(), 3);
+    arena.agent_of(0, 0, 0, Direction::East, 1);
+    assert_eq!(fork(&mut arena), Some(Reply::Ok), "another one hatched");
 }

@@ -110,6 +110,7 @@ pub(super) fn put_egg(world: &mut World, now: GameTime, egg: Egg) -> Result<(), 
     )?;
     world.next_egg = egg.id.0 + 1;
     world.tile_mut(egg.tile).eggs.insert(egg.id);
+    world.team_mut(egg.team).eggs += 1;
     if egg.matures.is_none() {
         insert_sorted(&mut world.team_mut(egg.team).hatchable, egg.id);
     }
