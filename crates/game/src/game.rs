@@ -55,7 +55,9 @@ impl Game {
             .check()
             .expect("a configuration is checked before a game is made of it");
         let mut world = World::empty(&config);
+        // Not even put together: that would be as much memory as the map itself.
         let mut unseen = Events::new();
+        unseen.set_telling(Telling::Owed);
         spawning::refill(&mut world, &mut unseen);
         hatching::lay_first_eggs(&mut world, config.places_per_team, &mut unseen);
         let lock_step = config.rules.lock_step;
