@@ -31,6 +31,7 @@ use crate::save::SaveError;
 
 pub use reader::{CutShort, Ending, Entries, Piece};
 pub use writer::PieceWriter;
+pub(crate) use writer::digest_steps;
 
 /// What every piece begins with.
 pub const MAGIC: [u8; 8] = *b"TRANTORJ";

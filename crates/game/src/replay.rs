@@ -102,6 +102,12 @@ pub enum DivergenceKind {
         /// Deadlines carried out now.
         steps: u64,
     },
+    /// So many deadlines lie before the record that a digest would have been noted first. How long a piece takes to play
+    /// is bounded by that, whatever it claims.
+    NoDigest {
+        /// Deadlines after which there would have been one at the latest.
+        most: u64,
+    },
     /// The record lies before a deadline that was carried out, or after one that was not.
     OutOfOrder {
         /// The time of the game now.
@@ -243,6 +249,9 @@ impl fmt::Display for Divergence {
             }
             DivergenceKind::NothingDue { steps } => {
                 write!(f, "nothing is due any more after {steps} deadlines")
+            }
+            DivergenceKind::NoDigest { most } => {
+                write!(f, "a digest was to come after {most} deadlines at the latest")
             }
             DivergenceKind::OutOfOrder { now, next_deadline } => {
                 write!(

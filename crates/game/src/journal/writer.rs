@@ -152,7 +152,7 @@ fn stamp(game: &Game, at: GameTime) -> Stamp {
 }
 
 /// Steps until the next digest: so many that it costs a step a few nanoseconds, whatever the size of the world.
-fn digest_steps(game: &Game) -> u64 {
+pub(crate) fn digest_steps(game: &Game) -> u64 {
     let world = game.world();
     (world.size().area() as u64 + 16 * world.agents().len() as u64).max(DIGEST_STEPS_MIN)
 }

@@ -7,7 +7,7 @@ use trantor_time::GameTime;
 
 use super::{Divergence, DivergenceKind, Played, Replayed};
 use crate::game::Game;
-use crate::journal::{Ending, Entries, Entry, Piece, Record, Stamp};
+use crate::journal::{Ending, Entries, Entry, Piece, Record, Stamp, digest_steps};
 
 /// A place in a piece of a journal.
 #[derive(Clone, Debug)]
@@ -18,6 +18,8 @@ pub struct Track {
     played: Played,
     /// Records up to the last one at which the state was the same.
     agreed: u64,
+    /// The step after which a writer notes a digest at the latest; not known before the first step is played.
+    digest_due_steps: Option<u64>,
 }
 
 impl Track {
@@ -29,6 +31,7 @@ impl Track {
             entries,
             played: Played::default(),
             agreed: 0,
+            digest_due_steps: None,
         }
     }
 
@@ -62,6 +65,12 @@ impl Track {
         let Some(stamp) = self.next_stamp() else {
             return Ok(None);
         };
+        let most = *self
+            .digest_due_steps
+            .get_or_insert_with(|| game.steps() + digest_steps(game));
+        if stamp.steps > most {
+            return Err(self.divergence(stamp, DivergenceKind::NoDigest { most }));
+        }
         let next_deadline = game.next_deadline();
         if game.steps() < stamp.steps {
             if next_deadline.is_none() {
@@ -111,6 +120,7 @@ impl Track {
                     return Err(self.divergence(entry.stamp, kind));
                 }
                 self.played.digests += 1;
+                self.digest_due_steps = None;
                 self.agreed = self.played.records + 1;
                 Ok(Replayed::Checked(recorded))
             }

@@ -3,7 +3,9 @@
 use proptest::prelude::*;
 use trantor_game::journal::{CutShort, Ending, Entry, Piece, Record};
 use trantor_game::replay::{DivergenceKind, Replayed, Verified};
-use trantor_game::{Game, GameConfig, GameInput, Handled, JournalError, Part, PieceWriter, Replay, Snapshot};
+use trantor_game::{
+    AdminAction, Game, GameConfig, GameInput, Handled, JournalError, Part, PieceWriter, Replay, Snapshot,
+};
 use trantor_model::{Command, TeamId, Turn};
 use trantor_time::{GameSpan, GameTime};
 
@@ -464,4 +466,33 @@ fn a_seam_that_does_not_fit_is_described() {
         differences.iter().any(|line| line.starts_with("agent 0")),
         "{differences:#?}"
     );
+}
+
+/// What a record claims to lie before it is played only as far as a writer goes without a digest.
+#[test]
+fn a_record_too_many_deadlines_after_the_last_digest_is_refused() {
+    const MOST: u64 = 1_000;
+    for claimed in [MOST, MOST + 1] {
+        let mut recorded = Recorded::new(config(10, 10));
+        let Handled::Joined(agent) = recorded.input(GameInput::Join { team: TeamId(0) }) else {
+            panic!("there is a place");
+        };
+        let hunger = GameInput::Admin(AdminAction::SetHunger { enabled: false });
+        assert_eq!(recorded.input(hunger), Handled::Done);
+        while recorded.game.steps() < claimed {
+            let turn = GameInput::Command {
+                agent,
+                command: Command::Turn(Turn::Left),
+            };
+            assert_eq!(recorded.input(turn), Handled::Done);
+            // The writer is not asked for a digest.
+            let deadline = recorded.game.next_deadline().expect("the agent turns");
+            recorded.game.fire_next(deadline);
+        }
+        let (bytes, _) = recorded.close();
+        let played = Replay::open(bytes).expect("it is a piece").verify();
+        let refused = played.err().map(|divergence| divergence.kind);
+        let expected = (claimed > MOST).then_some(DivergenceKind::NoDigest { most: MOST });
+        assert_eq!(refused, expected);
+    }
 }
