@@ -99,8 +99,10 @@ pub struct Stage {
     framed: Option<Framed>,
     /// Whether somebody asked for the whole map; a demo begins where there is most to be seen.
     wants_whole: bool,
-    /// Whether somebody moved the camera, so that it is not to be moved for them.
+    /// Whether the camera was moved since it was set up, so that a new shape of the picture leaves it where it is.
     moved: bool,
+    /// Whether a drag, the wheel or a key moved the camera in this match: the next match then begins with that view.
+    moved_by_hand: bool,
     held: Vec<Action>,
     composer: Compose,
     list: DrawList,
@@ -131,6 +133,7 @@ pub struct Stage {
     repeat: Repeat,
     /// The moment shown last.
     last_shown: GameTime,
+    /// The view that the hand chose last, in this session or an earlier one; flights to an agent or an event leave it.
     view: Option<SavedView>,
     /// See [`StageOptions::first_words`].
     first_words: Option<&'static str>,
@@ -158,6 +161,7 @@ impl Stage {
             framed: None,
             wants_whole: false,
             moved: false,
+            moved_by_hand: false,
             held: Vec::new(),
             composer: Compose::default(),
             list: DrawList::default(),
@@ -274,14 +278,7 @@ impl Stage {
     /// Notes what should be as it is at the next start.
     pub fn remember(&self, settings: &mut Settings) {
         settings.theme = Some(self.theme);
-        if let Some(framed) = self.framed.filter(|_| self.moved) {
-            let mut goal = self.camera.goal;
-            if let Some(window) = self.window() {
-                // Beside an agent that is followed it may have gone round.
-                goal.target = window.home(goal.target);
-            }
-            settings.view = Some(SavedView::of(framed.map, &goal));
-        }
+        settings.view = self.view;
     }
 
     /// Follows the window's size, in pixels and in points of the display.
@@ -333,6 +330,9 @@ impl Stage {
         self.hud.forget_world();
         self.trails.clear();
         self.select(Selection::None);
+        if self.known.is_some() {
+            self.begin_match_view();
+        }
     }
 
     /// Brings the scene, the ground's colours and the camera to `now`.

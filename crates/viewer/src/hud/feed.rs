@@ -210,7 +210,7 @@ fn show_line(ui: &mut Ui, colors: &Colors, line: &Line, input: &HudInput<'_>, in
             intents.push(Intent::Visit(Vec2::new(agent.x, agent.y)));
         } else if let Some(tile) = line.tile {
             intents.push(Intent::Select(Selection::Tile(tile)));
-            intents.push(Intent::LookAt(Vec2::new(f32::from(tile.x), f32::from(tile.y))));
+            intents.push(Intent::Visit(Vec2::new(f32::from(tile.x), f32::from(tile.y))));
         }
     }
 }

@@ -47,7 +47,7 @@ pub enum Intent {
     Select(Selection),
     /// The same as a key.
     Do(Action),
-    /// To look at a place.
+    /// The camera over a place that the hand points at on the map in the corner.
     LookAt(Vec2),
     /// To look at a place from near enough to see who is there.
     Visit(Vec2),

@@ -54,6 +54,8 @@ impl Stage {
             Action::Overview => {
                 self.follows = false;
                 self.moved = false;
+                self.moved_by_hand = false;
+                self.view = None;
                 self.wants_whole = true;
                 self.framed = None;
             }

@@ -14,7 +14,10 @@ impl Stage {
             Intent::Request(request) => self.request(request, now),
             Intent::Select(selection) => self.select(selection),
             Intent::Do(action) => self.act(action, now),
-            Intent::LookAt(place) => self.look_at(place),
+            Intent::LookAt(place) => {
+                self.look_at(place);
+                self.keep_view_of_hand();
+            }
             Intent::Visit(place) => {
                 self.look_at(place);
                 self.come_near();

@@ -8,6 +8,7 @@ use crate::input::Action;
 use crate::picture::CameraPose;
 use crate::picture::camera::View;
 use crate::picture::torus::TorusWindow;
+use crate::settings::SavedView;
 
 /// Tiles a second that a held key moves the camera, for each tile of distance.
 const PAN_PER_SECOND: f32 = 0.75;
@@ -94,16 +95,13 @@ impl Stage {
         if self.framed == Some(framed) || (self.moved && is_same_map) {
             return;
         }
-        let first = !is_same_map && !self.moved;
+        let is_first = self.framed.is_none() && self.known.is_none();
         let aspect = self.pixels.0 as f32 / self.pixels.1 as f32;
-        let saved = self.view.take().filter(|view| first && view.is_of(size));
+        let saved = self.view.filter(|view| is_first && view.is_of(size));
         let has_timeline = self.source.recording().is_some();
         let teams = self.scene.teams.len();
         let pose = match (saved, self.source.as_demo()) {
-            (Some(view), _) => {
-                self.moved = true;
-                view.pose()
-            }
+            (Some(view), _) => view.pose(),
             (None, Some(demo)) if !self.wants_whole => {
                 demo.camera(aspect, self.hud.clear_part(self.points, has_timeline, teams))
             }
@@ -116,12 +114,44 @@ impl Stage {
                 )
             }
         };
+        self.moved = saved.is_some();
         self.camera.goal = pose;
         // The first sight of a map is not a flight over it; a key that asks for it is.
-        if first && !self.scene_was_seen() {
+        if !self.scene_was_seen() {
             self.camera.pose = pose;
         }
         self.framed = Some(framed);
+    }
+
+    /// A match begins: with the whole map, or with the view that the hand chose in the match before.
+    pub(super) fn begin_match_view(&mut self) {
+        // Beside an agent that was followed the camera may have gone round.
+        self.come_home();
+        let chosen = self.view.filter(|_| std::mem::take(&mut self.moved_by_hand));
+        let map = self.framed.map(|framed| framed.map);
+        match chosen.filter(|view| map.is_some_and(|map| view.is_of(map))) {
+            Some(view) => self.camera.goal = view.pose(),
+            None => {
+                self.moved = false;
+                self.framed = None;
+            }
+        }
+    }
+
+    /// The hand moved the camera: the view is to be remembered. Beside an agent that is followed the place is the agent's,
+    /// and nobody chose it.
+    pub(super) fn keep_view_of_hand(&mut self) {
+        self.moved = true;
+        let Some(framed) = self.framed.filter(|_| !self.follows) else {
+            return;
+        };
+        self.moved_by_hand = true;
+        let mut pose = self.camera.goal;
+        if let Some(window) = self.window() {
+            // Beside an agent that was followed it may have gone round.
+            pose.target = window.home(pose.target);
+        }
+        self.view = Some(SavedView::of(framed.map, &pose));
     }
 
     pub(super) fn scene_was_seen(&self) -> bool {
@@ -151,7 +181,7 @@ impl Stage {
                 _ => {}
             }
         }
-        self.moved = true;
+        self.keep_view_of_hand();
     }
 
     pub(super) fn pan(&mut self, right: f32, ahead: f32) {

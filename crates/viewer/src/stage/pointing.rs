@@ -24,12 +24,12 @@ impl Stage {
             // Near the horizon a pixel is many tiles; a hand cannot mean that.
             let by = (from - to).clamp_length_max(self.camera.pose.distance * 0.5);
             self.follows = false;
-            self.moved = true;
             let before = self.camera.goal.target;
             self.camera.goal.target += by;
             self.keep_on_map();
             // What is held stays under the pointer: no gliding while dragging.
             self.camera.pose.target += self.camera.goal.target - before;
+            self.keep_view_of_hand();
         }
     }
 
@@ -37,13 +37,13 @@ impl Stage {
     pub fn turn(&mut self, by: Vec2) {
         let by = by / self.pixels.1 as f32 * TURN_PER_HEIGHT;
         self.camera.orbit(by.x, by.y);
-        self.moved = true;
+        self.keep_view_of_hand();
     }
 
     /// Turns by an angle in radians, as fingers on a touchpad do.
     pub fn turn_by(&mut self, angle: f32) {
         self.camera.orbit(angle, 0.0);
-        self.moved = true;
+        self.keep_view_of_hand();
     }
 
     /// Zooms by notches of a wheel (away from the user is nearer), keeping what is under `at` (pixels) there.
@@ -62,7 +62,7 @@ impl Stage {
             self.camera.goal.target = target + towards * (1.0 - self.camera.goal.distance / before);
             self.keep_on_map();
         }
-        self.moved = true;
+        self.keep_view_of_hand();
     }
 
     /// The pointer is at a point of the picture, in pixels; `None` when it is elsewhere.

@@ -349,6 +349,93 @@ fn a_match_after_one_that_was_won_has_events_of_its_own() {
     assert_eq!(stage.scene_and_feed().1.newest().count(), 0);
 }
 
+/// Another match begins in the same world, as after a victory.
+fn next_match(stage: &mut Stage) {
+    stage.scene.winner = Some(TeamId(0));
+    let won = FeedEntry {
+        at: stage.scene.clock.game,
+        kind: FeedKind::Won(TeamId(0)),
+    };
+    stage.hud.tell(won, &stage.scene);
+    stage.scene.winner = None;
+    stage.follow_world();
+    run(stage, 80);
+}
+
+/// What is remembered of the camera at the next start.
+fn remembered(stage: &Stage) -> Option<SavedView> {
+    let mut settings = Settings::default();
+    stage.remember(&mut settings);
+    settings.view
+}
+
+#[test]
+fn a_match_begins_with_the_whole_map_after_flights_that_no_hand_made() {
+    let mut stage = stage(DemoScene::Overview);
+    run(&mut stage, 1);
+    let whole = stage.camera.goal;
+    let agent = stage.scene.agents[3];
+    let place = Vec2::new(agent.x, agent.y);
+    let follow = |stage: &mut Stage| {
+        stage.act(Action::NextAgent, RealTime::ZERO);
+        stage.act(Action::Follow, RealTime::ZERO);
+        run(stage, 20);
+        stage.zoom(3.0, Vec2::new(640.0, 360.0));
+    };
+    let search = |stage: &mut Stage| {
+        stage.intend(Intent::Select(Selection::Agent(agent.id)), RealTime::ZERO);
+        stage.intend(Intent::Visit(place), RealTime::ZERO);
+    };
+    for flight in [&follow as &dyn Fn(&mut Stage), &search] {
+        flight(&mut stage);
+        run(&mut stage, 20);
+        assert_ne!(stage.camera.goal.target, whole.target);
+        assert_eq!(remembered(&stage), None, "nobody chose it");
+        next_match(&mut stage);
+        assert_eq!(stage.camera.goal, whole);
+        assert!(
+            stage.camera.pose.target.distance(whole.target) < 0.1,
+            "and not a map away"
+        );
+    }
+}
+
+#[test]
+fn a_match_begins_with_the_view_that_the_hand_chose_in_the_match_before() {
+    let mut stage = stage(DemoScene::Overview);
+    run(&mut stage, 1);
+    let whole = stage.camera.goal;
+    stage.zoom(4.0, Vec2::new(700.0, 300.0));
+    let chosen = stage.camera.goal;
+    let saved = remembered(&stage).expect("the hand chose a view");
+    // A flight afterwards is not the hand's.
+    stage.intend(Intent::Visit(Vec2::new(1.0, 1.0)), RealTime::ZERO);
+    assert_eq!(remembered(&stage), Some(saved));
+    next_match(&mut stage);
+    assert_eq!(stage.camera.goal, chosen);
+    next_match(&mut stage);
+    assert_eq!(stage.camera.goal, whole, "the hand did not move it in that match");
+    assert_eq!(
+        remembered(&stage),
+        Some(saved),
+        "it is still what the hand did last"
+    );
+
+    let mut again = Stage::new(
+        Source::demo(Demo::new(DemoScene::Overview)),
+        StageOptions {
+            view: Some(saved),
+            panels: true,
+            ..StageOptions::default()
+        },
+    );
+    again.resize(PIXELS, egui::vec2(1280.0, 720.0));
+    again.update(None, RealTime::ZERO);
+    assert_eq!(again.camera.pose, chosen, "a start begins with it");
+    again.act(Action::Overview, RealTime::ZERO);
+    assert_eq!(remembered(&again), None, "the whole map is a choice as well");
+}
+
 #[test]
 fn heat_maps_come_round() {
     let mut mode = PaintMode::Mixture;

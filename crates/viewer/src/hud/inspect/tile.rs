@@ -31,7 +31,7 @@ pub(super) fn show(
                     .add(egui::Button::new(RichText::new("look").size(11.0)))
                     .clicked()
                 {
-                    intents.push(Intent::LookAt(Vec2::new(f32::from(tile.x), f32::from(tile.y))));
+                    intents.push(Intent::Visit(Vec2::new(f32::from(tile.x), f32::from(tile.y))));
                 }
             });
         });
