@@ -1,4 +1,5 @@
-//! The viewer's loop under the four kinds of stress, with a pretend renderer (R-002-20 to R-002-23, R-002-29).
+//! The viewer's loop under the four kinds of stress, with a pretend renderer (R-002-20 to R-002-23, R-002-29), and under
+//! the two floods once more with pieces from the network instead of events from the platform.
 //!
 //! Stands for a person's machine that is too slow for the picture, for the events, or for both. It is the whole loop with
 //! all its systems, and a screen that takes as long as it is told instead of drawing; the kinds and what is required of
@@ -16,7 +17,7 @@ use trantor_runtime::real_clock::{RealClock, processor_time_for_measurement};
 use trantor_runtime::wait::{Parker, Wait as _};
 use trantor_time::{Clock as _, Rate, RealSpan, RealTime};
 use trantor_viewer::demo::{Demo, DemoScene};
-use trantor_viewer::game_loop::pretend::PretendScreen;
+use trantor_viewer::game_loop::pretend::{PretendNetwork, PretendScreen};
 use trantor_viewer::game_loop::{GameLoop, Wake};
 use trantor_viewer::settings::Settings;
 use trantor_viewer::source::Source;
@@ -37,20 +38,30 @@ fn main() -> anyhow::Result<ExitCode> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{TABLE_HEAD}")?;
     let mut all_met = true;
-    for stress in &STRESSES {
-        let outcome = measure(stress, RealSpan::from_secs(arguments.seconds))?;
+    let [.., events, both] = STRESSES;
+    let from_network = [("events, network", events), ("both, network", both)]
+        .map(|(name, stress)| (Stress { name, ..stress }, true));
+    let from_platform = STRESSES.map(|stress| (stress, false));
+    for (stress, is_network) in from_platform.into_iter().chain(from_network) {
+        let outcome = measure(&stress, is_network, RealSpan::from_secs(arguments.seconds))?;
         all_met &= stress.required.is_met_by(&outcome);
         writeln!(out, "{}", stress.row(&outcome))?;
     }
     Ok(ExitCode::from(u8::from(!all_met)))
 }
 
-fn measure(stress: &Stress, length: RealSpan) -> anyhow::Result<Outcome> {
+fn measure(stress: &Stress, is_network: bool, length: RealSpan) -> anyhow::Result<Outcome> {
     let clock = RealClock::new();
-    let stage = Stage::new(
-        Source::demo(Demo::new(DemoScene::Overview)),
-        StageOptions::default(),
-    );
+    let demo = Demo::new(DemoScene::Overview);
+    let flood = PretendNetwork::new(|now| {
+        busy_until(now + EVENT_COST);
+        true
+    });
+    let source = match is_network {
+        true => Source::demo_with_network(demo, flood),
+        false => Source::demo(demo),
+    };
+    let stage = Stage::new(source, StageOptions::default());
     // What the loop itself does in a frame is part of its cost; the renderer takes the rest.
     let work = match stress.frame_cost {
         cost if cost > RealSpan::from_millis(10) => |began| busy_until(began + RealSpan::from_millis(30)),
@@ -64,7 +75,7 @@ fn measure(stress: &Stress, length: RealSpan) -> anyhow::Result<Outcome> {
     let start = clock.now();
     let mut parker = Parker::new();
     while clock.now() < start + length {
-        while let Some(put_at) = source.take(clock.now()) {
+        while !is_network && let Some(put_at) = source.take(clock.now()) {
             game_loop.event(|_, now| {
                 source.delays.push(now.since(put_at));
                 busy_until(now + EVENT_COST);

@@ -10,6 +10,7 @@ use trantor_model::{AgentId, CommandKind};
 use trantor_time::{GameTime, RealTime};
 
 use crate::demo::Demo;
+use crate::game_loop::pretend::PretendNetwork;
 use crate::lag::Lag;
 pub use live::Live;
 pub use playing::Playing;
@@ -40,14 +41,19 @@ impl Source {
 
     /// Shows a demo.
     pub fn demo(demo: Demo) -> Self {
-        Self::Demo(Box::new(Playing::new(demo)))
+        Self::Demo(Box::new(Playing::new(demo, None)))
+    }
+
+    /// Shows a demo beside a network that brings pieces without meaning: for tests and measurements of the loop.
+    pub fn demo_with_network(demo: Demo, network: PretendNetwork) -> Self {
+        Self::Demo(Box::new(Playing::new(demo, Some(network))))
     }
 
     /// Takes one thing that came from the network; `false` when nothing waits.
     pub fn take_network(&mut self, now: RealTime) -> bool {
         match self {
             Self::Live(live) => live.take_network(now),
-            Self::Demo(_) => false,
+            Self::Demo(playing) => playing.take_network(now),
         }
     }
 

@@ -4,8 +4,9 @@
 //!      frame due (R-002-19)                                     not due
 //!      one pass of the systems, in their order                  one event after the other: what the platform
 //!      input > network > mirror > interpolation                 tells is put in line, what the network brought
-//!        > hud > sound > graphics > statistics > timers                 goes to the client; after each: frame due?
-//!      those that have a rate of their own skip frames          nothing left: sleep until the next frame
+//!        > hud > sound > graphics > statistics > timers                 goes to the client, until the later of frame start
+//!      those that have a rate of their own skip frames          + interval and frame end + half its duration;
+//!                                                               nothing left: sleep until the next frame
 //! ```
 //!
 //! [`GameLoop`] is a value: whoever owns the thread tells it of events and asks it when to come again. The window
@@ -184,15 +185,10 @@ impl<S: Screen + 'static, C: Clock> GameLoop<S, C> {
     /// The platform has nothing more: handles what the network brought, draws if a frame is due, and answers when to
     /// come again.
     pub fn turn(&mut self) -> Wake {
-        for _ in 0..PIECES_PER_TURN {
-            let started = self.clock.now();
-            if !self.viewer.stage.source().take_network(started) {
-                break;
-            }
-            self.after_event(started);
-        }
+        let is_quiet = self.handle_network();
         let now = self.clock.now();
-        if self.viewer.pacer.frame_due_when_quiet(now) {
+        // While pieces wait, the frame rule was asked after each.
+        if is_quiet && self.viewer.pacer.frame_due_when_quiet(now) {
             self.frame(now);
         }
         // What events left to be sent is not kept for the next frame (R-002-26).
@@ -200,7 +196,7 @@ impl<S: Screen + 'static, C: Clock> GameLoop<S, C> {
         self.viewer.stage.source().tend(now);
         self.viewer.pacer.flushed();
         let wake = self.next_wake(now);
-        if self.viewer.stage.source().has_network() || wake <= now {
+        if !is_quiet || self.viewer.stage.source().has_network() || wake <= now {
             Wake::Now
         } else {
             Wake::At(wake)
@@ -213,6 +209,18 @@ impl<S: Screen + 'static, C: Clock> GameLoop<S, C> {
         self.viewer.stage.remember(&mut self.viewer.settings);
         log::info!("{}", self.viewer.frame_times.pace());
         (self.viewer.screen, self.viewer.settings)
+    }
+
+    /// Handles pieces from the network, the oldest first; answers whether none is left.
+    fn handle_network(&mut self) -> bool {
+        for _ in 0..PIECES_PER_TURN {
+            let started = self.clock.now();
+            if !self.viewer.stage.source().take_network(started) {
+                return true;
+            }
+            self.after_event(started);
+        }
+        false
     }
 
     fn next_wake(&mut self, now: RealTime) -> RealTime {

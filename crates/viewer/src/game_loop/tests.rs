@@ -1,6 +1,6 @@
 //! The loop on a manual clock, with a screen that shows nothing.
 
-use super::pretend::PretendScreen;
+use super::pretend::{PretendNetwork, PretendScreen};
 use super::*;
 use crate::demo::{Demo, DemoScene};
 use crate::input::Action;
@@ -98,6 +98,35 @@ fn r_002_25_a_flood_of_events_does_not_delay_a_frame() {
         stats.time_in_events() >= RealSpan::from_millis(450),
         "the time of events is counted"
     );
+}
+
+#[test]
+fn a_flood_from_the_network_gets_a_third_of_the_time_beside_slow_frames() {
+    /// What drawing takes here; the screen cannot be given a clock.
+    const FRAME: RealSpan = RealSpan::from_millis(30);
+    const PIECE: RealSpan = RealSpan::from_micros(100);
+    thread_local! {
+        static CLOCK: ManualClock = ManualClock::default();
+    }
+    let clock = CLOCK.with(ManualClock::clone);
+    let handling = clock.clone();
+    let network = PretendNetwork::new(move |_| {
+        handling.advance(PIECE);
+        true
+    });
+    let stage = Stage::new(
+        Source::demo_with_network(Demo::new(DemoScene::Ritual), network),
+        StageOptions::default(),
+    );
+    let screen = PretendScreen::new(hertz(60.0)).working(|_| CLOCK.with(|clock| clock.advance(FRAME)));
+    let mut game_loop = GameLoop::new(stage, screen, Settings::default(), clock.clone());
+    run(&mut game_loop, &clock, at(10_000));
+    let pacer = &mut game_loop.viewer().pacer;
+    let share = pacer.stats().time_in_events().as_secs_f64() / 10.0;
+    assert!((share - 1.0 / 3.0).abs() < 0.01, "{share} of the time");
+    // Back to back, frames of 30 ms would be 33.
+    let drawn = game_loop.viewer().screen.drawn().len();
+    assert!((219..=225).contains(&drawn), "{drawn} frames");
 }
 
 #[test]

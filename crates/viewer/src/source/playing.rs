@@ -8,6 +8,7 @@ use trantor_time::RealTime;
 
 use crate::demo::news::{NEWS_MAX, add_news};
 use crate::demo::{self, Demo};
+use crate::game_loop::pretend::PretendNetwork;
 
 /// A demo, with the little control that makes sense for one.
 #[derive(Debug)]
@@ -19,10 +20,11 @@ pub struct Playing {
     last: Option<RealTime>,
     /// What was shown and not yet read.
     news: VecDeque<FeedEntry>,
+    network: Option<PretendNetwork>,
 }
 
 impl Playing {
-    pub(super) fn new(demo: Demo) -> Self {
+    pub(super) fn new(demo: Demo, network: Option<PretendNetwork>) -> Self {
         Self {
             demo,
             units: 0.0,
@@ -30,11 +32,16 @@ impl Playing {
             paused: false,
             last: None,
             news: VecDeque::with_capacity(NEWS_MAX),
+            network,
         }
     }
 
     pub(super) fn demo(&self) -> &Demo {
         &self.demo
+    }
+
+    pub(super) fn take_network(&mut self, now: RealTime) -> bool {
+        self.network.as_mut().is_some_and(|network| network.take(now))
     }
 
     pub(super) fn poll_feed(&mut self) -> Option<FeedEntry> {
