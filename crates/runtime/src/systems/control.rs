@@ -25,6 +25,29 @@ pub struct SystemControl {
     is_shutdown_requested: bool,
 }
 
+/// What is known of a system that fails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failing {
+    /// Failures in a row, of which none was [`SOUND_AFTER`] after the one before.
+    pub failures: u32,
+    /// What it said last.
+    pub message: String,
+    /// When it failed last.
+    pub at: RealTime,
+    /// It is not called before this.
+    until: RealTime,
+}
+
+/// How long a system that failed is not called: long enough that one that fails in each call costs a few calls a second
+/// at the beginning, short enough that nobody misses what a single failure leaves out. Each failure in a row doubles it.
+pub const RETRY_AFTER: RealSpan = RealSpan::from_millis(100);
+/// The longest that it is not called: a picture comes back while its user still waits for it, and a day's log has less
+/// than ten thousand lines of a system that fails for ever.
+pub const RETRY_AFTER_MAX: RealSpan = RealSpan::from_secs(10);
+/// A system that did not fail for so long is sound again. Longer than any wait, so that one that fails in every other
+/// call is no better than one that fails in each.
+pub const SOUND_AFTER: RealSpan = RealSpan::from_secs(20);
+
 #[derive(Debug)]
 struct Entry {
     name: &'static str,
@@ -36,6 +59,7 @@ struct Entry {
     time_max: RealSpan,
     /// Simulated time, in nanoseconds, at its last call.
     simulated_ns: i128,
+    failing: Option<Failing>,
 }
 
 /// What is counted of one system, all from zero (R-003-63).
@@ -175,6 +199,11 @@ impl SystemControl {
         })
     }
 
+    /// What is known of a system that failed lately.
+    pub fn failing(&self, name: &str) -> Option<&Failing> {
+        self.entry(name).and_then(|entry| entry.failing.as_ref())
+    }
+
     /// The systems in the order in which they are called.
     pub fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.entries.iter().map(|entry| entry.name)
@@ -216,6 +245,7 @@ impl SystemControl {
             time: RealSpan::ZERO,
             time_max: RealSpan::ZERO,
             simulated_ns: 0,
+            failing: None,
         });
     }
 
@@ -236,6 +266,14 @@ impl SystemControl {
     pub(super) fn begin_call(&mut self, index: usize, now: RealTime) -> Option<(RealSpan, RealSpan, u64)> {
         let simulated_ns = self.simulated_ns(now);
         let entry = &mut self.entries[index];
+        if let Some(failing) = &entry.failing {
+            if now < failing.until {
+                return None;
+            }
+            if now.since(failing.at) >= SOUND_AFTER {
+                entry.failing = None;
+            }
+        }
         let is_first = entry.pacer.calls() == 0;
         let call = entry.pacer.call(now)?;
         entry.rate.add(now, 1);
@@ -258,6 +296,21 @@ impl SystemControl {
         }
     }
 
+    /// A call at `now` failed: the next one waits, longer with each failure in a row.
+    pub(super) fn fail_call(&mut self, index: usize, now: RealTime, message: String) {
+        let entry = &mut self.entries[index];
+        let before = entry.failing.take().map_or(0, |failing| failing.failures);
+        // Beyond that many doublings the longest wait is reached.
+        let doublings = before.min(RETRY_AFTER_MAX.as_nanos().ilog2());
+        let wait = RealSpan::from_nanos(RETRY_AFTER.as_nanos().saturating_mul(1 << doublings));
+        entry.failing = Some(Failing {
+            failures: before.saturating_add(1),
+            message,
+            at: now,
+            until: now + wait.min(RETRY_AFTER_MAX),
+        });
+    }
+
     pub(super) fn count_pass(&mut self, now: RealTime, called: usize) {
         self.passes += 1;
         self.pass_rate.add(now, 1);
@@ -268,10 +321,14 @@ impl SystemControl {
     }
 
     pub(super) fn next_due(&self, now: RealTime) -> Option<RealTime> {
-        let instants = self.entries.iter().filter_map(|entry| match entry.pacer.due() {
-            Due::Now => Some(now),
-            Due::At(instant) => Some(instant.max(now)),
-            Due::Never => None,
+        let instants = self.entries.iter().filter_map(|entry| {
+            let due = match entry.pacer.due() {
+                Due::Now => now,
+                Due::At(instant) => instant.max(now),
+                Due::Never => return None,
+            };
+            let until = entry.failing.as_ref().map_or(now, |failing| failing.until);
+            Some(due.max(until))
         });
         instants.min()
     }

@@ -19,7 +19,7 @@ use trantor_time::{Pace, Pacing, RateError, RealSpan, RealTime};
 use crate::fault::{CallbackResult, Faults, caught};
 use crate::listeners::{TimerManager, TimerNumber};
 
-pub use self::control::{SystemControl, SystemStats};
+pub use self::control::{Failing, RETRY_AFTER, RETRY_AFTER_MAX, SOUND_AFTER, SystemControl, SystemStats};
 pub use self::own_thread::{Note, OwnThread};
 pub use self::system_loop::SystemLoop;
 
@@ -217,7 +217,8 @@ impl<S> Systems<S> {
 
     /// Calls, in order, each system that is due at `now`, the instant of the pass; answers how many were.
     ///
-    /// `measure` reads the clock, to see how long each took. A failing system is noted in `faults` and goes on.
+    /// `measure` reads the clock, to see how long each took. A failing system is noted in `faults` and called again after
+    /// [`RETRY_AFTER`](control::RETRY_AFTER), or longer if it goes on failing.
     pub fn run_due(
         &mut self,
         state: &mut S,
@@ -245,7 +246,8 @@ impl<S> Systems<S> {
             before = Some(ended);
             self.control.end_call(index, ended.since(started));
             if let Err(message) = outcome {
-                faults.note(self.control.name(index), message);
+                faults.note(self.control.name(index), message.clone());
+                self.control.fail_call(index, now, message);
             }
         }
         self.control.count_pass(now, called);

@@ -439,6 +439,59 @@ fn r_x_31_a_failing_system_is_contained_and_named() {
 }
 
 #[test]
+fn a_system_that_fails_in_each_call_is_called_less_and_less() {
+    let clock = ManualClock::default();
+    let mut world = World::default();
+    let mut systems = Systems::new(clock.now())
+        .add(spec("broken", -1.0), |_, _| panic!("oh"))
+        .add(spec("sound", -1.0), noting("sound", &clock, RealSpan::ZERO));
+    let mut faults = Faults::new(FaultPolicy::Contain);
+    // Sixty frames a second, for a minute.
+    let mut failed_at = Vec::new();
+    for frame in 0..3_600 {
+        let now = at(0) + RealSpan::from_micros(16_667 * frame);
+        systems.run_due(&mut world, now, &mut || now, &mut faults);
+        if faults.count() > failed_at.len() as u64 {
+            failed_at.push(now);
+        }
+    }
+    let waits: Vec<i64> = failed_at
+        .windows(2)
+        .map(|pair| (pair[1] - pair[0]).as_nanos() / 100_000_000)
+        .collect();
+    assert_eq!(waits, [1, 2, 4, 8, 16, 32, 64, 100, 100, 100, 100]);
+    assert_eq!(world.calls["sound"], 3_600, "the others keep their rates");
+    let failing = systems.control().failing("broken").unwrap();
+    assert_eq!((failing.failures, failing.message.as_str()), (12, "oh"));
+    // Asleep in between, and not spinning until it may be called again.
+    systems.control().set_enabled("sound", false);
+    let next = systems.next_due(failed_at[11]).unwrap();
+    assert_eq!(next, failed_at[11] + RETRY_AFTER_MAX);
+}
+
+#[test]
+fn a_system_that_has_not_failed_for_long_begins_anew_with_a_short_wait() {
+    let mut world = World::default();
+    let mut systems = Systems::new(at(0)).add(spec("shaky", -1.0), |_, call| {
+        // It fails twice at the beginning, and once much later.
+        match call.now {
+            now if now < at(150) || now == at(30_000) => Err("no".into()),
+            _ => Ok(()),
+        }
+    });
+    let mut faults = Faults::new(FaultPolicy::Contain);
+    let mut run = |systems: &mut Systems<World>, millis| {
+        systems.run_due(&mut world, at(millis), &mut || at(millis), &mut faults);
+        systems.control().failing("shaky").map(|failing| failing.failures)
+    };
+    assert_eq!(run(&mut systems, 0), Some(1));
+    assert_eq!(run(&mut systems, 100), Some(2));
+    assert_eq!(run(&mut systems, 400), Some(2), "one good call is not enough");
+    assert_eq!(run(&mut systems, 20_100), None);
+    assert_eq!(run(&mut systems, 30_000), Some(1));
+}
+
+#[test]
 fn r_001_48_the_loop_publishes_rates_of_systems_passes_and_frames() {
     let clock = ManualClock::default();
     let mut world = World::default();

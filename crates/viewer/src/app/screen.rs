@@ -317,9 +317,10 @@ impl Screen for WindowScreen {
                     .unwrap_or("the window's surface is gone")
                     .to_owned();
                 self.open = None;
-                self.losses.add(now, why.clone());
+                log::error!("the graphics device was lost, a new one is asked for: {why}");
+                self.losses.add(now, why);
                 stage.notice("The graphics device was lost; all is drawn anew".to_owned());
-                anyhow::bail!("the graphics device was lost, a new one is asked for: {why}")
+                Ok(false)
             }
         }
     }

@@ -213,12 +213,15 @@ fn systems(published: &Published, control: &SystemControl) -> Group {
         };
         let mean = RealSpan::from_nanos(stats.time_ns / (stats.calls.max(1) as i64));
         let mut value = format!("{rate}{wanted}/s · {}", ms(mean));
+        let failing = control.failing(name);
         if control.due_of(name) == Some(Due::Never) {
             "off".clone_into(&mut value);
+        } else if let Some(failing) = failing {
+            value.push_str(&format!(" · {} failures", failing.failures));
         } else if stats.overruns > 0 {
             value.push_str(&format!(" · {} over", stats.overruns));
         }
-        group.judged(name, value, stats.overruns > 0);
+        group.judged(name, value, stats.overruns > 0 || failing.is_some());
     }
     group
 }

@@ -94,6 +94,8 @@ pub struct Viewer<S> {
     pointer: Pointer,
     /// Failures of systems, and the last of them.
     faults: (u64, Option<Fault>),
+    /// Whether this is the first frame, which shows things as they are and updates nothing (R-002-17).
+    is_first_frame: bool,
     /// A frequency that the user set, which no display changes.
     fixed_rate: bool,
 }
@@ -139,6 +141,7 @@ impl<S: Screen + 'static, C: Clock> GameLoop<S, C> {
                 frame_times: FrameTimes::default(),
                 pointer: Pointer::default(),
                 faults: (0, None),
+                is_first_frame: true,
                 fixed_rate: false,
             },
             faults: Faults::default(),
@@ -252,13 +255,14 @@ impl<S: Screen + 'static, C: Clock> GameLoop<S, C> {
         if !viewer.fixed_rate && rate != viewer.pacer.target() {
             viewer.pacer.set_target(rate);
         }
-        viewer.pacer.begin_frame(now);
+        viewer.is_first_frame = viewer.pacer.begin_frame(now).update.is_none();
         systems.run_due(viewer, now, &mut || clock.now(), faults);
         let end = clock.now();
         viewer.pacer.end_frame(end);
         viewer.frame_times.add(viewer.pacer.target(), now, end);
         if viewer.faults.0 != faults.count() {
             viewer.faults = (faults.count(), faults.last().cloned());
+            viewer.say_new_failures(systems.control(), now);
         }
     }
 }
@@ -267,6 +271,18 @@ impl<S> Viewer<S> {
     /// Puts what a person did in line for the next frame.
     pub fn put_input(&mut self, input: Input) {
         self.inputs.put(input);
+    }
+
+    /// Says on the screen which systems failed in the frame of `now`, once for each row of failures.
+    fn say_new_failures(&mut self, control: &SystemControl, now: RealTime) {
+        let failing = control
+            .names()
+            .filter_map(|name| Some((name, control.failing(name)?)));
+        for (name, failing) in failing.filter(|(_, failing)| failing.failures == 1 && failing.at == now) {
+            let message = &failing.message;
+            self.stage
+                .notice(format!("{name} failed, and is tried again: {message}"));
+        }
     }
 }
 

@@ -11,6 +11,9 @@
 //! | `graphics` | each frame | the lists to draw, the picture; what only the screen can do |
 //! | `statistics` | once a second | published values |
 //!
+//! The first frame updates nothing: mirror and interpolation begin with the second (R-002-17). A system that fails is
+//! called again after a while that doubles with each failure; the user is told of the first.
+//!
 //! *Each frame* is a negative rate: uncapped, called in every pass. All rates can be changed while it runs; `hud` at
 //! 10 is a good saving on a slow machine.
 
@@ -104,7 +107,9 @@ fn network<S: Screen>(viewer: &mut Viewer<S>, call: &mut SystemCall<'_>) -> Call
 }
 
 fn mirror<S: Screen>(viewer: &mut Viewer<S>, call: &mut SystemCall<'_>) -> CallbackResult {
-    viewer.stage.follow_world();
+    if !viewer.is_first_frame {
+        viewer.stage.follow_world();
+    }
     if viewer.stage.take_new_notice() {
         // The one before is gone, and so is its timer.
         viewer.timers.forget(|listener| *listener == Listener::Notice);
@@ -117,7 +122,9 @@ fn interpolation<S: Screen>(viewer: &mut Viewer<S>, call: &mut SystemCall<'_>) -
     let (pixels, pixels_per_point) = viewer.screen.size();
     let points = egui::vec2(pixels.0 as f32, pixels.1 as f32) / pixels_per_point;
     viewer.stage.resize(pixels, points);
-    viewer.stage.interpolate(call.elapsed, call.now);
+    if !viewer.is_first_frame {
+        viewer.stage.interpolate(call.elapsed, call.now);
+    }
     Ok(())
 }
 

@@ -274,6 +274,38 @@ fn r_002_27_a_system_that_fails_is_told_of_and_the_loop_goes_on() {
 }
 
 #[test]
+fn a_system_that_fails_in_each_frame_is_said_once_and_called_less_and_less() {
+    let (mut game_loop, clock) = test_loop(60.0);
+    game_loop.viewer().screen = PretendScreen::new(hertz(60.0)).working(|_| panic!("the renderer broke"));
+    run(&mut game_loop, &clock, at(50));
+    let shown = |game_loop: &mut TestLoop| game_loop.viewer().stage.hud().shown_notice().map(str::to_owned);
+    assert_eq!(
+        shown(&mut game_loop).as_deref(),
+        Some("graphics failed, and is tried again: the renderer broke")
+    );
+    run(&mut game_loop, &clock, at(60_000));
+    assert_eq!(shown(&mut game_loop), None, "not said again");
+    let failed = game_loop.control().stats_of("graphics").unwrap().calls;
+    assert!(failed < 15, "it failed {failed} times in a minute");
+    // It works again, and draws each frame.
+    game_loop.viewer().screen = PretendScreen::new(hertz(60.0));
+    run(&mut game_loop, &clock, at(71_000));
+    assert!(game_loop.viewer().screen.drawn().len() > 50);
+}
+
+#[test]
+fn the_first_frame_updates_nothing_and_the_second_counts_from_it() {
+    let (mut game_loop, clock) = test_loop(60.0);
+    game_loop.turn();
+    assert_eq!(game_loop.viewer().screen.drawn().len(), 1);
+    assert!(game_loop.viewer().stage.scene().ground.is_none());
+    clock.advance(RealSpan::from_millis(20));
+    game_loop.turn();
+    let scene = game_loop.viewer().stage.scene();
+    assert!(scene.ground.is_some(), "brought to the second frame's instant");
+}
+
+#[test]
 fn what_only_the_program_can_do_is_asked_of_it_and_quitting_ends_the_loop() {
     let (mut game_loop, clock) = test_loop(60.0);
     game_loop.event(|viewer, _| {
