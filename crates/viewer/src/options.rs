@@ -61,7 +61,7 @@ pub struct Cli {
     /// The light of the picture and the colours of the panels; the light then stands still instead of drifting with game time
     #[arg(long, value_name = "NAME")]
     pub theme: Option<Theme>,
-    /// How much beauty to pay for; without it, as much as the graphics adapter affords
+    /// Render quality [default: as last time, or what the graphics adapter affords]
     #[arg(long, value_name = "NAME")]
     pub quality: Option<QualityChoice>,
     /// Leave out all panels
@@ -146,7 +146,8 @@ pub enum Theme {
 }
 
 /// See [`crate::gpu::Quality`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum QualityChoice {
     /// For drawing by the processor.
     Swift,

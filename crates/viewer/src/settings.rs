@@ -8,7 +8,7 @@ use trantor_model::MapSize;
 
 use crate::console::PANEL_SCALE;
 use crate::input::Action;
-use crate::options::Theme;
+use crate::options::{QualityChoice, Theme};
 use crate::picture::CameraPose;
 
 /// Remembered choices. What is missing is as at a first start.
@@ -23,6 +23,8 @@ pub struct Settings {
     pub place: Option<(i32, i32)>,
     /// Whether it filled the screen.
     pub full_screen: bool,
+    /// How much beauty is paid for; as much as the graphics adapter affords, if nothing is said.
+    pub quality: Option<QualityChoice>,
     /// How large panels are, as a part of what the display asks for.
     pub scale: Option<f32>,
     /// How loud it is, in percent.
@@ -250,6 +252,7 @@ mod tests {
             window: Some((800, 600)),
             place: Some((-5, 40)),
             full_screen: true,
+            quality: Some(QualityChoice::Fine),
             scale: Some(1.5),
             volume_percent: Some(30),
             is_muted: true,

@@ -24,7 +24,7 @@ use crate::game_loop::figures::Figures;
 use crate::gpu::surface::Forced;
 use crate::hud::{FrameFigures, Hud, HudInput, Intent, Selection};
 use crate::input::{Action, Bindings};
-use crate::options::Theme;
+use crate::options::{QualityChoice, Theme};
 use crate::picture::camera::Camera;
 use crate::picture::compose::{Detail, Marks};
 use crate::picture::ground::{GroundPaint, PaintMode};
@@ -70,6 +70,8 @@ pub enum Outside {
     Sound(SoundChange),
     /// The pictures of a while into files; asked for again, the end of it.
     Record(Take),
+    /// How much beauty is paid for; `None` for what the graphics adapter affords.
+    Quality(Option<QualityChoice>),
     /// A misfortune of the graphics device, to see what comes of it.
     Gpu(Forced),
     /// The end of the program.

@@ -19,7 +19,8 @@ use super::window::{Canvas, Drawn};
 use crate::film::recording::Recording;
 use crate::game_loop::Screen;
 use crate::game_loop::figures::Figures;
-use crate::options::Cli;
+use crate::gpu::Quality;
+use crate::options::{Cli, QualityChoice};
 use crate::settings::Settings;
 use crate::stage::{Outside, Stage};
 
@@ -33,6 +34,8 @@ pub(super) struct WindowScreen {
     window: Option<Arc<Window>>,
     losses: Losses,
     recording: Option<Recording>,
+    /// How much beauty is paid for; `None` for what the graphics adapter affords.
+    quality: Option<QualityChoice>,
     /// As it should be at the next start; none until somebody or the system said one.
     size: Option<(u32, u32)>,
     place: Option<(i32, i32)>,
@@ -67,6 +70,7 @@ impl WindowScreen {
             size: cli.size.or(settings.window),
             place: settings.place,
             is_full: settings.full_screen,
+            quality: cli.quality.or(settings.quality),
             cli,
             refresh: RefreshRate::new(),
             open: None,
@@ -96,17 +100,17 @@ impl WindowScreen {
         let kept = self
             .window
             .clone()
-            .and_then(|window| Canvas::new(window, display(), self.cli.quality).ok());
+            .and_then(|window| Canvas::new(window, display(), self.quality).ok());
         let canvas = match kept {
             Some(canvas) => canvas,
-            None => Canvas::new(self.new_window(event_loop)?, display(), self.cli.quality)?,
+            None => Canvas::new(self.new_window(event_loop)?, display(), self.quality)?,
         };
         let window = Arc::clone(&canvas.window);
         self.window = Some(Arc::clone(&window));
         // A painter that is new knows no textures, and gets them from panels that are new as well.
         stage.hud().forget_context();
         stage.drawing().1.forget_uploads();
-        stage.set_detail(canvas.quality().detail());
+        follow_quality(stage, canvas.quality());
         let panels = Panels::new(&window, canvas.texture_side_max());
         self.open = Some(Open {
             canvas,
@@ -212,6 +216,18 @@ impl WindowScreen {
         self.is_full = !self.is_full;
         let wanted = self.is_full.then_some(Fullscreen::Borderless(None));
         open.canvas.window.set_fullscreen(wanted);
+    }
+
+    /// Draws with another quality from the next frame on; answers what the user should read.
+    fn set_quality(&mut self, quality: Option<QualityChoice>, stage: &mut Stage) -> Option<String> {
+        self.quality = quality;
+        let open = self.open.as_mut()?;
+        let quality = open.canvas.set_quality(quality);
+        // What was given to the renderer before is not known to this one.
+        stage.drawing().1.forget_uploads();
+        open.rest.disturb();
+        follow_quality(stage, quality);
+        Some(format!("render quality: {}", quality.name()))
     }
 
     fn take_picture(&mut self, stage: &mut Stage) -> Option<String> {
@@ -346,6 +362,7 @@ impl Screen for WindowScreen {
                     Err(error) => format!("cannot record: {error}"),
                 },
             }),
+            Outside::Quality(quality) => self.set_quality(quality, stage),
             Outside::Gpu(forced) => {
                 if let Some(open) = &mut self.open {
                     open.canvas.force(forced);
@@ -365,6 +382,12 @@ impl Losses {
         self.ever += 1;
         self.last = Some((now, why));
     }
+}
+
+/// Lets the picture have as much detail as `quality` affords.
+fn follow_quality(stage: &mut Stage, quality: Quality) {
+    stage.set_detail(quality.detail());
+    stage.hud().report.state("quality", quality.name());
 }
 
 /// Prints what tests want to know.

@@ -73,12 +73,7 @@ impl Canvas {
                 .get_default_config(&context.adapter, size.width.max(1), size.height.max(1))
                 .context("the window cannot be drawn on by this graphics adapter")?
         };
-        let quality = match quality {
-            Some(QualityChoice::Swift) => Quality::Swift,
-            Some(QualityChoice::Fine) => Quality::Fine,
-            None if context.is_software() => Quality::Swift,
-            None => Quality::Fine,
-        };
+        let quality = quality_on(&context, quality);
         let renderer = Renderer::new(&context, quality, format, (config.width, config.height));
         let painter = Painter::new(&context, format);
         let mut canvas = Self {
@@ -96,9 +91,19 @@ impl Canvas {
         Ok(canvas)
     }
 
-    /// How much beauty the adapter affords.
+    /// How much beauty is paid for.
     pub(super) fn quality(&self) -> Quality {
         self.renderer.quality()
+    }
+
+    /// Draws with another quality from now on; answers which one.
+    pub(super) fn set_quality(&mut self, quality: Option<QualityChoice>) -> Quality {
+        let quality = quality_on(&self.context, quality);
+        if quality != self.quality() {
+            let size = (self.config.width, self.config.height);
+            self.renderer = Renderer::new(&self.context, quality, self.config.format, size);
+        }
+        quality
     }
 
     /// Why the device cannot be drawn with any more; `None` while it can.
@@ -232,6 +237,16 @@ impl Canvas {
         self.painter
             .paint(&self.context, laid, Some((&mut encoder, view, size)));
         encoder
+    }
+}
+
+/// The quality chosen, or what the graphics adapter affords.
+fn quality_on(context: &Context, choice: Option<QualityChoice>) -> Quality {
+    match choice {
+        Some(QualityChoice::Swift) => Quality::Swift,
+        Some(QualityChoice::Fine) => Quality::Fine,
+        None if context.is_software() => Quality::Swift,
+        None => Quality::Fine,
     }
 }
 

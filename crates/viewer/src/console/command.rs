@@ -9,6 +9,7 @@ use crate::gpu::surface::Forced;
 use crate::hud::FREQUENCY_MAX;
 use crate::input::Action;
 use crate::lag::Lag;
+use crate::options::QualityChoice;
 use crate::sound::SoundChange;
 
 use super::values::{
@@ -68,6 +69,8 @@ pub enum Command {
     Record(Take),
     /// How large the panels are, as a part of what the display asks for.
     Scale(f32),
+    /// How much beauty is paid for; `None` for what the graphics adapter affords.
+    Quality(Option<QualityChoice>),
     /// How loud it is, and changes it.
     Volume(Option<SoundChange>),
     /// A misfortune of the graphics device.
@@ -188,6 +191,9 @@ impl Command {
                 Err(_) => return Err(usage(format!("{units:?} is no number of units"))),
             },
             ("scale", [factor]) => Self::Scale(panel_scale(factor).map_err(usage)?),
+            ("quality", ["swift"]) => Self::Quality(Some(QualityChoice::Swift)),
+            ("quality", ["fine"]) => Self::Quality(Some(QualityChoice::Fine)),
+            ("quality", ["auto"]) => Self::Quality(None),
             ("volume", []) => Self::Volume(None),
             ("volume", ["off"]) => Self::Volume(Some(SoundChange::Mute(true))),
             ("volume", ["on"]) => Self::Volume(Some(SoundChange::Mute(false))),
@@ -282,6 +288,8 @@ mod tests {
             ),
             ("do heat-map", Command::Do(Action::HeatMap)),
             ("goto 3 5", Command::Goto(3, 5)),
+            ("quality fine", Command::Quality(Some(QualityChoice::Fine))),
+            ("quality auto", Command::Quality(None)),
         ] {
             assert_eq!(Command::parse(line), Ok(Some(command)), "{line}");
         }
@@ -325,6 +333,10 @@ mod tests {
             (
                 "bind fly x",
                 "there is no action \"fly\"; type keys for all of them",
+            ),
+            (
+                "quality best",
+                "\"best\" does not fit here; type quality swift | fine | auto",
             ),
             ("goto a b", "are no tile; type goto X Y"),
             ("help me", "there is no command \"me\""),

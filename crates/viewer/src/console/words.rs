@@ -31,7 +31,7 @@ const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 const PACES: [&str; 5] = ["uncapped", "off", "on", "grid", "spacing"];
 
 /// All words, in the order in which help lists them.
-pub const WORDS: [Word; 26] = [
+pub const WORDS: [Word; 27] = [
     word("help", "[COMMAND]", "all commands, or one", &[Slot::Command]),
     word(
         "speed",
@@ -121,6 +121,12 @@ pub const WORDS: [Word; 26] = [
         "FACTOR",
         "how large the panels are, remembered",
         &[Slot::Anything],
+    ),
+    word(
+        "quality",
+        "swift | fine | auto",
+        "how much beauty the picture has, remembered; auto is what the graphics adapter affords",
+        &[Slot::OneOf(&["swift", "fine", "auto"])],
     ),
     word(
         "volume",

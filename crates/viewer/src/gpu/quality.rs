@@ -13,6 +13,14 @@ pub enum Quality {
 }
 
 impl Quality {
+    /// As it is chosen.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Swift => "swift",
+            Self::Fine => "fine",
+        }
+    }
+
     /// How much detail this affords.
     pub fn detail(self) -> Detail {
         match self {

@@ -220,7 +220,9 @@ impl Screen for TextScreen {
             Outside::Record(_) => {
                 Some("only the window can record; run script to record a terminal".to_owned())
             }
-            Outside::Gpu(_) => Some("There is no graphics device in a terminal".to_owned()),
+            Outside::Gpu(_) | Outside::Quality(_) => {
+                Some("There is no graphics device in a terminal".to_owned())
+            }
             Outside::FullScreen | Outside::Sound(_) | Outside::Quit => None,
         }
     }

@@ -57,6 +57,11 @@ pub fn run(line: &str, levers: &mut Levers<'_>) -> Result<String, String> {
             levers.settings.scale = Some(factor);
             levers.settings.save();
         }
+        Command::Quality(quality) => {
+            levers.settings.quality = quality;
+            levers.settings.save();
+            levers.stage.ask_outside(Outside::Quality(quality));
+        }
         Command::Volume(None) => return Ok(levers.sound.words()),
         Command::Volume(Some(change)) => {
             let said = levers.sound.change(change, levers.settings);

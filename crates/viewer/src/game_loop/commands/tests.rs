@@ -4,6 +4,7 @@ use super::*;
 use crate::demo::{Demo, DemoScene};
 use crate::game_loop::Listener;
 use crate::input::Action;
+use crate::options::QualityChoice;
 use crate::settings::Settings;
 use crate::sound::Sound;
 use crate::source::Source;
@@ -155,6 +156,18 @@ fn r_001_55_keys_are_changed_remembered_and_never_all_lost() {
     assert!(bench.settings.keys.is_empty());
     let refused = bench.run("bind overview f3").unwrap_err();
     assert!(refused.contains("debug would have no key"), "{refused}");
+}
+
+#[test]
+fn the_render_quality_is_changed_and_remembered() {
+    let mut bench = Bench::new();
+    bench.said("quality swift");
+    assert_eq!(bench.settings.quality, Some(QualityChoice::Swift));
+    bench.said("quality auto");
+    assert_eq!(bench.settings.quality, None);
+    let asked: Vec<_> = std::iter::from_fn(|| bench.stage.poll_outside()).collect();
+    let wanted = [Some(QualityChoice::Swift), None].map(Outside::Quality);
+    assert_eq!(asked, wanted, "of what draws");
 }
 
 #[test]
