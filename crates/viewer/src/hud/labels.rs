@@ -1,8 +1,9 @@
 //! Levels above agents and words above speakers, placed so that none covers another.
 //!
 //! A badge in the team's colour counts the level; from near it has the agent's number beside it, and under the pointer
-//! everything. Whoever matters most is placed first: the selected agent, then those who speak, then by level. A label
-//! for which there is no room is left out; in a crowd that is kinder than an unreadable heap.
+//! everything. A few speakers whose words are for people have those beside it; what bots say is a ring on the ground
+//! alone. Whoever matters most is placed first: the selected agent, then those who speak, then by level. A label for
+//! which there is no room is left out; in a crowd that is kinder than an unreadable heap.
 
 use egui::{Color32, Context, FontId, LayerId, Order, Painter, Pos2, Rect, Stroke, pos2, vec2};
 use glam::Vec3;
@@ -10,12 +11,14 @@ use trantor_client::{EffectKind, SceneAgent, speech};
 use trantor_model::{AgentId, Level, TeamId, Tile};
 
 use super::theme::{Colors, color, ink_on};
-use super::{HudInput, Selection, directions, icons};
+use super::{HudInput, Selection, directions};
 use crate::picture::compose::MIDDLE_HEIGHT;
 use crate::picture::palette;
 
 /// Labels placed at once; more would hide the board.
 const LABELS_MAX: usize = 60;
+/// Labels with words placed at once; more cannot be read before they go, and a crowd that speaks would hide the board.
+const SPOKEN_MAX: usize = 6;
 /// A tile is this many pixels high before agents on it have badges.
 const BADGE_PIXELS: f32 = 22.0;
 /// And before they have numbers.
@@ -26,8 +29,6 @@ const HEIGHT: f32 = 0.83;
 const WORDS_SHOWN: usize = 34;
 /// Diameter of a badge, in points.
 const BADGE: f32 = 16.0;
-/// Height of the sign of words, in points.
-const SIGN: f32 = 10.0;
 /// From the pointer to the middle of a body that it means, in points.
 const POINTED: f32 = 20.0;
 /// And to the middle of its tile at most, where tiles are too small for badges.
@@ -57,9 +58,10 @@ struct Candidate {
 #[derive(Debug)]
 enum Beside {
     Nothing,
+    /// Who it is.
+    Name(String),
+    /// What is said.
     Words(String),
-    /// The sign of words that are for programs.
-    Speaks,
 }
 
 /// Whose badges are one if they are on one tile.
@@ -74,6 +76,7 @@ impl Labels {
         self.collect(context, input);
         self.taken.clear();
         self.counted.clear();
+        let mut spoken = 0;
         let screen = context.content_rect();
         let painter = context.layer_painter(LayerId::new(Order::Background, egui::Id::unique("labels")));
         for (place, candidate) in self.candidates.iter().enumerate() {
@@ -83,6 +86,10 @@ impl Labels {
             let Some(agent) = input.scene.agent(candidate.agent) else {
                 continue;
             };
+            let is_spoken = matches!(candidate.beside, Beside::Words(_));
+            if is_spoken && spoken == SPOKEN_MAX {
+                continue;
+            }
             let (mut at, mut count) = (candidate.at, 1);
             if candidate.is_shared && matches!(candidate.beside, Beside::Nothing) {
                 if self.counted.contains(&group_of(agent)) {
@@ -98,20 +105,14 @@ impl Labels {
                 continue;
             }
             let text = match &candidate.beside {
-                Beside::Words(words) => Some(words.clone()),
-                Beside::Nothing if count > 1 => Some(format!("×{count}")),
-                _ => None,
+                Beside::Name(words) | Beside::Words(words) => Some(words.clone()),
+                Beside::Nothing => (count > 1).then(|| format!("×{count}")),
             };
             let words = text.map(|text| {
                 let font = FontId::proportional(12.0);
                 painter.layout_job(directions::job(&text, font, colors.text))
             });
-            let width = BADGE
-                + match (&words, &candidate.beside) {
-                    (Some(words), _) => words.size().x + 12.0,
-                    (None, Beside::Speaks) => SIGN + 12.0,
-                    (None, _) => 0.0,
-                };
+            let width = BADGE + words.as_ref().map_or(0.0, |words| words.size().x + 12.0);
             let is_selected = input.selection == Selection::Agent(candidate.agent);
             let rect = beside_cards(at, width, screen, cards);
             // Of the selected one it is always told where it is, even under a panel's edge.
@@ -126,6 +127,7 @@ impl Labels {
                 continue;
             }
             self.taken.push(rect.expand(1.0));
+            spoken += usize::from(is_spoken);
             if width > BADGE {
                 painter.rect(
                     rect,
@@ -134,10 +136,6 @@ impl Labels {
                     Stroke::new(1.0, colors.edge),
                     egui::StrokeKind::Outside,
                 );
-            }
-            if let Beside::Speaks = candidate.beside {
-                let sign = pos2(rect.left() + BADGE + 5.0 + SIGN / 2.0, rect.center().y);
-                icons::event(&painter, sign, SIGN, icons::Event::Words, colors.weak, &colors);
             }
             if let Some(words) = words {
                 let left = rect.left() + BADGE + 5.0;
@@ -180,14 +178,16 @@ impl Labels {
         };
         for effect in &input.scene.effects {
             if let (EffectKind::Broadcast { text }, Some((id, _))) = (effect.kind, effect.agent)
+                && let Some(words) = said(input.scene.text(text))
                 && let Some((at, place)) = input.scene.agent(id).and_then(place)
+                && place.pixels >= BADGE_PIXELS
             {
                 // The latest words of somebody come last in the list, and first here.
                 self.candidates.push(Candidate {
                     weight: 1_000 - (effect.progress * 500.0) as u32,
                     agent: id,
                     at,
-                    beside: said(input.scene.text(text)),
+                    beside: Beside::Words(words),
                     is_shared: place.is_shared,
                 });
             }
@@ -228,9 +228,9 @@ impl Labels {
             let beside = if pointed.is_some() || selected {
                 let team = input.scene.teams.get(usize::from(agent.team.0));
                 let team = team.map_or("", |team| &*team.name);
-                Beside::Words(format!("#{} {team} · level {}", agent.id.0, agent.level.get()))
+                Beside::Name(format!("#{} {team} · level {}", agent.id.0, agent.level.get()))
             } else if pixels > NUMBER_PIXELS {
-                Beside::Words(format!("#{}", agent.id.0))
+                Beside::Name(format!("#{}", agent.id.0))
             } else {
                 Beside::Nothing
             };
@@ -288,13 +288,9 @@ fn badge(painter: &Painter, middle: Pos2, team: Color32, level: Level) {
     );
 }
 
-/// What is said, as far as it fits; of what is for programs only that something is said.
-fn said(words: &[u8]) -> Beside {
-    if speech::is_for_people(words) {
-        Beside::Words(speech::line(words, WORDS_SHOWN))
-    } else {
-        Beside::Speaks
-    }
+/// What is said, as far as it fits; nothing of what is for programs.
+fn said(words: &[u8]) -> Option<String> {
+    speech::is_for_people(words).then(|| speech::line(words, WORDS_SHOWN))
 }
 
 #[cfg(test)]
@@ -302,11 +298,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_for_programs_are_a_sign() {
-        assert!(matches!(said(b"come here"), Beside::Words(words) if words == "come here"));
-        assert!(matches!(said(b"t1.3815615345.7.s.2"), Beside::Speaks));
+    fn words_for_programs_are_left_out() {
+        assert_eq!(said(b"come here").as_deref(), Some("come here"));
+        assert_eq!(said(b"t1.3815615345.7.s.2"), None);
         let long = "word ".repeat(20);
-        assert!(matches!(said(long.as_bytes()), Beside::Words(words) if words.ends_with('…')));
+        assert!(said(long.as_bytes()).unwrap().ends_with('…'));
     }
 
     #[test]
