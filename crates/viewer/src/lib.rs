@@ -34,8 +34,11 @@ pub mod stage;
 pub mod terminal;
 pub mod trails;
 
-use std::io::Write as _;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::Path;
 
+use anyhow::Context as _;
 use trantor_runtime::wait::{Parker, Wait as _, Waker};
 
 use demo::Demo;
@@ -51,6 +54,9 @@ use stage::{Stage, StageOptions};
 /// # Errors
 /// If it cannot be done; the text is for the person who asked.
 pub fn run(cli: &Cli) -> anyhow::Result<()> {
+    if let Some(file) = cli.screenshot.as_ref().or(cli.film.film.as_ref()) {
+        check_writable(file).with_context(|| format!("cannot write {}", file.display()))?;
+    }
     let replay = cli.replay.as_deref().map(ReplayServer::start).transpose()?;
     let mut cli = cli.clone();
     if let Some(server) = &replay {
@@ -83,6 +89,21 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
                 false => app::run(cli, settings, make_stage),
             }
         }
+    }
+}
+
+/// Finds out now whether a picture can be written into `file`, and not after what is to be drawn was waited for. Leaves
+/// the file as it is.
+fn check_writable(file: &Path) -> io::Result<()> {
+    match File::create_new(file) {
+        Ok(_) => fs::remove_file(file),
+        // Anything else that is there, a pipe for instance, would notice.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match file.metadata()?.is_file() {
+            true => File::options().write(true).open(file).map(drop),
+            false if file.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+            false => Ok(()),
+        },
+        Err(error) => Err(error),
     }
 }
 

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::error::{ContextKind, ErrorKind};
-use clap::{ArgAction, Args, Parser, ValueEnum};
+use clap::parser::ValueSource;
+use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, ValueEnum};
 
 use trantor_client::Language;
 use trantor_protocol::read_token;
@@ -81,7 +82,7 @@ pub struct Cli {
 /// A film without a window.
 #[derive(Clone, Debug, Args)]
 pub struct FilmOptions {
-    /// Draw a recording, picture by picture, without a window into FILE (an animated GIF), and end
+    /// Draw a recording (--replay, or a server that plays one), picture by picture, without a window into FILE (an animated GIF), and end
     #[arg(long, value_name = "FILE", conflicts_with_all = ["screenshot", "text"])]
     pub film: Option<PathBuf>,
     /// Where the film begins [default: at the beginning]
@@ -155,6 +156,10 @@ pub enum QualityChoice {
     Fine,
 }
 
+/// Options of which one says what is filmed. The usual server does not: it plays no recording.
+const FILMED: [&str; 4] = ["replay", "demo_scene", "host", "port"];
+const FILM_OF_WHAT: &str = "--film needs a recording: --replay PATH, or -p PORT of a server that plays one (trantor-server replay play)";
+
 /// What the command line asks for.
 #[derive(Debug)]
 pub enum Asked {
@@ -169,8 +174,17 @@ pub enum Asked {
 /// # Errors
 /// One line about the first mistake.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, String> {
-    match Cli::try_parse_from(arguments) {
-        Ok(cli) => Ok(Asked::Run(Box::new(cli))),
+    let read = Cli::command()
+        .try_get_matches_from(arguments)
+        .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
+    match read {
+        Ok((cli, matches)) => {
+            let is_named = |arg: &&str| matches.value_source(arg) == Some(ValueSource::CommandLine);
+            if cli.film.film.is_some() && !FILMED.iter().any(is_named) {
+                return Err(FILM_OF_WHAT.to_owned());
+            }
+            Ok(Asked::Run(Box::new(cli)))
+        }
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             Ok(Asked::Print(error.to_string()))
         }
@@ -271,6 +285,7 @@ mod tests {
             ("trantor-viewer --demo-scene nowhere", "overview"),
             ("trantor-viewer --film a.gif --fps 51", "1 to 50 pictures"),
             ("trantor-viewer --from 3", "--film"),
+            ("trantor-viewer --film a.gif", "--replay PATH"),
             ("trantor-viewer --replay x -p 4242", "--port"),
             ("trantor-viewer --frobnicate", "--frobnicate"),
             ("trantor-viewer -h", "-h is the host, --help is help"),

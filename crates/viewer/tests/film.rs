@@ -45,9 +45,41 @@ fn the_same_film_is_drawn_each_time() {
 }
 
 #[test]
+fn what_cannot_be_drawn_or_written_is_said_at_once() {
+    // Each would wait for a game otherwise; the last one for a recording.
+    for (arguments, says) in [
+        (
+            &["--screenshot", "/nowhere/picture.png"][..],
+            "cannot write /nowhere/picture.png",
+        ),
+        (&["--screenshot", "/", "--after", "60"], "cannot write /"),
+        (
+            &["-p", "1", "--film", "/nowhere/film.gif"],
+            "cannot write /nowhere/film.gif",
+        ),
+        (
+            &["--film", "/tmp/film.gif"],
+            "--film needs a recording: --replay PATH",
+        ),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_trantor-viewer"))
+            .args(arguments)
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(84), "{arguments:?}: {said}");
+        assert!(
+            said.contains(says) && !said.contains("no game"),
+            "{arguments:?}: {said}"
+        );
+    }
+}
+
+#[test]
 fn a_film_of_what_is_no_recording_is_refused_in_one_line() {
     let output = Command::new(env!("CARGO_BIN_EXE_trantor-viewer"))
-        .args(["--replay", "/nowhere/at/all", "--film", "/nowhere/film.gif"])
+        .args(["--replay", "/nowhere/at/all", "--film"])
+        .arg(std::env::temp_dir().join("trantor-no-film.gif"))
         .output()
         .unwrap();
     let said = String::from_utf8(output.stderr).unwrap();

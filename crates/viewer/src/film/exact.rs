@@ -190,7 +190,7 @@ impl Watch {
     /// Waits for a recording and lets it stand still. Answers the first and the last whole unit of it.
     fn stop_recording(&mut self) -> anyhow::Result<(i64, i64)> {
         self.until("a recording (trantor-server replay play, or --replay)", |stage| {
-            stage.scene().ground.is_some() && stage.source().recording().is_some()
+            stage.scene().ground.is_some()
         })?;
         let ends = self.stage.source().recording().map(|recording| {
             (
@@ -198,7 +198,11 @@ impl Watch {
                 recording.end().whole_units() as i64,
             )
         });
-        let (begin, end) = ends.context("the recording is gone")?;
+        // A server that plays one says so before it sends the world.
+        let (begin, end) = ends.with_context(|| {
+            let name = self.stage.source().name();
+            format!("the game at {name} is no recording; --replay PATH films one")
+        })?;
         self.pause()?;
         Ok((begin, end))
     }
