@@ -322,6 +322,7 @@ fn empty_look(pixels: (u32, u32)) -> FrameLook {
         units: 0.0,
         detail_until: [1.0, 2.0],
         paint_everywhere: 0.0,
+        style_paint: 0.0,
         paint_shows: false,
         shadow_reach: 1.0,
         ground: Default::default(),

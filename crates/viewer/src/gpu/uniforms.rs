@@ -65,7 +65,7 @@ impl FrameUniform {
                 look.detail_until[0],
                 look.detail_until[1],
                 1.0 / shadow_side as f32,
-                0.0,
+                look.style_paint,
             ],
             sun_direction: color(mood.sun_direction),
             sun: color(mood.sun),
@@ -122,7 +122,7 @@ impl FrameUniform {
     /// What the background depends on besides the eye and the light, and what follows from where the eye is.
     fn all_but_the_eye(&self) -> [[f32; 4]; 8] {
         [
-            [self.right[3], self.window[3], 0.0, 0.0],
+            [self.right[3], self.window[3], self.detail[3], 0.0],
             self.map,
             self.ground_a,
             self.ground_b,
@@ -201,6 +201,7 @@ mod tests {
             units: 0.0,
             detail_until: [10.0, 20.0],
             paint_everywhere: 0.0,
+            style_paint: 0.0,
             paint_shows: false,
             shadow_reach: 9.0,
             ground: GroundGrid::default(),

@@ -196,6 +196,8 @@ pub struct FrameLook {
     pub detail_until: [f32; 2],
     /// How strongly the ground's paint covers it: 0 only far away, 1 everywhere (heat maps).
     pub paint_everywhere: f32,
+    /// How strongly it covers a map that has one style all over, on which no distance is far away.
+    pub style_paint: f32,
     /// Whether any of the paint can be seen.
     pub paint_shows: bool,
     /// Radius around the target within which things cast shadows, in tiles.

@@ -11,7 +11,7 @@ struct Frame {
     map: vec4f,            // columns, rows, margin of things, margin of bare land
     grid: vec4f,           // the ground that is drawn: least x, least z, cell width, cell depth
     grid_cells: vec4f,     // cells a row; unused
-    detail: vec4f,         // distances: detail fades from, until; then shadow texel size; unused
+    detail: vec4f,         // distances: detail fades from, until; then shadow texel size; paint of a map of one style
     sun_direction: vec4f,
     sun: vec4f,
     ambient_above: vec4f,

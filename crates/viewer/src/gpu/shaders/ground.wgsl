@@ -103,7 +103,7 @@ fn fragment(in: GroundOut) -> @location(0) vec4f {
         let texel = mix(near, wide, mix(max(0.7, smoothstep(0.1, 0.3, step)), smoothstep(0.3, 0.8, step), shown));
         let away = distance(world, frame.eye.xyz);
         let everywhere = shown * (1.0 - 0.5 * seam);
-        let far = smoothstep(frame.detail.x * 0.7, frame.detail.y, away) * 0.7;
+        let far = max(smoothstep(frame.detail.x * 0.7, frame.detail.y, away), frame.detail.w) * 0.7;
         albedo = mix(albedo, linear(texel.rgb), texel.a * max(everywhere, far));
         shining = shown * texel.a * 0.35;
         // Who is where, once agents are too small to be told apart.

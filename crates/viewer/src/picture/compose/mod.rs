@@ -32,14 +32,19 @@ const CALM_WITHIN_SECONDS: f32 = 0.16;
 /// Part of the distance at which details begin to fade from where on the ground's paint begins to show; the same
 /// number is in `ground.wgsl`.
 const PAINT_FROM: f32 = 0.7;
+/// Tiles of a map that has one style all over: that of the tile in the middle of the view. Each such map fits into a
+/// window with tiles that show things, and all of its things can be drawn at once; on larger ones they fade with distance.
+const ONE_STYLE_TILES_MAX: usize = 64 * 64;
+/// Farther from the eye, in tiles, than anything on a map.
+const FARTHEST: f32 = 1e6;
 /// Units after which looks that repeat begin again, small enough that `f32` stays smooth far beyond a unit.
 const UNITS_WRAP: i128 = 1 << 16;
 
 /// How much detail is shown at which size: heights of a tile in pixels from which on something is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Detail {
-    /// Things at all; below, tiles are patches of colour.
-    pub things: f32,
+    /// Things at all: whole from the second on, and smaller down to the first; below, tiles are patches of colour.
+    pub things: [f32; 2],
     /// Resources by their shapes rather than as specks.
     pub pieces: f32,
     /// Resources with all of their triangles.
@@ -53,7 +58,7 @@ pub struct Detail {
 impl Detail {
     /// For graphics cards, and for pictures that may take their time.
     pub const FINE: Self = Self {
-        things: 11.0,
+        things: [8.0, 14.0],
         pieces: 16.0,
         facets: 36.0,
         characters: 18.0,
@@ -61,7 +66,7 @@ impl Detail {
     };
     /// For drawing by the processor, which feels each triangle.
     pub const SWIFT: Self = Self {
-        things: 13.0,
+        things: [9.0, 15.0],
         pieces: 18.0,
         facets: 70.0,
         characters: 44.0,
@@ -108,6 +113,8 @@ struct Frame<'a> {
     units: f32,
     /// Distance from the eye up to which tiles are shown in detail, fading from the first to the second.
     detail_until: [f32; 2],
+    /// The style of a map that has one all over: how much detail, and pixels of the tile that decides it.
+    style: Option<(f32, f32)>,
     /// How much of all motion is left out.
     calm: f32,
     /// How much detail to pay for.
@@ -137,7 +144,18 @@ impl Compose {
         self.follow_speed(scene, options.elapsed_seconds);
         self.places.gather(scene);
 
-        let detail = view.pixels_per_tile_at_one / options.detail.things;
+        let things = options.detail.things;
+        let style = (ground.size.area() <= ONE_STYLE_TILES_MAX).then(|| {
+            let pixels = view.pixels_per_tile(view.target);
+            (smoothstep(things[0], things[1], pixels), pixels)
+        });
+        let detail_until = match style {
+            // Either no distance is too far, or each is.
+            Some((detail, _)) if detail > 0.0 => [FARTHEST, 2.0 * FARTHEST],
+            Some(_) => [-2.0, -1.0],
+            None => [things[1], things[0]].map(|pixels| view.pixels_per_tile_at_one / pixels),
+        };
+        let style_paint = style.map_or(0.0, |(detail, _)| 1.0 - detail);
         let bounds = window.land_bounds();
         let (least, most) = view.seen_ground(bounds).unwrap_or(bounds);
         let farthest = [
@@ -158,7 +176,8 @@ impl Compose {
             window,
             units: (scene.clock.game.whole_units().rem_euclid(UNITS_WRAP)) as f32
                 + scene.clock.game.unit_fraction_nu() as f32 / 1e9,
-            detail_until: [detail * 0.8, detail],
+            detail_until,
+            style,
             calm: self.calm,
             detail: options.detail,
             wave_strength: effects::wave_strength(&scene.effects),
@@ -171,10 +190,13 @@ impl Compose {
             units: frame.units,
             detail_until: frame.detail_until,
             paint_everywhere: if options.paint_everywhere { 1.0 } else { 0.0 },
-            paint_shows: options.paint_everywhere || farthest > frame.detail_until[0] * PAINT_FROM,
+            style_paint,
+            paint_shows: options.paint_everywhere
+                || style_paint > 0.0
+                || farthest > detail_until[0] * PAINT_FROM,
             // In a picture of a few pixels no detail reaches as far as the least shadow.
             shadow_reach: (pose.distance * 0.75)
-                .min(detail)
+                .min(view.pixels_per_tile_at_one / things[0])
                 .max(4.0)
                 .min(whole.half.length() + 1.0),
             ground: GroundGrid::cover(least, most),
@@ -204,6 +226,9 @@ impl Compose {
 impl Frame<'_> {
     /// How much detail a thing at a world position deserves: 1 all, 0 none.
     fn detail_at(&self, position: Vec3) -> f32 {
+        if let Some((detail, _)) = self.style {
+            return detail;
+        }
         let [begin, end] = self.detail_until;
         1.0 - smoothstep(begin, end, self.view.eye.distance(position))
     }

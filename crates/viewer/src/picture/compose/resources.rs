@@ -21,9 +21,10 @@ pub(super) fn compose(frame: &Frame<'_>, ground: &SceneGround, list: &mut DrawLi
     // Of a million tiles only those are looked at that are near enough to show things.
     let height = frame.view.eye.y;
     let farthest = frame.detail_until[1];
-    let Some(reach) = (farthest > height).then(|| (farthest * farthest - height * height).sqrt()) else {
+    if farthest <= height {
         return;
-    };
+    }
+    let reach = (farthest * farthest - height * height).sqrt();
     let under = Vec2::new(frame.view.eye.x, frame.view.eye.z);
     let bounds = frame.window.bounds();
     let bounds = (bounds.0.max(under - reach), bounds.1.min(under + reach));
@@ -58,6 +59,7 @@ fn tile_things(
     list: &mut DrawList,
 ) {
     let pixels = frame.view.pixels_per_tile(grounded(position));
+    let style_pixels = frame.style.map_or(pixels, |(_, pixels)| pixels);
     if pixels > frame.detail.grass {
         grass(tile, position, list);
     }
@@ -90,7 +92,7 @@ fn tile_things(
             let size = (1.18 + 0.1 * signed(lots, 24)) * heap * crowded * frame.thing_scale;
             let shape = match Shape::of(resource) {
                 shape if pixels > frame.detail.facets => shape,
-                shape if pixels > frame.detail.pieces => shape.plain(),
+                shape if style_pixels > frame.detail.pieces => shape.plain(),
                 _ => Shape::Speck,
             };
             list.body(

@@ -143,6 +143,46 @@ fn far_tiles_cost_nothing() {
 }
 
 #[test]
+fn a_board_has_one_style_all_over() {
+    for side in [20u8, 30, 42, 50, 64] {
+        let mut world = scene(side.into(), side.into());
+        for counts in &mut world.ground.as_mut().unwrap().tiles {
+            counts[Resource::Food] = 1;
+        }
+        // Seen level, tiles in front are much larger than those behind.
+        for (pitch, farther) in [(0.4, 2.0), (0.9, 1.4), (1.5, 1.6), (0.9, 1.0)] {
+            let whole = overview(&world);
+            let pose = CameraPose {
+                pitch: whole.pitch.min(pitch),
+                distance: whole.distance * farther,
+                ..whole
+            };
+            let list = compose(&world, &pose);
+            let is_on_map = |at: &f32| (-0.5..f32::from(side) - 0.5).contains(at);
+            let drawn = |shape: Shape| {
+                let places = list.bodies[shape as usize].iter().map(|thing| thing.position);
+                places.filter(|[x, _, y]| is_on_map(x) && is_on_map(y)).count()
+            };
+            let counts = [Shape::Speck, Shape::FoodPlain].map(drawn);
+            let near = drawn(Shape::Food);
+            let all = usize::from(side).pow(2);
+            let one_style = [[0, 0], [all, 0], [0, all - near]];
+            assert!(
+                one_style.contains(&counts),
+                "{side} at {pitch}: {counts:?} and {near}"
+            );
+            if farther == 1.0 && side <= 42 {
+                assert_eq!(
+                    counts.iter().sum::<usize>() + near,
+                    all,
+                    "things are seen on a map of {side}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn a_second_frame_of_the_same_needs_no_memory() {
     let mut world = scene(20, 20);
     world.agents = (0..30u8)
