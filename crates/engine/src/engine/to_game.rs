@@ -58,7 +58,9 @@ impl Engine {
             {
                 sent_tokens = sent_tokens.saturating_add(tokens(bytes));
             }
-            self.text_news.tell(&mut self.sessions, &self.game, &event);
+            if !self.is_removal(&event) {
+                self.text_news.tell(&mut self.sessions, &self.game, &event);
+            }
             if self.watch.is_some() && self.news.note(&self.game, &event).is_err() {
                 self.drop_news();
             }
@@ -79,6 +81,12 @@ impl Engine {
         if let Some(actor) = actor.filter(|_| sent_tokens > 0) {
             self.charge_sent(actor, sent_tokens);
         }
+    }
+
+    /// Whether it comes of removing the agents of a match that is over. Text viewers show the last moment, as they do with the
+    /// reference server, which sends nothing after `seg`; ours stop there by themselves.
+    fn is_removal(&self, event: &GameEvent) -> bool {
+        self.ending.is_some() && matches!(event, GameEvent::Left { .. } | GameEvent::RitualEnded { .. })
     }
 
     /// An input was carried out. If it was about hunger, no event of the game tells what it did to everybody's food.
