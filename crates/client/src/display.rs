@@ -85,6 +85,9 @@ impl Display {
     /// Ends what agents seemed to be on their way to, where all is told until `complete` and nothing came of
     /// it: servers that speak text do not tell a line that is refused.
     pub fn settle(&mut self, complete: GameTime, moment: &Moment) {
+        if self.world.winner().is_some() {
+            return;
+        }
         let size = self.world.size();
         for agent in self.world.agents_mut() {
             let is_over = |action: &Action| action.end < complete && action.end <= moment.seen;
@@ -109,8 +112,10 @@ impl Display {
         }
     }
 
-    /// Writes what is shown at `now`, except for ground, clock and link.
-    pub fn fill(&mut self, now: GameTime, scene: &mut Scene) {
+    /// Writes what is shown at `now`, except for ground, clock and link. Effects fade by `effects_now`, which goes on once a
+    /// team has won; then nobody does anything any more.
+    pub fn fill(&mut self, now: GameTime, effects_now: GameTime, scene: &mut Scene) {
+        let is_over = self.world.winner().is_some();
         for team in &mut scene.teams {
             team.agents = 0;
             team.by_level = [0; 8];
@@ -126,7 +131,11 @@ impl Display {
                     *sum += u64::from(count);
                 }
             }
-            scene.agents.push(scene_agent(agent, now));
+            let mut agent = scene_agent(agent, now);
+            if is_over {
+                (agent.action, agent.held) = (None, false);
+            }
+            scene.agents.push(agent);
         }
         scene.eggs.clear();
         for egg in self.world.eggs() {
@@ -140,13 +149,16 @@ impl Display {
             });
         }
         self.fill_rituals(now, scene);
-        self.effects.fill(now, scene);
+        self.effects.fill(effects_now, scene);
         scene.winner = self.world.winner();
     }
 
     fn fill_rituals(&self, now: GameTime, scene: &mut Scene) {
         scene.rituals.clear();
         scene.ritual_participants.clear();
+        if self.world.winner().is_some() {
+            return;
+        }
         for ritual in self.world.rituals() {
             let state = &ritual.state;
             let participants = Span {

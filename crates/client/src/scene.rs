@@ -229,7 +229,7 @@ pub struct SceneTeam {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SceneClock {
     /// The moment shown, a little before the server's present; less than in the scene before only where a recording
-    /// was moved back, or where the display had been too far ahead of the game.
+    /// was moved back, or where the display had been too far ahead of the game. Stops when a team wins.
     pub game: GameTime,
     /// Units a second; 0 until known. As asked for, if the server has not answered yet.
     pub frequency: u32,

@@ -3,6 +3,9 @@
 //! Changes wait here in the order of game time. Each frame asks for a scene: the display clock says which
 //! moment to show, everything until then goes to the display, and the display and the ground are written into the
 //! scene. The queue is bounded: what does not fit is shown early.
+//!
+//! A match ends with the change that tells who won: the world stays as it was then and game time stops there. A server goes
+//! on to remove the agents, and that is not shown.
 
 use std::collections::VecDeque;
 
@@ -41,6 +44,8 @@ pub struct Timeline {
     fresh: Option<Vec<Counts>>,
     /// The moment of the last frame.
     seen: GameTime,
+    /// When a team won. Later changes are discarded.
+    won_at: Option<GameTime>,
     /// Changes told after their moment had been shown.
     late: u64,
     /// Changes shown early because too many waited.
@@ -75,6 +80,7 @@ impl Timeline {
             },
             fresh: mirror.take_to_show(),
             seen: mirror.at(),
+            won_at: mirror.world().winner().map(|_| mirror.at()),
             late: 0,
             hurried: 0,
         }
@@ -99,6 +105,12 @@ impl Timeline {
     ///
     /// The start of an action may be told after later changes, if nothing that it depends on is later.
     pub fn push(&mut self, at: GameTime, change: Change) {
+        if self.won_at.is_some() {
+            return;
+        }
+        if let Change::Won { .. } = change {
+            self.won_at = Some(at);
+        }
         self.late = self.late.saturating_add(u64::from(at < self.seen));
         if self.pending.len() == PENDING_MAX {
             self.hurried = self.hurried.saturating_add(1);
@@ -154,11 +166,16 @@ impl Timeline {
         }
         let complete = self.complete_until(server_now, mirror);
         self.display.settle(complete, &moment);
-        self.display.fill(next, scene);
+        let (before, shown) = (self.until_won(self.seen), self.until_won(next));
+        self.display.fill(shown, next, scene);
         self.fill_ground(mirror, scene);
-        scene.clock.elapsed_units = (next - self.seen).as_units_f64().max(0.0) as f32;
-        scene.clock.game = next;
+        scene.clock.elapsed_units = (shown - before).as_units_f64().max(0.0) as f32;
+        scene.clock.game = shown;
         self.seen = next;
+    }
+
+    fn until_won(&self, at: GameTime) -> GameTime {
+        self.won_at.map_or(at, |won_at| at.min(won_at))
     }
 
     fn moment(&self, next: GameTime) -> Moment {

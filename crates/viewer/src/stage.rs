@@ -5,7 +5,6 @@
 mod acts;
 mod choices;
 mod drawing;
-mod ending;
 mod motion;
 mod pointing;
 mod repeat;
@@ -34,7 +33,6 @@ use crate::sound::hearing::Ear;
 use crate::sound::{SoundChange, Volume};
 use crate::source::Source;
 use crate::trails::Trails;
-use ending::Ending;
 
 pub use repeat::Repeat;
 
@@ -130,7 +128,8 @@ pub struct Stage {
     volume: Option<Volume>,
     /// The map whose events and scores are kept.
     known: Option<MapSize>,
-    ending: Ending,
+    /// Whether the scene before had a winner.
+    was_won: bool,
     /// The span of a recording that is repeated.
     repeat: Repeat,
     /// The moment shown last.
@@ -186,7 +185,7 @@ impl Stage {
             frames: FrameFigures::default(),
             volume: None,
             known: None,
-            ending: Ending::default(),
+            was_won: false,
             repeat: Repeat::default(),
             last_shown: GameTime::ZERO,
             view: options.view,
@@ -308,8 +307,8 @@ impl Stage {
         let shown = self.scene.clock.game;
         let size = self.scene.ground.as_ref().map(|ground| ground.size);
         // A match that has a winner goes on as another one only.
-        let is_other_match =
-            self.hud.knows_winner() && self.scene.winner.is_none() && shown >= self.last_shown;
+        let is_other_match = self.was_won && self.scene.winner.is_none() && shown >= self.last_shown;
+        self.was_won = self.scene.winner.is_some();
         if is_other_match || size.is_some() && self.known != size {
             self.forget_world();
             self.known = size;
@@ -346,16 +345,10 @@ impl Stage {
         if self.source.take_new_world() {
             self.hud.begin_anew();
             self.trails.clear();
-            if self.source.recording().is_some() {
-                // What was shown before a jump is not the moment before the victory; a recording ends with the winners still there.
-                self.ending = Ending::default();
-            }
         }
         if self.source.take_other_run() {
             self.forget_world();
-            self.ending = Ending::default();
         }
-        self.ending.keep(&mut self.scene);
         let Some(ground) = &self.scene.ground else { return };
         if let Some(words) = self.first_words.take() {
             self.hud.notice(words.to_owned());

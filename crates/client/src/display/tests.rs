@@ -71,7 +71,7 @@ impl Walk {
         for (told, change) in changes {
             self.display.apply(units(*told), change.clone(), &moment);
         }
-        self.display.fill(moment.next, &mut self.scene);
+        self.display.fill(moment.next, moment.next, &mut self.scene);
         self.seen = moment.next;
         self.scene.agents[0].x
     }

@@ -69,6 +69,7 @@ impl Link {
 /// A server with a clock and without rules.
 pub struct Server {
     pub size: MapSize,
+    pub teams: Vec<String>,
     pub game: GameClock,
     pub agents: BTreeMap<AgentId, AgentState>,
     pub ground: Vec<Counts>,
@@ -98,6 +99,7 @@ impl Server {
     pub fn new(size: MapSize, frequency: u64) -> Self {
         Self {
             size,
+            teams: vec!["red".to_owned()],
             game: GameClock::new(RealTime::ZERO, GameTime::ZERO, Frequency::new(frequency).unwrap()),
             agents: BTreeMap::new(),
             ground: vec![Counts::ZERO; size.area()],
@@ -367,7 +369,7 @@ impl Server {
                     last_tick: Some((7, (last - now) / 1_000)),
                     next_tick_us: (self.next_tick - now) / 1_000,
                     size: self.size,
-                    teams: vec!["red".to_owned()],
+                    teams: self.teams.clone(),
                     may_control: true,
                     delay_ms: 0,
                 }));

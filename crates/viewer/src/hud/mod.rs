@@ -27,7 +27,7 @@ mod timeline;
 mod volume;
 
 use trantor_client::text_scene::FeedLines;
-use trantor_client::{FeedEntry, FeedKind, Scene};
+use trantor_client::{FeedEntry, Scene};
 use trantor_time::GameTime;
 
 use crate::console::Console;
@@ -118,17 +118,8 @@ impl Hud {
         }
     }
 
-    /// Whether it was told that a team has won.
-    pub fn knows_winner(&self) -> bool {
-        self.feed.is_over()
-    }
-
     /// Notes something that happened.
     pub fn tell(&mut self, entry: FeedEntry, scene: &Scene) {
-        if self.feed.is_over() || scene.winner.is_some() && matches!(entry.kind, FeedKind::Left(..)) {
-            // A match ends by letting all agents go, and breaking off what they are at; none of it is an event.
-            return;
-        }
         self.feed.tell(&entry, scene);
         self.doings.tell(&entry);
         self.feed_lines.add(&entry, &scene.teams);

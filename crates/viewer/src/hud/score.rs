@@ -60,7 +60,10 @@ impl Default for ScoreLine {
 impl ScoreLine {
     pub(super) fn sample(&mut self, scene: &Scene) {
         let units = scene.clock.game.whole_units();
-        if scene.teams.is_empty() || units < self.next_at {
+        // Time stops with a victory, and the line ends with it.
+        let is_last = scene.winner.is_some()
+            && (self.samples.last()).is_none_or(|(at, ..)| *at < scene.clock.game.as_units_f64());
+        if scene.teams.is_empty() || units < self.next_at && !is_last {
             return;
         }
         self.next_at = (units / self.every_units + 1) * self.every_units;
@@ -353,6 +356,29 @@ mod tests {
             begins.len() == 2 && (1_003.0..1_600.0).contains(&begins[1]),
             "{begins:?}"
         );
+    }
+
+    #[test]
+    fn the_line_ends_with_what_was_scored_at_the_victory() {
+        let mut line = ScoreLine::default();
+        let mut scene = Scene {
+            teams: vec![SceneTeam::default()],
+            ..Scene::default()
+        };
+        for (units, winner, of_level_8) in [(100, None, 5), (103, None, 5), (104, Some(TeamId(0)), 6)] {
+            scene.clock.game = GameTime::from_units(units);
+            scene.winner = winner;
+            scene.teams[0].by_level[7] = of_level_8;
+            for _ in 0..3 {
+                line.sample(&scene);
+            }
+        }
+        let samples: Vec<_> = line
+            .samples
+            .iter()
+            .map(|(at, scores, _)| (*at, scores[0]))
+            .collect();
+        assert_eq!(samples, [(100.0, 5 * 64), (104.0, 6 * 64)]);
     }
 
     #[test]

@@ -133,7 +133,7 @@ fn what_agents_did_before_a_jump_is_not_what_they_did_last() {
         agent: AgentId(7),
         team: TeamId(0),
     };
-    let kind = FeedKind::Started(who, CommandKind::Forward);
+    let kind = trantor_client::FeedKind::Started(who, CommandKind::Forward);
     let at = GameTime::from_units(5);
     hud.tell(FeedEntry { at, kind }, &Scene::default());
     assert_eq!(hud.doings.of(who.agent, true).count(), 1);
