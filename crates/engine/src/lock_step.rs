@@ -46,7 +46,13 @@ pub(crate) struct LockStep {
 
 /// Who was promised which place, by team and by the number it was told, counted from the first.
 #[derive(Debug)]
-struct Seats(Vec<Vec<Option<ConnId>>>);
+struct Seats {
+    by_team: Vec<Vec<Option<ConnId>>>,
+    taken: usize,
+    /// The most that were taken at one time since all were free: more than that begins the wait anew, so that a peer that
+    /// leaves and returns does not.
+    taken_max: usize,
+}
 
 /// How fast time leaps, measured from tick to tick.
 #[derive(Clone, Copy, Debug)]
@@ -91,7 +97,11 @@ impl LockStep {
         );
         Self {
             cap,
-            seats: Some(Seats(vec![Vec::new(); game.world().teams().len()])),
+            seats: Some(Seats {
+                by_team: vec![Vec::new(); game.world().teams().len()],
+                taken: 0,
+                taken_max: 0,
+            }),
             awaited: BTreeSet::new(),
             given_up: BTreeSet::new(),
             passed_over: BTreeSet::new(),
@@ -113,35 +123,44 @@ impl LockStep {
     /// which order the connections of a start come about.
     pub(crate) fn take_seat(&mut self, game: &Game, team: TeamId, conn: ConnId) -> Option<u32> {
         let places = game.world().team(team)?.places() as usize;
-        let seats = &mut self.seats.as_mut()?.0[usize::from(team.0)];
-        if seats.len() < places {
-            seats.resize(places, None);
+        let seats = self.seats.as_mut()?;
+        let of_team = &mut seats.by_team[usize::from(team.0)];
+        if of_team.len() < places {
+            of_team.resize(places, None);
         }
-        let free = seats.iter().position(Option::is_none)?;
-        seats[free] = Some(conn);
-        // Each that comes is given as long as the first.
-        self.wait = None;
+        let free = of_team.iter().position(Option::is_none)?;
+        of_team[free] = Some(conn);
+        seats.taken += 1;
+        if seats.taken > seats.taken_max {
+            // Each that comes is given as long as the first.
+            seats.taken_max = seats.taken;
+            self.wait = None;
+        }
         u32::try_from(places.saturating_sub(free + 1)).ok()
     }
 
     /// A peer is gone; if it was promised a place, that is free again.
     pub(crate) fn leave_seat(&mut self, conn: ConnId) {
         let Some(seats) = &mut self.seats else { return };
-        for seat in seats.0.iter_mut().flatten() {
-            seat.take_if(|taken| *taken == conn);
+        for seat in seats.by_team.iter_mut().flatten() {
+            seats.taken -= usize::from(seat.take_if(|taken| *taken == conn).is_some());
+        }
+        if seats.taken == 0 {
+            seats.taken_max = 0;
+            self.wait = None;
         }
     }
 
     /// Who was promised a place and is not born yet.
     pub(crate) fn seated(&self) -> Vec<ConnId> {
-        let seats = self.seats.iter().flat_map(|seats| seats.0.iter().flatten());
+        let seats = self.seats.iter().flat_map(|seats| seats.by_team.iter().flatten());
         seats.copied().flatten().collect()
     }
 
     /// Places of the start that nobody has taken.
     pub(crate) fn free_seats(&self, game: &Game) -> usize {
         let Some(seats) = &self.seats else { return 0 };
-        let teams = game.world().teams().iter().zip(&seats.0);
+        let teams = game.world().teams().iter().zip(&seats.by_team);
         teams
             .map(|(team, seats)| (team.places() as usize).saturating_sub(seats.iter().flatten().count()))
             .sum()
@@ -151,7 +170,7 @@ impl LockStep {
     /// came first.
     pub(crate) fn begin(&mut self) -> Vec<(TeamId, ConnId)> {
         self.wait = None;
-        let seats = self.seats.take().map_or_else(Vec::new, |seats| seats.0);
+        let seats = self.seats.take().map_or_else(Vec::new, |seats| seats.by_team);
         let most = seats.iter().map(Vec::len).max().unwrap_or(0);
         let of_place = |place: usize| {
             seats.iter().enumerate().filter_map(move |(team, seats)| {
@@ -270,7 +289,7 @@ impl LockStep {
     /// moment once more if all alive are given up: else time would rush on to their death.
     fn is_waiting(&self, game: &Game) -> bool {
         if let Some(seats) = &self.seats {
-            return seats.0.iter().flatten().any(Option::is_some);
+            return seats.taken > 0;
         }
         let all_given_up =
             !self.passed_over.is_empty() && self.passed_over.len() == game.world().agents().len();
@@ -284,6 +303,12 @@ impl LockStep {
     pub(crate) fn check(&self, game: &Game, seated: &BTreeSet<ConnId>) {
         let taken: BTreeSet<ConnId> = self.seated().into_iter().collect();
         assert_eq!(taken, *seated, "a place is kept for who waits for it");
+        if let Some(seats) = &self.seats {
+            assert!(
+                seats.taken == taken.len() && seats.taken <= seats.taken_max,
+                "taken places are counted"
+            );
+        }
         let owing: BTreeSet<AgentId> = game.owing().collect();
         let known: BTreeSet<AgentId> = self.awaited.union(&self.passed_over).copied().collect();
         assert_eq!(known, owing, "who owes is waited for, or was given up");

@@ -293,6 +293,24 @@ fn who_comes_late_owes_from_then_on() {
 }
 
 #[test]
+fn a_peer_that_takes_a_place_and_leaves_it_does_not_put_off_the_start() {
+    let mut table = Table::new(game_config(2, 1), 100, 1);
+    table.join("red", None);
+    let leave = |table: &mut Table, peer: usize| {
+        let (conn, cause) = (table.peers[peer].conn, CloseCause::EndOfStream);
+        table.engine.handle(Input::Closed { conn, cause }, table.now);
+    };
+    for second in 0..5 {
+        assert_eq!(table.living(), 0, "after {second} s");
+        let nuisance = table.join("blue", None);
+        table.now += ms(1_000);
+        table.rest();
+        leave(&mut table, nuisance);
+    }
+    assert_eq!(table.living(), 1, "it began {CAP:?} after the first two were there");
+}
+
+#[test]
 fn nobody_waits_for_the_dead_and_the_departed() {
     let (mut table, red, blue) = two();
     table.send(red, "Forward\n");
