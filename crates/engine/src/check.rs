@@ -22,8 +22,10 @@ impl Engine {
         let mut text_viewers = 0;
         let mut viewers = 0;
         let mut welcome_viewers = 0;
+        let mut unidentified = 0;
         for session in self.sessions.iter() {
             self.check_session(session);
+            unidentified += u32::from(session.role.is_unidentified());
             match &session.role {
                 Role::Agent(agent) => {
                     agents += 1;
@@ -119,6 +121,11 @@ impl Engine {
             text_viewers,
             self.sessions.text_viewers().len(),
             "no text viewer is listed twice"
+        );
+        assert_eq!(
+            unidentified,
+            self.sessions.unidentified.len(),
+            "peers that have not said what they are are listed"
         );
         self.sessions.check_text_news();
         assert_eq!(

@@ -3,7 +3,7 @@
 //! Nothing a peer does can make the engine hold more than these allow, or wait longer. Relations between
 //! them are checked when compiling.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
 use trantor_model::MapSize;
 use trantor_protocol::limits::{
@@ -17,7 +17,7 @@ use trantor_time::{Frequency, RealSpan};
 pub struct Limits {
     /// Connections at one time, all together.
     pub connections_max: u32,
-    /// Connections at one time from one address of another machine; `None`: no more than in all.
+    /// Connections at one time from one address of another machine, for IPv6 from one /64; `None`: no more than in all.
     pub connections_per_address_max: Option<u32>,
     /// Connections taken in within a second; more wait with the system.
     pub accepts_per_second: u32,
@@ -76,6 +76,12 @@ impl Limits {
         }
     }
 
+    /// How many connections may play or watch at one time; the rest are for peers that have not said what they are, and
+    /// for operators.
+    pub fn places_max(&self) -> u32 {
+        self.connections_max - OPERATOR_PLACES.min(self.connections_max / OPERATOR_PLACES_PART)
+    }
+
     /// Requests of one peer carried out in a second at this speed. A command that an agent can make use of takes a
     /// unit at least, so that no honest agent is ever held up.
     pub fn requests_per_second_at(&self, speed: Frequency) -> u32 {
@@ -107,9 +113,32 @@ pub const CONNECTIONS_MAX: u32 = 16_384;
 /// together are in after a second, and a storm of connections takes a fiftieth of a core.
 pub const ACCEPTS_PER_SECOND: u32 = 500;
 
-/// Connections at one time from one other machine. A class behind one router starts its bots at once; more is
+/// Connections at one time from one other machine or IPv6 network. A class behind one router starts its bots at once; more is
 /// somebody who means harm, and may not keep all others out.
 pub const CONNECTIONS_PER_ADDRESS_MAX: u32 = 1_024;
+
+/// Connections kept for operators, who are recognised by their first line only: nobody who plays or watches gets one,
+/// and a silent peer leaves it to the next. While 500 silent peers a second come, each has an eighth of a second for
+/// that line.
+pub const OPERATOR_PLACES: u32 = 64;
+
+/// One connection in so many is kept for operators at most, where there are few.
+const OPERATOR_PLACES_PART: u32 = 8;
+
+/// Bits of an IPv6 address that name a network. One host may use all 2⁶⁴ addresses of a /64.
+const IPV6_NETWORK_BITS: u32 = 64;
+
+/// Addresses that count as one where peers are counted by address: an IPv4 address however it is written, or an
+/// IPv6 network, named by its first address.
+pub fn address_group(peer: IpAddr) -> IpAddr {
+    match peer.to_canonical() {
+        IpAddr::V6(address) => {
+            let mask = u128::MAX << (u128::BITS - IPV6_NETWORK_BITS);
+            Ipv6Addr::from_bits(address.to_bits() & mask).into()
+        }
+        address => address,
+    }
+}
 
 /// How long a peer may take to say what it is, from the greeting on (R-000-28). Long enough for a person at
 /// a terminal, short enough that forgotten connections do not pile up.

@@ -68,6 +68,8 @@ pub enum CloseReason {
     TooManyConnections,
     /// There were as many connections from its address as there may be.
     TooManyFromAddress,
+    /// It had not said what it is, and another needed its place.
+    Evicted,
     /// It broke the rules of our wire protocol (R-002-58).
     ProtocolError,
     /// It wanted to control the server, and may not.
@@ -86,7 +88,7 @@ pub enum CloseReason {
 
 impl CloseReason {
     /// All of them, in the order of declaration.
-    pub const ALL: [CloseReason; 17] = [
+    pub const ALL: [CloseReason; 18] = [
         Self::GreetingTimeout,
         Self::Idle,
         Self::GreetingFailures,
@@ -97,6 +99,7 @@ impl CloseReason {
         Self::MemoryFull,
         Self::TooManyConnections,
         Self::TooManyFromAddress,
+        Self::Evicted,
         Self::ProtocolError,
         Self::ControlRefused,
         Self::VersionRefused,
@@ -124,6 +127,7 @@ impl CloseReason {
             Self::MemoryFull => "memory_full",
             Self::TooManyConnections => "too_many_connections",
             Self::TooManyFromAddress => "too_many_from_address",
+            Self::Evicted => "evicted",
             Self::ProtocolError => "protocol_error",
             Self::ControlRefused => "control_refused",
             Self::VersionRefused => "version_refused",

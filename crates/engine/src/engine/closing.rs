@@ -19,20 +19,36 @@ use crate::output::{CloseReason, Output};
 use crate::session::{Role, Session};
 
 impl Engine {
-    /// A peer has connected: it is greeted, or let go if there are too many.
+    /// A peer has connected: it is greeted, or closed if there are too many. Where places are short, the oldest peer that
+    /// has not said what it is makes room.
     pub(super) fn open(&mut self, conn: ConnId, peer: IpAddr, now: RealTime) {
         let limits = &self.config.limits;
         let open = u32::try_from(self.sessions.len()).unwrap_or(u32::MAX);
-        let refused = if open >= limits.connections_max {
-            Some(CloseReason::TooManyConnections)
-        } else if self.sessions.count_at(peer) >= limits.connections_of(peer) {
-            Some(CloseReason::TooManyFromAddress)
+        let unidentified = &self.sessions.unidentified;
+        let (makes_room, refusal) = if self.sessions.count_at(peer) >= limits.connections_of(peer) {
+            (
+                unidentified.oldest_of(peer),
+                Some(CloseReason::TooManyFromAddress),
+            )
+        } else if open >= limits.connections_max {
+            (unidentified.oldest(), Some(CloseReason::TooManyConnections))
         } else {
-            None
+            (None, None)
         };
+        let refused = refusal.filter(|_| makes_room.is_none());
+        if let Some(oldest) = makes_room {
+            self.sessions.doom(oldest, CloseReason::Evicted);
+        }
+        let arrival = self.counters.opened;
         let requests_per_second = limits.requests_per_second_at(self.pace.clock().frequency());
-        self.sessions
-            .insert(Session::new(conn, peer, now, limits, requests_per_second));
+        self.sessions.insert(Session::new(
+            conn,
+            peer,
+            arrival,
+            now,
+            limits,
+            requests_per_second,
+        ));
         match refused {
             Some(reason) => self.sessions.doom(conn, reason),
             None if self.pace.is_started() => self.greet(conn),

@@ -59,6 +59,9 @@ impl Engine {
 
     pub(super) fn carry_out(&mut self, conn: ConnId, request: Request, now: RealTime) {
         match request {
+            Request::Join(_) | Request::WatchText(_) | Request::WatchFrames(_) if !self.has_place() => {
+                self.sessions.doom(conn, CloseReason::TooManyConnections);
+            }
             Request::Join(team) if self.is_gathering() => self.take_seat(conn, team, now),
             Request::Join(team) => self.join(conn, team),
             Request::WatchText(token) => self.watch_text(conn, token.as_deref(), now),
@@ -75,6 +78,12 @@ impl Engine {
             Request::HeldTooMuch => self.sessions.doom(conn, CloseReason::InboxFull),
             Request::TooManyViolations => self.sessions.doom(conn, CloseReason::Violations),
         }
+    }
+
+    /// Whether one more peer may play or watch: the last places are for operators.
+    fn has_place(&self) -> bool {
+        let identified = self.sessions.len() - self.sessions.unidentified.len() as usize;
+        identified < self.config.limits.places_max() as usize
     }
 
     /// A peer asks for a place in a team. The first whole line gets it; nothing counts before (R-000-28).

@@ -16,6 +16,7 @@ mod telling;
 #[cfg(test)]
 mod tests;
 mod text_viewers;
+mod unidentified;
 
 use std::net::IpAddr;
 
@@ -42,6 +43,8 @@ use crate::output::CloseReason;
 pub(crate) struct Session {
     pub(crate) conn: ConnId,
     pub(crate) peer: IpAddr,
+    /// Order of arrival; the smallest came first.
+    pub(crate) arrival: u64,
     pub(crate) role: Role,
     pub(crate) inbox: Inbox,
     pub(crate) outbox: Outbox,
@@ -118,11 +121,19 @@ pub(crate) enum Role {
     },
 }
 
+impl Role {
+    /// Whether the peer has not said what it is.
+    pub(crate) fn is_unidentified(&self) -> bool {
+        matches!(self, Self::Held(_) | Self::Greeted { .. })
+    }
+}
+
 impl Session {
     /// A session that is yet to be greeted.
     pub(crate) fn new(
         conn: ConnId,
         peer: IpAddr,
+        arrival: u64,
         now: RealTime,
         limits: &Limits,
         requests_per_second: u32,
@@ -130,6 +141,7 @@ impl Session {
         Self {
             conn,
             peer,
+            arrival,
             role: Role::Held(Held::default()),
             inbox: Inbox::lines(limits),
             outbox: Outbox::default(),

@@ -13,9 +13,10 @@ use trantor_time::RealTime;
 use super::announced::Announced;
 use super::delay::Delay;
 use super::text_viewers::TextViewers;
+use super::unidentified::Unidentified;
 use super::{Observer, Role, Session, TokenShown};
 use crate::input::ConnId;
-use crate::limits;
+use crate::limits::{self, address_group};
 use crate::output::CloseReason;
 
 /// The session store (R-003-53).
@@ -36,8 +37,10 @@ pub(crate) struct Sessions {
     /// Sessions to which more is owed than a peer that reads leaves waiting, or the rest of a snapshot. An agent is
     /// here once more when it passes its limit.
     pub(super) filling: Vec<ConnId>,
-    /// Connections by address; looked up, never gone through.
+    /// Connections by [`address_group`]; looked up, never gone through.
     by_address: HashMap<IpAddr, u32>,
+    /// Those that have not said what they are.
+    pub(crate) unidentified: Unidentified,
     /// To be let go before the engine returns; each stands here once at most.
     doomed: VecDeque<(ConnId, CloseReason)>,
     /// What viewers are told later.
@@ -62,6 +65,7 @@ impl Sessions {
             owed_bytes: 0,
             filling: Vec::new(),
             by_address: HashMap::new(),
+            unidentified: Unidentified::default(),
             doomed: VecDeque::new(),
             delay: Delay::new(limits::delayed_bytes_max(map)),
             now: RealTime::ZERO,
@@ -74,7 +78,8 @@ impl Sessions {
     /// # Panics
     /// If its place is taken: the shell hands out free places only.
     pub(crate) fn insert(&mut self, session: Session) {
-        *self.by_address.entry(session.peer).or_default() += 1;
+        *self.by_address.entry(address_group(session.peer)).or_default() += 1;
+        self.unidentified.add(&session);
         let slot = session.conn.slot as usize;
         if self.slots.len() <= slot {
             self.slots.resize_with(slot + 1, || None);
@@ -96,10 +101,12 @@ impl Sessions {
         self.owing -= usize::from(session.owes_command);
         self.unlist(&session.role, conn);
         self.delay.forget(conn);
-        if let Some(count) = self.by_address.get_mut(&session.peer) {
+        self.unidentified.remove(&session);
+        let group = address_group(session.peer);
+        if let Some(count) = self.by_address.get_mut(&group) {
             *count -= 1;
             if *count == 0 {
-                self.by_address.remove(&session.peer);
+                self.by_address.remove(&group);
             }
         }
         Some(session)
@@ -152,9 +159,13 @@ impl Sessions {
         self.catch_up(conn);
         let Some(session) = self.get_mut(conn) else { return };
         let previous = std::mem::replace(&mut session.role, role);
+        let is_identified = !session.role.is_unidentified();
         let owed = std::mem::take(&mut session.owes_command);
         self.owing -= usize::from(owed);
         self.unlist(&previous, conn);
+        if is_identified && let Some(session) = &self.slots[conn.slot as usize] {
+            self.unidentified.remove(session);
+        }
         // It may have had news that it was not announced for.
         self.announce(conn);
         match &self.slots[conn.slot as usize]
@@ -191,9 +202,9 @@ impl Sessions {
         self.filling.pop()
     }
 
-    /// Connections from an address.
+    /// Connections from the group of an address.
     pub(crate) fn count_at(&self, peer: IpAddr) -> u32 {
-        self.by_address.get(&peer).copied().unwrap_or(0)
+        self.by_address.get(&address_group(peer)).copied().unwrap_or(0)
     }
 
     /// The next session to be let go.

@@ -17,7 +17,14 @@ fn conn(slot: u32, generation: u32) -> ConnId {
 
 fn session(conn: ConnId) -> Session {
     let limits = Limits::default();
-    Session::new(conn, IpAddr::V4(Ipv4Addr::LOCALHOST), RealTime::ZERO, &limits, 1)
+    Session::new(
+        conn,
+        IpAddr::V4(Ipv4Addr::LOCALHOST),
+        0,
+        RealTime::ZERO,
+        &limits,
+        1,
+    )
 }
 
 fn sessions(slots: u32) -> Sessions {

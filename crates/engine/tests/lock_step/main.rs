@@ -307,7 +307,11 @@ fn a_peer_that_takes_a_place_and_leaves_it_does_not_put_off_the_start() {
         table.rest();
         leave(&mut table, nuisance);
     }
-    assert_eq!(table.living(), 1, "it began {CAP:?} after the first two were there");
+    assert_eq!(
+        table.living(),
+        1,
+        "it began {CAP:?} after the first two were there"
+    );
 }
 
 #[test]

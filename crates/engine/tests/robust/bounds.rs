@@ -1,6 +1,6 @@
 //! How much a peer may leave unread or unsaid, and how many there may be.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use trantor_engine::{AdminRequest, CloseReason, EngineConfig, limits};
 use trantor_game::AdminAction;
@@ -190,8 +190,13 @@ fn connections_are_limited_in_all_and_by_address() {
     config.limits.connections_per_address_max = Some(2);
     let mut bench = Bench::new(config);
     let far = |last| IpAddr::from([192, 0, 2, last]);
-    let first = bench.open_from("A", far(1));
-    bench.open_from("B", far(1));
+    let watch_from = |bench: &mut Bench, name: &str, peer| {
+        let viewer = bench.open_from(name, peer);
+        bench.send(viewer, b"GRAPHIC\n");
+        viewer
+    };
+    let first = watch_from(&mut bench, "A", far(1));
+    watch_from(&mut bench, "B", "::ffff:192.0.2.1".parse().unwrap());
     let third = bench.open_from("C", far(1));
     assert!(!bench.peers[third].is_open);
     assert_eq!(bench.lines(third), ["[closed: too_many_from_address]"]);
@@ -199,13 +204,73 @@ fn connections_are_limited_in_all_and_by_address() {
     let again = bench.open_from("D", far(1));
     assert!(bench.peers[again].is_open, "there is room again");
     for name in ["E", "F", "G"] {
-        let own = bench.open(name);
+        let own = watch_from(&mut bench, name, Ipv4Addr::LOCALHOST.into());
         assert!(bench.peers[own].is_open, "this machine counts as many");
     }
+    bench.send(again, b"GRAPHIC\n");
     let sixth = bench.open_from("H", far(2));
     assert_eq!(bench.lines(sixth), ["[closed: too_many_connections]"]);
     assert_eq!(closed(&mut bench, CloseReason::TooManyConnections), 1);
     assert_eq!(closed(&mut bench, CloseReason::TooManyFromAddress), 1);
+}
+
+#[test]
+fn an_ipv6_network_counts_as_one_address() {
+    let mut config = EngineConfig::new(game_config(5, 5, 3));
+    config.limits.connections_per_address_max = Some(1);
+    let mut bench = Bench::new(config);
+    for (peer, expected) in [
+        ("2001:db8:0:1::1", true),
+        ("2001:db8:0:1:ffff::2", false),
+        ("2001:db8:0:2::1", true),
+    ] {
+        let viewer = bench.open_from(peer, peer.parse().unwrap());
+        bench.send(viewer, b"GRAPHIC\n");
+        assert_eq!(bench.peers[viewer].is_open, expected, "{peer}");
+    }
+}
+
+#[test]
+fn when_places_are_short_the_oldest_silent_peer_of_the_fullest_address_makes_room() {
+    let mut config = EngineConfig::new(game_config(5, 5, 3));
+    config.limits.connections_max = 4;
+    let mut bench = Bench::new(config);
+    let far = |last| IpAddr::from([192, 0, 2, last]);
+    let alone = bench.open_from("A", far(1));
+    let [older, newer] = ["B", "C"].map(|name| bench.open_from(name, far(2)));
+    let agent = bench.join("D", "a");
+    let newcomer = bench.open_from("E", far(3));
+    let open = [alone, older, newer, agent, newcomer].map(|peer| bench.peers[peer].is_open);
+    assert_eq!(open, [true, false, true, true, true]);
+    assert_eq!(closed(&mut bench, CloseReason::Evicted), 1);
+}
+
+#[test]
+fn an_operator_gets_in_where_every_other_place_is_taken() {
+    const MOST: usize = 24;
+    const FOR_OPERATORS: usize = 3;
+    let mut config = EngineConfig::new(game_config(5, 5, 3));
+    config.limits.connections_max = MOST as u32;
+    let mut bench = Bench::new(config);
+    for place in 0..MOST - FOR_OPERATORS {
+        let viewer = bench.join(&format!("V{place}"), "GRAPHIC");
+        assert!(bench.peers[viewer].is_open);
+    }
+    let late = bench.join("late", "GRAPHIC");
+    assert!(!bench.peers[late].is_open, "the last places are for operators");
+    assert_eq!(closed(&mut bench, CloseReason::TooManyConnections), 1);
+    let silent: Vec<_> = (0..2 * FOR_OPERATORS)
+        .map(|number| bench.open(&format!("S{number}")))
+        .collect();
+    let operator = bench.join("operator", "ADMIN");
+    assert!(bench.peers[operator].is_open);
+    assert_eq!(bench.lines(operator).last().unwrap(), "ok");
+    let evicted = silent.iter().filter(|peer| !bench.peers[**peer].is_open).count();
+    assert_eq!(
+        evicted,
+        FOR_OPERATORS + 1,
+        "silent peers make room for each other and for it"
+    );
 }
 
 /// Messages may be shorter than usual, and a peer that does not know is let go sooner.
