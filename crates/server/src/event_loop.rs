@@ -165,9 +165,9 @@ impl EventLoop {
         self.service.service().state.ends_at_win = true;
     }
 
-    /// Takes in no more connections than this at one time; others wait until one is closed.
+    /// Holds no more connections than this at one time, also while they wait to be taken in.
     pub fn leave_descriptors(&mut self, connections_room: usize) {
-        self.service.service().state.connections_room = connections_room;
+        self.service.service().state.leave_descriptors(connections_room);
     }
 
     /// Sets when peers count as gone that nothing is heard of; `None`: never.

@@ -15,6 +15,7 @@ pub mod descriptors;
 pub mod engine_source;
 pub mod event_loop;
 pub mod export;
+mod fair_queue;
 pub mod headless;
 pub mod keep_alive;
 pub mod listener;

@@ -1,12 +1,20 @@
-//! The listening socket: takes connections in within a budget, and backs off when the system has no room.
+//! The listening socket: accepts connections, hands them on at a rate and in turn by address, and backs off when the
+//! system has no room.
+//!
+//! The system's queue is emptied as fast as it fills, also beyond the rate: a connection that waits there is behind all
+//! that came before it, from whichever address. What is over the rate waits here, or is closed ([`FairQueue`]).
 
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 use mio::net::{TcpListener, TcpStream};
 use mio::{Interest, Registry, Token};
+use rustix::net::sockopt::set_socket_linger;
 use trantor_time::{NANOS, RealSpan, RealTime};
+
+use crate::fair_queue::FairQueue;
 
 /// How long no connection is accepted after the system had no descriptor for one. Descriptors come back when
 /// connections close, and those are not waited for: another program may hold them.
@@ -18,6 +26,10 @@ const TOLD_SPAN: RealSpan = RealSpan::from_secs(10);
 /// Connections that may wait to be accepted. The usual 128 overflow when a class starts its bots all at once, and
 /// the system then lets those who came too late wait a second before they try again. The system may allow fewer.
 const BACKLOG_MAX: i32 = 4_096;
+
+/// Accepted connections that may wait for the rate: those of eight seconds at the default rate, after which few peers
+/// wait any more. Each takes a descriptor and the system's buffers, some KiB.
+pub(crate) const WAITING_MAX: usize = 4_096;
 
 /// Connections become allowed as time passes, and those of so long a quiet time may come at once.
 const SAVED_UP_SPAN: RealSpan = RealSpan::from_secs(1);
@@ -33,16 +45,26 @@ pub struct Listener {
     address: SocketAddr,
     /// The time in which one connection becomes allowed; none at all where the rate is not limited.
     accept_span: RealSpan,
-    /// Time until then has allowed connections that were taken in; what has passed since then may allow more.
+    /// Time until then has allowed connections that were handed on; what has passed since then may allow more.
     spent_until: RealTime,
-    /// Too many came at once: none is taken in before that.
+    /// Too many came at once: none is handed on before that.
     slowed_until: Option<RealTime>,
+    /// Accepted, and not handed on yet.
+    waiting: FairQueue<Accepted>,
     /// The system reported connections that were not all accepted yet.
     pending: bool,
     backing_off_until: Option<RealTime>,
     /// When the log was last told of that.
     told_at: Option<RealTime>,
     stats: ListenerStats,
+}
+
+/// A connection that waits to be handed on.
+#[derive(Debug)]
+struct Accepted {
+    socket: TcpStream,
+    peer: IpAddr,
+    at: RealTime,
 }
 
 /// What happened at the door; counters from zero.
@@ -52,8 +74,10 @@ pub struct ListenerStats {
     pub accepted: u64,
     /// Tries for which there was no descriptor, or that the system refused otherwise; accepting paused after each.
     pub back_offs: u64,
-    /// Connections that were gone again before they could be accepted.
+    /// Connections that were gone again before they could be accepted or handed on.
     pub aborted: u64,
+    /// Connections that were reset: too many of their address, or too many at all, were waiting.
+    pub refused: u64,
     /// Times that so many had come at once that the rest was made to wait.
     pub slowed: u64,
 }
@@ -96,6 +120,7 @@ impl Listener {
             accept_span: RealSpan::ZERO,
             spent_until: RealTime::from_nanos(i64::MIN),
             slowed_until: None,
+            waiting: FairQueue::new(WAITING_MAX),
             pending: false,
             backing_off_until: None,
             told_at: None,
@@ -103,10 +128,15 @@ impl Listener {
         })
     }
 
-    /// Takes in so many connections within a second from now on, and as many at once if there were none before;
-    /// more wait with the system.
+    /// Hands on so many connections within a second from now on, and as many at once if there were none before;
+    /// more wait.
     pub fn limit_rate(&mut self, accepts_per_second: u32) {
         self.accept_span = RealSpan::from_nanos(NANOS / i64::from(accepts_per_second.max(1)));
+    }
+
+    /// Sets how many accepted connections may wait.
+    pub(crate) fn set_waiting_max(&mut self, waiting_max: usize) {
+        self.waiting.set_len_max(waiting_max);
     }
 
     /// Has the system report new connections as `token`.
@@ -127,34 +157,39 @@ impl Listener {
         self.pending = true;
     }
 
-    /// Whether it is worth trying to accept at `now`.
+    /// Whether it is worth calling [`Self::accept`] at `now`.
     pub fn has_pending(&self, now: RealTime) -> bool {
-        self.pending && self.next_try().is_none_or(|until| until <= now)
+        self.next_try().is_some_and(|at| at <= now)
     }
 
-    /// When to try again after the system had no room, or too many came at once; `None` unless connections are kept
-    /// waiting for that.
+    /// When to call [`Self::accept`] next, at once if that is past; `None` if nobody waits.
     pub fn next_try(&self) -> Option<RealTime> {
-        self.backing_off_until
-            .max(self.slowed_until)
-            .filter(|_| self.pending)
+        let at_once = RealTime::from_nanos(i64::MIN);
+        let accepting = self.pending.then_some(at_once);
+        let handing_on = (!self.waiting.is_empty()).then(|| self.slowed_until.unwrap_or(at_once));
+        let next = accepting.into_iter().chain(handing_on).min()?;
+        Some(next.max(self.backing_off_until.unwrap_or(at_once)))
     }
 
-    /// The next connection and where it comes from, if there is one.
+    /// Accepts a connection if the system has one. Answers the one whose turn it is, if the rate allows any, and where it
+    /// comes from.
     pub fn accept(&mut self, now: RealTime) -> Option<(TcpStream, IpAddr)> {
-        while self.has_pending(now) {
-            match self.socket.accept() {
-                Ok((socket, peer)) => {
-                    self.backing_off_until = None;
-                    self.stats.accepted += 1;
-                    self.note_accepted(now);
-                    let peer = origin(peer.ip(), socket.local_addr().ok());
-                    return Some((socket, peer));
-                }
-                Err(error) => self.refused(&error, now),
-            }
+        if self.backing_off_until.is_some_and(|until| until > now) {
+            return None;
         }
-        None
+        if self.pending {
+            self.accept_one(now);
+        }
+        if self.slowed_until.is_some_and(|until| until > now) {
+            return None;
+        }
+        let Accepted { socket, peer, at } = self.waiting.pop()?;
+        if at < now && is_gone(&socket) {
+            self.stats.aborted += 1;
+            return None;
+        }
+        self.note_handed_on(now);
+        Some((socket, peer))
     }
 
     /// A connection was closed, so that there is a descriptor again.
@@ -167,7 +202,28 @@ impl Listener {
         self.stats
     }
 
-    fn note_accepted(&mut self, now: RealTime) {
+    fn accept_one(&mut self, now: RealTime) {
+        match self.socket.accept() {
+            Ok((socket, peer)) => {
+                self.backing_off_until = None;
+                self.stats.accepted += 1;
+                let peer = origin(peer.ip(), socket.local_addr().ok());
+                let accepted = Accepted {
+                    socket,
+                    peer,
+                    at: now,
+                };
+                if let Err(Accepted { socket, .. }) = self.waiting.push(peer, accepted) {
+                    self.stats.refused += 1;
+                    // A reset leaves nothing behind, where an end leaves its port in use for a minute.
+                    let _closed_otherwise = set_socket_linger(&socket, Some(Duration::ZERO));
+                }
+            }
+            Err(error) => self.refused(&error, now),
+        }
+    }
+
+    fn note_handed_on(&mut self, now: RealTime) {
         self.spent_until = self.spent_until.max(now - SAVED_UP_SPAN) + self.accept_span;
         let next_at = self.spent_until + self.accept_span;
         let is_too_early = next_at > now;
@@ -198,6 +254,14 @@ impl Listener {
     }
 }
 
+/// Whether a peer has hung up without a word.
+fn is_gone(socket: &TcpStream) -> bool {
+    match socket.peek(&mut [0]) {
+        Ok(count) => count == 0,
+        Err(error) => error.kind() != io::ErrorKind::WouldBlock,
+    }
+}
+
 /// Where a peer comes from. What has the same address at both ends never left this machine, whichever of its addresses
 /// that is.
 fn origin(peer: IpAddr, local: Option<SocketAddr>) -> IpAddr {
@@ -209,6 +273,11 @@ fn origin(peer: IpAddr, local: Option<SocketAddr>) -> IpAddr {
 
 #[cfg(test)]
 mod tests {
+    use std::net::SocketAddrV4;
+    use std::os::fd::OwnedFd;
+
+    use rustix::net;
+
     use super::*;
 
     #[test]
@@ -237,7 +306,7 @@ mod tests {
             .map(|_| std::net::TcpStream::connect(listener.address()).unwrap())
             .collect();
         listener.note_ready();
-        let accepted = |listener: &mut Listener, at| std::iter::from_fn(|| listener.accept(at)).count();
+        let accepted = |listener: &mut Listener, at| accept_all(listener, at).len();
         assert_eq!(accepted(&mut listener, now), 2);
         assert_eq!(listener.stats().slowed, 1);
         let span = RealSpan::from_millis(500);
@@ -249,20 +318,70 @@ mod tests {
         assert_eq!(listener.stats().back_offs, 0);
     }
 
+    fn connect_from(host: u8, port: u16) -> OwnedFd {
+        let socket = net::socket(net::AddressFamily::INET, net::SocketType::STREAM, None).unwrap();
+        let [own, server] =
+            [(host, 0), (1, port)].map(|(host, port)| SocketAddrV4::new([127, 0, 0, host].into(), port));
+        net::bind(&socket, &own).unwrap();
+        net::connect(&socket, &server).unwrap();
+        socket
+    }
+
+    /// All that is handed on at this time, by address.
+    fn accept_all(listener: &mut Listener, at: RealTime) -> Vec<String> {
+        listener.note_ready();
+        let mut peers = Vec::new();
+        while listener.has_pending(at) {
+            peers.extend(listener.accept(at).map(|(_, peer)| peer.to_string()));
+        }
+        peers
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_newcomer_is_handed_on_before_the_flood_of_another_address() {
+        let mut listener = Listener::open(Door::Address((Ipv4Addr::LOCALHOST, 0).into())).unwrap();
+        listener.limit_rate(2);
+        listener.set_waiting_max(20);
+        let port = listener.address().port();
+        let now = RealTime::ZERO + RealSpan::from_secs(5);
+        let _flood: Vec<_> = (0..40).map(|_| connect_from(2, port)).collect();
+        assert_eq!(accept_all(&mut listener, now), ["127.0.0.2", "127.0.0.2"]);
+        assert_eq!((listener.stats().accepted, listener.stats().refused), (40, 28));
+        let _newcomer = connect_from(3, port);
+        let peers = accept_all(&mut listener, now + RealSpan::from_secs(1));
+        assert_eq!(peers, ["127.0.0.2", "127.0.0.3"]);
+    }
+
+    #[test]
+    fn a_peer_that_has_hung_up_takes_nothing_of_the_rate() {
+        let mut listener = Listener::open(Door::Address((Ipv4Addr::LOCALHOST, 0).into())).unwrap();
+        listener.limit_rate(1);
+        let port = listener.address().port();
+        let now = RealTime::ZERO + RealSpan::from_secs(5);
+        let _first = connect_from(1, port);
+        let storm: Vec<_> = (0..10).map(|_| connect_from(1, port)).collect();
+        assert_eq!(accept_all(&mut listener, now).len(), 1);
+        drop(storm);
+        let _last = connect_from(1, port);
+        assert_eq!(accept_all(&mut listener, now + RealSpan::from_secs(1)).len(), 1);
+        assert_eq!(listener.stats().aborted, 10);
+        assert_eq!(listener.next_try(), None, "nobody waits any more");
+    }
+
     /// Beyond any storm of connections, for a minute, whatever the rate.
     #[test]
     fn the_rate_is_the_one_that_was_asked_for() {
         for rate in [1, 3, 10, 499, 501, 1_000, 7_777, 100_000] {
             let mut listener = Listener::open(Door::Address((Ipv4Addr::LOCALHOST, 0).into())).unwrap();
             listener.limit_rate(rate);
-            listener.note_ready();
             let began = RealTime::ZERO + RealSpan::from_secs(5);
             let (mut now, mut accepted, mut waits) = (began, 0_u32, 0_u32);
             while now < began + RealSpan::from_secs(60) {
-                match listener.next_try().filter(|at| *at > now) {
+                match listener.slowed_until.filter(|at| *at > now) {
                     Some(at) => (now, waits) = (at, waits + 1),
                     None => {
-                        listener.note_accepted(now);
+                        listener.note_handed_on(now);
                         accepted += 1;
                     }
                 }

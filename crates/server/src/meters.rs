@@ -85,6 +85,7 @@ struct Transport {
     back_offs: Counter,
     aborted: Counter,
     slowed: Counter,
+    refused: Counter,
     sleeps: Counter,
     wake_ups: Counter,
     alarms_set: Counter,
@@ -191,6 +192,7 @@ impl Meters {
             meter.set_total(to.back_offs, stats.back_offs);
             meter.set_total(to.aborted, stats.aborted);
             meter.set_total(to.slowed, stats.slowed);
+            meter.set_total(to.refused, stats.refused);
         }
         let stats = self.wait.get();
         meter.set_total(to.sleeps, stats.sleeps);
@@ -216,6 +218,7 @@ impl Transport {
             back_offs: declare.counter("listener.back_offs_count"),
             aborted: declare.counter("listener.aborted_count"),
             slowed: declare.counter("listener.slowed_count"),
+            refused: declare.counter("listener.refused_count"),
             sleeps: declare.counter("wait.sleeps_count"),
             wake_ups: declare.counter("wait.wake_ups_count"),
             alarms_set: declare.counter("wait.alarms_set_count"),

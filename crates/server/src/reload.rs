@@ -12,6 +12,7 @@ use crate::listener::Listener;
 use crate::logging::Logging;
 use crate::options::cli::Resolved;
 use crate::options::{OptionError, Options, layers};
+use crate::shell::within_room;
 
 /// The options that take effect while the server runs.
 pub const RELOADED: [&str; 14] = [
@@ -51,6 +52,7 @@ pub(crate) struct Parts<'a> {
     pub(crate) conns: &'a mut Conns,
     pub(crate) listener: Option<&'a mut Listener>,
     pub(crate) autosave: Option<&'a mut Autosave>,
+    pub(crate) connections_room: usize,
 }
 
 impl Reload {
@@ -108,7 +110,7 @@ impl Reload {
         let engine = parts.engine;
         let has_other_token = engine.set_control(options.control, token);
         engine.set_spectator_delay(options.spectator_delay);
-        engine.set_limits(&options.limits);
+        engine.set_limits(&within_room(&options.limits, parts.connections_room));
         parts.conns.set_keep_alive(options.keep_alive());
         if let Some(listener) = parts.listener {
             listener.limit_rate(options.limits.accepts_per_second);

@@ -6,12 +6,13 @@ use std::io;
 use std::path::Path;
 
 use mio::{Registry, Token};
+use trantor_engine::limits::Limits;
 use trantor_engine::{CloseCause, ConnId, Engine, Input, Output};
 use trantor_time::RealTime;
 
 use crate::autosave::Autosave;
 use crate::conn::{Conns, READ_BYTES_MAX, ReadOutcome, Shown, WriteOutcome};
-use crate::listener::Listener;
+use crate::listener::{Listener, WAITING_MAX};
 use crate::meters::Meters;
 use crate::mio_wait::{Patience, Patient, ReadyList, spacing_at};
 use crate::recorder::Recorder;
@@ -51,7 +52,7 @@ pub struct Shell {
     pub(crate) ends_at_win: bool,
     /// A team has won since the last pass.
     has_won: bool,
-    /// Connections that there are descriptors for.
+    /// Connections that there are descriptors for, besides those that wait to be taken in.
     pub(crate) connections_room: usize,
     termination: Option<Termination>,
     ready: ReadyList,
@@ -66,6 +67,18 @@ pub(crate) enum Flushed {
     Done,
     /// The budget is spent, and there is more.
     CutShort,
+}
+
+/// One descriptor in so many is for connections that wait to be taken in, where there are few.
+const WAITING_PART: usize = 8;
+
+/// The limits, with no more connections than there are descriptors for.
+pub(crate) fn within_room(limits: &Limits, connections_room: usize) -> Limits {
+    let room = u32::try_from(connections_room).unwrap_or(u32::MAX);
+    Limits {
+        connections_max: limits.connections_max.min(room.max(1)),
+        ..limits.clone()
+    }
 }
 
 impl Shell {
@@ -165,6 +178,7 @@ impl Shell {
                     engine: &mut self.engine,
                     conns: &mut self.conns,
                     listener: self.listener.as_mut(),
+                    connections_room: self.connections_room,
                     autosave: self.autosave.as_mut(),
                 });
                 self.reload = Some(reload);
@@ -173,12 +187,25 @@ impl Shell {
         }
     }
 
+    /// Takes no more connections in at one time than there are descriptors for; some of those are for connections that
+    /// wait to be taken in.
+    pub(crate) fn leave_descriptors(&mut self, room: usize) {
+        let waiting = WAITING_MAX.min(room / WAITING_PART);
+        self.connections_room = room - waiting;
+        if let Some(listener) = &mut self.listener {
+            listener.set_waiting_max(waiting);
+        }
+        let limits = within_room(&self.engine.config().limits, self.connections_room);
+        self.engine.set_limits(&limits);
+    }
+
     /// Takes one new connection in, if there is one.
     pub(crate) fn accept_one(&mut self, now: RealTime) {
         let Some(listener) = &mut self.listener else {
             return;
         };
-        if self.conns.len() >= self.connections_room {
+        // One more may come, for which the engine closes another.
+        if self.conns.len() > self.connections_room {
             listener.back_off(
                 "the descriptors that are left are for what is kept on the disk",
                 now,
@@ -192,6 +219,8 @@ impl Shell {
             Ok(conn) => {
                 log::debug!("{} from {peer}", Shown(conn));
                 self.engine.handle(Input::Opened { conn, peer }, now);
+                // Right away, or descriptors would be short of those that make room.
+                self.carry_out_outputs(|| {});
             }
             Err(error) => log::warn!("a connection from {peer} cannot be watched and is closed: {error}"),
         }

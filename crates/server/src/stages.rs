@@ -55,10 +55,8 @@ impl Stage<Shell> for Accept {
 
     fn next_wake(&self, service: &Service<Shell>) -> Option<RealTime> {
         let now = service.now();
-        match has_pending(&service.state, now) {
-            true => Some(now),
-            false => service.state.listener.as_ref().and_then(Listener::next_try),
-        }
+        let next = service.state.listener.as_ref().and_then(Listener::next_try);
+        next.map(|at| at.max(now))
     }
 
     fn close(&mut self, service: &mut Service<Shell>) {
