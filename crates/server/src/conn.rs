@@ -88,6 +88,8 @@ pub struct ConnStats {
     pub writes: u64,
     /// Times a peer's buffers were full and bytes had to wait.
     pub writes_blocked: u64,
+    /// Connections that the system did not let be watched any more.
+    pub watches_failed: u64,
 }
 
 /// What one read brought.
@@ -289,10 +291,12 @@ impl Conns {
         }
     }
 
-    /// Brings what the system watches up to date: reading always, writing only where bytes wait (R-000-23).
-    /// Answers how many connections changed; costs nothing for those that did not (R-000-24).
-    pub fn update_watch(&mut self, registry: &Registry) -> usize {
-        let mut changed = 0;
+    /// Brings what the system watches up to date: reading always, writing only where bytes wait (R-000-23). It costs
+    /// nothing for connections that did not change (R-000-24). Answers those that the system does not let be watched, as
+    /// without memory: they must be closed, since nothing would be heard of them.
+    #[must_use]
+    pub fn update_watch(&mut self, registry: &Registry) -> Vec<ConnId> {
+        let mut failed = Vec::new();
         for id in self.to_watch.drain(..) {
             let Some(conn) = get(&mut self.slots, id) else {
                 continue;
@@ -304,13 +308,16 @@ impl Conns {
                 true => Interest::READABLE | Interest::WRITABLE,
                 false => Interest::READABLE,
             };
-            registry
-                .reregister(&mut conn.socket, Token(id.slot as usize), interest)
-                .expect("the socket is open and registered");
-            conn.watched_for_write = conn.write_blocked;
-            changed += 1;
+            match registry.reregister(&mut conn.socket, Token(id.slot as usize), interest) {
+                Ok(()) => conn.watched_for_write = conn.write_blocked,
+                Err(error) => {
+                    log::warn!("{} cannot be watched and is closed: {error}", Shown(id));
+                    self.stats.watches_failed += 1;
+                    failed.push(id);
+                }
+            }
         }
-        changed
+        failed
     }
 
     /// Tells the peer that nothing more will come. Reading goes on.
@@ -390,4 +397,33 @@ impl fmt::Display for Shown {
 
 fn get(slots: &mut Slab<Conn>, id: ConnId) -> Option<&mut Conn> {
     slots.get_mut(id.slot as usize).filter(|conn| conn.id == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use mio::Poll;
+
+    use super::*;
+
+    #[test]
+    fn a_connection_that_cannot_be_watched_is_to_be_closed() {
+        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let _peer = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (socket, _) = listener.accept().unwrap();
+        socket.set_nonblocking(true).unwrap();
+        let poll = Poll::new().unwrap();
+        let mut conns = Conns::default();
+        let conn = conns.open(TcpStream::from_std(socket), poll.registry()).unwrap();
+        let unread = vec![0; 1 << 20];
+        while conns.write(conn, &unread) != WriteOutcome::Blocked {}
+        // The system forgets it, as a stand-in for one that has no memory to change what it watches.
+        let socket = &mut conns.slots[0].socket;
+        poll.registry().deregister(socket).unwrap();
+        assert_eq!(conns.update_watch(poll.registry()), [conn]);
+        assert_eq!(conns.stats().watches_failed, 1);
+        conns.close(conn, poll.registry());
+        assert_eq!((conns.len(), conns.blocked()), (0, 0));
+    }
 }

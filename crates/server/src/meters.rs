@@ -81,6 +81,7 @@ struct Transport {
     writes: Counter,
     written_bytes: Counter,
     writes_blocked: Counter,
+    watches_failed: Counter,
     accepted: Counter,
     back_offs: Counter,
     aborted: Counter,
@@ -186,6 +187,7 @@ impl Meters {
         meter.set_total(to.writes, stats.writes);
         meter.set_total(to.written_bytes, stats.bytes_out);
         meter.set_total(to.writes_blocked, stats.writes_blocked);
+        meter.set_total(to.watches_failed, stats.watches_failed);
         if let Some(listener) = listener {
             let stats = listener.stats();
             meter.set_total(to.accepted, stats.accepted);
@@ -214,6 +216,7 @@ impl Transport {
             writes: declare.counter("io.writes_count"),
             written_bytes: declare.counter("io.written_bytes"),
             writes_blocked: declare.counter("io.writes_blocked_count"),
+            watches_failed: declare.counter("connections.watches_failed_count"),
             accepted: declare.counter("listener.accepted_count"),
             back_offs: declare.counter("listener.back_offs_count"),
             aborted: declare.counter("listener.aborted_count"),

@@ -304,13 +304,15 @@ impl Shell {
 
     /// Has the system report writing for those connections only that have bytes waiting; reading together with the
     /// next deadline, if nobody's command is waited for (docs/decisions/0094); and dense deadlines together (0106).
-    pub(crate) fn update_watch(&mut self) {
+    pub(crate) fn update_watch(&mut self, now: RealTime) {
         self.patience.set(Patient {
             with_input: !self.engine.awaits_command(),
             with_deadlines: spacing_at(self.engine.game_clock().frequency()),
             game_due: self.engine.game_due(),
         });
-        self.conns.update_watch(&self.registry);
+        for conn in self.conns.update_watch(&self.registry) {
+            self.close_lost(conn, CloseCause::Failed, now);
+        }
     }
 
     /// Takes nobody and nothing in from now on: the loop is ending.

@@ -291,7 +291,8 @@ pub(crate) struct Watch;
 
 impl Stage<Shell> for Watch {
     fn run(&mut self, service: &mut Service<Shell>, _turn: &mut StageTurn<'_>) {
-        service.state.update_watch();
+        let now = service.now();
+        service.state.update_watch(now);
     }
 }
 

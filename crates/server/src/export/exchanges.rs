@@ -155,7 +155,8 @@ impl Exchanges {
     }
 
     pub(super) fn update_watch(&mut self) {
-        self.conns.update_watch(&self.registry);
+        let failed = self.conns.update_watch(&self.registry);
+        self.over.extend(failed);
     }
 
     /// Ends an exchange; answers whether there was one.
