@@ -6,8 +6,9 @@
 #[expect(dead_code, reason = "every test program uses a part of it")]
 mod support;
 
-use std::net::{Shutdown, SocketAddr};
+use std::net::{Shutdown, SocketAddr, SocketAddrV4};
 
+use rustix::net;
 use trantor_server::options::{MetricsOptions, Options};
 use trantor_time::RealSpan;
 
@@ -131,15 +132,59 @@ fn r_003_65_health_asks_the_loop_itself() {
             let _dropped = is_over.recv();
         })
         .unwrap();
-    let (status, body) = get(metrics, "/health");
-    assert_eq!(status, "HTTP/1.1 503 Service Unavailable", "{body}");
+    // Its last sign of life counts for a while.
+    health_until(metrics, "HTTP/1.1 503 Service Unavailable");
     assert_eq!(
         get(metrics, "/metrics").0,
         "HTTP/1.1 200 OK",
         "the counts can still be had"
     );
     drop(go_on);
+    health_until(metrics, "HTTP/1.1 200 OK");
+}
+
+/// Asks for `/health` until it has this status.
+fn health_until(metrics: SocketAddr, status: &str) {
+    let asked = now();
+    while get(metrics, "/health").0 != status {
+        assert!(now() - asked < RealSpan::from_secs(30), "never {status}");
+    }
+}
+
+/// A resting server makes no pass but those that it is asked for.
+#[test]
+fn questions_of_health_in_quick_succession_ask_the_loop_once() {
+    const QUESTIONS: u32 = 100;
+    let (_server, metrics) = server();
+    let passes = || value(&get(metrics, "/metrics").1, "trantor_server_loop_passes_count");
+    let before = passes();
+    for _ in 0..QUESTIONS {
+        assert_eq!(get(metrics, "/health").0, "HTTP/1.1 200 OK");
+    }
+    let passed = passes() - before;
+    assert!(passed < f64::from(QUESTIONS) / 2.0, "{passed} passes");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_flood_of_another_address_does_not_evict_a_scraper() {
+    let (_server, metrics) = server();
+    let SocketAddr::V4(address) = metrics else {
+        panic!("an IPv4 address was asked for");
+    };
+    let mut scraper = Peer::connect(metrics);
+    let _flood: Vec<_> = (0..40)
+        .map(|_| {
+            let socket = net::socket(net::AddressFamily::INET, net::SocketType::STREAM, None).unwrap();
+            net::bind(&socket, &SocketAddrV4::new([127, 0, 0, 2].into(), 0)).unwrap();
+            net::connect(&socket, &address).unwrap();
+            socket
+        })
+        .collect();
+    // It is accepted after the flood.
     assert_eq!(get(metrics, "/health").0, "HTTP/1.1 200 OK");
+    scraper.send("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+    assert!(scraper.rest().unwrap().starts_with("HTTP/1.1 200 OK"));
 }
 
 #[test]

@@ -1,16 +1,20 @@
 //! The exporter's connections: one request each, and its answer.
 //!
-//! A peer that takes its answer slowly holds up nobody: what it does not take waits here. When a connection is to be
-//! let go, and what is answered, is the desk's to say ([`super`]).
+//! A peer that takes its answer slowly delays no other: what it does not take waits here. When a connection is closed, and
+//! what is answered, is the desk's to say ([`super`]).
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io;
+use std::net::IpAddr;
 
 use mio::Registry;
 use mio::net::TcpStream;
+use trantor_engine::limits::address_group;
 use trantor_engine::{CloseCause, ConnId};
 use trantor_runtime::service::Peers;
 use trantor_runtime::service::outbound::SendError;
+use trantor_time::RealTime;
 
 use super::http::{self, Request};
 use crate::conn::{Conns, ReadOutcome, WriteOutcome};
@@ -30,6 +34,9 @@ pub(super) struct Exchanges {
 struct Exchange {
     /// Order of arrival; the smallest is the oldest.
     number: u64,
+    began: RealTime,
+    /// The address it counts for.
+    group: IpAddr,
     state: ExchangeState,
     /// The peer says no more; it may still be waiting for its answer.
     has_ended: bool,
@@ -79,25 +86,47 @@ impl Exchanges {
     ///
     /// # Errors
     /// If the system does not let the connection be watched.
-    pub(super) fn open(&mut self, socket: TcpStream) -> io::Result<ConnId> {
+    pub(super) fn open(&mut self, socket: TcpStream, peer: IpAddr, now: RealTime) -> io::Result<()> {
         let conn = self.conns.open(socket, &self.registry)?;
         let exchange = Exchange {
             number: self.conns.stats().opened,
+            began: now,
+            group: address_group(peer),
             state: ExchangeState::Asking(Vec::new()),
             has_ended: false,
         };
         self.by_conn.insert(conn, exchange);
-        Ok(conn)
+        Ok(())
     }
 
     pub(super) fn len(&self) -> usize {
         self.by_conn.len()
     }
 
-    /// The connection that came first.
-    pub(super) fn oldest(&self) -> Option<ConnId> {
+    /// The connection that came first, and when.
+    pub(super) fn oldest(&self) -> Option<(ConnId, RealTime)> {
         let oldest = self.by_conn.iter().min_by_key(|(_, exchange)| exchange.number);
-        oldest.map(|(&conn, _)| conn)
+        oldest.map(|(&conn, exchange)| (conn, exchange.began))
+    }
+
+    /// The connection that makes room for another: one that has its answer, or else the slowest of the address with most.
+    pub(super) fn to_evict(&self) -> Option<ConnId> {
+        let of_group = |group| self.by_conn.values().filter(|other| other.group == group).count();
+        let evicted = self.by_conn.iter().max_by_key(|(_, exchange)| {
+            let is_answered = matches!(exchange.state, ExchangeState::Answered);
+            let slowness = match exchange.state {
+                ExchangeState::Answered | ExchangeState::Answering(_) => 2,
+                ExchangeState::Asking(_) => 1,
+                ExchangeState::Asked | ExchangeState::Queued => 0,
+            };
+            (
+                is_answered,
+                of_group(exchange.group),
+                slowness,
+                Reverse(exchange.number),
+            )
+        });
+        evicted.map(|(&conn, _)| conn)
     }
 
     pub(super) fn note_ready(&mut self, ready: Ready) {

@@ -2,7 +2,7 @@
 //!
 //! It has a loop and a thread of its own, which sleeps until somebody asks or a line for the log is due. The meters
 //! are read where the server's loop publishes them with its passes, so that telling them costs that loop nothing.
-//! For what the engine counts it is sent an action, and for `/health` too: whether it runs is what is asked.
+//! For what the engine counts it is sent an action, and for `/health` too, unless it has shown just before that it runs.
 
 mod exchanges;
 mod http;
@@ -16,7 +16,7 @@ use trantor_runtime::life::{LoopThread, StartError};
 use trantor_runtime::metrics::loop_meter::LoopReader;
 use trantor_runtime::metrics::{Collector, Reader};
 use trantor_runtime::service::{
-    self, EndReason, Outbound, Service, ServiceBuilder, ServiceLoop, ServiceSettings, StageTurn,
+    self, EndReason, Outbound, Service, ServiceBuilder, ServiceLoop, ServiceSettings, Stage, StageTurn,
 };
 use trantor_runtime::stages::Budget;
 use trantor_runtime::{Poster, RealClock};
@@ -31,15 +31,26 @@ use crate::mio_wait::{MioWait, ReadyList};
 use crate::options::MetricsOptions;
 use crate::shell::Shell;
 
-/// Connections at one time; a new one closes the oldest. A handful of scrapers never come near, and a peer that
+/// Connections at one time; a new one evicts another. A handful of scrapers never come near, and a peer that
 /// opens thousands takes descriptors from nobody.
 const CONNECTIONS_MAX: usize = 32;
+
+/// Connections taken in within a second. Each `/metrics` takes some microseconds of the server's loop, and each connection
+/// has an eighth of a second at least before it can be evicted.
+const EXCHANGES_PER_SECOND: u32 = 200;
+
+/// Connections that may wait for that: the oldest has waited for a second then.
+const WAITING_MAX: usize = 256;
 
 /// How long a connection may take from its first byte to its end.
 const EXCHANGE_SPAN: RealSpan = RealSpan::from_secs(5);
 
 /// How long the server's loop may take to show that it runs. Its longest pass is far below.
 const HEALTH_SPAN: RealSpan = RealSpan::from_secs(1);
+
+/// How long a sign of life of the server's loop answers `/health`: however often that is asked, the loop is asked four times
+/// a second, and an idle one never.
+const HEALTH_FRESH_SPAN: RealSpan = RealSpan::from_millis(250);
 
 /// What Prometheus sees before each name.
 const NAME_PREFIX: &str = "trantor_";
@@ -115,6 +126,17 @@ struct Desk {
     answers: Outbound<ConnId, Vec<u8>>,
     collector: Collector,
     server: Poster<Service<Shell>>,
+    health: Health,
+}
+
+/// What is known of whether the server's loop runs.
+#[derive(Default)]
+struct Health {
+    /// The loop has been asked, and has not answered yet.
+    asked_at: Option<RealTime>,
+    answered_at: Option<RealTime>,
+    /// Connections that wait for its answer.
+    waiting: Vec<ConnId>,
 }
 
 fn build(
@@ -125,6 +147,8 @@ fn build(
     let wait = MioWait::new()?;
     if let Some(listener) = &mut listener {
         listener.watch(wait.registry(), TOKEN_LISTENER)?;
+        listener.limit_rate(EXCHANGES_PER_SECOND);
+        listener.set_waiting_max(WAITING_MAX);
     }
     let collector_of = |sources: &Sources| {
         let mut collector = Collector::new(options.every);
@@ -146,6 +170,7 @@ fn build(
         answers: Outbound::new(CONNECTIONS_MAX),
         collector: collector_of(&sources),
         server: sources.poster,
+        health: Health::default(),
     };
     let mut builder = ServiceBuilder::new(
         "metrics",
@@ -154,7 +179,7 @@ fn build(
         RealClock::new(),
         wait,
     )
-    .stage_fn("exchanges", Budget::new(64, service::STAGE_TIME), serve)
+    .stage("exchanges", Budget::new(64, service::STAGE_TIME), Serve)
     .posts(service::POSTED)
     .timers(service::TIMERS)
     .stage_fn("answers", Budget::new(64, service::STAGE_TIME), flush);
@@ -171,33 +196,43 @@ fn build(
     Ok(builder.build())
 }
 
-/// Takes connections and requests in.
-fn serve(service: &mut Service<Desk>, turn: &mut StageTurn<'_>) {
-    let now = service.now();
-    let desk = &mut service.state;
-    while let Some(ready) = desk.ready.pop() {
-        match ready.token {
-            TOKEN_LISTENER => desk.listener.iter_mut().for_each(Listener::note_ready),
-            _ => desk.exchanges.note_ready(ready),
+/// Takes connections and requests in, and ends those whose time is over.
+struct Serve;
+
+impl Stage<Desk> for Serve {
+    fn run(&mut self, service: &mut Service<Desk>, turn: &mut StageTurn<'_>) {
+        let now = service.now();
+        let desk = &mut service.state;
+        while let Some(ready) = desk.ready.pop() {
+            match ready.token {
+                TOKEN_LISTENER => desk.listener.iter_mut().for_each(Listener::note_ready),
+                _ => desk.exchanges.note_ready(ready),
+            }
         }
-    }
-    while service.state.has_pending(now) && turn.admits() {
-        if let Some(conn) = service.state.accept_one(now) {
-            // It closes a connection that is still there; its number is given to no other.
-            let close = move |service: &mut Service<Desk>| {
-                service.state.close(conn);
-                Ok(())
-            };
-            if let Err(refused) = service.once("exchange_limit", EXCHANGE_SPAN, close) {
-                log::warn!("a connection to the metrics is refused: {refused}");
-                service.state.close(conn);
+        desk.close_overdue(now);
+        if desk.health.overdue_at().is_some_and(|at| at <= now) {
+            desk.answer_health(false, now);
+        }
+        while desk.has_pending(now) && turn.admits() {
+            desk.accept_one(now);
+        }
+        while service.state.exchanges.has_to_read() && turn.admits() {
+            if let Some((conn, Request::Health)) = service.state.read_one(now) {
+                ask_health(service, conn);
             }
         }
     }
-    while service.state.exchanges.has_to_read() && turn.admits() {
-        if let Some((conn, Request::Health)) = service.state.read_one(now) {
-            ask_server(service, conn);
-        }
+
+    fn next_wake(&self, service: &Service<Desk>) -> Option<RealTime> {
+        let (now, desk) = (service.now(), &service.state);
+        let reading = desk.exchanges.has_to_read().then_some(now);
+        let accepting = desk.listener.as_ref().and_then(Listener::next_try);
+        let overdue = desk.exchanges.oldest().map(|(_, began)| began + EXCHANGE_SPAN);
+        [reading, accepting, overdue, desk.health.overdue_at()]
+            .into_iter()
+            .flatten()
+            .min()
+            .map(|at| at.max(now))
     }
 }
 
@@ -213,26 +248,44 @@ fn flush(service: &mut Service<Desk>, turn: &mut StageTurn<'_>) {
     desk.exchanges.update_watch();
 }
 
-/// Has the server's loop show that it runs: it is to post an answer back, within a time limit.
-fn ask_server(service: &mut Service<Desk>, conn: ConnId) {
-    let desk = service.poster();
-    let ask = move |_: &mut Service<Shell>| {
-        let runs = move |service: &mut Service<Desk>| {
-            let now = service.now();
-            service.state.answer_health(conn, true, now);
+/// Answers whether the server's loop runs, at once if it is known, or when the loop has answered or did not in time.
+fn ask_health(service: &mut Service<Desk>, conn: ConnId) {
+    let now = service.now();
+    let poster = service.poster();
+    let desk = &mut service.state;
+    desk.health.waiting.push(conn);
+    if desk.health.is_known_alive(now) {
+        return desk.answer_health(true, now);
+    }
+    if desk.health.asked_at.is_none() {
+        let ask = move |_: &mut Service<Shell>| {
+            let runs = move |service: &mut Service<Desk>| {
+                let now = service.now();
+                let desk = &mut service.state;
+                desk.health.asked_at = None;
+                desk.health.answered_at = Some(now);
+                desk.answer_health(true, now);
+            };
+            // There is room for the only one, unless the exporter has ended.
+            let _ended = poster.post("health_answer", runs);
         };
-        // A desk that has no room or is gone needs no answer: the limit below is its answer.
-        let _no_room = desk.post("health_answer", runs);
-    };
-    let is_asked = service.state.server.post("health", ask).is_ok();
-    let give_up = move |service: &mut Service<Desk>| {
-        let now = service.now();
-        service.state.answer_health(conn, false, now);
-        Ok(())
-    };
-    if !is_asked || service.once("health_limit", HEALTH_SPAN, give_up).is_err() {
-        let now = service.now();
-        service.state.answer_health(conn, false, now);
+        match desk.server.post("health", ask) {
+            Ok(()) => desk.health.asked_at = Some(now),
+            Err(_) => desk.answer_health(false, now),
+        }
+    }
+}
+
+impl Health {
+    fn is_known_alive(&self, now: RealTime) -> bool {
+        self.answered_at.is_some_and(|at| now < at + HEALTH_FRESH_SPAN)
+    }
+
+    /// When the loop counts as hanging, if a connection waits for it.
+    fn overdue_at(&self) -> Option<RealTime> {
+        self.asked_at
+            .filter(|_| !self.waiting.is_empty())
+            .map(|at| at + HEALTH_SPAN)
     }
 }
 
@@ -243,18 +296,25 @@ impl Desk {
             .is_some_and(|listener| listener.has_pending(now))
     }
 
-    fn accept_one(&mut self, now: RealTime) -> Option<ConnId> {
-        let (socket, _) = self.listener.as_mut()?.accept(now)?;
+    fn accept_one(&mut self, now: RealTime) {
+        let Some((socket, peer)) = self.listener.as_mut().and_then(|listener| listener.accept(now)) else {
+            return;
+        };
         if self.exchanges.len() == CONNECTIONS_MAX {
-            let oldest = self.exchanges.oldest().expect("there are as many as may be");
-            self.close(oldest);
+            let evicted = self.exchanges.to_evict().expect("there are as many as may be");
+            self.close(evicted);
         }
-        match self.exchanges.open(socket) {
-            Ok(conn) => Some(conn),
-            Err(error) => {
-                log::warn!("a connection to the metrics cannot be watched: {error}");
-                None
-            }
+        if let Err(error) = self.exchanges.open(socket, peer, now) {
+            log::warn!("a connection to the metrics cannot be watched: {error}");
+        }
+    }
+
+    /// Closes connections that have had their time.
+    fn close_overdue(&mut self, now: RealTime) {
+        while let Some((conn, began)) = self.exchanges.oldest()
+            && began + EXCHANGE_SPAN <= now
+        {
+            self.close(conn);
         }
     }
 
@@ -280,13 +340,15 @@ impl Desk {
         Some((conn, request))
     }
 
-    /// Answers a question of health, unless it was answered before.
-    fn answer_health(&mut self, conn: ConnId, runs: bool, now: RealTime) {
+    /// Answers all who wait to hear whether the server's loop runs.
+    fn answer_health(&mut self, runs: bool, now: RealTime) {
         let answer = match runs {
             true => http::answer(Status::Ok, "ok\n"),
             false => http::answer(Status::Unavailable, "the server's loop does not answer\n"),
         };
-        self.answer(conn, answer, now);
+        for conn in std::mem::take(&mut self.health.waiting) {
+            self.answer(conn, answer.clone(), now);
+        }
     }
 
     /// Queues the answer of an exchange that waits for one.
@@ -300,6 +362,7 @@ impl Desk {
     fn close(&mut self, conn: ConnId) {
         if self.exchanges.close(conn) {
             self.answers.forget(conn);
+            self.health.waiting.retain(|waiting| *waiting != conn);
             self.listener.iter_mut().for_each(Listener::room_was_made);
         }
     }
