@@ -1,22 +1,36 @@
-//! A disk on which writing fails or is torn, and of which a crash takes what was not forced to it.
+//! A disk on which writing fails, is slow or is torn, of which a crash takes what was not forced to it, and on which
+//! bits change.
 //!
 //! It promises what disks promise: bytes that were synced stay, names that were synced stay, and a file is renamed
 //! or not. Of everything else a crash leaves as much as chance wants.
 
 use std::collections::BTreeMap;
 
+use trantor_time::RealSpan;
+
 use crate::dice::Dice;
+use crate::plan::Storage;
 
 /// The most bytes at the end of what was not synced that a crash turns into zeros.
 const ZEROED_BYTES_MAX: u32 = 600;
+
+/// Writes that a full disk refuses before there is room again.
+const REFUSED_WHILE_FULL: u32 = 4;
+
+/// The longest that a slow write takes.
+const SLOW_MS_MAX: u32 = 150;
 
 /// Files, by their names.
 #[derive(Debug)]
 pub(crate) struct Disk {
     files: BTreeMap<String, Content>,
     dice: Dice,
-    /// One write in so many is refused, with a part of it done; 0 is never.
-    refuse_one_in: u32,
+    /// What goes wrong, and how often; see [`Storage`].
+    storage: Storage,
+    /// So many more writes find it full.
+    full_for: u32,
+    /// How long writes have taken since somebody asked.
+    took: RealSpan,
 }
 
 #[derive(Debug)]
@@ -43,22 +57,41 @@ enum Listed {
 pub(crate) struct Refused;
 
 impl Disk {
-    pub(crate) fn new(refuse_one_in: u32, dice: Dice) -> Self {
+    pub(crate) fn new(storage: Storage, dice: Dice) -> Self {
         Self {
             files: BTreeMap::new(),
             dice,
-            refuse_one_in,
+            storage,
+            full_for: 0,
+            took: RealSpan::ZERO,
         }
     }
 
-    /// From now on it takes everything.
+    /// From now on it takes everything, at once.
     pub(crate) fn calm(&mut self) {
-        self.refuse_one_in = 0;
+        self.storage.refuse_one_in = 0;
+        self.storage.full_one_in = 0;
+        self.storage.slow_one_in = 0;
+        self.full_for = 0;
+    }
+
+    /// How long writes have taken since this was asked last.
+    pub(crate) fn take_time(&mut self) -> RealSpan {
+        std::mem::replace(&mut self.took, RealSpan::ZERO)
     }
 
     /// Writes behind what is there; refused, it may have written a part.
     pub(crate) fn append(&mut self, name: &str, bytes: &[u8]) -> Result<(), Refused> {
-        let is_refused = self.dice.one_in(self.refuse_one_in);
+        if self.dice.one_in(self.storage.slow_one_in) {
+            let millis = self.dice.between(1, SLOW_MS_MAX);
+            self.took += RealSpan::from_millis(i64::from(millis));
+        }
+        if self.dice.one_in(self.storage.full_one_in) {
+            self.full_for = REFUSED_WHILE_FULL;
+        }
+        let is_full = self.full_for > 0;
+        self.full_for -= u32::from(is_full);
+        let is_refused = is_full || self.dice.one_in(self.storage.refuse_one_in);
         let written = match is_refused {
             true => self.dice.below(bytes.len() as u32 + 1) as usize,
             false => bytes.len(),
@@ -123,6 +156,19 @@ impl Disk {
     pub(crate) fn names(&self, ending: &str) -> Vec<String> {
         let names = self.files.keys().filter(|name| name.ends_with(ending));
         names.cloned().collect()
+    }
+
+    /// A bit of what was synced is another now, in some files; answers which.
+    pub(crate) fn rot(&mut self) -> Vec<String> {
+        let mut rotten = Vec::new();
+        for (name, file) in &mut self.files {
+            if file.synced > 0 && self.dice.one_in(self.storage.rot_one_in) {
+                let at = self.dice.below(file.synced as u32) as usize;
+                file.bytes[at] ^= 1 << self.dice.below(8);
+                rotten.push(name.clone());
+            }
+        }
+        rotten
     }
 
     /// The machine loses its power.

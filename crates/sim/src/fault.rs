@@ -22,11 +22,27 @@ pub enum Fault {
     NoHunger,
     /// Saves are given their names before they are on the disk.
     HastySave,
+    /// The limits that were asked for do not hold.
+    IgnoredLimits,
+    /// The server is not told that a connection has ended.
+    LostHangUp,
+    /// One line to a viewer in text is not sent, where there are so many that they take turns.
+    DroppedLateLine,
+    /// One piece of a snapshot of several is not sent.
+    DroppedPiece,
+    /// A save has the state of the one before.
+    StaleSave,
+    /// The game goes on from an older save than the newest.
+    OlderSave,
+    /// What the disk refuses counts as recorded.
+    UnnoticedRefusal,
+    /// The end of the journal is not written.
+    ShortJournal,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Fault; 8] = [
+    pub const ALL: [Fault; 16] = [
         Self::DroppedReply,
         Self::DroppedAck,
         Self::DroppedDelta,
@@ -35,6 +51,14 @@ impl Fault {
         Self::LostWakeUp,
         Self::NoHunger,
         Self::HastySave,
+        Self::IgnoredLimits,
+        Self::LostHangUp,
+        Self::DroppedLateLine,
+        Self::DroppedPiece,
+        Self::StaleSave,
+        Self::OlderSave,
+        Self::UnnoticedRefusal,
+        Self::ShortJournal,
     ];
 }
 

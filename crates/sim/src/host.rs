@@ -6,12 +6,13 @@ mod operators;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 
+use trantor_engine::limits::Limits;
 use trantor_engine::{AdminRequest, CloseCause, ConnId, Engine, FiredKind, Input, Output};
 use trantor_time::{RealSpan, RealTime};
 
 use crate::actors::Verdict;
 use crate::dice::Dice;
-use crate::fault::Sabotage;
+use crate::fault::{Fault, Sabotage};
 use crate::keeping::Keeping;
 use crate::line::{Item, Line};
 use crate::operator::{Sprints, Wish};
@@ -69,8 +70,12 @@ enum Waiting {
 }
 
 impl Host {
-    pub(crate) fn new(seed: u64, plan: &Plan, now: RealTime) -> Self {
-        let mut engine = Engine::new(plan.config.clone(), now);
+    pub(crate) fn new(seed: u64, plan: &Plan, sabotage: &Sabotage, now: RealTime) -> Self {
+        let mut config = plan.config.clone();
+        if sabotage.is(Fault::IgnoredLimits) {
+            config.limits = Limits::default();
+        }
+        let mut engine = Engine::new(config, now);
         engine.start_recording();
         engine.expect_saves();
         Self {
@@ -160,7 +165,7 @@ impl Host {
     pub(crate) fn run(&mut self, began: RealTime, sabotage: &mut Sabotage) -> Result<RealTime, String> {
         self.sprints.begin_pass(&mut self.engine, began)?;
         let speed = self.engine.game_clock().frequency();
-        let now = self.take_in(began)?;
+        let now = self.take_in(began, sabotage)?;
         let lateness_ns_max = LATENESS_NS_MAX + (now - began).as_nanos().unsigned_abs();
         // Lateness is counted at the present speed, which was another when those became due.
         self.is_excused |= now > began && self.engine.game_clock().frequency() != speed;
@@ -171,7 +176,7 @@ impl Host {
                 is_done = !self.fire(now, lateness_ns_max)?;
                 budget -= 1;
             }
-            self.write_all(now)?;
+            self.write_all(now, sabotage)?;
             self.keeping.turn(&mut self.engine, now, sabotage);
             // What was written may let a peer go on that had not read its answers.
             let has_more = self.engine.poll_timeout().is_some_and(|wake| wake <= now);
@@ -188,7 +193,7 @@ impl Host {
 
     /// The power of the server's machine fails, and comes back at once: everybody is gone, and the game goes on from what
     /// was on the disk.
-    pub(crate) fn crash(&mut self, now: RealTime) -> Verdict {
+    pub(crate) fn crash(&mut self, now: RealTime, sabotage: &mut Sabotage) -> Verdict {
         self.trace.note(now, b'!', 0, &[]);
         for conn in std::mem::take(&mut self.served).into_values() {
             self.conns[conn].is_served = false;
@@ -199,7 +204,7 @@ impl Host {
         self.pictures.clear();
         self.past.forget();
         let config = self.engine.config().clone();
-        self.engine = match self.keeping.crash(now)? {
+        self.engine = match self.keeping.crash(&self.engine, now, sabotage)? {
             Some(game) => Engine::resume(config, game, now),
             None => Engine::new(config, now),
         };
@@ -212,7 +217,7 @@ impl Host {
     }
 
     /// Takes in what has come by the beginning of a pass, one thing after another; answers when it was done.
-    fn take_in(&mut self, began: RealTime) -> Result<RealTime, String> {
+    fn take_in(&mut self, began: RealTime, sabotage: &mut Sabotage) -> Result<RealTime, String> {
         let mut now = began;
         for waiting in std::mem::take(&mut self.waiting) {
             match waiting {
@@ -221,10 +226,10 @@ impl Host {
                     let conn = self.conns[conn].id;
                     self.engine.handle(Input::Opened { conn, peer }, now);
                 }
-                Waiting::Gone(conn) => self.hang_up(conn, CloseCause::Failed, now),
+                Waiting::Gone(conn) => self.hang_up(conn, CloseCause::Failed, now, sabotage),
                 Waiting::Wish(wish) => {
                     // What makes no sense at the moment is refused, as it is to an operator.
-                    let _refusal = self.fulfil(wish, now)?;
+                    let _refusal = self.fulfil(wish, now, sabotage)?;
                 }
             }
             now += self.input_takes();
@@ -241,7 +246,7 @@ impl Host {
                         let conn = self.conns[conn].id;
                         self.engine.handle(Input::Bytes { conn, bytes: &bytes }, now);
                     }
-                    Item::End => self.hang_up(conn, CloseCause::EndOfStream, now),
+                    Item::End => self.hang_up(conn, CloseCause::EndOfStream, now, sabotage),
                 }
                 self.carry_out(now);
             }
@@ -288,8 +293,8 @@ impl Host {
     }
 
     /// Writes what waits wherever there is room, and carries out what the engine asks for.
-    fn write_all(&mut self, now: RealTime) -> Verdict {
-        self.answer_operators(now)?;
+    fn write_all(&mut self, now: RealTime, sabotage: &mut Sabotage) -> Verdict {
+        self.answer_operators(now, sabotage)?;
         while let Some(id) = self.engine.next_dirty() {
             if let Some(conn) = self.served.get(&id).copied() {
                 self.write(conn, now);
@@ -344,12 +349,14 @@ impl Host {
         }
     }
 
-    fn hang_up(&mut self, conn: usize, cause: CloseCause, now: RealTime) {
+    fn hang_up(&mut self, conn: usize, cause: CloseCause, now: RealTime, sabotage: &mut Sabotage) {
         if self.conns[conn].is_served {
             self.trace.note(now, b'c', conn, &[]);
             let id = self.conns[conn].id;
             self.forget(conn);
-            self.engine.handle(Input::Closed { conn: id, cause }, now);
+            if !sabotage.strikes(Fault::LostHangUp) {
+                self.engine.handle(Input::Closed { conn: id, cause }, now);
+            }
         }
     }
 
@@ -370,6 +377,13 @@ impl Host {
             return Err("what an operator said is left over".to_owned());
         }
         self.waits.check_rest(&self.engine)?;
+        let known = self.engine.clients().count();
+        if known != self.served.len() {
+            return Err(format!(
+                "{} connections are open, the server has {known}",
+                self.served.len()
+            ));
+        }
         for (id, conn) in &self.served {
             let waiting = self.engine.unsent(*id).len();
             if waiting > 0 && self.conns[*conn].down.bytes() < self.window_bytes {

@@ -4,7 +4,7 @@
 //! two deadlines, and written aside, synced and renamed by a job that takes its time. A crash may come between any two
 //! steps. What must then be left is checked here (R-003-73).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use trantor_engine::Engine;
@@ -39,8 +39,13 @@ pub(crate) struct Keeping {
     job: Option<SaveJob>,
     /// Digests of the states that were saved whole, by the names of their files.
     saved: BTreeMap<String, u64>,
+    /// Files with a bit that was not written so.
+    rotten: BTreeSet<String>,
     /// Held back by sabotage.
     held: Option<Vec<u8>>,
+    /// The state of the save before, for sabotage.
+    state_before: Option<Vec<u8>>,
+    pub(crate) rotted: u64,
     pub(crate) saves: u64,
     pub(crate) refusals: u64,
     /// Times at which the mirror of one who watched the recording was compared.
@@ -68,7 +73,7 @@ enum Step {
 impl Keeping {
     pub(crate) fn new(seed: u64, storage: Storage, now: RealTime) -> Self {
         let mut keeping = Self {
-            disk: Disk::new(storage.refuse_one_in, Dice::new(seed, 5)),
+            disk: Disk::new(storage, Dice::new(seed, 5)),
             dice: Dice::new(seed, 6),
             storage,
             run: 0,
@@ -80,7 +85,10 @@ impl Keeping {
             save_number: 0,
             job: None,
             saved: BTreeMap::new(),
+            rotten: BTreeSet::new(),
             held: None,
+            state_before: None,
+            rotted: 0,
             saves: 0,
             refusals: 0,
             reruns_compared: 0,
@@ -106,7 +114,7 @@ impl Keeping {
         }
         if self.save_at.is_some_and(|at| at <= now) {
             self.save_at = Some(now + self.storage.save_every);
-            self.save_now(engine, now);
+            self.save_now(engine, now, sabotage);
         }
         while let Some(job) = self.job.take_if(|job| job.at <= now) {
             self.work(job, now, sabotage);
@@ -114,9 +122,9 @@ impl Keeping {
     }
 
     /// Begins a save, unless one is being written.
-    pub(crate) fn save_now(&mut self, engine: &Engine, now: RealTime) {
+    pub(crate) fn save_now(&mut self, engine: &Engine, now: RealTime, sabotage: &mut Sabotage) {
         if self.job.is_none() {
-            self.capture(&engine.state_to_save(), now);
+            self.capture(&engine.state_to_save(), now, sabotage);
         }
     }
 
@@ -127,7 +135,19 @@ impl Keeping {
     }
 
     /// The power fails. Checks what is left, and answers the game to go on with, if there is a save.
-    pub(crate) fn crash(&mut self, now: RealTime) -> Result<Option<Game>, String> {
+    pub(crate) fn crash(
+        &mut self,
+        engine: &Engine,
+        now: RealTime,
+        sabotage: &mut Sabotage,
+    ) -> Result<Option<Game>, String> {
+        self.check_sent(engine)?;
+        if self.storage.loses_save
+            && let Some(newest) = self.disk.names(".trs").last()
+        {
+            self.disk.remove(newest);
+            self.saved.remove(newest);
+        }
         let lasting: Vec<_> = self
             .disk
             .names(".trj")
@@ -150,6 +170,9 @@ impl Keeping {
                 return Err(format!("{name}: {bytes} bytes were on the disk, {left} are left"));
             }
         }
+        let rotten = self.disk.rot();
+        self.rotted += rotten.len() as u64;
+        self.rotten.extend(rotten);
         let this_run = format!("run-{:04}/", self.run);
         for name in self.disk.names(".trj") {
             // What an earlier crash tore stays torn.
@@ -157,7 +180,7 @@ impl Keeping {
             let synced = lasting.iter().find(of_this_run).map_or(0, |(bytes, _)| *bytes);
             self.check_piece(&name, synced)?;
         }
-        let game = self.newest_save(&lasting)?;
+        let game = self.newest_save(&lasting, sabotage)?;
         self.begin_run(now);
         Ok(game)
     }
@@ -208,6 +231,32 @@ impl Keeping {
         Ok(())
     }
 
+    /// The journal plays to the game that peers were sent, where what time alone did after the last record is played too.
+    fn check_sent(&self, engine: &Engine) -> Verdict {
+        let Some(bytes) = self.disk.read(&self.piece_name(self.piece)) else {
+            return Ok(());
+        };
+        if self.has_ended || self.held.is_some() {
+            return Ok(());
+        }
+        let verified = Replay::open(bytes)
+            .map_err(|error| format!("the journal cannot be opened: {error}"))?
+            .verify()
+            .map_err(|error| format!("the replay parts from the run: {error}"))?;
+        let (mut replayed, sent) = (verified.game, engine.game());
+        while replayed.steps() < sent.steps() && replayed.fire_next(sent.now()).is_some() {
+            while replayed.poll_event().is_some() {}
+        }
+        match replayed.digest() == sent.digest() {
+            true => Ok(()),
+            false => Err(format!(
+                "peers were sent {} steps of the game, and the journal plays {}",
+                sent.steps(),
+                replayed.steps()
+            )),
+        }
+    }
+
     fn begin_run(&mut self, now: RealTime) {
         self.run += 1;
         self.piece = 0;
@@ -220,6 +269,11 @@ impl Keeping {
 
     fn keep_journal(&mut self, engine: &mut Engine, now: RealTime, sabotage: &mut Sabotage) {
         while let Some(journal) = engine.poll_journal() {
+            if sabotage.is(Fault::ShortJournal)
+                && (sabotage.has_struck() || sabotage.strikes(Fault::ShortJournal))
+            {
+                continue;
+            }
             let mut bytes = journal.bytes;
             if let Some(held) = self.held.take() {
                 bytes.extend(held);
@@ -227,7 +281,7 @@ impl Keeping {
                 self.held = Some(bytes);
                 continue;
             }
-            if self.append(journal.piece, &bytes).is_err() {
+            if self.append(journal.piece, &bytes).is_err() && !sabotage.is(Fault::UnnoticedRefusal) {
                 self.refusals += 1;
                 let name = self.piece_name(self.piece);
                 self.disk.truncate(&name, self.piece_bytes);
@@ -257,14 +311,20 @@ impl Keeping {
         format!("run-{:04}/piece-{number:05}.trj", self.run)
     }
 
-    fn capture(&mut self, state: &Snapshot, now: RealTime) {
+    fn capture(&mut self, state: &Snapshot, now: RealTime, sabotage: &mut Sabotage) {
+        let bytes = state.encode();
+        let before = self.state_before.replace(bytes.clone());
+        let bytes = match before {
+            Some(before) if sabotage.is(Fault::StaleSave) => before,
+            _ => bytes,
+        };
         self.save_number += 1;
         self.job = Some(SaveJob {
             at: self.later(now),
             step: Step::Write,
             name: format!("save-{:010}.trs", self.save_number),
             digest: state.digest().whole,
-            bytes: state.encode(),
+            bytes,
         });
     }
 
@@ -313,6 +373,14 @@ impl Keeping {
     fn check_piece(&self, name: &str, synced: usize) -> Verdict {
         let bytes = self.disk.read(name).unwrap_or_default();
         let opened = Replay::open(bytes);
+        if self.rotten.contains(name) {
+            // It may part from the run at any record, but is never taken for whole.
+            let ending = opened.ok().and_then(|replay| replay.verify().ok());
+            return match ending.map(|verified| verified.ending) {
+                Some(Ending::Closed) => Err(format!("{name}: another bit was not noticed")),
+                _ => Ok(()),
+            };
+        }
         let Ok(replay) = opened else {
             // Not even its head was synced.
             return match synced {
@@ -335,21 +403,37 @@ impl Keeping {
     }
 
     /// The newest save that is good. Every one whose job was done must be.
-    fn newest_save(&self, lasting: &[(usize, String)]) -> Result<Option<Game>, String> {
-        let mut newest = None;
+    fn newest_save(
+        &self,
+        lasting: &[(usize, String)],
+        sabotage: &mut Sabotage,
+    ) -> Result<Option<Game>, String> {
+        let mut newest: Option<(String, Game)> = None;
         for name in self.disk.names(".trs") {
             let bytes = self.disk.read(&name).unwrap_or_default();
             let restored = Snapshot::decode(bytes).and_then(Game::restore);
-            let must_be_good = lasting.iter().any(|(_, other)| *other == name);
+            let is_rotten = self.rotten.contains(&name);
+            let must_be_good = !is_rotten && lasting.iter().any(|(_, other)| *other == name);
+            if is_rotten && restored.is_ok() {
+                return Err(format!("{name}: another bit was not noticed"));
+            }
             match (restored, self.saved.get(&name)) {
                 (Ok(game), Some(digest)) if game.digest() != *digest => {
                     return Err(format!("{name} holds another state than was saved"));
                 }
-                (Ok(game), _) => newest = Some(game),
+                (Ok(_), _) if newest.is_some() && sabotage.is(Fault::OlderSave) => {}
+                (Ok(game), _) => newest = Some((name, game)),
                 (Err(error), _) if must_be_good => return Err(format!("{name} was saved, and {error}")),
                 (Err(_), _) => {}
             }
         }
-        Ok(newest)
+        let newest_good = self.saved.iter().rev().find(|(name, _)| {
+            !self.rotten.contains(*name) && lasting.iter().any(|(_, other)| other == *name)
+        });
+        let newest_name = newest.as_ref().map(|(name, _)| name);
+        match newest_good.filter(|(name, _)| newest_name < Some(name)) {
+            Some((name, _)) => Err(format!("the game goes on from an older save than {name}")),
+            None => Ok(newest.map(|(_, game)| game)),
+        }
     }
 }

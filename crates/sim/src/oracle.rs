@@ -1,8 +1,10 @@
 //! What must be true of the server at every step, said again in the dullest way.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use trantor_engine::Engine;
+use trantor_engine::limits::Limits;
 use trantor_game::OUTSTANDING_MAX;
 use trantor_model::{AgentId, Resource};
 use trantor_time::{GameSpan, GameTime};
@@ -25,8 +27,9 @@ pub(crate) struct Oracle {
 
 impl Oracle {
     /// Looks at the server between two passes.
-    pub(crate) fn check(&mut self, engine: &Engine, step: u64) -> Result<(), String> {
+    pub(crate) fn check(&mut self, engine: &Engine, limits: &Limits, step: u64) -> Result<(), String> {
         engine.check();
+        check_connections(engine, limits)?;
         let game_now = engine.game_now();
         if game_now < self.game_now {
             return Err(format!(
@@ -85,6 +88,20 @@ impl Oracle {
         }
         self.lives = lives;
         Ok(())
+    }
+}
+
+/// No more connections than may be, in all and from each address.
+fn check_connections(engine: &Engine, limits: &Limits) -> Result<(), String> {
+    let mut by_peer = BTreeMap::new();
+    for client in engine.clients() {
+        *by_peer.entry(client.peer).or_insert(0) += 1;
+    }
+    let all: u32 = by_peer.values().sum();
+    let is_within = |(peer, count): (&IpAddr, &u32)| *count <= limits.connections_of(*peer);
+    match all <= limits.connections_max && by_peer.iter().all(is_within) {
+        true => Ok(()),
+        false => Err(format!("more connections than may be: {by_peer:?}")),
     }
 }
 

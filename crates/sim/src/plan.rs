@@ -5,6 +5,7 @@
 
 use std::num::NonZeroU64;
 
+use trantor_engine::limits::{Limits, TEXT_VIEWERS_AT_ONCE_MAX};
 use trantor_engine::{Control, EngineConfig, RefillNews};
 use trantor_game::{GameConfig, Rules};
 use trantor_model::MapSize;
@@ -95,15 +96,40 @@ pub(crate) struct Storage {
     pub(crate) piece_bytes: usize,
     /// One write in so many is refused; 0 is never.
     pub(crate) refuse_one_in: u32,
+    /// One write in so many finds the disk full, which then refuses everything for a while; 0 is never.
+    pub(crate) full_one_in: u32,
+    /// One write in so many takes long, and the server's loop waits for it; 0 is never.
+    pub(crate) slow_one_in: u32,
+    /// One file in so many has another bit when the power comes back; 0 is never.
+    pub(crate) rot_one_in: u32,
+    /// Whether the newest save is lost with the power, as where an older copy of the disk is put back.
+    pub(crate) loses_save: bool,
 }
 
 impl Plan {
     pub(crate) fn draw(seed: u64) -> Self {
         let dice = &mut Dice::new(seed, 1);
         let is_rich = dice.one_in(2);
+        let mut config = draw_config(dice, seed);
+        let mut roles = draw_roles(dice);
+        // What few runs have is drawn apart, so that the others stay as they are.
+        let rare = &mut Dice::new(seed, 8);
+        let is_large = rare.one_in(24);
+        if is_large {
+            let side = |dice: &mut Dice| dice.between(33, 40);
+            config.game.size = MapSize::new(side(rare), side(rare)).expect("sides of a map");
+            config.spectator_delay = RealSpan::ZERO;
+        }
+        if rare.one_in(8) {
+            let count = TEXT_VIEWERS_AT_ONCE_MAX + rare.between(1, 4) as usize;
+            roles.extend(std::iter::repeat_n(Role::TextViewer, count));
+        }
+        if rare.one_in(3) {
+            config.limits = draw_limits(rare);
+        }
         Self {
-            config: draw_config(dice, seed),
-            roles: draw_roles(dice),
+            config,
+            roles,
             weather: draw_weather(dice),
             machine: Machine {
                 pass_budget: dice.one_in(3).then(|| dice.between(1, 5)),
@@ -114,7 +140,7 @@ impl Plan {
             storage: draw_storage(dice),
             chaos: RealSpan::from_millis(i64::from(dice.between(600, 1_800))),
             admin_ms: if dice.one_in(2) { dice.between(20, 300) } else { 0 },
-            is_rich,
+            is_rich: is_rich && !is_large,
         }
     }
 }
@@ -218,6 +244,41 @@ fn draw_roles(dice: &mut Dice) -> Vec<Role> {
     roles
 }
 
+/// Limits that few peers reach: some small, the others as usual.
+fn draw_limits(dice: &mut Dice) -> Limits {
+    let millis = |millis: u32| RealSpan::from_millis(i64::from(millis));
+    let mut limits = Limits::default();
+    if dice.one_in(2) {
+        limits.connections_max = dice.between(3, 20);
+    }
+    if dice.one_in(2) {
+        limits.connections_per_address_max = Some(dice.between(1, 3));
+    }
+    if dice.one_in(3) {
+        limits.greeting_span = millis(dice.between(100, 600));
+    }
+    if dice.one_in(3) {
+        limits.message_bytes_max = dice.between(200, 2_000) as usize;
+        limits.violations_max = dice.between(0, 3);
+    }
+    if dice.one_in(3) {
+        limits.requests_per_second = dice.between(10, 200);
+    }
+    if dice.one_in(3) {
+        limits.output_bytes_max = dice.between(20_000, 200_000) as usize;
+    }
+    if dice.one_in(3) {
+        limits.agent_outbox_bytes_max = dice.between(66_000, 100_000) as usize;
+    }
+    if dice.one_in(3) {
+        limits.stall_span = millis(dice.between(100, 600));
+    }
+    if dice.one_in(4) {
+        limits.idle_span = Some(millis(dice.between(200, 800)));
+    }
+    limits
+}
+
 fn draw_storage(dice: &mut Dice) -> Storage {
     let millis = |millis: u32| RealSpan::from_millis(i64::from(millis));
     Storage {
@@ -226,6 +287,10 @@ fn draw_storage(dice: &mut Dice) -> Storage {
         job_ms_max: *dice.pick(&[0, 5, 100]),
         piece_bytes: *dice.pick(&[2_000, 20_000, 1_000_000]),
         refuse_one_in: *dice.pick(&[0, 0, 0, 150]),
+        full_one_in: *dice.pick(&[0, 0, 0, 300]),
+        slow_one_in: *dice.pick(&[0, 0, 0, 40]),
+        rot_one_in: *dice.pick(&[0, 0, 4]),
+        loses_save: dice.one_in(6),
     }
 }
 

@@ -45,8 +45,26 @@ pub struct Reached {
     pub saves: u64,
     /// Writes that the disk refused.
     pub refusals: u64,
+    /// Files with another bit than was written.
+    pub rotted: u64,
+    /// Connections that were closed since a limit was reached.
+    pub limited: u64,
     /// Times at which the mirror of one who watched the recording of a run was compared.
     pub reruns_compared: u64,
+}
+
+/// Whether a connection is closed so that a limit holds.
+fn is_limit(reason: CloseReason) -> bool {
+    matches!(
+        reason,
+        CloseReason::TooManyConnections
+            | CloseReason::TooManyFromAddress
+            | CloseReason::Evicted
+            | CloseReason::MemoryFull
+            | CloseReason::Stalled
+            | CloseReason::Idle
+            | CloseReason::GreetingTimeout
+    )
 }
 
 impl Reached {
@@ -74,6 +92,12 @@ impl Reached {
             crashes: 0,
             saves: 0,
             refusals: 0,
+            rotted: 0,
+            limited: CloseReason::ALL
+                .into_iter()
+                .filter(|reason| is_limit(*reason))
+                .map(closed)
+                .sum(),
             reruns_compared: 0,
         }
     }
@@ -99,6 +123,8 @@ impl Reached {
         self.crashes += other.crashes;
         self.saves += other.saves;
         self.refusals += other.refusals;
+        self.rotted += other.rotted;
+        self.limited += other.limited;
         self.reruns_compared += other.reruns_compared;
     }
 
@@ -125,6 +151,8 @@ impl Reached {
             .crashes
             .min(self.saves)
             .min(self.refusals)
+            .min(self.rotted)
+            .min(self.limited)
             .min(self.reruns_compared);
         agents.min(connections).min(rest).min(disk)
     }
@@ -135,7 +163,7 @@ impl fmt::Display for Reached {
         write!(
             f,
             "{} steps, {} deadlines; {} agents joined, {} died, {} rose; {} commands too many; {} hang-ups, \
-             {} protocol errors; {} mirrors compared, {} worlds in text, {} of them later; {} slips, {} sprints, {} operators' lines; {} leaps, {} after the longest wait; {} crashes, {} saves, {} writes refused; {} mirrors compared in recordings",
+             {} protocol errors; {} mirrors compared, {} worlds in text, {} of them later; {} slips, {} sprints, {} operators' lines; {} leaps, {} after the longest wait; {} crashes, {} saves, {} writes refused, {} files rotten; {} limits reached; {} mirrors compared in recordings",
             self.steps,
             self.deadlines,
             self.joined,
@@ -155,6 +183,8 @@ impl fmt::Display for Reached {
             self.crashes,
             self.saves,
             self.refusals,
+            self.rotted,
+            self.limited,
             self.reruns_compared
         )
     }

@@ -58,7 +58,7 @@ pub(crate) fn watch(recording: &Arc<Recording>, dice: &mut Dice) -> Result<u64, 
         is_paused: dice.one_in(4),
     };
     let config = EngineConfig::new(recording.config().clone());
-    let text_viewer = TextViewer::new(&config);
+    let text_viewer = TextViewer::new(&config, false);
     let engine = Engine::play(config, recording, start, now).map_err(|error| error.to_string())?;
     let client = ClientConfig {
         language: Language::Frames,
@@ -168,7 +168,7 @@ impl Rerun {
             }
         }
         self.exchange()?;
-        if self.text_viewer.knows_world() {
+        if self.text_viewer.knows_world() && self.engine.is_up_to_date(TEXT_CONN) {
             let truth = Picture::of_world(self.engine.game().world());
             self.text_viewer
                 .check_world(&truth)

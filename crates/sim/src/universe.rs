@@ -5,6 +5,7 @@
 mod misfortunes;
 
 use trantor_engine::AdminRequest;
+use trantor_engine::limits::TEXT_VIEWERS_AT_ONCE_MAX;
 use trantor_game::AdminAction;
 use trantor_model::Counts;
 use trantor_time::{Clock, ManualClock, RealSpan, RealTime};
@@ -15,7 +16,7 @@ use crate::fault::{Fault, Sabotage};
 use crate::host::Host;
 use crate::line::{Item, Line};
 use crate::oracle::Oracle;
-use crate::plan::Plan;
+use crate::plan::{Plan, Role};
 use crate::{Outcome, Reached};
 
 /// How long everything may take to finish once nothing goes wrong any more: longer than any limit of a session.
@@ -63,12 +64,16 @@ impl Universe {
         let plan = Plan::draw(seed);
         let now = RealTime::from_nanos(1_000_000_000);
         let mut dice = Dice::new(seed, 3);
-        let mut host = Host::new(seed, &plan, now);
+        let sabotage = Sabotage::new(fault);
+        let mut host = Host::new(seed, &plan, &sabotage, now);
         let mut peers = Vec::new();
+        let mut text_viewers = 0;
         for (number, role) in plan.roles.iter().enumerate() {
+            text_viewers += usize::from(*role == Role::TextViewer);
+            let takes_turns = text_viewers > TEXT_VIEWERS_AT_ONCE_MAX;
             let mut own = Dice::new(seed, 100 + number as u64);
             peers.push(Peer {
-                actor: actors::cast(*role, &plan.config, &mut own),
+                actor: actors::cast(*role, &plan.config, takes_turns, &mut own),
                 dice: own,
                 conn: None,
                 connects_at: Some(now + RealSpan::from_millis(i64::from(dice.below(200)))),
@@ -83,7 +88,6 @@ impl Universe {
                 host.ask(AdminRequest::Act(AdminAction::SetGround { tile, ground }));
             }
         }
-        let sabotage = Sabotage::new(fault);
         if sabotage.is(Fault::NoHunger) {
             host.ask(AdminRequest::Act(AdminAction::SetHunger { enabled: false }));
         }
@@ -140,6 +144,7 @@ impl Universe {
         reached.waited = self.host.waits.waited;
         reached.saves = self.host.keeping.saves;
         reached.refusals = self.host.keeping.refusals;
+        reached.rotted = self.host.keeping.rotted;
         reached.reruns_compared = self.host.keeping.reruns_compared;
         reached.mirrors_compared = self.peers.iter().map(|peer| peer.actor.mirrors_compared()).sum();
         reached.worlds_compared = self.peers.iter().map(|peer| peer.actor.worlds_compared()).sum();
@@ -194,7 +199,9 @@ impl Universe {
         }
         let now = self.host.run(now, &mut self.sabotage)?;
         self.clock.advance_to(now);
-        self.oracle.check(&self.host.engine, self.step)?;
+        self.disk_is_slow();
+        self.oracle
+            .check(&self.host.engine, &self.plan.config.limits, self.step)?;
         for peer in 0..self.peers.len() {
             self.peer_turn(peer, now)
                 .map_err(|reason| format!("peer {peer} ({:?}): {reason}", self.plan.roles[peer]))?;
@@ -268,7 +275,7 @@ impl Universe {
         if is_quiet {
             let actor = &mut self.peers[index].actor;
             actor.check_quiet(now)?;
-            if actor.knows_world() {
+            if actor.knows_world() && self.host.engine.is_up_to_date(conn.id) {
                 let truth = self.host.world_told(conn_index, now);
                 actor.check_world(&truth.ok_or("it knows a world sooner than it should")?)?;
                 self.reached.past_worlds_compared += u64::from(delay > RealSpan::ZERO);

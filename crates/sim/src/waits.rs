@@ -73,7 +73,15 @@ impl Waits {
 
     /// Something of the game was carried out.
     pub(crate) fn judge(&mut self, before: &Stand, engine: &Engine, now: RealTime) -> Verdict {
-        if !matches!(before.state, LockStepState::Playing { .. }) {
+        let stands_for = self.moment.map_or(RealSpan::ZERO, |(_, since)| now.since(since));
+        let has_waited = self.cap.is_some_and(|cap| stands_for >= cap);
+        let may_go_on = match before.state {
+            LockStepState::Playing { .. } => true,
+            // The wait for the other places may end just before.
+            LockStepState::Gathering { .. } => has_waited,
+            LockStepState::Held => false,
+        };
+        if !may_go_on {
             return Err(format!(
                 "the game goes on at {:?} although it is {:?}",
                 before.at, before.state
@@ -83,8 +91,6 @@ impl Waits {
             return Ok(());
         }
         self.leaps += u64::from(engine.game().now() > before.at);
-        let stands_for = self.moment.map_or(RealSpan::ZERO, |(_, since)| now.since(since));
-        let has_waited = self.cap.is_some_and(|cap| stands_for >= cap);
         if has_waited {
             self.waited += u64::from(!before.owing.is_empty());
             self.given_up.extend(&before.owing);

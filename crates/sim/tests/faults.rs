@@ -1,11 +1,11 @@
-//! Rules broken on purpose are found within a hundred seeds (`--features faults`).
+//! Rules broken on purpose are found within two hundred seeds (`--features faults`).
 
 #![cfg(feature = "faults")]
 
 use trantor_sim::{Fault, run, run_with_fault, sweep_seed};
 
 /// Seeds within which each fault must be found.
-const SEEDS_MAX: u64 = 100;
+const SEEDS_MAX: u64 = 200;
 
 /// The fault is found, for the reason that it is, and without it the same seed finds nothing.
 fn assert_found(fault: Fault, reasons: &[&str]) {
@@ -51,6 +51,7 @@ fn a_journal_out_of_order_is_found() {
         &[
             "the journal does not end in order",
             "the journal cannot be opened",
+            "and the journal plays",
             "bytes were synced",
         ],
     );
@@ -69,4 +70,61 @@ fn another_rule_is_found() {
 #[test]
 fn a_save_that_is_named_before_it_is_on_the_disk_is_found() {
     assert_found(Fault::HastySave, &["was saved, and"]);
+}
+
+#[test]
+fn limits_that_do_not_hold_are_found() {
+    assert_found(Fault::IgnoredLimits, &["more connections than may be"]);
+}
+
+#[test]
+fn a_hang_up_that_is_not_passed_on_is_found() {
+    assert_found(Fault::LostHangUp, &["connections are open, the server has"]);
+}
+
+#[test]
+fn a_line_that_is_dropped_where_viewers_take_turns_is_found() {
+    assert_found(
+        Fault::DroppedLateLine,
+        &["told otherwise of the ground", "the map comes first"],
+    );
+}
+
+#[test]
+fn a_dropped_piece_of_a_snapshot_is_found() {
+    assert_found(
+        Fault::DroppedPiece,
+        &["a viewer ended", "the mirror is not the world"],
+    );
+}
+
+#[test]
+fn a_save_of_the_state_before_is_found() {
+    assert_found(Fault::StaleSave, &["holds another state than was saved"]);
+}
+
+#[test]
+fn an_older_save_than_the_newest_is_found() {
+    assert_found(Fault::OlderSave, &["goes on from an older save"]);
+}
+
+#[test]
+fn a_refusal_of_the_disk_that_is_not_noticed_is_found() {
+    assert_found(
+        Fault::UnnoticedRefusal,
+        &[
+            "the journal plays",
+            "the replay parts",
+            "the journal does not end in order",
+            "is played otherwise",
+        ],
+    );
+}
+
+#[test]
+fn a_journal_that_is_shorter_than_what_was_sent_is_found() {
+    assert_found(
+        Fault::ShortJournal,
+        &["and the journal plays", "the journal does not end in order"],
+    );
 }

@@ -6,7 +6,7 @@ use trantor_time::{GameClock, GameTime, RealSpan, RealTime};
 use super::Engine;
 use crate::config::EngineConfig;
 use crate::input::ConnId;
-use crate::session::Feed;
+use crate::session::{Answer, Feed, Role};
 use crate::stats::EngineStats;
 
 impl Engine {
@@ -30,11 +30,20 @@ impl Engine {
         self.pace.is_started()
     }
 
-    /// Whether a viewer of ours has been sent all that happened until the last tick. One that is too slow, or gets the
-    /// world just now, has not.
+    /// Whether a viewer has been sent all that happened: one of ours until the last tick, unless it is too slow or gets the
+    /// world just now; one in text, unless it gets the world, or it or another waits for its turn.
     pub fn is_up_to_date(&self, conn: ConnId) -> bool {
-        let observer = self.sessions.observer(conn);
-        observer.is_some_and(|observer| matches!(observer.feed, Feed::News))
+        let Some(session) = self.sessions.get(conn) else {
+            return false;
+        };
+        match &session.role {
+            Role::Viewer(observer) => matches!(observer.feed, Feed::News),
+            Role::TextViewer => {
+                let gets_world = session.flow.answer.as_ref().is_some_and(Answer::is_world);
+                !gets_world && !self.is_map_news_due && self.sessions.text_viewers().late() == 0
+            }
+            _ => false,
+        }
     }
 
     /// Game time of this pass.

@@ -44,8 +44,8 @@ struct Known {
 }
 
 impl Hearsay {
-    /// Takes bytes from the server.
-    pub(crate) fn hear(&mut self, mut bytes: &[u8], sabotage: &mut Sabotage) -> Verdict {
+    /// Takes bytes from the server, of which a fault may drop a line.
+    pub(crate) fn hear(&mut self, mut bytes: &[u8], fault: Fault, sabotage: &mut Sabotage) -> Verdict {
         let mut cutter = std::mem::take(&mut self.cutter);
         let mut verdict = Ok(());
         while verdict.is_ok()
@@ -53,7 +53,7 @@ impl Hearsay {
         {
             verdict = match cut {
                 Cut::Line(_) if !std::mem::replace(&mut self.is_greeted, true) => Ok(()),
-                Cut::Line(line) if is_ground(line) && sabotage.strikes(Fault::DroppedLine) => Ok(()),
+                Cut::Line(line) if is_ground(line) && sabotage.strikes(fault) => Ok(()),
                 Cut::Line(line) => self.line(line),
                 Cut::TooLong => Err("the server sent a line without end".to_owned()),
             };

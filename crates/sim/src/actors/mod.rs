@@ -82,8 +82,8 @@ pub(crate) trait Actor {
     }
 }
 
-/// An actor for a role.
-pub(crate) fn cast(role: Role, config: &EngineConfig, dice: &mut Dice) -> Box<dyn Actor> {
+/// An actor for a role. Of many viewers in text some take turns.
+pub(crate) fn cast(role: Role, config: &EngineConfig, takes_turns: bool, dice: &mut Dice) -> Box<dyn Actor> {
     match role {
         Role::Steady | Role::Random | Role::Asker | Role::Flooder | Role::SlowReader => {
             Box::new(agent::Agent::new(role, config, dice))
@@ -91,7 +91,7 @@ pub(crate) fn cast(role: Role, config: &EngineConfig, dice: &mut Dice) -> Box<dy
         Role::Liar => Box::new(liar::Liar::new(config)),
         Role::Operator => Box::new(operator::Operator::new(config)),
         Role::Viewer => Box::new(viewer::Viewer::new(dice)),
-        Role::TextViewer => Box::new(TextViewer::new(config)),
+        Role::TextViewer => Box::new(TextViewer::new(config, takes_turns)),
     }
 }
 

@@ -10,7 +10,7 @@ use trantor_time::RealTime;
 use super::hearsay::Hearsay;
 use super::{Actor, Moment, Verdict, take_unsent};
 use crate::dice::Dice;
-use crate::fault::Sabotage;
+use crate::fault::{Fault, Sabotage};
 use crate::picture::Picture;
 
 /// See the module.
@@ -19,16 +19,19 @@ pub(crate) struct TextViewer {
     hearsay: Hearsay,
     /// Eggs before this one are not mentioned to it.
     first_egg: EggId,
+    /// Whether there are so many that it hears of things in turn with others.
+    takes_turns: bool,
     is_over: bool,
     worlds_compared: u64,
 }
 
 impl TextViewer {
-    pub(crate) fn new(config: &EngineConfig) -> Self {
+    pub(crate) fn new(config: &EngineConfig, takes_turns: bool) -> Self {
         Self {
             client: client(RealTime::ZERO),
             hearsay: Hearsay::default(),
             first_egg: config.first_egg_told(),
+            takes_turns,
             is_over: true,
             worlds_compared: 0,
         }
@@ -92,7 +95,11 @@ impl Actor for TextViewer {
                 return Err(format!("a viewer in text ended: {error}"));
             }
         }
-        self.hearsay.hear(bytes, sabotage)
+        let fault = match self.takes_turns {
+            true => Fault::DroppedLateLine,
+            false => Fault::DroppedLine,
+        };
+        self.hearsay.hear(bytes, fault, sabotage)
     }
 
     fn act(&mut self, moment: &Moment<'_>, _: &mut Dice, out: &mut Vec<u8>) -> bool {

@@ -127,7 +127,9 @@ impl Actor for Viewer {
             self.feed(greeting, moment.now)?;
             rest = frames;
         }
-        let may_drop = sabotage.is(Fault::DroppedAck) || sabotage.is(Fault::DroppedDelta);
+        let may_drop = [Fault::DroppedAck, Fault::DroppedDelta, Fault::DroppedPiece]
+            .into_iter()
+            .any(|fault| sabotage.is(fault));
         let mut cutter = std::mem::replace(&mut self.cutter, FrameCutter::new::<ToClient>());
         while !rest.is_empty() && !self.is_over {
             let before = rest;
@@ -151,6 +153,7 @@ impl Actor for Viewer {
                         || (sabotage.is(Fault::DroppedAck) && sabotage.has_struck())
                 }
                 ToClient::Changes { .. } => sabotage.strikes(Fault::DroppedDelta),
+                ToClient::Snapshot(_) => sabotage.strikes(Fault::DroppedPiece),
                 _ => false,
             };
             let held = std::mem::take(&mut self.held);

@@ -6,6 +6,7 @@ use trantor_time::RealTime;
 use super::Host;
 use crate::actors::Verdict;
 use crate::dice::Dice;
+use crate::fault::Sabotage;
 use crate::operator::{self, Wish};
 
 /// The stream of dice by which an operator's number is a wish.
@@ -13,7 +14,12 @@ const WISHES: u64 = 7;
 
 impl Host {
     /// Does what an operator wishes for; answers what he is told.
-    pub(super) fn fulfil(&mut self, wish: Wish, now: RealTime) -> Result<Result<(), AdminRefusal>, String> {
+    pub(super) fn fulfil(
+        &mut self,
+        wish: Wish,
+        now: RealTime,
+        sabotage: &mut Sabotage,
+    ) -> Result<Result<(), AdminRefusal>, String> {
         match wish {
             Wish::Engine(request) => {
                 // What it does is compared with how things were at this instant.
@@ -24,21 +30,21 @@ impl Host {
                 Ok(told)
             }
             Wish::Save => {
-                self.keeping.save_now(&self.engine, now);
+                self.keeping.save_now(&self.engine, now, sabotage);
                 Ok(Ok(()))
             }
         }
     }
 
     /// Does what operators say over their connections. A line is a number, by which a wish is drawn.
-    pub(super) fn answer_operators(&mut self, now: RealTime) -> Verdict {
+    pub(super) fn answer_operators(&mut self, now: RealTime, sabotage: &mut Sabotage) -> Verdict {
         while let Some(OperatorLine { conn, line }) = self.engine.poll_operator_line() {
             let answer = match line.parse() {
                 Ok(number) => {
                     let game = &self.engine.config().game;
                     let wish = Wish::draw(game, &mut Dice::new(number, WISHES));
                     self.lines_done += 1;
-                    match self.fulfil(wish, now)? {
+                    match self.fulfil(wish, now, sabotage)? {
                         Ok(()) => format!("ok {number}\n"),
                         Err(refusal) => format!("ko {number} {refusal}\n"),
                     }

@@ -16,6 +16,15 @@ impl Universe {
         }
     }
 
+    /// The server's loop has waited for its disk.
+    pub(super) fn disk_is_slow(&mut self) {
+        let took = self.host.keeping.disk.take_time();
+        if took > RealSpan::ZERO {
+            self.clock.advance(took);
+            self.host.excuse();
+        }
+    }
+
     /// Everybody's connection breaks, and the server begins again with what was on its disk.
     pub(super) fn power_fails(&mut self) -> Verdict {
         if self.crashes == CRASHES_MAX || !self.dice.one_in(self.plan.machine.crash_one_in) {
@@ -31,7 +40,7 @@ impl Universe {
             }
         }
         self.host
-            .crash(now)
+            .crash(now, &mut self.sabotage)
             .map_err(|reason| format!("after crash {}: {reason}", self.crashes))
     }
 
