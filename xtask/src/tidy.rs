@@ -72,6 +72,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "trantor-engine",
             "trantor-game",
             "trantor-protocol",
+            "trantor-model",
             "trantor-runtime",
             "trantor-time",
         ],

@@ -5,8 +5,7 @@
 
 use trantor_game::journal::PieceWriter;
 use trantor_game::{Game, GameInput};
-use trantor_model::CommandKind;
-use trantor_time::{GameSpan, GameTime};
+use trantor_time::GameTime;
 
 use crate::limits;
 
@@ -21,29 +20,16 @@ pub struct JournalBytes {
     pub is_last: bool,
 }
 
-/// Whether the journal has to be taken before anybody is told what happened.
+/// Whether the journal has to be taken in this pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JournalPressure {
-    /// Nothing was recorded that could have consequences.
+    /// Nothing was recorded, and nothing is to be sent that happened after the last record.
     None,
-    /// Something was; agents cannot have been told of it yet, viewers can.
+    /// Something was recorded; nothing is to be sent.
     Waits,
-    /// Something was of which agents may be told in this very pass.
+    /// Something is to be sent that may have happened after what was taken last.
     Presses,
 }
-
-/// Inputs that were not taken yet.
-#[derive(Clone, Copy, Debug)]
-struct Untaken {
-    /// The stamp of the first.
-    since: GameTime,
-    /// Whether one of them has consequences at once.
-    presses: bool,
-}
-
-/// How long after its stamp an input can have its first consequence for an agent, unless it has one at once: the
-/// shortest command that is not answered as it begins takes a unit.
-const FIRST_CONSEQUENCE: GameSpan = GameSpan::from_units(1);
 
 /// Writes the journal while the game goes on.
 #[derive(Debug)]
@@ -54,7 +40,8 @@ pub(crate) struct Recorder {
     /// The end of a piece before, not yet taken.
     ended: Option<JournalBytes>,
     bytes_waiting: usize,
-    untaken: Option<Untaken>,
+    /// Whether something was recorded that was not taken yet.
+    has_untaken: bool,
 }
 
 /// The shell did not take the journal in time, and it has grown beyond its bound.
@@ -71,36 +58,27 @@ impl Recorder {
             ended: None,
             bytes_waiting: 0,
             // The beginning of the piece.
-            untaken: Some(Untaken {
-                since: game.now(),
-                presses: true,
-            }),
+            has_untaken: true,
         }
     }
 
-    /// Whether what was not taken yet can wait, as of the game time `now`.
-    pub(crate) fn pressure(&self, now: GameTime) -> JournalPressure {
-        match self.untaken {
-            _ if self.ended.is_some() => JournalPressure::Presses,
-            None => JournalPressure::None,
-            Some(Untaken { since, presses }) if presses || now >= since + FIRST_CONSEQUENCE => {
-                JournalPressure::Presses
-            }
-            Some(_) => JournalPressure::Waits,
-        }
+    /// Whether something was recorded that was not taken yet.
+    pub(crate) fn has_untaken(&self) -> bool {
+        self.has_untaken || self.ended.is_some()
     }
 
-    /// Notes an input that the game is about to be told at `at`.
+    /// Whether `game` has come further than a replay of what was taken would.
+    pub(crate) fn is_behind(&self, game: &Game) -> bool {
+        self.has_untaken() || self.writer.is_behind(game)
+    }
+
+    /// Notes an input that the game has taken at `at`.
     ///
     /// # Errors
     /// If nobody takes the journal.
     pub(crate) fn input(&mut self, game: &Game, input: &GameInput, at: GameTime) -> Result<(), JournalFull> {
         self.writer.input(game, input, at);
-        let presses = !has_later_consequences(input);
-        match &mut self.untaken {
-            Some(untaken) => untaken.presses |= presses,
-            None => self.untaken = Some(Untaken { since: at, presses }),
-        }
+        self.has_untaken = true;
         // The writer does not say how much waits; inputs are small but for speeches, whose length is known.
         self.bytes_waiting += limits::JOURNAL_ENTRY_BYTES + spoken_bytes(input);
         if self.bytes_waiting > limits::JOURNAL_WAITING_BYTES_MAX {
@@ -114,13 +92,14 @@ impl Recorder {
         self.writer.stepped(game);
     }
 
-    /// The bytes written since the last call; `None` if there are none.
-    pub(crate) fn take(&mut self) -> Option<JournalBytes> {
+    /// The bytes written since the last call, which play to where `game` is; `None` if there are none.
+    pub(crate) fn take(&mut self, game: &Game) -> Option<JournalBytes> {
         if let Some(ended) = self.ended.take() {
             return Some(ended);
         }
         self.bytes_waiting = 0;
-        self.untaken = None;
+        self.has_untaken = false;
+        self.writer.progress(game);
         let bytes = self.writer.take();
         (!bytes.is_empty()).then_some(JournalBytes {
             piece: self.piece,
@@ -142,10 +121,7 @@ impl Recorder {
             is_last: true,
         });
         self.piece += 1;
-        self.untaken = Some(Untaken {
-            since: game.now(),
-            presses: true,
-        });
+        self.has_untaken = true;
     }
 
     /// Ends the journal; its last bytes, those of an untaken piece before them.
@@ -156,21 +132,6 @@ impl Recorder {
             is_last: true,
         };
         self.ended.take().into_iter().chain([last]).collect()
-    }
-}
-
-/// Whether agents hear nothing of an input before the shortest command is over: most commands are answered at their
-/// ends. Forks and elevations are told of as they begin, and a line that is no command may be answered at once.
-fn has_later_consequences(input: &GameInput) -> bool {
-    let GameInput::Command { command, .. } = input else {
-        return false;
-    };
-    match command.kind() {
-        Some(kind) => {
-            let is_told_at_once = matches!(kind, CommandKind::Fork | CommandKind::Incantation);
-            kind.duration_units() > 0 && !is_told_at_once
-        }
-        None => false,
     }
 }
 

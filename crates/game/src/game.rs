@@ -77,7 +77,7 @@ impl Game {
         game
     }
 
-    /// Takes an input in at its stamp, which becomes the time of the game.
+    /// Takes an input in at its stamp, which becomes the time of the game. One that is refused changes nothing.
     ///
     /// # Panics
     /// If `at` lies before [`Self::now`] or after [`Self::next_deadline`].
@@ -92,7 +92,7 @@ impl Game {
             deadline.is_none_or(|deadline| at <= deadline),
             "an input at {at:?} comes too early: {deadline:?} is still due"
         );
-        self.now = at;
+        let before = std::mem::replace(&mut self.now, at);
         let handled = match input {
             GameInput::Join { team } => self.join(team),
             GameInput::Leave { agent, cause } => self.leave(agent, cause),
@@ -100,8 +100,12 @@ impl Game {
             GameInput::Pace(_) => Ok(Handled::Done),
             GameInput::Admin(action) => self.operate(action),
         };
+        let handled = handled.unwrap_or_else(|refusal| {
+            self.now = before;
+            Handled::Refused(refusal)
+        });
         self.check_in_debug();
-        handled.unwrap_or_else(Handled::Refused)
+        handled
     }
 
     /// When the game must go on at the latest; `None` if nothing will happen by itself. O(1).
@@ -179,7 +183,7 @@ impl Game {
         self.events.set_telling(telling);
     }
 
-    /// The time of the game: the stamp of the last input or the moment of the last deadline.
+    /// The time of the game: the stamp of the last input that was taken or the moment of the last deadline.
     pub fn now(&self) -> GameTime {
         self.now
     }

@@ -38,7 +38,7 @@ pub const MAGIC: [u8; 8] = *b"TRANTORJ";
 
 /// The version of the format. It rises with every change; see `docs/replay-format.md`. What entries hold is
 /// part of it, and so are the rules: a change of either makes old journals replay differently.
-pub const JOURNAL_VERSION: u16 = 2;
+pub const JOURNAL_VERSION: u16 = 3;
 
 /// Length and checksum of a frame.
 const FRAME_HEADER_BYTES: usize = 2 * size_of::<u32>();
@@ -84,8 +84,13 @@ pub enum Record {
     Input(GameInput),
     /// What the state was then, to be compared with.
     Digest(Digest),
-    /// The piece ends here in order, in this state.
+    /// The piece ends here in order, in this state; another one follows.
+    PieceEnd(Digest),
+    /// The journal ends here in order, in this state.
     End(Digest),
+    /// The game had come so far before anything later was sent. Without it a replay of a journal that was cut off would stop at
+    /// the last input, and leave out what deadlines did after it.
+    Progress,
 }
 
 /// An entry as it is written.

@@ -53,6 +53,8 @@ pub enum Replayed {
     Input(GameInput),
     /// The state was compared with what it had been, and was the same.
     Checked(Digest),
+    /// The game is as far as it was recorded to have come.
+    Reached,
 }
 
 /// A piece that was played to its end, every digest found equal.

@@ -63,6 +63,8 @@ pub struct Autosave {
     /// The digest of the newest save that this run wrote.
     on_disk: Option<u64>,
     is_under_way: bool,
+    /// Whether the game is to be saved again once the save that is under way is written.
+    is_wanted: bool,
     stats: SaveStats,
     /// Held as long as this server saves there: two would push out each other's saves.
     _lock: File,
@@ -117,6 +119,7 @@ impl Autosave {
             next_number: newest + 1,
             on_disk: None,
             is_under_way: false,
+            is_wanted: false,
             stats: SaveStats::default(),
             _lock: lock,
         })
@@ -169,13 +172,24 @@ impl Autosave {
     /// Saves once more, on this thread: the loop is over (R-003-72).
     pub(crate) fn finish(mut self, state: Arc<Snapshot>) {
         // Whatever is still under way has a number of its own, below.
+        if let Err(error) = self.save_now(state) {
+            self.note(Err(error.to_string()));
+        }
+    }
+
+    /// Saves on this thread, which is not to be the loop's while it runs.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) fn save_now(&mut self, state: Arc<Snapshot>) -> io::Result<()> {
         let task = self.task(state);
         let path = task.path.clone();
-        let done = task.write();
-        if done.as_ref().is_ok_and(|saved| *saved != Saved::Unchanged) {
+        let saved = task.write()?;
+        if saved != Saved::Unchanged {
             log::info!("saved in {}", path.display());
         }
-        self.note(done.map_err(|error| error.to_string()));
+        self.note(Ok(saved));
+        Ok(())
     }
 
     fn task(&mut self, state: Arc<Snapshot>) -> SaveTask {
@@ -247,9 +261,26 @@ pub(crate) fn save(service: &mut Service<Shell>, clock: RealClock) -> Result<Pat
     }
 }
 
+/// Saves the game as it is now, or as soon as the save that is under way is written: a team has won, or another run of the
+/// journal has begun.
+pub(crate) fn save_soon(service: &mut Service<Shell>) {
+    match &mut service.state.autosave {
+        None => return,
+        Some(autosave) if autosave.is_under_way => return autosave.is_wanted = true,
+        Some(_) => {}
+    }
+    if let Err(reason) = save(service, RealClock::new()) {
+        log::warn!("{reason}");
+    }
+}
+
 fn note(service: &mut Service<Shell>, done: Result<Saved, String>) {
-    if let Some(autosave) = &mut service.state.autosave {
-        autosave.note(done);
+    let Some(autosave) = &mut service.state.autosave else {
+        return;
+    };
+    autosave.note(done);
+    if std::mem::take(&mut autosave.is_wanted) {
+        save_soon(service);
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use trantor_engine::{Engine, EngineConfig, EngineStats, PlaybackStart};
 use trantor_game::replay::Recording;
-use trantor_game::{Game, GameConfig};
+use trantor_game::{Game, GameConfig, Snapshot};
 use trantor_runtime::life::StopSignal;
 use trantor_runtime::metrics::Reader;
 use trantor_runtime::service::{self, EndReason, Service, ServiceBuilder, ServiceLoop, ServiceSettings};
@@ -202,6 +202,11 @@ impl EventLoop {
             })
             .map_err(io::Error::other)?;
         self.service.start_workers(clock)
+    }
+
+    /// What a save would hold now.
+    pub(crate) fn state_to_save(&mut self) -> Arc<Snapshot> {
+        self.service.service().state.engine.state_to_save()
     }
 
     /// What its game was made from.

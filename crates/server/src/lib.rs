@@ -31,6 +31,7 @@ mod read_turns;
 pub mod recorder;
 pub mod reload;
 pub mod replay;
+pub mod roll_forward;
 pub mod service_manager;
 pub mod shell;
 pub mod signals;

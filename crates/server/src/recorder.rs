@@ -5,9 +5,9 @@
 //!              piece-00001.trj         being written
 //! ```
 //!
-//! The engine makes the bytes; here they are appended to a file before any agent is told what follows from them
-//! ([`Engine::journal_pressure`]), and at the latest after [`WRITE_SPAN`], so that a process that is killed has answered
-//! nothing that its journal does not know. A background job forces them to the disk a few seconds later
+//! The engine makes the bytes; here they are appended to a file before anything is sent that happened after the last of
+//! them ([`Engine::journal_pressure`]), and at the latest after [`WRITE_SPAN`], so that a process that is killed has sent
+//! nothing that its journal does not show. A background job forces them to the disk a few seconds later
 //! ([`SYNC_SPAN`]), which bounds what a power failure takes. A finished piece is packed by a background job, one at a
 //! time, and forced to the disk with it.
 //!
@@ -32,6 +32,7 @@ use trantor_runtime::service::Service;
 use trantor_time::{RealSpan, RealTime};
 
 use self::run::{Run, ToSync, pack, tidy_up};
+use crate::autosave;
 use crate::shell::Shell;
 
 /// Finished pieces that may wait to be packed. More would mean that packing does not keep up; they stay as they are,
@@ -42,9 +43,7 @@ const TO_PACK_MAX: usize = 64;
 /// and with it, on some file systems, whoever writes; seldom enough, it is not felt.
 const SYNC_SPAN: RealSpan = RealSpan::from_secs(5);
 
-/// The longest that what was recorded waits to be written. Writing in every pass would be a system call for every few
-/// commands; a busy server writes by need long before, and viewers, who see an action begin, see it with the next
-/// tick.
+/// The longest that inputs wait to be written while nothing is sent. A busy server writes by need long before.
 const WRITE_SPAN: RealSpan = RealSpan::from_millis(10);
 
 /// How long after the disk has refused it is tried again; after every other time twice as long. Somebody who makes room
@@ -151,10 +150,18 @@ impl Recorder {
             return self.fail(engine);
         }
         match engine.journal_pressure() {
-            JournalPressure::None => return,
-            JournalPressure::Waits if now < *self.write_at.get_or_insert(now + WRITE_SPAN) => return,
-            JournalPressure::Waits | JournalPressure::Presses => self.write_at = None,
+            JournalPressure::None => {}
+            JournalPressure::Waits if now < *self.write_at.get_or_insert(now + WRITE_SPAN) => {}
+            JournalPressure::Waits | JournalPressure::Presses => self.write_ahead(engine),
         }
+    }
+
+    /// Takes what the engine has for the journal, if there is anything: something is about to be sent.
+    pub(crate) fn write_ahead(&mut self, engine: &mut Engine) {
+        if !engine.is_ahead_of_journal() {
+            return;
+        }
+        self.write_at = None;
         if let Err(error) = self.write_all(engine) {
             log::error!("{}: {error}; recording ends here, the game goes on", self.place());
             self.fail(engine);
@@ -267,8 +274,8 @@ impl Recorder {
         self.write_at = None;
     }
 
-    /// Begins another run with the game as it is now, if the disk takes the beginning of it.
-    fn resume(&mut self, engine: &mut Engine) {
+    /// Begins another run with the game as it is now, if the disk takes the beginning of it. Answers whether it did.
+    fn resume(&mut self, engine: &mut Engine) -> bool {
         let begun = Run::create(&self.directory).and_then(|run| {
             self.run = Some(run);
             self.runs_begun += 1;
@@ -279,10 +286,12 @@ impl Recorder {
             Ok(()) => {
                 log::warn!("{}: the game is recorded again from here on", self.place());
                 self.stats.resumed += 1;
+                true
             }
             Err(error) => {
                 log::debug!("{}: still not recorded: {error}", self.place());
                 self.give_up(engine);
+                false
             }
         }
     }
@@ -315,6 +324,14 @@ impl Recorder {
             log::warn!("{}: may not be on the disk: {error}", piece.display());
         }
     }
+}
+
+/// The directories of the runs in `directory`, in order.
+///
+/// # Errors
+/// What the system says of it.
+pub fn runs_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    Ok(run::runs_in(directory)?.into_iter().map(|(_, run)| run).collect())
 }
 
 /// Has a background job pack the next finished piece, if there is one and no other job is packing. Called in each pass, so that the
@@ -374,9 +391,11 @@ pub(crate) fn retry_later(service: &mut Service<Shell>) {
     recorder.retry_span = (span * 2).min(RETRY_SPAN_MAX);
     let registered = service.once(RETRY, span, |service| {
         let Shell { recorder, engine, .. } = &mut service.state;
-        if let Some(recorder) = recorder {
-            recorder.is_retry_due = false;
-            recorder.resume(engine);
+        let Some(recorder) = recorder else { return Ok(()) };
+        recorder.is_retry_due = false;
+        if recorder.resume(engine) {
+            // A run goes on from a save only if it passes through it.
+            autosave::save_soon(service);
         }
         Ok(())
     });

@@ -261,9 +261,9 @@ impl Shell {
         }
     }
 
-    /// Whether the loop is to end: a team has won, and nothing is to come after that.
-    pub(crate) fn is_over(&mut self) -> bool {
-        std::mem::take(&mut self.has_won) && self.ends_at_win
+    /// Whether a team has won since this was asked last.
+    pub(crate) fn take_won(&mut self) -> bool {
+        std::mem::take(&mut self.has_won)
     }
 
     /// Has those written to again whose peers take bytes again, each among those of its kind.
@@ -291,7 +291,12 @@ impl Shell {
                 self.engine.write_later(conn);
                 return Flushed::CutShort;
             }
-            match self.conns.write(conn, bytes) {
+            // The stage before has written it, but for what followed from a connection that was lost meanwhile, and for what a
+            // viewer that takes bytes again is behind with.
+            if let Some(recorder) = &mut self.recorder {
+                recorder.write_ahead(&mut self.engine);
+            }
+            match self.conns.write(conn, self.engine.unsent(conn)) {
                 WriteOutcome::Taken(count) => self.engine.sent(conn, count),
                 WriteOutcome::Blocked => return Flushed::Done,
                 WriteOutcome::Failed => {

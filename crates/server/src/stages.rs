@@ -18,6 +18,7 @@ use trantor_runtime::service::{Service, Stage, StageTurn};
 use trantor_runtime::stages::Budget;
 use trantor_time::{NANOS, RealSpan, RealTime};
 
+use crate::autosave;
 use crate::console;
 use crate::listener::Listener;
 use crate::recorder::{self, Recorder};
@@ -163,8 +164,11 @@ impl Stage<Shell> for Outputs {
             turn.admits();
             turn.name_item("output");
         });
-        if service.state.is_over() {
-            end_later(service);
+        if service.state.take_won() {
+            autosave::save_soon(service);
+            if service.state.ends_at_win {
+                end_later(service);
+            }
         }
     }
 }

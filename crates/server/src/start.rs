@@ -9,12 +9,13 @@ use trantor_engine::{Control, PlaybackStart};
 use trantor_game::Game;
 use trantor_time::RealSpan;
 
-use crate::autosave::{self, Autosave, ResumeError, SaveOptions};
+use crate::autosave::{self, Autosave, ResumeError};
 use crate::descriptors;
 use crate::event_loop::EventLoop;
 use crate::listener::Door;
 use crate::options::{OptionError, Options};
 use crate::playback::{self, PlayAsked, PlaybackError};
+use crate::roll_forward::roll_forward;
 use crate::service_manager;
 
 /// Makes the loop that `options` ask for. Answers it with the line that tells what was started.
@@ -44,7 +45,7 @@ pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
     let directory = options.save.directory.as_deref();
     let autosave = directory.map(|directory| Autosave::new(directory, options.save.keep));
     let autosave = autosave.transpose().map_err(not_saved)?;
-    let saved = saved_game(&options.save)?;
+    let saved = saved_game(options)?;
     // Where matches follow upon each other, one that is over is not gone on with.
     let saved = saved.filter(|game| {
         let Some(winner) = game.winner() else {
@@ -81,7 +82,11 @@ pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
                 error,
             })?;
     }
-    if let Some(autosave) = autosave {
+    if let Some(mut autosave) = autosave {
+        if options.record.is_some() {
+            // The run that has just begun goes on from it, whenever this server is killed.
+            autosave.save_now(event_loop.state_to_save()).map_err(not_saved)?;
+        }
         event_loop.save(autosave, options.save.every).map_err(not_saved)?;
     }
     // A game that is continued keeps the rules it was begun with, whatever the options say.
@@ -137,10 +142,10 @@ fn door(address: SocketAddr) -> Result<Door, StartError> {
     }
 }
 
-/// The game to go on with, if one is asked for and there is one.
-fn saved_game(options: &SaveOptions) -> Result<Option<Game>, StartError> {
-    let directory = match &options.directory {
-        Some(directory) if options.resume => directory,
+/// The game to go on with, if one is asked for and there is one: the newest good save, rolled forward by its journal.
+fn saved_game(options: &Options) -> Result<Option<Game>, StartError> {
+    let directory = match &options.save.directory {
+        Some(directory) if options.save.resume => directory,
         _ => return Ok(None),
     };
     let Some((game, file)) = autosave::newest_good(directory)? else {
@@ -149,7 +154,19 @@ fn saved_game(options: &SaveOptions) -> Result<Option<Game>, StartError> {
     };
     let units = game.now().whole_units();
     log::info!("{}: going on at {units} units", file.display());
-    Ok(Some(game))
+    let Some((rolled, run)) = options
+        .record
+        .as_ref()
+        .and_then(|recordings| roll_forward(&game, recordings))
+    else {
+        return Ok(Some(game));
+    };
+    let units = rolled.now().whole_units();
+    log::info!(
+        "{}: it was recorded up to {units} units, and goes on there",
+        run.display()
+    );
+    Ok(Some(rolled))
 }
 
 /// Why the server could not be started. One line; the program prints it and exits with status 84.

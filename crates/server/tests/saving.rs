@@ -166,6 +166,72 @@ fn r_003_73_a_server_killed_at_any_moment_leaves_a_save_that_goes_on() {
 }
 
 #[test]
+fn a_victory_is_saved_when_it_happens() {
+    let folder = Folder::new();
+    let save = ["--save", folder.path().to_str().unwrap(), "--control", "loopback"];
+    let mut program = Program::start(&save, Stdio::null());
+    let (_agent, _) = join(&program, "blue");
+    let mut operator = Peer::connect(program.address);
+    operator.send("ADMIN\nend\n");
+    let patience = now() + RealSpan::from_secs(30);
+    // Nothing else is saved within a minute.
+    while saves(folder.path()) == 0 {
+        assert!(now() < patience, "the victory is not saved");
+    }
+    program.child.kill().unwrap();
+    program.child.wait().unwrap();
+    let (saved, _) = newest_good(folder.path()).unwrap().unwrap();
+    assert!(saved.winner().is_some());
+    assert_eq!(
+        saved.world().agents().len(),
+        1,
+        "the winners stand where they stood"
+    );
+}
+
+#[test]
+fn what_was_sent_before_a_kill_has_happened_after_the_resume() {
+    let folder = Folder::new();
+    let [record, save] = ["journal", "saves"].map(|name| folder.path().join(name));
+    let keeping = [
+        "--record",
+        record.to_str().unwrap(),
+        "--save",
+        save.to_str().unwrap(),
+        "-f",
+        "1000",
+    ];
+    let mut program = Program::start(&keeping, Stdio::null());
+    let (mut peer, _) = join(&program, "red");
+    for _ in 0..20 {
+        peer.send("Forward\n");
+        assert_eq!(peer.line(), "ok");
+    }
+    // This comes of time alone.
+    while peer.line() != "dead" {}
+    program.child.kill().unwrap();
+    program.child.wait().unwrap();
+    let verified = || verify_all(&pieces_in(&[record.clone()]).unwrap(), &[], || {}).unwrap();
+    let Outcome::Played { end, .. } = verified()[0].outcome else {
+        panic!("{:?}", verified())
+    };
+    let begun = newest_good(&save).unwrap().unwrap().0;
+    assert!(begun.steps() < end.steps, "no save has reached it");
+
+    // Twice, since it may be killed before the next save is due.
+    for _ in 0..2 {
+        let resume = [&keeping[..], &["--resume"]].concat();
+        let mut program = Program::start(&resume, Stdio::null());
+        let (_peer, left) = join(&program, "red");
+        assert_eq!(left, 4, "the place of the dead is gone");
+        program.child.kill().unwrap();
+        program.child.wait().unwrap();
+        let (saved, _) = newest_good(&save).unwrap().unwrap();
+        assert!(saved.steps() >= end.steps, "{} of {}", saved.steps(), end.steps);
+    }
+}
+
+#[test]
 fn a_place_that_cannot_be_written_is_told_at_the_start() {
     // It is there and can be read, whoever asks; and nobody can make a file in it.
     let (status, _, err) = support::run(&["-p", "0", "--save", "/proc"]);

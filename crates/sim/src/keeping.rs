@@ -207,7 +207,8 @@ impl Keeping {
                 .map_err(|error| format!("the journal cannot be opened: {error}"))?
                 .verify()
                 .map_err(|error| format!("the replay parts from the run: {error}"))?;
-            if verified.ending != Ending::Closed {
+            let is_last = number == self.piece;
+            if !verified.ending.is_in_order() || is_last != (verified.ending == Ending::Closed) {
                 return Err(format!(
                     "the journal does not end in order: {:?}",
                     verified.ending
@@ -215,7 +216,7 @@ impl Keeping {
             }
             pieces.push(IndexedPiece::new(bytes, 0).map_err(|error| error.to_string())?);
             let (replayed, played) = (verified.game.digest(), engine.game().digest());
-            if number == self.piece && replayed != played {
+            if is_last && replayed != played {
                 return Err(format!(
                     "the run ended as {played:016x}, its replay as {replayed:016x}"
                 ));
@@ -394,7 +395,7 @@ impl Keeping {
             .verify()
             .map_err(|error| format!("{name} is played otherwise: {error}"))?;
         match verified.ending {
-            Ending::Closed => Ok(()),
+            Ending::Closed | Ending::Continued => Ok(()),
             Ending::CutOff { whole_bytes, .. } if whole_bytes >= synced => Ok(()),
             Ending::CutOff { whole_bytes, why } => Err(format!(
                 "{name}: {synced} bytes were synced, {whole_bytes} are whole: {why}"

@@ -20,6 +20,10 @@ pub(super) struct Aftermath {
     pub(super) was_packing: bool,
     pub(super) was_saving: bool,
     pub(super) is_save_ahead: bool,
+    /// The game as far as it is on the disk: where the next server has to go on.
+    pub(super) end: Game,
+    /// Lines that were received before the kill.
+    pub(super) lines: usize,
 }
 
 /// How far a resumed game is played with every invariant checked, in units: several of its agents' lives.
@@ -34,11 +38,12 @@ pub(super) fn look(journal: &Path, saves: &Path) -> Result<Aftermath> {
     for one in before {
         let (played, ending) = played(one)?;
         records += played;
-        ensure!(ending == Ending::Closed, "{}: {ending:?}", one.file.display());
+        ensure!(ending == Ending::Continued, "{}: {ending:?}", one.file.display());
     }
     let (played, ending) = played(last)?;
     let is_torn = match ending {
-        Ending::Closed
+        // It died between two pieces.
+        Ending::Continued
         | Ending::CutOff {
             why: CutShort::Nothing,
             ..
@@ -46,6 +51,7 @@ pub(super) fn look(journal: &Path, saves: &Path) -> Result<Aftermath> {
         Ending::CutOff {
             why: CutShort::Torn, ..
         } => true,
+        Ending::Closed => bail!("{}: nothing ended it", last.file.display()),
         Ending::CutOff { why, .. } => bail!("{}: {why}", last.file.display()),
     };
 
@@ -57,6 +63,10 @@ pub(super) fn look(journal: &Path, saves: &Path) -> Result<Aftermath> {
         newest.display()
     );
     let is_save_ahead = !passes_through(&files, &game)?;
+    let end = match is_save_ahead {
+        true => game.clone(),
+        false => end_of(&files)?,
+    };
     go_on(game)?;
     Ok(Aftermath {
         pieces: files.len(),
@@ -65,16 +75,29 @@ pub(super) fn look(journal: &Path, saves: &Path) -> Result<Aftermath> {
         was_packing: has_ending(&run_of(last)?, "zst")? || has_ending(&run_of(last)?, "aside")?,
         was_saving: has_ending(saves, "aside")?,
         is_save_ahead,
+        end,
+        lines: 0,
     })
 }
 
-/// Looks at the journals once more, after the game went on and was ended in order.
-pub(super) fn look_again(journal: &Path) -> Result<()> {
+/// Looks at the journals once more, after the game went on from `end` and was ended in order.
+pub(super) fn look_again(journal: &Path, end: &Game) -> Result<()> {
     let files = pieces_in(&[journal.to_owned()])?;
     let checked = verify_all(&files, &[], || {})?;
     for one in &checked {
         played(one)?;
     }
+    let first = pieces_in(&[journal.join("run-0002")])?;
+    let first = first.first().context("the run that went on has a journal")?;
+    let mut expected = end.clone();
+    expected.release_agents();
+    let resumed = Replay::open(read(first)?)?;
+    ensure!(
+        resumed.game().digest() == expected.digest(),
+        "it went on after {} deadlines, and {} were recorded",
+        resumed.game().steps(),
+        end.steps()
+    );
     let last = checked.last().context("the run that went on has a journal")?;
     ensure!(
         played(last)?.1 == Ending::Closed,
@@ -98,6 +121,27 @@ pub(super) fn newest_save(saves: &Path) -> Result<Option<PathBuf>> {
         }
     }
     Ok(newest)
+}
+
+/// The game as the journal ends, or at its victory.
+fn end_of(files: &[PathBuf]) -> Result<Game> {
+    let mut end = None;
+    for file in files {
+        let mut replay = match Replay::open(read(file)?) {
+            Err(error) if error.is_of_begun() => continue,
+            opened => opened?,
+        };
+        while replay.game().winner().is_none() && replay.step(GameTime::from_nanounits(i128::MAX))?.is_some()
+        {
+            while replay.poll_event().is_some() {}
+        }
+        let is_won = replay.game().winner().is_some();
+        end = Some(replay.game().clone());
+        if is_won {
+            break;
+        }
+    }
+    end.context("a journal has pieces")
 }
 
 fn played(checked: &Checked) -> Result<(u64, Ending)> {

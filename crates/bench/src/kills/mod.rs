@@ -1,13 +1,15 @@
 //! `trantor-bench kills`: a server killed at random instants of a recorded and autosaved game, again and again.
 //!
 //! Each time agents play (and talk so much that pieces of the journal end, are packed, and begin all the time), the game
-//! is saved ten times a second, and the process is killed as no process can prevent. Then, of what lies on the disk:
-//! the journal must verify to its last whole record, the newest save must load and be a state that the journal passes
-//! through, the game must go on from it with every invariant checked, and the program itself must resume it, let agents
-//! play, and end in order. Good is all of them (R-003-73).
+//! is saved ten times a second, and the process is killed as no process can prevent, in one of three kills right after a
+//! victory. Then, of what lies on the disk: the journal must verify to its last whole record, and show every line that an agent
+//! or a text viewer received; the newest save must load and be a state that the journal passes through, the game must go on
+//! from it with every invariant checked, and the program itself must resume where the journal ends (so that what was sent has
+//! happened, a victory too), let agents play, and end in order. Good is all of them (R-003-73).
 
 mod aftermath;
 mod players;
+mod received;
 
 use std::path::{Path, PathBuf};
 
@@ -42,6 +44,12 @@ const AGENTS: usize = 6;
 /// The span after the first save in which the kill falls: some saves, and some pieces of the journal.
 const KILL_WITHIN_US: u32 = 600_000;
 
+/// One kill of so many follows a victory.
+const KILLS_PER_VICTORY: u32 = 3;
+
+/// The span after the victory in which the kill falls then.
+const KILL_AFTER_VICTORY_US: u32 = 20_000;
+
 /// How long the first save may take to appear, on a machine that is busy with other things.
 const PATIENCE: RealSpan = RealSpan::from_secs(20);
 
@@ -61,6 +69,10 @@ struct Met {
     saving: u32,
     /// Saves that the journal had not reached: the kill fell between the two.
     ahead: u32,
+    /// Lines that agents and viewers received before the kill.
+    lines: usize,
+    /// Games that were won.
+    won: u32,
 }
 
 /// Kills as often as asked for. Fails at the first aftermath that is not as it should be, and leaves it on the disk.
@@ -74,13 +86,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     for kill in 1..=options.times {
         let after_us = random.next_u32() % KILL_WITHIN_US;
         let here = folder.join(format!("kill-{kill:05}"));
-        let aftermath =
-            kill_and_look(&options.program, &here, u64::from(kill), after_us).with_context(|| {
-                format!(
-                    "kill {kill}, {after_us} µs after the first save; see {}",
-                    here.display()
-                )
-            })?;
+        let aftermath = kill_and_look(&options.program, &here, kill, after_us).with_context(|| {
+            format!(
+                "kill {kill}, {after_us} µs after the first save; see {}",
+                here.display()
+            )
+        })?;
         met.add(&aftermath);
         std::fs::remove_dir_all(&here)?;
         if kill % 20 == 0 {
@@ -90,8 +101,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     // The last one has emptied it.
     std::fs::remove_dir_all(&folder)?;
     println!(
-        "{times} of {times}: every journal verified to its last whole record ({records} records in {pieces} pieces), every \
-         newest save loaded, and every game went on.\nMet on the way: {torn} torn records, {packing} pieces packed or being \
+        "{times} of {times}: every journal verified to its last whole record ({records} records in {pieces} pieces) and \
+         showed what was sent ({lines} lines), every newest save loaded, and every game went on where its journal ends, {won} \
+         of them with the victory.\nMet on the way: {torn} torn records, {packing} pieces packed or being \
          packed, {saving} saves being written, {ahead} saves ahead of the journal.",
         times = options.times,
         records = met.records,
@@ -100,11 +112,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         packing = met.packing,
         saving = met.saving,
         ahead = met.ahead,
+        lines = met.lines,
+        won = met.won,
     );
     Ok(())
 }
 
-fn kill_and_look(program: &ServerProgram, folder: &Path, seed: u64, after_us: u32) -> Result<Aftermath> {
+fn kill_and_look(program: &ServerProgram, folder: &Path, kill: u32, after_us: u32) -> Result<Aftermath> {
     let (journal, saves) = (folder.join("journal"), folder.join("saves"));
     let keeping = [
         "--record",
@@ -115,20 +129,35 @@ fn kill_and_look(program: &ServerProgram, folder: &Path, seed: u64, after_us: u3
         "100ms",
         "-f",
         "1000",
+        "--control",
+        "loopback",
     ];
-    let seed = seed.to_string();
+    let seed = kill.to_string();
     let server = program.start(&[&keeping[..], &["--seed", &seed]].concat())?;
-    let players = players::start(server.address, AGENTS, seed.parse()?)?;
+    let players = players::start(server.address, AGENTS, u64::from(kill))?;
     wait_for_a_save(&saves)?;
     sleep(RealSpan::from_micros(i64::from(after_us)));
+    if kill.is_multiple_of(KILLS_PER_VICTORY) {
+        players::end_match(server.address)?;
+        sleep(RealSpan::from_micros(i64::from(after_us % KILL_AFTER_VICTORY_US)));
+    }
     server.kill()?;
-    players.join()?;
-    let aftermath = aftermath::look(&journal, &saves)?;
+    let (agents, viewer) = players.join()?;
+    let mut aftermath = aftermath::look(&journal, &saves)?;
+    aftermath.lines = received::check(&journal.join("run-0001"), &agents, &viewer)?;
+    if kill.is_multiple_of(KILLS_PER_VICTORY) {
+        anyhow::ensure!(
+            aftermath.end.winner().is_some(),
+            "the victory is not in the journal"
+        );
+    }
 
     let server = program.start(&[&keeping[..], &["--resume"]].concat())?;
-    players::play(server.address, ANSWERS_AFTER)?;
+    if aftermath.end.winner().is_none() {
+        players::play(server.address, ANSWERS_AFTER)?;
+    }
     server.stop()?;
-    aftermath::look_again(&journal)?;
+    aftermath::look_again(&journal, &aftermath.end)?;
     Ok(aftermath)
 }
 
@@ -153,5 +182,7 @@ impl Met {
         self.packing += u32::from(aftermath.was_packing);
         self.saving += u32::from(aftermath.was_saving);
         self.ahead += u32::from(aftermath.is_save_ahead);
+        self.lines += aftermath.lines;
+        self.won += u32::from(aftermath.end.winner().is_some());
     }
 }

@@ -159,7 +159,7 @@ impl Engine {
                 self.note_hunger(&input);
                 FiredKind::Recorded
             }
-            Replayed::Checked(_) => FiredKind::Recorded,
+            Replayed::Checked(_) | Replayed::Reached => FiredKind::Recorded,
         };
         if self.stop_if_over(now) {
             self.tell_clock(now);

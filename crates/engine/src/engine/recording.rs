@@ -20,18 +20,29 @@ impl Engine {
         debug_assert_eq!(handled, Handled::Done, "a speed changes nothing in the game");
     }
 
-    /// The bytes of the journal since the last call; `None` if there are none, or nothing is recorded. If
-    /// nobody asks for too long, recording ends.
+    /// The bytes of the journal since the last call: a replay of them comes to the game as it is now. `None` if there are
+    /// none, or nothing is recorded. If nobody asks for too long, recording ends.
     pub fn poll_journal(&mut self) -> Option<JournalBytes> {
-        self.recorder.as_mut()?.take()
+        self.recorder.as_mut()?.take(&self.game)
     }
 
-    /// Whether the journal has to be taken in this pass, before anybody is told what happened in it. Whoever takes it only
-    /// then takes many passes' worth at once, and no agent is answered what is not taken.
+    /// Whether the journal has to be taken before this pass sends anything. A shell that takes it only then takes the inputs
+    /// of many passes at once, and what it sends is in the journal.
     pub fn journal_pressure(&self) -> JournalPressure {
-        let now = self.pace.game_now();
+        match &self.recorder {
+            Some(_) if self.is_ahead_of_journal() && self.sessions.has_announced() => {
+                JournalPressure::Presses
+            }
+            Some(recorder) if recorder.has_untaken() => JournalPressure::Waits,
+            _ => JournalPressure::None,
+        }
+    }
+
+    /// Whether something has happened that is not in what [`Self::poll_journal`] has answered: it is to be taken before
+    /// anything is sent.
+    pub fn is_ahead_of_journal(&self) -> bool {
         let recorder = self.recorder.as_ref();
-        recorder.map_or(JournalPressure::None, |recorder| recorder.pressure(now))
+        recorder.is_some_and(|recorder| recorder.is_behind(&self.game))
     }
 
     /// Ends the piece of the journal and begins another, so that a replay can begin here.

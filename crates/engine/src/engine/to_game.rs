@@ -36,14 +36,19 @@ impl Engine {
             .next_deadline()
             .map_or(at, |due| at.min(due))
             .max(self.game.now());
-        if let Some(recorder) = &mut self.recorder
+        self.population = None;
+        let Some(recorder) = &mut self.recorder else {
+            return self.game.handle(input, at);
+        };
+        let handled = self.game.handle(input.clone(), at);
+        // What is refused changes nothing, and an agent that floods the server would fill the disk.
+        if !matches!(handled, Handled::Refused(_))
             && recorder.input(&self.game, &input, at) == Err(JournalFull)
         {
             log::error!("the journal is not taken and grows beyond its bound: recording ends");
             self.recorder = None;
         }
-        self.population = None;
-        self.game.handle(input, at)
+        handled
     }
 
     /// Tells everybody what happened. What other agents are sent is charged to `actor`, whose command led to it.

@@ -31,6 +31,11 @@ impl Sessions {
             .or_else(|| self.take_announced_message())
     }
 
+    /// Whether [`Self::take_announced`] may have one.
+    pub(crate) fn has_announced(&self) -> bool {
+        !self.announced.answers.is_empty() || !self.announced.messages.is_empty()
+    }
+
     /// The same, those with answers only.
     pub(crate) fn take_announced_answer(&mut self) -> Option<ConnId> {
         while let Some(conn) = self.announced.answers.pop_front() {

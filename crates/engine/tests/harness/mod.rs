@@ -35,6 +35,10 @@ pub struct Bench {
     pub heard: Vec<Heard>,
     /// How often a viewer's copy was compared with the world.
     pub copies_compared: u64,
+    /// The journal as it was written, if one is kept: before anything is sent, as the server does.
+    pub journal: Option<Vec<u8>>,
+    /// For each write to a peer: the bytes of the journal and the deadlines carried out by then.
+    pub sent_at: Vec<(usize, u64)>,
     slots_freed: Vec<u32>,
     slots_used: u32,
     generations: Vec<u32>,
@@ -104,6 +108,8 @@ impl Bench {
             peers: Vec::new(),
             heard: Vec::new(),
             copies_compared: 0,
+            journal: None,
+            sent_at: Vec::new(),
             slots_freed: Vec::new(),
             slots_used: 0,
             generations: Vec::new(),
@@ -367,9 +373,18 @@ impl Bench {
             if bytes.is_empty() {
                 break;
             }
+            self.write_journal();
             self.engine.sent(conn, bytes.len());
             self.hear_bytes(peer, bytes);
         }
+    }
+
+    fn write_journal(&mut self) {
+        let Some(journal) = &mut self.journal else { return };
+        if self.engine.is_ahead_of_journal() {
+            journal.extend(std::iter::from_fn(|| self.engine.poll_journal()).flat_map(|taken| taken.bytes));
+        }
+        self.sent_at.push((journal.len(), self.engine.game().steps()));
     }
 
     /// What was heard since it was last taken.

@@ -1,7 +1,7 @@
 //! Connections: what they say and are told, in which order, and what becomes of those that do not read.
 
 use trantor_engine::{AdminRequest, CloseReason, EngineConfig, FiredKind, Input, JournalPressure, limits};
-use trantor_game::{AdminAction, DueKind};
+use trantor_game::{AdminAction, DueKind, Replay};
 use trantor_model::AgentId;
 use trantor_time::RealSpan;
 use trantor_time::wheel::WHEEL_RESOLUTION;
@@ -336,52 +336,91 @@ fn r_003_56_offences_are_counted_to_a_limit() {
     assert_eq!(counters.closed[CloseReason::Violations.index()], 1);
 }
 
-/// The journal is written for many passes at once, and no agent is answered what it does not know.
+/// A server that is killed has sent nothing that its journal does not show, whatever it was that came of time alone.
 #[test]
-fn r_001_47_a_journal_may_wait_until_an_agent_could_be_told() {
+fn whatever_was_sent_is_in_the_journal_as_it_was_then() {
+    let mut bench = Bench::new(EngineConfig::new(game_config(5, 5, 4)));
+    bench.engine.start_recording();
+    bench.journal = Some(Vec::new());
+    let agents = [bench.join("A", "a"), bench.join("B", "b")];
+    bench.join("G", "GRAPHIC");
+    bench.watch("V");
+    for round in 0..30 {
+        let lines = ["Forward\nLook\n", "Fork\n", "Broadcast hi\nTake food\n"][round % 3];
+        bench.send(agents[round % 2], lines.as_bytes());
+        bench.run_for(ms(61));
+    }
+    // Nobody says anything any more, and everybody starves.
+    bench.run_for(RealSpan::from_secs(30));
+    let journal = bench.journal.take().expect("it was kept");
+    let mut moments = std::mem::take(&mut bench.sent_at);
+    moments.dedup();
+    assert!(moments.len() > 60, "{}", moments.len());
+    for (bytes, steps) in moments {
+        let verified = Replay::open(&journal[..bytes]).unwrap().verify().unwrap();
+        assert_eq!(verified.end.steps, steps, "at byte {bytes}");
+    }
+}
+
+/// The journal is written for many passes at once while nothing is sent, and never if nothing happens.
+#[test]
+fn r_001_47_a_journal_waits_until_something_is_sent() {
     let mut bench = Bench::new(EngineConfig::new(game_config(3, 3, 4)));
     let pressure = |bench: &Bench| bench.engine.journal_pressure();
     assert_eq!(pressure(&bench), JournalPressure::None, "nothing is recorded");
     bench.engine.start_recording();
     let take = |bench: &mut Bench| while bench.engine.poll_journal().is_some() {};
-    assert_eq!(pressure(&bench), JournalPressure::Presses, "the beginning");
+    assert_eq!(pressure(&bench), JournalPressure::Waits, "the beginning");
     take(&mut bench);
-    assert_eq!(pressure(&bench), JournalPressure::None);
     let agent = bench.join("A", "a");
-    assert_eq!(
-        pressure(&bench),
-        JournalPressure::Presses,
-        "who joins is told at once"
-    );
+    assert_eq!(pressure(&bench), JournalPressure::Waits, "all was sent");
     take(&mut bench);
-    for (line, expected) in [
-        ("Forward", JournalPressure::Waits),
-        ("Connect_nbr", JournalPressure::Presses),
-        ("Look", JournalPressure::Waits),
-        ("Inventory", JournalPressure::Waits),
-        ("Broadcast hi", JournalPressure::Waits),
-        ("Fork", JournalPressure::Presses),
-        ("Incantation", JournalPressure::Presses),
-        ("nonsense", JournalPressure::Presses),
-    ] {
-        bench.send(agent, format!("{line}\n").as_bytes());
-        assert_eq!(pressure(&bench), expected, "{line}");
-        take(&mut bench);
-    }
-    bench.send(agent, b"Left\n");
-    bench.run_for(ms(9));
+    let conn = bench.peers[agent].conn;
+    let handle = |bench: &mut Bench, bytes: &[u8]| {
+        let now = bench.now;
+        bench.engine.handle(Input::Bytes { conn, bytes }, now);
+    };
+    handle(&mut bench, b"Left\n");
     assert_eq!(pressure(&bench), JournalPressure::Waits);
-    bench.run_for(ms(1));
-    assert_eq!(
-        pressure(&bench),
-        JournalPressure::Presses,
-        "after a unit something may follow"
-    );
+    handle(&mut bench, b"nonsense\n");
+    bench.now += ms(70);
+    bench.engine.begin_pass(bench.now);
+    while bench.engine.fire_next(bench.now).is_some() {}
+    assert_eq!(pressure(&bench), JournalPressure::Presses, "it is answered");
+    bench.after_pass();
     take(&mut bench);
-    bench.close(agent);
+    // It digests and dies, and nobody is sent anything.
+    bench.peers[agent].hangs_up = false;
+    bench.run_for(RealSpan::from_secs(5));
+    assert_eq!(pressure(&bench), JournalPressure::None);
+    assert!(bench.engine.is_ahead_of_journal());
+}
+
+/// Nothing bounds what a player says but the rate of requests, and what is dropped plays no part in the game.
+#[test]
+fn a_command_that_is_dropped_is_not_recorded() {
+    let mut bench = Bench::new(EngineConfig::new(game_config(3, 3, 4)));
+    bench.engine.start_recording();
+    let agent = bench.join("A", "a");
+    bench.send(agent, "Forward\n".repeat(500).as_bytes());
+    bench.run_for(ms(35));
+    bench.send(agent, "Broadcast again\n".repeat(100).as_bytes());
+    bench.run_for(ms(500));
+    let journal = std::iter::from_fn(|| bench.engine.poll_journal()).flat_map(|taken| taken.bytes);
+    let verified = Replay::open(journal.collect::<Vec<u8>>())
+        .unwrap()
+        .verify()
+        .unwrap();
+    let now = bench.now;
+    let counters = bench.engine.stats(now).counters;
     assert_eq!(
-        pressure(&bench),
-        JournalPressure::Presses,
-        "who leaves is gone at once"
+        counters.commands_dropped,
+        600 - 10,
+        "ten are open, and none is done before 70 ms"
     );
+    // The speed, the birth, and ten commands.
+    assert_eq!(verified.played.inputs, 12);
+    let mut game = verified.game;
+    game.advance_to(bench.engine.game().now());
+    assert_eq!(game.digest(), bench.engine.game().digest());
 }

@@ -35,8 +35,10 @@ pub struct Entries {
 /// How a piece ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// In order.
+    /// In order, as the last piece of its journal.
     Closed,
+    /// In order; another piece follows.
+    Continued,
     /// After the last whole frame, at this byte. A journal that is still being written ends so, and one whose
     /// writer was killed.
     CutOff {
@@ -65,6 +67,13 @@ pub enum CutShort {
     /// The piece has ended before.
     #[error("something follows the end")]
     Beyond,
+}
+
+impl Ending {
+    /// Whether nothing is missing at the end of the piece.
+    pub fn is_in_order(self) -> bool {
+        matches!(self, Self::Closed | Self::Continued)
+    }
 }
 
 impl Piece {
@@ -196,10 +205,15 @@ impl Iterator for Entries {
             });
             return None;
         };
-        if matches!(entry.record, Record::End(_)) {
+        let ending = match entry.record {
+            Record::End(_) => Some(Ending::Closed),
+            Record::PieceEnd(_) => Some(Ending::Continued),
+            Record::Input(_) | Record::Digest(_) | Record::Progress => None,
+        };
+        if let Some(ending) = ending {
             let end_at = self.frames.at - self.frame.len();
             self.end(match end_at == self.frames.bytes.len() {
-                true => Ending::Closed,
+                true => ending,
                 false => Ending::CutOff {
                     whole_bytes: end_at,
                     why: CutShort::Beyond,

@@ -14,7 +14,7 @@ const DIGEST_STEPS_MIN: u64 = 1_000;
 
 /// Writes one piece of a journal.
 ///
-/// Whoever drives the game tells it each input before the game is told, and each deadline after. The bytes
+/// Whoever drives the game tells it each input that the game has taken, and each deadline after. The bytes
 /// are taken from it as they come, at the latest once a pass; what is taken ends with a whole frame, so that
 /// whatever was written before a crash can be read.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl PieceWriter {
     pub fn follow(&mut self, game: &Game, program: &str, number: u32) -> Vec<u8> {
         let (state, digest) = game.snapshot().encode_with_digest();
         let next = Self::with_state(game, &state, program, number);
-        std::mem::replace(self, next).end(game, digest)
+        std::mem::replace(self, next).end(game, Borrowed::PieceEnd(digest))
     }
 
     fn with_state(game: &Game, state: &[u8], program: &str, number: u32) -> Self {
@@ -66,7 +66,7 @@ impl PieceWriter {
         writer
     }
 
-    /// Notes an input that the game is about to be told at `at`.
+    /// Notes an input that the game has taken at `at`. What it refuses need not be noted: it changes nothing.
     pub fn input(&mut self, game: &Game, input: &GameInput, at: GameTime) {
         self.entry(stamp(game, at), Borrowed::Input(input));
     }
@@ -82,6 +82,18 @@ impl PieceWriter {
         }
     }
 
+    /// Whether deadlines were carried out since the last record.
+    pub fn is_behind(&self, game: &Game) -> bool {
+        game.steps() > self.last.steps
+    }
+
+    /// Notes how far the game has come, if no record says so: a replay of what is written then goes as far.
+    pub fn progress(&mut self, game: &Game) {
+        if self.is_behind(game) {
+            self.entry(stamp(game, game.now()), Borrowed::Progress);
+        }
+    }
+
     /// The bytes written since the last call, ending with a whole frame; empty if there are none.
     pub fn take(&mut self) -> Vec<u8> {
         if self.bytes.len() > self.open_frame + FRAME_HEADER_BYTES {
@@ -92,14 +104,14 @@ impl PieceWriter {
         std::mem::replace(&mut self.bytes, open)
     }
 
-    /// Ends the piece in order, with the game as it is now, and gives its last bytes.
+    /// Ends the journal in order, with the game as it is now, and gives its last bytes.
     pub fn close(self, game: &Game) -> Vec<u8> {
         let digest = game.snapshot().digest();
-        self.end(game, digest)
+        self.end(game, Borrowed::End(digest))
     }
 
-    fn end(mut self, game: &Game, digest: Digest) -> Vec<u8> {
-        self.entry(stamp(game, game.now()), Borrowed::End(digest));
+    fn end(mut self, game: &Game, record: Borrowed<'_>) -> Vec<u8> {
+        self.entry(stamp(game, game.now()), record);
         self.take()
     }
 
@@ -141,7 +153,9 @@ impl PieceWriter {
 enum Borrowed<'a> {
     Input(&'a GameInput),
     Digest(Digest),
+    PieceEnd(Digest),
     End(Digest),
+    Progress,
 }
 
 fn stamp(game: &Game, at: GameTime) -> Stamp {

@@ -340,7 +340,7 @@ fn is_victory(mark: &Mark) -> bool {
 
 fn end_of(track: &Track) -> RecordingEnd {
     match track.ending() {
-        Some(Ending::Closed) | None => RecordingEnd::Closed,
+        Some(Ending::Closed | Ending::Continued) | None => RecordingEnd::Closed,
         Some(Ending::CutOff { why, .. }) => RecordingEnd::CutOff(why),
     }
 }

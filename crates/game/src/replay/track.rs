@@ -108,7 +108,11 @@ impl Track {
                 self.played.inputs += 1;
                 Ok(Replayed::Input(input))
             }
-            Record::Digest(recorded) | Record::End(recorded) => {
+            Record::Progress => {
+                game.advance_to(entry.stamp.at);
+                Ok(Replayed::Reached)
+            }
+            Record::Digest(recorded) | Record::PieceEnd(recorded) | Record::End(recorded) => {
                 game.advance_to(entry.stamp.at);
                 let replayed = game.snapshot().digest();
                 if replayed != recorded {

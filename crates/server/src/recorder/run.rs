@@ -58,7 +58,8 @@ impl Run {
     /// # Errors
     /// What the system says.
     pub(super) fn create(directory: &Path) -> io::Result<Self> {
-        for number in last_run(directory)? + 1..=u32::MAX {
+        let last = runs_in(directory)?.last().map_or(0, |(number, _)| *number);
+        for number in last + 1..=u32::MAX {
             let run = directory.join(run_name(number));
             match fs::create_dir(&run).and_then(|()| Self::begin(&run)) {
                 // Another server records here too, and was quicker, or its start took this one for a run left empty.
@@ -184,13 +185,8 @@ fn is_others_doing(error: &io::Error) -> bool {
 /// # Errors
 /// What the system says of the directory. A run that cannot be tidied up is logged, and stays as it is.
 pub(super) fn tidy_up(directory: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(directory)? {
-        let run = entry?.path();
-        let is_run = run
-            .file_name()
-            .and_then(|name| name.to_str())
-            .and_then(run_number);
-        if is_run.is_none() || !run.is_dir() {
+    for (_, run) in runs_in(directory)? {
+        if !run.is_dir() {
             continue;
         }
         if let Err(error) = tidy_up_run(&run) {
@@ -263,14 +259,20 @@ pub(super) fn pack(piece: &Path) -> io::Result<()> {
     fs::remove_file(piece)
 }
 
-/// The greatest number that a run in `directory` has; 0 if there is none.
-fn last_run(directory: &Path) -> io::Result<u32> {
-    let mut last = 0;
+/// The runs in `directory` with their numbers, in order.
+///
+/// # Errors
+/// What the system says of it.
+pub(super) fn runs_in(directory: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
+    let mut runs = Vec::new();
     for entry in fs::read_dir(directory)? {
-        let name = entry?.file_name();
-        last = last.max(name.to_str().and_then(run_number).unwrap_or(0));
+        let entry = entry?;
+        if let Some(number) = entry.file_name().to_str().and_then(run_number) {
+            runs.push((number, entry.path()));
+        }
     }
-    Ok(last)
+    runs.sort();
+    Ok(runs)
 }
 
 fn piece_path(directory: &Path, number: u32) -> PathBuf {

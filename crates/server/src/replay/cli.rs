@@ -148,7 +148,8 @@ pub(crate) fn command() -> Command {
         .subcommand(
             Command::new("verify")
                 .about(
-                    "Play journals again and compare every digest; status 0 if all agree, 1 if one does not",
+                    "Play journals again and compare every digest; status 0 if all agree, 1 if one does not, 2 if all agree \
+                     and a recording has no end mark, as after a kill",
                 )
                 .args([json("One line of JSON for each file"), files()]),
         )

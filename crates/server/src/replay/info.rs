@@ -45,7 +45,7 @@ fn describe(bytes: &[u8]) -> Result<(Value, Worst), String> {
         Ok(piece) => piece,
         Err(error) if error.is_of_begun() => {
             let value = json!({ "bytes": bytes.len(), "ending": NOTHING_YET });
-            return Ok((value, Worst::Good));
+            return Ok((value, Worst::Unfinished));
         }
         Err(error) => return Err(error.to_string()),
     };
@@ -57,13 +57,15 @@ fn describe(bytes: &[u8]) -> Result<(Value, Worst), String> {
         end = entry.stamp;
         match entry.record {
             Record::Input(_) => inputs += 1,
-            Record::Digest(_) | Record::End(_) => digests += 1,
+            Record::Digest(_) | Record::PieceEnd(_) | Record::End(_) => digests += 1,
+            Record::Progress => {}
         }
     }
     let ending = entries.ending().expect("the entries are used up");
     let how = Worst::of(ending);
     let ending = match ending {
         Ending::Closed => "closed".to_owned(),
+        Ending::Continued => "closed, another piece follows".to_owned(),
         Ending::CutOff { whole_bytes, why } => format!("at byte {whole_bytes}: {why}"),
     };
     let (head, config) = (piece.head(), snapshot.config());

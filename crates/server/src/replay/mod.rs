@@ -26,8 +26,12 @@ use trantor_runtime::standard_error;
 
 use crate::options::cli::{EXIT_STATUS_REFUSED, PROGRAM};
 
+/// Exit status of `verify` where everything agrees and a recording has no end mark: its writer was killed, could not write on,
+/// or is still at work.
+const EXIT_STATUS_UNFINISHED: u8 = 2;
+
 /// Does what was asked. Status 0: everything was read and agrees; 1: something does not agree with what was
-/// recorded or is damaged; 84: something could not be read at all, or what was found could not be told.
+/// recorded or is damaged; 2: see [`EXIT_STATUS_UNFINISHED`]; 84: something could not be read at all, or what was found could not be told.
 pub fn run(asked: &ReplayAsked) -> ExitCode {
     let files = match pieces_in(asked.files()) {
         Ok(files) => files,
@@ -42,6 +46,7 @@ pub fn run(asked: &ReplayAsked) -> ExitCode {
         ReplayAsked::Export { .. } => export::run(&files, asked.files()),
     };
     match done {
+        Ok(Worst::Unfinished) if !matches!(asked, ReplayAsked::Verify { .. }) => ExitCode::SUCCESS,
         Ok(worst) => worst.exit_code(),
         // Whoever reads the lines may have had enough of them: `replay export … | head`.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
@@ -60,6 +65,8 @@ const NOTHING_YET: &str = "nothing was recorded in it yet";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Worst {
     Good,
+    /// As far as it goes it agrees, but its end mark is missing.
+    Unfinished,
     Different,
     Unreadable,
 }
@@ -68,10 +75,10 @@ impl Worst {
     /// How bad it is that a piece ends so.
     fn of(ending: Ending) -> Self {
         match ending {
-            Ending::Closed => Self::Good,
+            Ending::Closed | Ending::Continued => Self::Good,
             Ending::CutOff { why, .. } => match why {
                 // What a writer leaves that is still at work, or was killed.
-                CutShort::Nothing | CutShort::Torn => Self::Good,
+                CutShort::Nothing | CutShort::Torn => Self::Unfinished,
                 CutShort::Checksum | CutShort::Unreadable | CutShort::Beyond => Self::Different,
             },
         }
@@ -80,6 +87,7 @@ impl Worst {
     fn exit_code(self) -> ExitCode {
         match self {
             Self::Good => ExitCode::SUCCESS,
+            Self::Unfinished => ExitCode::from(EXIT_STATUS_UNFINISHED),
             Self::Different => ExitCode::FAILURE,
             Self::Unreadable => ExitCode::from(EXIT_STATUS_REFUSED),
         }

@@ -16,6 +16,8 @@ pub struct Checked {
     pub file: PathBuf,
     /// What was found.
     pub outcome: Outcome,
+    /// Whether the piece says that another one follows, and none does.
+    pub is_next_missing: bool,
 }
 
 /// What was found in a piece of a journal.
@@ -80,6 +82,36 @@ impl Checked {
             self.outcome = misfit;
         }
     }
+
+    /// Takes into account which piece was looked at after this one, if any. The last of a run has its end mark.
+    pub(super) fn look_ahead(&mut self, after: Option<&Self>, named: &[PathBuf]) {
+        let is_last = after.is_none_or(|after| after.file.parent() != self.file.parent());
+        let is_continued = matches!(
+            self.outcome,
+            Outcome::Played {
+                ending: Ending::Continued,
+                ..
+            }
+        );
+        self.is_next_missing = is_continued && is_last && !named.contains(&self.file);
+    }
+
+    /// How bad it is.
+    pub(super) fn worst(&self) -> Worst {
+        match self.is_next_missing {
+            true => Worst::Unfinished,
+            false => self.outcome.worst(),
+        }
+    }
+
+    /// A line for people, after the file's name.
+    pub(super) fn in_words(&self) -> String {
+        let words = self.outcome.in_words();
+        match self.is_next_missing {
+            true => format!("{words}; the piece after it is missing"),
+            false => words,
+        }
+    }
 }
 
 /// What is to be said of a piece because of the one before it; `None` if they fit, or are of two runs, as a piece with no
@@ -104,7 +136,7 @@ fn seam(before: &Outcome, here: &Outcome) -> Option<Outcome> {
                     first: Some(*first),
                     second,
                 })
-            } else if *ending != Ending::Closed {
+            } else if !ending.is_in_order() {
                 Some(Outcome::AfterTorn)
             } else {
                 (*ended != begins).then_some(Outcome::Seam {
@@ -122,8 +154,8 @@ impl Checked {
     /// A line for scripts.
     pub(super) fn to_json(&self) -> Value {
         let file = file_name(&self.file);
-        let is_good = self.outcome.worst() == Worst::Good;
-        let mut value = json!({ "file": file, "ok": is_good, "what": self.outcome.in_words() });
+        let is_good = self.worst() <= Worst::Unfinished;
+        let mut value = json!({ "file": file, "ok": is_good, "what": self.in_words() });
         let more = match &self.outcome {
             Outcome::Played {
                 number,
@@ -139,9 +171,10 @@ impl Checked {
                 "deadlines": end.steps,
                 "units": end.at.as_units_f64(),
                 "state": hex(state.whole),
-                "closed": *ending == Ending::Closed,
+                "closed": ending.is_in_order(),
+                "finished": self.worst() != Worst::Unfinished,
                 "whole_bytes": match ending {
-                    Ending::Closed => None,
+                    Ending::Closed | Ending::Continued => None,
                     Ending::CutOff { whole_bytes, .. } => Some(whole_bytes),
                 },
             }),
@@ -193,14 +226,14 @@ impl Outcome {
         let Self::Played { ending, .. } = self else {
             return false;
         };
-        *ending == Ending::Closed
+        ending.is_in_order()
     }
 
     /// How bad it is.
     pub(super) fn worst(&self) -> Worst {
         match self {
             Self::Played { ending, .. } => Worst::of(*ending),
-            Self::Begun => Worst::Good,
+            Self::Begun => Worst::Unfinished,
             Self::Different(_) | Self::Seam { .. } | Self::Gap { .. } | Self::AfterTorn => Worst::Different,
             Self::Unplayable(_) | Self::Unreadable(_) => Worst::Unreadable,
         }
@@ -213,7 +246,7 @@ impl Outcome {
                 played, end, ending, ..
             } => {
                 let end_of = match ending {
-                    Ending::Closed => "to its end".to_owned(),
+                    Ending::Closed | Ending::Continued => "to its end".to_owned(),
                     Ending::CutOff { whole_bytes, why } => {
                         format!("to its last whole record, at byte {whole_bytes}, where {why}")
                     }

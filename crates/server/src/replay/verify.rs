@@ -49,9 +49,17 @@ pub fn verify_all(
     })?;
     let mut checked: Vec<Checked> = Vec::with_capacity(files.len());
     for (file, outcome) in files.iter().cloned().zip(outcomes) {
-        let mut one = Checked { file, outcome };
+        let mut one = Checked {
+            file,
+            outcome,
+            is_next_missing: false,
+        };
         one.look_back(checked.last(), named);
         checked.push(one);
+    }
+    for place in 0..checked.len() {
+        let (until, after) = checked.split_at_mut(place + 1);
+        until[place].look_ahead(after.first(), named);
     }
     Ok(checked)
 }
@@ -65,11 +73,7 @@ pub(super) fn run(files: &[PathBuf], named: &[PathBuf], as_json: bool) -> io::Re
     bar.finish_and_clear();
     match tell(&checked, as_json) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error),
-        _ => Ok(checked
-            .iter()
-            .map(|one| one.outcome.worst())
-            .max()
-            .unwrap_or(Worst::Good)),
+        _ => Ok(checked.iter().map(Checked::worst).max().unwrap_or(Worst::Good)),
     }
 }
 
@@ -78,17 +82,21 @@ fn tell(checked: &[Checked], as_json: bool) -> io::Result<()> {
     for one in checked {
         match as_json {
             true => line(&mut out, &one.to_json())?,
-            false => writeln!(out, "{}: {}", one.file.display(), one.outcome.in_words())?,
+            false => writeln!(out, "{}: {}", one.file.display(), one.in_words())?,
         }
     }
     if checked.len() > 1 && !as_json {
-        let count = |worst| checked.iter().filter(|one| one.outcome.worst() == worst).count();
-        let (good, different) = (count(Worst::Good), count(Worst::Different));
-        let unreadable = count(Worst::Unreadable);
+        let count = |worst| checked.iter().filter(|one| one.worst() == worst).count();
+        let (unfinished, different) = (count(Worst::Unfinished), count(Worst::Different));
+        let (good, unreadable) = (count(Worst::Good) + unfinished, count(Worst::Unreadable));
+        let end_marks = match unfinished {
+            0 => String::new(),
+            _ => format!(" ({unfinished} without an end mark)"),
+        };
         let files = checked.len();
         writeln!(
             out,
-            "{files} files: {good} agree, {different} differ or are damaged, {unreadable} cannot be played"
+            "{files} files: {good} agree{end_marks}, {different} differ or are damaged, {unreadable} cannot be played"
         )?;
     }
     Ok(())

@@ -39,6 +39,7 @@ pub(super) fn run(files: &[PathBuf], named: &[PathBuf]) -> io::Result<Worst> {
         let mut told = Checked {
             file: file.clone(),
             outcome,
+            is_next_missing: false,
         };
         told.look_back(before.as_ref(), named);
         worst = worst.max(told.outcome.worst());

@@ -1,0 +1,270 @@
+//! `--resume` with `--record`: a save rolled forward by the journal that goes on after it.
+//!
+//! A save is as old as `--save-every` allows; the journal goes as far as anything that was sent. A run belongs to the save if
+//! it passes through the very state that was saved, and then the game goes on from the run's end, or from its victory. So
+//! that there is such a save for each run, one is written where a run begins.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use trantor_game::journal::{CutShort, Ending};
+use trantor_game::{Game, Replay};
+use trantor_time::GameTime;
+
+use crate::recorder;
+use crate::replay::{pieces_in, read};
+
+/// Runs that are looked at, from the newest on. The one that belongs to the save is the newest, but where servers with
+/// saves of their own record in one directory.
+const RUNS_MAX: usize = 16;
+
+/// Everything recorded lies before it.
+const END_OF_TIME: GameTime = GameTime::from_nanounits(i128::MAX);
+
+/// Goes on with `saved` as far as a run in `recordings` does, and answers the game and that run. `None` if none goes on from it, which
+/// is so for a save that is newer than the journal.
+pub fn roll_forward(saved: &Game, recordings: &Path) -> Option<(Game, PathBuf)> {
+    if saved.winner().is_some() {
+        return None;
+    }
+    let runs = recorder::runs_in(recordings).unwrap_or_default();
+    for run in runs.into_iter().rev().take(RUNS_MAX) {
+        // One that is held belongs to a server that lives.
+        let Ok(lock) = File::open(&run) else { continue };
+        if let Err(std::fs::TryLockError::WouldBlock) = lock.try_lock() {
+            continue;
+        }
+        match play_from(saved, &run) {
+            Ok(Some(game)) => return Some((game, run)),
+            Ok(None) => {}
+            Err(why) => log::warn!("{}: the save is not rolled forward by it: {why}", run.display()),
+        }
+    }
+    None
+}
+
+/// The game at the end of a run; `None` if the run does not pass through `saved`.
+fn play_from(saved: &Game, run: &Path) -> Result<Option<Game>, String> {
+    let files = pieces_in(&[run.to_owned()]).map_err(|error| error.to_string())?;
+    let Some((mut place, mut replay)) = find(saved, &files)? else {
+        return Ok(None);
+    };
+    loop {
+        while replay.game().winner().is_none() {
+            let played = replay.step(END_OF_TIME).map_err(|error| error.to_string())?;
+            while replay.poll_event().is_some() {}
+            if played.is_none() {
+                break;
+            }
+        }
+        let ending = match replay.ending() {
+            Some(ending) if replay.game().winner().is_none() => ending,
+            _ => return Ok(Some(replay.game().clone())),
+        };
+        if let Ending::CutOff { whole_bytes, why } = ending
+            && !matches!(why, CutShort::Nothing | CutShort::Torn)
+        {
+            let file = files[place].display();
+            log::warn!("{file}: at byte {whole_bytes}, {why}: what happened after it is lost");
+        }
+        place += 1;
+        let next = match files.get(place) {
+            Some(file) if ending == Ending::Continued => open(file)?,
+            _ => None,
+        };
+        let follows = |next: &Replay| next.head().number == replay.head().number + 1;
+        let Some(next) = next.filter(follows) else {
+            return Ok(Some(replay.game().clone()));
+        };
+        if next.game().snapshot() != replay.game().snapshot() {
+            let file = files[place].display();
+            return Err(format!(
+                "{file} begins with another state than the piece before ended with"
+            ));
+        }
+        replay = next;
+    }
+}
+
+/// The piece that passes through `saved`, played up to there.
+fn find(saved: &Game, files: &[PathBuf]) -> Result<Option<(usize, Replay)>, String> {
+    let begins_before = |replay: &Replay| replay.game().steps() <= saved.steps();
+    let first = files.first().map(|file| open(file)).transpose()?.flatten();
+    if !first.is_some_and(|first| begins_before(&first)) {
+        return Ok(None);
+    }
+    let digest = saved.digest();
+    for (place, file) in files.iter().enumerate().rev() {
+        let Some(mut replay) = open(file)?.filter(begins_before) else {
+            continue;
+        };
+        let is_only_one = replay.game().steps() < saved.steps();
+        while replay.game().steps() <= saved.steps() {
+            let game = replay.game();
+            if game.steps() == saved.steps() && game.digest() == digest {
+                return Ok(Some((place, replay)));
+            }
+            let played = replay.step(END_OF_TIME).map_err(|error| error.to_string())?;
+            while replay.poll_event().is_some() {}
+            if played.is_none() {
+                break;
+            }
+        }
+        // A piece may begin amid the inputs between two deadlines, and the save be of one of those before it.
+        if is_only_one {
+            break;
+        }
+    }
+    Ok(None)
+}
+
+/// `None` for a piece whose writer died before it held anything.
+fn open(file: &Path) -> Result<Option<Replay>, String> {
+    let bytes = read(file).map_err(|error| error.to_string())?;
+    match Replay::open(bytes) {
+        Ok(replay) => Ok(Some(replay)),
+        Err(error) if error.is_of_begun() => Ok(None),
+        Err(error) => Err(format!("{}: {error}", file.display())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use std::fs;
+
+    use trantor_game::{AdminAction, GameInput, Handled, PieceWriter};
+    use trantor_model::{Command, TeamId};
+
+    use crate::options::Options;
+
+    /// A game that is recorded, in pieces of one run.
+    struct Recorded {
+        game: Game,
+        writer: PieceWriter,
+        run: PathBuf,
+        piece: u32,
+    }
+
+    impl Recorded {
+        fn new(run: PathBuf) -> Self {
+            fs::create_dir_all(&run).unwrap();
+            let game = Game::new(Options::default().engine_config(1).game);
+            let writer = PieceWriter::new(&game, "test", 0);
+            let piece = 0;
+            let mut recorded = Self {
+                game,
+                writer,
+                run,
+                piece,
+            };
+            for team in [0, 1, 0] {
+                recorded.input(GameInput::Join { team: TeamId(team) });
+            }
+            recorded
+        }
+
+        fn input(&mut self, input: GameInput) {
+            let now = self.game.now();
+            let handled = self.game.handle(input.clone(), now);
+            assert!(!matches!(handled, Handled::Refused(_)));
+            self.writer.input(&self.game, &input, now);
+        }
+
+        /// All that can do something look around, and so much happens by itself.
+        fn play(&mut self, deadlines: usize) {
+            for agent in self.game.owing().collect::<Vec<_>>() {
+                let command = Command::Look;
+                self.input(GameInput::Command { agent, command });
+            }
+            for _ in 0..deadlines {
+                self.game.fire_next(END_OF_TIME).unwrap();
+            }
+        }
+
+        fn append(&mut self, bytes: &[u8]) {
+            let path = self.run.join(format!("piece-{:05}.trj", self.piece));
+            let before = fs::read(&path).unwrap_or_default();
+            fs::write(path, [&before, bytes].concat()).unwrap();
+        }
+
+        fn next_piece(&mut self) {
+            let end = self.writer.follow(&self.game, "test", self.piece + 1);
+            self.append(&end);
+            self.piece += 1;
+        }
+
+        /// What is on the disk when something is sent.
+        fn write(&mut self) {
+            self.writer.progress(&self.game);
+            let bytes = self.writer.take();
+            self.append(&bytes);
+        }
+    }
+
+    fn folder(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("trantor-roll-{name}-{}", std::process::id()));
+        let _none_left = fs::remove_dir_all(&path);
+        path
+    }
+
+    #[test]
+    fn a_save_goes_on_as_far_as_the_journal_through_all_its_pieces() {
+        let folder = folder("far");
+        // Another game's, and newer.
+        let mut other = Recorded::new(folder.join("run-0002"));
+        other.play(3);
+        other.write();
+        let mut recorded = Recorded::new(folder.join("run-0001"));
+        recorded.play(4);
+        recorded.next_piece();
+        recorded.play(2);
+        let saved = recorded.game.clone();
+        recorded.play(2);
+        recorded.next_piece();
+        recorded.next_piece();
+        recorded.play(5);
+        recorded.write();
+        // Nothing of this was sent.
+        let end = recorded.game.clone();
+        recorded.play(1);
+        let (game, run) = roll_forward(&saved, &folder).unwrap();
+        assert_eq!((game.digest(), &run), (end.digest(), &recorded.run));
+
+        assert!(
+            roll_forward(&recorded.game, &folder).is_none(),
+            "it is newer than the journal"
+        );
+        fs::remove_file(run.join("piece-00002.trj")).unwrap();
+        let (game, _) = roll_forward(&saved, &folder).unwrap();
+        assert!(game.steps() < end.steps(), "as far as pieces follow each other");
+        let held = crate::store::lock(&run).unwrap();
+        assert!(roll_forward(&saved, &folder).is_none(), "its server lives");
+        drop(held);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_victory_is_the_end_and_its_winners_are_still_there() {
+        let folder = folder("won");
+        let mut recorded = Recorded::new(folder.join("run-0001"));
+        let saved = recorded.game.clone();
+        recorded.play(4);
+        recorded.input(GameInput::Admin(AdminAction::EndMatch));
+        let victory = recorded.game.clone();
+        for agent in victory.world().agents() {
+            let cause = trantor_game::LeaveCause::Dismissed;
+            recorded.input(GameInput::Leave {
+                agent: agent.id(),
+                cause,
+            });
+        }
+        recorded.write();
+        let (game, _) = roll_forward(&saved, &folder).unwrap();
+        assert_eq!(game.digest(), victory.digest());
+        assert_eq!(game.world().agents().len(), 3);
+        assert!(roll_forward(&game, &folder).is_none());
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
