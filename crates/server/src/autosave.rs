@@ -27,6 +27,10 @@ pub const TIMER: &str = "db_save";
 /// How the name of a save ends.
 const SAVE: &str = ".trs";
 
+/// The highest number of a save that others are counted on from: half of all numbers follow it. Where a file has a higher
+/// one, which none of ours can have, no save could be the newest.
+const NUMBER_MAX: u64 = u64::MAX / 2;
+
 /// The most bytes of a save that are read: the largest world with a million eggs and agents has a tenth of it.
 const SAVE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
@@ -105,14 +109,23 @@ impl Autosave {
     /// Saving into `directory`, which is made if it is not there, and is this server's alone from now on.
     ///
     /// # Errors
-    /// If it cannot be made, read or written to; [`io::ErrorKind::WouldBlock`] if another server saves there.
+    /// If it cannot be made, read or written to, or has a save with a number that none could follow;
+    /// [`io::ErrorKind::WouldBlock`] if another server saves there.
     pub fn new(directory: &Path, keep: usize) -> io::Result<Self> {
         fs::create_dir_all(directory)?;
         let lock = store::lock(directory)?;
         store::remove_asides(directory)?;
         // The first save may be a day away, and what cannot be saved is to be known now.
         store::try_writing(directory)?;
-        let newest = saves_in(directory)?.last().map_or(0, |(number, _)| *number);
+        let newest = match saves_in(directory)?.pop() {
+            Some((number, path)) if number > NUMBER_MAX => {
+                let name = path.file_name().unwrap_or_default().display();
+                return Err(io::Error::other(format!(
+                    "no save could follow {name}; move it away"
+                )));
+            }
+            newest => newest.map_or(0, |(number, _)| number),
+        };
         Ok(Self {
             directory: directory.to_owned(),
             keep: keep.max(1),
@@ -261,13 +274,22 @@ pub(crate) fn save(service: &mut Service<Shell>, clock: RealClock) -> Result<Pat
     }
 }
 
-/// Saves the game as it is now, or as soon as the save that is under way is written: a team has won, or another run of the
-/// journal has begun.
+/// Has the game saved in this pass, or in the one in which the save that is under way is written: a team has won, or another run
+/// of the journal has begun.
 pub(crate) fn save_soon(service: &mut Service<Shell>) {
+    if let Some(autosave) = &mut service.state.autosave {
+        autosave.is_wanted = true;
+    }
+}
+
+/// Does what [`save_soon`] asked for. An ending loop takes no jobs, and saves at its end.
+pub(crate) fn save_if_wanted(service: &mut Service<Shell>) {
+    let is_ending = service.state.listener.is_none();
     match &mut service.state.autosave {
-        None => return,
-        Some(autosave) if autosave.is_under_way => return autosave.is_wanted = true,
-        Some(_) => {}
+        Some(autosave) if autosave.is_wanted && !autosave.is_under_way && !is_ending => {
+            autosave.is_wanted = false
+        }
+        _ => return,
     }
     if let Err(reason) = save(service, RealClock::new()) {
         log::warn!("{reason}");
@@ -275,12 +297,8 @@ pub(crate) fn save_soon(service: &mut Service<Shell>) {
 }
 
 fn note(service: &mut Service<Shell>, done: Result<Saved, String>) {
-    let Some(autosave) = &mut service.state.autosave else {
-        return;
-    };
-    autosave.note(done);
-    if std::mem::take(&mut autosave.is_wanted) {
-        save_soon(service);
+    if let Some(autosave) = &mut service.state.autosave {
+        autosave.note(done);
     }
 }
 
@@ -334,8 +352,7 @@ fn saves_in(directory: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
         let name = path.file_name().and_then(|name| name.to_str());
         let number: Option<u64> =
             name.and_then(|name| name.strip_prefix("save-")?.strip_suffix(SAVE)?.parse().ok());
-        // There is a number after each of ours.
-        if let Some(number) = number.filter(|number| *number < u64::MAX) {
+        if let Some(number) = number {
             saves.push((number, path));
         }
     }
@@ -389,9 +406,8 @@ mod tests {
     #[test]
     fn what_cannot_be_removed_among_the_saves_makes_none_fail() {
         let directory = directory("kept");
-        // A directory is not removed as a file is, and after the last number there is none.
+        // A directory is not removed as a file is.
         fs::create_dir_all(directory.join("save-0000000001.trs")).unwrap();
-        fs::write(directory.join("save-18446744073709551615.trs"), b"").unwrap();
         let mut game = game();
         let mut autosave = Autosave::new(&directory, 1).unwrap();
         for _ in 0..3 {
@@ -403,6 +419,24 @@ mod tests {
         assert_eq!((stats.saved, stats.failures), (3, 0));
         let numbers: Vec<u64> = saves_in(&directory).unwrap().iter().map(|save| save.0).collect();
         assert_eq!(numbers, [1, 4]);
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn a_save_that_none_could_follow_is_refused_at_the_start() {
+        let directory = directory("last");
+        fs::create_dir_all(&directory).unwrap();
+        let last = directory.join("save-18446744073709551614.trs");
+        fs::write(&last, b"").unwrap();
+        let refused = Autosave::new(&directory, 3).unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            "no save could follow save-18446744073709551614.trs; move it away"
+        );
+        fs::remove_file(&last).unwrap();
+        fs::write(directory.join(format!("save-{NUMBER_MAX}.trs")), b"").unwrap();
+        let next = Autosave::new(&directory, 3).unwrap().next_number;
+        assert_eq!(next, NUMBER_MAX + 1);
         fs::remove_dir_all(&directory).unwrap();
     }
 

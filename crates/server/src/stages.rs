@@ -170,6 +170,7 @@ impl Stage<Shell> for Outputs {
                 end_later(service);
             }
         }
+        autosave::save_if_wanted(service);
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! What is in them is for [`crate::recorder`] and [`crate::autosave`] to say.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     aside.push(".");
     aside.push(ASIDE);
     let aside = PathBuf::from(aside);
-    let written = File::create(&aside).and_then(|mut file| {
+    let written = create_alone(&aside).and_then(|mut file| {
         file.write_all(bytes)?;
         file.sync_all()
     });
@@ -43,13 +43,26 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
+/// Makes a file that is not there yet. What has its name is removed and never followed: names can be guessed, and a link there
+/// would lead to a file of somebody else's choice.
+fn create_alone(path: &Path) -> io::Result<File> {
+    let create = || OpenOptions::new().write(true).create_new(true).open(path);
+    match create() {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            fs::remove_file(path)?;
+            create()
+        }
+        created => created,
+    }
+}
+
 /// Tries whether files can be written to a directory. Nothing is left of the one that was tried.
 ///
 /// # Errors
 /// What the system says.
 pub fn try_writing(directory: &Path) -> io::Result<()> {
     let tried = directory.join(format!("try-{}.{ASIDE}", std::process::id()));
-    File::create(&tried)?;
+    create_alone(&tried)?;
     fs::remove_file(&tried)
 }
 
@@ -91,4 +104,33 @@ pub fn remove_asides(directory: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_written_through_a_link_that_waits_at_a_temporary_name() {
+        let directory = std::env::temp_dir().join(format!("trantor-links-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let of_others = directory.join("of-others");
+        fs::write(&of_others, "theirs").unwrap();
+        let saved = directory.join("save");
+        let link = |at: &Path| std::os::unix::fs::symlink(&of_others, at).unwrap();
+        link(&directory.join("save.aside"));
+        link(&saved);
+        link(&directory.join(format!("try-{}.{ASIDE}", std::process::id())));
+        write_whole(&saved, b"ours").unwrap();
+        try_writing(&directory).unwrap();
+        assert_eq!(fs::read(&of_others).unwrap(), b"theirs");
+        assert_eq!(fs::read(&saved).unwrap(), b"ours");
+        assert!(!saved.is_symlink());
+        assert_eq!(
+            fs::read_dir(&directory).unwrap().count(),
+            2,
+            "nothing is left over"
+        );
+        fs::remove_dir_all(&directory).unwrap();
+    }
 }

@@ -211,7 +211,7 @@ fn what_was_sent_before_a_kill_has_happened_after_the_resume() {
     while peer.line() != "dead" {}
     program.child.kill().unwrap();
     program.child.wait().unwrap();
-    let verified = || verify_all(&pieces_in(&[record.clone()]).unwrap(), &[], || {}).unwrap();
+    let verified = || verify_all(&pieces_in(std::slice::from_ref(&record)).unwrap(), &[], || {}).unwrap();
     let Outcome::Played { end, .. } = verified()[0].outcome else {
         panic!("{:?}", verified())
     };
