@@ -25,6 +25,7 @@ use crate::keep_alive::KeepAlive;
 use crate::listener::{Door, Listener};
 use crate::meters::Meters;
 use crate::mio_wait::MioWait;
+use crate::recorder::RecordKeep;
 use crate::reload::Reload;
 use crate::service_manager::ServiceManager;
 use crate::shell::Shell;
@@ -175,12 +176,12 @@ impl EventLoop {
         self.service.service().state.conns.set_keep_alive(keep_alive);
     }
 
-    /// Keeps a journal of everything in `directory`.
+    /// Keeps a journal of everything in `directory`, and of older ones as much as `keep` says.
     ///
     /// # Errors
     /// If no file can be made there, or the system refuses a thread.
-    pub fn record(&mut self, directory: &Path) -> io::Result<()> {
-        self.service.service().state.start_recording(directory)?;
+    pub fn record(&mut self, directory: &Path, keep: RecordKeep) -> io::Result<()> {
+        self.service.service().state.start_recording(directory, keep)?;
         self.service.start_workers(self.clock)
     }
 
@@ -310,7 +311,7 @@ mod tests {
     fn what_is_recorded_is_forced_to_the_disk_in_the_background() {
         let directory = std::env::temp_dir().join(format!("trantor-sync-{}", std::process::id()));
         let mut event_loop = event_loop(Options::default());
-        event_loop.record(&directory).unwrap();
+        event_loop.record(&directory, RecordKeep::default()).unwrap();
         let mut service = event_loop.service;
         let poster = service.service().poster();
         poster.post("wake", |_: &mut Service<Shell>| {}).unwrap();

@@ -66,6 +66,8 @@ struct Recording {
     synced: Counter,
     not_synced: Counter,
     failures: Counter,
+    no_room: Counter,
+    removed: Counter,
     resumed: Counter,
 }
 
@@ -151,6 +153,8 @@ impl Meters {
         meter.set_total(to.synced, stats.synced);
         meter.set_total(to.not_synced, stats.not_synced);
         meter.set_total(to.failures, stats.failures);
+        meter.set_total(to.no_room, stats.no_room);
+        meter.set_total(to.removed, stats.removed);
         meter.set_total(to.resumed, stats.resumed);
     }
 
@@ -241,6 +245,8 @@ impl Recording {
             synced: declare.counter("journal.synced_count"),
             not_synced: declare.counter("journal.not_synced_count"),
             failures: declare.counter("journal.failures_count"),
+            no_room: declare.counter("journal.no_room_count"),
+            removed: declare.counter("journal.removed_count"),
             resumed: declare.counter("journal.resumed_count"),
         }
     }

@@ -19,11 +19,13 @@
 //! A recorder holds a lock on its run's directory. What a run without one left half done is removed at the start of
 //! the next.
 
+mod keep;
 mod run;
 
 use std::collections::VecDeque;
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use trantor_engine::{Engine, JournalBytes, JournalPressure};
@@ -31,8 +33,9 @@ use trantor_runtime::jobs::{Job, JobError, JobSpec};
 use trantor_runtime::service::Service;
 use trantor_time::{RealSpan, RealTime};
 
+pub use self::keep::RecordKeep;
 use self::run::{Run, ToSync, pack, tidy_up};
-use crate::autosave;
+use crate::autosave::{self, Autosave};
 use crate::shell::Shell;
 
 /// Finished pieces that may wait to be packed. More would mean that packing does not keep up; they stay as they are,
@@ -53,6 +56,13 @@ const RETRY_SPAN_MIN: RealSpan = RealSpan::from_secs(1);
 /// The longest between two attempts.
 const RETRY_SPAN_MAX: RealSpan = RealSpan::from_secs(64);
 
+/// Bytes that recording leaves free for saves on the disk that both are on, at least: saves of ordinary worlds have
+/// kilobytes, and other programs take room between two looks.
+const SAVE_ROOM_BYTES_MIN: u64 = 16 * 1024 * 1024;
+
+/// As many saves have room at least: one is written while the last one is still there, and each may be larger than the one before.
+const SAVE_ROOM_SAVES: u64 = 4;
+
 /// The name of the timer and the job that force to the disk, as they stand in logs and metrics.
 const SYNC: &str = "journal_sync";
 
@@ -64,6 +74,10 @@ const RETRY: &str = "journal_retry";
 pub struct Recorder {
     /// Where runs have their directories.
     directory: PathBuf,
+    /// How much is kept there.
+    keep: RecordKeep,
+    /// Of the latest snapshot that a piece began with, which is as large as a save.
+    snapshot_bytes: u64,
     /// The run being written; `None` while the disk refuses.
     run: Option<Run>,
     /// Runs begun by this recorder: which one a job is about that ends later.
@@ -96,8 +110,12 @@ pub struct RecorderStats {
     pub packed: u64,
     /// Pieces that could not be packed, or waited with too many others. They are kept as they are.
     pub not_packed: u64,
-    /// Times that a run ended because the disk refused.
+    /// Times that a run ended because the disk refused, or for one of the two reasons below.
     pub failures: u64,
+    /// Times that a run ended because saves would have had no room.
+    pub no_room: u64,
+    /// Times that a run ended because its directory or the piece being written was removed.
+    pub removed: u64,
     /// Times that another run was begun after that. Where it is less than the failures, nothing is recorded now.
     pub resumed: u64,
     /// Times that what was written was forced to the disk.
@@ -107,16 +125,21 @@ pub struct RecorderStats {
 }
 
 impl Recorder {
-    /// Makes a directory for a run in `directory`, which is made too if it is not there, and its first file.
+    /// Makes a directory for a run in `directory`, which is made too if it is not there, and its first file. Of what was recorded
+    /// there before as much stays as `keep` says.
     ///
     /// # Errors
     /// What the system says.
-    pub fn create(directory: &Path) -> io::Result<Self> {
+    pub fn create(directory: &Path, keep: RecordKeep) -> io::Result<Self> {
         fs::create_dir_all(directory)?;
         tidy_up(directory)?;
+        let run = Run::create(directory)?;
+        tidy_old(keep, directory, run.directory());
         Ok(Self {
             directory: directory.to_owned(),
-            run: Some(Run::create(directory)?),
+            keep,
+            snapshot_bytes: 0,
+            run: Some(run),
             runs_begun: 1,
             to_pack: VecDeque::new(),
             packing: None,
@@ -193,6 +216,7 @@ impl Recorder {
         }
         let RecorderStats { bytes, pieces, .. } = self.stats;
         match &self.run {
+            Some(run) if run.is_removed() => log::warn!("{}: it was removed: the run is lost", self.place()),
             Some(_) => log::info!("recorded {bytes} bytes in {pieces} pieces in {}", self.place()),
             None => log::warn!("{}: the game was not recorded to its end", self.place()),
         }
@@ -259,6 +283,48 @@ impl Recorder {
         }
     }
 
+    /// Ends the run if it was removed from the disk under it: what is written to it is lost.
+    fn look_for_removal(&mut self, engine: &mut Engine) {
+        if self.run.as_ref().is_some_and(Run::is_removed) {
+            log::warn!(
+                "{}: it was removed: what happened in it is lost, and recording goes on in another run",
+                self.place()
+            );
+            self.stats.removed += 1;
+            self.fail(engine);
+        }
+    }
+
+    /// Bytes that are to stay free on the disk.
+    fn save_room_bytes(&self) -> u64 {
+        SAVE_ROOM_BYTES_MIN.max(self.snapshot_bytes.saturating_mul(SAVE_ROOM_SAVES))
+    }
+
+    /// Ends the run if so many bytes that are `free` do not leave enough for saves.
+    fn look_for_room(&mut self, free: u64, engine: &mut Engine) {
+        let Some(run) = &self.run else { return };
+        self.snapshot_bytes = run.head_bytes();
+        let needed = self.save_room_bytes();
+        if free < needed {
+            log::warn!(
+                "{}: {free} bytes are free, and {needed} are for saves: recording ends here, the game goes on",
+                self.place()
+            );
+            self.stats.no_room += 1;
+            self.fail(engine);
+        }
+    }
+
+    /// Bytes that are free where runs are, if that is also where `saves` are.
+    fn free_beside(&self, saves: Option<&Path>) -> Option<u64> {
+        let device = |path: &Path| fs::metadata(path).ok().map(|about| about.dev());
+        if device(&self.directory)? != device(saves?)? {
+            return None;
+        }
+        let disk = rustix::fs::statvfs(&self.directory).ok()?;
+        Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+    }
+
     /// Ends the run: the disk refuses.
     fn fail(&mut self, engine: &mut Engine) {
         self.stats.failures += 1;
@@ -276,7 +342,9 @@ impl Recorder {
 
     /// Begins another run with the game as it is now, if the disk takes the beginning of it. Answers whether it did.
     fn resume(&mut self, engine: &mut Engine) -> bool {
-        let begun = Run::create(&self.directory).and_then(|run| {
+        let directory = &self.directory;
+        let begun = fs::create_dir_all(directory).and_then(|()| Run::create(directory));
+        let begun = begun.and_then(|run| {
             self.run = Some(run);
             self.runs_begun += 1;
             engine.start_recording();
@@ -334,12 +402,28 @@ pub fn runs_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(run::runs_in(directory)?.into_iter().map(|(_, run)| run).collect())
 }
 
+/// Removes recordings that are too old or too many. That some cannot be removed stops nobody from recording.
+fn tidy_old(keep: RecordKeep, directory: &Path, current: &Path) {
+    if keep.is_bounded()
+        && let Err(error) = keep::tidy(keep, directory, current)
+    {
+        log::warn!(
+            "{}: old recordings cannot be removed: {error}",
+            directory.display()
+        );
+    }
+}
+
 /// Has a background job pack the next finished piece, if there is one and no other job is packing. Called in each pass, so that the
 /// one after it has its turn when this one is done.
 pub(crate) fn pack_finished(service: &mut Service<Shell>) {
-    let Some(piece) = service.state.recorder.as_mut().and_then(Recorder::take_to_pack) else {
+    let Some(recorder) = &mut service.state.recorder else {
         return;
     };
+    let Some(piece) = recorder.take_to_pack() else {
+        return;
+    };
+    let (keep, directory) = (recorder.keep, recorder.directory.clone());
     let note = |service: &mut Service<Shell>, piece: &Path, packed| {
         if let Some(recorder) = &mut service.state.recorder {
             recorder.note_packed(piece, packed);
@@ -347,7 +431,13 @@ pub(crate) fn pack_finished(service: &mut Service<Shell>) {
     };
     let [of_job, when_done, when_failed] = [(); 3].map(|()| piece.clone());
     let job = Job::new(
-        move |_| pack(&of_job),
+        move |_| {
+            pack(&of_job)?;
+            if let Some(run) = of_job.parent() {
+                tidy_old(keep, &directory, run);
+            }
+            Ok::<(), io::Error>(())
+        },
         move |service, ()| note(service, &when_done, Ok(())),
     )
     .on_error(move |service, error| note(service, &when_failed, Err(error.to_string())));
@@ -390,10 +480,18 @@ pub(crate) fn retry_later(service: &mut Service<Shell>) {
     let span = recorder.retry_span;
     recorder.retry_span = (span * 2).min(RETRY_SPAN_MAX);
     let registered = service.once(RETRY, span, |service| {
-        let Shell { recorder, engine, .. } = &mut service.state;
+        let Shell {
+            recorder,
+            engine,
+            autosave,
+            ..
+        } = &mut service.state;
         let Some(recorder) = recorder else { return Ok(()) };
         recorder.is_retry_due = false;
-        if recorder.resume(engine) {
+        // More than what ended it: a run that ends as soon as it is begun is of no use.
+        let needed = recorder.save_room_bytes().saturating_mul(2);
+        let free = recorder.free_beside(autosave.as_ref().map(Autosave::directory));
+        if free.is_none_or(|free| free >= needed) && recorder.resume(engine) {
             // A run goes on from a save only if it passes through it.
             autosave::save_soon(service);
         }
@@ -406,10 +504,20 @@ pub(crate) fn retry_later(service: &mut Service<Shell>) {
 
 /// Has a job force to the disk what was written.
 pub(crate) fn sync(service: &mut Service<Shell>) {
-    let Some(recorder) = &mut service.state.recorder else {
+    let Shell {
+        recorder,
+        engine,
+        autosave,
+        ..
+    } = &mut service.state;
+    let Some(recorder) = recorder else {
         return;
     };
     recorder.is_sync_due = false;
+    recorder.look_for_removal(engine);
+    if let Some(free) = recorder.free_beside(autosave.as_ref().map(Autosave::directory)) {
+        recorder.look_for_room(free, engine);
+    }
     let ToSync { files, unsynced } = match recorder.take_to_sync() {
         Ok(Some(to_sync)) => to_sync,
         Ok(None) => return,
@@ -449,7 +557,7 @@ mod tests {
     fn recorder(directory: &Path) -> (Recorder, Engine) {
         let config: EngineConfig = Options::default().engine_config(1);
         let mut engine = Engine::new(config, RealTime::ZERO);
-        let mut recorder = Recorder::create(directory).unwrap();
+        let mut recorder = Recorder::create(directory, RecordKeep::default()).unwrap();
         engine.start_recording();
         recorder.write(&mut engine, RealTime::ZERO);
         recorder.write(&mut engine, RealTime::ZERO + WRITE_SPAN);
@@ -480,6 +588,41 @@ mod tests {
         recorder.note_synced(recorder.runs_begun, unsynced);
         assert_eq!(recorder.take_to_sync().unwrap().unwrap().unsynced, 0);
         drop(recorder);
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn recording_ends_before_a_save_has_no_room() {
+        let directory = std::env::temp_dir().join(format!("trantor-room-{}", std::process::id()));
+        let (mut recorder, mut engine) = recorder(&directory);
+        recorder.look_for_room(SAVE_ROOM_BYTES_MIN, &mut engine);
+        assert!(engine.is_recording());
+        recorder.look_for_room(SAVE_ROOM_BYTES_MIN - 1, &mut engine);
+        assert!(!engine.is_recording() && recorder.run.is_none());
+        assert_eq!((recorder.stats.failures, recorder.stats.no_room), (1, 1));
+        assert!(recorder.free_beside(Some(&directory)).is_some());
+        assert!(recorder.free_beside(None).is_none());
+        assert!(recorder.free_beside(Some(Path::new("/proc"))).is_none());
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn a_run_that_is_removed_under_the_server_is_noticed_and_another_one_begins() {
+        let directory = std::env::temp_dir().join(format!("trantor-removed-{}", std::process::id()));
+        let (mut recorder, mut engine) = recorder(&directory);
+        recorder.look_for_removal(&mut engine);
+        assert!(engine.is_recording());
+        let run = recorder.run.as_ref().unwrap().directory().to_owned();
+        // Another one in its place is not the one.
+        fs::rename(&run, directory.join("moved")).unwrap();
+        fs::create_dir(&run).unwrap();
+        recorder.look_for_removal(&mut engine);
+        assert_eq!((recorder.stats.failures, recorder.stats.removed), (1, 1));
+        fs::remove_dir_all(&directory).unwrap();
+        assert!(recorder.resume(&mut engine), "all of it is made again");
+        fs::remove_file(run.join("piece-00000.trj")).unwrap();
+        recorder.look_for_removal(&mut engine);
+        assert_eq!(recorder.stats.removed, 2);
         fs::remove_dir_all(&directory).unwrap();
     }
 

@@ -15,7 +15,7 @@ use crate::conn::{Conns, READ_BYTES_MAX, ReadOutcome, Shown, WriteOutcome};
 use crate::listener::{Listener, WAITING_MAX};
 use crate::meters::Meters;
 use crate::mio_wait::{Patience, Patient, ReadyList, spacing_at};
-use crate::recorder::Recorder;
+use crate::recorder::{RecordKeep, Recorder};
 use crate::reload::{Parts, Reload};
 use crate::service_manager::ServiceManager;
 use crate::signals::{Signal, Termination};
@@ -129,8 +129,8 @@ impl Shell {
     ///
     /// # Errors
     /// If no file can be made there.
-    pub(crate) fn start_recording(&mut self, directory: &Path) -> io::Result<()> {
-        self.recorder = Some(Recorder::create(directory)?);
+    pub(crate) fn start_recording(&mut self, directory: &Path, keep: RecordKeep) -> io::Result<()> {
+        self.recorder = Some(Recorder::create(directory, keep)?);
         self.engine.start_recording();
         Ok(())
     }

@@ -76,7 +76,7 @@ pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
     event_loop.leave_descriptors(descriptors::connections_within(descriptors));
     if let Some(directory) = &options.record {
         event_loop
-            .record(directory)
+            .record(directory, options.record_keep)
             .map_err(|error| StartError::NotRecorded {
                 directory: directory.clone(),
                 error,

@@ -10,6 +10,7 @@ use trantor_server::console::input::ConsoleInput;
 use trantor_server::options::cli::{Asked, parse};
 use trantor_server::options::settings::SETTINGS;
 use trantor_server::options::{Options, config, layers};
+use trantor_server::recorder::RecordKeep;
 use trantor_time::{Frequency, RealSpan};
 
 const SAMPLE: &str = include_str!("../../../assets/config/server.toml");
@@ -147,6 +148,10 @@ fn accepted_lines_set_what_they_say() {
             o.save.directory = Some("d".into());
             o.save.every = RealSpan::from_secs(300);
             o.save.keep = 9;
+        }),
+        ("--record r --record-keep 10GB,30d", |o| {
+            o.record = Some("r".into());
+            o.record_keep = RecordKeep::read("10GB,30d").unwrap();
         }),
         ("--resume --save d --record r", |o| {
             o.save.directory = Some("d".into());
@@ -413,7 +418,7 @@ fn unlike_defaults() -> Options {
          --connections-limit 1 --connections-per-address 0 --accept-rate 1 --greeting-limit 1 --message-limit 8192 --violations-limit 1 \
          --request-rate 1 --fan-out-rate 1 --agent-output-limit 128 --viewer-output-limit 2048 --output-limit 16 --stall-limit 1 --idle-limit 1 --keep-alive 0 \
          --lock-step on --lock-step-timeout 9 --metrics-log info \
-         --metrics-every 1 --save x --save-every 1s --save-keep 1 --resume --log off",
+         --metrics-every 1 --save x --save-every 1s --save-keep 1 --record-keep 2d --resume --log off",
     )
 }
 

@@ -26,6 +26,7 @@ use trantor_time::{Frequency, RealSpan};
 use crate::autosave::SaveOptions;
 use crate::console::input::ConsoleInput;
 use crate::keep_alive::{KEEP_ALIVE, KeepAlive};
+use crate::recorder::RecordKeep;
 
 pub use log_filter::LogFilter;
 use origins::Origins;
@@ -89,6 +90,8 @@ pub struct Options {
     pub keep_alive: Option<RealSpan>,
     /// Where a journal of the run is kept; `None`: nowhere.
     pub record: Option<PathBuf>,
+    /// How much of the recordings there is kept.
+    pub record_keep: RecordKeep,
     /// How the game is saved, and whether it goes on from a save.
     pub save: SaveOptions,
     /// How the server's counts are told.
@@ -162,6 +165,7 @@ impl Default for Options {
             lock_step_timeout: RealSpan::from_secs(5),
             keep_alive: Some(KEEP_ALIVE),
             record: None,
+            record_keep: RecordKeep::default(),
             save: SaveOptions::default(),
             metrics: MetricsOptions::default(),
             log: LogFilter::everything(LevelFilter::Info),

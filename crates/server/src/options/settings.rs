@@ -15,6 +15,7 @@ use trantor_time::{Frequency, RealSpan};
 use super::written::{Kind, Written};
 use crate::console::input::ConsoleInput;
 use crate::nearest::nearest;
+use crate::recorder::RecordKeep;
 
 /// One option.
 pub struct Setting {
@@ -587,6 +588,21 @@ pub const SETTINGS: &[Setting] = &[
         kind: Kind::Text {
             accepts: "the path of a directory",
             store: |options, path| store_path(&mut options.record, path),
+        },
+    },
+    Setting {
+        name: "record-keep",
+        short: None,
+        aliases: &[],
+        placeholder: "BOUNDS",
+        help: "Remove the oldest recordings in DIR beyond so many bytes (10GB), so many days (30d) or both (10GB,30d)",
+        kind: Kind::Text {
+            accepts: "all, or bytes from 64MB, or days from 2d, or both with a comma, as in 10GB,30d",
+            store: |options, text| {
+                RecordKeep::read(text)
+                    .map(|keep| options.record_keep = keep)
+                    .is_some()
+            },
         },
     },
     Setting {

@@ -4,6 +4,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use trantor_engine::JournalBytes;
@@ -39,8 +40,8 @@ pub(super) struct Run {
     piece_bytes: u64,
     /// Of the snapshot that the piece begins with, as it is known once that is written.
     head_bytes: u64,
-    /// Held as long as this run is being recorded.
-    _lock: File,
+    /// The directory, held as long as this run is being recorded.
+    lock: File,
 }
 
 /// What is to be forced to the disk.
@@ -86,13 +87,24 @@ impl Run {
             number: 0,
             piece_bytes: 0,
             head_bytes: 0,
-            _lock: lock,
+            lock,
         })
     }
 
     /// Where its pieces are.
     pub(super) fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// Whether the directory, or the piece being written, is no longer where it was.
+    pub(super) fn is_removed(&self) -> bool {
+        is_elsewhere(&self.lock, &self.directory)
+            || is_elsewhere(&self.file, &piece_path(&self.directory, self.number))
+    }
+
+    /// Bytes of the snapshot that the piece being written begins with.
+    pub(super) fn head_bytes(&self) -> u64 {
+        self.head_bytes
     }
 
     /// Whether the piece is long enough for another one to begin.
@@ -177,6 +189,29 @@ fn is_others_doing(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound | io::ErrorKind::WouldBlock
     )
+}
+
+/// Whether `path` is not, or no longer, the file that is open.
+fn is_elsewhere(open: &File, path: &Path) -> bool {
+    let identity = |about: fs::Metadata| (about.dev(), about.ino());
+    match (open.metadata().map(identity), fs::metadata(path).map(identity)) {
+        (Ok(open), Ok(there)) => open != there,
+        (_, Err(error)) => error.kind() == io::ErrorKind::NotFound,
+        (Err(_), Ok(_)) => false,
+    }
+}
+
+/// Whether a run is being recorded by a server that lives.
+pub(super) fn is_held(run: &Path) -> bool {
+    File::open(run).is_ok_and(|lock| matches!(lock.try_lock(), Err(fs::TryLockError::WouldBlock)))
+}
+
+/// Whether a file is a piece of a journal, packed or not.
+pub(super) fn is_piece(path: &Path) -> bool {
+    let name = path
+        .file_name()
+        .map_or_else(Default::default, |name| name.to_string_lossy());
+    name.starts_with(PIECE) && (name.ends_with(JOURNAL) || name.ends_with(COMPRESSED))
 }
 
 /// Removes what runs left half done whose recorders are gone: files that were never renamed, pieces of which there is
