@@ -112,8 +112,8 @@ fn spoken(size: (f32, f32), words: &[u8]) -> usize {
     for id in 0..20u32 {
         let agent = SceneAgent {
             id: AgentId(id),
-            x: (id % 4) as f32 * 4.5 + 2.0,
-            y: (id / 4) as f32 * 3.5 + 2.0,
+            x: (id % 2) as f32 * 5.0 + 7.0,
+            y: (id / 2) as f32 + 5.0,
             ..one
         };
         bench.scene.agents.push(agent);
