@@ -159,7 +159,7 @@ fn the_window_has_controls_that_do_what_they_say() {
     display.keys("Escape");
     viewer.wait_for("state search false");
 
-    // The command line: a speed, a key that is bound and remembered, a picture, the end.
+    // The command line: a speed, a key that is bound and a quality, both remembered, a picture, the end.
     display.keys("colon");
     viewer.wait_for("state command-line-focus true");
     display.type_line("speed 44");
@@ -172,6 +172,11 @@ fn the_window_has_controls_that_do_what_they_say() {
         "{}",
         viewer.settings()
     );
+    viewer.wait_for("state command-line-focus true");
+    viewer.wait_for("state quality swift");
+    display.type_line("quality fine");
+    viewer.wait_for("state quality fine");
+    assert!(viewer.settings().contains("quality = \"fine\""));
     viewer.wait_for("state command-line-focus true");
     display.type_line("do screenshot");
     let said = viewer.wait_for_state("notice", |notice| notice.starts_with("saved_as_"));
