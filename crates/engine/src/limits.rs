@@ -264,6 +264,13 @@ pub const ANSWER_BYTES_AT_ONCE: usize = 16 * 1024;
 /// between any two.
 pub const ANSWER_BYTES_PER_TURN: usize = 4 * 1024;
 
+/// Objects in sight beyond which a look is encoded as the agent reads it: some 16 KiB. What lies on a tile has no bound, so
+/// that the line may have hundreds of megabytes.
+pub const LOOK_OBJECTS_AT_ONCE: u64 = 2_048;
+
+/// Bytes of each piece of such a look, and below which the next one is encoded: as many as are written for anybody at a time.
+pub const LOOK_PIECE_BYTES: usize = ANSWER_BYTES_AT_ONCE;
+
 /// Span between two such pieces: a dozen viewers that ask for a large map at once leave two thirds of the time to those who
 /// play, and one gets the largest of maps in half a second.
 pub const ANSWER_SPACING: RealSpan = RealSpan::from_micros(100);

@@ -1,14 +1,16 @@
 //! What an agent is told of an event, if it is told at all.
 
 use trantor_game::{GameEvent, Reply};
-use trantor_model::{AgentId, Resource};
-use trantor_protocol::text::{AiLine, write_ai_line};
+use trantor_model::{AgentId, Resource, Sight};
+use trantor_protocol::text::{AiLine, LongLook, write_ai_line};
 
 use crate::config::{EngineConfig, FoodTold};
+use crate::limits;
 use crate::session::Sessions;
 
 /// Puts the line that an agent is owed for `event` into its outbox, as a piece of its own. Answers which agent, and the
-/// length of the line in bytes.
+/// length of the line in bytes; nothing for a long look, which is an answer to the agent's own command and written as
+/// the agent reads it.
 pub(crate) fn tell_agent(
     sessions: &mut Sessions,
     config: &EngineConfig,
@@ -16,6 +18,12 @@ pub(crate) fn tell_agent(
 ) -> Option<(AgentId, usize)> {
     let (agent, line) = line_of(event, config.food_told)?;
     let conn = sessions.of_agent(agent)?;
+    if let AiLine::Look(sights) = line
+        && objects_in(sights) > limits::LOOK_OBJECTS_AT_ONCE
+    {
+        sessions.push_look(conn, LongLook::new(config.dialect, sights.to_vec()));
+        return None;
+    }
     let mut bytes = 0;
     let write = |outbox: &mut Vec<u8>| {
         let before = outbox.len();
@@ -27,6 +35,14 @@ pub(crate) fn tell_agent(
         _ => sessions.push(conn, write),
     }
     Some((agent, bytes))
+}
+
+fn objects_in(sights: &[Sight]) -> u64 {
+    let objects = |sight: &Sight| {
+        let resources: u64 = sight.ground.0.iter().map(|&count| u64::from(count)).sum();
+        u64::from(sight.agents) + resources + u64::from(sight.eggs)
+    };
+    sights.iter().map(objects).sum()
 }
 
 fn line_of(event: &GameEvent, food_told: FoodTold) -> Option<(AgentId, AiLine<'_>)> {

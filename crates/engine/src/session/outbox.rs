@@ -6,7 +6,10 @@
 
 use std::collections::VecDeque;
 
+use trantor_protocol::text::LongLook;
 use trantor_time::{RealSpan, RealTime};
+
+use crate::limits;
 
 /// Bytes that wait to be written, oldest first.
 ///
@@ -20,6 +23,28 @@ pub(crate) struct Outbox {
     cut: Cut,
     /// When what waits was put in, oldest first (R-003-52): how many bytes at each instant.
     queued: VecDeque<(RealTime, usize)>,
+    /// What comes behind `bytes` while a long look is being written: that look first.
+    behind: VecDeque<Behind>,
+    /// Memory that this takes.
+    behind_bytes: usize,
+}
+
+/// What waits behind the encoded bytes.
+#[derive(Clone, Debug)]
+enum Behind {
+    /// A look of any length, encoded as the peer takes it.
+    Look(LongLook),
+    /// A piece.
+    Piece(Vec<u8>),
+}
+
+impl Behind {
+    fn memory_bytes(&self) -> usize {
+        match self {
+            Self::Look(look) => look.memory_bytes(),
+            Self::Piece(piece) => piece.len(),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -53,6 +78,17 @@ impl Outbox {
         bytes_max: usize,
         write: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), OutboxFull> {
+        if !self.behind.is_empty() {
+            let mut piece = Vec::new();
+            write(&mut piece);
+            return match self.len() + piece.len() > bytes_max {
+                true => Err(OutboxFull),
+                false => {
+                    self.push_behind(Behind::Piece(piece));
+                    Ok(())
+                }
+            };
+        }
         let (before, has_read_all) = (self.bytes.len(), self.is_empty());
         write(&mut self.bytes);
         debug_assert!(self.bytes.len() >= before, "a piece is appended");
@@ -60,9 +96,48 @@ impl Outbox {
             self.bytes.truncate(before);
             return Err(OutboxFull);
         }
+        self.note_piece(now, before);
+        Ok(())
+    }
+
+    /// Adds a look of any length. What is pushed later waits behind it.
+    pub(crate) fn push_look(&mut self, now: RealTime, look: LongLook) {
+        self.push_behind(Behind::Look(look));
+        self.refill(now);
+    }
+
+    fn push_behind(&mut self, behind: Behind) {
+        self.behind_bytes += behind.memory_bytes();
+        self.behind.push_back(behind);
+    }
+
+    /// Encodes more of what waits behind, if little is left of what was encoded.
+    fn refill(&mut self, now: RealTime) {
+        while self.bytes.len() - self.written < limits::LOOK_PIECE_BYTES
+            && let Some(mut first) = self.behind.pop_front()
+        {
+            self.behind_bytes -= first.memory_bytes();
+            let before = self.bytes.len();
+            let is_whole = match &mut first {
+                Behind::Look(look) => look.write_on(&mut self.bytes, limits::LOOK_PIECE_BYTES),
+                Behind::Piece(piece) => {
+                    self.bytes.append(piece);
+                    true
+                }
+            };
+            self.note_piece(now, before);
+            if !is_whole {
+                self.behind_bytes += first.memory_bytes();
+                self.behind.push_front(first);
+            }
+        }
+    }
+
+    /// Notes the piece that was appended to the first `before` bytes, unless it is empty.
+    fn note_piece(&mut self, now: RealTime, before: usize) {
         let piece = self.bytes.len() - before;
         if piece == 0 {
-            return Ok(());
+            return;
         }
         if let Cut::Pieces(pieces) = &mut self.cut {
             pieces.push_back(piece);
@@ -71,7 +146,6 @@ impl Outbox {
             Some((at, bytes)) if *at == now => *bytes += piece,
             _ => self.queued.push_back((now, piece)),
         }
-        Ok(())
     }
 
     /// What to write next: the rest of the oldest piece, or all there is of a stream. Empty if nothing waits.
@@ -117,6 +191,7 @@ impl Outbox {
             self.bytes.drain(..self.written);
             self.written = 0;
         }
+        self.refill(now);
         waited
     }
 
@@ -125,9 +200,9 @@ impl Outbox {
         self.cut = Cut::Stream;
     }
 
-    /// Bytes that wait.
+    /// Bytes that wait, the memory of what is not encoded yet included.
     pub(crate) fn len(&self) -> usize {
-        self.bytes.len() - self.written
+        self.bytes.len() - self.written + self.behind_bytes
     }
 
     /// Whether nothing waits.
@@ -158,9 +233,16 @@ impl Outbox {
     /// Pieces, instants and bytes agree.
     pub(crate) fn check(&self) {
         let queued: usize = self.queued.iter().map(|(_, bytes)| bytes).sum();
-        assert_eq!(queued, self.len(), "each byte was put in at some instant");
+        let encoded = self.bytes.len() - self.written;
+        assert_eq!(queued, encoded, "each byte was put in at some instant");
+        let behind: usize = self.behind.iter().map(Behind::memory_bytes).sum();
+        assert_eq!(behind, self.behind_bytes, "what waits behind is counted");
+        assert!(
+            behind == 0 || encoded > 0,
+            "more is encoded as soon as there is nothing to write"
+        );
         if let Cut::Pieces(pieces) = &self.cut {
-            assert_eq!(pieces.iter().sum::<usize>(), self.len(), "pieces cover the bytes");
+            assert_eq!(pieces.iter().sum::<usize>(), encoded, "pieces cover the bytes");
             assert!(pieces.iter().all(|&piece| piece > 0), "no piece is empty");
         }
     }
@@ -239,6 +321,37 @@ mod tests {
         assert_eq!(outbox.sent(ms(50), 4), RealSpan::from_millis(20));
         assert_eq!(outbox.age(ms(99)), RealSpan::ZERO);
         outbox.check();
+    }
+
+    #[test]
+    fn long_looks_are_encoded_as_they_are_taken_and_keep_their_place() {
+        use trantor_model::Sight;
+        use trantor_protocol::text::Dialect;
+        let mut outbox = Outbox::default();
+        let mut expected: Vec<u8> = Vec::new();
+        for agents in [20_000, 1, 30_000] {
+            let sight = Sight {
+                agents,
+                ..Sight::default()
+            };
+            let look = LongLook::new(Dialect::Epitech, vec![sight]);
+            look.clone().write_on(&mut expected, usize::MAX);
+            outbox.push_look(ms(0), look);
+            outbox.check();
+            push(&mut outbox, b"ok\n");
+            expected.extend(b"ok\n");
+        }
+        let mut taken: Vec<u8> = Vec::new();
+        while !outbox.is_empty() {
+            assert!(outbox.len() < 2 * limits::LOOK_PIECE_BYTES);
+            let count = outbox.unsent().len().min(5_000);
+            taken.extend_from_slice(&outbox.unsent()[..count]);
+            outbox.sent(ms(0), count);
+            outbox.check();
+        }
+        assert!(taken == expected);
+        let room = outbox.push(ms(0), 3, |buffer| buffer.extend_from_slice(b"ok\n"));
+        assert_eq!((room, outbox.unsent()), (Ok(()), &b"ok\n"[..]));
     }
 
     #[derive(Clone, Debug)]

@@ -1,5 +1,6 @@
 //! What single sessions are told: now, or later if they see the past; and how much waits for all of them.
 
+use trantor_protocol::text::LongLook;
 use trantor_time::{RealSpan, RealTime};
 
 use super::delay::{Delay, ENTRY_BYTES, LeftTo, To};
@@ -98,6 +99,24 @@ impl Sessions {
         self.announce(conn);
     }
 
+    /// Adds an answer of any length to what an agent is owed.
+    pub(crate) fn push_look(&mut self, conn: ConnId, look: LongLook) {
+        let now = self.now;
+        let Some(session) = self.get_mut(conn).filter(|session| !session.is_doomed) else {
+            self.undeliverable += 1;
+            return;
+        };
+        let before = session.outbox.len();
+        session.outbox.push_look(now, look);
+        let after = session.outbox.len();
+        session.announcement.owes_answer = true;
+        self.owed_bytes += after - before;
+        if after >= limits::OUTBOX_PAUSE_BYTES {
+            self.look_after(conn);
+        }
+        self.announce(conn);
+    }
+
     /// The same, without telling the shell.
     pub(super) fn push_quietly(&mut self, conn: ConnId, write: impl FnOnce(&mut Vec<u8>)) {
         let now = self.now;
@@ -141,9 +160,12 @@ impl Sessions {
     pub(crate) fn sent(&mut self, conn: ConnId, count: usize) -> Option<RealSpan> {
         let now = self.now;
         let session = self.get_mut(conn)?;
+        let before = session.outbox.len();
         let waited = session.outbox.sent(now, count);
+        let after = session.outbox.len();
         session.announcement.owes_answer &= !session.outbox.is_empty();
-        self.owed_bytes -= count;
+        // More may have been encoded of a long look.
+        self.owed_bytes = self.owed_bytes - before + after;
         Some(waited)
     }
 

@@ -4,11 +4,42 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use trantor_engine::{AdminRequest, CloseReason, EngineConfig, limits};
 use trantor_game::AdminAction;
-use trantor_model::AgentId;
+use trantor_model::{AgentId, Counts};
 
 use super::{bench, closed, ms};
 use crate::harness::viewer::Viewer;
 use crate::harness::{Bench, game_config};
+
+/// A look at more than fits any memory is encoded as it is read; what comes later waits behind it.
+#[test]
+fn a_look_of_any_length_takes_little_memory() {
+    let mut bench = bench(5, 5, 3);
+    let [looker, other] = [("A", "a"), ("B", "b")].map(|(name, team)| bench.join(name, team));
+    let tile = bench.engine.game().world().agent(AgentId(0)).unwrap().tile();
+    let ground = Counts([1_000_000, 0, 0, 0, 0, 0, 1]);
+    bench.act(AdminAction::SetGround { tile, ground });
+    bench.peers[looker].is_reading = false;
+    bench.send(looker, b"Look\nInventory\n");
+    bench.run_for(ms(70));
+    bench.send(other, b"Broadcast behind\n");
+    bench.run_for(ms(70));
+    let now = bench.now;
+    let waiting = bench.engine.stats(now).outbox_bytes;
+    assert!((1..64 * 1024).contains(&waiting), "{waiting} bytes");
+    bench.lines(looker);
+    bench.peers[looker].is_reading = true;
+    bench.take_writes(looker);
+    let writes = bench.lines(looker);
+    let [look @ .., inventory, message] = &writes[..] else {
+        panic!("{} writes", writes.len());
+    };
+    let look = look.concat().replace("[no line feed]", "");
+    assert!(look.matches(" food").count() >= 1_000_000);
+    assert!(look.starts_with("[ player") && look.ends_with(" ]"));
+    assert!(inventory.starts_with("[ food ") && message.ends_with(", behind"));
+    let now = bench.now;
+    assert_eq!(bench.engine.stats(now).outbox_bytes, 0);
+}
 
 /// An agent may be sent any amount while it takes some of it now and then. One that takes nothing is disconnected after a while,
 /// sooner if its outbox is full; nobody else notices.

@@ -68,11 +68,9 @@ pub fn write_ai_line(out: &mut Vec<u8>, dialect: Dialect, line: &AiLine<'_>) {
         }
         AiLine::Ok => push(out, "ok"),
         AiLine::Ko => push(out, "ko"),
-        AiLine::Look(sights) => match words.layout {
-            Layout::Brackets => push_look(out, words, sights, "[", " ]"),
-            Layout::TightBraces => push_look(out, words, sights, "{", "}"),
-            Layout::Braces => push_look_without_looker(out, words, sights),
-        },
+        AiLine::Look(sights) => {
+            push_look(out, words, sights, &mut LookPlace::default(), usize::MAX);
+        }
         AiLine::Inventory {
             inventory,
             life_units,
@@ -98,54 +96,102 @@ pub fn write_ai_line(out: &mut Vec<u8>, dialect: Dialect, line: &AiLine<'_>) {
     out.push(b'\n');
 }
 
-/// `[ player food,, linemate ]` or `{ player food,, linemate}`: a space before each object, a bare comma between tiles.
-fn push_look(out: &mut Vec<u8>, words: &Words, sights: &[Sight], open: &str, close: &str) {
-    push(out, open);
-    for (at, sight) in sights.iter().enumerate() {
-        if at > 0 {
-            out.push(b',');
+/// A look that is written piece by piece, since it may be of any length.
+#[derive(Clone, Debug)]
+pub struct LongLook {
+    dialect: Dialect,
+    sights: Vec<Sight>,
+    place: LookPlace,
+}
+
+/// How far a look was written.
+#[derive(Clone, Debug, Default)]
+struct LookPlace {
+    has_begun: bool,
+    tile: usize,
+    /// Objects of that tile that were written.
+    objects: u64,
+}
+
+impl LongLook {
+    /// One of which nothing was written yet.
+    pub fn new(dialect: Dialect, sights: Vec<Sight>) -> Self {
+        Self {
+            dialect,
+            sights,
+            place: LookPlace::default(),
         }
-        for_each_object(words, sight, sight.agents, |object| {
-            out.push(b' ');
-            push(out, object);
-        });
+    }
+
+    /// Appends the next piece of the line, of so many bytes or one word more; answers whether it was the last.
+    pub fn write_on(&mut self, out: &mut Vec<u8>, bytes: usize) -> bool {
+        let is_whole = push_look(out, self.dialect.words(), &self.sights, &mut self.place, bytes);
+        if is_whole {
+            out.push(b'\n');
+        }
+        is_whole
+    }
+
+    /// Bytes that it takes until it is written.
+    pub fn memory_bytes(&self) -> usize {
+        size_of::<Self>() + size_of_val(&self.sights[..])
+    }
+}
+
+/// Writes a look from a place on, until `bytes` were written or the end; answers whether that was reached.
+///
+/// `[ player food,, linemate ]` or `{ player food,, linemate}`: a space before each object, a bare comma between tiles.
+/// `{food, , linemate}`: a space between objects, a comma and a space between tiles, the looker left out.
+fn push_look(
+    out: &mut Vec<u8>,
+    words: &Words,
+    sights: &[Sight],
+    place: &mut LookPlace,
+    bytes: usize,
+) -> bool {
+    let (open, between_tiles, close) = match words.layout {
+        Layout::Brackets => ("[", ",", " ]"),
+        Layout::TightBraces => ("{", ",", "}"),
+        Layout::Braces => ("{", ", ", "}"),
+    };
+    let is_joined = words.layout == Layout::Braces;
+    let enough = out.len().saturating_add(bytes);
+    if !std::mem::replace(&mut place.has_begun, true) {
+        push(out, open);
+    }
+    while let Some(sight) = sights.get(place.tile) {
+        if place.tile > 0 && place.objects == 0 {
+            push(out, between_tiles);
+        }
+        let looker = u32::from(is_joined && place.tile == 0);
+        let mut written = place.objects;
+        for (word, count) in objects(words, sight, looker) {
+            let skipped = written.min(u64::from(count));
+            written -= skipped;
+            for _ in skipped..u64::from(count) {
+                if !is_joined || place.objects > 0 {
+                    out.push(b' ');
+                }
+                push(out, word);
+                place.objects += 1;
+                if out.len() >= enough {
+                    return false;
+                }
+            }
+        }
+        place.tile += 1;
+        place.objects = 0;
     }
     push(out, close);
+    true
 }
 
-/// `{food, , linemate}`: a space between objects, a comma and a space between tiles, the looker left out.
-fn push_look_without_looker(out: &mut Vec<u8>, words: &Words, sights: &[Sight]) {
-    out.push(b'{');
-    for (at, sight) in sights.iter().enumerate() {
-        if at > 0 {
-            push(out, ", ");
-        }
-        let myself = u32::from(at == 0);
-        let mut is_first = true;
-        for_each_object(words, sight, sight.agents.saturating_sub(myself), |object| {
-            if !is_first {
-                out.push(b' ');
-            }
-            is_first = false;
-            push(out, object);
-        });
-    }
-    out.push(b'}');
-}
-
-/// Names everything on a tile in the order of the protocol: agents, resources by number, eggs.
-fn for_each_object(words: &Words, sight: &Sight, agents: u32, mut name: impl FnMut(&'static str)) {
-    for _ in 0..agents {
-        name(words.player);
-    }
-    for (resource, count) in sight.ground.iter() {
-        for _ in 0..count {
-            name(words.resource_word(resource));
-        }
-    }
-    for _ in 0..sight.eggs {
-        name(words.egg);
-    }
+/// Everything on a tile but so many agents, in the order of the protocol: agents, resources by number, eggs.
+fn objects(words: &Words, sight: &Sight, left_out: u32) -> impl Iterator<Item = (&'static str, u32)> {
+    let resources = sight.ground.iter();
+    std::iter::once((words.player, sight.agents.saturating_sub(left_out)))
+        .chain(resources.map(|(resource, count)| (words.resource_word(resource), count)))
+        .chain([(words.egg, sight.eggs)])
 }
 
 /// `[ food 9, linemate 0, … ]`, `{nourriture 9,linemate 0,…}`, or `{nourriture 1260, linemate 0, …}` with food as life left.
@@ -189,6 +235,29 @@ mod tests {
             agents,
             ground: Counts(ground),
             eggs,
+        }
+    }
+
+    #[test]
+    fn a_look_in_pieces_is_the_same_line() {
+        let sights = [
+            sight(3, [2, 0, 1, 0, 0, 0, 0], 1),
+            sight(0, [0; 7], 0),
+            sight(0, [0, 0, 0, 0, 0, 0, 2], 0),
+            sight(0, [0; 7], 0),
+        ];
+        for dialect in Dialect::ALL {
+            for bytes in 1..40 {
+                let mut look = LongLook::new(dialect, sights.to_vec());
+                let (mut out, mut piece) = (Vec::new(), Vec::new());
+                while !look.write_on(&mut piece, bytes) {
+                    assert!(piece.len() < bytes + 16, "a piece is as long as it may be");
+                    out.append(&mut piece);
+                }
+                out.append(&mut piece);
+                let whole = written(dialect, AiLine::Look(&sights));
+                assert_eq!(String::from_utf8(out).unwrap(), whole);
+            }
         }
     }
 

@@ -24,7 +24,7 @@ mod line;
 mod number;
 
 pub use ai_command::parse_command;
-pub use ai_reply::{AiLine, write_ai_line};
+pub use ai_reply::{AiLine, LongLook, write_ai_line};
 pub use dialect::{Dialect, Layout, Words};
 pub use gui_event::{GuiEvent, GuiIds};
 pub use gui_request::{GuiRefusal, GuiRequest, parse_gui_request};
