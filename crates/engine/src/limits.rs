@@ -144,9 +144,9 @@ pub fn address_group(peer: IpAddr) -> IpAddr {
 /// a terminal, short enough that forgotten connections do not pile up.
 pub const GREETING_SPAN: RealSpan = RealSpan::from_secs(60);
 
-/// Wrong answers to the greeting before the connection is closed. Some programs try team names in turn, so
-/// one is not enough; a peer that never gets it right must not try for ever.
-pub const GREETING_FAILURES_MAX: u32 = 20;
+/// Wrong answers to the greeting before the connection is closed: the first line, and two more tries for programs that
+/// try team names in turn. The head of any HTTP request has more lines.
+pub const GREETING_FAILURES_MAX: u32 = 3;
 
 /// Bytes kept undecoded for a peer that speaks before the game was started (R-000-27), or that is held up: it has shut its own side,
 /// so that the end must be read, and has said more than may be carried out at once. More closes that peer: a program

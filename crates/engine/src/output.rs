@@ -54,6 +54,10 @@ pub enum CloseReason {
     Idle,
     /// It gave too many wrong answers to the greeting.
     GreetingFailures,
+    /// It spoke HTTP before it said what it is.
+    HttpRequest,
+    /// It spoke TLS before it said what it is.
+    TlsHello,
     /// It sent too much before it was greeted (R-000-27).
     InboxFull,
     /// It sent too many lines that are too long (R-003-56).
@@ -88,10 +92,12 @@ pub enum CloseReason {
 
 impl CloseReason {
     /// All of them, in the order of declaration.
-    pub const ALL: [CloseReason; 18] = [
+    pub const ALL: [CloseReason; 20] = [
         Self::GreetingTimeout,
         Self::Idle,
         Self::GreetingFailures,
+        Self::HttpRequest,
+        Self::TlsHello,
         Self::InboxFull,
         Self::Violations,
         Self::OutboxFull,
@@ -120,6 +126,8 @@ impl CloseReason {
             Self::GreetingTimeout => "greeting_timeout",
             Self::Idle => "idle",
             Self::GreetingFailures => "greeting_failures",
+            Self::HttpRequest => "http_request",
+            Self::TlsHello => "tls_hello",
             Self::InboxFull => "inbox_full",
             Self::Violations => "violations",
             Self::OutboxFull => "outbox_full",

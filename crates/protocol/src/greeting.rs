@@ -34,17 +34,37 @@ pub enum Greeting<'a> {
     },
     /// Nothing that can be understood: an empty line, or more than one word. The answer is `ko`.
     Nobody,
+    /// A line of an HTTP request: a browser, on behalf of a web page. Nothing behind it may be obeyed.
+    Http,
 }
 
-/// Reads a peer's first line. `is_team` says whether a team has that name.
+/// Bytes with which a TLS connection begins: a handshake record of any version.
+pub const TLS_HELLO: &[u8] = b"\x16\x03";
+
+/// The answer to an HTTP request.
+pub const HTTP_REFUSAL: &[u8] = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+
+/// Reads a line of a peer that has not said what it is. `is_team` says whether a team has that name.
+///
+/// Only the first line of a connection (`is_first`) makes a viewer or an operator: a web page can have a browser send
+/// lines of its choice behind those of a request. A later one is another try for a team.
 ///
 /// Names are compared as bytes. `GRAPHICAL`, which a few old viewers say, lets a viewer in unless a team is
 /// called so.
-pub fn read_greeting(line: &[u8], is_team: impl FnOnce(&[u8]) -> bool) -> Greeting<'_> {
+pub fn read_greeting(line: &[u8], is_first: bool, is_team: impl FnOnce(&[u8]) -> bool) -> Greeting<'_> {
+    if is_http(line) {
+        return Greeting::Http;
+    }
     let mut words = text::words(line);
     let (Some(word), token, None) = (words.next(), words.next(), words.next()) else {
         return Greeting::Nobody;
     };
+    if !is_first {
+        return match token {
+            None => Greeting::Player(word),
+            Some(_) => Greeting::Nobody,
+        };
+    }
     if word == GRAPHIC_WORD.as_bytes() || (word == GRAPHIC_ALIAS.as_bytes() && !is_team(word)) {
         Greeting::TextViewer { token }
     } else if word == WIRE_WORD.as_bytes() {
@@ -56,6 +76,18 @@ pub fn read_greeting(line: &[u8], is_team: impl FnOnce(&[u8]) -> bool) -> Greeti
     } else {
         Greeting::Nobody
     }
+}
+
+/// Whether a line is the request line of HTTP, with any method and target, or the header that each request has.
+fn is_http(line: &[u8]) -> bool {
+    const HOST: &[u8] = b"host:";
+    let has_version = || {
+        let version = text::words(line).skip(1).last();
+        version.is_some_and(|word| word.starts_with(b"HTTP/"))
+    };
+    line.get(..HOST.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(HOST))
+        || has_version()
 }
 
 /// Reads a token out of the text of a file: the first line, without blanks at its ends.
@@ -122,13 +154,40 @@ mod tests {
             (b"red blue", Greeting::Nobody),
             (b"", Greeting::Nobody),
             (b" \t", Greeting::Nobody),
+            (b"POST / HTTP/1.1", Greeting::Http),
+            (b"M-SEARCH * HTTP/1.1", Greeting::Http),
+            (b"get /a b HTTP/2", Greeting::Http),
+            (b"Host: arena.example", Greeting::Http),
+            (b"host:x", Greeting::Http),
+            (b"HTTP/1.1", Greeting::Player(b"HTTP/1.1")),
+            (b"Host", Greeting::Player(b"Host")),
         ] {
-            assert_eq!(read_greeting(line, teams), expected, "{}", line.escape_ascii());
+            assert_eq!(
+                read_greeting(line, true, teams),
+                expected,
+                "{}",
+                line.escape_ascii()
+            );
         }
         assert_eq!(
-            read_greeting(b"GRAPHICAL", |_| false),
+            read_greeting(b"GRAPHICAL", true, |_| false),
             Greeting::TextViewer { token: None }
         );
+    }
+
+    #[test]
+    fn a_later_line_is_a_player_or_nothing() {
+        for (line, expected) in [
+            (&b"red"[..], Greeting::Player(b"red")),
+            (b"ADMIN", Greeting::Player(b"ADMIN")),
+            (b"ADMIN token", Greeting::Nobody),
+            (b"GRAPHIC", Greeting::Player(b"GRAPHIC")),
+            (b"TRANTOR", Greeting::Player(b"TRANTOR")),
+            (b"POST / HTTP/1.1", Greeting::Http),
+        ] {
+            let read = read_greeting(line, false, |word| word == b"red");
+            assert_eq!(read, expected, "{}", line.escape_ascii());
+        }
     }
 
     #[test]

@@ -10,4 +10,6 @@ pub mod text;
 pub mod wire;
 
 pub use error::{FrameError, SeqError, TeamNameError, TokenError};
-pub use greeting::{Greeting, OPERATOR_WORD, check_team_name, read_greeting, read_token};
+pub use greeting::{
+    Greeting, HTTP_REFUSAL, OPERATOR_WORD, TLS_HELLO, check_team_name, read_greeting, read_token,
+};

@@ -2,6 +2,7 @@
 
 use trantor_game::{GameInput, Handled, PaceChange, Refusal};
 use trantor_model::{AgentId, Command, TeamId};
+use trantor_protocol::HTTP_REFUSAL;
 use trantor_protocol::text::{AiLine, GuiEvent, GuiRefusal, GuiRequest, write_ai_line, write_gui_event};
 use trantor_time::{NANOS, RealSpan, RealTime};
 
@@ -77,6 +78,12 @@ impl Engine {
             Request::Broken(error) => self.protocol_error(conn, &error.to_string(), now),
             Request::HeldTooMuch => self.sessions.doom(conn, CloseReason::InboxFull),
             Request::TooManyViolations => self.sessions.doom(conn, CloseReason::Violations),
+            Request::Http => {
+                self.sessions
+                    .push(conn, |outbox| outbox.extend_from_slice(HTTP_REFUSAL));
+                self.close_after_flush(conn, CloseReason::HttpRequest);
+            }
+            Request::Tls => self.close_after_flush(conn, CloseReason::TlsHello),
         }
     }
 

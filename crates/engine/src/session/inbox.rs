@@ -6,7 +6,7 @@
 use trantor_game::GameConfig;
 use trantor_model::{AgentId, Command, TeamId};
 use trantor_protocol::error::FrameError;
-use trantor_protocol::greeting::{Greeting, read_greeting};
+use trantor_protocol::greeting::{Greeting, TLS_HELLO, read_greeting};
 use trantor_protocol::text::{Cut, GuiRefusal, GuiRequest, LineCutter, parse_command, parse_gui_request};
 use trantor_protocol::wire::{FrameCutter, ToServer, read_frame};
 
@@ -51,6 +51,10 @@ pub(crate) enum Request {
     HeldTooMuch,
     /// One offence more than is borne.
     TooManyViolations,
+    /// A peer that has not said what it is speaks HTTP.
+    Http,
+    /// The same, and TLS.
+    Tls,
 }
 
 impl Inbox {
@@ -85,14 +89,20 @@ impl Session {
             }
             said.extend_from_slice(taken);
             return match &mut self.role {
+                Role::Held(held) if held.said.starts_with(TLS_HELLO) => Some(Request::Tls),
                 Role::Held(held) if !held.has_first_line && taken.contains(&b'\n') => {
                     held.has_first_line = true;
-                    early_operator(&mut held.said, &config.game)
+                    early_request(&mut held.said, &config.game)
                 }
                 _ => None,
             };
         }
         let cut = match &mut self.inbox {
+            Inbox::Lines(lines)
+                if matches!(self.role, Role::Greeted { .. }) && lines.begins_with(bytes, TLS_HELLO) =>
+            {
+                return Some(Request::Tls);
+            }
             Inbox::Lines(lines) => match lines.next(bytes) {
                 Some(cut) => cut,
                 None => {
@@ -124,7 +134,7 @@ impl Session {
         };
         // A line that is too long is answered as one that makes no sense, in its place.
         Some(match self.role {
-            Role::Greeted { .. } => first_line(line.unwrap_or_default(), &config.game),
+            Role::Greeted { failures } => first_line(line.unwrap_or_default(), failures == 0, &config.game),
             Role::Agent(agent) => Request::Command(
                 agent,
                 line.map_or(Command::Refused(None), |line| parse_command(config.dialect, line)),
@@ -140,10 +150,10 @@ impl Session {
     }
 }
 
-/// What a peer's answer to the greeting asks for.
-fn first_line(line: &[u8], game: &GameConfig) -> Request {
+/// What a line of a peer that was greeted asks for, the first one or another try.
+fn first_line(line: &[u8], is_first: bool, game: &GameConfig) -> Request {
     let owned = |token: Option<&[u8]>| token.map(<[u8]>::to_vec);
-    match read_greeting(line, |name| game.team_named(name).is_some()) {
+    match read_greeting(line, is_first, |name| game.team_named(name).is_some()) {
         Greeting::Player(name) => Request::Join(game.team_named(name)),
         Greeting::TextViewer { token } => Request::WatchText(owned(token)),
         Greeting::Frames { token } => Request::WatchFrames(owned(token)),
@@ -152,16 +162,20 @@ fn first_line(line: &[u8], game: &GameConfig) -> Request {
             rest: Vec::new(),
         },
         Greeting::Nobody => Request::Join(None),
+        Greeting::Http => Request::Http,
     }
 }
 
-/// An operator among those who wait for the start, who would otherwise wait for itself.
-fn early_operator(held: &mut Vec<u8>, game: &GameConfig) -> Option<Request> {
+/// A first line that does not wait for the start: an operator's, who would otherwise wait for itself, and HTTP.
+fn early_request(held: &mut Vec<u8>, game: &GameConfig) -> Option<Request> {
     let end = held.iter().position(|byte| *byte == b'\n')?;
-    let Request::Operate { token, .. } = first_line(held[..end].trim_ascii_end(), game) else {
-        return None;
-    };
-    let rest = held.split_off(end + 1);
-    held.clear();
-    Some(Request::Operate { token, rest })
+    match first_line(held[..end].trim_ascii_end(), true, game) {
+        Request::Operate { token, .. } => {
+            let rest = held.split_off(end + 1);
+            held.clear();
+            Some(Request::Operate { token, rest })
+        }
+        Request::Http => Some(Request::Http),
+        _ => None,
+    }
 }

@@ -296,15 +296,18 @@ fn r_003_53_and_r_003_57_sessions_come_and_go_with_all_they_own() {
 /// A session's role in the game changes, and goes, without touching how its bytes travel.
 #[test]
 fn r_003_54_what_a_peer_is_and_how_its_bytes_travel_are_apart() {
-    let mut bench = quiet(100);
+    let mut config = EngineConfig::new(game_config(10, 10, 20));
+    config.auto_start = false;
+    let mut bench = quiet_with(config);
     // Unread bytes outlive the change from a newcomer to a viewer.
     let peer = bench.open("G");
     bench.peers[peer].is_reading = false;
-    bench.send(peer, b"nope\nGRAPHIC\nsgt\n");
+    bench.send(peer, b"GRAPHIC\nsgt\n");
+    bench.admin(AdminRequest::Start).expect("it waits for that");
     let conn = bench.peers[peer].conn;
     let waiting = String::from_utf8(bench.engine.unsent(conn).to_vec()).expect("text");
     assert!(
-        waiting.starts_with("ko\nmsz 10 10\n") && waiting.ends_with("sgt 100\n"),
+        waiting.starts_with("WELCOME\nmsz 10 10\n") && waiting.ends_with("sgt 100\n"),
         "{waiting}"
     );
     // And the end of an agent: the game has forgotten it, its session still delivers.

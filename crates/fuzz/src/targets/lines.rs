@@ -72,8 +72,8 @@ pub(super) fn parse(data: &[u8]) {
                 .expect("a request is written as a line");
             assert_eq!(parse_gui_request(again), Ok(request));
         }
-        for is_team in [true, false] {
-            let _whoever_it_is = read_greeting(line, |_| is_team);
+        for (is_first, is_team) in [(true, true), (true, false), (false, true), (false, false)] {
+            let _whoever_it_is = read_greeting(line, is_first, |_| is_team);
         }
     }
 }

@@ -83,6 +83,12 @@ impl LineCutter {
         None
     }
 
+    /// Whether the line under way, which goes on with `piece`, begins with `start`.
+    pub fn begins_with(&self, piece: &[u8], start: &[u8]) -> bool {
+        let pending = if self.spent { &[][..] } else { &self.pending };
+        pending.iter().chain(piece).take(start.len()).eq(start)
+    }
+
     /// Bytes held of a line whose end has not come.
     pub fn pending_bytes(&self) -> usize {
         if self.spent { 0 } else { self.pending.len() }
