@@ -3,6 +3,8 @@
 //! The server greets everybody with a line of text; a viewer answers with a word that asks for frames, or for
 //! text. Which server it is decides what is said to the user when it is the wrong one.
 
+use trantor_protocol::text::printable;
+
 use crate::error::ProtocolError;
 
 /// Longest greeting accepted, in bytes. Greetings are one word; some servers add a line of their own.
@@ -64,10 +66,7 @@ pub fn write_first_line(out: &mut Vec<u8>, word: &str, token: Option<&str>) {
 
 /// A text from a server as it may be shown: no control characters, and not too long.
 pub fn readable(text: &str) -> String {
-    text.chars()
-        .filter(|char| !char.is_control())
-        .take(REASON_CHARS_MAX)
-        .collect()
+    printable(text).take(REASON_CHARS_MAX).collect()
 }
 
 /// The same for bytes of a server that may know nothing of Unicode: each is then the character of its number, so that

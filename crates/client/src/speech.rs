@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use trantor_model::{AgentId, TeamId};
+use trantor_protocol::text::printable;
 
 use crate::feed::Who;
 
@@ -45,7 +46,7 @@ pub fn is_for_people(words: &[u8]) -> bool {
 /// is left out.
 pub fn line(words: &[u8], most: usize) -> String {
     let text = String::from_utf8_lossy(words);
-    let mut letters = text.chars().filter(|letter| !letter.is_control());
+    let mut letters = printable(&text);
     let mut line: String = letters.by_ref().take(most).collect();
     if letters.next().is_some() {
         line.push('…');

@@ -556,3 +556,49 @@ fn wake_ups_in(program: &Program, span: RealSpan) -> u64 {
     Parker::new().wait(Some(now() + span));
     count() - before
 }
+
+/// A server that says `words` to everybody who connects, until the connection ends.
+fn server_that_says(words: impl Fn(&mut std::net::TcpStream) + Send + 'static) -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let serve = move || {
+        let (mut peer, _) = listener.accept().unwrap();
+        words(&mut peer);
+        // What it was asked is read, so that the end is in order.
+        let _asked = peer.read(&mut [0; 1024]);
+    };
+    trantor_runtime::threads::spawn("other server", serve)
+        .unwrap()
+        .abandon();
+    port
+}
+
+#[test]
+fn the_console_takes_no_endless_line_and_no_control_of_the_terminal() {
+    let port = server_that_says(|peer| {
+        peer.write_all(b"WELCOME\nok\n\x1b]0;PWNED\x07 100 \xc2\x9b2J units/s\nok\n")
+            .unwrap();
+    });
+    let console = |port: &str| run(&["console", "-h", "127.0.0.1", "-p", port, "tick"]);
+    assert_eq!(
+        console(&port),
+        (0, "]0;PWNED 100 2J units/s\n".to_owned(), String::new())
+    );
+
+    for beginning in ["", "WELCOME\nok\n"] {
+        let port = server_that_says(move |peer| {
+            let mut is_taken = peer.write_all(beginning.as_bytes()).is_ok();
+            // Far more than it keeps; it hangs up long before.
+            for _ in 0..64 * 1024 {
+                is_taken = is_taken && peer.write_all(&[b'x'; 1024]).is_ok();
+            }
+            assert!(!is_taken, "64 MiB were taken");
+        });
+        let (status, out, err) = console(&port);
+        assert_eq!((status, out.as_str()), (84, ""));
+        assert!(err.contains("a line has more than 65536 bytes"), "{err}");
+    }
+
+    let port = server_that_says(|peer| while peer.write_all(b"WELCOME\n").is_ok() {});
+    assert!(console(&port).2.contains("this is no trantor-server"));
+}

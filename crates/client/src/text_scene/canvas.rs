@@ -5,6 +5,8 @@
 
 use std::fmt::Write;
 
+use trantor_protocol::text::printable;
+
 /// One of the 256 colours of terminals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ink(pub u8);
@@ -61,7 +63,7 @@ impl Canvas {
         bold: bool,
     ) -> usize {
         let mut at = column;
-        for char in text.chars().filter(|char| !char.is_control()).take(width) {
+        for char in printable(text).take(width) {
             self.put(at, row, char, ink, bold);
             at += 1;
         }

@@ -129,6 +129,11 @@ pub fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
         .filter(|word| !word.is_empty())
 }
 
+/// The characters of a text that may be shown in a terminal: none that control it.
+pub fn printable(text: &str) -> impl Iterator<Item = char> {
+    text.chars().filter(|char| !char.is_control())
+}
+
 /// A line without the NULs before it.
 ///
 /// A server written in C easily sends the one that ends its string, which then stands behind the line feed: before

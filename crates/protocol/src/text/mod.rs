@@ -29,7 +29,7 @@ pub use dialect::{Dialect, Layout, Words};
 pub use gui_event::{GuiEvent, GuiIds};
 pub use gui_request::{GuiRefusal, GuiRequest, parse_gui_request};
 pub use gui_writer::write_gui_event;
-pub use line::{Cut, LineCutter, without_nuls_before, words};
+pub use line::{Cut, LineCutter, printable, without_nuls_before, words};
 
 /// The line with which a text viewer asks to be let in. No team may have this name.
 pub const GRAPHIC_WORD: &str = "GRAPHIC";

@@ -3,11 +3,13 @@
 //! With words on the command line it says them as one line and ends; without, it says what it reads on standard input.
 
 use std::ffi::OsString;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::net::TcpStream;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use clap::Parser;
+use trantor_protocol::text::{Cut, LineCutter, printable};
 use trantor_protocol::{OPERATOR_WORD, read_token};
 use trantor_runtime::standard_output;
 
@@ -78,12 +80,8 @@ pub fn run(asked: &ConsoleAsked) -> Result<bool, String> {
     let mut server = Server::connect(asked, &at)?;
     let mut is_all_done = true;
     let mut say = |line: &str| -> Result<(), String> {
-        let (is_done, told) = server.ask(line).map_err(|error| format!("{at}: {error}"))?;
-        is_all_done &= is_done;
-        match told.trim_end() {
-            "" => Ok(()),
-            told => standard_output::print(told),
-        }
+        is_all_done &= server.ask(line, standard_output::print)?;
+        Ok(())
     };
     if asked.words.is_empty() {
         for line in io::stdin().lock().lines() {
@@ -99,9 +97,23 @@ pub fn run(asked: &ConsoleAsked) -> Result<bool, String> {
     Ok(is_all_done)
 }
 
-/// The connection.
+/// Bytes of the longest line that is taken from a server: its own have a few hundred.
+const LINE_BYTES_MAX: usize = 64 * 1024;
+
+/// Lines of a server before it says whether we may operate: the greeting, and one more.
+const GREETING_LINES_MAX: usize = 16;
+
+/// Bytes read at once.
+const PIECE_BYTES: usize = 4 * 1024;
+
+/// The connection. What the server says is neither believed to end nor to be text.
 struct Server {
-    lines: BufReader<TcpStream>,
+    at: String,
+    socket: TcpStream,
+    lines: LineCutter,
+    piece: Box<[u8; PIECE_BYTES]>,
+    /// What of the piece was read, and not taken yet.
+    unread: Range<usize>,
 }
 
 impl Server {
@@ -119,56 +131,91 @@ impl Server {
         let socket = TcpStream::connect((asked.host.as_str(), asked.port))
             .map_err(|error| format!("{at}: {error}; is a {PROGRAM} running there? see -h and -p"))?;
         let mut server = Self {
-            lines: BufReader::new(socket),
+            at: at.to_owned(),
+            socket,
+            lines: LineCutter::with_max(LINE_BYTES_MAX),
+            piece: Box::new([0; PIECE_BYTES]),
+            unread: 0..0,
         };
         let first = match &token {
             Some(token) => format!("{OPERATOR_WORD} {token}"),
             None => OPERATOR_WORD.to_owned(),
         };
-        let greeted = server.say(&first).and_then(|()| {
-            loop {
-                // The greeting comes first, in any dialect; a game that is not started greets nobody.
-                match server.line()?.split_once([' ', '\n']) {
-                    Some(("ok", _)) => break Ok(None),
-                    Some(("ko", reason)) => break Ok(Some(reason.trim().to_owned())),
-                    _ => {}
-                }
+        server.say(&first)?;
+        // The greeting comes first, in any dialect; a game that is not started greets nobody.
+        for _ in 0..GREETING_LINES_MAX {
+            match Answer::read(&server.line()?) {
+                Answer::Done => return Ok(server),
+                Answer::Refused("") => return Err(format!("{at}: this server takes no operators")),
+                Answer::Refused(reason) => return Err(format!("{at}: {reason}")),
+                Answer::Text(_) => {}
             }
-        });
-        match greeted {
-            Ok(None) => Ok(server),
-            Ok(Some(reason)) if reason.is_empty() => Err(format!("{at}: this server takes no operators")),
-            Ok(Some(reason)) => Err(format!("{at}: {reason}")),
-            Err(error) => Err(format!("{at}: {error}")),
         }
+        Err(format!("{at}: this is no {PROGRAM}"))
     }
 
-    /// Says one line. Answers whether it was done, and what was told.
-    fn ask(&mut self, line: &str) -> io::Result<(bool, String)> {
+    /// Says one line and hands each line of the answer to `print`. Answers whether it was done.
+    fn ask(&mut self, line: &str, mut print: impl FnMut(&str) -> Result<(), String>) -> Result<bool, String> {
         self.say(line)?;
-        let mut told = String::new();
         loop {
-            let answer = self.line()?;
-            match answer.trim_end().split_once(' ') {
-                None if answer.trim_end() == "ok" => return Ok((true, told)),
-                Some(("ko", reason)) => return Ok((false, told + reason)),
-                _ => told.push_str(&answer),
+            match Answer::read(&self.line()?) {
+                Answer::Done => return Ok(true),
+                Answer::Refused(reason) => return print(reason).map(|()| false),
+                Answer::Text(text) => print(text)?,
             }
         }
     }
 
-    fn say(&mut self, line: &str) -> io::Result<()> {
-        self.lines.get_mut().write_all(format!("{line}\n").as_bytes())
+    fn say(&mut self, line: &str) -> Result<(), String> {
+        let said = self.socket.write_all(format!("{line}\n").as_bytes());
+        said.map_err(|error| format!("{}: {error}", self.at))
     }
 
-    fn line(&mut self) -> io::Result<String> {
-        let mut line = String::new();
-        match self.lines.read_line(&mut line)? {
-            0 => Err(io::Error::new(
-                io::ErrorKind::UnexpectedEof,
-                "the server closed the connection",
-            )),
-            _ => Ok(line),
+    /// The next line, without what would control a terminal.
+    fn line(&mut self) -> Result<String, String> {
+        loop {
+            let mut unread = &self.piece[self.unread.clone()];
+            let cut = self.lines.next(&mut unread);
+            self.unread.start = self.unread.end - unread.len();
+            match cut {
+                Some(Cut::Line(line)) => return Ok(printable(&String::from_utf8_lossy(line)).collect()),
+                Some(Cut::TooLong) => {
+                    return Err(format!(
+                        "{}: a line has more than {LINE_BYTES_MAX} bytes",
+                        self.at
+                    ));
+                }
+                None => {}
+            }
+            let count = match self.socket.read(&mut self.piece[..]) {
+                Ok(0) => return Err(format!("{}: the server closed the connection", self.at)),
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(format!("{}: {error}", self.at)),
+            };
+            self.unread = 0..count;
+        }
+    }
+}
+
+/// A line of the server.
+enum Answer<'a> {
+    /// The last one: it was done.
+    Done,
+    /// The last one: why it was not done.
+    Refused(&'a str),
+    /// One of those before.
+    Text(&'a str),
+}
+
+impl<'a> Answer<'a> {
+    fn read(line: &'a str) -> Self {
+        let line = line.trim_end();
+        match line.split_once(' ') {
+            None if line == "ok" => Self::Done,
+            None if line == "ko" => Self::Refused(""),
+            Some(("ko", reason)) => Self::Refused(reason),
+            _ => Self::Text(line),
         }
     }
 }
