@@ -30,7 +30,7 @@ fn server() -> (Server, SocketAddr) {
 /// The status line and the body of an answer to `GET path`.
 fn get(address: SocketAddr, path: &str) -> (String, String) {
     let mut peer = Peer::connect(address);
-    peer.send(&format!("GET {path} HTTP/1.1\r\nHost: trantor\r\n\r\n"));
+    peer.send(&format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n"));
     let answer = peer.rest().unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     (head.lines().next().unwrap().to_owned(), body.to_owned())

@@ -164,6 +164,9 @@ fn accepted_lines_set_what_they_say() {
         ("--metrics [::]:9100", |o| {
             o.metrics.address = Some("[::]:9100".parse().unwrap())
         }),
+        ("--metrics-hosts arena.example,arena", |o| {
+            o.metrics.hosts = vec!["arena.example".to_owned(), "arena".to_owned()];
+        }),
         ("--metrics-log debug --metrics-every 5", |o| {
             o.metrics.log = log::LevelFilter::Debug;
             o.metrics.every = RealSpan::from_secs(5);

@@ -24,6 +24,8 @@ use crate::mio_wait::Ready;
 pub(super) struct Exchanges {
     conns: Conns,
     registry: Registry,
+    /// Names that this host is asked for by, beside its addresses.
+    hosts: Vec<String>,
     /// One for each connection.
     by_conn: BTreeMap<ConnId, Exchange>,
     /// Connections that are to be closed: broken while they were written to, or answered when the peer had ended.
@@ -73,10 +75,11 @@ pub(super) enum Read {
 }
 
 impl Exchanges {
-    pub(super) fn new(registry: Registry) -> Self {
+    pub(super) fn new(registry: Registry, hosts: Vec<String>) -> Self {
         Self {
             conns: Conns::default(),
             registry,
+            hosts,
             by_conn: BTreeMap::new(),
             over: Vec::new(),
         }
@@ -155,7 +158,7 @@ impl Exchanges {
             return Some((conn, Read::More));
         };
         head.extend_from_slice(bytes);
-        let Some(request) = http::parse(head) else {
+        let Some(request) = http::parse(head, &self.hosts) else {
             return Some((conn, Read::More));
         };
         exchange.state = ExchangeState::Asked;

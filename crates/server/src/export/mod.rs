@@ -166,7 +166,7 @@ fn build(
         listener,
         ready: wait.ready(),
         read_buffer: vec![0; READ_BYTES_MAX].into(),
-        exchanges: Exchanges::new(wait.registry().try_clone()?),
+        exchanges: Exchanges::new(wait.registry().try_clone()?, options.hosts.clone()),
         answers: Outbound::new(CONNECTIONS_MAX),
         collector: collector_of(&sources),
         server: sources.poster,

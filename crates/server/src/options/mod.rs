@@ -109,6 +109,8 @@ pub struct Options {
 pub struct MetricsOptions {
     /// Where `/metrics` and `/health` can be had over HTTP.
     pub address: Option<SocketAddr>,
+    /// Names of this host that they may be asked for by, beside its addresses and `localhost`.
+    pub hosts: Vec<String>,
     /// At which level a line with the most important figures is logged.
     pub log: LevelFilter,
     /// How often that line is logged.
@@ -119,6 +121,7 @@ impl Default for MetricsOptions {
     fn default() -> Self {
         Self {
             address: None,
+            hosts: Vec::new(),
             log: LevelFilter::Off,
             every: RealSpan::from_secs(60),
         }

@@ -692,6 +692,25 @@ pub const SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        name: "metrics-hosts",
+        short: None,
+        aliases: &[],
+        placeholder: "NAMES",
+        help: "Names of this host that --metrics answers to, separated by commas; its addresses and localhost always count",
+        kind: Kind::Text {
+            accepts: "host names separated by commas, without ports",
+            store: |options, names| {
+                let names: Vec<String> = names.split(',').map(|name| name.trim().to_owned()).collect();
+                let is_name = |name: &String| !name.is_empty() && !name.contains([':', '/', ' ']);
+                let are_names = names.iter().all(is_name);
+                if are_names {
+                    options.metrics.hosts = names;
+                }
+                are_names
+            },
+        },
+    },
+    Setting {
         name: "metrics-log",
         short: None,
         aliases: &[],
