@@ -14,6 +14,8 @@ use super::{Frame, grounded, lot, signed};
 
 /// Pieces of one resource drawn on a tile; more of it makes them larger instead.
 const PIECES_MAX: u32 = 3;
+/// How much smaller than the tile in the middle of the view one may be whose pieces are of the same kind.
+const BEHIND_MOST: f32 = 2.0;
 /// From a tile's middle to where resources lie: outside of where agents walk.
 const SLOT_RADIUS: f32 = 0.31;
 
@@ -59,7 +61,12 @@ fn tile_things(
     list: &mut DrawList,
 ) {
     let pixels = frame.view.pixels_per_tile(grounded(position));
-    let style_pixels = frame.style.map_or(pixels, |(_, pixels)| pixels);
+    // A board of one style has one kind of pieces, but for tiles far behind the middle of a view that is nearly level: there
+    // nobody tells them apart, and a processor would draw thousands.
+    let style_pixels = match frame.style {
+        Some((_, of_middle)) => of_middle.min(pixels * BEHIND_MOST),
+        None => pixels,
+    };
     if pixels > frame.detail.grass {
         grass(tile, position, list);
     }
