@@ -33,7 +33,7 @@ use crate::output::{CloseReason, OperatorLine, Output};
 use crate::pace::Pace;
 use crate::playback::Playback;
 use crate::recorder::Recorder;
-use crate::replicate::{News, Population, TextNews};
+use crate::replicate::{EggPieces, News, Population, TextNews};
 use crate::session::{Allowance, Sessions};
 use crate::stats::{Counters, Logged, SpanRecorder, Speedometer};
 use crate::ticks::Ticks;
@@ -83,6 +83,8 @@ pub struct Engine {
     began: RealTime,
     /// Who is in the world, encoded for viewers of ours, if anybody needed it since it last changed.
     population: Option<Arc<Population>>,
+    /// Its eggs, kept from one snapshot to the next.
+    egg_pieces: EggPieces,
     /// Who was in the world when a team won, for viewers of ours that get the world after that.
     ending: Option<Arc<Population>>,
     /// Whether saves are made of the game.

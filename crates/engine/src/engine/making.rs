@@ -11,7 +11,7 @@ use crate::config::EngineConfig;
 use crate::housekeeping::Housekeeping;
 use crate::lock_step::LockStep;
 use crate::pace::Pace;
-use crate::replicate::{News, Population, TextNews};
+use crate::replicate::{EggPieces, News, Population, TextNews};
 use crate::session::{Allowance, Sessions};
 use crate::stats::{Counters, Logged, SpanRecorder, Speedometer};
 use crate::ticks::Ticks;
@@ -88,6 +88,7 @@ impl Engine {
             refusals_logged: Logged::default(),
             began: now,
             population: None,
+            egg_pieces: EggPieces::default(),
             ending: None,
             is_saved: false,
             victory: None,

@@ -15,7 +15,7 @@ use crate::config::EngineConfig;
 use crate::limits;
 use crate::pace::PaceRefusal;
 use crate::playback::{Playback, PlaybackStart, SeekRefusal};
-use crate::replicate::{Habits, clock_anchor, send, write_world_on};
+use crate::replicate::{EggPieces, Habits, clock_anchor, send, write_world_on};
 use crate::session::{Answer, AnswerKind, Known, Subject};
 use crate::stats::Speedometer;
 
@@ -61,7 +61,7 @@ impl Engine {
             log::error!("the recording cannot be moved to {to:?}: {divergence}");
             SeekRefusal::Unplayable
         })?;
-        self.population = None;
+        (self.population, self.egg_pieces) = (None, EggPieces::default());
         let before = std::mem::replace(&mut self.game, game);
         self.abandon_sprint(now);
         self.pace.jump(now, self.game.now());

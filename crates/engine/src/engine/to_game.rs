@@ -66,6 +66,7 @@ impl Engine {
             if !self.is_removal(&event) {
                 self.text_news.tell(&mut self.sessions, &self.game, &event);
             }
+            self.egg_pieces.note(&event);
             if self.watch.is_some() && self.news.note(&self.game, &event).is_err() {
                 self.drop_news();
             }

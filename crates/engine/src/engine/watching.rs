@@ -146,7 +146,7 @@ impl Engine {
         }
         let population = self
             .population
-            .get_or_insert_with(|| Arc::new(Population::of(&self.game)));
+            .get_or_insert_with(|| Arc::new(Population::of(&self.game, &mut self.egg_pieces)));
         Arc::clone(population)
     }
 

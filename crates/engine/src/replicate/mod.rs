@@ -18,5 +18,5 @@ pub(crate) use agents::tell_agent;
 pub(crate) use burst::{Habits, write_teams, write_world_on};
 pub(crate) use frames::{News, clock_anchor, send, send_at_once};
 pub(crate) use recording::recording_info;
-pub(crate) use snapshot::{Population, Snapshot};
+pub(crate) use snapshot::{EggPieces, Population, Snapshot};
 pub(crate) use text::{Lines, TextNews};

@@ -1,7 +1,8 @@
 //! The whole world for a viewer of ours, in pieces that each cost it one credit (R-002-56).
 //!
 //! Who is in the world is noted when the snapshot is begun, and encoded piece by piece as there is credit for it, once for all who
-//! began at that moment: ten thousand agents are some milliseconds of encoding, which nobody else is to wait for. What lies where is
+//! began at that moment: ten thousand agents are some milliseconds of encoding, which nobody else is to wait for. Eggs, of which there
+//! may be a hundred times as many, stay encoded from one snapshot to the next. What lies where is
 //! not even noted: a million tiles are some megabytes. Pieces of ground show a later moment than
 //! the rest, and what changed since the beginning is sent after them all the same. That does no harm: a change says what
 //! lies on a tile after it, not what is different, so that the last word on each tile is the right one.
@@ -9,8 +10,8 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use trantor_game::Game;
-use trantor_model::TeamId;
+use trantor_game::{Egg, Game, GameEvent};
+use trantor_model::{EggId, TeamId};
 use trantor_protocol::wire::{
     ActionState, AgentState, EggState, RitualState, SnapshotPart, ToClient, write_frame,
 };
@@ -71,127 +72,190 @@ impl Snapshot {
 /// Everything in the world but the ground, as it was at one moment. Shared by all who began a snapshot then.
 #[derive(Debug)]
 pub(crate) struct Population {
-    agents: Vec<AgentState>,
-    eggs: Vec<EggState>,
-    rituals: Vec<RitualState>,
-    at: GameTime,
-    pieces: Vec<Piece>,
+    pieces: Vec<Arc<Piece>>,
 }
 
+/// A piece of a snapshot, or its end.
 #[derive(Debug)]
 struct Piece {
-    holds: Holds,
-    /// Encoded when somebody first needs it.
+    message: ToClient,
+    /// Encoded when it is first sent.
     frame: OnceLock<Arc<[u8]>>,
 }
 
-/// Of what a piece is made.
-#[derive(Clone, Debug)]
-enum Holds {
-    Agents(Range<usize>),
-    Eggs(Range<usize>),
-    Rituals(Range<usize>),
-    Winner(TeamId),
-    End,
-}
-
 impl Population {
-    /// Who is in the world now.
-    pub(crate) fn of(game: &Game) -> Self {
-        let world = game.world();
-        let agents = world.agents().map(|agent| AgentState {
-            view: agent.view(),
-            action: agent.action().map(|action| ActionState {
-                kind: action.kind,
-                start: action.start,
-                end: action.end,
-                refused: action.refused,
-            }),
-            food_ends: agent.food_ends(),
-        });
-        let eggs = world.eggs().map(|egg| EggState {
-            egg: egg.id,
-            team: egg.team,
-            tile: egg.tile,
-        });
-        let rituals = world.rituals().map(|ritual| RitualState {
+    /// Who is in the world now; `eggs` is what was kept of them from before.
+    pub(crate) fn of(game: &Game, eggs: &mut EggPieces) -> Self {
+        let rituals = game.world().rituals().map(|ritual| RitualState {
             tile: ritual.tile(),
             level: ritual.level(),
             participants: ritual.participants().to_vec(),
             start: ritual_start(ritual.end()),
             end: ritual.end(),
         });
-        Self::new(
-            agents.collect(),
-            eggs.collect(),
-            rituals.collect(),
-            game.winner(),
-            game.now(),
-        )
+        eggs.refresh(game);
+        Self::new(agents(game), eggs, rituals.collect(), game.winner(), game.now())
     }
 
     /// The same of a match that has just been decided: nobody does anything any more.
     pub(crate) fn at_rest(game: &Game) -> Self {
-        let Self { mut agents, eggs, .. } = Self::of(game);
+        let mut agents = agents(game);
         for agent in &mut agents {
             (agent.action, agent.food_ends) = (None, None);
         }
-        Self::new(agents, eggs, Vec::new(), game.winner(), game.now())
+        let mut eggs = EggPieces::default();
+        eggs.refresh(game);
+        Self::new(agents, &eggs, Vec::new(), game.winner(), game.now())
     }
 
     /// What was found at game time `at`.
-    pub(crate) fn new(
+    fn new(
         agents: Vec<AgentState>,
-        eggs: Vec<EggState>,
+        eggs: &EggPieces,
         rituals: Vec<RitualState>,
         winner: Option<TeamId>,
         at: GameTime,
     ) -> Self {
-        let agent_pieces = ranges(agents.len()).map(Holds::Agents);
-        let egg_pieces = ranges(eggs.len()).map(Holds::Eggs);
-        let ritual_pieces = ritual_ranges(&rituals).into_iter().map(Holds::Rituals);
-        let pieces = agent_pieces
-            .chain(egg_pieces)
-            .chain(ritual_pieces)
-            .chain(winner.map(Holds::Winner))
-            .chain([Holds::End])
-            .map(|holds| Piece {
-                holds,
-                frame: OnceLock::new(),
-            });
-        Self {
-            pieces: pieces.collect(),
-            agents,
-            eggs,
-            rituals,
-            at,
-        }
+        let agents = agents.chunks(limits::ENTRIES_PER_PART);
+        let agents = agents.map(|agents| SnapshotPart::Agents(agents.to_vec()));
+        let rituals = ritual_ranges(&rituals)
+            .into_iter()
+            .map(|range| SnapshotPart::Rituals(rituals[range].to_vec()));
+        let piece = |part| Piece::new(ToClient::Snapshot(part));
+        let mut pieces: Vec<Arc<Piece>> = agents.map(piece).collect();
+        pieces.extend(eggs.pieces.iter().map(|eggs| Arc::clone(&eggs.piece)));
+        pieces.extend(rituals.chain(winner.map(SnapshotPart::Winner)).map(piece));
+        pieces.push(Piece::new(ToClient::SnapshotEnd { at }));
+        Self { pieces }
     }
 
     /// A piece as a frame; the last one is the snapshot's end.
     fn piece(&self, nth: usize) -> Option<Arc<[u8]>> {
-        let piece = self.pieces.get(nth)?;
-        let encode = || {
-            let part = match piece.holds.clone() {
-                Holds::Agents(range) => SnapshotPart::Agents(self.agents[range].to_vec()),
-                Holds::Eggs(range) => SnapshotPart::Eggs(self.eggs[range].to_vec()),
-                Holds::Rituals(range) => SnapshotPart::Rituals(self.rituals[range].to_vec()),
-                Holds::Winner(team) => SnapshotPart::Winner(team),
-                Holds::End => return frame(&ToClient::SnapshotEnd { at: self.at }),
-            };
-            frame(&ToClient::Snapshot(part))
-        };
-        Some(Arc::clone(piece.frame.get_or_init(encode)))
+        self.pieces.get(nth).map(|piece| piece.frame())
     }
 }
 
-/// Runs of entries that make a piece each.
-fn ranges(count: usize) -> impl Iterator<Item = Range<usize>> {
-    let begins = (0..count).step_by(limits::ENTRIES_PER_PART);
-    begins.map(move |begin| begin..count.min(begin + limits::ENTRIES_PER_PART))
+impl Piece {
+    fn new(message: ToClient) -> Arc<Self> {
+        Arc::new(Self {
+            message,
+            frame: OnceLock::new(),
+        })
+    }
+
+    fn frame(&self) -> Arc<[u8]> {
+        Arc::clone(self.frame.get_or_init(|| frame(&self.message)))
+    }
 }
 
-/// The same for elevations, which are as long as their participants are many.
+fn agents(game: &Game) -> Vec<AgentState> {
+    let agents = game.world().agents().map(|agent| AgentState {
+        view: agent.view(),
+        action: agent.action().map(|action| ActionState {
+            kind: action.kind,
+            start: action.start,
+            end: action.end,
+            refused: action.refused,
+        }),
+        food_ends: agent.food_ends(),
+    });
+    agents.collect()
+}
+
+/// The pieces of a snapshot that hold eggs, kept from one snapshot to the next: there may be a million eggs, and what each is
+/// never changes, so that a snapshot shares all pieces in which none was laid or lost since the one before.
+#[derive(Debug, Default)]
+pub(crate) struct EggPieces {
+    /// In ascending order of number; none is empty.
+    pieces: Vec<EggPiece>,
+    /// Eggs from this number on are in no piece yet.
+    end: EggId,
+}
+
+#[derive(Clone, Debug)]
+struct EggPiece {
+    first: EggId,
+    /// How many eggs it holds.
+    count: usize,
+    piece: Arc<Piece>,
+    /// An egg of it is gone.
+    is_dirty: bool,
+}
+
+impl EggPieces {
+    /// Notes what has just happened. Eggs that were laid are found by their numbers.
+    pub(crate) fn note(&mut self, event: &GameEvent) {
+        let (GameEvent::EggDestroyed { egg } | GameEvent::Joined { egg, .. }) = event else {
+            return;
+        };
+        let behind = self.pieces.partition_point(|piece| piece.first <= *egg);
+        if let Some(piece) = behind.checked_sub(1).and_then(|nth| self.pieces.get_mut(nth)) {
+            piece.is_dirty = true;
+        }
+    }
+
+    /// Brings the pieces up to date. One that changed is made anew, with its neighbours as long as they fit into one.
+    fn refresh(&mut self, game: &Game) {
+        let has_new = game.world().eggs_from(self.end).next().is_some();
+        if let Some(last) = self.pieces.last_mut() {
+            last.is_dirty |= has_new && last.count < limits::ENTRIES_PER_PART;
+        }
+        if !has_new && !self.pieces.iter().any(|piece| piece.is_dirty) {
+            return;
+        }
+        let before = std::mem::take(&mut self.pieces);
+        let mut changed = Vec::new();
+        for (nth, piece) in before.iter().enumerate() {
+            let fits = |changed: &[EggState]| changed.len() + piece.count <= limits::ENTRIES_PER_PART;
+            if piece.is_dirty || (!changed.is_empty() && fits(&changed)) {
+                let until = before.get(nth + 1).map_or(self.end, |next| next.first);
+                let eggs = game.world().eggs_from(piece.first);
+                changed.extend(eggs.take_while(|egg| egg.id < until).map(egg_state));
+                self.cut(&mut changed, limits::ENTRIES_PER_PART);
+            } else {
+                self.cut(&mut changed, 1);
+                self.pieces.push(piece.clone());
+            }
+        }
+        changed.extend(game.world().eggs_from(self.end).map(egg_state));
+        if let Some(last) = changed.last() {
+            self.end = self.end.max(EggId(last.egg.0.saturating_add(1)));
+        }
+        self.cut(&mut changed, 1);
+        debug_assert!(
+            game.world().eggs().len() == self.pieces.iter().map(|piece| piece.count).sum::<usize>(),
+            "each egg is in a piece"
+        );
+    }
+
+    /// Makes pieces of `eggs`, the last one only if it has so many.
+    fn cut(&mut self, eggs: &mut Vec<EggState>, count_min: usize) {
+        let mut taken = 0;
+        for part in eggs.chunks(limits::ENTRIES_PER_PART) {
+            if part.len() < count_min {
+                break;
+            }
+            taken += part.len();
+            self.pieces.push(EggPiece {
+                first: part[0].egg,
+                count: part.len(),
+                piece: Piece::new(ToClient::Snapshot(SnapshotPart::Eggs(part.to_vec()))),
+                is_dirty: false,
+            });
+        }
+        eggs.drain(..taken);
+    }
+}
+
+fn egg_state(egg: &Egg) -> EggState {
+    EggState {
+        egg: egg.id,
+        team: egg.team,
+        tile: egg.tile,
+    }
+}
+
+/// Runs of elevations that make a piece each: they are as long as their participants are many.
 fn ritual_ranges(rituals: &[RitualState]) -> Vec<Range<usize>> {
     let (mut ranges, mut begin, mut participants) = (Vec::new(), 0, 0);
     for (end, ritual) in (1..).zip(rituals) {
@@ -210,4 +274,86 @@ fn frame(message: &ToClient) -> Arc<[u8]> {
     let mut frame = Vec::new();
     write_frame(&mut frame, message).expect("pieces are cut to fit a frame");
     frame.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use trantor_game::{AdminAction, GameConfig, GameInput, Handled, Rules};
+    use trantor_model::{MapSize, Tile};
+
+    use super::*;
+
+    fn game(eggs: u32) -> Game {
+        Game::new(GameConfig {
+            size: MapSize::new(1, 1).unwrap(),
+            teams: vec!["a".to_owned()],
+            places_per_team: eggs,
+            seed: 0,
+            rules: Rules::default(),
+        })
+    }
+
+    fn act(game: &mut Game, eggs: &mut EggPieces, input: GameInput) {
+        let handled = game.handle(input, game.now());
+        assert!(!matches!(handled, Handled::Refused(_)), "{handled:?}");
+        while let Some(event) = game.poll_event() {
+            eggs.note(&event);
+        }
+    }
+
+    fn ids(eggs: &EggPieces) -> Vec<EggId> {
+        let eggs = eggs.pieces.iter().flat_map(|piece| match &piece.piece.message {
+            ToClient::Snapshot(SnapshotPart::Eggs(eggs)) => eggs.as_slice(),
+            other => panic!("{other:?}"),
+        });
+        eggs.map(|egg| egg.egg).collect()
+    }
+
+    /// How many of the pieces are those of before, of how many.
+    fn shared(before: &Population, after: &Population) -> (usize, usize) {
+        let is_shared = |piece: &&Arc<Piece>| before.pieces.iter().any(|old| Arc::ptr_eq(old, piece));
+        (after.pieces.iter().filter(is_shared).count(), after.pieces.len())
+    }
+
+    #[test]
+    fn a_snapshot_shares_the_pieces_in_which_no_egg_has_changed() {
+        const PER_PART: u32 = limits::ENTRIES_PER_PART as u32;
+        let (mut game, mut eggs) = (game(4 * PER_PART), EggPieces::default());
+        let first = Population::of(&game, &mut eggs);
+        assert_eq!(first.pieces.len(), 4 + 1);
+        let (team, tile) = (TeamId(0), Tile { x: 0, y: 0 });
+        act(
+            &mut game,
+            &mut eggs,
+            GameInput::Admin(AdminAction::LayEgg { team, tile }),
+        );
+        let second = Population::of(&game, &mut eggs);
+        assert_eq!(
+            shared(&first, &second),
+            (4, 5 + 1),
+            "but for the new egg and the end"
+        );
+        act(&mut game, &mut eggs, GameInput::Join { team });
+        let third = Population::of(&game, &mut eggs);
+        assert_eq!(
+            shared(&second, &third),
+            (4, 1 + 5 + 1),
+            "but for the agent, the piece of its egg, and the end"
+        );
+        // Most are gone: few pieces are left.
+        for _ in 0..3 * PER_PART {
+            act(&mut game, &mut eggs, GameInput::Join { team });
+            if game.world().eggs().len() % 100 == 0 {
+                Population::of(&game, &mut eggs);
+            }
+        }
+        Population::of(&game, &mut eggs);
+        assert!(ids(&eggs).into_iter().eq(game.world().eggs().map(|egg| egg.id)));
+        assert!(
+            eggs.pieces.len() <= 3,
+            "{} for {} eggs",
+            eggs.pieces.len(),
+            ids(&eggs).len()
+        );
+    }
 }

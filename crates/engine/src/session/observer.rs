@@ -148,11 +148,10 @@ impl Observer {
 #[cfg(test)]
 mod tests {
     use trantor_game::{GameConfig, Rules};
-    use trantor_model::{EggId, MapSize, TeamId, Tile};
-    use trantor_protocol::wire::EggState;
-    use trantor_time::GameTime;
+    use trantor_model::MapSize;
 
     use super::*;
+    use crate::replicate::EggPieces;
 
     #[test]
     fn r_002_36_instants_are_whole_microseconds_after_the_reference() {
@@ -174,28 +173,18 @@ mod tests {
         );
     }
 
-    fn eggs(count: usize) -> Population {
-        let egg = EggState {
-            egg: EggId(0),
-            team: TeamId(0),
-            tile: Tile { x: 0, y: 0 },
-        };
-        Population::new(Vec::new(), vec![egg; count], Vec::new(), None, GameTime::ZERO)
-    }
-
     #[test]
     fn r_002_56_pieces_wait_for_credit_and_the_end_does_not() {
         let game = Game::new(GameConfig {
             size: MapSize::new(1, 1).unwrap(),
             teams: vec!["a".to_owned()],
-            places_per_team: 1,
+            // One piece is the ground's.
+            places_per_team: (limits::SNAPSHOT_CREDIT + 1) * limits::ENTRIES_PER_PART as u32,
             seed: 0,
             rules: Rules::default(),
         });
         let mut observer = Observer::new(RealTime::ZERO);
-        // One piece is the ground's.
-        let others = limits::SNAPSHOT_CREDIT as usize + 1;
-        let population = Arc::new(eggs(others * limits::ENTRIES_PER_PART));
+        let population = Arc::new(Population::of(&game, &mut EggPieces::default()));
         observer.begin_snapshot(population, 0, RealTime::ZERO);
         let mut sent = 0;
         while observer.next_part(&game, false, RealTime::ZERO).is_some() {
