@@ -18,6 +18,9 @@ use super::players::Received;
 /// The longest that a recording of a second is shown for, everything that is sent in pieces included.
 const SHOWN_FOR: RealSpan = RealSpan::from_secs(60);
 
+/// Bytes of a line that are shown where one is missing: enough to know it by.
+const LINE_SHOWN_BYTES: usize = 80;
+
 /// Checks that the run shows every line that the agents, in the order in which they were born, and the viewer received.
 /// Answers how many lines those are.
 pub(super) fn check(run: &Path, agents: &[Received], viewer: &Received) -> Result<usize> {
@@ -33,7 +36,9 @@ pub(super) fn check(run: &Path, agents: &[Received], viewer: &Received) -> Resul
                 .zip(shown)
                 .take_while(|(one, other)| one == other)
                 .count(),
-            received.last().map(|line| String::from_utf8_lossy(line)),
+            received
+                .last()
+                .map(|line| String::from_utf8_lossy(&line[..line.len().min(LINE_SHOWN_BYTES)])),
         );
     }
     let mut shown: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
