@@ -35,7 +35,7 @@ pub struct EngineConfig {
     pub refill_news: RefillNews,
     /// Which peers may change the speed, pause, step, and operate.
     pub control: Control,
-    /// What they show for [`Control::Token`]; without one nobody can.
+    /// What they show for [`Control::Token`] and [`Control::User`]; without one nobody can.
     pub token: Option<Token>,
     /// How much later than it happens viewers are told of the game, if they may not control it.
     pub spectator_delay: RealSpan,
@@ -105,7 +105,7 @@ impl EngineConfig {
             places_told: PlacesTold::default(),
             gui_ids: GuiIds::default(),
             refill_news: RefillNews::default(),
-            control: Control::default(),
+            control: Control::Loopback,
             token: None,
             spectator_delay: RealSpan::ZERO,
             lag_max: Some(LAG_MAX),

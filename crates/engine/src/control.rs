@@ -12,13 +12,15 @@ use trantor_protocol::limits::TOKEN_BYTES_MAX;
 use trantor_protocol::read_token;
 
 /// Which peers may control the server. Its own console always may.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
     /// All of them.
     Everyone,
-    /// Those on the machine itself. A game on the open network is then not paused by a passer-by.
-    #[default]
+    /// Those on the machine itself, whichever user's they are.
     Loopback,
+    /// Those that show the token that the shell has left for programs of its own user. Text viewers on the machine itself,
+    /// which know no tokens, may change the speed and nothing else.
+    User,
     /// Those that show the server's token, wherever they are.
     Token,
     /// None.
@@ -31,15 +33,26 @@ impl Control {
         match self {
             Self::Everyone => true,
             Self::Loopback => peer.to_canonical().is_loopback(),
-            Self::Token => has_token,
+            Self::User | Self::Token => has_token,
             Self::Nobody => false,
         }
+    }
+
+    /// The same for a text viewer and the speed.
+    pub(crate) fn allows_speed(self, peer: IpAddr, has_token: bool) -> bool {
+        self.allows(peer, has_token) || (self == Self::User && peer.to_canonical().is_loopback())
+    }
+
+    /// Whether a token that is shown means something.
+    pub(crate) fn asks_for_token(self) -> bool {
+        matches!(self, Self::User | Self::Token)
     }
 
     /// Why others may not, for a person who asked in vain.
     pub(crate) fn refusal(self) -> &'static str {
         match self {
             Self::Everyone | Self::Loopback => "this server is controlled from its own machine only",
+            Self::User => "this server is controlled by the user who runs it (--token-file, --control)",
             Self::Token => "this server is controlled only by those who show its token (--token-file)",
             Self::Nobody => "this server is controlled from its own console only",
         }
@@ -109,6 +122,14 @@ mod tests {
                     assert!(Control::Everyone.allows(peer, has_token));
                     assert_eq!(Control::Loopback.allows(peer, has_token), is_local, "{peer}");
                     assert_eq!(Control::Token.allows(peer, has_token), has_token, "{peer}");
+                    assert!(!Control::Token.allows_speed(peer, false));
+                    assert_eq!(Control::User.allows(peer, has_token), has_token, "{peer}");
+                    let may_set_speed = is_local || has_token;
+                    assert_eq!(
+                        Control::User.allows_speed(peer, has_token),
+                        may_set_speed,
+                        "{peer}"
+                    );
                     assert!(!Control::Nobody.allows(peer, has_token));
                 }
             }

@@ -188,35 +188,40 @@ fn nothing_that_a_web_page_has_a_browser_send_is_obeyed() {
 
 #[test]
 fn a_viewer_of_ours_shows_the_token_before_its_hello() {
-    let mut bench = bench(Control::Token);
     let mut hello = Vec::new();
     let message = ClientHello {
         version: WIRE_VERSION,
         program: "v".to_owned(),
     };
     write_frame(&mut hello, &ToServer::Hello(message)).unwrap();
-    for (line, may_control) in [
-        ("TRANTOR".to_owned(), Some(false)),
-        (format!("TRANTOR {TOKEN}"), Some(true)),
-        (format!("TRANTOR {TOKEN}x"), None),
-    ] {
-        let peer = bench.open("V");
-        let conn = bench.peers[peer].conn;
-        bench.peers[peer].is_reading = false;
-        bench.send(peer, &[line.as_bytes(), b"\n", &hello].concat());
-        let mut told = bench.engine.unsent(conn);
-        let mut cutter = FrameCutter::new::<ToClient>();
-        let first: ToClient = read_frame(cutter.next(&mut told).unwrap().unwrap()).unwrap();
-        match (first, may_control) {
-            (ToClient::Hello(hello), Some(may_control)) => assert_eq!(hello.may_control, may_control),
-            (ToClient::Refused { number, reason }, None) => {
-                assert_eq!((number, reason.as_str()), (1, "this is not the server's token"));
+    write_frame(&mut hello, &ToServer::Pause).unwrap();
+    for control in [Control::Token, Control::User] {
+        let mut bench = bench(control);
+        for (line, may_control) in [
+            ("TRANTOR".to_owned(), Some(false)),
+            (format!("TRANTOR {TOKEN}x"), None),
+            (format!("TRANTOR {TOKEN}"), Some(true)),
+        ] {
+            let peer = bench.open("V");
+            let conn = bench.peers[peer].conn;
+            bench.peers[peer].is_reading = false;
+            bench.send(peer, &[line.as_bytes(), b"\n", &hello].concat());
+            let mut told = bench.engine.unsent(conn);
+            let mut cutter = FrameCutter::new::<ToClient>();
+            let first: ToClient = read_frame(cutter.next(&mut told).unwrap().unwrap()).unwrap();
+            match (first, may_control) {
+                (ToClient::Hello(hello), Some(may_control)) => assert_eq!(hello.may_control, may_control),
+                (ToClient::Refused { number, reason }, None) => {
+                    assert_eq!((number, reason.as_str()), (1, "this is not the server's token"));
+                }
+                (told, _) => panic!("{line}: {told:?}"),
             }
-            (told, _) => panic!("{line}: {told:?}"),
+            let is_paused = bench.engine.game_clock().is_paused();
+            assert_eq!(is_paused, may_control == Some(true), "{control:?}: {line}");
         }
+        let now = bench.now;
+        assert_eq!(bench.engine.stats(now).counters.tokens_refused, 1);
     }
-    let now = bench.now;
-    assert_eq!(bench.engine.stats(now).counters.tokens_refused, 1);
 }
 
 #[test]

@@ -22,7 +22,7 @@
 //! - [`stages`] keeps order, budgets and fairness; [`service`], [`systems`] and [`frames`] are the loops.
 //! - [`publish`] is what the loop's own parts may read of it, [`metrics`] what other threads may.
 //! - [`fault`] says what a failing callback does to its loop, [`life`] how loops start and end.
-//! - [`standard_output`] and [`standard_error`] are for the programs around them.
+//! - [`standard_output`], [`standard_error`] and [`user_token`] are for the programs around them.
 //!
 //! The arithmetic of time is all in `trantor_time`; sockets, windows and games are all elsewhere.
 
@@ -42,6 +42,7 @@ pub mod standard_error;
 pub mod standard_output;
 pub mod systems;
 pub mod threads;
+pub mod user_token;
 pub mod wait;
 
 pub use fault::{Fault, FaultPolicy, Faults};
@@ -54,4 +55,5 @@ pub use real_clock::RealClock;
 pub use service::{Service, ServiceBuilder, ServiceLoop};
 pub use stages::{Budget, StageSpec, Stages};
 pub use systems::SystemLoop;
+pub use user_token::UserToken;
 pub use wait::{ManualWait, Parker, Wait, WakeGate, Waker, Woken};

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use trantor_engine::{Engine, EngineConfig, EngineStats, PlaybackStart};
+use trantor_engine::{Control, Engine, EngineConfig, EngineStats, PlaybackStart};
 use trantor_game::replay::Recording;
 use trantor_game::{Game, GameConfig, Snapshot};
 use trantor_runtime::life::StopSignal;
@@ -140,6 +140,14 @@ impl EventLoop {
     /// Reads the options again at SIGHUP, which otherwise ends the loop.
     pub fn reload_at_hang_up(&mut self, reload: Reload) {
         self.service.service().state.reload = Some(reload);
+    }
+
+    /// Leaves a token for programs of this user, if it is they who control the server.
+    pub fn leave_user_token(&mut self) {
+        let shell = &mut self.service.service().state;
+        if shell.engine.config().control == Control::User {
+            shell.set_control(Control::User, None);
+        }
     }
 
     /// Tells a service manager that `what` is ready, that it is alive as often as that is wanted, and of its end.
@@ -353,6 +361,7 @@ mod tests {
         let mut event_loop = event_loop(Options {
             width: 200,
             height: 200,
+            control: Control::Loopback,
             ..Options::default()
         });
         let mut peer = std::net::TcpStream::connect(event_loop.address()).unwrap();

@@ -4,15 +4,12 @@
 //! Options that would need another game, another socket or another file are named in the log, and wait for a restart.
 //! A mistake changes nothing, nor does a file that cannot be read twice.
 
-use trantor_engine::{Engine, Token};
+use trantor_engine::{Control, Token};
 
-use crate::autosave::Autosave;
-use crate::conn::Conns;
-use crate::listener::Listener;
 use crate::logging::Logging;
 use crate::options::cli::Resolved;
 use crate::options::{OptionError, Options, layers};
-use crate::shell::within_room;
+use crate::shell::{Shell, within_room};
 
 /// The options that take effect while the server runs.
 pub const RELOADED: [&str; 14] = [
@@ -46,15 +43,6 @@ pub struct Reload {
     logging: Logging,
 }
 
-/// The parts of a running server that options reach.
-pub(crate) struct Parts<'a> {
-    pub(crate) engine: &'a mut Engine,
-    pub(crate) conns: &'a mut Conns,
-    pub(crate) listener: Option<&'a mut Listener>,
-    pub(crate) autosave: Option<&'a mut Autosave>,
-    pub(crate) connections_room: usize,
-}
-
 impl Reload {
     /// Options that are `running` and can be `read` again.
     pub fn new(running: Resolved, logging: Logging, read: Read) -> Self {
@@ -66,7 +54,7 @@ impl Reload {
     }
 
     /// Reads the options again, and puts into force what can be. The log tells which.
-    pub(crate) fn again(&mut self, parts: Parts<'_>) {
+    pub(crate) fn again(&mut self, shell: &mut Shell) {
         let (resolved, token) = match self.read_again() {
             Ok(read) => read,
             Err(error) => {
@@ -77,7 +65,7 @@ impl Reload {
         let changed = self.running.origins.differences(&resolved.origins);
         let (mut now, later): (Vec<_>, Vec<_>) =
             changed.into_iter().partition(|name| RELOADED.contains(name));
-        let has_other_token = self.put_into_force(&resolved.options, token, parts);
+        let has_other_token = self.put_into_force(&resolved.options, token, shell);
         if has_other_token && !now.contains(&TOKEN_FILE) {
             now.push(TOKEN_FILE);
         }
@@ -105,20 +93,20 @@ impl Reload {
         Ok((resolved, token))
     }
 
-    /// Answers whether the token is another one, which the name of its file does not tell.
-    fn put_into_force(&mut self, options: &Options, token: Option<Token>, parts: Parts<'_>) -> bool {
-        let engine = parts.engine;
-        let has_other_token = engine.set_control(options.control, token);
-        engine.set_spectator_delay(options.spectator_delay);
-        engine.set_limits(&within_room(&options.limits, parts.connections_room));
-        parts.conns.set_keep_alive(options.keep_alive());
-        if let Some(listener) = parts.listener {
+    /// Answers whether the token of `--token-file` is another one, which the name of the file does not tell.
+    fn put_into_force(&mut self, options: &Options, token: Option<Token>, shell: &mut Shell) -> bool {
+        let has_other_token = shell.set_control(options.control, token);
+        shell.engine.set_spectator_delay(options.spectator_delay);
+        let limits = within_room(&options.limits, shell.connections_room);
+        shell.engine.set_limits(&limits);
+        shell.conns.set_keep_alive(options.keep_alive());
+        if let Some(listener) = &mut shell.listener {
             listener.limit_rate(options.limits.accepts_per_second);
         }
-        if let Some(autosave) = parts.autosave {
+        if let Some(autosave) = &mut shell.autosave {
             autosave.set_keep(options.save.keep);
         }
         self.logging.set(&options.log);
-        has_other_token
+        has_other_token && options.control == Control::Token
     }
 }

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use mio::{Registry, Token};
 use trantor_engine::limits::Limits;
-use trantor_engine::{CloseCause, ConnId, Engine, Input, Output};
+use trantor_engine::{CloseCause, ConnId, Control, Engine, Input, Output};
+use trantor_runtime::UserToken;
 use trantor_time::RealTime;
 
 use crate::autosave::Autosave;
@@ -16,7 +17,7 @@ use crate::listener::{Listener, WAITING_MAX};
 use crate::meters::Meters;
 use crate::mio_wait::{Patience, Patient, ReadyList, spacing_at};
 use crate::recorder::{RecordKeep, Recorder};
-use crate::reload::{Parts, Reload};
+use crate::reload::Reload;
 use crate::service_manager::ServiceManager;
 use crate::signals::{Signal, Termination};
 
@@ -45,6 +46,8 @@ pub struct Shell {
     pub(crate) autosave: Option<Autosave>,
     /// The options, if they can be read again.
     pub(crate) reload: Option<Reload>,
+    /// The token for programs of the server's own user, while those control it.
+    pub(crate) user_token: Option<UserToken>,
     /// Who started the program as a service, if anybody did.
     pub(crate) manager: ServiceManager,
     patience: Patience,
@@ -104,6 +107,7 @@ impl Shell {
             recorder: None,
             autosave: None,
             reload: None,
+            user_token: None,
             manager: ServiceManager::default(),
             patience,
             ends_at_win: false,
@@ -123,6 +127,37 @@ impl Shell {
     pub(crate) fn watch_signals(&mut self) -> io::Result<()> {
         self.termination = Some(Termination::watch(&self.registry, TOKEN_SIGNALS)?);
         Ok(())
+    }
+
+    /// Has the engine controlled so from now on, by `token` or by one for programs of this user. Answers whether that is
+    /// another one.
+    pub(crate) fn set_control(&mut self, control: Control, token: Option<trantor_engine::Token>) -> bool {
+        let token = match control {
+            Control::User => self.leave_user_token(),
+            Control::Everyone | Control::Loopback | Control::Token | Control::Nobody => {
+                self.user_token = None;
+                token
+            }
+        };
+        self.engine.set_control(control, token)
+    }
+
+    /// The token for programs of this user, made if there is none yet.
+    fn leave_user_token(&mut self) -> Option<trantor_engine::Token> {
+        if self.user_token.is_none() {
+            let address = self.listener.as_ref()?.address();
+            match UserToken::create(address) {
+                Ok(token) => {
+                    log::debug!("{}: the token for programs of this user", token.path().display());
+                    self.user_token = Some(token);
+                }
+                Err(error) => log::warn!(
+                    "programs of this user cannot control the server, there is no place for their token: {error}"
+                ),
+            }
+        }
+        let token = self.user_token.as_ref()?.token();
+        Some(trantor_engine::Token::read(token).expect("random digits are a token"))
     }
 
     /// Keeps a journal in `directory` from now on. Before the first pass, nothing is missed.
@@ -174,13 +209,7 @@ impl Shell {
             (Signal::End(name), _) => Some(name),
             (Signal::HangUp, None) => Some("SIGHUP"),
             (Signal::HangUp, Some(mut reload)) => {
-                reload.again(Parts {
-                    engine: &mut self.engine,
-                    conns: &mut self.conns,
-                    listener: self.listener.as_mut(),
-                    connections_room: self.connections_room,
-                    autosave: self.autosave.as_mut(),
-                });
+                reload.again(self);
                 self.reload = Some(reload);
                 None
             }

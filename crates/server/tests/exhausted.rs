@@ -52,8 +52,8 @@ fn join(program: &Program) -> Peer {
     peer.line();
     peer.line();
     // It has more to do than to look for food.
-    let mut operator = Peer::connect(program.address);
-    operator.send("ADMIN\nhunger off\n");
+    let mut operator = Peer::operate(program.address);
+    operator.send("hunger off\n");
     operator.lines_until("ok");
     operator.lines_until("ok");
     peer
@@ -341,8 +341,7 @@ fn memory_bytes(program: &Program, name: &str) -> u64 {
 #[test]
 fn a_log_that_nobody_reads_holds_nobody() {
     let mut program = start(&["--log", "info"]);
-    let mut operator = Peer::connect(program.address);
-    operator.send("ADMIN\n");
+    let mut operator = Peer::operate(program.address);
     operator.lines_until("ok");
     // Each is logged; all together fill pipe and queue.
     let line = format!("tick {}\n", "x".repeat(200));

@@ -139,6 +139,7 @@ fn accepted_lines_set_what_they_say() {
         }),
         ("--console off", |o| o.console = ConsoleInput::Off),
         ("--control everyone", |o| o.control = Control::Everyone),
+        ("--control loopback", |o| o.control = Control::Loopback),
         ("--control off", |o| o.control = Control::Nobody),
         ("--control token --token-file t", |o| {
             o.control = Control::Token;
@@ -299,7 +300,7 @@ fn refused_lines_say_what_is_accepted() {
         ),
         (
             "--control me",
-            "--control me: control must be loopback, token, everyone or off".to_owned(),
+            "--control me: control must be user, loopback, token, everyone or off".to_owned(),
         ),
         (
             "--control token",

@@ -135,7 +135,7 @@ impl Viewer {
 fn r_001_43_and_r_001_46_a_recorded_game_is_shown_and_moved_about_in() {
     let folder = Folder::new();
     let run = record(&folder);
-    let program = play(&run, &["--paused"]);
+    let program = play(&run, &["--paused", "--control", "loopback"]);
     assert!(
         program
             .first_line

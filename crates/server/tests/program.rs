@@ -8,7 +8,9 @@ mod folder;
 #[expect(dead_code, reason = "every test program uses a part of it")]
 mod support;
 
+use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::process::{Command, Stdio};
 
 use trantor_time::RealSpan;
@@ -350,6 +352,82 @@ fn an_operator_shows_the_token_where_control_is_by_token() {
     assert!(err.contains("16 to 256 characters, this one has 3"), "{err}");
 }
 
+#[test]
+fn programs_of_the_user_alone_control_the_server_by_a_token_that_they_find() {
+    let folder = Folder::new();
+    let server = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_trantor-server"));
+        command.env("XDG_RUNTIME_DIR", folder.path());
+        command
+    };
+    let mut program = Program::start_by(server(), &[], Stdio::null());
+    let (address, port) = (program.address, program.address.port().to_string());
+    let file = folder.path().join(format!("trantor/{address}.token"));
+    let found = std::fs::metadata(&file).unwrap();
+    assert_eq!(found.mode() & 0o777, 0o600);
+    assert_eq!(found.uid(), rustix::process::geteuid().as_raw());
+    let directory = std::fs::metadata(file.parent().unwrap()).unwrap();
+    assert_eq!(directory.mode() & 0o777, 0o700);
+
+    // Without the token: an operator is refused, a text viewer changes the speed.
+    let mut other = Peer::connect(address);
+    other.send("ADMIN\nquit\n");
+    assert!(
+        other
+            .lines_until("ko")
+            .last()
+            .unwrap()
+            .contains("controlled by the user who runs it")
+    );
+    other.rest().unwrap();
+    let mut viewer = Peer::connect(address);
+    viewer.send("GRAPHIC\nsst 300\n");
+    while viewer.lines_until("sgt").last().unwrap() != "sgt 300" {}
+
+    let console = |mut command: Command| {
+        let output = command
+            .args(["console", "-p", &port, "tick", "rate", "200"])
+            .output();
+        let output = output.unwrap();
+        (
+            output.status.code().unwrap(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    assert_eq!(console(server()), (0, String::new()));
+    // A file that others can read is not believed, and one elsewhere is not found.
+    std::fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(console(server()).0, 84);
+    std::fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+    let mut elsewhere = server();
+    elsewhere.env("XDG_RUNTIME_DIR", "/nowhere");
+    let (status, said) = console(elsewhere);
+    assert_eq!(status, 84);
+    assert!(said.contains("controlled by the user who runs it"), "{said}");
+
+    program.kill("-TERM");
+    assert!(program.child.wait().unwrap().success());
+    assert!(!file.exists(), "the token ends with its server");
+}
+
+#[test]
+fn a_hang_up_gives_control_to_the_user_and_takes_it() {
+    let folder = Folder::new();
+    let file = folder.write("server.toml", b"control = \"off\"\n");
+    let mut server = Command::new(env!("CARGO_BIN_EXE_trantor-server"));
+    server.arg("--config").arg(&file).stderr(Stdio::piped());
+    server.env("XDG_RUNTIME_DIR", folder.path());
+    let mut program = Program::start_by(server, &[], Stdio::null());
+    let mut log = BufReader::new(program.child.stderr.take().unwrap());
+    let token = folder.path().join(format!("trantor/{}.token", program.address));
+    for (control, is_there) in [("user", true), ("loopback", false), ("user", true)] {
+        std::fs::write(&file, format!("control = \"{control}\"\n")).unwrap();
+        let told = told_at_hang_up(&program, &mut log);
+        assert!(told.ends_with("reloaded: control\n"), "{told}");
+        assert_eq!(token.exists(), is_there, "{control}");
+    }
+}
+
 /// What harms nobody is in force after SIGHUP; what would need another game is not, and a mistake changes nothing.
 #[test]
 fn r_003_14_a_hang_up_reads_the_options_again() {
@@ -478,7 +556,7 @@ fn r_x_32_a_service_manager_hands_a_socket_over_and_is_told() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_server_without_descriptors_goes_on_and_recovers() {
-    let program = Program::start_with_few(32, &["--log", "error"]);
+    let program = Program::start_with_few(34, &["--log", "error"]);
     // The system accepts them for the server, so all of these succeed.
     let mut peers: Vec<Peer> = (0..60).map(|_| Peer::connect(program.address)).collect();
     assert_eq!(peers[0].line(), "WELCOME");

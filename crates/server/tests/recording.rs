@@ -144,8 +144,8 @@ fn a_long_journal_is_cut_into_pieces_that_fit_together_and_are_packed_meanwhile(
         Stdio::null(),
     );
     // However slow the machine is, nobody starves meanwhile.
-    let mut operator = Peer::connect(program.address);
-    operator.send("ADMIN\nhunger off\n");
+    let mut operator = Peer::operate(program.address);
+    operator.send("hunger off\n");
     operator.lines_until("ok");
     operator.lines_until("ok");
     let mut agents = agents(&program);

@@ -262,8 +262,8 @@ fn a_saved_game_that_is_over_is_said_to_be() {
     let save = ["--save", folder.path().to_str().unwrap(), "--resume"];
     let mut program = Program::start(&save, Stdio::null());
     let (agent, _) = join(&program, "blue");
-    let mut operator = Peer::connect(program.address);
-    operator.send("ADMIN\nend\n");
+    let mut operator = Peer::operate(program.address);
+    operator.send("end\n");
     operator.lines_until("ok");
     operator.lines_until("ok");
     program.kill("-TERM");

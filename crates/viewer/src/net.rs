@@ -12,6 +12,7 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use trantor_runtime::real_clock::RealClock;
 use trantor_runtime::threads::{self, Thread};
+use trantor_runtime::user_token::user_token;
 use trantor_time::{Clock as _, RealSpan};
 
 /// Bytes read at once.
@@ -40,6 +41,8 @@ pub enum NetEvent {
     Opened {
         /// Bytes for the server.
         out: Outgoing,
+        /// The token that the server has left for programs of this user.
+        token: Option<String>,
     },
     /// Bytes from the server.
     Bytes(Piece),
@@ -295,11 +298,13 @@ impl Reader {
             }
             open.socket = Some(socket.try_clone()?);
         }
+        let token = user_token(socket.local_addr()?, socket.peer_addr()?);
         let (out, outgoing) = bounded(OUTGOING_MAX);
         let (open, ended) = bounded::<()>(0);
         let for_writing = socket.try_clone()?;
         let writer = threads::spawn("network-out", move || write_all(&for_writing, &outgoing, &ended))?;
-        let result = if self.tell(NetEvent::Opened { out: Outgoing(out) }).is_ok() {
+        let out = Outgoing(out);
+        let result = if self.tell(NetEvent::Opened { out, token }).is_ok() {
             self.read_all(&mut socket)
         } else {
             Ok(())

@@ -35,7 +35,7 @@ pub struct Cli {
     /// The server's host
     #[arg(short = 'h', long, value_name = "HOST", default_value = "localhost")]
     pub host: String,
-    /// A file with the server's token in its first line, for servers that are controlled by token
+    /// A file with the server's token in its first line; without it, the token that a server of this user has left
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
     /// Draw one picture without a window into FILE (PNG), and end

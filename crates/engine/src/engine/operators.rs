@@ -15,7 +15,7 @@ use crate::control::{Control, Token};
 use crate::input::ConnId;
 use crate::limits::{self, Limits};
 use crate::output::{CloseReason, OperatorLine};
-use crate::session::{Role, TokenShown};
+use crate::session::{Role, Session, TokenShown};
 
 /// What is said to a peer that shows a token which is not the server's.
 pub(super) const WRONG_TOKEN: &str = "this is not the server's token";
@@ -198,7 +198,7 @@ impl Engine {
 
     /// Takes note of the token that a peer shows, if the server asks for one.
     pub(super) fn take_token(&mut self, conn: ConnId, shown: Option<&[u8]>, now: RealTime) -> TokenShown {
-        let (Control::Token, Some(shown)) = (self.config.control, shown) else {
+        let Some(shown) = shown.filter(|_| self.config.control.asks_for_token()) else {
             return TokenShown::Nothing;
         };
         let is_right = self.config.token.as_ref().is_some_and(|token| token.is(shown));
@@ -235,6 +235,18 @@ impl Engine {
         })
     }
 
+    /// Whether a peer may change the speed, in the ways that its protocol has.
+    fn may_change_pace(&self, conn: ConnId) -> bool {
+        let is_text_viewer = |session: &Session| matches!(session.role, Role::TextViewer);
+        match self.sessions.get(conn).filter(|session| is_text_viewer(session)) {
+            Some(session) => {
+                let has_token = session.token == TokenShown::Right;
+                self.config.control.allows_speed(session.peer, has_token)
+            }
+            None => self.may_control(conn),
+        }
+    }
+
     /// Changes the pace for a viewer.
     ///
     /// # Errors
@@ -245,7 +257,7 @@ impl Engine {
         request: PaceRequest,
         now: RealTime,
     ) -> Result<(), String> {
-        if !self.may_control(conn) {
+        if !self.may_change_pace(conn) {
             return Err(self.config.control.refusal().to_owned());
         }
         self.change_pace(request, now)
@@ -291,7 +303,7 @@ pub struct Client {
     pub peer: IpAddr,
     /// What it is.
     pub kind: ClientKind,
-    /// Whether it may change the speed, or could if it asked.
+    /// Whether it may control the server.
     pub may_control: bool,
     /// What it is owed and has not read, in bytes.
     pub unread_bytes: usize,

@@ -80,6 +80,10 @@ impl Options {
             ("--control", ["everyone"]) => config.control = Control::Everyone,
             ("--control", ["loopback"]) => config.control = Control::Loopback,
             ("--control", ["nobody"]) => config.control = Control::Nobody,
+            ("--user-token", [token]) => {
+                config.control = Control::User;
+                config.token = Some(Token::read(token).expect("a token"));
+            }
             ("--token", [token]) => {
                 config.control = Control::Token;
                 config.token = Some(Token::read(token).expect("a token"));

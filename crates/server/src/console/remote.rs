@@ -12,6 +12,7 @@ use clap::Parser;
 use trantor_protocol::text::{Cut, LineCutter, printable};
 use trantor_protocol::{OPERATOR_WORD, read_token};
 use trantor_runtime::standard_output;
+use trantor_runtime::user_token::user_token;
 
 use crate::options::cli::{PROGRAM, first_line};
 
@@ -35,7 +36,7 @@ pub struct ConsoleAsked {
     /// The server's port
     #[arg(short = 'p', long, value_name = "PORT", default_value_t = 4242, value_parser = clap::value_parser!(u16).range(1..))]
     pub port: u16,
-    /// A file with the server's token in its first line
+    /// A file with the server's token in its first line; without it, the token that a server of this user has left
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
     /// One line for the console, as: tick rate 200
@@ -118,7 +119,7 @@ struct Server {
 
 impl Server {
     fn connect(asked: &ConsoleAsked, at: &str) -> Result<Self, String> {
-        let token = match &asked.token_file {
+        let given = match &asked.token_file {
             None => None,
             Some(path) => {
                 let shown = path.display();
@@ -130,6 +131,7 @@ impl Server {
         };
         let socket = TcpStream::connect((asked.host.as_str(), asked.port))
             .map_err(|error| format!("{at}: {error}; is a {PROGRAM} running there? see -h and -p"))?;
+        let token = given.or_else(|| user_token(socket.local_addr().ok()?, socket.peer_addr().ok()?));
         let mut server = Self {
             at: at.to_owned(),
             socket,

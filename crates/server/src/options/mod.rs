@@ -158,7 +158,7 @@ impl Default for Options {
             places_told: PlacesTold::default(),
             dialect: Dialect::default(),
             seed: None,
-            control: Control::default(),
+            control: Control::User,
             token_file: None,
             spectator_delay: RealSpan::ZERO,
             console: ConsoleInput::default(),

@@ -338,12 +338,13 @@ pub const SETTINGS: &[Setting] = &[
         short: None,
         aliases: &[],
         placeholder: "WHO",
-        help: "Who may change the speed, pause, step and operate: on this machine (loopback), by token, everyone, \
-               or none (off)",
+        help: "Who may change the speed, pause, step and operate: programs of the user who runs it (user), any on this machine \
+               (loopback), by --token-file (token), everyone, or none (off)",
         kind: Kind::Choice {
-            words: &["loopback", "token", "everyone", "off"],
+            words: &["user", "loopback", "token", "everyone", "off"],
             store: |options, place| {
                 options.control = [
+                    Control::User,
                     Control::Loopback,
                     Control::Token,
                     Control::Everyone,

@@ -8,6 +8,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use trantor_runtime::service::Service;
+use trantor_runtime::user_token::user_token;
 use trantor_runtime::{Poster, RealClock};
 use trantor_server::background::Background;
 use trantor_server::conn::ConnStats;
@@ -107,6 +108,14 @@ impl Peer {
         socket.set_nodelay(true).unwrap();
         let reader = BufReader::new(socket.try_clone().unwrap());
         Self { socket, reader }
+    }
+
+    /// An operator by the token that a program leaves for its user; it is yet to read that it is one.
+    pub fn operate(address: SocketAddr) -> Self {
+        let mut peer = Self::connect(address);
+        let token = user_token(peer.socket.local_addr().unwrap(), address).expect("it has left one");
+        peer.send(&format!("ADMIN {token}\n"));
+        peer
     }
 
     pub fn send(&mut self, text: &str) {

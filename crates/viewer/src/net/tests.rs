@@ -16,7 +16,7 @@ fn bytes_cross_both_ways_and_a_lost_server_is_found_again() {
     let net = Net::start("127.0.0.1", port, || {}).unwrap();
     for round in 0..2u8 {
         let (mut server, _) = listener.accept().unwrap();
-        let NetEvent::Opened { out } = wait_for(&net) else {
+        let NetEvent::Opened { out, .. } = wait_for(&net) else {
             panic!("opened first")
         };
         server.write_all(&[round; 3]).unwrap();

@@ -176,10 +176,12 @@ impl Live {
             return false;
         };
         match event {
-            NetEvent::Opened { out } => {
+            NetEvent::Opened { out, token } => {
+                // Servers of other kinds know no token, and text viewers may change the speed without one.
+                let left = token.filter(|_| self.language == Language::Frames);
                 let config = ClientConfig {
                     language: self.language,
-                    token: self.token.clone(),
+                    token: self.token.clone().or(left),
                     program: self.program.clone(),
                     shares_clock: false,
                 };

@@ -1,0 +1,251 @@
+//! The token of a server that programs of the same user operate: a file that they alone can read.
+//!
+//! A server creates it at its start, named by its address, and holds a lock on it for as long as it runs: a file without
+//! a lock is of a server that was killed, and is skipped. Which peers show a token, and what they may do with it, is not
+//! known here.
+
+use std::fs::{File, TryLockError};
+use std::io::{self, Read as _, Write as _};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+mod private;
+
+/// Random bytes of a token: nobody tries 2^128 of them.
+const TOKEN_RANDOM_BYTES: usize = 16;
+
+/// Longest file that is read: a token in hexadecimal digits has 32 bytes.
+const FILE_BYTES_MAX: u64 = 1024;
+
+/// A token that no other server has, in a file for programs of this user. The file goes with this.
+#[derive(Debug)]
+pub struct UserToken {
+    token: String,
+    path: PathBuf,
+    /// Locked.
+    _file: File,
+}
+
+impl UserToken {
+    /// Creates a token for the server that listens on `address`, and replaces that of a former one.
+    ///
+    /// # Errors
+    /// If there is no directory that only this user can read, or no randomness.
+    pub fn create(address: SocketAddr) -> io::Result<Self> {
+        Self::create_in(&private::make_directory()?, address)
+    }
+
+    fn create_in(directory: &Path, address: SocketAddr) -> io::Result<Self> {
+        let token = random_hex()?;
+        let path = directory.join(file_name(address));
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = private::create_new(&path)?;
+        file.try_lock()?;
+        writeln!(file, "{token}")?;
+        Ok(Self {
+            token,
+            path,
+            _file: file,
+        })
+    }
+
+    /// The token: one word.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for UserToken {
+    fn drop(&mut self) {
+        // The next server on that address may have replaced it.
+        if std::fs::read_to_string(&self.path).is_ok_and(|text| text.trim_end() == self.token) {
+            // A file that stays has lost its lock, and is skipped.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// The token of the server at the other end of a connection, if it runs on this machine and left one for this user;
+/// `local` and `peer` are the ends.
+///
+/// It is not looked for where the other end is another machine, which a server here may share its port with.
+pub fn user_token(local: SocketAddr, peer: SocketAddr) -> Option<String> {
+    private::directories().find_map(|directory| user_token_in(&directory, local, peer))
+}
+
+fn user_token_in(directory: &Path, local: SocketAddr, peer: SocketAddr) -> Option<String> {
+    names_of(local, peer)
+        .iter()
+        .find_map(|name| read(&directory.join(name)))
+}
+
+/// What a server's file may be called that was reached so: by that address, or by all addresses.
+fn names_of(local: SocketAddr, peer: SocketAddr) -> Vec<String> {
+    let ip = peer.ip().to_canonical();
+    if !ip.is_loopback() && local.ip().to_canonical() != ip {
+        return Vec::new();
+    }
+    let mut hosts = vec![ip];
+    if ip.is_ipv4() {
+        hosts.push(Ipv4Addr::UNSPECIFIED.into());
+    }
+    hosts.push(IpAddr::from(Ipv6Addr::UNSPECIFIED));
+    let port = peer.port();
+    hosts
+        .into_iter()
+        .map(|host| file_name(SocketAddr::new(host, port)))
+        .collect()
+}
+
+fn file_name(address: SocketAddr) -> String {
+    format!(
+        "{}.token",
+        SocketAddr::new(address.ip().to_canonical(), address.port())
+    )
+}
+
+/// The token in a file that is this user's alone, if the server that wrote it runs.
+fn read(path: &Path) -> Option<String> {
+    let file = match private::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        Err(error) => {
+            log::warn!("{}: no token is read: {error}", path.display());
+            return None;
+        }
+    };
+    if !matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) {
+        return None;
+    }
+    let mut text = String::new();
+    file.take(FILE_BYTES_MAX).read_to_string(&mut text).ok()?;
+    let token = text.trim_end();
+    (!token.is_empty()).then(|| token.to_owned())
+}
+
+fn random_hex() -> io::Result<String> {
+    let mut bytes = [0; TOKEN_RANDOM_BYTES];
+    private::fill_random(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+
+    use super::*;
+
+    fn address(text: &str) -> SocketAddr {
+        text.parse().expect("an address and a port")
+    }
+
+    /// A directory of this user alone, removed at the end.
+    struct Directory(PathBuf);
+
+    impl Directory {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("trantor-test-{name}-{}", std::process::id()));
+            private::make(&path).expect("a directory of our own");
+            Self(path)
+        }
+    }
+
+    impl Drop for Directory {
+        fn drop(&mut self) {
+            fs::remove_dir_all(&self.0).expect("it is there");
+        }
+    }
+
+    #[test]
+    fn a_token_is_read_by_its_user_while_its_server_runs() {
+        let directory = Directory::new("token");
+        let (local, server) = (address("127.0.0.1:50000"), address("127.0.0.1:4242"));
+        let read = |peer: SocketAddr| user_token_in(&directory.0, local, peer);
+        let ours = UserToken::create_in(&directory.0, server).unwrap();
+        let other = UserToken::create_in(&directory.0, address("0.0.0.0:4243")).unwrap();
+        assert_eq!(read(server).as_deref(), Some(ours.token()));
+        assert_eq!(read(address("127.0.0.1:4243")).as_deref(), Some(other.token()));
+        assert_ne!(ours.token(), other.token());
+        assert_eq!(ours.token().len(), 2 * TOKEN_RANDOM_BYTES);
+        let found = fs::metadata(ours.path()).unwrap();
+        assert_eq!(found.mode() & 0o777, 0o600);
+        assert_eq!(found.uid(), rustix::process::geteuid().as_raw());
+        assert_eq!(fs::metadata(&directory.0).unwrap().mode() & 0o777, 0o700);
+        let path = ours.path().to_owned();
+        drop(ours);
+        assert!(!path.exists());
+        assert_eq!(read(server), None);
+    }
+
+    #[test]
+    fn the_file_of_a_killed_server_is_skipped_and_replaced() {
+        let directory = Directory::new("killed");
+        let (local, server) = (address("127.0.0.1:50000"), address("127.0.0.1:4242"));
+        let path = directory.0.join("127.0.0.1:4242.token");
+        private::create_new(&path)
+            .unwrap()
+            .write_all(b"0123456789abcdef\n")
+            .unwrap();
+        assert_eq!(
+            user_token_in(&directory.0, local, server),
+            None,
+            "nobody holds its lock"
+        );
+        let first = UserToken::create_in(&directory.0, server).unwrap();
+        let second = UserToken::create_in(&directory.0, server).unwrap();
+        drop(first);
+        let read = user_token_in(&directory.0, local, server);
+        assert_eq!(read.as_deref(), Some(second.token()), "each removes its own only");
+    }
+
+    #[test]
+    fn files_that_others_could_have_made_are_neither_read_nor_followed() {
+        let directory = Directory::new("others");
+        let path = directory.0.join("file");
+        private::create_new(&path).unwrap();
+        assert!(private::open(&path).is_ok());
+        let link = directory.0.join("link");
+        symlink(&path, &link).unwrap();
+        assert!(private::open(&link).is_err());
+        assert!(private::create_new(&link).is_err());
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        assert!(private::open(&path).is_err(), "its group can read it");
+        let shared = directory.0.join("shared");
+        fs::create_dir(&shared).unwrap();
+        fs::set_permissions(&shared, fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(private::make(&shared).is_err());
+        let linked = directory.0.join("linked");
+        symlink(&directory.0, &linked).unwrap();
+        assert!(private::make(&linked).is_err());
+    }
+
+    #[test]
+    fn a_server_elsewhere_is_shown_no_token_of_this_machine() {
+        for (local, peer, names) in [
+            (
+                "127.0.0.1:9",
+                "127.0.0.1:4242",
+                &["127.0.0.1:4242.token", "0.0.0.0:4242.token", "[::]:4242.token"][..],
+            ),
+            ("[::1]:9", "[::1]:4242", &["[::1]:4242.token", "[::]:4242.token"]),
+            (
+                "10.0.0.7:9",
+                "10.0.0.7:4242",
+                &["10.0.0.7:4242.token", "0.0.0.0:4242.token", "[::]:4242.token"],
+            ),
+            ("10.0.0.7:9", "10.0.0.8:4242", &[]),
+            ("[2001:db8::1]:9", "[2001:db8::2]:4242", &[]),
+        ] {
+            assert_eq!(names_of(address(local), address(peer)), names, "{local} {peer}");
+        }
+    }
+}
