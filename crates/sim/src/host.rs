@@ -130,6 +130,15 @@ impl Host {
         self.waiting.push(Waiting::Gone(conn));
     }
 
+    /// Everybody has gone: where bytes arrive all the same, the peer's machine resets the connection.
+    pub(crate) fn reset_unread(&mut self) {
+        let unread = self
+            .served
+            .values()
+            .filter(|conn| self.conns[**conn].down.bytes() > 0);
+        self.waiting.extend(unread.map(|conn| Waiting::Gone(*conn)));
+    }
+
     pub(crate) fn ask(&mut self, request: AdminRequest) {
         self.wish(Wish::Engine(request));
     }

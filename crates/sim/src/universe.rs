@@ -345,6 +345,7 @@ impl Universe {
         // What they said before is still under way, and on a slow line that takes a while.
         while self.clock.now() < now + CALM && self.host.engine.stats(self.clock.now()).connections > 0 {
             self.run_until(self.clock.now() + RealSpan::from_millis(250))?;
+            self.host.reset_unread();
         }
         let stats = self.host.engine.stats(self.clock.now());
         if stats.connections == 0 && stats.outbox_bytes == 0 && stats.chores_pending == 0 {
