@@ -218,7 +218,7 @@ impl<S> Systems<S> {
     /// Calls, in order, each system that is due at `now`, the instant of the pass; answers how many were.
     ///
     /// `measure` reads the clock, to see how long each took. A failing system is noted in `faults` and called again after
-    /// [`RETRY_AFTER`](control::RETRY_AFTER), or longer if it goes on failing.
+    /// [`RETRY_AFTER`], or longer if it goes on failing.
     pub fn run_due(
         &mut self,
         state: &mut S,
