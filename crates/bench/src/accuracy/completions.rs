@@ -3,17 +3,21 @@
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
 use mio::net::TcpStream;
 use mio::{Interest, Token};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use trantor_runtime::{RealClock, Wait};
+use rustix::process::{Pid, Signal, kill_process};
+use trantor_runtime::{Parker, RealClock, Wait, threads};
 use trantor_server::mio_wait::MioWait;
 use trantor_time::{Clock, Frequency, GameClock, GameTime, RealSpan, RealTime};
 
 use super::Options;
+use crate::child::Server;
 use crate::samples::Samples;
 use crate::table::Table;
 
@@ -30,12 +34,22 @@ const SLOW: &str = "1";
 /// As many requests as an agent may have open.
 const OPEN: u32 = 10;
 
+/// How long the server's process is stopped each time.
+const STOP_SPAN: RealSpan = RealSpan::from_millis(20);
+
+/// The longest time between two stops, which come at random instants.
+const STOP_EVERY_US_MAX: u64 = 60_000;
+
+/// The highest speed that is measured with stops: above it agents starve in them.
+const STOPPED_FREQUENCY_MAX: u32 = 1_000;
+
 /// Measures at every frequency asked for.
 pub(super) fn measure(options: &Options) -> Result<Table> {
     let mut table = Table::new([
         "frequency",
         "completions",
-        "before ideal",
+        "early",
+        "earliest, µs",
         "starved",
         "reply late p50, µs",
         "p99, µs",
@@ -45,36 +59,104 @@ pub(super) fn measure(options: &Options) -> Result<Table> {
         "p99.9, µs",
     ]);
     for &frequency in &options.frequencies {
-        table.row(at_frequency(options, frequency)?);
+        let server = start(options, options.completions)?;
+        let (late, counts) = play(options, &server, options.completions, frequency, OPEN)?;
+        table.row(row(&server, frequency, &late, &counts)?);
     }
     Ok(table)
 }
 
-fn at_frequency(options: &Options, frequency: u32) -> Result<Vec<String>> {
-    let rounds = options.completions.div_ceil(options.agents * COMMANDS_OF_ONE);
-    let places = (rounds * options.agents).to_string();
-    let server = options
-        .program
-        .start(&["-f", SLOW, "-n", "red", "-c", &places, "--seed", "1"])?;
-    let frequency = Frequency::new(u64::from(frequency))?;
+/// Measures at every frequency asked for, with one command in flight and with two, while the process is stopped now and then.
+pub(super) fn measure_stopped(options: &Options) -> Result<Table> {
+    let mut table = Table::new([
+        "frequency",
+        "in flight",
+        "completions",
+        "stops",
+        "early",
+        "earliest, µs",
+        "starved",
+    ]);
+    let frequencies = options.frequencies.iter().copied();
+    for frequency in frequencies.filter(|frequency| *frequency <= STOPPED_FREQUENCY_MAX) {
+        for in_flight in [1, 2] {
+            let server = start(options, options.stopped)?;
+            let is_over = Arc::new(AtomicBool::new(false));
+            let (seen, pid) = (Arc::clone(&is_over), server.pid());
+            let stopper = threads::spawn("stopper", move || stop_now_and_then(pid, &seen))?;
+            let played = play(options, &server, options.stopped, frequency, in_flight);
+            is_over.store(true, Ordering::Relaxed);
+            let (stops, (_, counts)) = (stopper.join()??, played?);
+            table.row(vec![
+                frequency.to_string(),
+                in_flight.to_string(),
+                counts.completions.to_string(),
+                stops.to_string(),
+                counts.early.to_string(),
+                counts.earliest_us(),
+                counts.starved.to_string(),
+            ]);
+        }
+    }
+    Ok(table)
+}
 
+/// A server with places for the agents of so many completions.
+fn start(options: &Options, completions: u32) -> Result<Server> {
+    let rounds = completions.div_ceil(options.agents * COMMANDS_OF_ONE);
+    let places = (rounds * options.agents).to_string();
+    let arguments = ["-f", SLOW, "-n", "red", "-c", &places, "--seed", "1"];
+    options.program.start(&arguments)
+}
+
+/// Lets agents play until there are so many completions.
+fn play(
+    options: &Options,
+    server: &Server,
+    completions: u32,
+    frequency: u32,
+    in_flight: u32,
+) -> Result<(Samples, Counts)> {
+    let frequency = Frequency::new(u64::from(frequency))?;
     let mut late = Samples::new();
     let mut counts = Counts::default();
-    for round in 0..rounds {
-        let left = options.completions - counts.completions;
-        let commands = left.div_ceil(options.agents).min(COMMANDS_OF_ONE);
-        let mut crowd = Crowd::join(server.address, options.agents, commands, frequency)?;
+    for round in 0..completions.div_ceil(options.agents * COMMANDS_OF_ONE) {
+        let left = completions.saturating_sub(counts.completions);
+        let commands = left.div_ceil(options.agents).clamp(1, COMMANDS_OF_ONE);
+        let mut crowd = Crowd::join(server.address, options.agents, commands, in_flight, frequency)?;
         set_speed(server.address, &frequency.to_string())?;
         crowd.play(u64::from(round), &mut late, &mut counts)?;
         set_speed(server.address, SLOW)?;
     }
+    Ok((late, counts))
+}
 
+/// Stops a process for a moment at random instants until it is over; answers how often.
+fn stop_now_and_then(pid: Pid, is_over: &AtomicBool) -> Result<u32> {
+    let (clock, mut parker) = (RealClock::new(), Parker::new());
+    let mut random = Pcg64Mcg::seed_from_u64(1);
+    let mut stops = 0;
+    loop {
+        let pause_us = random.next_u64() % STOP_EVERY_US_MAX;
+        parker.wait(Some(clock.now() + RealSpan::from_micros(pause_us as i64)));
+        if is_over.load(Ordering::Relaxed) {
+            return Ok(stops);
+        }
+        kill_process(pid, Signal::STOP)?;
+        parker.wait(Some(clock.now() + STOP_SPAN));
+        kill_process(pid, Signal::CONT)?;
+        stops += 1;
+    }
+}
+
+fn row(server: &Server, frequency: u32, late: &Samples, counts: &Counts) -> Result<Vec<String>> {
     let quantile = |quantile| server.metric(&format!("trantor_due_lateness_ns{{quantile=\"{quantile}\"}}"));
     let in_us = |nanos: f64| format!("{:.1}", nanos / 1_000.0);
     Ok(vec![
         frequency.to_string(),
         counts.completions.to_string(),
         counts.early.to_string(),
+        counts.earliest_us(),
         counts.starved.to_string(),
         format!("{:.1}", late.quantile_us(0.5)),
         format!("{:.1}", late.quantile_us(0.99)),
@@ -89,8 +171,17 @@ fn at_frequency(options: &Options, frequency: u32) -> Result<Vec<String>> {
 struct Counts {
     completions: u32,
     early: u32,
+    /// The least time between when a reply was due and when it came; negative for an early one.
+    earliest_ns: Option<i64>,
     /// Agents that died before their last command: this program, or the machine, was too slow for the speed.
     starved: u32,
+}
+
+impl Counts {
+    fn earliest_us(&self) -> String {
+        self.earliest_ns
+            .map_or_else(String::new, |nanos| format!("{:+.1}", nanos as f64 / 1_000.0))
+    }
 }
 
 /// Agents that play at the same time, driven by one thread.
@@ -99,6 +190,7 @@ struct Crowd {
     clock: RealClock,
     agents: Vec<Agent>,
     commands: u32,
+    in_flight: u32,
     frequency: Frequency,
 }
 
@@ -106,13 +198,21 @@ struct Agent {
     socket: TcpStream,
     sent: u32,
     replied: u32,
-    /// Counts game time from when its first command was sent.
-    ideal: Option<GameClock>,
+    /// When each command was sent that was not replied to.
+    sent_at: VecDeque<RealTime>,
+    /// When the latest reply was due.
+    due: RealTime,
 }
 
 impl Crowd {
     /// Agents that have joined and will give `commands` each.
-    fn join(address: SocketAddr, count: u32, commands: u32, frequency: Frequency) -> Result<Self> {
+    fn join(
+        address: SocketAddr,
+        count: u32,
+        commands: u32,
+        in_flight: u32,
+        frequency: Frequency,
+    ) -> Result<Self> {
         let wait = MioWait::new()?;
         let mut agents = Vec::new();
         for index in 0..count {
@@ -124,7 +224,8 @@ impl Crowd {
                 socket,
                 sent: 0,
                 replied: 0,
-                ideal: None,
+                sent_at: VecDeque::new(),
+                due: RealTime::ZERO,
             });
         }
         Ok(Self {
@@ -132,6 +233,7 @@ impl Crowd {
             clock: RealClock::new(),
             agents,
             commands,
+            in_flight,
             frequency,
         })
     }
@@ -149,7 +251,13 @@ impl Crowd {
             }
             while let Some(ready) = self.wait.ready().pop() {
                 let agent = &mut self.agents[ready.token.0];
-                playing -= usize::from(agent.read(self.commands, &self.clock, late, counts)?);
+                let reading = Reading {
+                    commands: self.commands,
+                    in_flight: self.in_flight,
+                    frequency: self.frequency,
+                    clock: self.clock,
+                };
+                playing -= usize::from(agent.read(&reading, late, counts)?);
             }
         }
         Ok(())
@@ -177,15 +285,22 @@ impl Crowd {
     }
 
     fn start(&mut self, index: usize) -> Result<()> {
-        let agent = &mut self.agents[index];
-        let sent_at = self.clock.now();
-        agent.ideal = Some(GameClock::new(sent_at, GameTime::ZERO, self.frequency));
-        agent.send(OPEN.min(self.commands))
+        self.agents[index].send(self.in_flight.min(self.commands), &self.clock)
     }
 }
 
+/// What an agent is to do, and when its replies are due.
+struct Reading {
+    commands: u32,
+    in_flight: u32,
+    frequency: Frequency,
+    clock: RealClock,
+}
+
 impl Agent {
-    fn send(&mut self, commands: u32) -> Result<()> {
+    fn send(&mut self, commands: u32, clock: &RealClock) -> Result<()> {
+        let now = clock.now();
+        self.sent_at.extend((0..commands).map(|_| now));
         let text = COMMAND.repeat(commands as usize);
         // A handful of bytes always fits into an empty buffer.
         self.socket
@@ -196,13 +311,8 @@ impl Agent {
     }
 
     /// Takes in the replies that have come. Answers whether they were the last.
-    fn read(
-        &mut self,
-        commands: u32,
-        clock: &RealClock,
-        late: &mut Samples,
-        counts: &mut Counts,
-    ) -> Result<bool> {
+    fn read(&mut self, reading: &Reading, late: &mut Samples, counts: &mut Counts) -> Result<bool> {
+        let commands = reading.commands;
         let mut buffer = [0; 1024];
         loop {
             let count = match self.socket.read(&mut buffer) {
@@ -214,24 +324,31 @@ impl Agent {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
                 Err(error) => return Err(error.into()),
             };
-            let now = clock.now();
+            let now = reading.clock.now();
             // Replies are "ok\n", and each comes in a segment of its own unless this side was late.
             let replies = buffer[..count].iter().filter(|byte| **byte == b'\n').count();
-            let ideal = self.ideal.context("a reply came before a command")?;
             for _ in 0..replies {
                 self.replied += 1;
-                let due = GameTime::from_units(COMMAND_UNITS * i64::from(self.replied));
-                let due = ideal.real_at(due).context("a clock that goes gets there")?;
+                let sent_at = self
+                    .sent_at
+                    .pop_front()
+                    .context("a reply came before a command")?;
+                let starts = GameClock::new(self.due.max(sent_at), GameTime::ZERO, reading.frequency);
+                let due = starts.real_at(GameTime::from_units(COMMAND_UNITS));
+                let due = due.context("a clock that goes gets there")?;
+                self.due = due;
                 counts.completions += 1;
                 counts.early += u32::from(now < due);
+                let late_ns = (now - due).as_nanos();
+                counts.earliest_ns = Some(counts.earliest_ns.map_or(late_ns, |least| least.min(late_ns)));
                 late.record(now.since(due));
             }
             if self.replied == commands {
                 return Ok(true);
             }
-            let more = (commands - self.sent).min(OPEN - (self.sent - self.replied));
+            let more = (commands - self.sent).min(reading.in_flight - (self.sent - self.replied));
             if more > 0 {
-                self.send(more)?;
+                self.send(more, &reading.clock)?;
             }
         }
     }
