@@ -1,6 +1,6 @@
 //! The least that could serve spread-out agents: what the machine takes for it, whoever serves.
 //!
-//! A program that sleeps until an answer is due, as the server sleeps, writes it and reads the next command; no game, no
+//! A program that sleeps until an answer is due or a command comes, writes each answer at once and reads each command at once; no game, no
 //! limits, no watchers, and nothing of the protocol beyond its greeting. It is a child like the server and under the same load
 //! generator. What the server takes more is its own; what both take is the machine's: a sleep that ends in time, a packet sent to
 //! a program that sleeps on the other core, and a packet received.
@@ -16,7 +16,7 @@ use mio::net::TcpStream;
 use mio::{Interest, Token};
 use trantor_bot::load::{LoadConfig, Phase, Speed, run_watched};
 use trantor_runtime::{RealClock, Wait};
-use trantor_server::mio_wait::{MioWait, Patient, Ready};
+use trantor_server::mio_wait::{MioWait, Ready};
 use trantor_time::{Clock, Frequency, NANOS, RealSpan, RealTime};
 
 use super::row::Load;
@@ -62,7 +62,7 @@ pub(crate) fn serve(options: &Options) -> Result<()> {
     println!("{}", listener.local_addr()?);
     let clock = RealClock::new();
     let mut wait = MioWait::new()?;
-    let (patience, ready) = (wait.patience(), wait.ready());
+    let ready = wait.ready();
     let step = RealSpan::from_nanos(NANOS * STEP_UNITS / i64::from(options.frequency));
     let mut agents = Vec::new();
     for number in 0..options.agents {
@@ -75,11 +75,6 @@ pub(crate) fn serve(options: &Options) -> Result<()> {
     let mut due: BinaryHeap<Reverse<(RealTime, usize)>> = BinaryHeap::new();
     loop {
         let next = due.peek().map(|Reverse((at, _))| *at);
-        patience.set(Patient {
-            // As with the server: where nobody waits to begin, what arrives is read with the next answer.
-            with_input: due.len() == agents.len(),
-            ..Patient::default()
-        });
         wait.wait(next);
         let now = clock.now();
         while let Some(Ready { token, .. }) = ready.pop() {
@@ -182,20 +177,40 @@ pub(super) struct Pair {
     pub(super) server: Found,
 }
 
-/// A table of it beside the server.
-pub(super) fn compare(load: Load, rounds: &[Pair]) -> Table {
-    let mut table = Table::new(["load", "what", "the least program", "the server", "times"]);
-    let mut row = |what: &str, figure: fn(&Found) -> f64| {
-        let column = |figure: &dyn Fn(&Pair) -> f64| rounds.iter().map(figure).collect::<Runs>().show(2);
-        table.row(vec![
-            format!("{} at {}", load.name(), load.frequency),
-            what.to_owned(),
-            column(&|pair| figure(&pair.least)),
-            column(&|pair| figure(&pair.server)),
-            column(&|pair| figure(&pair.server) / figure(&pair.least)),
-        ]);
-    };
-    row("p99 of lateness, µs", |found| found.late_p99_us);
-    row("of a core, %", |found| found.core * 100.0);
+/// A figure of [`Found`].
+type Figure = fn(&Found) -> f64;
+
+/// How many times what the least program takes the server may take; the medians of the rounds are held to it.
+const GOALS: [(&str, Figure, f64); 2] = [
+    ("p99 of lateness, µs", |found| found.late_p99_us, 1.5),
+    ("of a core, %", |found| found.core * 100.0, 1.25),
+];
+
+/// A table of it beside the server: each load with its rounds.
+pub(super) fn compare(loads: &[(Load, Vec<Pair>)]) -> Table {
+    let mut table = Table::new([
+        "load",
+        "what",
+        "the least program",
+        "the server",
+        "times",
+        "goal",
+        "",
+    ]);
+    for (load, rounds) in loads {
+        for (what, figure, most) in GOALS {
+            let column = |figure: &dyn Fn(&Pair) -> f64| rounds.iter().map(figure).collect::<Runs>();
+            let times = column(&|pair| figure(&pair.server) / figure(&pair.least));
+            table.row(vec![
+                format!("{} at {}", load.name(), load.frequency),
+                what.to_owned(),
+                column(&|pair| figure(&pair.least)).show(2),
+                column(&|pair| figure(&pair.server)).show(2),
+                times.show(2),
+                format!("≤ {most}"),
+                if times.median() <= most { "met" } else { "missed" }.to_owned(),
+            ]);
+        }
+    }
     table
 }
