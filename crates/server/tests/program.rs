@@ -556,7 +556,7 @@ fn r_x_32_a_service_manager_hands_a_socket_over_and_is_told() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_server_without_descriptors_goes_on_and_recovers() {
-    let program = Program::start_with_few(34, &["--log", "error"]);
+    let program = Program::start_with_few(33, &["--log", "error"]);
     // The system accepts them for the server, so all of these succeed.
     let mut peers: Vec<Peer> = (0..60).map(|_| Peer::connect(program.address)).collect();
     assert_eq!(peers[0].line(), "WELCOME");
