@@ -195,7 +195,7 @@ impl Host {
             self.sprints.begin_pass(&mut self.engine, now)?;
         }
         self.is_excused = false;
-        self.past.note(now, self.engine.game().world());
+        self.past.note(began, now, self.engine.game().world());
         self.check_rest(now)?;
         Ok(now)
     }

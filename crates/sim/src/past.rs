@@ -14,7 +14,15 @@ const GRID: RealSpan = RealSpan::from_millis(50);
 #[derive(Debug)]
 pub(crate) struct Past {
     delay: RealSpan,
-    worlds: VecDeque<(RealTime, Picture)>,
+    worlds: VecDeque<Passed>,
+}
+
+/// The world after a pass.
+#[derive(Debug)]
+struct Passed {
+    began: RealTime,
+    ended: RealTime,
+    picture: Picture,
 }
 
 impl Past {
@@ -31,14 +39,18 @@ impl Past {
         self.delay
     }
 
-    /// All passes at `now` are over.
-    pub(crate) fn note(&mut self, now: RealTime, world: &World) {
+    /// All passes from `began` to `now` are over.
+    pub(crate) fn note(&mut self, began: RealTime, now: RealTime, world: &World) {
         if self.delay == RealSpan::ZERO {
             return;
         }
-        self.worlds.push_back((now, Picture::of_world(world)));
+        self.worlds.push_back(Passed {
+            began,
+            ended: now,
+            picture: Picture::of_world(world),
+        });
         let told_until = self.told_until(now);
-        while self.worlds.get(1).is_some_and(|(at, _)| *at <= told_until) {
+        while self.worlds.get(1).is_some_and(|pass| pass.ended <= told_until) {
             self.worlds.pop_front();
         }
     }
@@ -46,8 +58,15 @@ impl Past {
     /// The world as spectators must know it at `now`; `None` if they cannot know any yet.
     pub(crate) fn told_by(&self, now: RealTime) -> Option<&Picture> {
         let told_until = self.told_until(now);
-        let told = self.worlds.iter().rev().find(|(at, _)| *at <= told_until);
-        told.map(|(_, picture)| picture)
+        let told = self.worlds.iter().rev().find(|pass| pass.ended <= told_until);
+        told.map(|pass| &pass.picture)
+    }
+
+    /// Whether spectators know the world of the middle of a pass at `now`, of which there is no picture.
+    pub(crate) fn is_within_pass(&self, now: RealTime) -> bool {
+        let told_until = self.told_until(now);
+        let mut passes = self.worlds.iter();
+        passes.any(|pass| pass.began <= told_until && told_until < pass.ended)
     }
 
     /// The server begins anew.
