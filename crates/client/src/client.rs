@@ -17,6 +17,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use trantor_model::{AgentId, CommandKind, MapSize};
+use trantor_protocol::wire::ScorePoint;
 use trantor_time::{GameTime, RealTime};
 
 use crate::control::{ControlError, ControlRequest};
@@ -204,6 +205,12 @@ impl Client {
     /// The oldest thing shown and not yet read.
     pub fn poll_feed(&mut self) -> Option<FeedEntry> {
         either!(&mut self.session, it => it.show_mut())?.poll_feed()
+    }
+
+    /// How the score went before the world that is shown, once for each world with which that was told; the feed then
+    /// begins with the last events before it.
+    pub fn take_scores(&mut self) -> Option<Vec<ScorePoint>> {
+        either!(&mut self.session, it => it.show_mut())?.take_scores()
     }
 
     /// Asks the server for another speed, a pause or a step; the scene shows it at once.

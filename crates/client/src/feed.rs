@@ -5,65 +5,16 @@
 
 use std::collections::VecDeque;
 
-use trantor_model::{AgentId, CommandKind, EggId, Level, Resource, TeamId, Tile};
+use trantor_model::AgentId;
+pub use trantor_model::{FeedKind, Who};
 use trantor_protocol::wire::Change;
+pub use trantor_protocol::wire::FeedEntry;
 use trantor_time::GameTime;
 
 use crate::world::World;
 
 /// Entries kept for a reader that does not come: a few seconds of a busy game.
 pub const FEED_MAX: usize = 4_096;
-
-/// One thing that happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FeedEntry {
-    /// When.
-    pub at: GameTime,
-    /// What.
-    pub kind: FeedKind,
-}
-
-/// What happened. An agent is named with its team, since it may be gone when the entry is read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FeedKind {
-    /// An agent hatched.
-    Joined(Who),
-    /// An agent died, at this level.
-    Died(Who, Level),
-    /// An agent left, at this level.
-    Left(Who, Level),
-    /// An agent began something.
-    Started(Who, CommandKind),
-    /// An agent sent a line like this that the server refused; it takes as long, and nothing comes of it.
-    Refused(Who, CommandKind),
-    /// An agent picked up (`true`) or put down one of these.
-    Carried(Who, Resource, bool),
-    /// An agent said something; cut after 256 bytes, and not always UTF-8.
-    Said(Who, Box<[u8]>),
-    /// An agent pushed the others off its tile.
-    Pushed(Who),
-    /// An egg was laid, for this team, on this tile.
-    EggLaid(EggId, TeamId, Tile),
-    /// An egg was broken that belonged to this team.
-    EggBroken(EggId, TeamId, Tile),
-    /// An elevation began on this tile, from this level, with so many.
-    RitualStarted(Tile, Level, u32),
-    /// An elevation ended on this tile, from this level; whether it succeeded.
-    RitualEnded(Tile, Level, bool),
-    /// An agent rose to this level.
-    Rose(Who, Level),
-    /// A team won.
-    Won(TeamId),
-}
-
-/// An agent and its team.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Who {
-    /// Its number.
-    pub agent: AgentId,
-    /// Its team.
-    pub team: TeamId,
-}
 
 /// Entries that wait for a reader.
 #[derive(Debug, Default)]
@@ -78,11 +29,16 @@ impl Feed {
         let Some(kind) = kind_of(change, world) else {
             return;
         };
+        self.push(FeedEntry { at, kind });
+    }
+
+    /// Adds what happened before there was a world to see it in; the oldest makes room.
+    pub fn push(&mut self, entry: FeedEntry) {
         if self.entries.len() == FEED_MAX {
             self.entries.pop_front();
             self.dropped = self.dropped.saturating_add(1);
         }
-        self.entries.push_back(FeedEntry { at, kind });
+        self.entries.push_back(entry);
     }
 
     /// The oldest entry not yet read.

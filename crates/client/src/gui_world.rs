@@ -125,7 +125,7 @@ impl GuiWorld {
     /// What there is was told: from here on it is shown, and changes are news.
     pub fn open(&mut self, clock: crate::display_clock::DisplayClock) {
         if let State::Loading(mirror) = &self.state {
-            let show = Show::new(Mirror::clone(mirror), self.teams.clone(), clock, 0);
+            let show = Show::new(Mirror::clone(mirror), self.teams.clone(), clock, 0, None);
             self.state = State::Shown(Box::new(show));
         }
     }

@@ -4,9 +4,9 @@
 //! [`crate::stream_time`]. Bytes, and how a session begins and ends, are [`crate::session`]'s.
 
 use trantor_model::{AgentId, CommandKind};
-use trantor_protocol::limits::{COMMANDS_WAITING_MAX, MARKS_MAX};
+use trantor_protocol::limits::{COMMANDS_WAITING_MAX, HISTORY_EVENTS_MAX, HISTORY_SCORES_MAX, MARKS_MAX};
 use trantor_protocol::wire::{
-    Change, ClockAnchor, RecordingInfo, ServerHello, ServerStats, SnapshotPart, ToClient, ToServer,
+    Change, ClockAnchor, History, RecordingInfo, ServerHello, ServerStats, SnapshotPart, ToClient, ToServer,
 };
 use trantor_time::{GameTime, RealTime};
 
@@ -42,6 +42,8 @@ pub(crate) struct Joined {
     recording: Option<Recording>,
     /// Waiting commands of the agent watched, as told last.
     waiting: Option<(AgentId, Vec<Option<CommandKind>>)>,
+    /// What happened before the world that is being received.
+    history: Option<History>,
     /// A world that is being received.
     loading: Option<Mirror>,
     /// The world that is shown.
@@ -76,6 +78,7 @@ impl Joined {
             control: Control::new(hello.may_control),
             recording: None,
             waiting: None,
+            history: None,
             loading: Some(Mirror::new(hello.size, hello.teams.len())),
             show: None,
             display: Some(DisplayClock::new(delay_ns)),
@@ -232,6 +235,10 @@ impl Joined {
                 self.waiting = Some((agent, commands));
             }
             ToClient::Sought(anchor) => self.jump(&anchor, context)?,
+            ToClient::History(history) => {
+                check_history(&history, self.hello.teams.len())?;
+                self.history = Some(history);
+            }
             ToClient::Hello(_) | ToClient::Goodbye { .. } => {
                 unreachable!("these two are the session's own")
             }
@@ -267,7 +274,8 @@ impl Joined {
             (Some(show), _) => show.into_clock(),
             (None, display) => (display.unwrap_or_else(|| DisplayClock::new(0)), 0),
         };
-        self.show = Some(Show::new(mirror, names.collect(), display, version));
+        let history = self.history.take();
+        self.show = Some(Show::new(mirror, names.collect(), display, version, history));
         if let Some(recording) = &mut self.recording {
             recording.loaded();
         }
@@ -420,6 +428,40 @@ fn check_recording(info: &RecordingInfo) -> Result<(), ProtocolError> {
         true => Ok(()),
         false => Err(StreamError::GameTimeRange { at: last }.into()),
     }
+}
+
+/// A history is in order of time and bounded, and scores are of all teams.
+fn check_history(history: &History, teams: usize) -> Result<(), ProtocolError> {
+    let scores = history
+        .scores
+        .iter()
+        .map(|point| point.scores.len())
+        .sum::<usize>();
+    for (count, what, max) in [
+        (scores, "scores", HISTORY_SCORES_MAX),
+        (history.scores.len(), "moments of the score", HISTORY_SCORES_MAX),
+        (history.events.len(), "past events", HISTORY_EVENTS_MAX),
+    ] {
+        if count > max {
+            return Err(ProtocolError::TooMuch { what, max });
+        }
+    }
+    if history.scores.iter().any(|point| point.scores.len() != teams) {
+        return Err(ProtocolError::OutOfPlace {
+            what: "a score",
+            when: "of other teams than there are",
+        });
+    }
+    let points = history.scores.iter().map(|point| point.at);
+    let events = history.events.iter().map(|entry| entry.at);
+    for times in [points.collect::<Vec<_>>(), events.collect()] {
+        check_times(times.iter().copied())?;
+        if let Some(pair) = times.windows(2).find(|pair| pair[1] < pair[0]) {
+            let (at, last) = (pair[1], pair[0]);
+            return Err(StreamError::GameTimeBack { at, last }.into());
+        }
+    }
+    Ok(())
 }
 
 fn check_times_of(change: &Change) -> Result<(), StreamError> {

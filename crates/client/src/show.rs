@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use trantor_protocol::wire::Change;
+use trantor_protocol::wire::{Change, History, ScorePoint};
 use trantor_time::GameTime;
 
 use crate::clock_sync::ServerTime;
@@ -23,16 +23,36 @@ pub struct Show {
     mirror: Mirror,
     timeline: Timeline,
     teams: Vec<Arc<str>>,
+    /// How the score went before, until that is read.
+    scores: Option<Vec<ScorePoint>>,
 }
 
 impl Show {
-    /// Shows `mirror`, which is complete. `version` is that of the last ground shown, 0 if none was.
-    pub fn new(mut mirror: Mirror, teams: Vec<Arc<str>>, clock: DisplayClock, version: u64) -> Self {
+    /// Shows `mirror`, which is complete. `version` is that of the last ground shown, 0 if none was; `history` is what
+    /// happened before, if that was told.
+    pub fn new(
+        mut mirror: Mirror,
+        teams: Vec<Arc<str>>,
+        clock: DisplayClock,
+        version: u64,
+        history: Option<History>,
+    ) -> Self {
+        let mut timeline = Timeline::new(&mut mirror, clock, version);
+        let scores = history.map(|History { scores, events }| {
+            events.into_iter().for_each(|entry| timeline.push_past(entry));
+            scores
+        });
         Self {
-            timeline: Timeline::new(&mut mirror, clock, version),
+            timeline,
             mirror,
             teams,
+            scores,
         }
+    }
+
+    /// How the score went before this world was told, once, if that was told with it.
+    pub fn take_scores(&mut self) -> Option<Vec<ScorePoint>> {
+        self.scores.take()
     }
 
     /// Gives the clock and the last version of the ground back, for the world that replaces this one.

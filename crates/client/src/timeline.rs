@@ -129,6 +129,11 @@ impl Timeline {
         }
     }
 
+    /// Something that happened before the world was told, for the feed.
+    pub fn push_past(&mut self, entry: FeedEntry) {
+        self.feed.push(entry);
+    }
+
     /// What was shown and not yet read, oldest first.
     pub fn poll_feed(&mut self) -> Option<FeedEntry> {
         self.feed.poll()

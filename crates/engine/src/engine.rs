@@ -21,7 +21,7 @@ mod watching;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use trantor_game::{Game, Snapshot};
+use trantor_game::{Game, History, Snapshot};
 use trantor_model::AgentId;
 use trantor_time::{GameTime, RealTime, TimerId};
 
@@ -85,6 +85,8 @@ pub struct Engine {
     population: Option<Arc<Population>>,
     /// Its eggs, kept from one snapshot to the next.
     egg_pieces: EggPieces,
+    /// What happened until now, for viewers of ours that come late.
+    history: History,
     /// Who was in the world when a team won, for viewers of ours that get the world after that.
     ending: Option<Arc<Population>>,
     /// Whether saves are made of the game.

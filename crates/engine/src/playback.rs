@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use trantor_game::replay::{Cursor, Divergence, Recording, Replayed};
-use trantor_game::{Game, GameInput, PaceChange};
+use trantor_game::{Game, GameInput, History, PaceChange};
 use trantor_protocol::wire::RecordingInfo;
 use trantor_time::{Frequency, GameTime};
 
@@ -62,6 +62,11 @@ impl Playback {
             is_broken: false,
         };
         Ok((game, playback))
+    }
+
+    /// What had happened until the moment that was sought last.
+    pub(crate) fn history(&self) -> &History {
+        self.cursor.history()
     }
 
     /// What viewers are told of it.

@@ -13,7 +13,7 @@ use trantor_engine::{
 use trantor_game::AdminAction;
 use trantor_game::replay::{IndexedPiece, Recording};
 use trantor_model::{AgentId, TeamId, Tile};
-use trantor_protocol::wire::{MarkKind, StepKind, ToServer};
+use trantor_protocol::wire::{History, MarkKind, StepKind, ToServer};
 use trantor_time::{GameTime, RealSpan, RealTime};
 
 fn ms(millis: i64) -> RealSpan {
@@ -106,6 +106,41 @@ fn assert_shows(bench: &mut Bench, recording: &Arc<Recording>, at: GameTime, pee
         assert!(viewer.is_acked() && viewer.is_complete());
         let copy = viewer.copy.clone().expect("it is complete");
         copy.assert_same(bench.engine.game().world(), bench.engine.game().now());
+    }
+}
+
+/// What happened before a moment is the same whether one jumps there, begins there, or comes there by and by.
+#[test]
+fn the_history_of_a_moment_is_told_wherever_one_comes_from() {
+    let recording = recorded();
+    let history_at = |bench: &mut Bench| {
+        let viewer = bench.watch("W");
+        bench
+            .viewer(viewer)
+            .history
+            .take()
+            .expect("it comes with the world")
+    };
+    for at in [500, 1_500, 2_500, 3_000] {
+        let begun = history_at(&mut playing(&recording, at, false));
+        let mut bench = playing(&recording, 0, false);
+        let viewer = bench.watch("V");
+        bench.say(viewer, &ToServer::Pause);
+        assert!(bench.viewer(viewer).history.take().is_some());
+        bench.say(viewer, &ToServer::Seek { at: units(at) });
+        let jumped = bench.viewer(viewer).history.take();
+        assert_eq!(jumped.as_ref(), Some(&begun), "at {at}");
+        let mut bench = playing(&recording, 0, false);
+        while bench.engine.game_now() < units(at) {
+            bench.run_for(ms(10));
+        }
+        let mut come = history_at(&mut bench);
+        come.events.retain(|entry| entry.at <= units(at));
+        assert_eq!(come.events.len(), begun.events.len(), "at {at}");
+        assert_eq!(come.events.last(), begun.events.last(), "at {at}");
+        let last = |history: &History| history.scores.last().map(|point| point.scores.clone());
+        assert_eq!(last(&come), last(&begun), "at {at}");
+        assert_eq!(come.scores[0].at, begun.scores[0].at, "from the beginning");
     }
 }
 

@@ -54,6 +54,11 @@ impl Level {
         self.0
     }
 
+    /// What an agent of this level counts in its team's score: one who rises is worth more than one more egg.
+    pub const fn score(self) -> u64 {
+        (self.0 as u64) * (self.0 as u64)
+    }
+
     /// The level above; `None` at the last.
     pub fn next(self) -> Option<Self> {
         (self < Self::LAST).then_some(Self(self.0 + 1))

@@ -4,6 +4,7 @@
 
 pub mod agent;
 pub mod command;
+pub mod feed;
 pub mod grid;
 pub mod ids;
 pub mod level;
@@ -12,6 +13,7 @@ pub mod sight;
 
 pub use agent::AgentView;
 pub use command::{Command, CommandKind};
+pub use feed::{FeedKind, Who};
 pub use grid::{Direction, MapSize, Tile, Turn};
 pub use ids::{AgentId, EggId, TeamId};
 pub use level::{Level, Requirement};

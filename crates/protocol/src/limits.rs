@@ -50,7 +50,17 @@ pub const LINE_ROOM_KEPT_BYTES: usize = 512;
 /// Commands of one agent that a viewer is told of: the ten that an agent may have outstanding.
 pub const COMMANDS_WAITING_MAX: usize = 10;
 
+/// Events of a history: as many lines as a viewer's list of events keeps.
+pub const HISTORY_EVENTS_MAX: usize = 200;
+
+/// Scores of a history, of all its moments and teams together: 160 KB if each took ten bytes.
+pub const HISTORY_SCORES_MAX: usize = 16 * 1024;
+
 const _: () = {
+    assert!(
+        HISTORY_SCORES_MAX * 10 * 2 + HISTORY_EVENTS_MAX * 512 * 4 <= FRAME_TO_CLIENT_BYTES_MAX,
+        "a history fits a frame with room to spare"
+    );
     assert!(
         LINE_BYTES_MAX >= 8_192,
         "the text protocol promises lines of 8192 bytes"

@@ -7,6 +7,7 @@ use trantor_client::{
     Client, ClientStats, ControlRequest, FeedEntry, Language, Recording, Scene, SceneClock,
 };
 use trantor_model::{AgentId, CommandKind};
+use trantor_protocol::wire::ScorePoint;
 use trantor_time::{GameTime, RealTime};
 
 use crate::demo::Demo;
@@ -202,6 +203,14 @@ impl Source {
                 client.seek(to).map_err(|error| error.to_string())
             }
             Self::Demo(_) => Err("this is no recording".to_owned()),
+        }
+    }
+
+    /// How the score went before the world that is shown, once for each world with which that was told.
+    pub fn take_scores(&mut self) -> Option<Vec<ScorePoint>> {
+        match self {
+            Self::Live(live) => live.client_mut().and_then(Client::take_scores),
+            Self::Demo(_) => None,
         }
     }
 

@@ -317,6 +317,9 @@ impl Stage {
             self.hud.go_back_to(shown);
         }
         self.last_shown = shown;
+        if let Some(scores) = self.source.take_scores() {
+            self.hud.begin_with(&scores);
+        }
         while let Some(entry) = self.source.poll_feed() {
             self.hud.tell(entry, &self.scene);
         }

@@ -123,7 +123,7 @@ impl Joining {
         let teams = (0..4).map(|team| format!("team {team}").into()).collect();
         Walkers {
             size: self.mirror.world().size(),
-            show: Show::new(self.mirror, teams, clock, 0),
+            show: Show::new(self.mirror, teams, clock, 0, None),
             agents: self.agents,
             now_ns: 0,
             told: i64::from(PHASES),

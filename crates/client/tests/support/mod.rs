@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, VecDeque};
 use trantor_client::{Client, ClientConfig, ClientEvent, Language, Scene};
 use trantor_model::{AgentId, AgentView, CommandKind, Counts, Direction, Level, MapSize, TeamId, Tile};
 use trantor_protocol::wire::{
-    ActionState, AgentState, Change, ClockAnchor, FrameCutter, ServerHello, SnapshotPart, StepKind, ToClient,
-    ToServer, WIRE_VERSION, read_frame, write_frame,
+    ActionState, AgentState, Change, ClockAnchor, FrameCutter, History, ServerHello, SnapshotPart, StepKind,
+    ToClient, ToServer, WIRE_VERSION, read_frame, write_frame,
 };
 use trantor_time::{Frequency, GameClock, GameSpan, GameTime, RealSpan, RealTime};
 
@@ -70,6 +70,8 @@ impl Link {
 pub struct Server {
     pub size: MapSize,
     pub teams: Vec<String>,
+    /// Sent before the world.
+    pub history: Option<History>,
     pub game: GameClock,
     pub agents: BTreeMap<AgentId, AgentState>,
     pub ground: Vec<Counts>,
@@ -100,6 +102,7 @@ impl Server {
         Self {
             size,
             teams: vec!["red".to_owned()],
+            history: None,
             game: GameClock::new(RealTime::ZERO, GameTime::ZERO, Frequency::new(frequency).unwrap()),
             agents: BTreeMap::new(),
             ground: vec![Counts::ZERO; size.area()],
@@ -374,6 +377,9 @@ impl Server {
                     delay_ms: 0,
                 }));
                 self.tell_clock(now);
+                if let Some(history) = self.history.clone() {
+                    self.say(&ToClient::History(history));
+                }
                 let runs = self.ground.chunks(64).enumerate();
                 self.pieces = runs
                     .map(|(run, tiles)| SnapshotPart::Ground {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use trantor_game::Game;
+use trantor_game::{Game, History};
 use trantor_time::RealTime;
 
 use super::Engine;
@@ -63,6 +63,7 @@ impl Engine {
                 config.lock_step.is_some(),
             ),
             speedometer: Speedometer::new(now, game.now()),
+            history: History::of(&game),
             lock_step: config.lock_step.map(|cap| LockStep::new(&game, cap)),
             sessions: Sessions::new(game.config().size),
             game,

@@ -42,6 +42,7 @@ impl Engine {
             ..config
         };
         let mut engine = Self::with_game(config, game, now);
+        engine.history = playback.history().clone();
         engine.playback = Some(Box::new(playback));
         if start.is_paused {
             engine.pace.pause(now).expect("it was started just now");
@@ -62,6 +63,7 @@ impl Engine {
             SeekRefusal::Unplayable
         })?;
         (self.population, self.egg_pieces) = (None, EggPieces::default());
+        self.history = playback.history().clone();
         let before = std::mem::replace(&mut self.game, game);
         self.abandon_sprint(now);
         self.pace.jump(now, self.game.now());
@@ -196,6 +198,7 @@ impl Engine {
             let anchor = clock_anchor(observer, self.pace.clock(), now);
             self.counters.snapshots += 1;
             send(&mut self.sessions, conn, &ToClient::Sought(anchor));
+            self.send_history(conn);
             self.send_snapshot(conn, now);
         }
     }

@@ -58,6 +58,7 @@ impl Engine {
             if let Some(lock_step) = &mut self.lock_step {
                 lock_step.note(&self.game, &event);
             }
+            self.history.note(&self.game, &event);
             if let Some((agent, bytes)) = tell_agent(&mut self.sessions, &self.config, &event)
                 && actor != Some(agent)
             {

@@ -1,6 +1,10 @@
 //! Viewers of ours: what they say, and what they are told in answer (§16, §17).
 
-use trantor_protocol::wire::{ClientHello, ServerHello, ToClient, ToServer, WIRE_VERSION};
+use trantor_game::history;
+use trantor_protocol::limits::{HISTORY_EVENTS_MAX, HISTORY_SCORES_MAX};
+use trantor_protocol::wire::{
+    ClientHello, FeedEntry, History, ScorePoint, ServerHello, ToClient, ToServer, WIRE_VERSION,
+};
 use trantor_time::{GameTime, RealSpan, RealTime};
 
 use super::Engine;
@@ -11,6 +15,11 @@ use crate::output::CloseReason;
 use crate::replicate::{clock_anchor, send, send_at_once};
 use crate::session::{Observer, TokenShown, Watched};
 use crate::ticks::Ticks;
+
+const _: () = assert!(
+    history::EVENTS_MAX <= HISTORY_EVENTS_MAX && history::SCORES_MAX <= HISTORY_SCORES_MAX,
+    "what is kept is no more than may be sent"
+);
 
 impl Engine {
     /// Carries out a message of a viewer of ours, and acknowledges it after its effects (R-002-51).
@@ -125,8 +134,25 @@ impl Engine {
             let message = ToClient::Recording(playback.info().clone());
             send(&mut self.sessions, conn, &message);
         }
+        self.send_history(conn);
         self.acknowledge(conn, now);
         self.send_snapshot(conn, now);
+    }
+
+    /// What happened before the world that a viewer is sent next.
+    pub(super) fn send_history(&mut self, conn: ConnId) {
+        let points = self.history.points(self.game.now());
+        let events = self.history.events().cloned();
+        let message = ToClient::History(History {
+            scores: points
+                .map(|(at, scores)| ScorePoint {
+                    at,
+                    scores: scores.to_vec(),
+                })
+                .collect(),
+            events: events.map(|(at, kind)| FeedEntry { at, kind }).collect(),
+        });
+        send(&mut self.sessions, conn, &message);
     }
 
     fn pace_request(&mut self, conn: ConnId, request: PaceRequest, number: u64, now: RealTime) {

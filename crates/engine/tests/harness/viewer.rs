@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use trantor_game::World;
 use trantor_model::{AgentId, CommandKind, Counts, EggId, MapSize, TeamId, Tile};
 use trantor_protocol::wire::{
-    ActionState, AgentState, Change, ClientHello, ClockAnchor, EggState, FrameCutter, RecordingInfo,
+    ActionState, AgentState, Change, ClientHello, ClockAnchor, EggState, FrameCutter, History, RecordingInfo,
     RitualState, ServerHello, ServerStats, SnapshotPart, ToClient, ToServer, WIRE_VERSION, read_frame,
     write_frame,
 };
@@ -38,6 +38,8 @@ pub struct Viewer {
     pub refused: Vec<(u64, String)>,
     pub goodbye: Option<String>,
     /// The time-line of what it watches, if that is a recording, and how often that was moved.
+    /// What happened before, as told last.
+    pub history: Option<History>,
     pub recording: Option<RecordingInfo>,
     pub jumps: u32,
     pub probes: Vec<(u64, i64)>,
@@ -86,6 +88,7 @@ impl Viewer {
             refused: Vec::new(),
             goodbye: None,
             recording: None,
+            history: None,
             jumps: 0,
             probes: Vec::new(),
             waiting: Vec::new(),
@@ -217,6 +220,7 @@ impl Viewer {
                 );
                 self.recording = Some(info);
             }
+            ToClient::History(history) => self.history = Some(history),
             ToClient::Sought(anchor) => {
                 assert!(self.recording.is_some(), "only a recording is moved");
                 assert_eq!(self.open_tick, None, "between ticks");

@@ -2,8 +2,8 @@
 
 use trantor_engine::{Control, Engine, EngineConfig};
 use trantor_game::{AdminAction, Game, Snapshot};
-use trantor_model::TeamId;
-use trantor_protocol::wire::{ClientHello, ToServer, WIRE_VERSION, write_frame};
+use trantor_model::{AgentId, FeedKind, Level, TeamId, Who};
+use trantor_protocol::wire::{ClientHello, ScorePoint, StepKind, ToServer, WIRE_VERSION, write_frame};
 use trantor_time::RealSpan;
 
 use super::{bench, ms};
@@ -33,9 +33,52 @@ fn who_comes_after_the_end_is_told_who_won_and_who_was_there() {
         assert_eq!(copy.winner, Some(TeamId(0)));
     }
     assert_eq!(bench.engine.game().world().agents().len(), 0);
+    bench.say(late, &ToServer::Pause);
+    bench.say(late, &ToServer::Step(StepKind::Event));
+    assert_eq!(bench.take_refusal(late), "the match is over");
     bench.run_for(ms(60_000));
     let copy = bench.viewer(late).copy.as_ref().unwrap();
     assert_eq!((&copy.agents, copy.rituals.len()), (&agents, 0), "at rest");
+}
+
+/// How the score went and what happened last.
+#[test]
+fn who_comes_late_is_sent_what_happened_before() {
+    let mut bench = bench(6, 5);
+    let early = bench.watch("V");
+    let history = bench.viewer(early).history.take().unwrap();
+    assert_eq!(history.events, []);
+    let speaker = bench.join("A", "b");
+    bench.join("B", "a");
+    bench.run_for(ms(1_000));
+    bench.send(speaker, b"Broadcast hello\n");
+    bench.run_for(ms(1_000));
+    let (agent, level) = (AgentId(0), Level::LAST);
+    bench.act(AdminAction::SetLevel { agent, level });
+    bench.act(AdminAction::EndMatch);
+    bench.run_for(ms(5_000));
+    let late = bench.watch("W");
+    let history = bench.viewer(late).history.take().unwrap();
+    let who = |agent, team| Who {
+        agent: AgentId(agent),
+        team: TeamId(team),
+    };
+    let events: Vec<_> = history.events.iter().map(|entry| entry.kind.clone()).collect();
+    let expected = [
+        FeedKind::Joined(who(0, 1)),
+        FeedKind::Joined(who(1, 0)),
+        FeedKind::Said(who(0, 1), b"hello"[..].into()),
+        FeedKind::Rose(who(0, 1), Level::LAST),
+        FeedKind::Won(TeamId(1)),
+    ];
+    assert_eq!(events, expected);
+    let scores = |point: &ScorePoint| point.scores.clone();
+    assert_eq!(history.scores.first().map(scores), Some(vec![1, 1]));
+    assert_eq!(history.scores.last().map(scores), Some(vec![1, 64]));
+    assert_eq!(
+        history.scores.last().unwrap().at,
+        history.events.last().unwrap().at
+    );
 }
 
 /// A save from after a victory is one of the victory, and whoever watches it is told who was there.

@@ -8,6 +8,7 @@ use trantor_time::{Frequency, GameTime};
 use super::Replayed;
 use crate::event::GameEvent;
 use crate::game::Game;
+use crate::history::History;
 use crate::input::{GameInput, PaceChange};
 
 /// Something worth a mark on a time-line.
@@ -40,6 +41,8 @@ pub enum MarkKind {
 pub(super) struct Marker {
     pub(super) marks: Vec<Mark>,
     speed: Option<Frequency>,
+    /// For those who come late.
+    pub(super) history: History,
     /// Those who live: one that has died can no longer be asked.
     teams: BTreeMap<AgentId, TeamId>,
 }
@@ -49,6 +52,7 @@ impl Marker {
         Self {
             marks: Vec::new(),
             speed: None,
+            history: History::of(game),
             teams: game
                 .world()
                 .agents()
@@ -73,6 +77,7 @@ impl Marker {
             self.marks.extend(kind.map(|kind| Mark { at, kind }));
         }
         while let Some(event) = game.poll_event() {
+            self.history.note(game, &event);
             let kind = match event {
                 GameEvent::Joined { agent, .. } => {
                     self.teams.insert(agent.id, agent.team);

@@ -17,6 +17,7 @@ use super::states::{KeptState, States};
 use super::{Divergence, Replayed, Track};
 use crate::config::GameConfig;
 use crate::game::Game;
+use crate::history::History;
 use crate::journal::{CutShort, Ending, JournalError, Piece};
 use crate::save::Snapshot;
 
@@ -34,6 +35,8 @@ pub struct IndexedPiece {
     end_steps: u64,
     /// Where all of it ends, and how.
     last_state: Snapshot,
+    /// What happened in all of it.
+    history: History,
     ends: RecordingEnd,
 }
 
@@ -91,6 +94,8 @@ pub struct Cursor {
     recording: Arc<Recording>,
     piece: usize,
     track: Track,
+    /// What happened until the moment that was sought.
+    history: History,
 }
 
 impl IndexedPiece {
@@ -110,6 +115,7 @@ impl IndexedPiece {
             at: game.now(),
             track: track.clone(),
             bytes: piece.snapshot_bytes().to_vec(),
+            history: History::of(&game),
         };
         let mut states = States::new(first, states_bytes_max);
         let mut marker = Marker::new(&game);
@@ -128,6 +134,7 @@ impl IndexedPiece {
                     at: game.now(),
                     track: track.clone(),
                     bytes: game.snapshot().encode(),
+                    history: marker.history.clone(),
                 });
             }
         };
@@ -144,6 +151,7 @@ impl IndexedPiece {
             end,
             end_steps: game.steps(),
             last_state: game.snapshot(),
+            history: marker.history,
             ends,
         })
     }
@@ -168,7 +176,15 @@ impl Recording {
             end_steps: first.end_steps,
             ends: first.ends.clone(),
         };
-        for piece in pieces {
+        let mut before: Option<History> = None;
+        for mut piece in pieces {
+            if let Some(before) = &before {
+                let histories = piece.states.iter_mut().map(|state| &mut state.history);
+                histories
+                    .chain([&mut piece.history])
+                    .for_each(|history| history.follow(before));
+            }
+            before = Some(piece.history);
             joined.pieces.push(joined.states.len());
             joined.states.extend(piece.states);
             for mark in piece.marks {
@@ -255,11 +271,13 @@ impl Recording {
             recording: Arc::clone(self),
             piece: self.pieces.partition_point(|first| *first <= place) - 1,
             track: state.track.clone(),
+            history: state.history.clone(),
         };
         cursor.go_on_to_next_piece();
         while cursor.step(&mut game, to)?.is_some() {
-            // Whoever jumps is shown the world as it is, not how it came about.
-            while game.poll_event().is_some() {}
+            while let Some(event) = game.poll_event() {
+                cursor.history.note(&game, &event);
+            }
         }
         if cursor.next_time(&game).is_some() && to > game.now() {
             game.advance_to(to);
@@ -272,6 +290,11 @@ impl Cursor {
     /// The recording it goes through.
     pub fn recording(&self) -> &Arc<Recording> {
         &self.recording
+    }
+
+    /// What happened until the moment that was sought; what happens from there on is for the caller to note.
+    pub fn history(&self) -> &History {
+        &self.history
     }
 
     /// When something happens next in `game`; `None` at the end of what is shown.

@@ -4,6 +4,7 @@
 use trantor_time::GameTime;
 
 use super::Track;
+use crate::history::History;
 
 /// Deadlines and records between two states that are kept, at least: what is played in a few milliseconds.
 const INTERVAL_STEPS_MIN: u64 = 10_000;
@@ -20,6 +21,14 @@ pub(super) struct KeptState {
     pub(super) track: Track,
     /// A snapshot as it is written.
     pub(super) bytes: Vec<u8>,
+    /// What happened until then.
+    pub(super) history: History,
+}
+
+impl KeptState {
+    fn bytes(&self) -> usize {
+        self.bytes.len() + self.history.bytes()
+    }
 }
 
 /// The states kept so far. Where they become too many, every second one goes, and the next come half as often.
@@ -53,7 +62,7 @@ impl States {
     }
 
     pub(super) fn keep(&mut self, state: KeptState) {
-        self.bytes += state.bytes.len();
+        self.bytes += state.bytes();
         self.interval_steps = self
             .interval_steps
             .max(state.bytes.len() as u64 / STATE_BYTES_PER_STEP);
@@ -70,7 +79,7 @@ impl States {
             self.steps_since += self.interval_steps;
         }
         self.kept = std::mem::take(&mut self.kept).into_iter().step_by(2).collect();
-        self.bytes = self.kept.iter().map(|state| state.bytes.len()).sum();
+        self.bytes = self.kept.iter().map(KeptState::bytes).sum();
         self.interval_steps *= 2;
     }
 
@@ -100,7 +109,9 @@ mod tests {
         KeptState {
             at: GameTime::from_units(at as i64),
             track: Track::new(&Piece::open(bytes).expect("it was written just now")),
-            bytes: vec![0; length],
+            // The history is counted as well.
+            bytes: vec![0; length.saturating_sub(History::of(&game).bytes())],
+            history: History::of(&game),
         }
     }
 

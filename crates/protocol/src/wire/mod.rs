@@ -5,6 +5,7 @@
 //! viewer  TRANTOR\n                      from here on both sides speak frames
 //! viewer  ToServer::Hello                version, program
 //! server  ToClient::Hello | Refused      clock, ticks, map, teams; or a reason a person can read
+//! server  History                        what happened before, in short
 //! server  Snapshot* .. SnapshotEnd       the world in pieces, on credit
 //! server  TickBegin, Changes*, TickEnd   every tick in which somebody watches, numbered without gaps
 //! viewer  Seek                           in a recording: another moment, please
@@ -24,7 +25,7 @@ pub use frame::{FrameCutter, FrameMessage, read_frame, write_frame};
 pub use hello::{ClientHello, ServerHello, WIRE_VERSION, WIRE_WORD};
 pub use seq::{ReceivedNumbers, SentNumbers};
 pub use to_client::{
-    ActionState, AgentState, Change, ClockAnchor, EggState, Mark, MarkKind, RecordingInfo, RitualState,
-    ServerStats, SnapshotPart, TeamStats, ToClient,
+    ActionState, AgentState, Change, ClockAnchor, EggState, FeedEntry, History, Mark, MarkKind,
+    RecordingInfo, RitualState, ScorePoint, ServerStats, SnapshotPart, TeamStats, ToClient,
 };
 pub use to_server::{StepKind, ToServer};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use trantor_model::{
-    AgentId, AgentView, CommandKind, Counts, Direction, EggId, Level, Resource, TeamId, Tile,
+    AgentId, AgentView, CommandKind, Counts, Direction, EggId, FeedKind, Level, Resource, TeamId, Tile,
 };
 use trantor_time::{Frequency, GameTime};
 
@@ -86,6 +86,35 @@ pub enum ToClient {
         /// [`crate::limits::COMMANDS_WAITING_MAX`].
         commands: Vec<Option<CommandKind>>,
     },
+    /// What happened before the world whose pieces follow.
+    History(History),
+}
+
+/// What happened until a viewer came, in short.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct History {
+    /// How the score went, in order of time; at most [`crate::limits::HISTORY_SCORES_MAX`] scores in all.
+    pub scores: Vec<ScorePoint>,
+    /// The last events, oldest first; at most [`crate::limits::HISTORY_EVENTS_MAX`].
+    pub events: Vec<FeedEntry>,
+}
+
+/// The score at a moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScorePoint {
+    /// When.
+    pub at: GameTime,
+    /// Of each team the sum of [`Level::score`] of those who live, in the order of the teams' ids.
+    pub scores: Vec<u64>,
+}
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FeedEntry {
+    /// When.
+    pub at: GameTime,
+    /// What.
+    pub kind: FeedKind,
 }
 
 /// How long a recording is, and what happened in it.

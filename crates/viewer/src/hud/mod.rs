@@ -28,6 +28,7 @@ mod volume;
 
 use trantor_client::text_scene::FeedLines;
 use trantor_client::{FeedEntry, Scene};
+use trantor_protocol::wire::ScorePoint;
 use trantor_time::GameTime;
 
 use crate::console::Console;
@@ -181,6 +182,13 @@ impl Hud {
     pub fn begin_anew(&mut self) {
         self.doings = doings::Doings::default();
         self.score.leave_gap();
+    }
+
+    /// The score so far was told with the world; the last events follow as entries.
+    pub fn begin_with(&mut self, scores: &[ScorePoint]) {
+        self.feed = feed::Feed::default();
+        self.feed_lines = FeedLines::default();
+        self.score = score::ScoreLine::of(scores);
     }
 
     /// Forgets what belongs to the world before: another server, or the same one begun anew.

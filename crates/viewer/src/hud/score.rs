@@ -2,7 +2,8 @@
 
 use egui::{Align2, FontId, Pos2, Rect, Sense, Shape, Stroke, Ui, pos2, vec2};
 use trantor_client::{Scene, SceneTeam};
-use trantor_model::TeamId;
+use trantor_model::{Level, TeamId};
+use trantor_protocol::wire::ScorePoint;
 
 use super::directions;
 use super::speed::grouped;
@@ -28,10 +29,9 @@ const POINTS_MAX: usize = 160;
 
 /// A team's score: an agent of level `n` counts `n²`, so that one who rises is worth more than one more egg.
 fn score(team: &SceneTeam) -> u64 {
-    team.by_level
-        .iter()
-        .zip(1u64..)
-        .map(|(&count, level)| u64::from(count) * level * level)
+    let level = |number: u8| Level::new(number).expect("there are eight");
+    (team.by_level.iter().zip(1..))
+        .map(|(&count, number)| u64::from(count) * level(number).score())
         .sum()
 }
 
@@ -58,6 +58,22 @@ impl Default for ScoreLine {
 }
 
 impl ScoreLine {
+    /// What was scored before, in order of time.
+    pub(super) fn of(points: &[ScorePoint]) -> Self {
+        let sample = |point: &ScorePoint| (point.at.as_units_f64(), point.scores.clone(), false);
+        let mut line = Self {
+            samples: points.iter().map(sample).collect(),
+            ..Self::default()
+        };
+        if let ([first, ..], Some(last)) = (&mut line.samples[..], points.last()) {
+            first.2 = true;
+            let units = last.at.whole_units() - points[0].at.whole_units();
+            line.every_units = (units / points.len() as i128).max(SAMPLE_EVERY_UNITS);
+            line.next_at = (last.at.whole_units() / line.every_units + 1) * line.every_units;
+        }
+        line
+    }
+
     pub(super) fn sample(&mut self, scene: &Scene) {
         let units = scene.clock.game.whole_units();
         // Time stops with a victory, and the line ends with it.

@@ -1,0 +1,292 @@
+//! What happened until now, in short, for those who come late: how the score went, and the last events.
+//!
+//! Kept beside a game by whoever reads its events; the game itself does not depend on it. Broken eggs are left out, since
+//! their event does not name the team.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use trantor_model::{AgentId, FeedKind, Level, TeamId, Who};
+use trantor_time::{GameSpan, GameTime};
+
+use crate::event::GameEvent;
+use crate::game::Game;
+
+/// Events kept: as many as a viewer lists.
+pub const EVENTS_MAX: usize = 200;
+/// Broadcasts among them: bots speak all the time, and what they did would be pushed out by what they say.
+const SAID_MAX: usize = 50;
+/// Bytes of a broadcast: as many as viewers are sent.
+const SAID_BYTES_MAX: usize = 256;
+/// Scores kept, of all moments and teams together: 128 KB.
+pub const SCORES_MAX: usize = 16 * 1024;
+/// Moments of the score: more than the width of a chart has points for.
+const POINTS_MAX: usize = 240;
+/// The fewest moments, however many teams there are.
+const POINTS_LEAST: usize = 16;
+/// Between two moments, at first.
+const SCORE_EVERY: GameSpan = GameSpan::from_units(10);
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct History {
+    /// Who lives, since one that is gone can no longer be asked.
+    living: BTreeMap<AgentId, (TeamId, Level)>,
+    scores: Vec<u64>,
+    points: Vec<(GameTime, Vec<u64>)>,
+    /// Moments are at least so far apart; twice as far each time they became too many.
+    every: GameSpan,
+    events: VecDeque<(GameTime, FeedKind)>,
+    is_over: bool,
+}
+
+impl History {
+    /// Of a game of which nothing is known but how it is.
+    pub fn of(game: &Game) -> Self {
+        let mut history = Self {
+            living: BTreeMap::new(),
+            scores: vec![0; game.world().teams().len()],
+            points: Vec::new(),
+            every: SCORE_EVERY,
+            events: VecDeque::new(),
+            is_over: false,
+        };
+        for agent in game.world().agents() {
+            history.insert(agent.id(), agent.team(), agent.level());
+        }
+        history.points.push((game.now(), history.scores.clone()));
+        history.is_over = game.winner().is_some();
+        history
+    }
+
+    /// How the score went until `now`, which is not before any event noted.
+    pub fn points(&self, now: GameTime) -> impl Iterator<Item = (GameTime, &[u64])> {
+        let last = self.points.last().filter(|(at, _)| *at == now || self.is_over);
+        let now = last.is_none().then_some((now, &self.scores[..]));
+        let points = self.points.iter().map(|(at, scores)| (*at, &scores[..]));
+        points.chain(now)
+    }
+
+    /// The last events, oldest first.
+    pub fn events(&self) -> impl Iterator<Item = &(GameTime, FeedKind)> {
+        self.events.iter()
+    }
+
+    /// About how much memory it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let scores = self.points.len() * (self.scores.len() + 5) * 8;
+        scores + self.events.len() * 64 + self.living.len() * 16
+    }
+
+    /// This begins where `before` ends.
+    pub(crate) fn follow(&mut self, before: &Self) {
+        let points = self.points.drain(1.min(self.points.len())..);
+        let mut joined = before.points.clone();
+        joined.extend(points);
+        self.points = joined;
+        self.every = self.every.max(before.every);
+        self.thin();
+        let own = std::mem::replace(&mut self.events, before.events.clone());
+        for (at, kind) in own {
+            self.push(at, kind);
+        }
+    }
+
+    /// Notes an event; `game` is as it is right after it. What comes after a victory is the removal of the agents.
+    pub fn note(&mut self, game: &Game, event: &GameEvent) {
+        if self.is_over {
+            return;
+        }
+        let at = game.now();
+        let kind = match *event {
+            GameEvent::Joined { ref agent, .. } => {
+                let who = self.insert(agent.id, agent.team, agent.level);
+                self.score(at);
+                FeedKind::Joined(who)
+            }
+            GameEvent::Died { agent } | GameEvent::Left { agent, .. } => {
+                let Some((who, level)) = self.remove(agent) else {
+                    return;
+                };
+                self.score(at);
+                match event {
+                    GameEvent::Died { .. } => FeedKind::Died(who, level),
+                    _ => FeedKind::Left(who, level),
+                }
+            }
+            GameEvent::LevelChanged { agent, level } => {
+                let Some((who, _)) = self.remove(agent) else {
+                    return;
+                };
+                self.insert(agent, who.team, level);
+                self.score(at);
+                FeedKind::Rose(who, level)
+            }
+            GameEvent::Said { agent, ref text } => {
+                let Some(who) = self.who(agent) else { return };
+                FeedKind::Said(who, text[..text.len().min(SAID_BYTES_MAX)].into())
+            }
+            GameEvent::Ejected { agent } => {
+                let Some(who) = self.who(agent) else { return };
+                FeedKind::Pushed(who)
+            }
+            GameEvent::EggLaid { egg, team, tile, .. } => FeedKind::EggLaid(egg, team, tile),
+            GameEvent::RitualStarted {
+                tile,
+                level,
+                ref participants,
+                ..
+            } => FeedKind::RitualStarted(tile, level, participants.len() as u32),
+            GameEvent::RitualEnded {
+                tile, level, success, ..
+            } => FeedKind::RitualEnded(tile, level, success),
+            GameEvent::Won { team } => {
+                self.points.push((at, self.scores.clone()));
+                self.is_over = true;
+                FeedKind::Won(team)
+            }
+            _ => return,
+        };
+        self.push(at, kind);
+    }
+
+    fn push(&mut self, at: GameTime, kind: FeedKind) {
+        let is_said = |kind: &FeedKind| matches!(kind, FeedKind::Said(..));
+        let said = self.events.iter().filter(|(_, kind)| is_said(kind)).count();
+        if is_said(&kind) && said == SAID_MAX {
+            let oldest = self.events.iter().position(|(_, kind)| is_said(kind));
+            oldest.map(|place| self.events.remove(place));
+        } else if self.events.len() == EVENTS_MAX {
+            self.events.pop_front();
+        }
+        self.events.push_back((at, kind));
+    }
+
+    fn who(&self, agent: AgentId) -> Option<Who> {
+        let (team, _) = *self.living.get(&agent)?;
+        Some(Who { agent, team })
+    }
+
+    fn insert(&mut self, agent: AgentId, team: TeamId, level: Level) -> Who {
+        self.living.insert(agent, (team, level));
+        self.scores[usize::from(team.0)] += level.score();
+        Who { agent, team }
+    }
+
+    fn remove(&mut self, agent: AgentId) -> Option<(Who, Level)> {
+        let (team, level) = self.living.remove(&agent)?;
+        self.scores[usize::from(team.0)] -= level.score();
+        Some((Who { agent, team }, level))
+    }
+
+    /// The score has changed. It was the same since the last change, so that a step is drawn as one.
+    fn score(&mut self, at: GameTime) {
+        let every = self.every;
+        match self.points.last_mut() {
+            Some((last, scores)) if at - *last < every => scores.clone_from(&self.scores),
+            Some((last, scores)) => {
+                if at - *last > every + every {
+                    let flat = scores.clone();
+                    self.points.push((at - every, flat));
+                }
+                self.points.push((at, self.scores.clone()));
+            }
+            None => self.points.push((at, self.scores.clone())),
+        }
+        self.thin();
+    }
+
+    /// Every second moment goes where they are too many.
+    fn thin(&mut self) {
+        let most = (SCORES_MAX / self.scores.len().max(1)).clamp(POINTS_LEAST, POINTS_MAX) - 3;
+        while self.points.len() > most {
+            let last = self.points.len() - 1;
+            let mut place = 0;
+            self.points.retain(|_| {
+                place += 1;
+                place % 2 == 1 || place == last + 1
+            });
+            self.every = self.every + self.every;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{GameConfig, Rules};
+    use crate::input::LeaveCause;
+    use trantor_model::{AgentView, Counts, Direction, EggId, MapSize, Tile};
+
+    fn game(teams: usize) -> Game {
+        Game::new(GameConfig {
+            size: MapSize::new(1, 1).unwrap(),
+            teams: (0..teams).map(|team| format!("t{team}")).collect(),
+            places_per_team: 1,
+            seed: 0,
+            rules: Rules::default(),
+        })
+    }
+
+    fn joined(id: u32, team: u16) -> GameEvent {
+        GameEvent::Joined {
+            agent: AgentView {
+                id: AgentId(id),
+                team: TeamId(team),
+                tile: Tile { x: 0, y: 0 },
+                facing: Direction::North,
+                level: Level::FIRST,
+                inventory: Counts::ZERO,
+            },
+            egg: EggId(id),
+        }
+    }
+
+    #[test]
+    fn the_score_is_that_of_the_victory_and_who_leaves_after_it_is_no_event() {
+        let game = game(2);
+        let mut history = History::of(&game);
+        for id in 0..6 {
+            history.note(&game, &joined(id, 1));
+            let (agent, level) = (AgentId(id), Level::LAST);
+            history.note(&game, &GameEvent::LevelChanged { agent, level });
+        }
+        history.note(&game, &GameEvent::Won { team: TeamId(1) });
+        let cause = LeaveCause::Dismissed;
+        for agent in (0..6).map(AgentId) {
+            history.note(&game, &GameEvent::Left { agent, cause });
+        }
+        let (_, scores) = history.points(GameTime::from_units(999)).last().unwrap();
+        assert_eq!(scores, [0, 6 * 64]);
+        let (_, last) = history.events().last().unwrap();
+        assert_eq!(*last, FeedKind::Won(TeamId(1)));
+    }
+
+    #[test]
+    fn a_history_is_bounded_and_speech_leaves_room_for_deeds() {
+        for teams in [1, 2, 1_000] {
+            let mut game = game(teams);
+            let mut history = History::of(&game);
+            for id in 0..3_000_u32 {
+                game.advance_to(GameTime::from_units(20 * i64::from(id)));
+                history.note(&game, &joined(id, (id as usize % teams) as u16));
+                let (agent, text) = (AgentId(id), b"x".repeat(4_000).into());
+                history.note(&game, &GameEvent::Said { agent, text });
+            }
+            assert_eq!(history.events().count(), EVENTS_MAX);
+            let said = |(_, kind): &&(GameTime, FeedKind)| matches!(kind, FeedKind::Said(_, text) if text.len() == 256);
+            assert_eq!(history.events().filter(said).count(), SAID_MAX);
+            let points: Vec<_> = history.points(game.now()).collect();
+            assert!(
+                points.len() * teams <= SCORES_MAX && points.len() >= POINTS_LEAST / 2,
+                "{}",
+                points.len()
+            );
+            assert!(points.is_sorted_by_key(|(at, _)| *at));
+            assert_eq!(
+                (points[0].0, points[points.len() - 1].0),
+                (GameTime::ZERO, game.now())
+            );
+            assert_eq!(points[points.len() - 1].1.iter().sum::<u64>(), 3_000);
+        }
+    }
+}
