@@ -32,6 +32,9 @@ pub enum PaceRefusal {
     /// In lock-step, time goes from moment to moment and takes no steps.
     #[error("in lock-step there are no steps")]
     LockStep,
+    /// Nothing happens any more once a team has won.
+    #[error("the match is over")]
+    MatchOver,
     /// A step to the next event needs one.
     #[error("nothing is due in this game, ever")]
     NothingDue,

@@ -331,19 +331,29 @@ impl Engine {
                 (PaceChange::Stepped, Paced::Other)
             }
             PaceRequest::Step(Step::Event) => {
-                self.pace.step_event(self.next_game_deadline())?;
+                self.pace
+                    .step_event(self.next_game_deadline())
+                    .map_err(|refusal| self.why_no_event(refusal))?;
                 (PaceChange::Stepped, Paced::Other)
             }
             PaceRequest::Step(Step::Action) => {
                 let end = self.next_action_end().or_else(|| self.next_game_deadline());
                 let limit = self.recording_end();
                 self.pace
-                    .step_event(end.map(|end| limit.map_or(end, |limit| end.min(limit))))?;
+                    .step_event(end.map(|end| limit.map_or(end, |limit| end.min(limit))))
+                    .map_err(|refusal| self.why_no_event(refusal))?;
                 (PaceChange::Stepped, Paced::Other)
             }
         };
         self.pace_changed(change, paced, now);
         Ok(())
+    }
+
+    fn why_no_event(&self, refusal: PaceRefusal) -> PaceRefusal {
+        match self.game.winner().is_some() && refusal == PaceRefusal::NothingDue {
+            true => PaceRefusal::MatchOver,
+            false => refusal,
+        }
     }
 
     /// Records a change of pace that was made, and tells every viewer.

@@ -12,6 +12,8 @@ use super::{HudInput, Intent, icons};
 
 /// Agents of the highest level that win a game.
 const WINNING_AGENTS: u32 = 6;
+/// Characters of who ties, at most: the width of the card. Longer names are counted instead.
+const TIE_CHARS_MAX: usize = 36;
 /// Rows shown; a game with more teams shows the best.
 const ROWS_MAX: usize = 8;
 /// Height of a row with its levels and of one without, in a column and in a strip; in points, with what is between rows.
@@ -111,11 +113,11 @@ pub(super) fn show(
         }
         let mut standings: Vec<usize> = (0..teams.len()).collect();
         standings.sort_by_key(|&team| std::cmp::Reverse(standing(&teams[team])));
-        let leader = leader(teams);
-        headline(ui, colors, input, leader, standings[0]);
+        let leaders = leaders(teams);
+        headline(ui, colors, input, &leaders, standings[0]);
         standings.truncate(room.rows);
         for &team in &standings {
-            let leads = leader == Some(team);
+            let leads = leaders[..] == [team];
             let response = row(ui, colors, input, team, (leads, room.has_levels), intents);
             report.widget(&format!("team-{team}"), response.rect);
         }
@@ -139,21 +141,43 @@ fn standing(team: &SceneTeam) -> [u32; 8] {
     levels
 }
 
-fn leader(teams: &[SceneTeam]) -> Option<usize> {
-    let best = teams.iter().map(standing).max()?;
-    let mut leaders = (0..teams.len()).filter(|&team| standing(&teams[team]) == best);
-    let first = leaders.next()?;
-    (best != [0; 8] && leaders.next().is_none()).then_some(first)
+/// The teams with the best standing; none if nobody is there.
+fn leaders(teams: &[SceneTeam]) -> Vec<usize> {
+    let best = teams.iter().map(standing).max().unwrap_or_default();
+    let is_best = |&team: &usize| best != [0; 8] && standing(&teams[team]) == best;
+    (0..teams.len()).filter(is_best).collect()
+}
+
+/// Which teams tie, and how high they are: "red, blue and green tie at level 6".
+fn tie(teams: &[SceneTeam], leaders: &[usize]) -> String {
+    let Some((&last, others)) = leaders.split_last() else {
+        return "nobody leads yet".to_owned();
+    };
+    let level = teams[last]
+        .by_level
+        .iter()
+        .rposition(|&count| count > 0)
+        .map_or(1, |place| place + 1);
+    let others: Vec<&str> = others.iter().map(|&team| &*teams[team].name).collect();
+    let named = format!(
+        "{} and {} tie at level {level}",
+        others.join(", "),
+        teams[last].name
+    );
+    match named.chars().count() {
+        ..=TIE_CHARS_MAX => named,
+        _ => format!("{} teams tie at level {level}", leaders.len()),
+    }
 }
 
 /// Who leads, and how many of the six that win it has.
-fn headline(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>, leader: Option<usize>, best: usize) {
+fn headline(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>, leaders: &[usize], best: usize) {
     let teams = &input.scene.teams;
     let winner = input.scene.winner.map(|team| usize::from(team.0));
-    let (who, does) = match (winner, leader) {
-        (Some(team), _) => (teams.get(team), "has won"),
-        (None, Some(team)) => (teams.get(team), "leads"),
-        (None, None) => (None, "nobody leads yet"),
+    let (who, does) = match (winner, leaders) {
+        (Some(team), _) => (teams.get(team), "has won".to_owned()),
+        (None, &[team]) => (teams.get(team), "leads".to_owned()),
+        (None, _) => (None, tie(teams, leaders)),
     };
     let reached = teams[winner.unwrap_or(best).min(teams.len() - 1)].by_level[7];
     let said = |ui: &mut Ui| {
@@ -163,14 +187,14 @@ fn headline(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>, leader: Option<u
             icons::crown(ui.painter(), rect.center(), 15.0, colors.gold_fill, colors);
             // A long name leaves room for what it does.
             let font = egui::FontId::proportional(14.0);
-            let does = ui.painter().layout_no_wrap(does.to_owned(), font, colors.weak);
+            let does = ui.painter().layout_no_wrap(does.clone(), font, colors.weak);
             let room = (ui.available_width() - does.size().x - 5.0).max(0.0);
             ui.scope(|ui| {
                 ui.set_max_width(room);
                 ui.add(egui::Label::new(RichText::new(&*team.name).size(14.0).strong()).truncate());
             });
         }
-        ui.label(RichText::new(does).size(14.0).color(colors.weak));
+        ui.label(RichText::new(&does).size(14.0).color(colors.weak));
     };
     let count = |ui: &mut Ui| {
         ui.spacing_mut().item_spacing.x = 3.0;
@@ -185,7 +209,11 @@ fn headline(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>, leader: Option<u
             ui.painter().rect(rect, 2.0, fill, rim, egui::StrokeKind::Inside);
         }
     };
-    let response = ui.scope(|ui| egui::Sides::new().shrink_left().show(ui, said, count));
+    let response = ui.scope(|ui| match who.is_none() && !leaders.is_empty() {
+        // The names take the width of the card, and the row below shows how near they are.
+        true => said(ui),
+        false => drop(egui::Sides::new().shrink_left().show(ui, said, count)),
+    });
     response.response.on_hover_text(
         "Six agents of level 8 win. Who has most of the highest level leads; among equals the next lower one counts.",
     );
@@ -332,12 +360,22 @@ mod tests {
     }
 
     #[test]
-    fn the_highest_level_leads_and_a_tie_leads_nobody() {
+    fn the_highest_level_leads_and_a_tie_is_named() {
         let many = team([9, 0, 0, 0, 0, 0, 0, 0]);
         let high = team([0, 0, 0, 0, 0, 1, 0, 0]);
-        assert_eq!(leader(&[many.clone(), high.clone()]), Some(1));
-        assert_eq!(leader(&[high.clone(), high]), None);
-        assert_eq!(leader(&[team([0; 8])]), None, "nobody is there");
-        assert_eq!(leader(&[]), None);
+        assert_eq!(leaders(&[many.clone(), high.clone()]), [1]);
+        let named = |name: &str, like: &SceneTeam| SceneTeam {
+            name: name.into(),
+            ..like.clone()
+        };
+        let said = |teams: &[SceneTeam]| tie(teams, &leaders(teams));
+        let mut teams = vec![named("red", &high), named("blue", &high), named("low", &many)];
+        assert_eq!(said(&teams), "red and blue tie at level 6");
+        teams.push(named("green", &high));
+        assert_eq!(said(&teams), "red, blue and green tie at level 6");
+        teams.push(named("a team with a long name", &high));
+        assert_eq!(said(&teams), "4 teams tie at level 6");
+        assert_eq!(said(&[team([0; 8])]), "nobody leads yet", "nobody is there");
+        assert_eq!(said(&[]), "nobody leads yet");
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use trantor_client::{Client, ClientConfig, ClientEvent, ControlRequest, Language, LinkState, Scene};
 use trantor_model::{AgentId, MapSize};
-use trantor_time::RealTime;
 use trantor_time::link::LinkCounts;
+use trantor_time::{NANOS, RealSpan, RealTime};
 
 use crate::lag::{Lag, Line};
 use crate::net::{Net, NetEvent, Outgoing};
@@ -25,6 +25,9 @@ pub struct Live {
     up: Line<Vec<u8>>,
     /// Why there is no connection.
     waiting_for: Arc<str>,
+    /// Whether the game shown last was won, and when the server is asked for the next one.
+    was_won: bool,
+    next_try_at: RealTime,
     /// The agent whose waiting commands the user wants to see.
     watched: Option<AgentId>,
     /// Whether a whole world came since this was asked last.
@@ -71,6 +74,8 @@ impl Live {
             language,
             token,
             program: concat!("trantor-viewer ", env!("CARGO_PKG_VERSION")).to_owned(),
+            was_won: false,
+            next_try_at: RealTime::ZERO,
             session: None,
             down: Line::new(0),
             up: Line::new(1),
@@ -201,6 +206,8 @@ impl Live {
 
     fn closed(&mut self, reason: String, again_in: Duration, now: RealTime) {
         self.up.clear();
+        let again_ns = i64::try_from(again_in.as_nanos()).unwrap_or(i64::MAX);
+        self.next_try_at = now.saturating_add(RealSpan::from_nanos(again_ns));
         let session = self.session.take();
         if let Some((client, _)) = &session {
             self.ticks_before = self.ticks.saturating_add(client.stats(now).ticks);
@@ -254,6 +261,7 @@ impl Live {
                 }
                 ClientEvent::Message { text } => text,
                 ClientEvent::Ended { reason, error } => {
+                    let is_expected = self.was_won && error.is_none();
                     match error {
                         // Whatever it said wrong, it would say again.
                         Some(error) if !error.may_pass() => {
@@ -264,6 +272,9 @@ impl Live {
                             self.ended = Some(reason.clone());
                             self.net.drop_connection();
                         }
+                    }
+                    if is_expected {
+                        continue;
                     }
                     reason
                 }
@@ -295,9 +306,15 @@ impl Live {
 
     pub(super) fn scene(&mut self, now: RealTime, scene: &mut Scene) {
         let Some((client, _)) = &mut self.session else {
-            scene.link = LinkState::Ended {
-                reason: Arc::clone(&self.waiting_for),
+            let reason = match self.was_won && self.given_up.is_none() {
+                true => {
+                    let left = (self.next_try_at - now).max(RealSpan::ZERO).as_nanos();
+                    let secs = (left + NANOS - 1) / NANOS;
+                    format!("the match is over: asking for the next one in {secs} s").into()
+                }
+                false => Arc::clone(&self.waiting_for),
             };
+            scene.link = LinkState::Ended { reason };
             return;
         };
         let link = client.link(now);
@@ -312,12 +329,18 @@ impl Live {
             scene.link = link;
         } else {
             client.scene(now, scene);
+            self.was_won = scene.winner.is_some();
         }
     }
 
     pub(super) fn request(&mut self, request: ControlRequest, now: RealTime) -> Result<(), String> {
         let Some((client, _)) = &mut self.session else {
-            return Err("there is no connection".to_owned());
+            let why = if self.was_won {
+                "the match is over"
+            } else {
+                "there is no connection"
+            };
+            return Err(why.to_owned());
         };
         client.request(request).map_err(|error| error.to_string())?;
         self.tend(now);

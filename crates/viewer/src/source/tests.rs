@@ -8,8 +8,8 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use trantor_client::LinkState;
-use trantor_model::{Counts, MapSize, Tile};
-use trantor_protocol::wire::{ServerHello, SnapshotPart, ToClient, WIRE_VERSION, write_frame};
+use trantor_model::{Counts, MapSize, TeamId, Tile};
+use trantor_protocol::wire::{Change, ServerHello, SnapshotPart, ToClient, WIRE_VERSION, write_frame};
 use trantor_runtime::real_clock::RealClock;
 use trantor_runtime::wait::{Parker, Wait as _};
 use trantor_time::{Clock as _, RealSpan};
@@ -213,6 +213,31 @@ fn r_001_51_a_lag_is_felt_both_ways() {
         took >= RealSpan::from_millis(240),
         "the greeting here and the answer back: {took:?}"
     );
+}
+
+/// Between two matches the server is gone, and that is no failure.
+#[test]
+fn after_a_victory_the_next_match_is_waited_for() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut watching = Watching::start(&listener);
+    let mut server = let_in(&listener, "red", 0);
+    let mut out = Vec::new();
+    let at = GameTime::from_units(7);
+    let changes = vec![Change::Won { team: TeamId(0) }];
+    write_frame(&mut out, &ToClient::Changes { at, changes }).unwrap();
+    server.write_all(&out).unwrap();
+    watching.until(|_, scene| scene.winner);
+    drop(server);
+    let reason = watching.until(over);
+    assert!(
+        reason.starts_with("the match is over: asking for the next one in "),
+        "{reason}"
+    );
+    assert_eq!(watching.source.poll_notice(), None);
+    let pause = watching
+        .source
+        .request(ControlRequest::Pause, watching.clock.now());
+    assert_eq!(pause, Err("the match is over".to_owned()));
 }
 
 /// A server that stands still looks like a cable that was pulled: it is left, and joined as soon as it answers.

@@ -350,11 +350,7 @@ fn a_match_after_one_that_was_won_has_events_of_its_own() {
 /// Another match begins in the same world, as after a victory.
 fn next_match(stage: &mut Stage) {
     stage.scene.winner = Some(TeamId(0));
-    let won = FeedEntry {
-        at: stage.scene.clock.game,
-        kind: FeedKind::Won(TeamId(0)),
-    };
-    stage.hud.tell(won, &stage.scene);
+    stage.follow_world();
     stage.scene.winner = None;
     stage.follow_world();
     run(stage, 80);
