@@ -8,6 +8,7 @@ use trantor_time::{GameSpan, GameTime};
 use super::{AHEAD_MAX, ensure, is_ahead};
 use crate::config::GameConfig;
 use crate::desk::{Desk, Running};
+use crate::input::OPERATOR_COUNT_MAX;
 use crate::lag::{Air, SavedAir};
 use crate::rules::World;
 use crate::rules::agents::Agent;
@@ -17,8 +18,9 @@ use crate::rules::incantation::Ritual;
 use crate::rules::roster::insert_sorted;
 use crate::save::{Body, Orders, SaveError};
 
-/// The most of one thing in one place. No game comes near, and below it one more never overflows.
-const COUNT_MAX: u32 = u32::MAX / 2;
+/// The most of one thing in one place or with one agent. An operator makes a pile of at most a sixteenth of it; agents,
+/// who put down one thing in seven units, would take a hundred million units for the rest.
+const COUNT_MAX: u32 = 16 * OPERATOR_COUNT_MAX;
 
 pub(super) fn put_ground(world: &mut World, ground: &[Counts]) -> Result<(), SaveError> {
     ensure(
@@ -235,4 +237,29 @@ fn ensure_counts(counts: &Counts) -> Result<(), SaveError> {
         counts.0.iter().all(|&count| count <= COUNT_MAX),
         "a count is out of range",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use trantor_model::MapSize;
+
+    use super::*;
+    use crate::{Game, Rules};
+
+    #[test]
+    fn piles_that_no_game_makes_are_refused() {
+        let config = GameConfig {
+            size: MapSize::new(5, 5).unwrap(),
+            teams: vec!["red".to_owned()],
+            places_per_team: 1,
+            seed: 1,
+            rules: Rules::default(),
+        };
+        let mut snapshot = Game::new(config).snapshot();
+        snapshot.ground[7].0[3] = COUNT_MAX;
+        assert!(Game::restore(snapshot.clone()).is_ok());
+        snapshot.ground[7].0[3] += 1;
+        let refused = Game::restore(snapshot).err();
+        assert_eq!(refused, Some(SaveError::Inconsistent("a count is out of range")));
+    }
 }
