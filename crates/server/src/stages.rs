@@ -83,7 +83,7 @@ impl Read {
 
 impl Stage<Shell> for Read {
     fn run(&mut self, service: &mut Service<Shell>, turn: &mut StageTurn<'_>) {
-        while service.state.conns.has_to_read() && turn.admits() {
+        while service.state.conns.has_to_read() && turn.admits_short() {
             turn.name_item("read");
             service.state.read_one(|| turn.arrival());
         }
@@ -234,7 +234,7 @@ impl Stage<Shell> for Flush {
         let mut is_cut_short = false;
         while let Some(conn) = shell.engine.next_dirty_answer() {
             let admits = || {
-                let admitted = turn.admits();
+                let admitted = turn.admits_short();
                 turn.name_item("write");
                 admitted
             };
@@ -305,7 +305,8 @@ impl Stage<Shell> for Watch {
 pub(crate) struct Statistics;
 
 impl Stage<Shell> for Statistics {
-    fn run(&mut self, service: &mut Service<Shell>, _turn: &mut StageTurn<'_>) {
+    fn run(&mut self, service: &mut Service<Shell>, turn: &mut StageTurn<'_>) {
+        turn.admits();
         let shell = &mut service.state;
         if let Some(recorder) = &shell.recorder {
             shell.meters.count_recording(recorder.stats());

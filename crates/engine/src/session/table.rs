@@ -5,6 +5,7 @@
 //! order that a replay repeats.
 
 use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::net::IpAddr;
 
 use trantor_model::{AgentId, MapSize};
@@ -19,6 +20,29 @@ use crate::input::ConnId;
 use crate::limits::{self, address_group};
 use crate::output::CloseReason;
 
+/// Hashes numbers that the game gives out one after the other, several times per command: nobody can choose them so that they
+/// collide, so that a multiplication is enough.
+#[derive(Debug, Default)]
+pub(super) struct NumberHasher(u64);
+
+impl Hasher for NumberHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u32(u32::from(byte));
+        }
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        /// 2⁶⁴ divided by the golden ratio, odd: consecutive numbers end up far apart in the high bits.
+        const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+        self.0 = (self.0.rotate_left(5) ^ u64::from(number)).wrapping_mul(FACTOR);
+    }
+}
+
 /// The session store (R-003-53).
 #[derive(Debug)]
 pub(crate) struct Sessions {
@@ -26,7 +50,7 @@ pub(crate) struct Sessions {
     pub(super) slots: Vec<Option<Session>>,
     open: usize,
     /// Looked up, never gone through.
-    by_agent: HashMap<AgentId, ConnId>,
+    by_agent: HashMap<AgentId, ConnId, BuildHasherDefault<NumberHasher>>,
     pub(super) text_viewers: TextViewers,
     viewers: Vec<ConnId>,
     pub(super) announced: Announced,
@@ -57,7 +81,7 @@ impl Sessions {
         Self {
             slots: Vec::new(),
             open: 0,
-            by_agent: HashMap::new(),
+            by_agent: HashMap::default(),
             text_viewers: TextViewers::default(),
             viewers: Vec::new(),
             announced: Announced::default(),
