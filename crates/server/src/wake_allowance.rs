@@ -10,8 +10,8 @@
 use trantor_time::{Frequency, RealSpan, RealTime};
 
 /// How often the store gets a wake-up back, and so the longest that a deadline is put off. A thousand agents at 100
-/// units a second, all of them busy, cost half of what they cost without it.
-const SPACING_MAX: RealSpan = RealSpan::from_micros(260);
+/// units a second, all of them busy, cost three quarters of what the least program costs that wakes for each answer.
+const SPACING_MAX: RealSpan = RealSpan::from_micros(100);
 
 /// A player who waits for one answer before asking again loses what it is put off by with every command. That is to
 /// be no more than a 27th of the time that most commands take, which is 7 units.
