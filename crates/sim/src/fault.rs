@@ -38,11 +38,13 @@ pub enum Fault {
     UnnoticedRefusal,
     /// The end of the journal is not written.
     ShortJournal,
+    /// A reload leaves it to the last token to say who may control the server.
+    OldToken,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Fault; 16] = [
+    pub const ALL: [Fault; 17] = [
         Self::DroppedReply,
         Self::DroppedAck,
         Self::DroppedDelta,
@@ -59,6 +61,7 @@ impl Fault {
         Self::OlderSave,
         Self::UnnoticedRefusal,
         Self::ShortJournal,
+        Self::OldToken,
     ];
 }
 

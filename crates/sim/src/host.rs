@@ -1,5 +1,6 @@
 //! The server's machine: the real engine, the lines to its peers, its passes, and the journal it keeps.
 
+mod control;
 mod knowing;
 mod operators;
 
@@ -10,6 +11,7 @@ use trantor_engine::limits::Limits;
 use trantor_engine::{AdminRequest, CloseCause, ConnId, Engine, FiredKind, Input, Output};
 use trantor_time::{RealSpan, RealTime};
 
+use crate::access::{Access, Credentials, Rule, TokenNumber};
 use crate::actors::Verdict;
 use crate::dice::Dice;
 use crate::fault::{Fault, Sabotage};
@@ -18,7 +20,7 @@ use crate::line::{Item, Line};
 use crate::operator::{Sprints, Wish};
 use crate::past::Past;
 use crate::picture::{Picture, Pictures, Ticked};
-use crate::plan::Plan;
+use crate::plan::{Plan, Reload};
 use crate::trace::Trace;
 use crate::waits::Waits;
 
@@ -35,6 +37,11 @@ pub(crate) struct Conn {
     pub(crate) is_served: bool,
     /// Whether the server reads what comes.
     is_read: bool,
+    pub(crate) credentials: Credentials,
+    /// Rules of control that there had been when it connected.
+    pub(crate) rules_before: usize,
+    /// How much later than it happens it is told of the game, since it watches.
+    delay: Option<RealSpan>,
 }
 
 /// See the module.
@@ -51,6 +58,11 @@ pub(crate) struct Host {
     pub(crate) keeping: Keeping,
     pub(crate) sprints: Sprints,
     pub(crate) waits: Waits,
+    pub(crate) access: Access,
+    /// Reloads of the options that were carried out.
+    pub(crate) reloads: u64,
+    /// What the limits are now.
+    pub(crate) limits: Limits,
     /// Lines of operators that were answered.
     pub(crate) lines_done: u64,
     dice: Dice,
@@ -67,6 +79,7 @@ enum Waiting {
     Opened(usize),
     Gone(usize),
     Wish(Wish),
+    Reload(Reload),
 }
 
 impl Host {
@@ -91,6 +104,9 @@ impl Host {
             keeping: Keeping::new(seed, plan.storage, now),
             sprints: Sprints::default(),
             waits: Waits::new(plan.config.lock_step),
+            access: Access::new(Rule::first(plan.config.control)),
+            reloads: 0,
+            limits: plan.config.limits.clone(),
             lines_done: 0,
             dice: Dice::new(seed, 2),
             window_bytes: plan.weather.window_bytes,
@@ -101,8 +117,8 @@ impl Host {
         }
     }
 
-    /// A peer connects; answers the connection's place in [`Self::conns`].
-    pub(crate) fn connect(&mut self, lines: [Line; 2]) -> usize {
+    /// A peer connects that has this token to show; answers the connection's place in [`Self::conns`].
+    pub(crate) fn connect(&mut self, lines: [Line; 2], token: Option<TokenNumber>) -> usize {
         let slot = self.free_slots.pop_first().unwrap_or_else(|| {
             self.generations.push(0);
             u32::try_from(self.generations.len() - 1).expect("few connections")
@@ -112,12 +128,16 @@ impl Host {
             generation: self.generations[slot as usize],
         };
         let [up, down] = lines;
+        let is_local = !self.conns.len().is_multiple_of(3);
         self.conns.push(Conn {
             id,
             up,
             down,
             is_served: true,
             is_read: true,
+            credentials: Credentials { is_local, token },
+            rules_before: self.access.count(),
+            delay: None,
         });
         let conn = self.conns.len() - 1;
         self.served.insert(id, conn);
@@ -146,6 +166,11 @@ impl Host {
     /// The operator at the server's own console wishes for something.
     pub(crate) fn wish(&mut self, wish: Wish) {
         self.waiting.push(Waiting::Wish(wish));
+    }
+
+    /// The options are read again.
+    pub(crate) fn reload(&mut self, reload: Reload) {
+        self.waiting.push(Waiting::Reload(reload));
     }
 
     /// The machine stood still.
@@ -195,6 +220,7 @@ impl Host {
             self.sprints.begin_pass(&mut self.engine, now)?;
         }
         self.is_excused = false;
+        self.note_spectators();
         self.past.note(began, now, self.engine.game().world());
         self.check_rest(now)?;
         Ok(now)
@@ -211,8 +237,8 @@ impl Host {
         self.generations.clear();
         self.waiting.clear();
         self.pictures.clear();
-        self.past.forget();
         let config = self.engine.config().clone();
+        self.past = Past::new(config.spectator_delay);
         self.engine = match self.keeping.crash(&self.engine, now, sabotage)? {
             Some(game) => Engine::resume(config, game, now),
             None => Engine::new(config, now),
@@ -228,11 +254,17 @@ impl Host {
     /// Takes in what has come by the beginning of a pass, one thing after another; answers when it was done.
     fn take_in(&mut self, began: RealTime, sabotage: &mut Sabotage) -> Result<RealTime, String> {
         let mut now = began;
+        let mut reload_at_last = None;
         for waiting in std::mem::take(&mut self.waiting) {
             match waiting {
                 Waiting::Opened(conn) => {
-                    let peer = IpAddr::V4(Ipv4Addr::new(if conn % 3 == 0 { 10 } else { 127 }, 0, 0, 1));
-                    let conn = self.conns[conn].id;
+                    let Conn {
+                        id: conn,
+                        credentials,
+                        ..
+                    } = self.conns[conn];
+                    let network = if credentials.is_local { 127 } else { 10 };
+                    let peer = IpAddr::V4(Ipv4Addr::new(network, 0, 0, 1));
                     self.engine.handle(Input::Opened { conn, peer }, now);
                 }
                 Waiting::Gone(conn) => self.hang_up(conn, CloseCause::Failed, now, sabotage),
@@ -240,6 +272,9 @@ impl Host {
                     // What makes no sense at the moment is refused, as it is to an operator.
                     let _refusal = self.fulfil(wish, now, sabotage)?;
                 }
+                // Also between what an operator says and when it is carried out.
+                Waiting::Reload(reload) if self.dice.one_in(2) => reload_at_last = Some(reload),
+                Waiting::Reload(reload) => self.carry_out_reload(&reload, sabotage),
             }
             now += self.input_takes();
         }
@@ -252,13 +287,15 @@ impl Host {
                 match item {
                     Item::Bytes(bytes) => {
                         self.trace.note(now, b'<', conn, &bytes);
-                        let conn = self.conns[conn].id;
-                        self.engine.handle(Input::Bytes { conn, bytes: &bytes }, now);
+                        self.hear(conn, &bytes, now)?;
                     }
                     Item::End => self.hang_up(conn, CloseCause::EndOfStream, now, sabotage),
                 }
                 self.carry_out(now);
             }
+        }
+        if let Some(reload) = reload_at_last {
+            self.carry_out_reload(&reload, sabotage);
         }
         Ok(now)
     }

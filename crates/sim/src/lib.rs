@@ -19,6 +19,7 @@ const _: () = assert!(
     "a viewer of ours can watch every game that a server takes"
 );
 
+mod access;
 mod actors;
 mod dice;
 mod disk;

@@ -233,7 +233,8 @@ fn is_done(engine: &Engine, action: &AdminAction, before: &Before) -> bool {
     }
 }
 
-fn is_held(engine: &Engine) -> bool {
+/// Whether the game is paused.
+pub(crate) fn is_held(engine: &Engine) -> bool {
     match engine.lock_step_state() {
         Some(state) => state == LockStepState::Held,
         None => engine.game_clock().is_paused(),

@@ -19,6 +19,10 @@ const SLOW_CHECK_STEPS: u64 = 64;
 #[derive(Debug, Default)]
 pub(crate) struct Oracle {
     game_now: GameTime,
+    /// Connections at the last step, in all and by address: lower limits send nobody away.
+    connections: BTreeMap<Option<IpAddr>, u32>,
+    /// The limits at the last step, which held until those of now were put into force.
+    limits: Option<Limits>,
     /// When each agent's food is all used up.
     lives: BTreeMap<AgentId, GameTime>,
     /// Who was seen above level 1.
@@ -29,7 +33,7 @@ impl Oracle {
     /// Looks at the server between two passes.
     pub(crate) fn check(&mut self, engine: &Engine, limits: &Limits, step: u64) -> Result<(), String> {
         engine.check();
-        check_connections(engine, limits)?;
+        self.check_connections(engine, limits)?;
         let game_now = engine.game_now();
         if game_now < self.game_now {
             return Err(format!(
@@ -44,6 +48,29 @@ impl Oracle {
             engine.game().check();
             check_ground(engine)?;
         }
+        Ok(())
+    }
+
+    /// No more connections than may be, in all and from each address, and nobody came where there were more already.
+    fn check_connections(&mut self, engine: &Engine, limits: &Limits) -> Result<(), String> {
+        let mut counts = BTreeMap::new();
+        for client in engine.clients() {
+            *counts.entry(None).or_insert(0) += 1;
+            *counts.entry(Some(client.peer)).or_insert(0) += 1;
+        }
+        let limits_before = self.limits.replace(limits.clone());
+        let most = |limits: &Limits, peer: Option<IpAddr>| {
+            peer.map_or(limits.connections_max, |peer| limits.connections_of(peer))
+        };
+        let is_within = |(peer, count): (&Option<IpAddr>, &u32)| {
+            let in_force = limits_before.iter().chain([limits]);
+            in_force.map(|limits| most(limits, *peer)).max() >= Some(*count)
+                || self.connections.get(peer) >= Some(count)
+        };
+        if !counts.iter().all(is_within) {
+            return Err(format!("more connections than may be: {counts:?}"));
+        }
+        self.connections = counts;
         Ok(())
     }
 
@@ -88,20 +115,6 @@ impl Oracle {
         }
         self.lives = lives;
         Ok(())
-    }
-}
-
-/// No more connections than may be, in all and from each address.
-fn check_connections(engine: &Engine, limits: &Limits) -> Result<(), String> {
-    let mut by_peer = BTreeMap::new();
-    for client in engine.clients() {
-        *by_peer.entry(client.peer).or_insert(0) += 1;
-    }
-    let all: u32 = by_peer.values().sum();
-    let is_within = |(peer, count): (&IpAddr, &u32)| *count <= limits.connections_of(*peer);
-    match all <= limits.connections_max && by_peer.iter().all(is_within) {
-        true => Ok(()),
-        false => Err(format!("more connections than may be: {by_peer:?}")),
     }
 }
 

@@ -14,6 +14,8 @@ const GRID: RealSpan = RealSpan::from_millis(50);
 #[derive(Debug)]
 pub(crate) struct Past {
     delay: RealSpan,
+    /// Spectators see the game later by different times, and each is told no sooner than those who came before.
+    is_mixed: bool,
     worlds: VecDeque<Passed>,
 }
 
@@ -30,13 +32,25 @@ impl Past {
     pub(crate) fn new(delay: RealSpan) -> Self {
         Self {
             delay,
+            is_mixed: false,
             worlds: VecDeque::new(),
         }
     }
 
-    /// How much later spectators see the game.
+    /// How much later those see the game who come now.
     pub(crate) fn delay(&self) -> RealSpan {
         self.delay
+    }
+
+    /// Another delay holds for spectators that come from now on.
+    pub(crate) fn set_delay(&mut self, delay: RealSpan) {
+        self.is_mixed |= delay != self.delay;
+        self.delay = delay;
+    }
+
+    /// Whether it can be said what each spectator knows.
+    pub(crate) fn is_certain(&self) -> bool {
+        !self.is_mixed
     }
 
     /// All passes from `began` to `now` are over.
@@ -67,11 +81,6 @@ impl Past {
         let told_until = self.told_until(now);
         let mut passes = self.worlds.iter();
         passes.any(|pass| pass.began <= told_until && told_until < pass.ended)
-    }
-
-    /// The server begins anew.
-    pub(crate) fn forget(&mut self) {
-        self.worlds.clear();
     }
 
     fn told_until(&self, now: RealTime) -> RealTime {

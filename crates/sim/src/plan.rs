@@ -13,6 +13,7 @@ use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::link::{Bandwidth, Chance, Order};
 use trantor_time::{Frequency, GameSpan, LinkSettings, RealSpan};
 
+use crate::access::{Rule, TokenNumber};
 use crate::dice::Dice;
 
 /// Everything about a run that is settled before it begins.
@@ -27,6 +28,8 @@ pub(crate) struct Plan {
     pub(crate) chaos: RealSpan,
     /// Mean of milliseconds between two requests of the operator; 0 for no operator.
     pub(crate) admin_ms: u32,
+    /// Mean of milliseconds between two reloads of the options; 0 for none.
+    pub(crate) reload_ms: u32,
     /// Whether all resources lie everywhere at the start, so that elevations succeed.
     pub(crate) is_rich: bool,
 }
@@ -127,6 +130,11 @@ impl Plan {
         if rare.one_in(3) {
             config.limits = draw_limits(rare);
         }
+        if rare.one_in(4) {
+            config.control = *rare.pick(&[Control::Token, Control::User]);
+        }
+        let reload_ms = if rare.one_in(4) { rare.between(20, 300) } else { 0 };
+        config.token = Rule::first(config.control).token.map(TokenNumber::token);
         Self {
             config,
             roles,
@@ -140,6 +148,7 @@ impl Plan {
             storage: draw_storage(dice),
             chaos: RealSpan::from_millis(i64::from(dice.between(600, 1_800))),
             admin_ms: if dice.one_in(2) { dice.between(20, 300) } else { 0 },
+            reload_ms,
             is_rich: is_rich && !is_large,
         }
     }
@@ -195,6 +204,27 @@ fn draw_config(dice: &mut Dice, seed: u64) -> EngineConfig {
     let delays_ms = [0, 0, 0, 0, 30, 120, 400, 900];
     config.spectator_delay = RealSpan::from_millis(*dice.pick(&delays_ms));
     config
+}
+
+/// What a reload of the options changes besides who may control the server.
+#[derive(Debug)]
+pub(crate) struct Reload {
+    pub(crate) rule: Rule,
+    pub(crate) limits: Option<Limits>,
+    pub(crate) spectator_delay: Option<RealSpan>,
+}
+
+impl Reload {
+    pub(crate) fn draw(rule: Rule, dice: &mut Dice) -> Self {
+        let delays_ms = [0, 60, 500];
+        Self {
+            rule,
+            limits: dice.one_in(3).then(|| draw_limits(dice)),
+            spectator_delay: dice
+                .one_in(4)
+                .then(|| RealSpan::from_millis(*dice.pick(&delays_ms))),
+        }
+    }
 }
 
 /// How what agents say travels: late, lost, doubled, out of range.

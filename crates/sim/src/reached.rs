@@ -35,6 +35,10 @@ pub struct Reached {
     pub sprints: u64,
     /// Lines of operators that were carried out or refused, and answered.
     pub operator_lines: u64,
+    /// Reloads of the options.
+    pub reloads: u64,
+    /// Wrong tokens that were shown.
+    pub tokens_refused: u64,
     /// Moments of a game in lock-step that were passed.
     pub leaps: u64,
     /// Those of them that had been waited at for as long as is allowed.
@@ -87,6 +91,8 @@ impl Reached {
             slips: stats.slips,
             sprints: 0,
             operator_lines: 0,
+            reloads: 0,
+            tokens_refused: counters.tokens_refused,
             leaps: 0,
             waited: 0,
             crashes: 0,
@@ -118,6 +124,8 @@ impl Reached {
         self.slips += other.slips;
         self.sprints += other.sprints;
         self.operator_lines += other.operator_lines;
+        self.reloads += other.reloads;
+        self.tokens_refused += other.tokens_refused;
         self.leaps += other.leaps;
         self.waited += other.waited;
         self.crashes += other.crashes;
@@ -145,6 +153,8 @@ impl Reached {
             .min(self.slips)
             .min(self.sprints)
             .min(self.operator_lines)
+            .min(self.reloads)
+            .min(self.tokens_refused)
             .min(self.leaps)
             .min(self.waited);
         let disk = self
@@ -163,7 +173,7 @@ impl fmt::Display for Reached {
         write!(
             f,
             "{} steps, {} deadlines; {} agents joined, {} died, {} rose; {} commands too many; {} hang-ups, \
-             {} protocol errors; {} mirrors compared, {} worlds in text, {} of them later; {} slips, {} sprints, {} operators' lines; {} leaps, {} after the longest wait; {} crashes, {} saves, {} writes refused, {} files rotten; {} limits reached; {} mirrors compared in recordings",
+             {} protocol errors; {} mirrors compared, {} worlds in text, {} of them later; {} slips, {} sprints, {} operators' lines; {} reloads, {} wrong tokens; {} leaps, {} after the longest wait; {} crashes, {} saves, {} writes refused, {} files rotten; {} limits reached; {} mirrors compared in recordings",
             self.steps,
             self.deadlines,
             self.joined,
@@ -178,6 +188,8 @@ impl fmt::Display for Reached {
             self.slips,
             self.sprints,
             self.operator_lines,
+            self.reloads,
+            self.tokens_refused,
             self.leaps,
             self.waited,
             self.crashes,

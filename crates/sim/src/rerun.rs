@@ -12,6 +12,7 @@ use trantor_engine::{AdminRequest, ConnId, Engine, EngineConfig, FiredKind, Inpu
 use trantor_game::replay::Recording;
 use trantor_time::{GameSpan, GameTime, RealSpan, RealTime};
 
+use crate::access::Allowed;
 use crate::actors::{Actor, Moment, TextViewer, Verdict};
 use crate::dice::Dice;
 use crate::fault::Sabotage;
@@ -86,7 +87,7 @@ pub(crate) fn watch(recording: &Arc<Recording>, dice: &mut Dice) -> Result<u64, 
         },
         now,
     );
-    rerun.text_viewer.opened(now);
+    rerun.text_viewer.opened(None, now);
     rerun.watch_for(dice)?;
     for _ in 0..JUMPS {
         let to = moment(recording, dice);
@@ -210,6 +211,7 @@ impl Rerun {
             pictures: &self.pictures,
             conn: TEXT_CONN,
             delay: RealSpan::ZERO,
+            allowed: Allowed::ANYTHING,
         };
         let seeks = self.engine.stats(self.now).counters.seeks;
         if std::mem::replace(&mut self.seeks, seeks) < seeks {

@@ -42,6 +42,9 @@ pub(crate) struct Universe {
     seed: u64,
     dice: Dice,
     admin_wake: Option<RealTime>,
+    reload_wake: Option<RealTime>,
+    /// For tokens and reloads, of which there are none in most runs.
+    control_dice: Dice,
     is_calm: bool,
     step: u64,
     crashes: u64,
@@ -98,6 +101,8 @@ impl Universe {
             oracle: Oracle::default(),
             sabotage,
             admin_wake: (plan.admin_ms > 0).then_some(now),
+            reload_wake: (plan.reload_ms > 0).then_some(now),
+            control_dice: Dice::new(seed, 9),
             plan,
             seed,
             dice,
@@ -136,10 +141,12 @@ impl Universe {
             .note(self.clock.now(), b'.', 0, &digest.to_le_bytes());
         self.note_reached();
         let mut reached = self.reached;
+        self.check_refusals(&reached)?;
         reached.steps = self.step;
         reached.crashes = self.crashes;
         reached.sprints = self.host.sprints.ended;
         reached.operator_lines = self.host.lines_done;
+        reached.reloads = self.host.reloads;
         reached.leaps = self.host.waits.leaps;
         reached.waited = self.host.waits.waited;
         reached.saves = self.host.keeping.saves;
@@ -152,6 +159,18 @@ impl Universe {
             digest: self.host.trace.digest(),
             reached,
         })
+    }
+
+    /// Who was refused was counted.
+    fn check_refusals(&self, counted: &Reached) -> Verdict {
+        let heard: u64 = self.peers.iter().map(|peer| peer.actor.tokens_refused()).sum();
+        match heard <= counted.tokens_refused {
+            true => Ok(()),
+            false => Err(format!(
+                "{heard} wrong tokens were refused, {} were counted",
+                counted.tokens_refused
+            )),
+        }
     }
 
     /// Adds what this life of the server has reached.
@@ -182,7 +201,11 @@ impl Universe {
             let wake = peer.conn.and_then(|_| peer.actor.wake());
             arrival.into_iter().chain(wake).chain(peer.connects_at).min()
         });
-        peers.chain(host).chain(self.admin_wake).min()
+        peers
+            .chain(host)
+            .chain(self.admin_wake)
+            .chain(self.reload_wake)
+            .min()
     }
 
     fn one_step(&mut self) -> Verdict {
@@ -192,6 +215,7 @@ impl Universe {
             self.power_fails()?;
             self.network_fails();
             self.operator_acts();
+            self.options_change();
         }
         let now = self.clock.now();
         for peer in 0..self.peers.len() {
@@ -201,7 +225,7 @@ impl Universe {
         self.clock.advance_to(now);
         self.disk_is_slow();
         self.oracle
-            .check(&self.host.engine, &self.plan.config.limits, self.step)?;
+            .check(&self.host.engine, &self.host.limits, self.step)?;
         for peer in 0..self.peers.len() {
             self.peer_turn(peer, now)
                 .map_err(|reason| format!("peer {peer} ({:?}): {reason}", self.plan.roles[peer]))?;
@@ -223,12 +247,18 @@ impl Universe {
             }
             line
         });
-        let conn = self.host.connect(lines);
+        let token = match self.plan.roles[peer] {
+            Role::Operator | Role::Viewer | Role::TextViewer => {
+                self.host.access.draw_shown(&mut self.control_dice)
+            }
+            _ => None,
+        };
+        let conn = self.host.connect(lines, token);
         let peer = &mut self.peers[peer];
         peer.connects_at = None;
         peer.connections += 1;
         peer.conn = Some(conn);
-        peer.actor.opened(now);
+        peer.actor.opened(token, now);
     }
 
     /// One peer reads what has arrived and does what it wants to.
@@ -246,6 +276,10 @@ impl Universe {
             pictures: &self.host.pictures,
             conn: conn.id,
             delay,
+            allowed: self
+                .host
+                .access
+                .allowed_since(conn.rules_before, conn.credentials),
         };
         let mut is_over = false;
         while !is_over && let Some(item) = conn.down.take(now) {
@@ -275,7 +309,8 @@ impl Universe {
         if is_quiet {
             let actor = &mut self.peers[index].actor;
             actor.check_quiet(now)?;
-            let has_picture = delay == RealSpan::ZERO || !self.host.past.is_within_pass(now);
+            let past = &self.host.past;
+            let has_picture = delay == RealSpan::ZERO || (past.is_certain() && !past.is_within_pass(now));
             if has_picture && actor.knows_world() && self.host.engine.is_up_to_date(conn.id) {
                 let truth = self.host.world_told(conn_index, now);
                 actor.check_world(&truth.ok_or("it knows a world sooner than it should")?)?;
@@ -300,6 +335,7 @@ impl Universe {
         self.is_calm = true;
         self.host.keeping.calm();
         self.admin_wake = None;
+        self.reload_wake = None;
         for conn in 0..self.host.conns.len() {
             let lines = &mut self.host.conns[conn];
             lines.up.calm();

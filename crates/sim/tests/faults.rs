@@ -128,3 +128,16 @@ fn a_journal_that_is_shorter_than_what_was_sent_is_found() {
         &["and the journal plays", "the journal does not end in order"],
     );
 }
+
+#[test]
+fn a_token_that_outlives_a_reload_is_found() {
+    assert_found(
+        Fault::OldToken,
+        &[
+            "operates under",
+            "that is Asked heard",
+            "refused for the right token",
+            "told that it may control",
+        ],
+    );
+}

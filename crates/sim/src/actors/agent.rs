@@ -9,6 +9,7 @@ use trantor_protocol::text::{Cut, LineCutter, Words};
 use trantor_time::{GameSpan, GameTime, RealSpan, RealTime};
 
 use super::{Actor, Moment, Verdict};
+use crate::access::TokenNumber;
 use crate::dice::Dice;
 use crate::fault::{Fault, Sabotage};
 use crate::plan::Role;
@@ -240,7 +241,7 @@ const KINDS: [CommandKind; 14] = [
 ];
 
 impl Actor for Agent {
-    fn opened(&mut self, _: RealTime) {
+    fn opened(&mut self, _: Option<TokenNumber>, _: RealTime) {
         self.cutter = LineCutter::with_max(ANSWER_BYTES_MAX);
         self.phase = Phase::Greeting;
         self.wake = None;

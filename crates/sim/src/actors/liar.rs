@@ -5,6 +5,7 @@ use trantor_protocol::wire::{ClientHello, ToServer, WIRE_VERSION, write_frame};
 use trantor_time::{RealSpan, RealTime};
 
 use super::{Actor, Moment, Verdict};
+use crate::access::TokenNumber;
 use crate::dice::Dice;
 use crate::fault::Sabotage;
 
@@ -55,7 +56,7 @@ impl Liar {
 }
 
 impl Actor for Liar {
-    fn opened(&mut self, now: RealTime) {
+    fn opened(&mut self, _: Option<TokenNumber>, now: RealTime) {
         self.wake = Some(now);
         self.has_greeted = false;
     }

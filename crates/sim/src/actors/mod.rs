@@ -15,6 +15,7 @@ use trantor_client::Client;
 use trantor_engine::{ConnId, EngineConfig};
 use trantor_time::{GameTime, RealSpan, RealTime};
 
+use crate::access::{Allowed, TokenNumber};
 use crate::dice::Dice;
 use crate::fault::Sabotage;
 use crate::picture::{Picture, Pictures};
@@ -33,6 +34,8 @@ pub(crate) struct Moment<'a> {
     pub(crate) conn: ConnId,
     /// How much later than it happens it is told of the game.
     pub(crate) delay: RealSpan,
+    /// What it may have been answered that wants to control the server.
+    pub(crate) allowed: Allowed,
 }
 
 /// What breaks a rule, in words.
@@ -40,8 +43,8 @@ pub(crate) type Verdict = Result<(), String>;
 
 /// One end of a connection.
 pub(crate) trait Actor {
-    /// A connection was opened; nothing of the last one counts any more.
-    fn opened(&mut self, now: RealTime);
+    /// A connection was opened, on which it may show this token; nothing of the last one counts any more.
+    fn opened(&mut self, token: Option<TokenNumber>, now: RealTime);
     /// Bytes arrived.
     fn hear(&mut self, bytes: &[u8], moment: &Moment<'_>, sabotage: &mut Sabotage) -> Verdict;
     /// Does what it does by itself; what it says goes into `out`. `false` hangs up.
@@ -72,6 +75,10 @@ pub(crate) trait Actor {
     fn worlds_compared(&self) -> u64 {
         0
     }
+    /// How often it was refused for the token it showed.
+    fn tokens_refused(&self) -> u64 {
+        0
+    }
     /// Whether it was told all of the world, and not only of single ticks.
     fn knows_world(&self) -> bool {
         false
@@ -89,7 +96,7 @@ pub(crate) fn cast(role: Role, config: &EngineConfig, takes_turns: bool, dice: &
             Box::new(agent::Agent::new(role, config, dice))
         }
         Role::Liar => Box::new(liar::Liar::new(config)),
-        Role::Operator => Box::new(operator::Operator::new(config)),
+        Role::Operator => Box::new(operator::Operator::new()),
         Role::Viewer => Box::new(viewer::Viewer::new(dice)),
         Role::TextViewer => Box::new(TextViewer::new(config, takes_turns)),
     }

@@ -2,23 +2,25 @@
 
 use std::collections::VecDeque;
 
-use trantor_engine::{Control, EngineConfig};
+use trantor_client::link::write_first_line;
 use trantor_protocol::text::{Cut, LineCutter};
 use trantor_time::{RealSpan, RealTime};
 
 use super::{Actor, Moment, Verdict};
+use crate::access::TokenNumber;
 use crate::dice::Dice;
 use crate::fault::Sabotage;
 
 /// See the module.
 pub(crate) struct Operator {
-    control: Control,
+    token: Option<TokenNumber>,
     cutter: LineCutter,
     phase: Phase,
     wake: Option<RealTime>,
     is_resting: bool,
     /// What was said and is not answered, oldest first.
     open: VecDeque<u32>,
+    tokens_refused: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,14 +34,15 @@ enum Phase {
 }
 
 impl Operator {
-    pub(crate) fn new(config: &EngineConfig) -> Self {
+    pub(crate) fn new() -> Self {
         Self {
-            control: config.control,
+            token: None,
             cutter: LineCutter::new(),
             phase: Phase::Away,
             wake: None,
             is_resting: false,
             open: VecDeque::new(),
+            tokens_refused: 0,
         }
     }
 
@@ -50,14 +53,26 @@ impl Operator {
                 self.wake = Some(moment.now);
                 Ok(())
             }
-            Phase::Asked if line == "ok" && self.control != Control::Nobody => {
+            Phase::Asked if line == "ok" && moment.allowed.once => {
                 self.phase = Phase::Operating;
                 self.wake = Some(moment.now);
                 Ok(())
             }
-            Phase::Asked if line.starts_with("ko ") && self.control != Control::Everyone => {
+            Phase::Asked if line.starts_with("ko ") && !moment.allowed.always => {
+                let is_for_token = line == "ko this is not the server's token";
+                self.tokens_refused += u64::from(is_for_token);
                 self.phase = Phase::Refused;
-                Ok(())
+                match is_for_token && !moment.allowed.is_token_refused {
+                    true => Err("an operator was refused for the right token".to_owned()),
+                    false => Ok(()),
+                }
+            }
+            // It may no longer, and this line is not carried out.
+            Phase::Operating if line.starts_with("ko this server is ") && !moment.allowed.always => {
+                match self.open.pop_front() {
+                    Some(_) => Ok(()),
+                    None => Err(format!("{line:?} answers nothing")),
+                }
             }
             Phase::Operating => self.answer(line),
             phase => Err(format!("an operator that is {phase:?} heard {line:?}")),
@@ -78,7 +93,8 @@ impl Operator {
 }
 
 impl Actor for Operator {
-    fn opened(&mut self, _: RealTime) {
+    fn opened(&mut self, token: Option<TokenNumber>, _: RealTime) {
+        self.token = token;
         self.cutter = LineCutter::new();
         self.phase = Phase::Greeting;
         self.wake = None;
@@ -106,7 +122,10 @@ impl Actor for Operator {
         }
         self.wake = None;
         match self.phase {
-            Phase::Asked => out.extend(b"ADMIN\n"),
+            Phase::Asked => {
+                let token = self.token.map(TokenNumber::text);
+                write_first_line(out, "ADMIN", token.as_deref());
+            }
             Phase::Operating if !self.is_resting => {
                 self.wake = Some(moment.now + RealSpan::from_millis(i64::from(dice.between(1, 150))));
                 for _ in 0..dice.between(1, 4) {
@@ -134,6 +153,10 @@ impl Actor for Operator {
         self.phase = Phase::Away;
         self.wake = None;
         self.open.clear();
+    }
+
+    fn tokens_refused(&self) -> u64 {
+        self.tokens_refused
     }
 
     fn check_quiet(&self, now: RealTime) -> Verdict {

@@ -9,6 +9,7 @@ use trantor_time::RealTime;
 
 use super::hearsay::Hearsay;
 use super::{Actor, Moment, Verdict, take_unsent};
+use crate::access::TokenNumber;
 use crate::dice::Dice;
 use crate::fault::{Fault, Sabotage};
 use crate::picture::Picture;
@@ -23,17 +24,22 @@ pub(crate) struct TextViewer {
     takes_turns: bool,
     is_over: bool,
     worlds_compared: u64,
+    tokens_refused: u64,
+    /// For its token; it goes.
+    is_refused: bool,
 }
 
 impl TextViewer {
     pub(crate) fn new(config: &EngineConfig, takes_turns: bool) -> Self {
         Self {
-            client: client(RealTime::ZERO),
+            client: client(None, RealTime::ZERO),
             hearsay: Hearsay::default(),
             first_egg: config.first_egg_told(),
             takes_turns,
             is_over: true,
             worlds_compared: 0,
+            tokens_refused: 0,
+            is_refused: false,
         }
     }
 
@@ -76,8 +82,9 @@ impl TextViewer {
 }
 
 impl Actor for TextViewer {
-    fn opened(&mut self, now: RealTime) {
-        self.client = client(now);
+    fn opened(&mut self, token: Option<TokenNumber>, now: RealTime) {
+        self.client = client(token, now);
+        self.is_refused = false;
         self.hearsay = Hearsay::default();
         self.is_over = false;
     }
@@ -89,6 +96,11 @@ impl Actor for TextViewer {
                 continue;
             };
             self.is_over = true;
+            if error == Some(ProtocolError::TokenRefused) && moment.allowed.is_token_refused {
+                self.tokens_refused += 1;
+                self.is_refused = true;
+                return Ok(());
+            }
             if let Some(error) = error
                 && !matches!(error, ProtocolError::Silent { .. } | ProtocolError::NotReading)
             {
@@ -107,7 +119,7 @@ impl Actor for TextViewer {
             self.client.handle_timeout(moment.now);
         }
         take_unsent(&mut self.client, out);
-        true
+        !self.is_refused
     }
 
     fn wake(&self) -> Option<RealTime> {
@@ -128,6 +140,10 @@ impl Actor for TextViewer {
         }
     }
 
+    fn tokens_refused(&self) -> u64 {
+        self.tokens_refused
+    }
+
     fn worlds_compared(&self) -> u64 {
         self.worlds_compared
     }
@@ -143,11 +159,11 @@ impl Actor for TextViewer {
     }
 }
 
-fn client(now: RealTime) -> Client {
+fn client(token: Option<TokenNumber>, now: RealTime) -> Client {
     let config = ClientConfig {
         language: Language::Text,
         program: "sim".to_owned(),
-        token: None,
+        token: token.map(TokenNumber::text),
         shares_clock: false,
     };
     Client::new(config, now)

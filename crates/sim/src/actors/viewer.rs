@@ -8,6 +8,7 @@ use trantor_protocol::wire::{FrameCutter, StepKind, ToClient, read_frame};
 use trantor_time::{RealSpan, RealTime};
 
 use super::{Actor, Moment, Verdict, take_unsent};
+use crate::access::TokenNumber;
 use crate::dice::Dice;
 use crate::fault::{Fault, Sabotage};
 use crate::picture::Picture;
@@ -28,13 +29,14 @@ pub(crate) struct Viewer {
     is_over: bool,
     wake: Option<RealTime>,
     ticks_compared: u64,
+    tokens_refused: u64,
 }
 
 impl Viewer {
     pub(crate) fn new(dice: &mut Dice) -> Self {
         let shares_clock = dice.one_in(2);
         Self {
-            client: client(shares_clock, RealTime::ZERO),
+            client: client(shares_clock, None, RealTime::ZERO),
             scene: Scene::default(),
             cutter: FrameCutter::new::<ToClient>(),
             is_greeted: false,
@@ -46,6 +48,7 @@ impl Viewer {
             is_over: true,
             wake: None,
             ticks_compared: 0,
+            tokens_refused: 0,
         }
     }
 
@@ -66,6 +69,24 @@ impl Viewer {
     /// Looks at a message that the client has taken.
     fn judge(&mut self, message: &ToClient, moment: &Moment<'_>) -> Verdict {
         match message {
+            ToClient::Hello(hello) => {
+                let may_be = match hello.may_control {
+                    true => moment.allowed.once,
+                    false => !moment.allowed.always,
+                };
+                if !may_be {
+                    return Err(format!(
+                        "a viewer was told that it may control: {}",
+                        hello.may_control
+                    ));
+                }
+            }
+            ToClient::Refused { reason, .. } if reason == "this is not the server's token" => {
+                self.tokens_refused += 1;
+                if !moment.allowed.is_token_refused {
+                    return Err("a viewer was refused for the right token".to_owned());
+                }
+            }
             ToClient::Snapshot(_) => self.has_world = false,
             ToClient::SnapshotEnd { .. } => self.has_world = true,
             ToClient::TickEnd { number } if self.has_world => {
@@ -108,8 +129,8 @@ impl Viewer {
 }
 
 impl Actor for Viewer {
-    fn opened(&mut self, now: RealTime) {
-        self.client = client(self.shares_clock, now);
+    fn opened(&mut self, token: Option<TokenNumber>, now: RealTime) {
+        self.client = client(self.shares_clock, token, now);
         self.cutter = FrameCutter::new::<ToClient>();
         self.is_greeted = false;
         self.held.clear();
@@ -210,6 +231,10 @@ impl Actor for Viewer {
         }
     }
 
+    fn tokens_refused(&self) -> u64 {
+        self.tokens_refused
+    }
+
     fn mirrors_compared(&self) -> u64 {
         self.ticks_compared
     }
@@ -222,11 +247,11 @@ impl Actor for Viewer {
     }
 }
 
-fn client(shares_clock: bool, now: RealTime) -> Client {
+fn client(shares_clock: bool, token: Option<TokenNumber>, now: RealTime) -> Client {
     let config = ClientConfig {
         language: Language::Frames,
         program: "sim".to_owned(),
-        token: None,
+        token: token.map(TokenNumber::text),
         shares_clock,
     };
     Client::new(config, now)

@@ -1,19 +1,32 @@
 //! What a peer must know by now, if nothing is under way to it.
 
+use trantor_engine::ClientKind;
 use trantor_time::{RealSpan, RealTime};
 
 use super::Host;
 use crate::picture::Picture;
 
 impl Host {
-    /// How much later than it happens a peer is told of the game.
+    /// How much later than it happens a peer is told of the game: as it was when it began to watch.
     pub(crate) fn delay_of(&self, conn: usize) -> RealSpan {
-        let delay = self.past.delay();
-        let conn = self.conns[conn].id;
-        let sees_present = |id| self.engine.clients().any(|it| it.conn == id && it.may_control);
-        match delay > RealSpan::ZERO && !sees_present(conn) {
-            true => delay,
-            false => RealSpan::ZERO,
+        self.conns[conn].delay.unwrap_or(RealSpan::ZERO)
+    }
+
+    /// Takes note of how much later those are told of the game who have begun to watch.
+    pub(super) fn note_spectators(&mut self) {
+        let (rule, delay) = (self.access.now(), self.past.delay());
+        for client in self.engine.clients() {
+            if matches!(client.kind, ClientKind::TextViewer | ClientKind::Viewer)
+                && let Some(conn) = self.served.get(&client.conn)
+            {
+                let conn = &mut self.conns[*conn];
+                let delay = if rule.allows(conn.credentials) {
+                    RealSpan::ZERO
+                } else {
+                    delay
+                };
+                conn.delay.get_or_insert(delay);
+            }
         }
     }
 

@@ -39,6 +39,7 @@ impl Host {
     /// Does what operators say over their connections. A line is a number, by which a wish is drawn.
     pub(super) fn answer_operators(&mut self, now: RealTime, sabotage: &mut Sabotage) -> Verdict {
         while let Some(OperatorLine { conn, line }) = self.engine.poll_operator_line() {
+            self.check_operator(conn)?;
             let answer = match line.parse() {
                 Ok(number) => {
                     let game = &self.engine.config().game;

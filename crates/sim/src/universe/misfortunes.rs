@@ -6,6 +6,7 @@ use super::{CRASHES_MAX, Universe};
 use crate::actors::Verdict;
 use crate::operator::Wish;
 use crate::oracle::Oracle;
+use crate::plan::Reload;
 
 impl Universe {
     pub(super) fn machine_stalls(&mut self) {
@@ -81,5 +82,17 @@ impl Universe {
         let pause_ms = self.dice.between(1, 2 * self.plan.admin_ms);
         self.admin_wake = Some(now + RealSpan::from_millis(i64::from(pause_ms)));
         self.host.wish(Wish::draw(&self.plan.config.game, &mut self.dice));
+    }
+
+    pub(super) fn options_change(&mut self) {
+        let now = self.clock.now();
+        if self.reload_wake.is_none_or(|wake| wake > now) {
+            return;
+        }
+        let dice = &mut self.control_dice;
+        let pause_ms = dice.between(1, 2 * self.plan.reload_ms);
+        self.reload_wake = Some(now + RealSpan::from_millis(i64::from(pause_ms)));
+        let rule = self.host.access.draw_next(dice);
+        self.host.reload(Reload::draw(rule, dice));
     }
 }
