@@ -93,7 +93,7 @@ impl EventLoop {
         let wait = MioWait::new()?;
         let clock = RealClock::new();
         let (meters, reader) = Meters::new(wait.counts());
-        let shell = Shell::new(
+        let mut shell = Shell::new(
             make(clock.now())?,
             listener,
             wait.registry().try_clone()?,
@@ -101,6 +101,10 @@ impl EventLoop {
             wait.patience(),
             meters,
         )?;
+        // Programs of this user find its token as soon as they can connect.
+        if shell.engine.config().control == Control::User {
+            shell.set_control(Control::User, None);
+        }
         let settings = ServiceSettings {
             // What failed half-way may have left the engine half changed: better to end.
             on_fault: FaultPolicy::FailFast,
@@ -140,14 +144,6 @@ impl EventLoop {
     /// Reads the options again at SIGHUP, which otherwise ends the loop.
     pub fn reload_at_hang_up(&mut self, reload: Reload) {
         self.service.service().state.reload = Some(reload);
-    }
-
-    /// Leaves a token for programs of this user, if it is they who control the server.
-    pub fn leave_user_token(&mut self) {
-        let shell = &mut self.service.service().state;
-        if shell.engine.config().control == Control::User {
-            shell.set_control(Control::User, None);
-        }
     }
 
     /// Tells a service manager that `what` is ready, that it is alive as often as that is wanted, and of its end.

@@ -69,7 +69,6 @@ pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
         None => EventLoop::new(door, config),
     };
     let mut event_loop = made.map_err(|error| StartError::new(address, error))?;
-    event_loop.leave_user_token();
     event_loop.keep_alive(options.keep_alive());
     if options.ends_at_win {
         event_loop.end_at_win();
@@ -126,7 +125,6 @@ pub fn play(asked: &PlayAsked) -> Result<(EventLoop, String), StartError> {
     };
     let made = EventLoop::play(door(address)?, config, &recording, start);
     let mut event_loop = made.map_err(|error| StartError::new(address, error))?;
-    event_loop.leave_user_token();
     event_loop.keep_alive(options.keep_alive());
     let (address, what) = (event_loop.address(), playback::described(&recording));
     Ok((
