@@ -33,6 +33,8 @@ pub(super) struct TextScreen {
     look: Look,
     figures: Figures,
     is_typing: bool,
+    /// A frame was drawn.
+    has_begun: bool,
     /// Nobody reads any more.
     is_unread: bool,
 }
@@ -48,6 +50,7 @@ impl TextScreen {
             look: Look::default(),
             figures: Figures::default(),
             is_typing: false,
+            has_begun: false,
             is_unread: false,
         }
     }
@@ -158,6 +161,10 @@ impl Screen for TextScreen {
     }
 
     fn draw(&mut self, stage: &mut Stage, _: RealTime) -> anyhow::Result<bool> {
+        // The first frame has no world yet: into a pipe it is no page, so that `| head` shows the game.
+        if !std::mem::replace(&mut self.has_begun, true) && !self.terminal.is_live() {
+            return Ok(true);
+        }
         let size = self.terminal.size();
         let (columns, rows) = size;
         // The picture keeps half of the page, whatever is to be said.
