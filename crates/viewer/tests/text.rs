@@ -15,7 +15,10 @@ fn r_001_53_a_page_is_written_to_a_pipe_and_the_end_of_its_reader_is_the_end() {
         .unwrap();
     let mut lines = BufReader::new(viewer.stdout.take().unwrap()).lines();
     let first = lines.next().unwrap().unwrap();
-    assert!(first.starts_with("trantor live | unit ") && first.contains(" at 100/s"), "{first}");
+    assert!(
+        first.starts_with("trantor live | unit ") && first.contains(" at 100/s"),
+        "{first}"
+    );
     let page: Vec<String> = lines.by_ref().take(32).map(Result::unwrap).collect();
     assert!(page.iter().any(|line| line.contains("Terminus")), "{page:#?}");
     assert!(
