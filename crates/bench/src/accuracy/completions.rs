@@ -34,6 +34,9 @@ const SLOW: &str = "1";
 /// As many requests as an agent may have open.
 const OPEN: u32 = 10;
 
+/// The same where the server's process is stopped now and then: the game goes on meanwhile, and so does hunger.
+const STOPPED_COMMANDS_OF_ONE: u32 = 40;
+
 /// How long the server's process is stopped each time.
 const STOP_SPAN: RealSpan = RealSpan::from_millis(20);
 
@@ -59,8 +62,15 @@ pub(super) fn measure(options: &Options) -> Result<Table> {
         "p99.9, µs",
     ]);
     for &frequency in &options.frequencies {
-        let server = start(options, options.completions)?;
-        let (late, counts) = play(options, &server, options.completions, frequency, OPEN)?;
+        let server = start(options, options.completions, COMMANDS_OF_ONE)?;
+        let (late, counts) = play(
+            options,
+            &server,
+            options.completions,
+            COMMANDS_OF_ONE,
+            frequency,
+            OPEN,
+        )?;
         table.row(row(&server, frequency, &late, &counts)?);
     }
     Ok(table)
@@ -80,11 +90,18 @@ pub(super) fn measure_stopped(options: &Options) -> Result<Table> {
     let frequencies = options.frequencies.iter().copied();
     for frequency in frequencies.filter(|frequency| *frequency <= STOPPED_FREQUENCY_MAX) {
         for in_flight in [1, 2] {
-            let server = start(options, options.stopped)?;
+            let server = start(options, options.stopped, STOPPED_COMMANDS_OF_ONE)?;
             let is_over = Arc::new(AtomicBool::new(false));
             let (seen, pid) = (Arc::clone(&is_over), server.pid());
             let stopper = threads::spawn("stopper", move || stop_now_and_then(pid, &seen))?;
-            let played = play(options, &server, options.stopped, frequency, in_flight);
+            let played = play(
+                options,
+                &server,
+                options.stopped,
+                STOPPED_COMMANDS_OF_ONE,
+                frequency,
+                in_flight,
+            );
             is_over.store(true, Ordering::Relaxed);
             let (stops, (_, counts)) = (stopper.join()??, played?);
             table.row(vec![
@@ -102,8 +119,8 @@ pub(super) fn measure_stopped(options: &Options) -> Result<Table> {
 }
 
 /// A server with places for the agents of so many completions.
-fn start(options: &Options, completions: u32) -> Result<Server> {
-    let rounds = completions.div_ceil(options.agents * COMMANDS_OF_ONE);
+fn start(options: &Options, completions: u32, of_one: u32) -> Result<Server> {
+    let rounds = completions.div_ceil(options.agents * of_one);
     let places = (rounds * options.agents).to_string();
     let arguments = ["-f", SLOW, "-n", "red", "-c", &places, "--seed", "1"];
     options.program.start(&arguments)
@@ -114,15 +131,16 @@ fn play(
     options: &Options,
     server: &Server,
     completions: u32,
+    of_one: u32,
     frequency: u32,
     in_flight: u32,
 ) -> Result<(Samples, Counts)> {
     let frequency = Frequency::new(u64::from(frequency))?;
     let mut late = Samples::new();
     let mut counts = Counts::default();
-    for round in 0..completions.div_ceil(options.agents * COMMANDS_OF_ONE) {
+    for round in 0..completions.div_ceil(options.agents * of_one) {
         let left = completions.saturating_sub(counts.completions);
-        let commands = left.div_ceil(options.agents).clamp(1, COMMANDS_OF_ONE);
+        let commands = left.div_ceil(options.agents).clamp(1, of_one);
         let mut crowd = Crowd::join(server.address, options.agents, commands, in_flight, frequency)?;
         set_speed(server.address, &frequency.to_string())?;
         crowd.play(u64::from(round), &mut late, &mut counts)?;
@@ -202,6 +220,7 @@ struct Agent {
     sent_at: VecDeque<RealTime>,
     /// When the latest reply was due.
     due: RealTime,
+    is_over: bool,
 }
 
 impl Crowd {
@@ -226,6 +245,7 @@ impl Crowd {
                 replied: 0,
                 sent_at: VecDeque::new(),
                 due: RealTime::ZERO,
+                is_over: false,
             });
         }
         Ok(Self {
@@ -251,6 +271,10 @@ impl Crowd {
             }
             while let Some(ready) = self.wait.ready().pop() {
                 let agent = &mut self.agents[ready.token.0];
+                // One that is done dies while others play on.
+                if agent.is_over {
+                    continue;
+                }
                 let reading = Reading {
                     commands: self.commands,
                     in_flight: self.in_flight,
@@ -310,23 +334,25 @@ impl Agent {
         Ok(())
     }
 
-    /// Takes in the replies that have come. Answers whether they were the last.
+    /// Takes in the replies that have come. Answers whether it is over with that: they were the last, or it starved.
     fn read(&mut self, reading: &Reading, late: &mut Samples, counts: &mut Counts) -> Result<bool> {
         let commands = reading.commands;
         let mut buffer = [0; 1024];
-        loop {
+        while !self.is_over {
             let count = match self.socket.read(&mut buffer) {
                 Ok(0) => {
                     counts.starved += 1;
-                    return Ok(true);
+                    self.is_over = true;
+                    break;
                 }
                 Ok(count) => count,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
                 Err(error) => return Err(error.into()),
             };
             let now = reading.clock.now();
-            // Replies are "ok\n", and each comes in a segment of its own unless this side was late.
-            let replies = buffer[..count].iter().filter(|byte| **byte == b'\n').count();
+            // Each comes in a segment of its own unless this side was late; behind the last of an agent that starves is "dead\n".
+            let lines = buffer[..count].split(|byte| *byte == b'\n');
+            let replies = lines.filter(|line| *line == b"ok").count();
             for _ in 0..replies {
                 self.replied += 1;
                 let sent_at = self
@@ -344,13 +370,15 @@ impl Agent {
                 late.record(now.since(due));
             }
             if self.replied == commands {
-                return Ok(true);
+                self.is_over = true;
+                break;
             }
             let more = (commands - self.sent).min(reading.in_flight - (self.sent - self.replied));
             if more > 0 {
                 self.send(more, &reading.clock)?;
             }
         }
+        Ok(self.is_over)
     }
 }
 
