@@ -67,11 +67,38 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     drain(&viewers)?;
     watch("50 viewers, 1,000 agents that wait")?;
     drop((viewers, agents));
+    total += silent_agents(&options.program, &mut table)?;
 
     println!("{table}");
     println!("{}", beside_silent_ones(&server, options.silent)?);
     anyhow::ensure!(total == 0, "an idle server was woken {total} times");
     Ok(())
+}
+
+/// At 100 units a second agents starve 12.6 seconds after their birth: how long they have to come to rest, and how long they
+/// are watched then.
+const AT_REST_SPAN: RealSpan = RealSpan::from_secs(2);
+const SILENT_AGENTS_SECONDS: i64 = 6;
+
+/// Watches a server at the usual speed whose agents eat and say nothing; answers how often it was woken.
+fn silent_agents(program: &ServerProgram, table: &mut Table) -> Result<u64> {
+    let server = program.start(&["-f", "100", "-c", "50", "-x", "20", "-y", "20"])?;
+    let agents: Vec<_> = (0..50)
+        .map(|_| greeted(&server, "red", "20 20"))
+        .collect::<Result<_>>()?;
+    sleep(AT_REST_SPAN);
+    let (sleeps, cpu) = (server.sleeps()?, server.processor_time()?);
+    sleep(RealSpan::from_secs(SILENT_AGENTS_SECONDS));
+    let woken = server.sleeps()? - sleeps;
+    let used = server.processor_time()? - cpu;
+    drop(agents);
+    table.row(vec![
+        "50 silent agents at 100 units a second".to_owned(),
+        SILENT_AGENTS_SECONDS.to_string(),
+        woken.to_string(),
+        format!("{:.3}", used.as_millis_f64()),
+    ]);
+    Ok(woken)
 }
 
 /// Questions of the one that talks.

@@ -213,7 +213,7 @@ impl Engine {
     /// (R-X-9). Answers whether a sprint ended on the way.
     pub(crate) fn take_game_time(&mut self, now: RealTime) -> bool {
         let sprint_ended = self.end_sprint(now);
-        if self.pace.take(now, self.next_game_deadline()) {
+        if self.pace.take(now, self.next_awaited_deadline()) {
             // Under overload that is every time; viewers are told with the next tick.
             if let Some(watch) = &mut self.watch {
                 watch.has_slipped = true;
@@ -222,6 +222,7 @@ impl Engine {
                 log::warn!("the machine cannot keep up: the game slipped {slips} times");
             }
         }
+        self.fire_unobserved_meals(now);
         if let Some(frequency) = sprint_ended {
             self.sprint_ended(frequency, now);
         }

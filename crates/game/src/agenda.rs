@@ -3,6 +3,9 @@
 //! Ranks at one instant are part of the rules. What ends comes first, so that an agent whose `Take food` ends
 //! as it would starve has eaten in time; then hunger; then the refill, which sees what was taken; starts come
 //! last, so that whoever starts at an instant sees all that happened at it, however passes were cut.
+//!
+//! Meals are in a queue of their own, so that the earliest other deadline is known too: most meals are visible to viewers
+//! only, and a server without viewers does not wake up for them.
 
 mod places;
 mod queue;
@@ -14,7 +17,8 @@ use trantor_time::GameTime;
 use crate::lag::MessageId;
 use crate::rules::{Ritual, RitualId};
 
-pub(crate) use queue::{Agenda, Ticket};
+use queue::Queue;
+pub(crate) use queue::Ticket;
 
 /// The key of a deadline. Equal keys go by order of registration; in lock-step by the agents' numbers first, since
 /// there nothing may depend on the order of arrival.
@@ -31,6 +35,132 @@ pub(crate) enum Rank {
     Hunger,
     Refill,
     Start,
+}
+
+/// Everything pending, in one order over both queues: no kind in one has the rank of a kind in the other.
+#[derive(Clone, Debug)]
+pub(crate) struct Agenda {
+    meals: Queue,
+    others: Queue,
+}
+
+impl Agenda {
+    /// Nothing pending yet. In lock-step, what is due at one moment goes by the agents' numbers.
+    pub(crate) fn new(lock_step: bool) -> Self {
+        Self {
+            meals: Queue::new(lock_step),
+            others: Queue::new(lock_step),
+        }
+    }
+
+    /// Adds a deadline, behind all of the same moment and rank, in lock-step behind all of the same agent and those
+    /// before. A start must be set for the present instant, that is at or before everything pending.
+    pub(crate) fn schedule(&mut self, at: GameTime, due: Due) -> Ticket {
+        match due {
+            Due::Hunger(_) => self.meals.schedule(at, due),
+            _ => self.others.schedule(at, due),
+        }
+    }
+
+    /// When the first deadline is. O(1).
+    pub(crate) fn next_deadline(&self) -> Option<GameTime> {
+        match (self.meals.next_deadline(), self.others.next_deadline()) {
+            (Some(meal), Some(other)) => Some(meal.min(other)),
+            (meal, other) => meal.or(other),
+        }
+    }
+
+    /// When the first meal is. O(1).
+    pub(crate) fn next_meal(&self) -> Option<GameTime> {
+        self.meals.next_deadline()
+    }
+
+    /// When the first deadline is that is not a meal. O(1).
+    pub(crate) fn next_other(&self) -> Option<GameTime> {
+        self.others.next_deadline()
+    }
+
+    /// Whose meal the first deadline is, if it is one.
+    pub(crate) fn first_eater(&self) -> Option<AgentId> {
+        match self.meals.first_due().filter(|_| self.is_meal_next()) {
+            Some(Due::Hunger(agent)) => Some(agent),
+            _ => None,
+        }
+    }
+
+    /// Whether the first deadline is a start.
+    pub(crate) fn is_start_next(&self) -> bool {
+        self.others.is_start_next() && !self.is_meal_next()
+    }
+
+    /// Takes the first deadline.
+    pub(crate) fn take_first(&mut self) -> Option<(GameTime, Due)> {
+        match self.is_meal_next() {
+            true => self.meals.take_first(),
+            false => self.others.take_first(),
+        }
+    }
+
+    /// Takes a pending deadline off.
+    pub(crate) fn cancel(&mut self, ticket: Ticket) {
+        match ticket {
+            Ticket::Meal(_) => self.meals.cancel(ticket),
+            Ticket::Pending(_) | Ticket::Start(_) => self.others.cancel(ticket),
+        }
+    }
+
+    /// What is due under a ticket.
+    pub(crate) fn get(&self, ticket: Ticket) -> Option<Due> {
+        self.queue_of(ticket).get(ticket)
+    }
+
+    /// When it is due.
+    pub(crate) fn deadline_of(&self, ticket: Ticket) -> Option<GameTime> {
+        self.queue_of(ticket).deadline_of(ticket)
+    }
+
+    /// How many deadlines are pending.
+    pub(crate) fn len(&self) -> usize {
+        self.meals.len() + self.others.len()
+    }
+
+    /// Forgets all of them.
+    pub(crate) fn clear(&mut self) {
+        self.meals.clear();
+        self.others.clear();
+    }
+
+    /// Everything pending, in the order in which it will be taken.
+    pub(crate) fn in_order(&self) -> impl Iterator<Item = Due> {
+        let (mut meals, mut others) = (
+            self.meals.in_order().peekable(),
+            self.others.in_order().peekable(),
+        );
+        std::iter::from_fn(move || {
+            let is_meal_next = match (meals.peek(), others.peek()) {
+                (Some((meal, _)), Some((other, _))) => meal < other,
+                (meal, _) => meal.is_some(),
+            };
+            let next = if is_meal_next { meals.next() } else { others.next() };
+            next.map(|(_, due)| due)
+        })
+    }
+
+    fn is_meal_next(&self) -> bool {
+        match (self.meals.next_deadline(), self.others.next_deadline()) {
+            // Mostly the instants tell, which are at hand; the ranks take a look at both queues.
+            (Some(meal), Some(other)) if meal == other => self.meals.first() < self.others.first(),
+            (Some(meal), Some(other)) => meal < other,
+            (meal, _) => meal.is_some(),
+        }
+    }
+
+    fn queue_of(&self, ticket: Ticket) -> &Queue {
+        match ticket {
+            Ticket::Meal(_) => &self.meals,
+            Ticket::Pending(_) | Ticket::Start(_) => &self.others,
+        }
+    }
 }
 
 /// What is due.

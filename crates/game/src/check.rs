@@ -8,6 +8,7 @@ use trantor_model::{AgentId, Command, EggId, TeamId};
 use crate::agenda::{Agenda, Due, Ticket};
 use crate::desk::OUTSTANDING_MAX;
 use crate::game::Game;
+use crate::rules::hunger::starves_at;
 use crate::rules::{Agent, World, spawning};
 
 /// World size up to which every call is checked. A check goes through all of the world, so larger ones are
@@ -212,6 +213,10 @@ impl Game {
             hunger,
             is_hungry.then_some(Due::Hunger(agent.id)),
             "the living digest"
+        );
+        assert!(
+            starves_at(agent).is_none_or(|at| self.starvation.get().is_some_and(|bound| bound <= at)),
+            "no agent starves before the bound"
         );
         usize::from(at_desk.is_some()) + usize::from(hunger.is_some())
     }

@@ -13,7 +13,7 @@ mod turns;
 
 use std::collections::BTreeMap;
 
-use trantor_model::{AgentId, EggId, TeamId};
+use trantor_model::{AgentId, EggId, Resource, TeamId};
 use trantor_time::GameTime;
 
 use crate::agenda::{Agenda, Due, Fired, Ticket};
@@ -23,6 +23,7 @@ use crate::events::{Events, Telling};
 use crate::input::{GameInput, Handled, LeaveCause, Refusal};
 use crate::lag::MessageId;
 use crate::rules::hatching::Ripeness;
+use crate::rules::hunger::{StarvationBound, overdue_meals_span};
 use crate::rules::{Agent, World, hatching, incantation, spawning, victory};
 
 /// A game from its first egg to its winner.
@@ -43,6 +44,8 @@ pub struct Game {
     pub(crate) refill_timer: Option<Ticket>,
     /// The last round of the refill's grid that was used; the first ground was one.
     pub(crate) refilled_at: GameTime,
+    /// Follows from the world.
+    pub(crate) starvation: StarvationBound,
 }
 
 impl Game {
@@ -72,6 +75,7 @@ impl Game {
             delivery_timers: BTreeMap::new(),
             refill_timer: None,
             refilled_at: GameTime::ZERO,
+            starvation: StarvationBound::default(),
         };
         game.check_in_debug();
         game
@@ -111,6 +115,27 @@ impl Game {
     /// When the game must go on at the latest; `None` if nothing will happen by itself. O(1).
     pub fn next_deadline(&self) -> Option<GameTime> {
         self.agenda.next_deadline()
+    }
+
+    /// The same for a game without viewers: a meal that its agent survives does not count, until too many such meals are overdue.
+    /// It is a lower bound, so nothing else may be due then. O(1).
+    pub fn next_unwatched_deadline(&self) -> Option<GameTime> {
+        let other = self.agenda.next_other();
+        let Some(meal) = self.agenda.next_meal() else {
+            return other;
+        };
+        let starvation = self.starvation.get().unwrap_or(meal);
+        let latest = meal + overdue_meals_span(self.world.agents().len());
+        let awaited = starvation.clamp(meal, latest);
+        Some(other.map_or(awaited, |other| other.min(awaited)))
+    }
+
+    /// Carries out the earliest deadline if it lies before `before` and is a meal that its agent survives.
+    pub fn fire_meal(&mut self, before: GameTime) -> Option<Fired> {
+        let at = self.next_deadline().filter(|at| *at < before)?;
+        let eater = self.agenda.first_eater()?;
+        let has_food = self.world.agents[eater].inventory[Resource::Food] > 0;
+        has_food.then(|| self.fire_next(at)).flatten()
     }
 
     /// Whether the earliest deadline is the start of a command: all else due at its instant is done then. O(1).

@@ -58,15 +58,18 @@ fn go_on(game: Game) -> Result<u64, String> {
     }
     let until = now + GOES_ON_FOR;
     let mut journal = Vec::new();
-    while now <= until {
+    loop {
         engine.begin_pass(now);
         while engine.fire_next(now).is_some() {}
         while engine.poll_output().is_some() {}
         while let Some(piece) = engine.poll_journal() {
             journal.extend(piece.bytes);
         }
-        let Some(wake) = engine.poll_timeout() else { break };
-        now = now.max(wake);
+        if now == until {
+            break;
+        }
+        // The last pass carries out what the engine did not wake up for.
+        now = engine.poll_timeout().map_or(until, |wake| wake.clamp(now, until));
     }
     for piece in engine.stop_recording() {
         journal.extend(piece.bytes);

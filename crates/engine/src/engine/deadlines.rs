@@ -1,7 +1,7 @@
 //! What is due, of the game or in real time: when, and carried out one by one.
 
 use trantor_game::DueKind;
-use trantor_time::RealTime;
+use trantor_time::{GameTime, RealTime};
 
 use super::Engine;
 use crate::housekeeping::Chore;
@@ -103,7 +103,8 @@ impl Engine {
         .min()
     }
 
-    /// When the game's own next deadline is, at its present speed. `None`: it has none, or it is paused.
+    /// When the game's own next deadline is that the server wakes up for, at the present speed. `None`: it has none, or it
+    /// is paused.
     pub fn game_due(&self) -> Option<RealTime> {
         match &self.lock_step {
             Some(lock_step) => match self.leap_due() {
@@ -111,8 +112,41 @@ impl Engine {
                 None => lock_step.wait_ends(&self.game),
             },
             None => self
-                .next_game_deadline()
+                .next_awaited_deadline()
                 .and_then(|at| self.pace.clock().real_at(at)),
+        }
+    }
+
+    /// The game deadline that the server wakes up for. Without viewers, and unless it is due already, that is not a meal that an
+    /// agent survives: [`Self::fire_unobserved_meals`] carries those out with the next wake-up.
+    pub(super) fn next_awaited_deadline(&self) -> Option<GameTime> {
+        let next = self.next_game_deadline();
+        match next.is_none_or(|at| at <= self.pace.game_now()) || self.are_meals_observed() {
+            true => next,
+            false => self.game.next_unwatched_deadline(),
+        }
+    }
+
+    /// Whether meals are to be carried out at their instants: viewers are sent them; in lock-step time goes from one deadline
+    /// to the next; and a recording is played as it is.
+    fn are_meals_observed(&self) -> bool {
+        self.watch.is_some()
+            || !self.sessions.text_viewers().is_empty()
+            || self.lock_step.is_some()
+            || self.playback.is_some()
+    }
+
+    /// Carries out the meals before the game time of the pass that the server did not wake up for. Input that comes in now then
+    /// finds the game as if it had. They do not count as late. Meals behind another deadline or timer that is due stay in the
+    /// one order, and are due work.
+    pub(super) fn fire_unobserved_meals(&mut self, now: RealTime) {
+        if self.are_meals_observed() {
+            return;
+        }
+        let chore_at = self.housekeeping.next_deadline().filter(|at| *at <= now);
+        let before = chore_at.map_or(self.pace.game_now(), |at| self.pace.game_at(at));
+        while let Some(fired) = self.game.fire_meal(before) {
+            self.note_fired(fired);
         }
     }
 
@@ -121,18 +155,22 @@ impl Engine {
             return self.fire_recorded(now);
         }
         let fired = self.game.fire_next(self.pace.game_now())?;
-        self.population = None;
         let lateness_ns = self.pace.lateness_ns(now, fired.at);
-        if let Some(recorder) = &mut self.recorder {
-            recorder.stepped(&self.game);
-        }
-        self.counters.fired[fired.kind as usize] += 1;
         self.lateness.note(now, lateness_ns);
-        self.publish_events(fired.agent);
+        self.note_fired(fired);
         Some(Fired {
             kind: FiredKind::Game(fired.kind),
             lateness_ns,
         })
+    }
+
+    fn note_fired(&mut self, fired: trantor_game::Fired) {
+        self.population = None;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.stepped(&self.game);
+        }
+        self.counters.fired[fired.kind as usize] += 1;
+        self.publish_events(fired.agent);
     }
 
     fn fire_chore(&mut self, now: RealTime) -> Option<Fired> {

@@ -64,7 +64,7 @@ impl Engine {
     pub(super) fn end_sprint(&mut self, now: RealTime) -> Option<Frequency> {
         let at = self.sprint_ends_at().filter(|at| *at <= now)?;
         let sprint = self.sprint?;
-        if !self.pace.may_reach(sprint.until, self.next_game_deadline()) {
+        if !self.pace.may_reach(sprint.until, self.next_awaited_deadline()) {
             return None;
         }
         Some(self.leave_sprint(sprint, at))

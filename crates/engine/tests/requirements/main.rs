@@ -7,6 +7,7 @@ mod arrival;
 mod commands;
 #[path = "../harness/mod.rs"]
 mod harness;
+mod meals;
 mod sessions;
 mod speed;
 

@@ -21,7 +21,7 @@ use trantor_model::AgentId;
 use trantor_time::{DeadlineHeap, GameTime, TimerId};
 
 use super::places::{Pending, Places};
-use super::{Due, Moment};
+use super::{Due, Moment, Rank};
 
 /// Rows remembered for what is scheduled next. Most commands take 7 units and the rest one of five other
 /// lengths, so a few rows take nearly all.
@@ -29,7 +29,7 @@ const RECENT_ROWS: usize = 4;
 
 /// Pending deadlines.
 #[derive(Clone, Debug)]
-pub(crate) struct Agenda {
+pub(super) struct Queue {
     rows: DeadlineHeap<Moment, Row>,
     pending: Places,
     recent: [Option<(Moment, TimerId)>; RECENT_ROWS],
@@ -50,6 +50,8 @@ pub(crate) struct Agenda {
 pub(crate) enum Ticket {
     /// Its place among the pending.
     Pending(u32),
+    /// The place of a meal among the pending meals.
+    Meal(u32),
     /// The start of an agent.
     Start(AgentId),
 }
@@ -63,9 +65,9 @@ struct Row {
     latest: u32,
 }
 
-impl Agenda {
+impl Queue {
     /// Nothing pending yet. In lock-step, what is due at one moment goes by the agents' numbers.
-    pub(crate) fn new(lock_step: bool) -> Self {
+    pub(super) fn new(lock_step: bool) -> Self {
         Self {
             rows: DeadlineHeap::new(),
             pending: Places::default(),
@@ -80,7 +82,7 @@ impl Agenda {
 
     /// Adds a deadline, behind all of the same moment and rank, in lock-step behind all of the same agent and those
     /// before. A start must be set for the present instant, that is at or before everything pending.
-    pub(crate) fn schedule(&mut self, at: GameTime, due: Due) -> Ticket {
+    pub(super) fn schedule(&mut self, at: GameTime, due: Due) -> Ticket {
         if self.next.is_none_or(|next| at < next) {
             self.next = Some(at);
         }
@@ -106,7 +108,10 @@ impl Agenda {
             },
             None => self.schedule_in_other_row(moment, due, place, known),
         }
-        Ticket::Pending(place)
+        match due {
+            Due::Hunger(_) => Ticket::Meal(place),
+            _ => Ticket::Pending(place),
+        }
     }
 
     /// Adds a deadline whose row was not among the last used, or is used up.
@@ -139,20 +144,40 @@ impl Agenda {
     }
 
     /// When the first deadline is. O(1).
-    pub(crate) fn next_deadline(&self) -> Option<GameTime> {
+    pub(super) fn next_deadline(&self) -> Option<GameTime> {
         self.next
     }
 
     /// Whether the first deadline is a start.
-    pub(crate) fn is_start_next(&self) -> bool {
+    pub(super) fn is_start_next(&self) -> bool {
         match self.rows.first() {
             Some((moment, _)) if self.starts.is_empty() || moment.at <= self.starts_at => false,
             _ => !self.starts.is_empty(),
         }
     }
 
+    /// The key of the first deadline.
+    pub(super) fn first(&self) -> Option<Moment> {
+        let row = self.rows.first().map(|(moment, _)| moment);
+        let start = (!self.starts.is_empty()).then(|| self.start_moment());
+        row.into_iter().chain(start).min()
+    }
+
+    /// The first deadline that is not a start.
+    pub(super) fn first_due(&self) -> Option<Due> {
+        let (_, row) = self.rows.first()?;
+        Some(self.pending.at(row.first).due)
+    }
+
+    fn start_moment(&self) -> Moment {
+        Moment {
+            at: self.starts_at,
+            rank: Rank::Start,
+        }
+    }
+
     /// Takes the first deadline.
-    pub(crate) fn take_first(&mut self) -> Option<(GameTime, Due)> {
+    pub(super) fn take_first(&mut self) -> Option<(GameTime, Due)> {
         match self.rows.first() {
             Some((moment, row)) if self.starts.is_empty() || moment.at <= self.starts_at => {
                 let due = self.remove(row.first);
@@ -167,9 +192,9 @@ impl Agenda {
     }
 
     /// Takes a pending deadline off.
-    pub(crate) fn cancel(&mut self, ticket: Ticket) {
+    pub(super) fn cancel(&mut self, ticket: Ticket) {
         match ticket {
-            Ticket::Pending(place) => {
+            Ticket::Pending(place) | Ticket::Meal(place) => {
                 self.remove(place);
             }
             Ticket::Start(agent) => {
@@ -180,17 +205,17 @@ impl Agenda {
     }
 
     /// What is due under a ticket.
-    pub(crate) fn get(&self, ticket: Ticket) -> Option<Due> {
+    pub(super) fn get(&self, ticket: Ticket) -> Option<Due> {
         match ticket {
-            Ticket::Pending(place) => Some(self.pending.at(place).due),
+            Ticket::Pending(place) | Ticket::Meal(place) => Some(self.pending.at(place).due),
             Ticket::Start(agent) => self.starts.contains(&agent).then_some(Due::Start(agent)),
         }
     }
 
     /// When it is due.
-    pub(crate) fn deadline_of(&self, ticket: Ticket) -> Option<GameTime> {
+    pub(super) fn deadline_of(&self, ticket: Ticket) -> Option<GameTime> {
         match ticket {
-            Ticket::Pending(place) => {
+            Ticket::Pending(place) | Ticket::Meal(place) => {
                 let row = self.pending.at(place).row;
                 self.rows.deadline_of(row).map(|moment| moment.at)
             }
@@ -199,12 +224,12 @@ impl Agenda {
     }
 
     /// How many deadlines are pending.
-    pub(crate) fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.pending.taken() + self.starts.len()
     }
 
     /// Forgets all of them.
-    pub(crate) fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.rows.clear();
         self.pending.clear();
         self.recent = [None; RECENT_ROWS];
@@ -215,19 +240,20 @@ impl Agenda {
         }
     }
 
-    /// Everything pending, in the order in which it will be taken.
-    pub(crate) fn in_order(&self) -> impl Iterator<Item = Due> {
+    /// Everything pending with its key, in the order in which it will be taken.
+    pub(super) fn in_order(&self) -> impl Iterator<Item = (Moment, Due)> {
         let rows = self.rows.in_order();
         let before_starts = rows.partition_point(|(moment, _)| moment.at <= self.starts_at);
-        let dues_of = move |row: Row| {
+        let dues_of = move |(moment, row): (Moment, Row)| {
             let places = std::iter::successors(Some(row.first), |&place| self.pending.at(place).after);
-            places.map(|place| self.pending.at(place).due)
+            places.map(move |place| (moment, self.pending.at(place).due))
         };
-        let (before, after): (Vec<Row>, Vec<Row>) = (
-            rows[..before_starts].iter().map(|(_, row)| **row).collect(),
-            rows[before_starts..].iter().map(|(_, row)| **row).collect(),
-        );
-        let starts = self.starts.iter().map(|&agent| Due::Start(agent));
+        let mut before: Vec<_> = rows.into_iter().map(|(moment, row)| (moment, *row)).collect();
+        let after = before.split_off(before_starts);
+        let starts = self
+            .starts
+            .iter()
+            .map(|&agent| (self.start_moment(), Due::Start(agent)));
         before
             .into_iter()
             .flat_map(dues_of)

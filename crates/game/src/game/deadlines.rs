@@ -18,6 +18,7 @@ impl Game {
             Fate::Fed => self.schedule_hunger(id),
             Fate::Starved => self.kill(id).expect("the starving agent lives until now"),
         }
+        self.starvation.note_meal(&self.world, self.now);
     }
 
     /// Sets the deadline of the food that an agent digests.
@@ -26,6 +27,7 @@ impl Game {
             let timer = self.agenda.schedule(end, Due::Hunger(id));
             self.world.agents[id].desk.hunger_timer = Some(timer);
         }
+        self.starvation.note_food(&self.world.agents[id]);
     }
 
     pub(super) fn mature(&mut self, egg: EggId) {

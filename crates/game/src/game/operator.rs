@@ -26,6 +26,7 @@ impl Game {
                 count,
             } => {
                 operator::set_inventory(world, agent, resource, count, events)?;
+                self.starvation.note_food(&self.world.agents[agent]);
             }
             AdminAction::SetGround { tile, ground } => {
                 operator::set_ground(world, tile, ground, events)?;

@@ -8,7 +8,7 @@
 //! is the same, and the common case does without a deadline. In lock-step every start goes over the agenda,
 //! since there two starts of one instant go by the agents' numbers and not by arrival.
 
-use trantor_model::{AgentId, Command, CommandKind, Level};
+use trantor_model::{AgentId, Command, CommandKind, Level, Resource};
 use trantor_time::{GameSpan, GameTime};
 
 use super::Game;
@@ -125,6 +125,9 @@ impl Game {
     fn take_effect(&mut self, id: AgentId, command: &Command) {
         let effect = action::apply(&mut self.world, id, command, self.now, &mut self.events);
         self.follow_up(effect);
+        if *command == Command::Set(Resource::Food) {
+            self.starvation.note_food(&self.world.agents[id]);
+        }
     }
 
     /// An elevation is over: its participants are let go, what was withheld takes effect in the order it fell

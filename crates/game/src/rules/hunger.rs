@@ -19,6 +19,9 @@ pub(crate) const FOOD_LIFE_UNITS: i64 = 126;
 /// Food an agent is born with, the one being digested included.
 pub(crate) const FOOD_AT_BIRTH: u32 = 10;
 
+/// About so many meals are overdue at most while no viewer watches: the server carries them out at once, in less than a millisecond.
+const OVERDUE_MEALS_MAX: i64 = 2_048;
+
 /// How far an agent is with the food it digests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Digestion {
@@ -57,6 +60,12 @@ impl Digestion {
     }
 }
 
+/// How long after the first of them the meals of so many agents can be carried out, so that not too many are overdue.
+pub(crate) fn overdue_meals_span(agents: usize) -> GameSpan {
+    let life_nu = GameSpan::from_units(FOOD_LIFE_UNITS * OVERDUE_MEALS_MAX).as_nanounits();
+    GameSpan::from_nanounits(life_nu / (agents as i128).max(1))
+}
+
 /// What became of an agent whose food was used up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
@@ -79,6 +88,54 @@ pub(crate) fn digest(world: &mut World, id: AgentId, now: GameTime, events: &mut
         inventory: agent.inventory,
     });
     Fate::Fed
+}
+
+/// A lower bound of the instant at which the next agent starves.
+///
+/// Taking food makes an agent starve later, and the bound stays; it is found anew once it has passed. That scans all
+/// agents, but at most once in as many meals as there are agents, so a meal costs O(1).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StarvationBound {
+    /// No agent starves before; `None` if there was none yet.
+    at: Option<GameTime>,
+    meals_since_found: usize,
+}
+
+impl StarvationBound {
+    /// The earliest starvation in the world.
+    pub(crate) fn find(world: &World) -> Self {
+        Self {
+            at: world.agents().filter_map(starves_at).min(),
+            meals_since_found: 0,
+        }
+    }
+
+    /// The bound, if there was an agent.
+    pub(crate) fn get(&self) -> Option<GameTime> {
+        self.at
+    }
+
+    /// An agent came, or may have less food than before.
+    pub(crate) fn note_food(&mut self, agent: &Agent) {
+        self.at = self.at.into_iter().chain(starves_at(agent)).min();
+    }
+
+    /// A meal was due at `now`.
+    pub(crate) fn note_meal(&mut self, world: &World, now: GameTime) {
+        self.meals_since_found += 1;
+        if self.at.is_none_or(|at| at <= now) && self.meals_since_found >= world.agents().len() {
+            *self = Self::find(world);
+        }
+    }
+}
+
+/// When an agent starves with what it carries; `None` while hunger is stopped.
+pub(crate) fn starves_at(agent: &Agent) -> Option<GameTime> {
+    let Digestion::Until(end) = agent.digestion else {
+        return None;
+    };
+    let meals = i64::from(agent.inventory[Resource::Food]);
+    Some(end + GameSpan::from_units(meals * FOOD_LIFE_UNITS))
 }
 
 /// Units of life left with what the agent carries, rounded up.

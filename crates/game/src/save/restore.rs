@@ -15,7 +15,7 @@ use crate::agenda::{Agenda, Due};
 use crate::chance::{Chance, Purpose};
 use crate::events::Events;
 use crate::game::Game;
-use crate::rules::hunger::Digestion;
+use crate::rules::hunger::{Digestion, StarvationBound};
 use crate::rules::spawning::Dealer;
 use crate::rules::{World, spawning};
 
@@ -96,12 +96,14 @@ impl Game {
             delivery_timers: BTreeMap::new(),
             refill_timer: None,
             refilled_at: course.refilled_at,
+            starvation: StarvationBound::default(),
         };
         ensure(
             (GameTime::ZERO..=now).contains(&course.refilled_at),
             "the last refill is not in the past",
         )?;
         game.put_agenda(&agenda, course.refill_at)?;
+        game.starvation = StarvationBound::find(&game.world);
         game.check_in_debug();
         Ok(game)
     }

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use trantor_time::GameSpan;
 
 use super::*;
+use crate::agenda::Agenda;
 
 #[derive(Clone, Debug)]
 enum Step {
