@@ -246,6 +246,7 @@ fn a_spectator_of_ours_lives_in_the_past_with_its_clock() {
                     is_past && (0..=GRID.as_nanos() / 1_000).contains(&(shown_us(*real) - anchor.real_us))
                 );
             }
+            ToClient::History(_) => assert!(is_past),
             ToClient::Snapshot(_) => {
                 assert!(is_past);
                 parts += 1;
