@@ -5,6 +5,7 @@
 
 mod marks;
 mod recording;
+mod roll_forward;
 mod states;
 mod track;
 
@@ -23,6 +24,7 @@ use crate::save::Snapshot;
 
 pub use marks::{Mark, MarkKind};
 pub use recording::{Cursor, IndexedPiece, Recording, RecordingEnd, RecordingError};
+pub use roll_forward::{RolledForward, roll_forward};
 pub use track::Track;
 
 /// A piece of a journal being played.

@@ -1,15 +1,14 @@
 //! `--resume` with `--record`: a save rolled forward by the journal that goes on after it.
 //!
-//! A save is as old as `--save-every` allows; the journal goes as far as anything that was sent. A run belongs to the save if
-//! it passes through the very state that was saved, and then the game goes on from the run's end, or from its victory. So
-//! that there is such a save for each run, one is written where a run begins.
+//! A save is as old as `--save-every` allows; the journal goes as far as anything that was sent. Which runs there are is found
+//! out here; how one is played on from a save is [`replay::roll_forward`]'s. So that there is a save for each run that it passes
+//! through, one is written where a run begins.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use trantor_game::journal::{CutShort, Ending};
-use trantor_game::{Game, Replay};
-use trantor_time::GameTime;
+use trantor_game::{Game, Replay, replay};
 
 use crate::recorder;
 use crate::replay::{pieces_in, read};
@@ -17,9 +16,6 @@ use crate::replay::{pieces_in, read};
 /// Runs that are looked at, from the newest on. The one that belongs to the save is the newest, but where servers with
 /// saves of their own record in one directory.
 const RUNS_MAX: usize = 16;
-
-/// Everything recorded lies before it.
-const END_OF_TIME: GameTime = GameTime::from_nanounits(i128::MAX);
 
 /// Goes on with `saved` as far as a run in `recordings` does, and answers the game and that run. `None` if none goes on from it, which
 /// is so for a save that is newer than the journal.
@@ -46,76 +42,19 @@ pub fn roll_forward(saved: &Game, recordings: &Path) -> Option<(Game, PathBuf)> 
 /// The game at the end of a run; `None` if the run does not pass through `saved`.
 fn play_from(saved: &Game, run: &Path) -> Result<Option<Game>, String> {
     let files = pieces_in(&[run.to_owned()]).map_err(|error| error.to_string())?;
-    let Some((mut place, mut replay)) = find(saved, &files)? else {
-        return Ok(None);
-    };
-    loop {
-        while replay.game().winner().is_none() {
-            let played = replay.step(END_OF_TIME).map_err(|error| error.to_string())?;
-            while replay.poll_event().is_some() {}
-            if played.is_none() {
-                break;
-            }
-        }
-        let ending = match replay.ending() {
-            Some(ending) if replay.game().winner().is_none() => ending,
-            _ => return Ok(Some(replay.game().clone())),
-        };
-        if let Ending::CutOff { whole_bytes, why } = ending
-            && !matches!(why, CutShort::Nothing | CutShort::Torn)
-        {
-            let file = files[place].display();
-            log::warn!("{file}: at byte {whole_bytes}, {why}: what happened after it is lost");
-        }
-        place += 1;
-        let next = match files.get(place) {
-            Some(file) if ending == Ending::Continued => open(file)?,
-            _ => None,
-        };
-        let follows = |next: &Replay| next.head().number == replay.head().number + 1;
-        let Some(next) = next.filter(follows) else {
-            return Ok(Some(replay.game().clone()));
-        };
-        if next.game().snapshot() != replay.game().snapshot() {
-            let file = files[place].display();
-            return Err(format!(
-                "{file} begins with another state than the piece before ended with"
-            ));
-        }
-        replay = next;
+    let rolled = replay::roll_forward(saved, files.len(), |place| {
+        open(&files[place])
+            .inspect_err(|why| log::warn!("{why}: what happened in this piece is lost"))
+            .ok()?
+    })?;
+    if let Some(rolled) = &rolled
+        && let Some(Ending::CutOff { whole_bytes, why }) = rolled.ending
+        && !matches!(why, CutShort::Nothing | CutShort::Torn)
+    {
+        let file = files[rolled.piece].display();
+        log::warn!("{file}: at byte {whole_bytes}, {why}: what happened after it is lost");
     }
-}
-
-/// The piece that passes through `saved`, played up to there.
-fn find(saved: &Game, files: &[PathBuf]) -> Result<Option<(usize, Replay)>, String> {
-    let begins_before = |replay: &Replay| replay.game().steps() <= saved.steps();
-    let first = files.first().map(|file| open(file)).transpose()?.flatten();
-    if !first.is_some_and(|first| begins_before(&first)) {
-        return Ok(None);
-    }
-    let digest = saved.digest();
-    for (place, file) in files.iter().enumerate().rev() {
-        let Some(mut replay) = open(file)?.filter(begins_before) else {
-            continue;
-        };
-        let is_only_one = replay.game().steps() < saved.steps();
-        while replay.game().steps() <= saved.steps() {
-            let game = replay.game();
-            if game.steps() == saved.steps() && game.digest() == digest {
-                return Ok(Some((place, replay)));
-            }
-            let played = replay.step(END_OF_TIME).map_err(|error| error.to_string())?;
-            while replay.poll_event().is_some() {}
-            if played.is_none() {
-                break;
-            }
-        }
-        // A piece may begin amid the inputs between two deadlines, and the save be of one of those before it.
-        if is_only_one {
-            break;
-        }
-    }
-    Ok(None)
+    Ok(rolled.map(|rolled| rolled.game))
 }
 
 /// `None` for a piece whose writer died before it held anything.
@@ -136,8 +75,12 @@ mod tests {
 
     use trantor_game::{AdminAction, GameInput, Handled, PieceWriter};
     use trantor_model::{Command, TeamId};
+    use trantor_time::GameTime;
 
     use crate::options::Options;
+
+    /// Everything lies before it.
+    const END_OF_TIME: GameTime = GameTime::from_nanounits(i128::MAX);
 
     /// A game that is recorded, in pieces of one run.
     struct Recorded {
@@ -239,6 +182,11 @@ mod tests {
         fs::remove_file(run.join("piece-00002.trj")).unwrap();
         let (game, _) = roll_forward(&saved, &folder).unwrap();
         assert!(game.steps() < end.steps(), "as far as pieces follow each other");
+        // The power failed before the head of the next piece was on the disk, which is as long all the same.
+        fs::write(run.join("piece-00002.trj"), [0; 100]).unwrap();
+        fs::remove_file(run.join("piece-00003.trj")).unwrap();
+        let (same, _) = roll_forward(&saved, &folder).unwrap();
+        assert_eq!(same.digest(), game.digest());
         let held = crate::store::lock(&run).unwrap();
         assert!(roll_forward(&saved, &folder).is_none(), "its server lives");
         drop(held);
