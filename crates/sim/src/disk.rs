@@ -138,6 +138,22 @@ impl Disk {
         }
     }
 
+    /// Puts the bytes of one file in the place of those of another, to stay.
+    pub(crate) fn put_back(&mut self, from: &str, to: &str) {
+        if let Some(bytes) = self.files.get(from).map(|file| file.bytes.clone()) {
+            let synced = bytes.len();
+            let listed = Listed::Yes;
+            self.files.insert(
+                to.to_owned(),
+                Content {
+                    bytes,
+                    synced,
+                    listed,
+                },
+            );
+        }
+    }
+
     pub(crate) fn remove(&mut self, name: &str) {
         self.files.remove(name);
     }

@@ -4,6 +4,8 @@
 //! two deadlines, and written aside, synced and renamed by a job that takes its time. A crash may come between any two
 //! steps. What must then be left is checked here (R-003-73).
 
+mod rolled;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -37,8 +39,8 @@ pub(crate) struct Keeping {
     save_at: Option<RealTime>,
     save_number: u32,
     job: Option<SaveJob>,
-    /// Digests of the states that were saved whole, by the names of their files.
-    saved: BTreeMap<String, u64>,
+    /// What was saved whole, by the names of the files.
+    saved: BTreeMap<String, Saved>,
     /// Files with a bit that was not written so.
     rotten: BTreeSet<String>,
     /// Held back by sabotage.
@@ -47,9 +49,19 @@ pub(crate) struct Keeping {
     state_before: Option<Vec<u8>>,
     pub(crate) rotted: u64,
     pub(crate) saves: u64,
+    /// Saves that were rolled forward by the journal.
+    pub(crate) rolled_forward: u64,
     pub(crate) refusals: u64,
     /// Times at which the mirror of one who watched the recording was compared.
     pub(crate) reruns_compared: u64,
+}
+
+/// A state that was saved.
+#[derive(Clone, Copy)]
+struct Saved {
+    digest: u64,
+    /// The run of the journal in which it was.
+    run: u32,
 }
 
 /// A save on its way to the disk.
@@ -90,6 +102,7 @@ impl Keeping {
             state_before: None,
             rotted: 0,
             saves: 0,
+            rolled_forward: 0,
             refusals: 0,
             reruns_compared: 0,
         };
@@ -142,11 +155,8 @@ impl Keeping {
         sabotage: &mut Sabotage,
     ) -> Result<Option<Game>, String> {
         self.check_sent(engine)?;
-        if self.storage.loses_save
-            && let Some(newest) = self.disk.names(".trs").last()
-        {
-            self.disk.remove(newest);
-            self.saved.remove(newest);
+        if self.storage.loses_save {
+            self.lose_newest_save();
         }
         let lasting: Vec<_> = self
             .disk
@@ -180,9 +190,32 @@ impl Keeping {
             let synced = lasting.iter().find(of_this_run).map_or(0, |(bytes, _)| *bytes);
             self.check_piece(&name, synced)?;
         }
-        let game = self.newest_save(&lasting, sabotage)?;
+        let game = match self.newest_save(&lasting, sabotage)? {
+            Some((name, game)) => Some(self.roll_forward(&name, game)?),
+            None => None,
+        };
         self.begin_run(now);
         Ok(game)
+    }
+
+    /// The newest save is gone, or is an older one.
+    fn lose_newest_save(&mut self) {
+        let mut saves = self.disk.names(".trs");
+        let Some(newest) = saves.pop() else { return };
+        self.saved.remove(&newest);
+        if saves.is_empty() || self.dice.one_in(3) {
+            return self.disk.remove(&newest);
+        }
+        let older = self.dice.pick(&saves);
+        self.disk.put_back(older, &newest);
+        if self.rotten.contains(older) {
+            self.rotten.insert(newest);
+        } else {
+            self.rotten.remove(&newest);
+            if let Some(saved) = self.saved.get(older).copied() {
+                self.saved.insert(newest, saved);
+            }
+        }
     }
 
     /// The journal of this run is whole, ends with the game as it is, and can be shown.
@@ -350,7 +383,8 @@ impl Keeping {
             Step::List => {
                 self.disk.sync_names();
                 self.saves += 1;
-                self.saved.insert(job.name, job.digest);
+                let (digest, run) = (job.digest, self.run);
+                self.saved.insert(job.name, Saved { digest, run });
                 let saves = self.disk.names(".trs");
                 for old in &saves[..saves.len().saturating_sub(SAVES_KEPT)] {
                     self.disk.remove(old);
@@ -405,7 +439,7 @@ impl Keeping {
         &self,
         lasting: &[(usize, String)],
         sabotage: &mut Sabotage,
-    ) -> Result<Option<Game>, String> {
+    ) -> Result<Option<(String, Game)>, String> {
         let mut newest: Option<(String, Game)> = None;
         for name in self.disk.names(".trs") {
             let bytes = self.disk.read(&name).unwrap_or_default();
@@ -416,7 +450,7 @@ impl Keeping {
                 return Err(format!("{name}: another bit was not noticed"));
             }
             match (restored, self.saved.get(&name)) {
-                (Ok(game), Some(digest)) if game.digest() != *digest => {
+                (Ok(game), Some(saved)) if game.digest() != saved.digest => {
                     return Err(format!("{name} holds another state than was saved"));
                 }
                 (Ok(_), _) if newest.is_some() && sabotage.is(Fault::OlderSave) => {}
@@ -431,7 +465,7 @@ impl Keeping {
         let newest_name = newest.as_ref().map(|(name, _)| name);
         match newest_good.filter(|(name, _)| newest_name < Some(name)) {
             Some((name, _)) => Err(format!("the game goes on from an older save than {name}")),
-            None => Ok(newest.map(|(_, game)| game)),
+            None => Ok(newest),
         }
     }
 }

@@ -105,7 +105,7 @@ pub(crate) struct Storage {
     pub(crate) slow_one_in: u32,
     /// One file in so many has another bit when the power comes back; 0 is never.
     pub(crate) rot_one_in: u32,
-    /// Whether the newest save is lost with the power, as where an older copy of the disk is put back.
+    /// Whether the newest save is lost with the power, or an older one is put back in its place.
     pub(crate) loses_save: bool,
 }
 
@@ -320,7 +320,7 @@ fn draw_storage(dice: &mut Dice) -> Storage {
         full_one_in: *dice.pick(&[0, 0, 0, 300]),
         slow_one_in: *dice.pick(&[0, 0, 0, 40]),
         rot_one_in: *dice.pick(&[0, 0, 4]),
-        loses_save: dice.one_in(6),
+        loses_save: dice.one_in(4),
     }
 }
 

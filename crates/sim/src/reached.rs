@@ -47,6 +47,8 @@ pub struct Reached {
     pub crashes: u64,
     /// Saves that were written whole.
     pub saves: u64,
+    /// Saves that were rolled forward by the journal.
+    pub rolled_forward: u64,
     /// Writes that the disk refused.
     pub refusals: u64,
     /// Files with another bit than was written.
@@ -97,6 +99,7 @@ impl Reached {
             waited: 0,
             crashes: 0,
             saves: 0,
+            rolled_forward: 0,
             refusals: 0,
             rotted: 0,
             limited: CloseReason::ALL
@@ -130,6 +133,7 @@ impl Reached {
         self.waited += other.waited;
         self.crashes += other.crashes;
         self.saves += other.saves;
+        self.rolled_forward += other.rolled_forward;
         self.refusals += other.refusals;
         self.rotted += other.rotted;
         self.limited += other.limited;
@@ -160,6 +164,7 @@ impl Reached {
         let disk = self
             .crashes
             .min(self.saves)
+            .min(self.rolled_forward)
             .min(self.refusals)
             .min(self.rotted)
             .min(self.limited)
@@ -173,7 +178,7 @@ impl fmt::Display for Reached {
         write!(
             f,
             "{} steps, {} deadlines; {} agents joined, {} died, {} rose; {} commands too many; {} hang-ups, \
-             {} protocol errors; {} mirrors compared, {} worlds in text, {} of them later; {} slips, {} sprints, {} operators' lines; {} reloads, {} wrong tokens; {} leaps, {} after the longest wait; {} crashes, {} saves, {} writes refused, {} files rotten; {} limits reached; {} mirrors compared in recordings",
+             {} protocol errors; {} mirrors compared, {} worlds in text, {} of them later; {} slips, {} sprints, {} operators' lines; {} reloads, {} wrong tokens; {} leaps, {} after the longest wait; {} crashes, {} saves, {} rolled forward, {} writes refused, {} files rotten; {} limits reached; {} mirrors compared in recordings",
             self.steps,
             self.deadlines,
             self.joined,
@@ -194,6 +199,7 @@ impl fmt::Display for Reached {
             self.waited,
             self.crashes,
             self.saves,
+            self.rolled_forward,
             self.refusals,
             self.rotted,
             self.limited,

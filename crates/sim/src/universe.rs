@@ -150,6 +150,7 @@ impl Universe {
         reached.leaps = self.host.waits.leaps;
         reached.waited = self.host.waits.waited;
         reached.saves = self.host.keeping.saves;
+        reached.rolled_forward = self.host.keeping.rolled_forward;
         reached.refusals = self.host.keeping.refusals;
         reached.rotted = self.host.keeping.rotted;
         reached.reruns_compared = self.host.keeping.reruns_compared;

@@ -1,0 +1,82 @@
+//! A save rolled forward by the journal, as `--resume` does it: to the end of the run that passes through the save.
+
+use trantor_game::journal::Ending;
+use trantor_game::replay::RolledForward;
+use trantor_game::{Game, Replay, replay};
+
+use super::Keeping;
+use crate::actors::Verdict;
+
+impl Keeping {
+    /// The game with which a server goes on from the save `name`.
+    pub(super) fn roll_forward(&mut self, name: &str, saved: Game) -> Result<Game, String> {
+        if saved.winner().is_some() {
+            return Ok(saved);
+        }
+        for run in (1..=self.run).rev() {
+            let folder = format!("run-{run:04}/");
+            let mut pieces = self.disk.names(".trj");
+            pieces.retain(|piece| piece.starts_with(&folder));
+            let is_rotten = pieces.iter().any(|piece| self.rotten.contains(piece));
+            match replay::roll_forward(&saved, pieces.len(), |place| self.open(&pieces[place])) {
+                Ok(Some(rolled)) => {
+                    if rolled.game.winner().is_none() && !is_rotten {
+                        self.check_rolled(&rolled, &pieces)?;
+                    }
+                    self.rolled_forward += u64::from(rolled.game.steps() > saved.steps());
+                    return Ok(rolled.game);
+                }
+                Err(_) if is_rotten => {}
+                Err(why) => return Err(format!("{name} is not rolled forward: {why}")),
+                Ok(None) if is_rotten || self.saved.get(name).is_none_or(|saved| saved.run != run) => {}
+                Ok(None) => self.check_not_in(&saved, &pieces)?,
+            }
+        }
+        Ok(saved)
+    }
+
+    /// `None` for a piece whose head was not on the disk.
+    fn open(&self, piece: &str) -> Option<Replay> {
+        Replay::open(self.disk.read(piece)?).ok()
+    }
+
+    /// A save was rolled forward to the end of its run.
+    fn check_rolled(&self, rolled: &RolledForward, pieces: &[String]) -> Verdict {
+        let (piece, rolled, ending) = (rolled.piece, &rolled.game, rolled.ending);
+        let replay = self.open(&pieces[piece]).ok_or("a save was rolled to nothing")?;
+        let next = replay.head().number + 1;
+        let mut later = pieces[piece + 1..].iter().filter_map(|piece| self.open(piece));
+        if ending == Some(Ending::Continued) && later.any(|later| later.head().number == next) {
+            return Err(format!(
+                "a save was rolled forward to the end of piece {piece} only"
+            ));
+        }
+        let end = replay.verify().map_err(|error| error.to_string())?.game;
+        match end.digest() == rolled.digest() {
+            true => Ok(()),
+            false => Err(format!(
+                "a save was rolled forward to step {}, {} goes to {}",
+                rolled.steps(),
+                pieces[piece],
+                end.steps()
+            )),
+        }
+    }
+
+    /// No piece of a run goes past the save, which was made in that run.
+    fn check_not_in(&self, saved: &Game, pieces: &[String]) -> Verdict {
+        let is_first_there = pieces.first().is_some_and(|first| self.open(first).is_some());
+        for piece in pieces.iter().filter(|_| is_first_there) {
+            let Some(replay) = self.open(piece) else { continue };
+            let begins = replay.game().steps();
+            let ends = replay.verify().map_err(|error| error.to_string())?.end.steps;
+            if (begins + 1..ends).contains(&saved.steps()) {
+                return Err(format!(
+                    "{piece} goes from step {begins} to {ends}, and a save at {} is not in it",
+                    saved.steps()
+                ));
+            }
+        }
+        Ok(())
+    }
+}
