@@ -306,6 +306,12 @@ fn draw_limits(dice: &mut Dice) -> Limits {
     if dice.one_in(4) {
         limits.idle_span = Some(millis(dice.between(200, 800)));
     }
+    if dice.one_in(3) {
+        limits.viewer_outbox_bytes_max = dice.between(4_000, 60_000) as usize;
+    }
+    if dice.one_in(3) {
+        limits.fan_out_per_second = dice.between(20, 500);
+    }
     limits
 }
 
