@@ -170,6 +170,11 @@ impl EventLoop {
         self.service.service().state.ends_at_win = true;
     }
 
+    /// Wakes a little before the game's deadlines and spins for the rest, until the core turns out to be shared.
+    pub fn wake_precisely(&mut self) {
+        self.service.service().state.is_precise = true;
+    }
+
     /// Holds no more connections than this at one time, also while they wait to be taken in.
     pub fn leave_descriptors(&mut self, connections_room: usize) {
         self.service.service().state.leave_descriptors(connections_room);

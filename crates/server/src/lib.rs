@@ -35,6 +35,7 @@ pub mod roll_forward;
 pub mod service_manager;
 pub mod shell;
 pub mod signals;
+mod spin;
 mod stages;
 pub mod start;
 pub mod store;

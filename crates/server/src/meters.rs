@@ -93,6 +93,8 @@ struct Transport {
     wake_ups: Counter,
     alarms_set: Counter,
     put_off: Counter,
+    spins: Counter,
+    spins_given_up: Counter,
 }
 
 impl Meters {
@@ -205,6 +207,8 @@ impl Meters {
         meter.set_total(to.wake_ups, stats.wake_ups);
         meter.set_total(to.alarms_set, stats.alarms_set);
         meter.set_total(to.put_off, stats.put_off);
+        meter.set_total(to.spins, stats.spins);
+        meter.set_total(to.spins_given_up, stats.spins_given_up);
     }
 }
 
@@ -230,6 +234,8 @@ impl Transport {
             wake_ups: declare.counter("wait.wake_ups_count"),
             alarms_set: declare.counter("wait.alarms_set_count"),
             put_off: declare.counter("wait.put_off_count"),
+            spins: declare.counter("wait.spins_count"),
+            spins_given_up: declare.counter("wait.spins_given_up_count"),
         }
     }
 }

@@ -4,7 +4,8 @@
 //! milliseconds nor early. It is armed only when the earliest deadline has changed: under load that saves most of
 //! the system calls, and at rest nothing is armed and nothing wakes (R-000-20 to R-000-22).
 //!
-//! Where deadlines are dense several share a wake-up, within what the loop allows (`wake_allowance`).
+//! Where deadlines are dense several share a wake-up, within what the loop allows (`wake_allowance`). A precise wait gives each
+//! deadline of the game a wake-up of its own, a little early, and spins for the rest (`spin`).
 //!
 //! What readiness means is the caller's to know: [`MioWait::ready`] tells the tokens.
 
@@ -20,6 +21,7 @@ use trantor_runtime::{RealClock, Wait, WakeGate, Waker, Woken};
 use trantor_time::{Clock, RealSpan, RealTime};
 
 use crate::alarm::Alarm;
+use crate::spin::Spin;
 use crate::wake_allowance::{Due, WakeAllowances};
 
 pub use crate::wake_allowance::spacing_at;
@@ -36,6 +38,10 @@ const TOKEN_ALARM: Token = Token(usize::MAX - 2);
 /// who looks at a screen could notice, and enough to spare a busy server every other wake-up.
 const PATIENCE_SPAN: RealSpan = RealSpan::from_millis(1);
 
+/// How often a spin polls the sockets. A poll takes up to a microsecond, so input waits no longer than it does for a sleeping
+/// thread, and few spins end late by a poll.
+const SPIN_POLL_SPAN: RealSpan = RealSpan::from_micros(10);
+
 /// How exactly the loop wants to be woken; for the loop that knows. Clones share it. At first: for each thing at once.
 #[derive(Clone, Debug, Default)]
 pub struct Patience(Rc<Cell<Patient>>);
@@ -49,6 +55,8 @@ pub struct Patient {
     pub with_deadlines: RealSpan,
     /// The game's next deadline. No other deadline puts it off, however dense those are.
     pub game_due: Option<RealTime>,
+    /// Wake a little before the game's deadlines and spin for the rest, while the core is not shared.
+    pub is_precise: bool,
 }
 
 impl Patience {
@@ -67,6 +75,7 @@ pub struct MioWait {
     ready: ReadyList,
     alarm: Alarm,
     allowances: WakeAllowances,
+    spin: Spin,
     gate: WakeGate,
     clock: RealClock,
     counts: WaitCounts,
@@ -85,6 +94,10 @@ pub struct WaitStats {
     pub alarms_set: u64,
     /// Sleeps that were to end a little after their deadline, because wake-ups came thick.
     pub put_off: u64,
+    /// Spins before a deadline.
+    pub spins: u64,
+    /// Times that spinning was switched off because the core is shared: one at most.
+    pub spins_given_up: u64,
 }
 
 /// The counts of a [`MioWait`], for the loop that owns it; clones share them.
@@ -153,6 +166,7 @@ impl MioWait {
             ready: ReadyList::default(),
             alarm,
             allowances: WakeAllowances::new(),
+            spin: Spin::new(),
             gate,
             clock: RealClock::new(),
             counts: WaitCounts::default(),
@@ -207,6 +221,34 @@ impl MioWait {
         !ready.is_empty()
     }
 
+    /// Spins until `until`, another thread's wake, or readiness; if input `may_wait`, readiness ends it at `until` only. The
+    /// sockets are polled at least once.
+    fn spin_until(&mut self, until: RealTime, may_wait: bool) {
+        self.counts.change(|stats| stats.spins += 1);
+        let mut polled_at = self.clock.now();
+        self.spin.begin(polled_at);
+        self.poll_once(Some(Duration::ZERO));
+        while !self.gate.is_woken() && (may_wait || !self.has_io()) {
+            let now = self.clock.now();
+            self.spin.note_reading(now);
+            if now >= until {
+                break;
+            }
+            // What was polled and may wait would be lost by another poll.
+            if !may_wait && now - polled_at >= SPIN_POLL_SPAN {
+                self.poll_once(Some(Duration::ZERO));
+                polled_at = now;
+            }
+            std::hint::spin_loop();
+        }
+        if self.spin.is_core_shared() {
+            log::warn!(
+                "--precise is off until the next start: other programs run on the core of the server's loop"
+            );
+            self.counts.change(|stats| stats.spins_given_up += 1);
+        }
+    }
+
     fn has_io(&self) -> bool {
         self.events.iter().any(|event| !is_own(event.token()))
     }
@@ -219,7 +261,12 @@ impl Wait for MioWait {
         if self.gate.lie_down() && !is_reached(&self.clock) {
             self.counts.change(|stats| stats.sleeps += 1);
             let patient = self.patience.0.get();
-            self.allowances.set_spacing(patient.with_deadlines);
+            let is_precise = patient.is_precise && !self.spin.is_core_shared();
+            // A spacing would hide what a precise wake-up gains.
+            self.allowances.set_spacing(match is_precise {
+                true => RealSpan::ZERO,
+                false => patient.with_deadlines,
+            });
             let due = until.map(|first| Due {
                 first,
                 game: patient.game_due,
@@ -228,16 +275,35 @@ impl Wait for MioWait {
             if wake_at != until {
                 self.counts.change(|stats| stats.put_off += 1);
             }
+            // Only the game's deadlines are worth spinning for.
+            let spins = is_precise && due.is_some_and(|due| !due.is_chore_first());
+            let lead = if spins { self.spin.lead() } else { RealSpan::ZERO };
+            let alarm_at = wake_at.map(|wake_at| wake_at - lead);
             loop {
                 let now = self.clock.now();
-                let soon = wake_at.filter(|wake_at| patient.with_input && *wake_at <= now + PATIENCE_SPAN);
-                if soon.is_some_and(|soon| self.alarm.sleep_until(soon)) {
-                    self.poll_once(Some(Duration::ZERO));
+                let soon = alarm_at.filter(|alarm_at| patient.with_input && *alarm_at <= now + PATIENCE_SPAN);
+                if let Some(wake_at) = wake_at.filter(|_| spins && alarm_at <= Some(now)) {
+                    self.spin_until(wake_at, patient.with_input);
                 } else {
-                    let limit = self.alarm.set(wake_at, now);
-                    self.poll_once(limit);
+                    let has_slept = soon.is_some_and(|soon| self.alarm.sleep_until(soon));
+                    if !has_slept {
+                        let limit = self.alarm.set(alarm_at, now);
+                        self.poll_once(limit);
+                    } else if !spins {
+                        self.poll_once(Some(Duration::ZERO));
+                    }
+                    self.counts.change(|stats| stats.wake_ups += 1);
+                    if let Some(alarm_at) = alarm_at.filter(|_| spins) {
+                        let latency = self.clock.now() - alarm_at;
+                        if latency >= RealSpan::ZERO {
+                            self.spin.learn(latency);
+                        }
+                    }
+                    if has_slept && spins {
+                        // The spin polls first.
+                        continue;
+                    }
                 }
-                self.counts.change(|stats| stats.wake_ups += 1);
                 // An interruption, or a belated ring for an older deadline: the deadline is absolute, go round.
                 if self.has_io() || self.gate.is_woken() || is_reached(&self.clock) {
                     break;
@@ -428,6 +494,53 @@ mod tests {
             assert!(waits < 1_000, "nothing was put off");
         }
         assert!(waits > 30, "the first {waits} were in store");
+    }
+
+    #[test]
+    fn a_precise_wait_is_never_early_and_keeps_what_arrives() {
+        let mut wait = MioWait::new().unwrap();
+        let mut listener = mio::net::TcpListener::bind(LOOPBACK).unwrap();
+        wait.registry()
+            .register(&mut listener, Token(0), mio::Interest::READABLE)
+            .unwrap();
+        let address = listener.local_addr().unwrap();
+        for nth in 0..300 {
+            let peer = (nth % 3 == 0).then(|| std::net::TcpStream::connect(address).unwrap());
+            let (until, with_input) = (in_micros(150), nth % 2 == 0);
+            wait.patience().set(Patient {
+                with_input,
+                with_deadlines: RealSpan::from_millis(1),
+                game_due: Some(until),
+                is_precise: true,
+            });
+            let woken = wait.wait(Some(until));
+            assert_eq!(woken == Woken::Io, peer.is_some(), "{nth}");
+            assert!(with_input || peer.is_some() || RealClock::new().now() >= until);
+            assert!(!with_input || RealClock::new().now() >= until, "{nth}: early");
+            if peer.is_some() {
+                listener.accept().unwrap();
+            }
+        }
+        let stats = wait.counts().get();
+        // Elsewhere the poll counts milliseconds, which no lead makes up for.
+        assert!(stats.spins > 0 || !cfg!(target_os = "linux"), "{stats:?}");
+        assert!(stats.put_off == 0 || stats.spins_given_up == 1, "{stats:?}");
+    }
+
+    #[test]
+    fn a_precise_wait_does_not_spin_without_a_deadline_of_the_game() {
+        let mut wait = MioWait::new().unwrap();
+        wait.patience().set(Patient {
+            is_precise: true,
+            ..Patient::default()
+        });
+        // Enough to learn a lead from.
+        for _ in 0..300 {
+            wait.wait(Some(in_micros(150)));
+        }
+        wait.waker().wake();
+        wait.wait(None);
+        assert_eq!(wait.counts().get().spins, 0);
     }
 
     #[test]

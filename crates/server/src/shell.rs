@@ -53,6 +53,8 @@ pub struct Shell {
     patience: Patience,
     /// Whether the loop is to end once a team has won.
     pub(crate) ends_at_win: bool,
+    /// Whether to spin for the last microseconds before the game's deadlines.
+    pub(crate) is_precise: bool,
     /// A team has won since the last pass.
     has_won: bool,
     /// Connections that there are descriptors for, besides those that wait to be taken in.
@@ -111,6 +113,7 @@ impl Shell {
             manager: ServiceManager::default(),
             patience,
             ends_at_win: false,
+            is_precise: false,
             has_won: false,
             connections_room: usize::MAX,
             termination: None,
@@ -343,6 +346,7 @@ impl Shell {
             with_input: !self.engine.awaits_command(),
             with_deadlines: spacing_at(self.engine.game_clock().frequency()),
             game_due: self.engine.game_due(),
+            is_precise: self.is_precise,
         });
         for conn in self.conns.update_watch(&self.registry) {
             self.close_lost(conn, CloseCause::Failed, now);

@@ -73,6 +73,9 @@ pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
     if options.ends_at_win {
         event_loop.end_at_win();
     }
+    if options.precise {
+        event_loop.wake_precisely();
+    }
     event_loop.leave_descriptors(descriptors::connections_within(descriptors));
     if let Some(directory) = &options.record {
         event_loop

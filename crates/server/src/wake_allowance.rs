@@ -45,7 +45,7 @@ pub(crate) struct Due {
 
 impl Due {
     /// A chore is first. On a tie the game is, as everywhere.
-    fn is_chore_first(self) -> bool {
+    pub(crate) fn is_chore_first(self) -> bool {
         self.game.is_none_or(|game| self.first < game)
     }
 }

@@ -46,6 +46,9 @@ pub(crate) struct Options {
     /// One load of so many agents instead of the table's, at the speeds given
     #[arg(long, value_name = "N", requires = "frequencies")]
     agents: Option<usize>,
+    /// Run the server with --precise
+    #[arg(long)]
+    precise: bool,
     /// Commands that agents of that one load keep open
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=10))]
     in_flight: u16,
@@ -75,7 +78,7 @@ pub(crate) fn journal_cost(
     folder: &Path,
 ) -> Result<JournalCost> {
     let record = ["--record", &folder.to_string_lossy()];
-    let figures = row::measure_with(program, Load::spread(agents, frequency), span, &record)?;
+    let figures = row::measure(program, Load::spread(agents, frequency), span, &record)?;
     Ok(figures.journal)
 }
 
@@ -138,6 +141,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         "MB in all",
         "generator, % of a core",
     ]);
+    let more: &[&str] = if options.precise { &["--precise"] } else { &[] };
     let loads = options.loads();
     let mut rounds = vec![Vec::new(); loads.len()];
     let of_least = |load: &&Load| LEAST_LOADS.contains(load);
@@ -148,7 +152,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         .collect();
     for round in 1..=options.rounds {
         for (load, found) in loads.iter().zip(&mut rounds) {
-            let figures = row::measure(&options.program, *load, span)?;
+            let figures = row::measure(&options.program, *load, span, more)?;
             let (name, speed) = (load.name(), load.frequency);
             eprintln!(
                 "{round}: {name} at {speed}: {:.0} commands/s",

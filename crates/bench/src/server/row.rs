@@ -146,18 +146,8 @@ impl Load {
     }
 }
 
-/// Puts a fresh server under `load` and measures for `span`.
-pub(super) fn measure(program: &ServerProgram, load: Load, span: RealSpan) -> Result<Figures> {
-    measure_with(program, load, span, &[])
-}
-
-/// The same, with more words on the server's command line.
-pub(super) fn measure_with(
-    program: &ServerProgram,
-    load: Load,
-    span: RealSpan,
-    more: &[&str],
-) -> Result<Figures> {
+/// Puts a fresh server under `load` and measures for `span`, with `more` words on the server's command line.
+pub(super) fn measure(program: &ServerProgram, load: Load, span: RealSpan, more: &[&str]) -> Result<Figures> {
     let side = load.map_side().to_string();
     let places = load.agents.div_ceil(2).to_string();
     let mut plain = vec!["-f", "1", "-x", &side, "-y", &side, "-c", &places, "--seed", "1"];

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use trantor_runtime::Wait;
-use trantor_server::mio_wait::MioWait;
+use trantor_server::mio_wait::{MioWait, Patient};
 use trantor_time::RealTime;
 
 use super::WaitUntil;
@@ -14,6 +14,8 @@ use super::WaitUntil;
 pub(super) enum Way {
     /// The server's own [`MioWait`]: a timer of the system among the descriptors of mio's poll.
     TimerInPoll,
+    /// The same with the server's `--precise`.
+    Precise,
     /// `epoll_pwait2`, whose time-out counts nanoseconds, as a thread ordinarily has it.
     #[cfg(target_os = "linux")]
     EpollPwait2,
@@ -31,6 +33,7 @@ impl Way {
     pub(super) fn available() -> Vec<Self> {
         vec![
             Self::TimerInPoll,
+            Self::Precise,
             #[cfg(target_os = "linux")]
             Self::EpollPwait2,
             #[cfg(target_os = "linux")]
@@ -44,6 +47,7 @@ impl Way {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::TimerInPoll => "**timerfd in mio** (the server's)",
+            Self::Precise => "the server's with `--precise`",
             #[cfg(target_os = "linux")]
             Self::EpollPwait2 => "`epoll_pwait2`",
             #[cfg(target_os = "linux")]
@@ -57,6 +61,7 @@ impl Way {
     pub(super) fn start(self) -> io::Result<Box<dyn WaitUntil>> {
         Ok(match self {
             Self::TimerInPoll => Box::new(TimerInPoll(MioWait::new()?)),
+            Self::Precise => Box::new(Precise(MioWait::new()?)),
             #[cfg(target_os = "linux")]
             Self::EpollPwait2 => Box::new(pwait2::Epoll::new(false)?),
             #[cfg(target_os = "linux")]
@@ -73,6 +78,19 @@ struct TimerInPoll(MioWait);
 
 impl WaitUntil for TimerInPoll {
     fn wait_until(&mut self, due: RealTime, _now: RealTime) {
+        self.0.wait(Some(due));
+    }
+}
+
+struct Precise(MioWait);
+
+impl WaitUntil for Precise {
+    fn wait_until(&mut self, due: RealTime, _now: RealTime) {
+        self.0.patience().set(Patient {
+            game_due: Some(due),
+            is_precise: true,
+            ..Patient::default()
+        });
         self.0.wait(Some(due));
     }
 }

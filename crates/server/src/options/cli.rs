@@ -253,7 +253,7 @@ fn flag(setting: &'static Setting) -> Arg {
     let arg = match setting.kind {
         Kind::TeamNames { .. } => arg.num_args(1..).allow_negative_numbers(false),
         // `--resume` alone says yes.
-        _ if matches!(setting.name, "resume" | "lock-step") => {
+        _ if matches!(setting.name, "resume" | "lock-step" | "precise") => {
             arg.num_args(0..=1).default_missing_value("on")
         }
         _ => arg,

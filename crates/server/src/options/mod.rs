@@ -100,6 +100,8 @@ pub struct Options {
     pub lock_step: bool,
     /// How long it waits for them at most, at one moment of the game.
     pub lock_step_timeout: RealSpan,
+    /// Whether the loop spins for the last microseconds before the game's deadlines.
+    pub precise: bool,
     /// What is logged on standard error.
     pub log: LogFilter,
 }
@@ -171,6 +173,7 @@ impl Default for Options {
             record_keep: RecordKeep::default(),
             save: SaveOptions::default(),
             metrics: MetricsOptions::default(),
+            precise: false,
             log: LogFilter::everything(LevelFilter::Info),
         }
     }

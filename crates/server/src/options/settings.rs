@@ -630,6 +630,17 @@ pub const SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        name: "precise",
+        short: None,
+        aliases: &[],
+        placeholder: "on|off",
+        help: "Wake early and spin until the deadline, on a machine with a core to spare: sharper answers for processor time",
+        kind: Kind::Switch {
+            words: ON_OFF,
+            store: |options, yes| options.precise = yes,
+        },
+    },
+    Setting {
         name: "save",
         short: None,
         aliases: &[],
