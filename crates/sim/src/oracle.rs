@@ -16,13 +16,13 @@ const FOOD_UNITS: i64 = 126;
 const SLOW_CHECK_STEPS: u64 = 64;
 
 /// Remembers what it needs to judge the next step.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Oracle {
     game_now: GameTime,
     /// Connections at the last step, in all and by address: lower limits send nobody away.
     connections: BTreeMap<Option<IpAddr>, u32>,
     /// The limits at the last step, which held until those of now were put into force.
-    limits: Option<Limits>,
+    limits: Limits,
     /// When each agent's food is all used up.
     lives: BTreeMap<AgentId, GameTime>,
     /// Who was seen above level 1.
@@ -30,6 +30,17 @@ pub(crate) struct Oracle {
 }
 
 impl Oracle {
+    /// The judge of a server that begins with these limits.
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            game_now: GameTime::default(),
+            connections: BTreeMap::new(),
+            limits,
+            lives: BTreeMap::new(),
+            elevated: BTreeSet::new(),
+        }
+    }
+
     /// Looks at the server between two passes.
     pub(crate) fn check(&mut self, engine: &Engine, limits: &Limits, step: u64) -> Result<(), String> {
         engine.check();
@@ -58,13 +69,12 @@ impl Oracle {
             *counts.entry(None).or_insert(0) += 1;
             *counts.entry(Some(client.peer)).or_insert(0) += 1;
         }
-        let limits_before = self.limits.replace(limits.clone());
+        let limits_before = std::mem::replace(&mut self.limits, limits.clone());
         let most = |limits: &Limits, peer: Option<IpAddr>| {
             peer.map_or(limits.connections_max, |peer| limits.connections_of(peer))
         };
         let is_within = |(peer, count): (&Option<IpAddr>, &u32)| {
-            let in_force = limits_before.iter().chain([limits]);
-            in_force.map(|limits| most(limits, *peer)).max() >= Some(*count)
+            most(&limits_before, *peer).max(most(limits, *peer)) >= *count
                 || self.connections.get(peer) >= Some(count)
         };
         if !counts.iter().all(is_within) {

@@ -98,7 +98,7 @@ impl Universe {
             clock: ManualClock::starting_at(now),
             host,
             peers,
-            oracle: Oracle::default(),
+            oracle: Oracle::new(plan.config.limits.clone()),
             sabotage,
             admin_wake: (plan.admin_ms > 0).then_some(now),
             reload_wake: (plan.reload_ms > 0).then_some(now),

@@ -34,7 +34,7 @@ impl Universe {
         let now = self.clock.now();
         self.crashes += 1;
         self.note_reached();
-        self.oracle = Oracle::default();
+        self.oracle = Oracle::new(self.host.limits.clone());
         for peer in 0..self.peers.len() {
             if self.peers[peer].conn.is_some() {
                 self.lose(peer, now);
