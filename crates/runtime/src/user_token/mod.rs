@@ -1,8 +1,8 @@
 //! The token of a server that programs of the same user operate: a file that they alone can read.
 //!
 //! A server creates it at its start, named by its address, and holds a lock on it for as long as it runs: a file without
-//! a lock is of a server that was killed, and is skipped. Which peers show a token, and what they may do with it, is not
-//! known here.
+//! a lock is of a server that was killed. It is skipped, and the next server that starts removes it. Which peers show a
+//! token, and what they may do with it, is not known here.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Write as _};
@@ -16,6 +16,12 @@ const TOKEN_RANDOM_BYTES: usize = 16;
 
 /// Longest file that is read: a token in hexadecimal digits has 32 bytes.
 const FILE_BYTES_MAX: u64 = 1024;
+
+/// The end of a file's name.
+const EXTENSION: &str = ".token";
+
+/// Files looked at in one start: removing so many takes some tens of milliseconds, and the next start goes on.
+const FILES_SWEPT_MAX: usize = 1024;
 
 /// A token that no other server has, in a file for programs of this user. The file goes with this.
 #[derive(Debug)]
@@ -37,13 +43,19 @@ impl UserToken {
 
     fn create_in(directory: &Path, address: SocketAddr) -> io::Result<Self> {
         let token = random_hex()?;
+        // Between its creation and its lock a file looks like that of a killed server: one start at a time. Others hold
+        // this lock for as long as a sweep takes.
+        let directory_lock = File::open(directory)?;
+        directory_lock.lock()?;
+        sweep(directory);
         let path = directory.join(file_name(address));
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
         let mut file = private::create_new(&path)?;
-        file.try_lock()?;
+        // A reader holds it for a moment only.
+        file.lock()?;
         writeln!(file, "{token}")?;
         Ok(Self {
             token,
@@ -106,10 +118,30 @@ fn names_of(local: SocketAddr, peer: SocketAddr) -> Vec<String> {
 }
 
 fn file_name(address: SocketAddr) -> String {
-    format!(
-        "{}.token",
-        SocketAddr::new(address.ip().to_canonical(), address.port())
-    )
+    let address = SocketAddr::new(address.ip().to_canonical(), address.port());
+    format!("{address}{EXTENSION}")
+}
+
+/// Removes files of servers that were killed. One that cannot be removed stays, and is skipped by readers.
+///
+/// The directory is to be locked: otherwise the file of a server that is just starting could go.
+fn sweep(directory: &Path) {
+    let Ok(entries) = std::fs::read_dir(directory) else {
+        return;
+    };
+    let is_token = |name: &str| {
+        name.strip_suffix(EXTENSION)
+            .is_some_and(|name| name.parse::<SocketAddr>().is_ok())
+    };
+    let tokens = entries
+        .flatten()
+        .filter(|entry| entry.file_name().to_str().is_some_and(is_token));
+    for path in tokens.take(FILES_SWEPT_MAX).map(|entry| entry.path()) {
+        // Shared, as readers lock it: to them an exclusive lock means that its server runs.
+        if private::open(&path).is_ok_and(|file| file.try_lock_shared().is_ok()) {
+            let _ = std::fs::remove_file(path);
+        }
+    }
 }
 
 /// The token in a file that is this user's alone, if the server that wrote it runs.
@@ -205,6 +237,40 @@ mod tests {
         drop(first);
         let read = user_token_in(&directory.0, local, server);
         assert_eq!(read.as_deref(), Some(second.token()), "each removes its own only");
+    }
+
+    #[test]
+    fn a_start_removes_the_files_of_killed_servers_and_no_others() {
+        let directory = Directory::new("sweep");
+        let create = |name: &str| {
+            let path = directory.0.join(name);
+            private::create_new(&path).unwrap();
+            path
+        };
+        let running = UserToken::create_in(&directory.0, address("127.0.0.1:4242")).unwrap();
+        let killed = ["127.0.0.1:4243.token", "0.0.0.0:4242.token", "[::1]:4242.token"].map(create);
+        let others = ["note.token", "127.0.0.1:4243"].map(create);
+        let started = UserToken::create_in(&directory.0, address("127.0.0.1:4244")).unwrap();
+        assert!([running.path(), started.path()].iter().all(|path| path.exists()));
+        assert!(!killed.iter().any(|path| path.exists()));
+        assert!(others.iter().all(|path| path.exists()));
+    }
+
+    #[test]
+    fn servers_that_start_at_once_keep_their_files() {
+        let directory = Directory::new("starts");
+        let start = |port| {
+            for _ in 0..32 {
+                let token = UserToken::create_in(&directory.0, SocketAddr::from(([127, 0, 0, 1], port)));
+                let token = token.expect("another start does not disturb it");
+                assert_eq!(read(token.path()).as_deref(), Some(token.token()));
+            }
+        };
+        std::thread::scope(|scope| {
+            for port in 1..=4 {
+                scope.spawn(move || start(port));
+            }
+        });
     }
 
     #[test]
