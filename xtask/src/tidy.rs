@@ -68,6 +68,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "trantor-bench",
         &[
             "trantor-bot",
+            "trantor-sim",
             "trantor-server",
             "trantor-engine",
             "trantor-game",

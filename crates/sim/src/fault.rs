@@ -28,6 +28,8 @@ pub enum Fault {
     LostHangUp,
     /// One line to a viewer in text is not sent, where there are so many that they take turns.
     DroppedLateLine,
+    /// One line about a broadcast to a viewer in text is not sent.
+    DroppedSaid,
     /// One piece of a snapshot of several is not sent.
     DroppedPiece,
     /// A save has the state of the one before.
@@ -44,7 +46,7 @@ pub enum Fault {
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Fault; 17] = [
+    pub const ALL: [Fault; 18] = [
         Self::DroppedReply,
         Self::DroppedAck,
         Self::DroppedDelta,
@@ -56,6 +58,7 @@ impl Fault {
         Self::IgnoredLimits,
         Self::LostHangUp,
         Self::DroppedLateLine,
+        Self::DroppedSaid,
         Self::DroppedPiece,
         Self::StaleSave,
         Self::OlderSave,

@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use trantor_engine::limits::Limits;
 use trantor_engine::{AdminRequest, CloseCause, ConnId, Engine, FiredKind, Input, Output};
-use trantor_time::{RealSpan, RealTime};
+use trantor_time::{GameTime, RealSpan, RealTime};
 
 use crate::access::{Access, Credentials, Rule, TokenNumber};
 use crate::actors::Verdict;
@@ -21,6 +21,7 @@ use crate::operator::{Sprints, Wish};
 use crate::past::Past;
 use crate::picture::{Picture, Pictures, Ticked};
 use crate::plan::{Plan, Reload};
+use crate::replayed::Received;
 use crate::trace::Trace;
 use crate::waits::Waits;
 
@@ -47,6 +48,8 @@ pub(crate) struct Conn {
 /// See the module.
 pub(crate) struct Host {
     pub(crate) engine: Engine,
+    /// When the game was as this life of the server found it.
+    pub(crate) begins: GameTime,
     pub(crate) conns: Vec<Conn>,
     pub(crate) pictures: Pictures,
     pub(crate) past: Past,
@@ -92,6 +95,7 @@ impl Host {
         engine.start_recording();
         engine.expect_saves();
         Self {
+            begins: engine.game().now(),
             engine,
             conns: Vec::new(),
             pictures: Pictures::new(),
@@ -228,7 +232,7 @@ impl Host {
 
     /// The power of the server's machine fails, and comes back at once: everybody is gone, and the game goes on from what
     /// was on the disk.
-    pub(crate) fn crash(&mut self, now: RealTime, sabotage: &mut Sabotage) -> Verdict {
+    pub(crate) fn crash(&mut self, now: RealTime, received: &[Received], sabotage: &mut Sabotage) -> Verdict {
         self.trace.note(now, b'!', 0, &[]);
         for conn in std::mem::take(&mut self.served).into_values() {
             self.conns[conn].is_served = false;
@@ -239,10 +243,11 @@ impl Host {
         self.pictures.clear();
         let config = self.engine.config().clone();
         self.past = Past::new(config.spectator_delay);
-        self.engine = match self.keeping.crash(&self.engine, now, sabotage)? {
+        self.engine = match self.keeping.crash(&self.engine, now, received, sabotage)? {
             Some(game) => Engine::resume(config, game, now),
             None => Engine::new(config, now),
         };
+        self.begins = self.engine.game().now();
         self.engine.start_recording();
         self.engine.expect_saves();
         self.sprints.forget();

@@ -20,6 +20,7 @@ use crate::dice::Dice;
 use crate::disk::Disk;
 use crate::fault::{Fault, Sabotage};
 use crate::plan::Storage;
+use crate::replayed::{self, Received};
 use crate::{rerun, resumed};
 
 /// Saves kept.
@@ -52,6 +53,8 @@ pub(crate) struct Keeping {
     /// Saves that were rolled forward by the journal.
     pub(crate) rolled_forward: u64,
     pub(crate) refusals: u64,
+    /// Lines that text viewers received, compared with those that the journal sends.
+    pub(crate) lines_compared: u64,
     /// Times at which the mirror of one who watched the recording was compared.
     pub(crate) reruns_compared: u64,
 }
@@ -104,6 +107,7 @@ impl Keeping {
             saves: 0,
             rolled_forward: 0,
             refusals: 0,
+            lines_compared: 0,
             reruns_compared: 0,
         };
         keeping.begin_run(now);
@@ -152,9 +156,10 @@ impl Keeping {
         &mut self,
         engine: &Engine,
         now: RealTime,
+        received: &[Received],
         sabotage: &mut Sabotage,
     ) -> Result<Option<Game>, String> {
-        self.check_sent(engine)?;
+        self.check_sent(engine, received)?;
         if self.storage.loses_save {
             self.lose_newest_save();
         }
@@ -218,8 +223,8 @@ impl Keeping {
         }
     }
 
-    /// The journal of this run is whole, ends with the game as it is, and can be shown.
-    pub(crate) fn check_journal(&mut self, engine: &mut Engine) -> Verdict {
+    /// The journal of this run is whole, ends with the game as it is, and can be shown, with the lines that viewers received.
+    pub(crate) fn check_journal(&mut self, engine: &mut Engine, received: &[Received]) -> Verdict {
         if self.has_ended {
             for name in self.disk.names(".trj") {
                 self.check_piece(&name, 0)?;
@@ -230,12 +235,8 @@ impl Keeping {
             self.append(journal.piece, &journal.bytes)
                 .map_err(|_| "a calm disk refuses nothing".to_owned())?;
         }
-        let mut pieces = Vec::new();
         for number in 0..=self.piece {
-            let bytes = self
-                .disk
-                .read(&self.piece_name(number))
-                .ok_or("a piece is gone")?;
+            let bytes = self.read_piece(number)?;
             let verified = Replay::open(bytes)
                 .map_err(|error| format!("the journal cannot be opened: {error}"))?
                 .verify()
@@ -247,7 +248,6 @@ impl Keeping {
                     verified.ending
                 ));
             }
-            pieces.push(IndexedPiece::new(bytes, 0).map_err(|error| error.to_string())?);
             let (replayed, played) = (verified.game.digest(), engine.game().digest());
             if is_last && replayed != played {
                 return Err(format!(
@@ -255,18 +255,31 @@ impl Keeping {
                 ));
             }
         }
-        let recording = Recording::join(pieces).map_err(|error| error.to_string())?;
+        let recording = self.recording()?;
         if *recording.ends() != RecordingEnd::Closed {
             return Err(format!("the recording ends otherwise: {:?}", recording.ends()));
         }
-        let recording = Arc::new(recording);
+        self.lines_compared += replayed::check(received, &recording, engine.config())?;
         resumed::check(&recording, engine.game())?;
         self.reruns_compared = rerun::watch(&recording, &mut self.dice)?;
         Ok(())
     }
 
-    /// The journal plays to the very state of which peers were sent the last.
-    fn check_sent(&self, engine: &Engine) -> Verdict {
+    /// The journal of this run, in all its pieces.
+    fn recording(&self) -> Result<Arc<Recording>, String> {
+        let pieces = (0..=self.piece)
+            .map(|number| IndexedPiece::new(self.read_piece(number)?, 0).map_err(|error| error.to_string()));
+        let recording = Recording::join(pieces.collect::<Result<_, _>>()?);
+        recording.map(Arc::new).map_err(|error| error.to_string())
+    }
+
+    fn read_piece(&self, number: u32) -> Result<&[u8], String> {
+        let bytes = self.disk.read(&self.piece_name(number));
+        bytes.ok_or_else(|| format!("piece {number} is gone"))
+    }
+
+    /// The journal plays to the very state of which peers were sent the last, and sends the lines that viewers received.
+    fn check_sent(&mut self, engine: &Engine, received: &[Received]) -> Verdict {
         let Some(bytes) = self.disk.read(&self.piece_name(self.piece)) else {
             return Ok(());
         };
@@ -278,14 +291,17 @@ impl Keeping {
             .verify()
             .map_err(|error| format!("the replay parts from the run: {error}"))?;
         let (replayed, sent) = (verified.game, engine.game());
-        match replayed.digest() == sent.digest() {
-            true => Ok(()),
-            false => Err(format!(
+        if replayed.digest() != sent.digest() {
+            return Err(format!(
                 "peers were sent {} steps of the game, and the journal plays {}",
                 sent.steps(),
                 replayed.steps()
-            )),
+            ));
         }
+        if !received.is_empty() {
+            self.lines_compared += replayed::check(received, &self.recording()?, engine.config())?;
+        }
+        Ok(())
     }
 
     fn begin_run(&mut self, now: RealTime) {

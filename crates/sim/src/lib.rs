@@ -33,6 +33,7 @@ mod past;
 mod picture;
 mod plan;
 mod reached;
+pub mod replayed;
 mod rerun;
 mod resumed;
 mod trace;

@@ -55,6 +55,8 @@ pub struct Reached {
     pub rotted: u64,
     /// Connections that were closed since a limit was reached.
     pub limited: u64,
+    /// Lines that text viewers received, compared with those that the journal sends.
+    pub lines_compared: u64,
     /// Times at which the mirror of one who watched the recording of a run was compared.
     pub reruns_compared: u64,
 }
@@ -79,7 +81,6 @@ impl Reached {
         let counters = &stats.counters;
         let closed = |reason: CloseReason| counters.closed[reason.index()];
         Self {
-            steps: 0,
             deadlines: counters.deadlines_fired(),
             joined: counters.joined,
             died: closed(CloseReason::Died),
@@ -87,27 +88,14 @@ impl Reached {
             commands_dropped: counters.commands_dropped,
             closed_by_peer: counters.closed_by_peer,
             protocol_errors: closed(CloseReason::ProtocolError),
-            mirrors_compared: 0,
-            worlds_compared: 0,
-            past_worlds_compared: 0,
             slips: stats.slips,
-            sprints: 0,
-            operator_lines: 0,
-            reloads: 0,
             tokens_refused: counters.tokens_refused,
-            leaps: 0,
-            waited: 0,
-            crashes: 0,
-            saves: 0,
-            rolled_forward: 0,
-            refusals: 0,
-            rotted: 0,
             limited: CloseReason::ALL
                 .into_iter()
                 .filter(|reason| is_limit(*reason))
                 .map(closed)
                 .sum(),
-            reruns_compared: 0,
+            ..Self::default()
         }
     }
 
@@ -137,6 +125,7 @@ impl Reached {
         self.refusals += other.refusals;
         self.rotted += other.rotted;
         self.limited += other.limited;
+        self.lines_compared += other.lines_compared;
         self.reruns_compared += other.reruns_compared;
     }
 
@@ -168,6 +157,7 @@ impl Reached {
             .min(self.refusals)
             .min(self.rotted)
             .min(self.limited)
+            .min(self.lines_compared)
             .min(self.reruns_compared);
         agents.min(connections).min(rest).min(disk)
     }
@@ -178,7 +168,7 @@ impl fmt::Display for Reached {
         write!(
             f,
             "{} steps, {} deadlines; {} agents joined, {} died, {} rose; {} commands too many; {} hang-ups, \
-             {} protocol errors; {} mirrors compared, {} worlds in text, {} of them later; {} slips, {} sprints, {} operators' lines; {} reloads, {} wrong tokens; {} leaps, {} after the longest wait; {} crashes, {} saves, {} rolled forward, {} writes refused, {} files rotten; {} limits reached; {} mirrors compared in recordings",
+             {} protocol errors; {} mirrors compared, {} worlds in text, {} of them later; {} slips, {} sprints, {} operators' lines; {} reloads, {} wrong tokens; {} leaps, {} after the longest wait; {} crashes, {} saves, {} rolled forward, {} writes refused, {} files rotten; {} limits reached; {} lines compared with the journal, {} mirrors compared in recordings",
             self.steps,
             self.deadlines,
             self.joined,
@@ -203,6 +193,7 @@ impl fmt::Display for Reached {
             self.refusals,
             self.rotted,
             self.limited,
+            self.lines_compared,
             self.reruns_compared
         )
     }

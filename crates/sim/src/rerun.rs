@@ -172,7 +172,7 @@ impl Rerun {
         if self.text_viewer.knows_world() && self.engine.is_up_to_date(TEXT_CONN) {
             let truth = Picture::of_world(self.engine.game().world());
             self.text_viewer
-                .check_world(&truth)
+                .check_world(&truth, None)
                 .map_err(|reason| format!("in a recording {reason}"))?;
         }
         Ok(())

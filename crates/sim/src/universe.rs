@@ -17,6 +17,7 @@ use crate::host::Host;
 use crate::line::{Item, Line};
 use crate::oracle::Oracle;
 use crate::plan::{Plan, Role};
+use crate::replayed::Received;
 use crate::{Outcome, Reached};
 
 /// How long everything may take to finish once nothing goes wrong any more: longer than any limit of a session.
@@ -48,6 +49,8 @@ pub(crate) struct Universe {
     is_calm: bool,
     step: u64,
     crashes: u64,
+    /// What text viewers received since the last crash.
+    received: Vec<Received>,
     /// What was reached before the last crash.
     reached: Reached,
 }
@@ -109,6 +112,7 @@ impl Universe {
             is_calm: false,
             step: 0,
             crashes: 0,
+            received: Vec::new(),
             reached: Reached::default(),
         }
     }
@@ -134,7 +138,8 @@ impl Universe {
         }
         self.check_done()?;
         self.leave()?;
-        self.host.keeping.check_journal(&mut self.host.engine)?;
+        let host = &mut self.host;
+        host.keeping.check_journal(&mut host.engine, &self.received)?;
         let digest = self.host.engine.game().digest();
         self.host
             .trace
@@ -153,6 +158,7 @@ impl Universe {
         reached.rolled_forward = self.host.keeping.rolled_forward;
         reached.refusals = self.host.keeping.refusals;
         reached.rotted = self.host.keeping.rotted;
+        reached.lines_compared = self.host.keeping.lines_compared;
         reached.reruns_compared = self.host.keeping.reruns_compared;
         reached.mirrors_compared = self.peers.iter().map(|peer| peer.actor.mirrors_compared()).sum();
         reached.worlds_compared = self.peers.iter().map(|peer| peer.actor.worlds_compared()).sum();
@@ -314,7 +320,14 @@ impl Universe {
             let has_picture = delay == RealSpan::ZERO || (past.is_certain() && !past.is_within_pass(now));
             if has_picture && actor.knows_world() && self.host.engine.is_up_to_date(conn.id) {
                 let truth = self.host.world_told(conn_index, now);
-                actor.check_world(&truth.ok_or("it knows a world sooner than it should")?)?;
+                let game = self.host.engine.game();
+                // Of an elevation that began before nothing is sent to it; a replay passes over its first moment.
+                let is_replayed = delay == RealSpan::ZERO
+                    && game.world().rituals().len() == 0
+                    && game.winner().is_none()
+                    && game.now() > self.host.begins;
+                let steps = is_replayed.then_some(game.steps());
+                actor.check_world(&truth.ok_or("it knows a world sooner than it should")?, steps)?;
                 self.reached.past_worlds_compared += u64::from(delay > RealSpan::ZERO);
             }
         }
@@ -326,6 +339,7 @@ impl Universe {
         let peer = &mut self.peers[peer];
         peer.conn = None;
         peer.actor.gone(now);
+        self.received.extend(peer.actor.take_received());
         if !self.is_calm && peer.connections < CONNECTIONS_MAX {
             peer.connects_at = Some(now + AWAY);
         }

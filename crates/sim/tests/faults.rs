@@ -91,6 +91,11 @@ fn a_line_that_is_dropped_where_viewers_take_turns_is_found() {
 }
 
 #[test]
+fn a_line_about_a_broadcast_that_is_dropped_is_found() {
+    assert_found(Fault::DroppedSaid, &["where the journal sends"]);
+}
+
+#[test]
 fn a_dropped_piece_of_a_snapshot_is_found() {
     assert_found(
         Fault::DroppedPiece,

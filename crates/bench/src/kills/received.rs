@@ -1,22 +1,19 @@
 //! What peers received before a kill, held against what the journal shows.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use trantor_engine::{ConnId, Engine, EngineConfig, Input, PlaybackStart};
+use trantor_engine::EngineConfig;
 use trantor_game::{GameEvent, Replay, Reply};
 use trantor_model::{AgentId, Resource};
 use trantor_protocol::text::{AiLine, Dialect, write_ai_line};
 use trantor_server::playback::load;
 use trantor_server::replay::{pieces_in, read};
-use trantor_time::{GameTime, RealSpan, RealTime};
+use trantor_sim::replayed::lines_to_text_viewer;
+use trantor_time::GameTime;
 
 use super::players::Received;
-
-/// The longest that a recording of a second is shown for, everything that is sent in pieces included.
-const SHOWN_FOR: RealSpan = RealSpan::from_secs(60);
 
 /// Bytes of a line that are shown where one is missing: enough to know it by.
 const LINE_SHOWN_BYTES: usize = 80;
@@ -42,7 +39,10 @@ pub(super) fn check(run: &Path, agents: &[Received], viewer: &Received) -> Resul
         );
     }
     let mut shown: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
-    for line in to_viewer(run)? {
+    let recording = load(&[run.to_owned()])?;
+    let config = EngineConfig::new(recording.config().clone());
+    let to_viewer = lines_to_text_viewer(&recording, config).map_err(anyhow::Error::msg)?;
+    for (_, line) in to_viewer {
         *shown.entry(line).or_default() += 1;
     }
     // What a server says of its end is no part of the game.
@@ -129,56 +129,4 @@ fn line_of(event: &GameEvent) -> Option<(AgentId, Vec<u8>)> {
     let mut bytes = Vec::new();
     write_ai_line(&mut bytes, Dialect::default(), &line);
     Some((*agent, bytes))
-}
-
-/// What a text viewer is sent that watches the recording from its beginning to its end.
-fn to_viewer(run: &Path) -> Result<Received> {
-    let recording = load(&[run.to_owned()])?;
-    let config = EngineConfig::new(recording.config().clone());
-    let start = PlaybackStart {
-        at: recording.begin(),
-        follows_speed: true,
-        is_paused: false,
-    };
-    let mut now = RealTime::ZERO;
-    let mut engine = Engine::play(config, &recording, start, now)?;
-    let conn = ConnId {
-        slot: 0,
-        generation: 0,
-    };
-    let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
-    engine.begin_pass(now);
-    engine.handle(Input::Opened { conn, peer }, now);
-    engine.handle(
-        Input::Bytes {
-            conn,
-            bytes: b"GRAPHIC\n",
-        },
-        now,
-    );
-    let mut bytes = Vec::new();
-    let until = now + SHOWN_FOR;
-    loop {
-        while engine.next_dirty().is_some() {
-            loop {
-                let unsent = engine.unsent(conn).to_vec();
-                if unsent.is_empty() {
-                    break;
-                }
-                engine.sent(conn, unsent.len());
-                bytes.extend(unsent);
-            }
-        }
-        while engine.poll_output().is_some() {}
-        let Some(at) = engine.poll_timeout().filter(|at| *at < until) else {
-            break;
-        };
-        now = at.max(now);
-        engine.begin_pass(now);
-        while engine.poll_timeout().is_some_and(|at| at <= now) && engine.fire_next(now).is_some() {}
-    }
-    Ok(bytes
-        .split_inclusive(|byte| *byte == b'\n')
-        .map(<[u8]>::to_vec)
-        .collect())
 }

@@ -12,6 +12,7 @@ use trantor_protocol::text::{Cut, GuiEvent, LineCutter};
 use super::Verdict;
 use crate::fault::{Fault, Sabotage};
 use crate::picture::Picture;
+use crate::replayed::Received;
 
 /// See the module.
 #[derive(Default)]
@@ -31,6 +32,8 @@ pub(crate) struct Hearsay {
     has_jumped: bool,
     /// Whether it was compared, so that who comes from now on is followed.
     is_compared: bool,
+    /// Lines to be compared with a replay of the journal.
+    pub(super) received: Option<Received>,
 }
 
 /// An agent, as told.
@@ -54,6 +57,7 @@ impl Hearsay {
             verdict = match cut {
                 Cut::Line(_) if !std::mem::replace(&mut self.is_greeted, true) => Ok(()),
                 Cut::Line(line) if is_ground(line) && sabotage.strikes(fault) => Ok(()),
+                Cut::Line(line) if is_said(line) && sabotage.strikes(Fault::DroppedSaid) => Ok(()),
                 Cut::Line(line) => self.line(line),
                 Cut::TooLong => Err("the server sent a line without end".to_owned()),
             };
@@ -116,6 +120,9 @@ impl Hearsay {
     }
 
     fn line(&mut self, line: &[u8]) -> Verdict {
+        if let Some(received) = &mut self.received {
+            received.push(line);
+        }
         let event = parse_gui_event(line).ok_or_else(|| {
             format!(
                 "{:?} is no line for a viewer in text",
@@ -233,6 +240,10 @@ impl Hearsay {
 }
 
 const UNKNOWN: &str = "nothing was told of it before";
+
+fn is_said(line: &[u8]) -> bool {
+    line.starts_with(b"pbc ")
+}
 
 fn is_ground(line: &[u8]) -> bool {
     line.starts_with(b"bct ")

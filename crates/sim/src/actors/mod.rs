@@ -20,6 +20,7 @@ use crate::dice::Dice;
 use crate::fault::Sabotage;
 use crate::picture::{Picture, Pictures};
 use crate::plan::Role;
+use crate::replayed::Received;
 
 /// What an actor may know when it hears or acts.
 pub(crate) struct Moment<'a> {
@@ -83,9 +84,14 @@ pub(crate) trait Actor {
     fn knows_world(&self) -> bool {
         false
     }
-    /// Compares what it knows with the world, when nothing is under way to it and [`Self::knows_world`].
-    fn check_world(&mut self, _truth: &Picture) -> Verdict {
+    /// Compares what it knows with the world, when nothing is under way to it and [`Self::knows_world`]. `steps` are the
+    /// deadlines carried out until then, where a replay of the journal sends it the same from there on.
+    fn check_world(&mut self, _truth: &Picture, _steps: Option<u64>) -> Verdict {
         Ok(())
+    }
+    /// The lines that it received on the connection that is over, to be compared with a replay of the journal.
+    fn take_received(&mut self) -> Option<Received> {
+        None
     }
 }
 

@@ -13,6 +13,7 @@ use crate::access::TokenNumber;
 use crate::dice::Dice;
 use crate::fault::{Fault, Sabotage};
 use crate::picture::Picture;
+use crate::replayed::Received;
 
 /// See the module.
 pub(crate) struct TextViewer {
@@ -152,9 +153,17 @@ impl Actor for TextViewer {
         !self.is_over && self.hearsay.is_whole()
     }
 
-    fn check_world(&mut self, truth: &Picture) -> Verdict {
+    fn take_received(&mut self) -> Option<Received> {
+        self.hearsay.received.take()
+    }
+
+    fn check_world(&mut self, truth: &Picture, steps: Option<u64>) -> Verdict {
         self.worlds_compared += 1;
         self.hearsay.compare(truth, self.first_egg)?;
+        if let Some(steps) = steps {
+            let received = self.hearsay.received.get_or_insert(Received::from(steps));
+            received.note_all_until(steps);
+        }
         self.compare_client(truth)
     }
 }

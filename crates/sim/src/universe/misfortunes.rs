@@ -41,7 +41,7 @@ impl Universe {
             }
         }
         self.host
-            .crash(now, &mut self.sabotage)
+            .crash(now, &std::mem::take(&mut self.received), &mut self.sabotage)
             .map_err(|reason| format!("after crash {}: {reason}", self.crashes))
     }
 

@@ -1,0 +1,145 @@
+//! The lines that a replay of a journal sends to a text viewer, and their comparison with what a viewer received live.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use trantor_engine::{ConnId, Engine, EngineConfig, Input, PlaybackStart};
+use trantor_game::replay::Recording;
+use trantor_time::RealTime;
+
+/// A line with its end, and how many deadlines of the game had been carried out when it was sent.
+pub type ReplayedLine = (u64, Vec<u8>);
+
+/// What a text viewer receives that watches a recording from its beginning to its end.
+///
+/// # Errors
+/// If the recording cannot be played.
+pub fn lines_to_text_viewer(
+    recording: &Arc<Recording>,
+    config: EngineConfig,
+) -> Result<Vec<ReplayedLine>, String> {
+    let start = PlaybackStart {
+        at: recording.begin(),
+        follows_speed: true,
+        is_paused: false,
+    };
+    let mut now = RealTime::ZERO;
+    let mut engine = Engine::play(config, recording, start, now).map_err(|error| error.to_string())?;
+    let (slot, generation) = (0, 0);
+    let conn = ConnId { slot, generation };
+    let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let bytes = b"GRAPHIC\n";
+    engine.begin_pass(now);
+    engine.handle(Input::Opened { conn, peer }, now);
+    engine.handle(Input::Bytes { conn, bytes }, now);
+    let mut lines = Vec::new();
+    loop {
+        loop {
+            let unsent = engine.unsent(conn).to_vec();
+            let steps = engine.game().steps();
+            let cut = unsent.split_inclusive(|byte| *byte == b'\n');
+            lines.extend(cut.map(|line| (steps, line.to_vec())));
+            engine.sent(conn, unsent.len());
+            if unsent.is_empty() && engine.fire_next(now).is_none() {
+                break;
+            }
+        }
+        while engine.poll_output().is_some() {}
+        // Game time stands still at the end.
+        let is_over = engine.game_clock().is_paused() && engine.is_up_to_date(conn);
+        let Some(wake) = engine.poll_timeout().filter(|_| !is_over) else {
+            return Ok(lines);
+        };
+        now = now.max(wake);
+        engine.begin_pass(now);
+    }
+}
+
+/// Lines that a text viewer received from the first moment on at which it had been sent all of the world.
+#[derive(Debug)]
+pub(crate) struct Received {
+    lines: Vec<Vec<u8>>,
+    /// Deadlines carried out until then.
+    from_steps: u64,
+    /// The last such moment: deadlines carried out, and lines received.
+    last: (u64, usize),
+}
+
+impl Received {
+    /// Nothing, by a viewer that has been sent all until `steps`.
+    pub(crate) fn from(steps: u64) -> Self {
+        Self {
+            lines: Vec::new(),
+            from_steps: steps,
+            last: (steps, 0),
+        }
+    }
+
+    pub(crate) fn push(&mut self, line: &[u8]) {
+        if is_compared(line) {
+            self.lines.push([line, b"\n"].concat());
+        }
+    }
+
+    /// The viewer has been sent all until `steps`.
+    pub(crate) fn note_all_until(&mut self, steps: u64) {
+        self.last = (steps, self.lines.len());
+    }
+}
+
+/// What viewers received is what the recording sends, line for line. Answers how many lines those are.
+pub(crate) fn check(
+    received: &[Received],
+    recording: &Arc<Recording>,
+    live: &EngineConfig,
+) -> Result<u64, String> {
+    let config = EngineConfig {
+        dialect: live.dialect,
+        gui_ids: live.gui_ids,
+        ..EngineConfig::new(recording.config().clone())
+    };
+    let mut replayed = lines_to_text_viewer(recording, config)?;
+    replayed.retain(|(_, line)| is_compared(line));
+    let mut compared = 0;
+    for Received {
+        lines,
+        from_steps,
+        last: (last_steps, last_lines),
+    } in received
+    {
+        // A recording ends with the victory.
+        let victory = lines.iter().position(|line| line.starts_with(b"seg "));
+        let lines = &lines[..victory.map_or(lines.len(), |index| index + 1)];
+        // Between two deadlines inputs may have sent lines, before that moment or after it.
+        let places = |steps: u64| {
+            let place = |steps| replayed.partition_point(|(at, _)| *at < steps);
+            place(steps)..=place(steps + 1)
+        };
+        let same_from = |from: usize| {
+            let pairs = lines.iter().zip(&replayed[from..]);
+            pairs.take_while(|(line, (_, other))| *line == other).count()
+        };
+        let until_last = lines.len().min(*last_lines);
+        let fits =
+            |from| same_from(from) == lines.len() && places(*last_steps).contains(&(from + until_last));
+        if !places(*from_steps).any(fits) {
+            let from = places(*from_steps).max_by_key(|from| same_from(*from));
+            let (from, same) = from.map_or((0, 0), |from| (from, same_from(from)));
+            let shown = |line: Option<&Vec<u8>>| line.map(|line| String::from_utf8_lossy(line).into_owned());
+            return Err(format!(
+                "after {same} lines of {} a viewer in text received {:?} where the journal sends {:?}",
+                lines.len(),
+                shown(lines.get(same)),
+                shown(replayed.get(from + same).map(|(_, line)| line)),
+            ));
+        }
+        compared += lines.len() as u64;
+    }
+    Ok(compared)
+}
+
+/// Whether the journal says that a line is sent, and when. It does not of messages, speeds, answers to questions, and the
+/// ground, which is asked for too and compared with the world.
+fn is_compared(line: &[u8]) -> bool {
+    !matches!(&line[..line.len().min(4)], b"msz " | b"bct " | b"sgt " | b"smg ")
+}
