@@ -152,6 +152,11 @@ impl Recorder {
         })
     }
 
+    /// Keeps so much from now on: old recordings are removed when a piece is finished.
+    pub(crate) fn set_keep(&mut self, keep: RecordKeep) {
+        self.keep = keep;
+    }
+
     /// What it has done.
     pub fn stats(&self) -> RecorderStats {
         self.stats

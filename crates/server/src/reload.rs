@@ -12,7 +12,7 @@ use crate::options::{OptionError, Options, layers};
 use crate::shell::{Shell, within_room};
 
 /// The options that take effect while the server runs.
-pub const RELOADED: [&str; 14] = [
+pub const RELOADED: [&str; 15] = [
     "control",
     TOKEN_FILE,
     "spectator-delay",
@@ -26,6 +26,7 @@ pub const RELOADED: [&str; 14] = [
     "stall-limit",
     "keep-alive",
     "save-keep",
+    "record-keep",
     "log",
 ];
 
@@ -105,6 +106,9 @@ impl Reload {
         }
         if let Some(autosave) = &mut shell.autosave {
             autosave.set_keep(options.save.keep);
+        }
+        if let Some(recorder) = &mut shell.recorder {
+            recorder.set_keep(options.record_keep);
         }
         self.logging.set(&options.log);
         has_other_token && options.control == Control::Token

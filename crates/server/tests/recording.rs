@@ -137,12 +137,30 @@ fn r_003_73_whatever_a_killed_server_answered_is_in_its_journal() {
 }
 
 #[test]
-fn a_long_journal_is_cut_into_pieces_that_fit_together_and_are_packed_meanwhile() {
+fn a_long_journal_is_cut_into_packed_pieces_and_old_runs_make_room_as_reloaded() {
     let folder = Folder::new();
+    // Larger than what is to be kept in the end.
+    let old = folder.write("run-0000/piece-00000.trj.zst", b"");
+    std::fs::File::options()
+        .write(true)
+        .open(&old)
+        .unwrap()
+        .set_len(65_000_000)
+        .unwrap();
+    let options = folder.write("server.toml", b"record-keep = \"1GB\"\n");
     let mut program = Program::start(
-        &["--record", folder.path().to_str().unwrap(), "-f", "2000"],
+        &[
+            "--record",
+            folder.path().to_str().unwrap(),
+            "--config",
+            options.to_str().unwrap(),
+            "-f",
+            "2000",
+        ],
         Stdio::null(),
     );
+    std::fs::write(&options, "record-keep = \"64MB\"\n").unwrap();
+    program.kill("-HUP");
     // However slow the machine is, nobody starves meanwhile.
     let mut operator = Peer::operate(program.address);
     operator.send("hunger off\n");
@@ -160,8 +178,11 @@ fn a_long_journal_is_cut_into_pieces_that_fit_together_and_are_packed_meanwhile(
     }
     let packed = folder.path().join("run-0001/piece-00000.trj.zst");
     let patience = now() + RealSpan::from_secs(10);
-    while !packed.exists() {
-        assert!(now() < patience, "the first piece is not packed");
+    while !packed.exists() || old.exists() {
+        assert!(
+            now() < patience,
+            "the first piece is not packed, or the old run not removed"
+        );
         play(&mut agents, 1);
     }
     program.child.kill().unwrap();
