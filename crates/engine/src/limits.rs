@@ -338,9 +338,12 @@ pub const CHANGES_PER_MESSAGE: usize = 512;
 /// Bytes of a broadcast that viewers of ours are told; nobody reads more in a picture.
 pub const SAID_BYTES_MAX: usize = 256;
 
-/// Bytes of a journal that may wait to be taken by the shell. It takes them every pass; if its disk stands
-/// still, recording ends rather than the memory.
+/// Bytes of a journal that may wait to be taken by the shell. If its disk stands still, recording ends rather than the memory.
 pub const JOURNAL_WAITING_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Bytes of a journal from which on the shell takes them in the same pass although nothing is sent: few beside
+/// [`JOURNAL_WAITING_BYTES_MAX`], which long speeches reach within tens of milliseconds.
+pub const JOURNAL_PRESSING_BYTES: usize = 64 * 1024;
 
 /// Bytes that an ordinary input is counted with: two stamps as differences, a kind, an agent and a command are
 /// less.

@@ -27,7 +27,7 @@ pub enum JournalPressure {
     None,
     /// Something was recorded; nothing is to be sent.
     Waits,
-    /// Something is to be sent that may have happened after what was taken last.
+    /// Something is to be sent that may have happened after what was taken last, or much was recorded.
     Presses,
 }
 
@@ -65,6 +65,11 @@ impl Recorder {
     /// Whether something was recorded that was not taken yet.
     pub(crate) fn has_untaken(&self) -> bool {
         self.has_untaken || self.ended.is_some()
+    }
+
+    /// Whether more was recorded than is to wait for something to be sent.
+    pub(crate) fn is_much_untaken(&self) -> bool {
+        self.bytes_waiting >= limits::JOURNAL_PRESSING_BYTES
     }
 
     /// Whether `game` has come further than a replay of what was taken would.

@@ -46,8 +46,9 @@ const TO_PACK_MAX: usize = 64;
 /// and with it, on some file systems, whoever writes; seldom enough, it is not felt.
 const SYNC_SPAN: RealSpan = RealSpan::from_secs(5);
 
-/// The longest that inputs wait to be written while nothing is sent. A busy server writes by need long before.
-const WRITE_SPAN: RealSpan = RealSpan::from_millis(10);
+/// The longest that inputs wait to be written while nothing is sent. A server writes by need before, even where one agent
+/// plays at 100 units a second, so that inputs do not wake it: with 10 ms every command did where few agents play.
+const WRITE_SPAN: RealSpan = RealSpan::from_millis(100);
 
 /// How long after the disk has refused it is tried again; after every other time twice as long. Somebody who makes room
 /// does not wait for long, and a disk that stays full is not asked all the time: each attempt captures the game.

@@ -33,6 +33,7 @@ impl Engine {
             Some(_) if self.is_ahead_of_journal() && self.sessions.has_announced() => {
                 JournalPressure::Presses
             }
+            Some(recorder) if recorder.is_much_untaken() => JournalPressure::Presses,
             Some(recorder) if recorder.has_untaken() => JournalPressure::Waits,
             _ => JournalPressure::None,
         }

@@ -399,6 +399,32 @@ fn r_001_47_a_journal_waits_until_something_is_sent() {
     assert!(bench.engine.is_ahead_of_journal());
 }
 
+#[test]
+fn long_speeches_do_not_wait_to_be_recorded_until_something_is_sent() {
+    let mut bench = Bench::new(EngineConfig::new(game_config(3, 3, 4)));
+    bench.engine.start_recording();
+    let agent = bench.join("A", "a");
+    while bench.engine.poll_journal().is_some() {}
+    let conn = bench.peers[agent].conn;
+    let speech = format!("Broadcast {}\n", "words ".repeat(1_300));
+    let mut bytes = 0;
+    while bench.engine.journal_pressure() != JournalPressure::Presses {
+        assert!(bytes < 2 * limits::JOURNAL_PRESSING_BYTES);
+        bytes += speech.len();
+        let now = bench.now;
+        bench.engine.handle(
+            Input::Bytes {
+                conn,
+                bytes: speech.as_bytes(),
+            },
+            now,
+        );
+    }
+    assert!(bytes > limits::JOURNAL_PRESSING_BYTES / 2);
+    while bench.engine.poll_journal().is_some() {}
+    assert_eq!(bench.engine.journal_pressure(), JournalPressure::None);
+}
+
 /// Nothing bounds what a player says but the rate of requests, and what is dropped plays no part in the game.
 #[test]
 fn a_command_that_is_dropped_is_not_recorded() {
