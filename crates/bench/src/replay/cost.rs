@@ -1,14 +1,15 @@
-//! What writing the journal costs a loaded server: its stage's share of the loop's busy time, in one and the same run.
+//! What recording costs a loaded server: its processor time with a journal and without one, in turns, and the share of the
+//! journal's stage in the loop's busy time.
 //!
-//! Comparing runs with and without a journal does not answer it: two runs differ by more than it costs. Writing entries
-//! down, before they are written to the file, is a part of other stages, and told by `cargo bench -p trantor-engine`.
+//! Two runs of one load differ by a few percent, so that the processor time needs several rounds. The stage is measured
+//! within one run and varies less, but encoding the entries and packing finished pieces are not in it.
 
 use anyhow::Result;
 use trantor_time::RealSpan;
 
 use crate::child::ServerProgram;
 use crate::samples::Runs;
-use crate::server::{JournalCost, journal_cost};
+use crate::server::journal_cost;
 use crate::table::Table;
 
 /// Agents, and the speed at which they play.
@@ -24,17 +25,19 @@ pub(super) fn measure(program: &ServerProgram, rounds: u32) -> Result<Table> {
         "units a second",
         "writes of the journal for 100 commands",
         "its share of the loop's busy time, %",
+        "processor time of a command without recording, µs",
+        "with it, µs",
     ]);
     for (agents, frequency) in LOADS {
         let (mut writes, mut share) = (Runs::default(), Runs::default());
+        let (mut without, mut with) = (Runs::default(), Runs::default());
         for _ in 0..rounds {
+            without.add(journal_cost(program, agents, frequency, STRETCH, None)?.0);
             let folder = std::env::temp_dir().join(format!("trantor-cost-{}", std::process::id()));
-            let JournalCost {
-                writes_per_command,
-                busy_share,
-            } = journal_cost(program, agents, frequency, STRETCH, &folder)?;
-            writes.add(writes_per_command * 100.0);
-            share.add(busy_share * 100.0);
+            let (us_per_command, cost) = journal_cost(program, agents, frequency, STRETCH, Some(&folder))?;
+            with.add(us_per_command);
+            writes.add(cost.writes_per_command * 100.0);
+            share.add(cost.busy_share * 100.0);
             std::fs::remove_dir_all(&folder)?;
         }
         table.row(vec![
@@ -42,6 +45,8 @@ pub(super) fn measure(program: &ServerProgram, rounds: u32) -> Result<Table> {
             frequency.to_string(),
             writes.show(1),
             share.show(2),
+            without.show(2),
+            with.show(2),
         ]);
     }
     Ok(table)
