@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::{process, tidy};
+use crate::{process, source, tidy};
 
 /// How `ci` may be cut down while working; CI itself gives no flag.
 #[derive(clap::Args)]
@@ -19,6 +19,7 @@ enum Step {
     Cargo(&'static [&'static str], &'static [(&'static str, &'static str)]),
     Tidy,
     Tests,
+    Interface,
 }
 
 const STEPS: &[(&str, Step)] = &[
@@ -89,6 +90,7 @@ const STEPS: &[(&str, Step)] = &[
             &[],
         ),
     ),
+    ("interface", Step::Interface),
     (
         "doc tests",
         Step::Cargo(&["test", "--workspace", "--doc", "--quiet"], &[]),
@@ -131,6 +133,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
             }
             Step::Tidy => tidy::run()?,
             Step::Tests => process::check(&mut test_command())?,
+            Step::Interface => compare_interface()?,
         }
         times.push((name, stopwatch.elapsed()));
     }
@@ -150,6 +153,15 @@ fn test_command() -> Command {
         command.args(["test", "--workspace", "--all-targets", "--quiet"]);
     }
     command
+}
+
+/// Fails with the difference where the programs are not as docs/interface.txt has them.
+fn compare_interface() -> Result<()> {
+    process::check(process::cargo().args(["build", "--workspace", "--bins", "--quiet"]))?;
+    let mut compare = Command::new("sh");
+    compare.current_dir(source::root());
+    compare.args(["-c", "tools/interface.sh | diff -u docs/interface.txt -"]);
+    process::check(&mut compare)
 }
 
 /// How long a step of a chore took; chores are not the product, and nothing depends on it.
