@@ -12,7 +12,6 @@ mod gallery;
 mod kills;
 mod mutants;
 mod process;
-mod requirements;
 mod run;
 mod sim;
 mod source;
@@ -43,7 +42,7 @@ enum Chore {
     RunBot(run::Arguments),
     /// Gather what is installed: programs, manual pages, completions, units of systemd
     Dist(dist::Options),
-    /// Arrows between crates, module heads, limits, requirements: what no compiler checks
+    /// Arrows between crates, module heads, limits: what no compiler checks
     Tidy,
     /// Run the whole system on simulated networks: --seed 0x…, --seeds N or --minutes N
     Sim(sim::Options),
@@ -59,8 +58,6 @@ enum Chore {
     Gallery(gallery::Options),
     /// Break the arithmetic of time on purpose, and see that a test notices each time
     Mutants(mutants::Options),
-    /// Write the list of tests behind each requirement into docs/requirements.md
-    Requirements(requirements::Options),
 }
 
 fn main() -> ExitCode {
@@ -79,7 +76,6 @@ fn main() -> ExitCode {
         Chore::Soak(options) => bench::soak(&options),
         Chore::Gallery(options) => gallery::run(&options),
         Chore::Mutants(options) => mutants::run(&options).map(|()| ExitCode::SUCCESS),
-        Chore::Requirements(options) => requirements::run(&options).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
         eprintln!("xtask: {error:#}");

@@ -4,6 +4,7 @@
 //! crate is copied aside once, every fault is put into the copy in turn, and the tests named with it must fail.
 
 use std::fs;
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -25,7 +26,7 @@ struct Mutant {
     file: String,
     find: String,
     replace: String,
-    tests: String,
+    tests: Vec<String>,
 }
 
 /// Tries every fault and fails if any of them goes unnoticed.
@@ -82,6 +83,13 @@ fn mutants(package: &str) -> Result<Vec<Mutant>> {
             .with_context(|| format!("a [[mutant]] lacks `{name}`"))?
             .to_string())
     };
+    let tests = |entry: &toml::Value| -> Result<Vec<String>> {
+        let list = entry
+            .get("tests")
+            .cloned()
+            .context("a [[mutant]] lacks `tests`")?;
+        list.try_into().context("`tests` is a list of names")
+    };
     list.iter()
         .map(|entry| {
             Ok(Mutant {
@@ -89,7 +97,7 @@ fn mutants(package: &str) -> Result<Vec<Mutant>> {
                 file: field(entry, "file")?,
                 find: field(entry, "find")?,
                 replace: field(entry, "replace")?,
-                tests: field(entry, "tests")?,
+                tests: tests(entry)?,
             })
         })
         .collect()
@@ -140,24 +148,23 @@ impl Copy {
         );
         fs::write(&path, sound.replace(&mutant.find, &mutant.replace))?;
         let package = format!("trantor-{}", self.package);
-        let cargo = |arguments: &[&str]| -> Result<bool> {
+        let test = |arguments: &[&str]| -> Result<bool> {
             let mut command = process::cargo();
             // Nobody looks at these programs with a debugger, and without what one needs they are built in half the time.
             command.env("CARGO_PROFILE_DEV_DEBUG", "0");
-            command.current_dir(&self.folder).args(arguments).args([
-                "--package",
-                &package,
-                "--tests",
-                "--quiet",
-            ]);
+            command
+                .current_dir(&self.folder)
+                .args(["test", "--package", &package, "--tests", "--quiet"])
+                .args(arguments);
             Ok(command
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())
                 .status()?
                 .success())
         };
-        let built = cargo(&["test", "--no-run"])?;
-        let passed = built && cargo(&["test", &mutant.tests])?;
+        let built = test(&["--no-run"])?;
+        let names = mutant.tests.iter().map(String::as_str);
+        let passed = built && test(&iter::once("--").chain(names).collect::<Vec<_>>())?;
         fs::write(&path, sound)?;
         ensure!(
             built,

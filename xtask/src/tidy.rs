@@ -1,12 +1,11 @@
 //! `cargo xtask tidy`: what no compiler checks.
 //!
-//! Arrows between crates, what each module says of itself, limits and their reasons, tests that are switched
-//! off, and requirements without a test. Every finding is a line with a place in it, and all are printed at once.
+//! Arrows between crates, what each module says of itself, limits and their reasons, and tests that are switched
+//! off. Every finding is a line with a place in it, and all are printed at once.
 
 use anyhow::{Context, Result, bail};
 
 use crate::process;
-use crate::requirements;
 use crate::source::{self, SourceFile};
 
 /// Which crates of ours a crate may build on (docs/architecture.md draws the same).
@@ -130,7 +129,6 @@ pub fn findings() -> Result<Vec<String>> {
         findings.extend(undocumented_limits(file));
         findings.extend(bare_ignores(file));
     }
-    findings.extend(requirements::findings(&files)?);
     for file in source::markdown_files()? {
         findings.extend(broken_links(&file));
     }

@@ -1,10 +1,10 @@
 //! `trantor-bench idle`: what a server does when there is nothing to do.
 //!
 //! A thread that sleeps and is woken makes a voluntary context switch; the system counts them. Good is none at all,
-//! and less than a millisecond of processor time in ten seconds (R-000-20).
+//! and less than a millisecond of processor time in ten seconds.
 //!
 //! And what the silent ones cost when somebody talks: processor time per question, alone and beside thousands of
-//! silent connections. Good is no more than twice as much (R-000-24).
+//! silent connections. Good is no more than twice as much.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;

@@ -65,7 +65,7 @@ fn played(split: &[u32]) -> (String, i128) {
 }
 
 #[test]
-fn r_000_50_bots_as_processes_play_the_game_of_a_leap() {
+fn bots_as_processes_play_the_game_of_a_leap() {
     const CALL: &str = "p sim --seed 7 -x 10 -y 10 -c 6";
     let Simulated::Print(summary) = headless::simulate(CALL.split(' ').map(OsString::from)) else {
         panic!("{CALL} is refused");

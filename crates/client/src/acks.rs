@@ -22,15 +22,15 @@ impl Acks {
         Self::default()
     }
 
-    /// Counts a message that is being sent, and answers its number (R-002-50).
+    /// Counts a message that is being sent, and answers its number.
     pub fn send(&mut self) -> u64 {
         self.numbers.send()
     }
 
-    /// Everything up to `number` was processed, and its effects are here (R-002-51).
+    /// Everything up to `number` was processed, and its effects are here.
     ///
     /// # Errors
-    /// If the number cannot be right (R-002-53).
+    /// If the number cannot be right.
     pub fn ack(&mut self, number: u64) -> Result<(), SeqError> {
         self.numbers.ack(number)
     }
@@ -45,7 +45,7 @@ impl Acks {
         self.numbers.in_flight()
     }
 
-    /// A piece of bulk data was processed. Answers credit to give back now, if it is time (R-002-56).
+    /// A piece of bulk data was processed. Answers credit to give back now, if it is time.
     pub fn processed(&mut self) -> Option<u32> {
         self.credit_owed += 1;
         (self.credit_owed >= CREDIT_BATCH).then(|| std::mem::take(&mut self.credit_owed))
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r_002_56_credit_is_returned_for_each_piece_once() {
+    fn credit_is_returned_for_each_piece_once() {
         let mut acks = Acks::new();
         let mut returned = 0;
         for piece in 1..=23 {
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_50_53_numbers_count_from_one_and_wrong_acks_are_errors() {
+    fn numbers_count_from_one_and_wrong_acks_are_errors() {
         let mut acks = Acks::new();
         assert_eq!((acks.send(), acks.send()), (1, 2));
         assert!(acks.is_waiting(2) && !acks.is_waiting(3) && !acks.is_waiting(0));

@@ -10,7 +10,7 @@
 //! frame     client.scene(now, &mut scene)      → client.poll_feed() for what it newly shows
 //! ```
 //!
-//! Whatever the server does wrong ends this connection and nothing else, with a reason to show (R-002-58). The
+//! Whatever the server does wrong ends this connection and nothing else, with a reason to show. The
 //! last picture stays.
 
 use std::collections::VecDeque;
@@ -43,7 +43,7 @@ pub struct ClientConfig {
     pub program: String,
     /// The server's token, if it is to be shown: who may control its time shows it.
     pub token: Option<String>,
-    /// Whether the server reads the very clock that is handed in here, as in one process (R-002-41).
+    /// Whether the server reads the very clock that is handed in here, as in one process.
     pub shares_clock: bool,
 }
 

@@ -3,9 +3,9 @@
 //! Each exchange brackets the server's reading between our sending and our receiving: the truth lies within
 //! half the round trip of the middle. Several exchanges make a round; of each round the one with the shortest
 //! round trip is kept, and of all rounds kept that one counts whose bound, widened by its age, is the
-//! tightest (R-002-37, R-002-38). A line through the rounds tells how fast the two clocks drift apart.
+//! tightest. A line through the rounds tells how fast the two clocks drift apart.
 //!
-//! What callers see is blended towards that estimate and never goes back (R-002-39). Game time is not known
+//! What callers see is blended towards that estimate and never goes back. Game time is not known
 //! here; see [`crate::display_clock`].
 
 use std::collections::VecDeque;
@@ -14,10 +14,10 @@ use trantor_time::{RealSpan, RealTime};
 
 use crate::error::ClockError;
 
-/// Exchanges in a round; at least eight are needed before a clock is trusted (R-002-38).
+/// Exchanges in a round; at least eight are needed before a clock is trusted.
 pub const EXCHANGES_PER_ROUND: u32 = 8;
 
-/// From the end of one round to the start of the next (R-002-38).
+/// From the end of one round to the start of the next.
 pub const ROUND_INTERVAL: RealSpan = RealSpan::from_secs(10);
 
 /// From an answer to the next probe of the same round, so that one burst of jitter does not spoil them all.
@@ -56,11 +56,11 @@ const WENT_BACK_NS: i64 = 5_000_000_000;
 /// How far outside its bounds a round may fall, in nanoseconds, before the older rounds are given up.
 const CONTRADICTION_NS: i64 = 50_000_000;
 
-/// An instant of the server's clock: nanoseconds after this connection's reference instant (R-002-36).
+/// An instant of the server's clock: nanoseconds after this connection's reference instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServerTime(i64);
 
-/// What is known about the server's clock (R-002-40).
+/// What is known about the server's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ClockEstimate {
     /// The shown clock is at most this wrong, in nanoseconds, blending and drift included.
@@ -94,7 +94,7 @@ pub struct ClockSync {
     drift_doubt_ppb: f64,
     /// What was shown last: our instant and the server's.
     shown: Option<(RealTime, ServerTime)>,
-    /// Values that had to be cut to their range (R-002-36).
+    /// Values that had to be cut to their range.
     saturated: u64,
 }
 
@@ -127,7 +127,7 @@ impl ClockSync {
     }
 
     /// The handshake is the first exchange: the hello left at `sent` and was answered at `now`, after the
-    /// server had held it for `since_reference_us` (R-002-37).
+    /// server had held it for `since_reference_us`.
     pub fn handshake(&mut self, sent: RealTime, since_reference_us: i64, now: RealTime) {
         let held = self.server_time(since_reference_us.max(0));
         // The reference was taken when the hello was read, so one way there and one way back surround the hold.
@@ -141,7 +141,7 @@ impl ClockSync {
         self.next_probe_at = Some(now);
     }
 
-    /// In one process both sides read the same clock: nothing is estimated, nothing probed (R-002-41).
+    /// In one process both sides read the same clock: nothing is estimated, nothing probed.
     pub fn share_exactly(&mut self, since_reference_us: i64, now: RealTime) {
         let held = self.server_time(since_reference_us);
         let reference_ns = now.as_nanos().saturating_sub(held.0);
@@ -198,7 +198,7 @@ impl ClockSync {
         self.end_round(now)
     }
 
-    /// Whether enough exchanges were made to trust the clock (R-002-38).
+    /// Whether enough exchanges were made to trust the clock.
     pub fn is_settled(&self) -> bool {
         self.exchanges >= u64::from(EXCHANGES_PER_ROUND)
     }
@@ -243,7 +243,7 @@ impl ClockSync {
     }
 
     /// An instant as it travels, in microseconds after the reference. What is out of range is cut to it,
-    /// counted, and logged the first time (R-002-36).
+    /// counted, and logged the first time.
     pub fn server_time(&mut self, micros: i64) -> ServerTime {
         micros.checked_mul(1_000).map(ServerTime).unwrap_or_else(|| {
             if self.saturated == 0 {

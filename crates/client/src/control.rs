@@ -1,6 +1,6 @@
 //! Speed, pause and step under the user's hand.
 //!
-//! The controls answer at once, as predictions, and are corrected if the server refuses (R-002-54). A slider
+//! The controls answer at once, as predictions, and are corrected if the server refuses. A slider
 //! that is dragged asks for many speeds: only so many requests are on their way, and of those that wait the
 //! last one counts. Requests become messages in [`crate::session`]; how time is shown is
 //! [`crate::display_clock`]'s, which follows the server and never a prediction.
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_54_the_slider_answers_at_once_and_the_server_confirms() {
+    fn the_slider_answers_at_once_and_the_server_confirms() {
         let (mut control, mut acks) = at_100();
         let sent = control.request(ControlRequest::SetFrequency(300), &mut acks);
         assert_eq!(sent, Ok(Some(ToServer::SetFrequency { frequency: 300 })));
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_54_a_refused_request_is_corrected() {
+    fn a_refused_request_is_corrected() {
         let (mut control, mut acks) = at_100();
         control
             .request(ControlRequest::SetFrequency(300), &mut acks)

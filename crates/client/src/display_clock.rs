@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_55_a_link_that_stands_still_stops_the_picture_soon_and_is_caught_up_with_in_a_glide() {
+    fn a_link_that_stands_still_stops_the_picture_soon_and_is_caught_up_with_in_a_glide() {
         let mut clock = DisplayClock::new(50 * MILLI);
         clock.anchor(anchor(0, 0, 10_000, false));
         for ms in (0..=1_000).step_by(10) {
@@ -479,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn r_001_46_a_jump_back_shows_nothing_of_it_before_its_world_is_there() {
+    fn a_jump_back_shows_nothing_of_it_before_its_world_is_there() {
         let mut clock = drawn_until(1_000);
         clock.forget_anchors();
         clock.anchor(anchor(1_000, 10, 100, false));

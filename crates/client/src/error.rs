@@ -6,7 +6,7 @@ use trantor_time::GameTime;
 
 /// What a server said that no correct server says, or did not say in time.
 ///
-/// Any of these ends this one connection: the text is shown to the user and the error is counted (R-002-58).
+/// Any of these ends this one connection: the text is shown to the user and the error is counted.
 /// What was shown last stays on the screen.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProtocolError {
@@ -97,7 +97,7 @@ impl ProtocolError {
     }
 }
 
-/// Why tick marks or stream time cannot be right (R-002-45, R-002-48).
+/// Why tick marks or stream time cannot be right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StreamError {
     /// A tick's number did not rise by one.

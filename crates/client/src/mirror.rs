@@ -1,4 +1,4 @@
-//! The server's world as told: first in pieces, then kept up to date, complete between end marks (R-002-44).
+//! The server's world as told: first in pieces, then kept up to date, complete between end marks.
 //!
 //! This is the newest state known, ahead of what is on the screen; [`crate::timeline`] shows it a little later
 //! and smoothly. Here a change is checked, applied and forgotten.

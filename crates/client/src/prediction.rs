@@ -2,8 +2,8 @@
 //!
 //! A prediction is applied at once and remembered with its undo, its scope and the number of the message that
 //! asks for it. What the server says about a scope waits while that scope holds predictions. When the message
-//! is acknowledged its effects are here already (R-002-51), so the prediction is undone and they are applied:
-//! the same if the server agreed, a correction if not (R-002-54).
+//! is acknowledged its effects are here already, so the prediction is undone and they are applied:
+//! the same if the server agreed, a correction if not.
 //!
 //! What is predicted and how it is undone is the [`Predict`]ed state's; numbers are [`crate::acks`]'.
 
@@ -264,7 +264,7 @@ mod tests {
 
         /// 1,000 cases of 100 histories each.
         #[test]
-        fn r_002_54_predictions_equal_a_model_that_replays_everything(
+        fn predictions_equal_a_model_that_replays_everything(
             histories in prop::collection::vec(prop::collection::vec(step(), 0..24), 100)
         ) {
             for history in &histories {
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_54_an_edit_waits_until_its_scope_is_free() {
+    fn an_edit_waits_until_its_scope_is_free() {
         let mut predictions = Predictions::new(Values::default());
         predictions.predict(1, 0, &5);
         predictions.predict(2, 0, &6);

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn r_001_46_a_dragged_slider_asks_for_one_moment_at_a_time_and_the_last_one_counts() {
+    fn a_dragged_slider_asks_for_one_moment_at_a_time_and_the_last_one_counts() {
         let (mut recording, mut acks) = (recording(), Acks::new());
         let sent = recording.seek(units(200), &mut acks);
         assert_eq!(sent, Some(ToServer::Seek { at: units(200) }));

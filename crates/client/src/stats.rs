@@ -13,7 +13,7 @@ pub struct ClientStats {
     pub messages_in: u64,
     /// Changes of the world received.
     pub changes_in: u64,
-    /// What is known about the server's clock (R-002-40).
+    /// What is known about the server's clock.
     pub clock: ClockEstimate,
     /// How far the picture is behind the server's present, in nanoseconds.
     pub display_delay_ns: i64,

@@ -1,6 +1,6 @@
 //! What the server held to be now when it wrote what we are reading.
 //!
-//! Begin marks, lazily sent updates, and every way in which they can be wrong (R-002-42 to R-002-48). Instants
+//! Begin marks, lazily sent updates, and every way in which they can be wrong. Instants
 //! are those that travel: microseconds after the connection's reference. Our own clock has no part in this.
 
 use crate::error::StreamError;
@@ -22,7 +22,7 @@ pub struct StreamTime {
 }
 
 impl StreamTime {
-    /// As the hello tells it (R-002-42). `period_us` is positive.
+    /// As the hello tells it. `period_us` is positive.
     pub fn new(period_us: u32, last_tick: Option<(u64, i64)>, next_tick_us: i64) -> Self {
         Self {
             period_us: i64::from(period_us),
@@ -34,7 +34,7 @@ impl StreamTime {
         }
     }
 
-    /// A tick begins: stream time is its instant, the last one plus one period and those skipped (R-002-46).
+    /// A tick begins: stream time is its instant, the last one plus one period and those skipped.
     ///
     /// # Errors
     /// If the number does not rise by exactly one, anything leaves its range, the tick before has not ended,
@@ -66,7 +66,7 @@ impl StreamTime {
         Ok(())
     }
 
-    /// The tick is complete (R-002-44).
+    /// The tick is complete.
     ///
     /// # Errors
     /// If it is not the one that began.
@@ -77,10 +77,10 @@ impl StreamTime {
             .ok_or(StreamError::NotBegun { number })
     }
 
-    /// Stream time is told outright (R-002-47).
+    /// Stream time is told outright.
     ///
     /// # Errors
-    /// If it does not increase: an update that changes nothing is not sent (R-002-48).
+    /// If it does not increase: an update that changes nothing is not sent.
     pub fn update(&mut self, instant_us: i64) -> Result<(), StreamError> {
         self.move_to(instant_us)
     }
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r_002_46_a_begin_mark_sets_stream_time_to_the_instant_of_the_tick() {
+    fn a_begin_mark_sets_stream_time_to_the_instant_of_the_tick() {
         let mut stream = StreamTime::new(50_000, Some((41, 1_000_000)), 1_050_000);
         stream.begin(42, 0).unwrap();
         assert_eq!(stream.now_us(), Some(1_050_000));
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_42_the_first_tick_of_all_is_where_the_hello_told_it() {
+    fn the_first_tick_of_all_is_where_the_hello_told_it() {
         let mut stream = StreamTime::new(50_000, None, -7);
         assert_eq!(stream.now_us(), None);
         stream.begin(0, 2).unwrap();
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_45_a_number_that_does_not_rise_by_one_is_an_error() {
+    fn a_number_that_does_not_rise_by_one_is_an_error() {
         let fresh = || StreamTime::new(50_000, Some((41, 0)), 50_000);
         for number in [0, 41, 43, u64::MAX] {
             let error = StreamError::Number { number, expected: 42 };
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_45_overflow_of_number_or_instant_is_an_error() {
+    fn overflow_of_number_or_instant_is_an_error() {
         let mut last_number = StreamTime::new(50_000, Some((u64::MAX, 0)), 0);
         assert_eq!(last_number.begin(0, 0), Err(StreamError::Overflow));
         for skipped in [u64::MAX, u64::MAX - 1, i64::MAX as u64, i64::MAX as u64 / 50_000] {
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_44_marks_come_in_pairs() {
+    fn marks_come_in_pairs() {
         let mut stream = StreamTime::new(50_000, Some((0, 0)), 0);
         assert_eq!(stream.end(0), Err(StreamError::NotBegun { number: 0 }));
         stream.begin(1, 0).unwrap();
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_48_stream_time_that_does_not_increase_is_an_error() {
+    fn stream_time_that_does_not_increase_is_an_error() {
         let mut stream = StreamTime::new(50_000, Some((0, 0)), 50_000);
         stream.update(40_000).unwrap();
         for to_us in [40_000, 39_999, i64::MIN] {
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(
             stream.begin(1, 0),
             Err(error),
-            "an event before a tick is stamped below it (R-002-49)"
+            "an event before a tick is stamped below it"
         );
     }
 }

@@ -479,7 +479,7 @@ fn resources_that_grow_unsaid_are_asked_for_and_silence_is_noticed() {
 }
 
 #[test]
-fn r_002_54_the_slider_works_with_any_server() {
+fn the_slider_works_with_any_server() {
     let mut watch = Watch::live();
     watch.client.request(ControlRequest::SetFrequency(200)).unwrap();
     watch.client.request(ControlRequest::SetFrequency(300)).unwrap();
@@ -549,7 +549,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn r_002_58_no_lines_make_the_client_panic(lines in prop::collection::vec((line(), 0i64..40), 0..100), told in any::<bool>()) {
+    fn no_lines_make_the_client_panic(lines in prop::collection::vec((line(), 0i64..40), 0..100), told in any::<bool>()) {
         let mut watch = Watch::new();
         watch.hear("WELCOME\n");
         if told {
@@ -569,7 +569,7 @@ proptest! {
     }
 
     #[test]
-    fn r_002_58_no_text_bytes_make_the_client_panic(bytes in prop::collection::vec(any::<u8>(), 0..500), size in 1usize..40) {
+    fn no_text_bytes_make_the_client_panic(bytes in prop::collection::vec(any::<u8>(), 0..500), size in 1usize..40) {
         let mut watch = Watch::new();
         for piece in bytes.chunks(size) {
             watch.client.handle(piece, watch.real());

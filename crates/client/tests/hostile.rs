@@ -134,7 +134,7 @@ fn changes(units: i64, change: Change) -> ToClient {
 }
 
 #[test]
-fn r_002_58_each_error_ends_the_connection_with_a_reason() {
+fn each_error_ends_the_connection_with_a_reason() {
     let moved = |agent: u32, x: u16| Change::Moved {
         agent: AgentId(agent),
         tile: Tile { x, y: 0 },
@@ -240,7 +240,7 @@ fn r_002_58_each_error_ends_the_connection_with_a_reason() {
 
 /// A jump: the old picture stays until the new world is whole, and then game time may be less than it was.
 #[test]
-fn r_001_46_a_recording_jumps_back_with_a_world_of_its_own() {
+fn a_recording_jumps_back_with_a_world_of_its_own() {
     let mut client = client();
     let mut scene = Scene::default();
     let units = |scene: &Scene| scene.clock.game.as_units_f64();
@@ -282,7 +282,7 @@ fn r_001_46_a_recording_jumps_back_with_a_world_of_its_own() {
 }
 
 #[test]
-fn r_002_58_the_last_picture_stays_and_says_why() {
+fn the_last_picture_stays_and_says_why() {
     let mut all = world();
     all.push(hello());
     let (mut client, _) = play(&all);
@@ -625,7 +625,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn r_002_58_no_message_makes_the_client_panic(messages in prop::collection::vec((message(), 0i64..200_000_000), 0..60)) {
+    fn no_message_makes_the_client_panic(messages in prop::collection::vec((message(), 0i64..200_000_000), 0..60)) {
         let mut client = client();
         let mut scene = Scene::default();
         let mut now = 0;
@@ -663,7 +663,7 @@ proptest! {
     }
 
     #[test]
-    fn r_002_58_no_bytes_make_the_client_panic(
+    fn no_bytes_make_the_client_panic(
         bytes in prop::collection::vec(prop_oneof![2 => Just(0u8), 2 => 0u8..20, 1 => any::<u8>()], 0..400),
         size in 1usize..50,
         joined in any::<bool>(),

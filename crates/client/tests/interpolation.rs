@@ -106,7 +106,7 @@ fn check_walk(record: &[Frame], ends: &[GameTime], server: &Server) {
 }
 
 #[test]
-fn r_002_55_a_walk_is_smooth_and_arrives_at_its_deadlines() {
+fn a_walk_is_smooth_and_arrives_at_its_deadlines() {
     for (least, more) in [(0, 0), (2 * MILLI, 3 * MILLI), (40 * MILLI, 20 * MILLI)] {
         let universe = Universe::new(server(100), least, more);
         let (record, ends, universe) = record(universe, 3 * HERTZ, |_, _| {});
@@ -137,7 +137,7 @@ fn r_002_55_a_walk_is_smooth_and_arrives_at_its_deadlines() {
 }
 
 #[test]
-fn r_002_55_a_walk_stays_smooth_when_the_speed_changes_in_the_middle() {
+fn a_walk_stays_smooth_when_the_speed_changes_in_the_middle() {
     let universe = Universe::new(server(100), 3 * MILLI, 4 * MILLI);
     let (record, ends, universe) = record(universe, 5 * HERTZ, |universe, frame| {
         let speed = match frame {
@@ -157,7 +157,7 @@ fn r_002_55_a_walk_stays_smooth_when_the_speed_changes_in_the_middle() {
 }
 
 #[test]
-fn r_002_55_a_walk_stops_with_a_pause_and_goes_on_with_the_game() {
+fn a_walk_stops_with_a_pause_and_goes_on_with_the_game() {
     let universe = Universe::new(server(100), 3 * MILLI, 4 * MILLI);
     let (record, ends, universe) = record(universe, 4 * HERTZ, |universe, frame| match frame {
         105 => universe.client.request(ControlRequest::Pause).unwrap(),
@@ -176,7 +176,7 @@ fn r_002_55_a_walk_stops_with_a_pause_and_goes_on_with_the_game() {
 }
 
 #[test]
-fn r_002_55_a_walk_stays_smooth_through_a_change_of_speed_a_pause_and_a_resumption() {
+fn a_walk_stays_smooth_through_a_change_of_speed_a_pause_and_a_resumption() {
     for (least, more) in [(0, 0), (3 * MILLI, 4 * MILLI), (30 * MILLI, 15 * MILLI)] {
         let universe = Universe::new(server(100), least, more);
         let (record, ends, universe) = record(universe, 6 * HERTZ, |universe, frame| {
@@ -198,7 +198,7 @@ fn r_002_55_a_walk_stays_smooth_through_a_change_of_speed_a_pause_and_a_resumpti
 
 /// Twenty milliseconds more or less on the way, and a clock that is as wrong as clocks of cheap machines are.
 #[test]
-fn r_002_55_a_walk_stays_smooth_over_a_link_that_jitters_and_by_a_clock_that_is_wrong() {
+fn a_walk_stays_smooth_over_a_link_that_jitters_and_by_a_clock_that_is_wrong() {
     for clock_off_ppm in [-100, 0, 100] {
         let mut universe = Universe::new(server(100), 10 * MILLI, 40 * MILLI);
         universe.clock_off_ppm = clock_off_ppm;
@@ -316,7 +316,7 @@ fn a_link_that_stands_still_while_the_game_is_slowed_costs_no_time_afterwards() 
 }
 
 #[test]
-fn r_002_39_the_moment_shown_never_goes_back_whatever_the_link_does() {
+fn the_moment_shown_never_goes_back_whatever_the_link_does() {
     for seed in 0..4 {
         let mut universe = Universe::new(server(100), 10 * MILLI, 60 * MILLI);
         universe.down = support::Link::new(10 * MILLI, 60 * MILLI, seed);

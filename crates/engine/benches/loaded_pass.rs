@@ -1,7 +1,7 @@
 //! What the engine costs per command, from bytes in to bytes out, without sockets.
 //!
 //! `cargo bench -p trantor-engine --bench loaded_pass` takes some seconds. All agents have their queues full at all
-//! times, as R-X-42 has it; the map is 100 × 100, and the clock a manual one, so that nothing is waited for. Good
+//! times; the map is 100 × 100, and the clock a manual one, so that nothing is waited for. Good
 //! is a small part of what a command costs in the kernel's sockets (some microseconds): no matter how many
 //! watch, the engine must not be what limits a server.
 

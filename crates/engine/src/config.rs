@@ -17,7 +17,7 @@ use crate::limits::Limits;
 pub struct EngineConfig {
     /// The game itself.
     pub game: GameConfig,
-    /// Units a second at the start (R-000-31).
+    /// Units a second at the start.
     pub frequency: Frequency,
     /// Whether peers are greeted and time begins at once, or only when an operator says so.
     pub auto_start: bool,

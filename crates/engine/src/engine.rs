@@ -120,7 +120,7 @@ pub(crate) struct Watch {
 
 impl Engine {
     /// Begins a pass: takes the game time that holds for all of it, slower than the clock if the machine
-    /// cannot keep up (R-X-9).
+    /// cannot keep up.
     pub fn begin_pass(&mut self, now: RealTime) {
         self.counters.passes += 1;
         self.sessions.set_now(now);
@@ -209,8 +209,8 @@ impl Engine {
         self.finish_writing(conn);
     }
 
-    /// Takes the game time of `now`: what is due at it is due. It is slower than the clock if the machine cannot keep up
-    /// (R-X-9). Answers whether a sprint ended on the way.
+    /// Takes the game time of `now`: what is due at it is due. It is slower than the clock if the machine cannot keep up.
+    /// Answers whether a sprint ended on the way.
     pub(crate) fn take_game_time(&mut self, now: RealTime) -> bool {
         let sprint_ended = self.end_sprint(now);
         if self.pace.take(now, self.next_awaited_deadline()) {

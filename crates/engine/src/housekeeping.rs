@@ -1,6 +1,6 @@
 //! The agenda in real time: limits on sessions, ticks, figures, the end of a match.
 //!
-//! Nothing here depends on the speed of the game, and the speed of the game moves nothing here (R-X-4). What keeps a
+//! Nothing here depends on the speed of the game, and the speed of the game moves nothing here. What keeps a
 //! rhythm lies in an exact store. Limits come in masses, are seldom reached and need not be exact, so they lie in a
 //! wheel: setting and lifting one costs the same whoever else is connected, and those of a step share one wake-up.
 
@@ -25,7 +25,7 @@ pub(crate) enum Chore {
     TellMap,
     /// It is to be seen whether a peer to whom much is owed takes anything of it.
     Stall(ConnId),
-    /// The next tick (§13); pending only while a viewer of ours is there.
+    /// The next tick; pending only while a viewer of ours is there.
     Tick,
     /// Figures for viewers of ours; pending only while one is there.
     Stats,
@@ -97,7 +97,7 @@ impl Housekeeping {
         self.agenda.len() + self.limits.len()
     }
 
-    /// Steps that the wheel of limits went through (R-003-59).
+    /// Steps that the wheel of limits went through.
     pub(crate) fn wheel_steps(&self) -> u64 {
         self.limits.steps()
     }

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 ///
 /// `slot` is the connection's place in the shell's table, the smallest free one: the engine keeps its own
 /// table by it. `generation` is raised each time a place is taken again, so that a late word about a
-/// connection that is gone is not taken for one about its successor (R-000-11).
+/// connection that is gone is not taken for one about its successor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnId {
     /// Place in the shell's table.

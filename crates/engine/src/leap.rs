@@ -2,7 +2,7 @@
 //!
 //! Game time does not pass, it jumps: to the earliest deadline, which is carried out, and whoever was told
 //! something by it is asked at once. The order is the game's own, so a leap is neither another game nor an
-//! approximation of one: a lock-step server whose agents are the same minds plays the same (R-000-50).
+//! approximation of one: a lock-step server whose agents are the same minds plays the same.
 
 use trantor_game::{
     AdminAction, Agent, Game, GameConfig, GameEvent, GameInput, Handled, LeaveCause, PieceWriter, Telling,
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn r_000_50_the_same_seed_and_minds_play_the_same_game() {
+    fn the_same_seed_and_minds_play_the_same_game() {
         let first = played(3, Voice::Values, 700);
         assert_eq!(first, played(3, Voice::Values, 700));
         assert_ne!(first, played(4, Voice::Values, 700));
@@ -384,7 +384,7 @@ mod tests {
 
     /// Where a leap is broken off changes nothing.
     #[test]
-    fn r_001_41_a_leap_in_pieces_is_the_same_leap() {
+    fn a_leap_in_pieces_is_the_same_leap() {
         let whole = played(6, Voice::Values, 700);
         let mut leap = Leap::new(
             config(10, 6, 6),

@@ -140,7 +140,7 @@ pub fn address_group(peer: IpAddr) -> IpAddr {
     }
 }
 
-/// How long a peer may take to say what it is, from the greeting on (R-000-28). Long enough for a person at
+/// How long a peer may take to say what it is, from the greeting on. Long enough for a person at
 /// a terminal, short enough that forgotten connections do not pile up.
 pub const GREETING_SPAN: RealSpan = RealSpan::from_secs(60);
 
@@ -148,12 +148,12 @@ pub const GREETING_SPAN: RealSpan = RealSpan::from_secs(60);
 /// try team names in turn. The head of any HTTP request has more lines.
 pub const GREETING_FAILURES_MAX: u32 = 3;
 
-/// Bytes kept undecoded for a peer that speaks before the game was started (R-000-27), or that is held up: it has shut its own side,
+/// Bytes kept undecoded for a peer that speaks before the game was started, or that is held up: it has shut its own side,
 /// so that the end must be read, and has said more than may be carried out at once. More closes that peer: a program
 /// that waits for its greeting sends nothing at all, and one that goes says little.
 pub const HELD_BYTES_MAX: usize = 64 * 1024;
 
-/// Offences (over-long lines) a session may commit before it is let go (R-003-56). A broken program commits
+/// Offences (over-long lines) a session may commit before it is let go. A broken program commits
 /// one or two; an attack never stops.
 pub const VIOLATIONS_MAX: u32 = 32;
 
@@ -204,7 +204,7 @@ pub const OPERATOR_LINES_MAX: usize = 4 * 1024;
 /// Bytes an operator may leave unread: several descriptions of the largest map.
 pub const OPERATOR_OUTBOX_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// Bytes an agent may leave unread in the server while it takes nothing (R-002-57): the longest answer that agents of ours take. A
+/// Bytes an agent may leave unread in the server while it takes nothing: the longest answer that agents of ours take. A
 /// look at level 8 is usually under 4 KiB and ten requests may be open, so its own answers never come near; what others
 /// say may, for as long as one pass takes to write it.
 pub const AGENT_OUTBOX_BYTES_MAX: usize = trantor_protocol::limits::ANSWER_BYTES_MAX;
@@ -303,7 +303,7 @@ pub const FULL_OUTBOX_SPAN: RealSpan = RealSpan::from_secs(10);
 const BCT_BYTES: usize = 40;
 
 /// Bytes waiting for a viewer of ours beyond which it gets no more news, but a fresh snapshot once it has
-/// caught up (R-002-57): it must see the present rather than all of the past.
+/// caught up: it must see the present rather than all of the past.
 pub const VIEWER_NEWS_BYTES_MAX: usize = 1024 * 1024;
 
 /// Bytes waiting for a viewer of ours below which it counts as having caught up.
@@ -314,7 +314,7 @@ pub const VIEWER_CAUGHT_UP_BYTES: usize = 64 * 1024;
 /// hours gets here.
 pub const VIEWER_OUTBOX_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// Pieces of a snapshot under way to a viewer at one time (R-002-56).
+/// Pieces of a snapshot under way to a viewer at one time.
 pub const SNAPSHOT_CREDIT: u32 = 20;
 
 /// Tiles in one piece of a snapshot. All pieces under way at once then stay well below what makes a viewer
@@ -360,7 +360,7 @@ pub const LINGER_SPAN: RealSpan = RealSpan::from_secs(1);
 /// where nothing else is said.
 pub const CHORE_WAIT_MAX: RealSpan = LAG_MAX;
 
-/// The highest frequency anybody may ask for while the game runs (R-000-35). A unit is then 100 µs, still
+/// The highest frequency anybody may ask for while the game runs. A unit is then 100 µs, still
 /// above the lateness of a wake-up.
 pub const FREQUENCY_ASKED_MAX: u32 = TEXT_FREQUENCY_MAX;
 

@@ -1,8 +1,8 @@
 //! Stream time: the server instant that a viewer attributes to what it reads.
 //!
 //! A begin mark sets it to the tick's scheduled instant. Between ticks it is sent lazily, just before a
-//! message whose stream time would otherwise be wrong (R-002-47). The two must never collide: an event that
-//! is processed while a tick is due already, but has not run, is stamped below that tick's instant (R-002-49).
+//! message whose stream time would otherwise be wrong. The two must never collide: an event that
+//! is processed while a tick is due already, but has not run, is stamped below that tick's instant.
 
 /// The stream time that one viewer holds, in microseconds after its reference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r_002_47_and_r_002_48_stream_time_is_sent_once_and_only_if_it_changes() {
+    fn stream_time_is_sent_once_and_only_if_it_changes() {
         let mut stream = StreamTime::default();
         assert_eq!(stream.before_event(100, 50_000), Some(100));
         assert_eq!(stream.before_event(100, 50_000), None);
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_49_events_before_a_late_tick_stay_below_it() {
+    fn events_before_a_late_tick_stay_below_it() {
         let mut stream = StreamTime::default();
         stream.at_tick(50_000);
         assert_eq!(stream.before_event(180_000, 100_000), Some(99_999));

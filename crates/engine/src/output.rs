@@ -48,7 +48,7 @@ pub struct OperatorLine {
 /// Why the engine let a connection go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CloseReason {
-    /// It never said what it is (R-000-28).
+    /// It never said what it is.
     GreetingTimeout,
     /// It plays, and has said and done nothing for too long.
     Idle,
@@ -58,13 +58,13 @@ pub enum CloseReason {
     HttpRequest,
     /// It spoke TLS before it said what it is.
     TlsHello,
-    /// It sent too much before it was greeted (R-000-27).
+    /// It sent too much before it was greeted.
     InboxFull,
-    /// It sent too many lines that are too long (R-003-56).
+    /// It sent too many lines that are too long.
     Violations,
-    /// It did not read what it was sent (R-002-57).
+    /// It did not read what it was sent.
     OutboxFull,
-    /// It took nothing of what waited for it for too long, or gave no credit for the rest of a snapshot (R-002-57).
+    /// It took nothing of what waited for it for too long, or gave no credit for the rest of a snapshot.
     Stalled,
     /// More waited for all peers together than may, and most of it for this one.
     MemoryFull,
@@ -74,7 +74,7 @@ pub enum CloseReason {
     TooManyFromAddress,
     /// It had not said what it is, and another needed its place.
     Evicted,
-    /// It broke the rules of our wire protocol (R-002-58).
+    /// It broke the rules of our wire protocol.
     ProtocolError,
     /// It wanted to control the server, and may not.
     ControlRefused,

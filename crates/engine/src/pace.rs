@@ -5,7 +5,7 @@
 
 use trantor_time::{Frequency, GameClock, GameSpan, GameTime, LagGovernor, RealSpan, RealTime};
 
-/// Why a change of pace was refused (R-000-35). The text is meant for the person who asked.
+/// Why a change of pace was refused. The text is meant for the person who asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PaceRefusal {
     /// The number asked for is out of range.
@@ -145,7 +145,7 @@ impl Pace {
         Ok(())
     }
 
-    /// Changes the speed at `now` (R-000-31 to R-000-35); also while paused, for later.
+    /// Changes the speed at `now`; also while paused, for later.
     pub(crate) fn set_frequency(&mut self, now: RealTime, asked: u32) -> Result<Frequency, PaceRefusal> {
         let frequency = Some(asked)
             .filter(|asked| *asked <= crate::limits::FREQUENCY_ASKED_MAX)
@@ -155,7 +155,7 @@ impl Pace {
         Ok(frequency)
     }
 
-    /// Stops game time at `now` (R-000-36).
+    /// Stops game time at `now`.
     pub(crate) fn pause(&mut self, now: RealTime) -> Result<(), PaceRefusal> {
         if !self.started {
             return Err(PaceRefusal::NotStarted);
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn r_000_35_frequencies_out_of_range_change_nothing() {
+    fn frequencies_out_of_range_change_nothing() {
         let mut pace = started(100);
         for asked in [0, 10_001, u32::MAX] {
             assert_eq!(
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn r_000_36_steps_move_paused_time_at_once() {
+    fn steps_move_paused_time_at_once() {
         let mut pace = started(100);
         pace.take(ms(12), None);
         assert_eq!(pace.step_units(1, None), Err(PaceRefusal::NotPaused));
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn r_001_46_a_jump_moves_time_either_way_and_nothing_else() {
+    fn a_jump_moves_time_either_way_and_nothing_else() {
         let mut pace = started(100);
         pace.take(ms(10_000), Some(units(1_000)));
         assert_eq!(pace.game_now(), units(1_000));
@@ -327,7 +327,7 @@ mod tests {
 
     /// A stall beyond the limit: the clock gives up what lies beyond, and shows it.
     #[test]
-    fn r_x_9_a_long_stall_slips() {
+    fn a_long_stall_slips() {
         let mut pace = started(100);
         pace.take(ms(0), Some(units(7)));
         assert!(pace.take(ms(60_000), Some(units(7))));

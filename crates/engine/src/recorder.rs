@@ -1,4 +1,4 @@
-//! The journal of a run, as bytes for the shell to keep (R-001-41).
+//! The journal of a run, as bytes for the shell to keep.
 //!
 //! Everything that reaches the game goes through here first, with its stamp; nothing else can change a game, so
 //! the journal alone replays it. Where the bytes are kept, and how large a piece gets, is the shell's to say.

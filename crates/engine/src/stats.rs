@@ -1,4 +1,4 @@
-//! Everything the engine counts, as one value (§23).
+//! Everything the engine counts, as one value.
 //!
 //! Counters start at zero and only grow; what has a reason is counted by reason. Names for scrapers and
 //! pictures for people are made by others.
@@ -13,7 +13,7 @@ use crate::output::CloseReason;
 /// How much an engine has done, and how it keeps up. A consistent copy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EngineStats {
-    /// Time since the engine was made, sleeping included, in milliseconds (R-003-60).
+    /// Time since the engine was made, sleeping included, in milliseconds.
     pub uptime_ms: u64,
     /// What was counted.
     pub counters: Counters,
@@ -21,7 +21,7 @@ pub struct EngineStats {
     pub lateness: Spans,
     /// How late deadlines of the last whole second fired in which any did.
     pub lateness_last_second: Spans,
-    /// How long bytes waited before they were written, by the oldest of each write (R-003-52). What happened waits
+    /// How long bytes waited before they were written, by the oldest of each write. What happened waits
     /// elsewhere until it is the turn of one of many text viewers, and is counted from then on.
     pub outbox_waits: Spans,
     /// How long the oldest byte of all has been waiting.
@@ -52,7 +52,7 @@ pub struct EngineStats {
     pub wheel_steps: u64,
 }
 
-/// What is counted one by one. Everything starts at zero (R-003-67).
+/// What is counted one by one. Everything starts at zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Turns of the loop.
@@ -85,7 +85,7 @@ pub struct Counters {
     pub commands: u64,
     /// Lines of agents that could not be carried out as they were.
     pub commands_malformed: u64,
-    /// Commands dropped because ten were open already (R-000-41).
+    /// Commands dropped because ten were open already.
     pub commands_dropped: u64,
     /// Requests of text viewers, wrong ones included.
     pub gui_requests: u64,
@@ -113,9 +113,9 @@ pub struct Counters {
     pub seeks: u64,
     /// How often a viewer of ours was too slow for the news and got a snapshot instead.
     pub viewers_thinned: u64,
-    /// Messages that fitted no frame and were not sent (R-003-51).
+    /// Messages that fitted no frame and were not sent.
     pub encode_failures: u64,
-    /// Messages for sessions that were gone (R-003-46).
+    /// Messages for sessions that were gone.
     pub undeliverable: u64,
     /// Requests of operators.
     pub admin_requests: u64,
@@ -240,7 +240,7 @@ impl Speedometer {
     }
 }
 
-/// A counter that is logged when it has grown, but at most once a second (R-002-11).
+/// A counter that is logged when it has grown, but at most once a second.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Logged {
     seen: u64,
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_67_counters_start_at_zero() {
+    fn counters_start_at_zero() {
         let counters = Counters::default();
         assert_eq!(counters.deadlines_fired(), 0);
         assert_eq!(counters.closed.iter().sum::<u64>(), 0);
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_11_growth_is_logged_at_most_once_a_second() {
+    fn growth_is_logged_at_most_once_a_second() {
         let mut logged = Logged::default();
         assert_eq!(logged.note(ms(0), 0), None);
         assert_eq!(logged.note(ms(10), 5), Some(5));

@@ -1,4 +1,4 @@
-//! The grid of ticks that carries replication to viewers of ours (§13).
+//! The grid of ticks that carries replication to viewers of ours.
 //!
 //! Ticks run only while somebody is there to see them: an empty server makes no wake-ups. The grid itself
 //! goes on, and the begin mark after a break counts all instants without a tick, so that every viewer's sum
@@ -66,7 +66,7 @@ impl Ticks {
         self.last
     }
 
-    /// The instant of the next tick, below which events before it stay (R-002-49); of use while somebody watches.
+    /// The instant of the next tick, below which events before it stay; of use while somebody watches.
     pub(crate) fn next(&self) -> RealTime {
         self.next
     }
@@ -92,7 +92,7 @@ mod tests {
 
     /// The begin marks of a viewer always sum up to the instant, and breaks are no skips in the metrics.
     #[test]
-    fn r_002_46_begin_marks_sum_up_over_a_break() {
+    fn begin_marks_sum_up_over_a_break() {
         let mut ticks = Ticks::default();
         assert_eq!(ticks.resume(ms(30)), ms(80));
         let first = ticks.start(ms(80));

@@ -114,7 +114,7 @@ fn one(resource: Resource) -> Counts {
 /// The whole life of a game goes on between the pieces; the viewer is told of no one it does not know, and knows all in
 /// the end.
 #[test]
-fn r_000_48_a_large_world_is_told_piece_by_piece_while_it_changes() {
+fn a_large_world_is_told_piece_by_piece_while_it_changes() {
     let mut bench = Bench::new(EngineConfig::new(game_config(SIDE.into(), SIDE.into(), 9)));
     let walker = bench.join("walker", "a");
     bench.join("victim", "a");
@@ -216,7 +216,7 @@ fn whoever_begins_to_watch_hears_once_who_has_won() {
 
 /// All that can happen to agents and eggs happens while a viewer is told of them, between any two pieces.
 #[test]
-fn r_000_48_a_large_population_is_told_piece_by_piece_while_it_changes() {
+fn a_large_population_is_told_piece_by_piece_while_it_changes() {
     for (seed, dialect) in [
         (1, Dialect::Epitech),
         (2, Dialect::French42),
@@ -374,7 +374,7 @@ fn a_refill_of_a_large_map_is_told_piece_by_piece() {
 
 /// What is written for a viewer that does not read is one piece, whatever the size of the map.
 #[test]
-fn r_002_57_a_viewer_that_does_not_read_is_owed_one_piece_of_the_map() {
+fn a_viewer_that_does_not_read_is_owed_one_piece_of_the_map() {
     let mut bench = Bench::new(EngineConfig::new(game_config(SIDE.into(), SIDE.into(), 9)));
     let viewer = bench.open("G");
     bench.peers[viewer].is_reading = false;

@@ -349,7 +349,7 @@ fn operators_are_bounded_as_everybody_is() {
 
 /// The clock is back at its speed from the very unit on, and whatever was due meanwhile was on time.
 #[test]
-fn r_000_33_a_sprint_ends_at_its_unit_and_leaves_the_speed_as_it_was() {
+fn a_sprint_ends_at_its_unit_and_leaves_the_speed_as_it_was() {
     let mut bench = bench(Control::Everyone);
     let viewer = bench.watch("V");
     bench.run_for(RealSpan::from_millis(1_000));
@@ -378,7 +378,7 @@ fn r_000_33_a_sprint_ends_at_its_unit_and_leaves_the_speed_as_it_was() {
 
 /// A machine that stands still for a while in a sprint does not carry out all of it at once: agents could not answer.
 #[test]
-fn r_x_9_a_stall_in_a_sprint_slips() {
+fn a_stall_in_a_sprint_slips() {
     let mut bench = bench(Control::Everyone);
     let agent = bench.join("A", "a");
     bench.send(agent, &b"Forward\n".repeat(10));

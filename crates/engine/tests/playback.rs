@@ -145,7 +145,7 @@ fn the_history_of_a_moment_is_told_wherever_one_comes_from() {
 }
 
 #[test]
-fn r_001_43_a_recording_is_shown_as_it_was_at_any_speed() {
+fn a_recording_is_shown_as_it_was_at_any_speed() {
     let recording = recorded();
     let last = recording.seek(recording.end()).expect("it can be played").0;
     for frequency in [90, 1_000, 9_999] {
@@ -164,7 +164,7 @@ fn r_001_43_a_recording_is_shown_as_it_was_at_any_speed() {
 
 /// Whoever comes is shown the world of that moment, however many came before.
 #[test]
-fn r_001_43_one_after_the_other_may_come_to_see_it() {
+fn one_after_the_other_may_come_to_see_it() {
     let recording = recorded();
     let mut bench = playing(&recording, 0, false);
     let mut viewers = Vec::new();
@@ -177,7 +177,7 @@ fn r_001_43_one_after_the_other_may_come_to_see_it() {
 }
 
 #[test]
-fn r_001_43_it_can_be_paused_and_stepped() {
+fn it_can_be_paused_and_stepped() {
     let recording = recorded();
     let mut bench = playing(&recording, 500, false);
     let viewer = bench.watch("V");
@@ -210,7 +210,7 @@ fn r_001_43_it_can_be_paused_and_stepped() {
 
 /// An operator may ask for many units at once.
 #[test]
-fn r_001_43_no_step_leads_beyond_the_end() {
+fn no_step_leads_beyond_the_end() {
     let recording = recorded();
     for (request, times) in [
         (AdminRequest::Step(Step::Units(500)), 1),
@@ -231,7 +231,7 @@ fn r_001_43_no_step_leads_beyond_the_end() {
 }
 
 #[test]
-fn r_001_46_everybody_sees_the_world_of_the_moment_that_one_jumps_to() {
+fn everybody_sees_the_world_of_the_moment_that_one_jumps_to() {
     let recording = recorded();
     let mut bench = playing(&recording, 0, false);
     let viewers = [bench.watch("V"), bench.watch("W")];
@@ -256,7 +256,7 @@ fn r_001_46_everybody_sees_the_world_of_the_moment_that_one_jumps_to() {
 }
 
 #[test]
-fn r_001_43_at_the_end_time_stands_still_and_a_jump_lets_it_go_on() {
+fn at_the_end_time_stands_still_and_a_jump_lets_it_go_on() {
     let recording = recorded();
     let mut bench = playing(&recording, 2_990, false);
     let viewer = bench.watch("V");
@@ -285,7 +285,7 @@ fn r_001_43_at_the_end_time_stands_still_and_a_jump_lets_it_go_on() {
 }
 
 #[test]
-fn r_001_43_recorded_speeds_are_followed_until_somebody_asks_for_another() {
+fn recorded_speeds_are_followed_until_somebody_asks_for_another() {
     let recording = recorded();
     let mut bench = playing(&recording, 900, true);
     let hertz = |bench: &Bench| bench.engine.game_clock().frequency().get();
@@ -459,7 +459,7 @@ fn text_copies(bench: &Bench) -> Vec<TextCopy> {
 }
 
 #[test]
-fn r_001_46_text_viewers_are_told_what_is_different() {
+fn text_viewers_are_told_what_is_different() {
     let mut ripe_eggs = BTreeSet::new();
     for units_to_hatch in [0, 300] {
         let recording = recorded_where_eggs_hatch(units_to_hatch);
@@ -524,7 +524,7 @@ fn recorded_crowd() -> Arc<Recording> {
 }
 
 #[test]
-fn r_001_46_a_jump_among_many_is_told_piece_by_piece_and_may_be_followed_by_another() {
+fn a_jump_among_many_is_told_piece_by_piece_and_may_be_followed_by_another() {
     let recording = recorded_crowd();
     let mut bench = playing(&recording, 0, true);
     let first = bench.join("G", "GRAPHIC");

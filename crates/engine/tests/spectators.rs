@@ -274,7 +274,7 @@ fn a_spectator_of_ours_lives_in_the_past_with_its_clock() {
 /// More happens within the delay than is held for one viewer: a viewer of ours sees no more of it for a while, and then the
 /// world as it is by then. Text viewers miss nothing.
 #[test]
-fn r_002_57_a_spectator_of_ours_is_thinned_before_anybody_is_let_go() {
+fn a_spectator_of_ours_is_thinned_before_anybody_is_let_go() {
     let mut bench = bench(5, 5, 500);
     still(&mut bench);
     for number in 0..1_000_usize {

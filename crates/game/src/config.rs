@@ -1,6 +1,6 @@
 //! What a game is made from: map, teams, seed and the variants of the rules.
 //!
-//! Together with the inputs and their stamps it determines everything that follows (R-000-50), so all of it
+//! Together with the inputs and their stamps it determines everything that follows, so all of it
 //! goes into journals and snapshots. How an operator writes it down is the server's.
 
 use serde::{Deserialize, Serialize};

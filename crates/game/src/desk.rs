@@ -11,7 +11,7 @@ use trantor_time::GameTime;
 use crate::agenda::Ticket;
 
 /// Commands of one agent that may be open at a time, the running one included; the text protocol promises
-/// ten (R-000-41). What comes beyond is ignored.
+/// ten. What comes beyond is ignored.
 pub const OUTSTANDING_MAX: usize = 10;
 
 /// An agent's commands: the one under way and those that wait.

@@ -3,7 +3,7 @@
 //! `handle` takes in, `fire_next` moves time on, `poll_event` gives out. Time is an argument and real time is
 //! unknown here. Whoever drives a game keeps to one rule: an input is stamped no earlier than [`Game::now`]
 //! and no later than the earliest deadline. What then happens depends on the inputs, their stamps and the
-//! seed alone; neither the cut of passes nor the speed can change it (R-000-50, R-001-41).
+//! seed alone; neither the cut of passes nor the speed can change it.
 //!
 //! This file says *when*; what then becomes true is said in [`crate::rules`].
 
@@ -144,7 +144,7 @@ impl Game {
     }
 
     /// Carries out the earliest deadline if it lies no later than `until`; its moment becomes the time of the
-    /// game (R-X-5).
+    /// game.
     pub fn fire_next(&mut self, until: GameTime) -> Option<Fired> {
         if self.next_deadline()? > until {
             return None;
@@ -294,7 +294,7 @@ impl Game {
         Ok(())
     }
 
-    /// Takes an agent out of the world and all that was pending for it out of the agenda (R-000-49).
+    /// Takes an agent out of the world and all that was pending for it out of the agenda.
     fn take_out(&mut self, id: AgentId) -> Result<Agent, Refusal> {
         let agent = self.world.remove_agent(id).ok_or(Refusal::UnknownAgent)?;
         for timer in [agent.desk.timer, agent.desk.hunger_timer].into_iter().flatten() {

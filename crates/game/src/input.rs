@@ -25,7 +25,7 @@ pub enum GameInput {
         /// Why; told to nobody but logs and viewers of our own.
         cause: LeaveCause,
     },
-    /// An agent asks for something; it waits its turn in the agent's queue (R-000-38, R-000-41).
+    /// An agent asks for something; it waits its turn in the agent's queue.
     Command {
         /// Who.
         agent: AgentId,
@@ -159,7 +159,7 @@ pub enum Refusal {
     /// That agent never lived, or lives no more. Ordinary where its command and its death cross.
     #[error("there is no such agent")]
     UnknownAgent,
-    /// The agent has [`crate::OUTSTANDING_MAX`] commands open; this one is dropped without an answer (R-000-41).
+    /// The agent has [`crate::OUTSTANDING_MAX`] commands open; this one is dropped without an answer.
     #[error("the agent's queue is full")]
     QueueFull,
     /// The tile lies outside the map.

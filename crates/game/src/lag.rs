@@ -1,4 +1,4 @@
-//! Messages between agents that take time, get lost or are out of range, like radio (R-001-26 to R-001-32).
+//! Messages between agents that take time, get lost or are out of range, like radio.
 //!
 //! Off by default: a broadcast is then heard by all as it is said, as the rules of the game have it. Switched on,
 //! each pair of agents has a link of its own in each direction, and what one says reaches another when and if that
@@ -6,7 +6,7 @@
 //! towards where it was said, as the hearer stands when it arrives. Whoever is out of range can still be
 //! reached by others who repeat what they hear, at the cost of each hop's delay.
 //!
-//! Delivery is a deadline like any other: it obeys speed, pause and order (R-001-29). This module knows who
+//! Delivery is a deadline like any other: it obeys speed, pause and order. This module knows who
 //! is told what and when; `game.rs` sets the deadlines.
 
 use std::collections::BTreeMap;
@@ -134,7 +134,7 @@ impl Air {
         self.lag.as_ref()
     }
 
-    /// Changes it for what is said from now on (R-001-27); what is under way keeps its time.
+    /// Changes it for what is said from now on; what is under way keeps its time.
     pub(crate) fn set_lag(&mut self, lag: Option<Lag>) -> Result<(), LagError> {
         if let Some(lag) = lag {
             check(&lag)?;
@@ -163,7 +163,7 @@ impl Air {
         }
         let seed = self.seed;
         let link = self.links.entry(pair).or_insert_with(|| {
-            // Each direction of each pair has luck of its own, whoever talks first (R-001-30).
+            // Each direction of each pair has luck of its own, whoever talks first.
             let stream = u64::from(pair.0.0) << 32 | u64::from(pair.1.0);
             Link::new(lag, seed, stream).expect("the settings were checked when they were set")
         });
@@ -228,7 +228,7 @@ impl Air {
         self.messages.values()
     }
 
-    /// The links between agents that have talked: from whom, to whom, and what they have seen (R-001-32).
+    /// The links between agents that have talked: from whom, to whom, and what they have seen.
     pub(crate) fn links(&self) -> impl Iterator<Item = (AgentId, AgentId, &LinkCounts)> {
         self.links
             .iter()

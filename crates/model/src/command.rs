@@ -92,7 +92,7 @@ impl Command {
         matches!(self, Self::Refused(_))
     }
 
-    /// How long it takes, in units (R-000-42).
+    /// How long it takes, in units.
     ///
     /// A line with the right word and the wrong arguments takes as long as the command would, except where
     /// the command has a phase at its start (fork, elevation) or takes no time: those are refused at once.
@@ -121,7 +121,7 @@ impl CommandKind {
         Self::Incantation,
     ];
 
-    /// How long it takes when it is carried out, in units (R-000-42).
+    /// How long it takes when it is carried out, in units.
     pub const fn duration_units(self) -> u16 {
         match self {
             Self::Inventory => 1,

@@ -5,7 +5,7 @@ use crate::limits::{TEAM_NAME_BYTES_MAX, TOKEN_BYTES_MAX, TOKEN_BYTES_MIN};
 /// Why bytes from a peer are not frames of ours.
 ///
 /// After any of these the stream can no longer be trusted: whoever reads it ends the connection, tells the
-/// reason and counts it (R-002-58).
+/// reason and counts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     /// The length prefix promises more than is accepted.
@@ -30,7 +30,7 @@ pub enum FrameError {
     },
 }
 
-/// Why an acknowledgement, or a number, cannot be right (R-002-53). It ends the connection.
+/// Why an acknowledgement, or a number, cannot be right. It ends the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SeqError {
     /// The number does not lie above the last one acknowledged.

@@ -3,14 +3,14 @@
 /// Longest line of text accepted, in bytes, without its line feed and the carriage return before it.
 ///
 /// Public agents encrypt, sign or base64 what they say to each other, so lines of several thousand bytes are
-/// normal; 8,192 is the least that must pass. It is also the limit for a message of any kind (R-003-56).
+/// normal; 8,192 is the least that must pass. It is also the limit for a message of any kind.
 pub const LINE_BYTES_MAX: usize = 16 * 1024;
 
 /// Longest line an agent takes from a server, in bytes without its end: all that is in sight is one line, and in a crowd,
 /// or where an operator put much, that is more than anybody may say. As much as a server of ours keeps for an agent.
 pub const ANSWER_BYTES_MAX: usize = 256 * 1024;
 
-/// Longest frame accepted from a viewer of ours, in bytes, without its length prefix (R-003-56).
+/// Longest frame accepted from a viewer of ours, in bytes, without its length prefix.
 pub const FRAME_TO_SERVER_BYTES_MAX: usize = 16 * 1024;
 
 /// Longest frame accepted from the server, in bytes, without its length prefix.
@@ -28,7 +28,7 @@ pub const MARKS_MAX: usize = 4_096;
 /// The most bytes that a mark takes: a time of 19, a count of 5, and a kind with a team and a speed of 9.
 const MARK_BYTES_MAX: usize = 33;
 
-/// Input a session may hold undecoded, in bytes (R-003-56).
+/// Input a session may hold undecoded, in bytes.
 pub const INBOX_BYTES_MAX: usize = 64 * 1024;
 
 /// Longest team name, in bytes. Viewers of others read it as one word into buffers of unknown size.

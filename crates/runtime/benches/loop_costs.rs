@@ -1,15 +1,15 @@
 //! What a loop's machinery costs on this machine: measured beside required.
 //!
-//! `cargo bench --bench loop_costs` takes about ten seconds; `-- full` sends the 10⁸ events of R-002-35. Eight producers that
+//! `cargo bench --bench loop_costs` takes about ten seconds; `-- full` sends 10⁸ events. Eight producers that
 //! put a hundred each millisecond need 125 seconds for them, and some more to be woken. The latencies stand for an idle machine,
 //! the throughputs for one with nothing else to do.
 //!
 //! - *inbox*: what it carries when flooded; and in batches, with a loop that sleeps whenever it finds nothing. Good: all
-//!   arrive, none later than 10 ms (R-002-35). With fewer cores than threads the system's turns for each show as well;
+//!   arrive, none later than 10 ms. With fewer cores than threads the system's turns for each show as well;
 //!   so a thread beside them does nothing but sleep, and how late it wakes is what the system makes anybody wait.
-//! - *post*: from posting an action to its run by an idle loop. Good: p99 under 0.2 ms (R-003-34).
+//! - *post*: from posting an action to its run by an idle loop. Good: p99 under 0.2 ms.
 //! - *pass*: what a pass costs that has one posted action to run. Good: well below the system call that ends a sleep.
-//! - *metrics*: what counting and publishing cost a pass. Good: at most 1 % of a loaded pass (R-003-66).
+//! - *metrics*: what counting and publishing cost a pass. Good: at most 1 % of a loaded pass.
 
 #![allow(clippy::unwrap_used, reason = "a measurement that cannot go on should stop")]
 

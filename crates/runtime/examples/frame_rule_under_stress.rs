@@ -1,4 +1,4 @@
-//! The frame rule under the four kinds of stress: what is measured beside what is required (R-002-20 to R-002-23).
+//! The frame rule under the four kinds of stress: what is measured beside what is required.
 //!
 //! `cargo run --release --example frame_rule_under_stress` runs each kind for ten seconds on this machine's clock, with
 //! pretend work that keeps a processor busy; `-- manual` runs a minute of each on a manual clock, in no time and exactly.

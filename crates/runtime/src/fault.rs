@@ -1,4 +1,4 @@
-//! What happens when a callback fails: contained and counted, or the end of the loop (R-X-31).
+//! What happens when a callback fails: contained and counted, or the end of the loop.
 //!
 //! A callback fails by panicking or by returning an error; both take the same way. The first failure is kept for
 //! ever beside the count, so that a later one never hides it. Nothing is swallowed: each is logged.
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r_x_31_the_first_failure_is_never_hidden_by_a_later_one() {
+    fn the_first_failure_is_never_hidden_by_a_later_one() {
         let mut faults = Faults::new(FaultPolicy::Contain);
         assert_eq!(faults.guard("fine", || Ok::<_, String>(7)), Some(7));
         assert_eq!(faults.guard("hunger", || Err::<(), _>("no food")), None);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn r_x_31_fail_fast_names_the_failure_that_ends_the_loop() {
+    fn fail_fast_names_the_failure_that_ends_the_loop() {
         let mut faults = Faults::new(FaultPolicy::FailFast);
         faults.guard("core", || Err::<(), _>("order lost"));
         faults.guard("core", || Err::<(), _>("and again"));

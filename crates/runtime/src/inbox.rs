@@ -1,4 +1,4 @@
-//! A bounded queue of events into one loop, from any thread (R-002-30 to R-002-35, R-003-12).
+//! A bounded queue of events into one loop, from any thread.
 //!
 //! Three priorities, first in first out within each, and a share for the lowest so that none starves. A full
 //! queue tells the producer, who decides whether to wait; [`credit`] gives each source a limit of its own. What an
@@ -20,7 +20,7 @@ pub use self::credit::{Permit, SourceCredit};
 /// Events an inbox holds of each priority unless told otherwise: at a thousand events a pass, four passes' worth.
 pub const INBOX_EVENTS_MAX: usize = 4_096;
 
-/// One event in so many goes to the lowest priority that has any (R-002-32).
+/// One event in so many goes to the lowest priority that has any.
 pub const LOWEST_SHARE: u64 = 16;
 
 /// How urgent an event is. Earlier variants are taken first.

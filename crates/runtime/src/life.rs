@@ -1,4 +1,4 @@
-//! The life of a loop: start, orderly stop, forced stop, and which thread is the loop's (R-003-10, R-003-11).
+//! The life of a loop: start, orderly stop, forced stop, and which thread is the loop's.
 //!
 //! [`StopSignal`] is how anybody asks a loop to end; the loop looks at it once a pass. [`LoopThread`] runs a loop
 //! on a thread of its own. What an orderly stop still has to finish is the loop's to know.
@@ -12,7 +12,7 @@ use std::thread::{self, ThreadId};
 use crate::threads::{self, Panicked, Thread};
 use crate::wait::Waker;
 
-/// Asks one loop to end; safe from any thread and from inside the loop itself (R-001-1).
+/// Asks one loop to end; safe from any thread and from inside the loop itself.
 #[derive(Clone, Debug)]
 pub struct StopSignal {
     request: Arc<AtomicU8>,
@@ -180,7 +180,7 @@ impl<T: Send + 'static> LoopThread<T> {
         self.signal.clone()
     }
 
-    /// Whether the calling thread is the loop's (R-003-11).
+    /// Whether the calling thread is the loop's.
     pub fn is_current(&self) -> bool {
         thread::current().id() == self.id
     }
@@ -193,7 +193,7 @@ impl<T> Drop for LoopThread<T> {
     }
 }
 
-/// Remembers which thread is a loop's, to refuse calls from others (R-003-11).
+/// Remembers which thread is a loop's, to refuse calls from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoopHome(ThreadId);
 
@@ -245,14 +245,14 @@ mod tests {
     }
 
     #[test]
-    fn r_003_10_a_stop_joins_and_a_second_is_harmless() {
+    fn a_stop_joins_and_a_second_is_harmless() {
         let sleeper = sleeper("sleeper").unwrap();
         assert_eq!(sleeper.stop(), Ok(7));
         assert_eq!(sleeper.stop(), Err(StopError::StoppedBefore));
     }
 
     #[test]
-    fn r_003_10_a_dropped_loop_is_stopped() {
+    fn a_dropped_loop_is_stopped() {
         let before = threads::running();
         drop(sleeper("dropped").unwrap());
         assert!(
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_10_a_stop_on_the_loop_thread_is_refused_and_not_a_deadlock() {
+    fn a_stop_on_the_loop_thread_is_refused_and_not_a_deadlock() {
         let (hand_over, handed_over) = sync_channel::<Arc<LoopThread<Result<u32, StopError>>>>(1);
         let a_loop = LoopThread::start(
             "self-stopper",
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_10_a_loop_that_cannot_be_made_is_an_error_of_its_start() {
+    fn a_loop_that_cannot_be_made_is_an_error_of_its_start() {
         let made = LoopThread::<()>::start("unmade", || Err::<((), StopSignal), _>("port in use"), |()| ());
         assert_eq!(made.unwrap_err().to_string(), "port in use");
         let made = LoopThread::<()>::start(
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_11_any_thread_can_ask_whether_it_is_the_loop_s() {
+    fn any_thread_can_ask_whether_it_is_the_loop_s() {
         let home = LoopHome::here();
         assert!(home.is_current());
         assert!(

@@ -1,4 +1,4 @@
-//! Requested timers: any part may ask to be told when a time is over (R-001-20 to R-001-25).
+//! Requested timers: any part may ask to be told when a time is over.
 //!
 //! A *listener* asks a [`TimerServer`], which remembers who asked; the loop fires through its [`TimerManager`], which
 //! knows the servers. Nothing is held while a listener is told, so it may request and cancel as it likes. For timers
@@ -181,7 +181,7 @@ impl<L> TimerServer<L> {
     fn take_due(&self, now: RealTime) -> Option<(TimerNumber, L)> {
         let mut requests = self.0.borrow_mut();
         let (number, listener) = requests.pending.take_due(now)?.item;
-        // Once relayed, a timer is forgotten (R-001-25).
+        // Once relayed, a timer is forgotten.
         requests.ids.remove(&number);
         Some((number, listener))
     }
@@ -250,7 +250,7 @@ impl<L> TimerManager<L> {
         }
     }
 
-    /// Fires at most at this rate, so that timers are fired in blocks; `None` for whenever one is due (R-001-23).
+    /// Fires at most at this rate, so that timers are fired in blocks; `None` for whenever one is due.
     pub fn set_rate(&mut self, rate: Option<Rate>) {
         self.pacer.set_pace(rate.map_or(Pace::Uncapped, Pace::At));
     }

@@ -1,4 +1,4 @@
-//! Actions posted to the loop thread, run there in the order posted (R-003-32 to R-003-34).
+//! Actions posted to the loop thread, run there in the order posted.
 //!
 //! An action is given the loop's state, which it alone may touch. Posting wakes a sleeping loop, once however many
 //! are posted. Results of [`crate::jobs`] come this way too, with room reserved for them, so that a worker never
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_33_actions_run_in_the_order_posted_also_those_posted_by_actions() {
+    fn actions_run_in_the_order_posted_also_those_posted_by_actions() {
         let (mut posts, mut faults) = posts::<Vec<u32>>(8);
         let poster = posts.poster();
         let inner = poster.clone();
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_12_posts_are_bounded_except_for_room_reserved() {
+    fn posts_are_bounded_except_for_room_reserved() {
         let (mut posts, mut faults) = posts::<u32>(1);
         let poster = posts.poster();
         poster.post("a", |n| *n += 1).unwrap();
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_37_a_failing_action_is_contained_and_named() {
+    fn a_failing_action_is_contained_and_named() {
         let (mut posts, mut faults) = posts::<u32>(8);
         let poster = posts.poster();
         poster.post("broken", |_| panic!("no way")).unwrap();
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_10_a_closed_loop_refuses_posts_and_runs_those_accepted() {
+    fn a_closed_loop_refuses_posts_and_runs_those_accepted() {
         let (mut posts, mut faults) = posts::<u32>(8);
         let poster = posts.poster();
         poster.post("accepted", |n| *n = 1).unwrap();
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_34_a_post_wakes_a_sleeping_loop() {
+    fn a_post_wakes_a_sleeping_loop() {
         let mut parker = Parker::new();
         let mut posts = Posts::<u32>::new(8, parker.waker());
         let poster = posts.poster();

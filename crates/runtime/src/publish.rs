@@ -1,4 +1,4 @@
-//! Published values: name and number, for any part, mod or script to read (R-001-48), and the rates behind them.
+//! Published values: name and number, for any part, mod or script to read, and the rates behind them.
 //!
 //! Values are put by the loop and read on the loop; [`crate::metrics`] is what other threads read.
 
@@ -28,7 +28,7 @@ impl Published {
         }
     }
 
-    /// Publishes `value` if there is one; a rate that cannot be told yet leaves no number behind (R-001-49).
+    /// Publishes `value` if there is one; a rate that cannot be told yet leaves no number behind.
     pub fn set_known(&mut self, name: &str, value: Option<f64>) {
         if let Some(value) = value {
             self.set(name, value);
@@ -46,7 +46,7 @@ impl Published {
     }
 }
 
-/// A rate over a sliding second (R-001-49).
+/// A rate over a sliding second.
 ///
 /// The second is kept in slots, so memory does not grow with the rate; what is counted enters the rate at most
 /// one slot later. Before a whole second has passed, the rate is over the time there has been.
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn r_001_48_values_are_read_by_name() {
+    fn values_are_read_by_name() {
         let mut published = Published::new();
         published.set("loop.passes_count", 1.0);
         published.set_known("loop.frames_per_second", None);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn r_001_49_a_rate_follows_a_step_from_30_to_15_within_a_second_and_a_half() {
+    fn a_rate_follows_a_step_from_30_to_15_within_a_second_and_a_half() {
         let mut rate = SlidingRate::new(ms(0));
         let mut at_us = 0;
         while at_us < 5_000_000 {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn r_001_49_the_first_value_is_meaningful() {
+    fn the_first_value_is_meaningful() {
         let mut rate = SlidingRate::new(ms(10_000));
         assert_eq!(rate.per_second(ms(10_000)), None);
         for tenth in 0..5 {
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn r_001_49_a_rate_falls_to_zero_when_nothing_happens() {
+    fn a_rate_falls_to_zero_when_nothing_happens() {
         let mut rate = SlidingRate::new(ms(0));
         rate.add(ms(100), 7);
         assert_eq!(rate.per_second(ms(1_050)), Some(7.0));

@@ -1,8 +1,8 @@
 //! The only reader of the machine's clocks.
 //!
 //! Loops take a [`Clock`] and are given [`RealClock`] in production; everything else is handed instants. More
-//! readings exist under names that no game logic would use by accident (R-X-7): the date, for records, and the
-//! processor time used, for measurements. None is ever compared with a deadline (R-X-1).
+//! readings exist under names that no game logic would use by accident: the date, for records, and the
+//! processor time used, for measurements. None is ever compared with a deadline.
 
 use std::sync::LazyLock;
 use std::time::{Duration, Instant, SystemTime};
@@ -117,7 +117,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn r_x_1_real_time_is_the_system_s_monotonic_clock_and_not_the_date() {
+    fn real_time_is_the_system_s_monotonic_clock_and_not_the_date() {
         let monotonic = || {
             let shown = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
             RealSpan::from_secs(shown.tv_sec) + RealSpan::from_nanos(shown.tv_nsec)
@@ -134,7 +134,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn r_000_5_the_system_s_clock_is_never_ahead_of_what_we_say_it_shows() {
+    fn the_system_s_clock_is_never_ahead_of_what_we_say_it_shows() {
         let clock = RealClock::new();
         for _ in 0..1_000 {
             let ours = clock.now();

@@ -34,7 +34,7 @@ use trantor_time::{RealSpan, RealTime};
 use report::Declared;
 pub use report::PassReport;
 
-/// What a stage may spend in one pass; it always gets at least one item (R-000-15, R-003-8).
+/// What a stage may spend in one pass; it always gets at least one item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// Items, at least one.
@@ -72,7 +72,7 @@ impl StageSpec {
     }
 }
 
-/// The stages of one loop, in the order in which every pass runs them (R-X-25).
+/// The stages of one loop, in the order in which every pass runs them.
 #[derive(Debug)]
 pub struct Stages {
     loop_name: &'static str,
@@ -109,10 +109,10 @@ pub struct SlowItem {
     pub took: RealSpan,
 }
 
-/// An item that runs this long is logged by name (R-003-9).
+/// An item that runs this long is logged by name.
 pub const SLOW_ITEM: RealSpan = RealSpan::from_millis(50);
 
-/// A pass this long is logged with its stages, unless a program asks for another limit (R-003-9).
+/// A pass this long is logged with its stages, unless a program asks for another limit.
 pub const LONG_PASS: RealSpan = RealSpan::from_millis(250);
 
 impl Stages {
@@ -267,8 +267,8 @@ impl Stages {
 
     /// Half the time of the longest turn that another stage had: `stage` may go on that long whatever its budget.
     ///
-    /// This is the rule of frames and events (R-002-19) among stages. Without it a stage of many cheap items, cut at
-    /// its count, would starve beside one of few dear items, which both are within their budgets (R-X-24).
+    /// This is the rule of frames and events among stages. Without it a stage of many cheap items, cut at
+    /// its count, would starve beside one of few dear items, which both are within their budgets.
     fn floor_against(&self, stage: usize) -> RealSpan {
         let others = self.turns.iter().enumerate().filter(|&(other, _)| other != stage);
         let longest = others.map(|(_, turn)| turn.time).max().unwrap_or(RealSpan::ZERO);

@@ -68,7 +68,7 @@ fn failing(text: &'static str) -> Job<Vec<String>> {
 }
 
 #[test]
-fn r_003_31_work_runs_elsewhere_and_its_result_is_applied_on_the_loop() {
+fn work_runs_elsewhere_and_its_result_is_applied_on_the_loop() {
     let mut a_loop = Loop::new();
     a_loop.submit(JobSpec::new("greet"), note("hello")).unwrap();
     assert!(a_loop.jobs.work_here(&a_loop.clock));
@@ -81,7 +81,7 @@ fn r_003_31_work_runs_elsewhere_and_its_result_is_applied_on_the_loop() {
 }
 
 #[test]
-fn r_003_32_an_error_callback_runs_on_the_loop() {
+fn an_error_callback_runs_on_the_loop() {
     let mut a_loop = Loop::new();
     let job = failing("disk full").on_error(|state, error| state.push(error.to_string()));
     a_loop.submit(JobSpec::new("save"), job).unwrap();
@@ -91,7 +91,7 @@ fn r_003_32_an_error_callback_runs_on_the_loop() {
 }
 
 #[test]
-fn r_003_37_a_failure_without_error_callback_is_counted_never_lost() {
+fn a_failure_without_error_callback_is_counted_never_lost() {
     let mut a_loop = Loop::new();
     let panicking = Job::new(
         |_| -> Result<(), String> { panic!("oh dear") },
@@ -109,7 +109,7 @@ fn r_003_37_a_failure_without_error_callback_is_counted_never_lost() {
 }
 
 #[test]
-fn r_003_37_a_failing_callback_is_contained_and_frees_its_key() {
+fn a_failing_callback_is_contained_and_frees_its_key() {
     let mut a_loop = Loop::new();
     let job = || {
         Job::new(
@@ -131,7 +131,7 @@ fn r_003_37_a_failing_callback_is_contained_and_frees_its_key() {
 }
 
 #[test]
-fn r_003_39_work_that_ended_in_time_is_applied_though_the_loop_comes_late() {
+fn work_that_ended_in_time_is_applied_though_the_loop_comes_late() {
     let mut a_loop = Loop::new();
     let spec = JobSpec::new("compile").limited_to(RealSpan::from_millis(10));
     a_loop.submit(spec, note("in time")).unwrap();
@@ -148,7 +148,7 @@ fn r_003_39_work_that_ended_in_time_is_applied_though_the_loop_comes_late() {
 }
 
 #[test]
-fn r_003_39_a_result_after_the_time_limit_is_reported_and_not_applied() {
+fn a_result_after_the_time_limit_is_reported_and_not_applied() {
     let clock = RealClock::new();
     let mut parker = Parker::new();
     let mut posts = Posts::<Vec<String>>::new(8, parker.waker());
@@ -188,7 +188,7 @@ fn r_003_39_a_result_after_the_time_limit_is_reported_and_not_applied() {
 }
 
 #[test]
-fn r_003_39_waiting_longer_than_the_time_limit_is_a_failure_too() {
+fn waiting_longer_than_the_time_limit_is_a_failure_too() {
     let mut a_loop = Loop::new();
     let spec = JobSpec::new("compile")
         .keyed(1)
@@ -207,7 +207,7 @@ fn r_003_39_waiting_longer_than_the_time_limit_is_a_failure_too() {
 }
 
 #[test]
-fn r_003_40_the_jobs_of_an_owner_go_with_it() {
+fn the_jobs_of_an_owner_go_with_it() {
     let mut a_loop = Loop::new();
     let session = OwnerId(4);
     a_loop
@@ -228,7 +228,7 @@ fn r_003_40_the_jobs_of_an_owner_go_with_it() {
 }
 
 #[test]
-fn r_003_36_asynchronous_work_lets_others_have_its_worker() {
+fn asynchronous_work_lets_others_have_its_worker() {
     let mut a_loop = Loop::new();
     let (letter, mailbox) = mailbox();
     let asynchronous = Job::asynchronous(
@@ -246,7 +246,7 @@ fn r_003_36_asynchronous_work_lets_others_have_its_worker() {
 }
 
 #[test]
-fn r_003_40_suspended_work_can_be_cancelled() {
+fn suspended_work_can_be_cancelled() {
     let mut a_loop = Loop::new();
     let (letter, mailbox) = mailbox();
     let asynchronous = Job::asynchronous(
@@ -265,7 +265,7 @@ fn r_003_40_suspended_work_can_be_cancelled() {
 }
 
 #[test]
-fn r_003_38_a_stop_drops_waiting_jobs_by_choice_and_refuses_new_ones() {
+fn a_stop_drops_waiting_jobs_by_choice_and_refuses_new_ones() {
     let mut a_loop = Loop::new();
     a_loop.submit(JobSpec::new("a"), note("ran")).unwrap();
     let told = note("never").on_error(|state, error| state.push(error.to_string()));
@@ -284,7 +284,7 @@ fn r_003_38_a_stop_drops_waiting_jobs_by_choice_and_refuses_new_ones() {
 }
 
 #[test]
-fn r_003_38_a_stop_can_run_what_waits() {
+fn a_stop_can_run_what_waits() {
     let mut a_loop = Loop::new();
     a_loop.submit(JobSpec::new("a"), note("first")).unwrap();
     a_loop.submit(JobSpec::new("b"), note("second")).unwrap();
@@ -298,7 +298,7 @@ fn r_003_38_a_stop_can_run_what_waits() {
 }
 
 #[test]
-fn r_003_38_a_result_for_a_loop_that_is_gone_is_counted() {
+fn a_result_for_a_loop_that_is_gone_is_counted() {
     let a_loop = Loop::new();
     let Loop {
         clock,
@@ -314,7 +314,7 @@ fn r_003_38_a_result_for_a_loop_that_is_gone_is_counted() {
 }
 
 #[test]
-fn r_003_43_data_is_handed_over_and_back_not_shared() {
+fn data_is_handed_over_and_back_not_shared() {
     let mut a_loop = Loop::new();
     // Neither copied nor locked: a buffer of a type that threads cannot share arrives where it was.
     let buffer = vec![std::cell::Cell::new(1_u8); 1_000];
@@ -335,7 +335,7 @@ fn r_003_43_data_is_handed_over_and_back_not_shared() {
 }
 
 #[test]
-fn r_003_44_a_navigation_chunk_is_built_off_the_loop_and_attached_on_it() {
+fn a_navigation_chunk_is_built_off_the_loop_and_attached_on_it() {
     /// Steps from the middle of a square chunk with walls, by breadth-first search; `None` where no way leads.
     fn distances(walls: &[[bool; 9]; 9]) -> [[Option<u32>; 9]; 9] {
         let mut steps = [[None; 9]; 9];
@@ -375,7 +375,7 @@ fn r_003_44_a_navigation_chunk_is_built_off_the_loop_and_attached_on_it() {
 }
 
 #[test]
-fn r_003_33_results_and_posts_keep_their_common_order() {
+fn results_and_posts_keep_their_common_order() {
     let mut a_loop = Loop::new();
     let poster = a_loop.posts.poster();
     a_loop.submit(JobSpec::new("a"), note("result")).unwrap();
@@ -391,7 +391,7 @@ fn r_003_33_results_and_posts_keep_their_common_order() {
 }
 
 #[test]
-fn r_003_34_the_result_of_a_worker_thread_wakes_the_loop() {
+fn the_result_of_a_worker_thread_wakes_the_loop() {
     let clock = RealClock::new();
     let mut parker = Parker::new();
     let mut posts = Posts::<u64>::new(8, parker.waker());
@@ -417,7 +417,7 @@ fn r_003_34_the_result_of_a_worker_thread_wakes_the_loop() {
 }
 
 #[test]
-fn r_003_38_running_work_is_told_to_end_at_a_stop() {
+fn running_work_is_told_to_end_at_a_stop() {
     let clock = RealClock::new();
     let parker = Parker::new();
     let posts = Posts::<()>::new(8, parker.waker());

@@ -1,5 +1,5 @@
 //! Ticks, systems, frames, repeating and one-shot timers in one loop: one core of deadlines, each with its own kind of
-//! step and its own way of being late (R-X-20 to R-X-22).
+//! step and its own way of being late.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -159,7 +159,7 @@ fn instants(log: &Log, of: &str) -> Vec<i64> {
 }
 
 #[test]
-fn r_x_20_any_mix_of_subscribers_runs_in_one_loop_each_at_its_deadlines() {
+fn any_mix_of_subscribers_runs_in_one_loop_each_at_its_deadlines() {
     let (mut a_loop, clock, wait) = mixed();
     while clock.now() < at(200) {
         assert_eq!(a_loop.pass(), None);
@@ -183,10 +183,10 @@ fn r_x_20_any_mix_of_subscribers_runs_in_one_loop_each_at_its_deadlines() {
 }
 
 #[test]
-fn r_x_22_each_subscriber_is_late_in_its_own_way() {
+fn each_subscriber_is_late_in_its_own_way() {
     let (mut a_loop, clock, _) = mixed();
     a_loop.pass();
-    // A stall of a quarter of a second: a suspended machine looks the same (R-X-9).
+    // A stall of a quarter of a second: a suspended machine looks the same.
     clock.advance(RealSpan::from_millis(250));
     while clock.now() < at(400) {
         assert_eq!(a_loop.pass(), None);
@@ -212,7 +212,7 @@ fn r_x_22_each_subscriber_is_late_in_its_own_way() {
 }
 
 #[test]
-fn r_x_21_the_kind_of_step_is_the_subscriber_s() {
+fn the_kind_of_step_is_the_subscriber_s() {
     let (mut a_loop, clock, _) = mixed();
     let mut tick = TickClock::new(at(0), RealSpan::from_millis(50));
     let mut pacer = FramePacer::new(Rate::per_second(12.5).unwrap(), at(0));
@@ -232,7 +232,7 @@ fn r_x_21_the_kind_of_step_is_the_subscriber_s() {
 }
 
 #[test]
-fn r_002_8_between_ticks_events_are_handled_as_they_come_and_else_the_loop_sleeps() {
+fn between_ticks_events_are_handled_as_they_come_and_else_the_loop_sleeps() {
     let (mut a_loop, clock, wait) = mixed();
     while clock.now() < at(100) {
         a_loop.pass();
@@ -250,7 +250,7 @@ fn r_002_8_between_ticks_events_are_handled_as_they_come_and_else_the_loop_sleep
 }
 
 #[test]
-fn r_002_10_a_tick_sees_its_scheduled_instant_however_late_it_runs() {
+fn a_tick_sees_its_scheduled_instant_however_late_it_runs() {
     let (mut a_loop, clock, wait) = mixed();
     a_loop.pass();
     clock.advance(RealSpan::from_millis(263));
@@ -262,7 +262,7 @@ fn r_002_10_a_tick_sees_its_scheduled_instant_however_late_it_runs() {
 }
 
 #[test]
-fn r_002_7_ticks_are_numbered_without_gaps_and_skips_counted_apart() {
+fn ticks_are_numbered_without_gaps_and_skips_counted_apart() {
     let mut clock = TickClock::new(at(0), RealSpan::from_millis(50));
     let mut numbers = Vec::new();
     for millis in [0, 50, 260, 300, 1_000] {

@@ -1,4 +1,4 @@
-//! What runs in every pass allocates nothing, once it has run (R-003-66).
+//! What runs in every pass allocates nothing, once it has run.
 
 use trantor_runtime::metrics::{LoopMeter, MeterBuilder};
 use trantor_runtime::service::{POSTED, Service, ServiceBuilder, ServiceSettings, TIMERS};
@@ -18,7 +18,7 @@ fn the_counter_counts() {
 }
 
 #[test]
-fn r_003_66_counting_and_publishing_a_pass_allocates_nothing() {
+fn counting_and_publishing_a_pass_allocates_nothing() {
     let clock = ManualClock::default();
     let specs = [StageSpec::new("work", Budget::new(64, RealSpan::from_millis(5)))];
     let mut stages = Stages::declare("test", specs, LONG_PASS);
@@ -41,7 +41,7 @@ fn r_003_66_counting_and_publishing_a_pass_allocates_nothing() {
 }
 
 #[test]
-fn r_000_18_a_repeating_timer_of_a_service_loop_allocates_nothing() {
+fn a_repeating_timer_of_a_service_loop_allocates_nothing() {
     let clock = ManualClock::default();
     let settings = ServiceSettings::default();
     let mut builder = ServiceBuilder::new("test", settings, 0_u64, clock.clone(), ManualWait::new(&clock));
@@ -63,7 +63,7 @@ fn r_000_18_a_repeating_timer_of_a_service_loop_allocates_nothing() {
 }
 
 #[test]
-fn r_003_66_calling_systems_allocates_nothing() {
+fn calling_systems_allocates_nothing() {
     let clock = ManualClock::default();
     let mut systems = Systems::new(clock.now())
         .add(SystemSpec::standard("world"), |calls: &mut u64, _| {

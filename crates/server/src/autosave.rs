@@ -1,4 +1,4 @@
-//! `--save` and `--resume`: the whole game on the disk now and then, and a game continued from there (R-003-68 ff.).
+//! `--save` and `--resume`: the whole game on the disk now and then, and a game continued from there.
 //!
 //! ```text
 //! timer db_save ─> capture (on the loop) ─> job: digest, encode, write aside, sync, rename, prune ─> counted
@@ -21,7 +21,7 @@ use trantor_time::{Clock, RealSpan};
 use crate::shell::Shell;
 use crate::store;
 
-/// The timer's name, as it stands in logs and metrics (R-003-68).
+/// The timer's name, as it stands in logs and metrics.
 pub const TIMER: &str = "db_save";
 
 /// How the name of a save ends.
@@ -74,7 +74,7 @@ pub struct Autosave {
     _lock: File,
 }
 
-/// What came of saving, all from zero (R-003-74).
+/// What came of saving, all from zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SaveStats {
     /// Saves written.
@@ -182,7 +182,7 @@ impl Autosave {
         }
     }
 
-    /// Saves once more, on this thread: the loop is over (R-003-72).
+    /// Saves once more, on this thread: the loop is over.
     pub(crate) fn finish(mut self, state: Arc<Snapshot>) {
         // Whatever is still under way has a number of its own, below.
         if let Err(error) = self.save_now(state) {
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_70_a_save_under_way_makes_the_next_one_be_skipped_and_counted() {
+    fn a_save_under_way_makes_the_next_one_be_skipped_and_counted() {
         let directory = directory("skip");
         let mut autosave = Autosave::new(&directory, 2).unwrap();
         let task = autosave.capture(|| state(&game())).unwrap();
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_71_nothing_changed_nothing_written() {
+    fn nothing_changed_nothing_written() {
         let directory = directory("same");
         let mut game = game();
         let mut autosave = Autosave::new(&directory, 10).unwrap();
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_73_the_newest_good_save_is_continued_and_old_ones_go() {
+    fn the_newest_good_save_is_continued_and_old_ones_go() {
         let directory = directory("good");
         let mut game = game();
         let mut autosave = Autosave::new(&directory, 3).unwrap();
@@ -506,7 +506,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_74_a_save_that_fails_is_counted_and_the_next_one_is_tried() {
+    fn a_save_that_fails_is_counted_and_the_next_one_is_tried() {
         let directory = directory("fails");
         let mut autosave = Autosave::new(&directory, 3).unwrap();
         fs::remove_dir_all(&directory).unwrap();

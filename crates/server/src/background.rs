@@ -1,5 +1,5 @@
 //! A server on a thread of its own, for programs that do other things too: tests, measurements, an arena inside an
-//! application (R-000-30).
+//! application.
 //!
 //! The loop itself is [`crate::event_loop`]'s. A program that is a server and nothing else runs that on its main
 //! thread instead.

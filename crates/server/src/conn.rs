@@ -19,7 +19,7 @@ use crate::options::Options;
 use crate::read_turns::ReadTurns;
 
 /// Bytes taken by one read. A peer that has sent more waits for its next turn with others that have (`read_turns`), so that a
-/// flood is no loss to the rest (R-000-29); honest peers send a few hundred at a time.
+/// flood is no loss to the rest; honest peers send a few hundred at a time.
 pub const READ_BYTES_MAX: usize = 1024;
 
 /// On Linux a read that did not fill the buffer has emptied the socket (epoll(7)), and whatever comes later is
@@ -291,8 +291,8 @@ impl Conns {
         }
     }
 
-    /// Brings what the system watches up to date: reading always, writing only where bytes wait (R-000-23). It costs
-    /// nothing for connections that did not change (R-000-24). Answers those that the system does not let be watched, as
+    /// Brings what the system watches up to date: reading always, writing only where bytes wait. It costs
+    /// nothing for connections that did not change. Answers those that the system does not let be watched, as
     /// without memory: they must be closed, since nothing would be heard of them.
     #[must_use]
     pub fn update_watch(&mut self, registry: &Registry) -> Vec<ConnId> {

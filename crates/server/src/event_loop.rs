@@ -1,7 +1,7 @@
 //! The server's loop: a service loop over mio's poll, around one [`Engine`].
 //!
 //! `stages` has its stages, [`crate::shell`] what they work on. It runs on the calling thread or on one
-//! of its own, and several can run in one process (R-000-30).
+//! of its own, and several can run in one process.
 
 use std::fmt;
 use std::io;
@@ -32,7 +32,7 @@ use crate::shell::Shell;
 use crate::stages::{Accept, DueWork, Flush, Journal, Messages, Operators, Outputs, Read, Statistics, Watch};
 
 /// How long an ending loop goes on trying to deliver what it owes. With the rest of the end it stays well within
-/// the second that people and service managers wait (R-000-26).
+/// the second that people and service managers wait.
 const ENDING_SPAN: RealSpan = RealSpan::from_millis(500);
 
 /// The loop, ready to run.
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn r_000_23_the_stages_of_a_pass_have_their_order() {
+    fn the_stages_of_a_pass_have_their_order() {
         let declared = event_loop(Options::default()).service.declared();
         let names: Vec<_> = declared
             .split(" > ")

@@ -1,4 +1,4 @@
-//! What the server counts of sockets and deadlines, shown to readers with every pass (§23).
+//! What the server counts of sockets and deadlines, shown to readers with every pass.
 //!
 //! What the engine counts is not here: it takes longer to gather, and is gathered when somebody asks; see
 //! [`crate::engine_source`].
@@ -160,7 +160,7 @@ impl Meters {
         meter.set_total(to.resumed, stats.resumed);
     }
 
-    /// Counts what came of saving by now (R-003-74).
+    /// Counts what came of saving by now.
     pub fn count_saves(&mut self, stats: SaveStats) {
         let (meter, to) = (&mut self.meter, &self.saving);
         meter.set_total(to.saved, stats.saved);
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_67_all_counts_start_at_zero() {
+    fn all_counts_start_at_zero() {
         let (_meters, reader) = Meters::new(WaitCounts::default());
         for sample in snapshot(&reader).samples() {
             let is_zero = match sample.value {
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_74_counts_errors_and_times_of_saves_are_metrics() {
+    fn counts_errors_and_times_of_saves_are_metrics() {
         let (mut meters, reader) = Meters::new(WaitCounts::default());
         meters.note_capture(RealSpan::from_micros(30));
         meters.note_save(RealSpan::from_millis(4));

@@ -2,7 +2,7 @@
 //!
 //! The deadline is a timer of the system among the watched descriptors, so that it is neither rounded to
 //! milliseconds nor early. It is armed only when the earliest deadline has changed: under load that saves most of
-//! the system calls, and at rest nothing is armed and nothing wakes (R-000-20 to R-000-22).
+//! the system calls, and at rest nothing is armed and nothing wakes.
 //!
 //! Where deadlines are dense several share a wake-up, within what the loop allows (`wake_allowance`). A precise wait gives each
 //! deadline of the game a wake-up of its own, a little early, and spins for the rest (`spin`).
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn r_000_5_no_wait_ends_early() {
+    fn no_wait_ends_early() {
         let mut wait = MioWait::new().unwrap();
         for micros in [1, 20, 50, 99, 300, 999, 1_000, 1_001, 2_500] {
             let until = in_micros(micros);
@@ -377,7 +377,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn r_000_22_one_wake_up_per_deadline() {
+    fn one_wake_up_per_deadline() {
         let mut wait = MioWait::new().unwrap();
         for _ in 0..200 {
             wait.wait(Some(in_micros(200)));
@@ -544,7 +544,7 @@ mod tests {
     }
 
     #[test]
-    fn r_000_19_a_wake_from_another_thread_ends_a_wait_without_limit() {
+    fn a_wake_from_another_thread_ends_a_wait_without_limit() {
         let mut wait = MioWait::new().unwrap();
         for _ in 0..100 {
             let waker = wait.waker();

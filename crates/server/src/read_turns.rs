@@ -2,7 +2,7 @@
 //!
 //! A player's command is a few bytes, all of which one read takes. Whoever sends without end always has more, and a hundred such
 //! peers would put a player's command off by a hundred reads, a millisecond. So they wait in a row of their own, and are given
-//! a turn after each [`FRESH_IN_A_ROW_MAX`] of the others, or whenever nobody else waits (R-000-29).
+//! a turn after each [`FRESH_IN_A_ROW_MAX`] of the others, or whenever nobody else waits.
 
 use std::collections::VecDeque;
 
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn r_000_29_a_command_does_not_wait_for_all_who_send_without_end() {
+    fn a_command_does_not_wait_for_all_who_send_without_end() {
         let mut turns = ReadTurns::default();
         (0..100).for_each(|flood| turns.push_more(id(flood)));
         turns.push_fresh(id(1_000));

@@ -1,4 +1,4 @@
-//! `--record`: the journal of a run on the disk, a file for each piece (R-001-41, R-001-44).
+//! `--record`: the journal of a run on the disk, a file for each piece.
 //!
 //! ```text
 //! DIR/run-0001/piece-00000.trj.zst     finished and packed

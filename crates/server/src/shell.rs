@@ -27,7 +27,7 @@ pub(crate) const TOKEN_SIGNALS: Token = Token(usize::MAX - 17);
 
 /// The state of the server's loop.
 ///
-/// It belongs to the loop's thread; others reach it by posted actions only (R-003-55):
+/// It belongs to the loop's thread; others reach it by posted actions only:
 ///
 /// ```compile_fail,E0277
 /// fn another_thread_may_have<T: Send>() {}

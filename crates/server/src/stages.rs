@@ -1,4 +1,4 @@
-//! The stages of the server's pass, in the order of R-000-23, and what each may spend.
+//! The stages of the server's pass, in their order, and what each may spend.
 //!
 //! ```text
 //!  wait ─> accept ─> read ─> operators ─> posts ─> timers ─> due work ─> outputs ─> journal ─> flush ─> messages ─> watch
@@ -8,7 +8,7 @@
 //! The clock is read right after the wait, and again after each read: what came in is stamped with that instant, and the
 //! pass goes on at it, so that no input is older than its stamp. Every stage takes at least one
 //! item and stops at its budget, so that a storm of due work does not starve the sockets, nor a flood of input
-//! the due work (R-000-29); what is left over comes first in the next pass, which then does not wait.
+//! the due work; what is left over comes first in the next pass, which then does not wait.
 //!
 //! The start of an idle agent's next command has no stage of its own: it is a deadline of the game, the last in
 //! rank at its instant, so that due work reaches it in the one order that does not depend on where passes are cut.

@@ -1,4 +1,4 @@
-//! Files that a run leaves: their names, and how one is written so that it is whole or not there (R-003-73).
+//! Files that a run leaves: their names, and how one is written so that it is whole or not there.
 //!
 //! What is in them is for [`crate::recorder`] and [`crate::autosave`] to say.
 

@@ -218,7 +218,7 @@ fn a_program_without_memory_ends_with_its_journal_whole_and_can_be_resumed() {
 
 /// A process that was stopped gives up the time, says so, and is then as quick as before: no burst.
 #[test]
-fn r_x_9_a_stopped_program_slips_says_so_and_goes_on() {
+fn a_stopped_program_slips_says_so_and_goes_on() {
     let mut program = start(&["-f", "100", "--metrics", "0"]);
     let mut agent = join(&program);
     let pid = Pid::from_raw(i32::try_from(program.child.id()).unwrap()).unwrap();
@@ -304,7 +304,7 @@ fn the_hungriest_peers_take_no_more_memory_than_the_limits_add_up_to() {
 
 /// Players and silent peers who come and go, thousands of times: each may leave a trace in a counter, and no more.
 #[test]
-fn r_x_44_connections_that_come_and_go_leave_no_memory_behind() {
+fn connections_that_come_and_go_leave_no_memory_behind() {
     const ROUNDS: u64 = 2_000;
     let flags = ["--accept-rate", "100000", "--respawn-slots", "on", "-f", "1000"];
     let program = start(&[&flags[..], &["-c", "20", "--log", "error"]].concat());

@@ -61,7 +61,7 @@ fn who_says_no_more_after_the_request_is_answered_all_the_same() {
 }
 
 #[test]
-fn r_003_65_metrics_can_be_scraped() {
+fn metrics_can_be_scraped() {
     let (server, metrics) = server();
     let mut viewer = server.watch();
     let mut agent = server.join("red");
@@ -94,7 +94,7 @@ fn r_003_65_metrics_can_be_scraped() {
 
 /// A resting server shows all that happened, though no pass comes any more.
 #[test]
-fn r_003_64_what_is_told_of_a_resting_server_is_complete() {
+fn what_is_told_of_a_resting_server_is_complete() {
     let (server, metrics) = server();
     let mut agent = server.join("red");
     agent.send("Connect_nbr\n");
@@ -117,7 +117,7 @@ fn r_003_64_what_is_told_of_a_resting_server_is_complete() {
 }
 
 #[test]
-fn r_003_65_health_asks_the_loop_itself() {
+fn health_asks_the_loop_itself() {
     let (server, metrics) = server();
     assert_eq!(
         get(metrics, "/health"),

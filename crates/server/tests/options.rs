@@ -537,7 +537,7 @@ fn mistakes_in_the_file_are_told_with_their_place() {
 }
 
 #[test]
-fn r_003_14_flags_win_over_the_environment_and_it_over_the_file() {
+fn flags_win_over_the_environment_and_it_over_the_file() {
     let path = std::env::temp_dir().join(format!("trantor-options-{}.toml", std::process::id()));
     std::fs::write(&path, "port = 1\nwidth = 1\nheight = 1\n").unwrap();
     let config = path.to_str().unwrap();
@@ -565,7 +565,7 @@ fn r_003_14_flags_win_over_the_environment_and_it_over_the_file() {
 }
 
 #[test]
-fn r_003_14_unknown_or_wrong_variables_are_reported() {
+fn unknown_or_wrong_variables_are_reported() {
     let table = [
         (
             ("TRANTOR_SERVER_PROT", "1"),
@@ -597,7 +597,7 @@ fn r_003_14_unknown_or_wrong_variables_are_reported() {
 
 /// What is printed is a file that says the same, and where each thing was said.
 #[test]
-fn r_003_14_printed_options_are_a_file_of_the_same_options() {
+fn printed_options_are_a_file_of_the_same_options() {
     let lines = [
         "",
         "-p 1 -f 007 -n a \"b -t 50 -v --resume --save d",
@@ -635,7 +635,7 @@ fn r_003_14_printed_options_are_a_file_of_the_same_options() {
 }
 
 #[test]
-fn r_003_14_options_differ_by_their_values_and_not_by_how_they_are_written() {
+fn options_differ_by_their_values_and_not_by_how_they_are_written() {
     let origins = |line: &str| match ask_with(line, &[]) {
         Ok(Asked::Run(resolved)) => resolved.origins,
         other => panic!("{other:?}"),
@@ -660,7 +660,7 @@ fn r_003_14_options_differ_by_their_values_and_not_by_how_they_are_written() {
 }
 
 #[test]
-fn r_003_14_checking_a_file_tells_every_mistake_with_its_line() {
+fn checking_a_file_tells_every_mistake_with_its_line() {
     let text = "port = 70000\n# fine\nwidth = 30\nfrequncy = 3\n\nteams = [\"GRAPHIC\"]\nseed = 18446744073709551615\n";
     let told: Vec<String> = layers::read_text(&mut Options::default(), "s", text)
         .err()

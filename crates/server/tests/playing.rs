@@ -132,7 +132,7 @@ impl Viewer {
 }
 
 #[test]
-fn r_001_43_and_r_001_46_a_recorded_game_is_shown_and_moved_about_in() {
+fn a_recorded_game_is_shown_and_moved_about_in() {
     let folder = Folder::new();
     let run = record(&folder);
     let program = play(&run, &["--paused", "--control", "loopback"]);
@@ -181,7 +181,7 @@ fn r_001_43_and_r_001_46_a_recorded_game_is_shown_and_moved_about_in() {
 }
 
 #[test]
-fn r_001_43_it_can_begin_anywhere_at_any_speed() {
+fn it_can_begin_anywhere_at_any_speed() {
     let folder = Folder::new();
     let run = record(&folder);
     let program = play(&run, &["--at", "50%", "-f", "10000"]);

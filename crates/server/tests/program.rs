@@ -113,7 +113,7 @@ fn a_game_without_connections_does_not_heed_the_servers_environment() {
 }
 
 #[test]
-fn r_x_32_help_and_version_are_printed_with_status_0() {
+fn help_and_version_are_printed_with_status_0() {
     for word in ["--help", "-help", "help", "--version"] {
         let (status, out, err) = run(&[word]);
         assert_eq!((status, err.as_str()), (0, ""), "{word}");
@@ -186,7 +186,7 @@ fn the_first_line_tells_what_was_started() {
 }
 
 #[test]
-fn r_000_26_a_signal_ends_it_in_order_within_a_second() {
+fn a_signal_ends_it_in_order_within_a_second() {
     for signal in ["-TERM", "-INT"] {
         let mut program = Program::start(&[], Stdio::null());
         let mut peer = Peer::connect(program.address);
@@ -237,7 +237,7 @@ fn a_game_told_to_wait_is_started_from_standard_input() {
 
 /// What operators did is in the journal, so that the game can be played again to the same end.
 #[test]
-fn r_000_31_an_operators_connection_does_what_the_console_does_and_is_recorded() {
+fn an_operators_connection_does_what_the_console_does_and_is_recorded() {
     let folder = Folder::new();
     let journals = folder.path().join("journals");
     let record = journals.to_str().unwrap();
@@ -430,7 +430,7 @@ fn a_hang_up_gives_control_to_the_user_and_takes_it() {
 
 /// What harms nobody is in force after SIGHUP; what would need another game is not, and a mistake changes nothing.
 #[test]
-fn r_003_14_a_hang_up_reads_the_options_again() {
+fn a_hang_up_reads_the_options_again() {
     let folder = Folder::new();
     let file = folder.write("server.toml", b"control = \"loopback\"\nwidth = 5\nheight = 5\n");
     let config = file.to_str().unwrap().to_owned();
@@ -519,7 +519,7 @@ fn told_at_hang_up(program: &Program, log: &mut impl BufRead) -> String {
 /// As systemd does it: the socket is there before the program is, and the program tells when it serves.
 #[cfg(target_os = "linux")]
 #[test]
-fn r_x_32_a_service_manager_hands_a_socket_over_and_is_told() {
+fn a_service_manager_hands_a_socket_over_and_is_told() {
     let folder = Folder::new();
     let notify = folder.path().join("notify");
     let heard = std::os::unix::net::UnixDatagram::bind(&notify).unwrap();
@@ -578,10 +578,10 @@ fn a_server_without_descriptors_goes_on_and_recovers() {
     }
 }
 
-/// Voluntary context switches are the times a thread went to sleep: at rest there are none (R-000-20).
+/// Voluntary context switches are the times a thread went to sleep: at rest there are none.
 #[cfg(target_os = "linux")]
 #[test]
-fn r_000_20_an_idle_server_makes_no_wake_ups() {
+fn an_idle_server_makes_no_wake_ups() {
     let program = Program::start(&[], Stdio::null());
     assert_eq!(
         wake_ups_in(&program, RealSpan::from_secs(1)),

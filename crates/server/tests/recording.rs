@@ -104,7 +104,7 @@ fn a_run_that_ends_in_order_leaves_a_packed_journal_with_everything_in_it() {
 }
 
 #[test]
-fn r_003_73_whatever_a_killed_server_answered_is_in_its_journal() {
+fn whatever_a_killed_server_answered_is_in_its_journal() {
     for moment in 0..6 {
         let folder = Folder::new();
         let mut program = Program::start(

@@ -123,7 +123,7 @@ fn a_directory_of_pieces_is_verified_in_parallel_and_told_as_json() {
 }
 
 #[test]
-fn r_001_44_a_torn_file_is_played_to_its_last_whole_record_and_says_where_that_is() {
+fn a_torn_file_is_played_to_its_last_whole_record_and_says_where_that_is() {
     let folder = Folder::new();
     let piece = &record(false)[0];
     let torn = folder.write("torn.trj", &piece[..piece.len() - 3]);
@@ -157,7 +157,7 @@ fn r_001_44_a_torn_file_is_played_to_its_last_whole_record_and_says_where_that_i
 }
 
 #[test]
-fn r_001_44_a_run_whose_last_piece_was_only_begun_is_whole_without_it() {
+fn a_run_whose_last_piece_was_only_begun_is_whole_without_it() {
     let folder = Folder::new();
     let [first, second] = <[Vec<u8>; 2]>::try_from(record(false)).unwrap();
     folder.write("piece-00000.trj", &first);
@@ -191,7 +191,7 @@ fn r_001_44_a_run_whose_last_piece_was_only_begun_is_whole_without_it() {
 }
 
 #[test]
-fn r_001_45_the_first_difference_is_told_with_both_digests_and_the_parts() {
+fn the_first_difference_is_told_with_both_digests_and_the_parts() {
     let folder = Folder::new();
     let good = folder.write("good.trj", &record(false)[0]);
     let bad = folder.write("bad.trj", &record(true)[0]);

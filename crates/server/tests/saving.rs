@@ -52,7 +52,7 @@ fn play_until(peer: &mut Peer, mut done: impl FnMut() -> bool) {
 }
 
 #[test]
-fn r_003_68_and_r_003_69_a_timer_saves_while_the_game_goes_on() {
+fn a_timer_saves_while_the_game_goes_on() {
     let folder = Folder::new();
     let directory = folder.path().join("saves");
     let program = Program::start(
@@ -77,7 +77,7 @@ fn r_003_68_and_r_003_69_a_timer_saves_while_the_game_goes_on() {
 }
 
 #[test]
-fn r_003_72_a_stop_saves_once_more_and_a_kill_does_not() {
+fn a_stop_saves_once_more_and_a_kill_does_not() {
     for (signal, count) in [("-TERM", 1), ("-KILL", 0)] {
         let folder = Folder::new();
         let mut program = Program::start(&["--save", folder.path().to_str().unwrap()], Stdio::null());
@@ -134,7 +134,7 @@ fn a_game_goes_on_where_it_was_and_its_agents_have_left_eggs() {
 }
 
 #[test]
-fn r_003_73_a_server_killed_at_any_moment_leaves_a_save_that_goes_on() {
+fn a_server_killed_at_any_moment_leaves_a_save_that_goes_on() {
     let folder = Folder::new();
     let directory = folder.path().join("saves");
     let mut newest = None;

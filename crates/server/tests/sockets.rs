@@ -66,9 +66,9 @@ fn each_reply_to_an_agent_leaves_in_a_write_of_its_own() {
     assert_eq!(after.reads - before.reads, 1);
 }
 
-/// Viewers read streams, and what they are told at one time leaves in one write (R-003-50).
+/// Viewers read streams, and what they are told at one time leaves in one write.
 #[test]
-fn r_003_50_what_a_viewer_is_told_at_once_leaves_in_one_write() {
+fn what_a_viewer_is_told_at_once_leaves_in_one_write() {
     let server = Server::start(options(&["red"], 3, 10_000));
     let mut viewer = server.watch();
     let before = server.conn_stats();
@@ -78,9 +78,9 @@ fn r_003_50_what_a_viewer_is_told_at_once_leaves_in_one_write() {
 }
 
 /// More are to be told something at one time than a pass writes to. Who is left over is told by the next one, also if nothing
-/// else ever happens (R-000-29).
+/// else ever happens.
 #[test]
-fn r_000_29_nobody_is_left_out_where_one_pass_cannot_tell_all() {
+fn nobody_is_left_out_where_one_pass_cannot_tell_all() {
     const AGENTS: u32 = 1_200;
     trantor_server::descriptors::raise_limit();
     // Nobody starves meanwhile: an agent that is told anything else is told this with it.
@@ -123,7 +123,7 @@ fn an_operator_that_would_let_itself_go_is_answered() {
 }
 
 #[test]
-fn r_000_27_lines_may_come_in_any_pieces() {
+fn lines_may_come_in_any_pieces() {
     let server = Server::start(options(&["red"], 1, 10_000));
     let mut peer = server.connect();
     for piece in ["r", "ed\nFor", "ward\r\nConn", "ect_nbr\nConnect_", "nbr", "\n"] {
@@ -209,7 +209,7 @@ fn a_thousand_connections_are_served() {
 
 /// Flooders send as fast as they can; one honest agent must still be answered in time.
 #[test]
-fn r_000_29_a_flood_does_not_starve_others() {
+fn a_flood_does_not_starve_others() {
     let server = Server::start(options(&["red"], 20, 100));
     let is_over = Arc::new(AtomicBool::new(false));
     let flooders: Vec<_> = (0..4)
@@ -253,9 +253,9 @@ fn r_000_29_a_flood_does_not_starve_others() {
     );
 }
 
-/// A viewer that asks for the whole map and never reads it is let go, and nobody else notices (R-003-48).
+/// A viewer that asks for the whole map and never reads it is let go, and nobody else notices.
 #[test]
-fn r_003_48_a_viewer_that_never_reads_is_let_go() {
+fn a_viewer_that_never_reads_is_let_go() {
     let mut options = options(&["red"], 2, 100);
     options.limits.stall_span = RealSpan::from_millis(300);
     options.limits.requests_per_second = 1_000_000;
@@ -284,7 +284,7 @@ fn r_003_48_a_viewer_that_never_reads_is_let_go() {
 
 /// What a question costs is counted, not timed: a report, a read and a write, however many are silent.
 #[test]
-fn r_000_24_a_pass_looks_only_at_what_is_ready() {
+fn a_pass_looks_only_at_what_is_ready() {
     let server = Server::start(options(&["red"], 1, 100));
     let _silent: Vec<_> = (0..300).map(|_| server.connect()).collect();
     let mut agent = server.join("red");
@@ -300,7 +300,7 @@ fn r_000_24_a_pass_looks_only_at_what_is_ready() {
 }
 
 #[test]
-fn r_000_30_two_servers_run_in_one_process() {
+fn two_servers_run_in_one_process() {
     let servers = [options(&["red"], 2, 100), options(&["blue"], 5, 200)].map(Server::start);
     let mut peers = [servers[0].join("red"), servers[1].join("blue")];
     for peer in &mut peers {

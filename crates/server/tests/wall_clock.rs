@@ -56,7 +56,7 @@ fn years(log: &str) -> [u32; 2] {
 }
 
 #[test]
-fn r_x_1_a_clock_that_is_set_changes_no_reply_loses_nobody_and_nothing() {
+fn a_clock_that_is_set_changes_no_reply_loses_nobody_and_nothing() {
     let Some(library) = library() else { return };
     let folder = Folder::new();
     let offset = folder.write("offset", b"+0\n");

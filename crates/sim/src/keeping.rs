@@ -2,7 +2,7 @@
 //!
 //! As the real shell does it: the journal is appended to in each pass and synced now and then; a save is captured between
 //! two deadlines, and written aside, synced and renamed by a job that takes its time. A crash may come between any two
-//! steps. What must then be left is checked here (R-003-73).
+//! steps. What must then be left is checked here.
 
 mod rolled;
 

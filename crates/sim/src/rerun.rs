@@ -1,7 +1,7 @@
 //! The recording of a run shown to a viewer, who jumps about in it.
 //!
 //! The same engine as in the run, moved by the journal, and the real client: after every tick of which it was told all,
-//! its mirror equals the world, wherever it went before; and the end is the end of the run (R-001-43, R-001-46). A viewer in
+//! its mirror equals the world, wherever it went before; and the end is the end of the run. A viewer in
 //! text watches too, and an operator does as he likes.
 
 use std::net::{IpAddr, Ipv4Addr};

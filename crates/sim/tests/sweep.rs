@@ -16,27 +16,27 @@ fn sweep(indices: std::ops::Range<u64>) {
 
 /// Client and server in one process on a manual clock with a simulated link between them.
 #[test]
-fn r_x_30_client_and_server_run_in_one_process_on_a_manual_clock() {
+fn client_and_server_run_in_one_process_on_a_manual_clock() {
     sweep(0..64);
 }
 
 #[test]
-fn r_x_30_a_second_quarter_of_the_sweep() {
+fn a_second_quarter_of_the_sweep() {
     sweep(64..128);
 }
 
 #[test]
-fn r_x_30_a_third_quarter_of_the_sweep() {
+fn a_third_quarter_of_the_sweep() {
     sweep(128..192);
 }
 
 #[test]
-fn r_x_30_the_last_quarter_of_the_sweep() {
+fn the_last_quarter_of_the_sweep() {
     sweep(192..256);
 }
 
 #[test]
-fn r_000_50_the_same_seed_is_the_same_run() {
+fn the_same_seed_is_the_same_run() {
     let outcomes: Vec<_> = (0..12).map(|index| run(sweep_seed(2, index)).unwrap()).collect();
     for (index, outcome) in outcomes.iter().enumerate() {
         assert_eq!(run(sweep_seed(2, index as u64)), Ok(*outcome), "seed {index}");

@@ -30,7 +30,7 @@ fn two_teams_of_six_play_to_the_end() {
 }
 
 #[test]
-fn r_000_50_the_same_seed_plays_the_same_match() {
+fn the_same_seed_plays_the_same_match() {
     let setup = Setup {
         seed: 4,
         limit_units: 2_000,

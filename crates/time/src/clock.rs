@@ -1,7 +1,7 @@
 //! Where real time comes from: handed in, by a shell or by a test.
 //!
 //! The one reader of the machine's clock is `trantor_runtime::real_clock`. Everything else takes a
-//! [`Clock`], or better, one sample of it per pass (R-X-3).
+//! [`Clock`], or better, one sample of it per pass.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -16,7 +16,7 @@ pub trait Clock {
 
 /// A clock that stands still until told to move; clones share the same hands.
 ///
-/// It drives any loop through a year in seconds, without sleeping (R-X-3).
+/// It drives any loop through a year in seconds, without sleeping.
 #[derive(Clone, Debug, Default)]
 pub struct ManualClock {
     now: Rc<Cell<RealTime>>,

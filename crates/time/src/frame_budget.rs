@@ -1,8 +1,8 @@
-//! Who has the next turn in a loop that draws frames and handles events (R-002-15 to R-002-26).
+//! Who has the next turn in a loop that draws frames and handles events.
 //!
 //! With `s` the start of a frame, `e` its end, `d = e − s` and `f` the target frequency, events may be handled
 //! until the later of `s + 1/f` and `e + d/2`; then the next frame runs. If no event is waiting, the loop
-//! sleeps until `s + 1/f`, or draws at once if that is over (R-002-19). What follows from it:
+//! sleeps until `s + 1/f`, or draws at once if that is over. What follows from it:
 //!
 //! ```text
 //! nothing stressed     frames at f, events at once, the rest asleep
@@ -11,7 +11,7 @@
 //! both stressed        two thirds for frames, one third for events: e + d/2 binds
 //! ```
 //!
-//! The rule asks the clock only, never what woke the loop: no flood of events can hold up a frame (R-002-25).
+//! The rule asks the clock only, never what woke the loop: no flood of events can hold up a frame.
 //! Nothing is drawn, handled or measured here.
 
 use crate::pacing::Rate;
@@ -31,7 +31,7 @@ pub struct FrameBudget {
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     /// When the frame could first have started. Counting the next from here and not from `started` keeps
-    /// late wake-ups from adding up (R-002-24).
+    /// late wake-ups from adding up.
     nominal: RealTime,
     started: RealTime,
     ended: RealTime,
@@ -59,17 +59,17 @@ pub enum Turn {
 pub struct FrameStart {
     /// 0 for the first frame.
     pub number: u64,
-    /// Time since the start of the last frame, for the update; the first frame has none and is only drawn (R-002-17).
+    /// Time since the start of the last frame, for the update; the first frame has none and is only drawn.
     pub elapsed: Option<RealSpan>,
 }
 
-/// The target where displays tell nothing better (R-002-16).
+/// The target where displays tell nothing better.
 pub const TARGET_PER_SECOND: f64 = 60.0;
 
-/// Parts of a frame interval after which work left over from events is flushed (R-002-26).
+/// Parts of a frame interval after which work left over from events is flushed.
 const FLUSHES_PER_FRAME: i64 = 10;
 
-/// The target frequency for displays with these refresh rates in hertz: the highest of at least 60, else 60 (R-002-16).
+/// The target frequency for displays with these refresh rates in hertz: the highest of at least 60, else 60.
 pub fn target_rate(refresh_rates_hz: impl IntoIterator<Item = f64>) -> Rate {
     let usable = refresh_rates_hz
         .into_iter()
@@ -81,7 +81,7 @@ pub fn target_rate(refresh_rates_hz: impl IntoIterator<Item = f64>) -> Rate {
 /// Until when events may hold up what is due at `next_start`, after work from `started` to `ended`.
 ///
 /// At least half as long as that work took is theirs: neither side falls below a third when both are
-/// saturated (R-X-24). Ticks and frames share it (R-002-9, R-002-19).
+/// saturated. Ticks and frames share it.
 pub fn events_until(next_start: RealTime, started: RealTime, ended: RealTime) -> RealTime {
     let duration_ns = ended.since(started).as_nanos();
     let half = RealSpan::from_nanos(duration_ns / 2 + duration_ns % 2);
@@ -169,7 +169,7 @@ impl FrameBudget {
     }
 
     /// Whether work left over from events is to be flushed at `now`: every tenth of a frame interval. If so, the
-    /// next tenth begins. Before it sleeps, a loop flushes in any case (R-002-26).
+    /// next tenth begins. Before it sleeps, a loop flushes in any case.
     pub fn flush_due(&mut self, now: RealTime) -> bool {
         let spacing = RealSpan::from_nanos(self.rate.interval().as_nanos() / FLUSHES_PER_FRAME);
         let due = now.since(self.flushed) >= spacing;
@@ -186,7 +186,7 @@ impl FrameBudget {
     /// When a frame that started at `started` could first have done so.
     ///
     /// A frame that is late by an interval or more begins a new count: time lost by a stall is lost, and is
-    /// not made up for by a burst of frames (R-X-9).
+    /// not made up for by a burst of frames.
     fn nominal_start(&self, started: RealTime) -> RealTime {
         let Some(last) = &self.last else { return started };
         let next_start = self.next_start(last);

@@ -1,7 +1,7 @@
 //! The mapping between real and game time: one anchor and one frequency.
 //!
-//! Game deadlines are stored in game time and never rewritten; speed and pause move the anchor
-//! (R-X-27, R-000-32 to R-000-36). The only rounding in the whole model is [`GameClock::real_at`], upwards.
+//! Game deadlines are stored in game time and never rewritten; speed and pause move the anchor.
+//! The only rounding in the whole model is [`GameClock::real_at`], upwards.
 //!
 //! Which deadline is earliest is the caller's to know; this module holds no deadlines.
 
@@ -42,7 +42,7 @@ impl GameClock {
     }
 
     /// The first instant at which [`Self::now`] shows at least `game`: the anchor if that is reached
-    /// already, `None` while paused or beyond the range of real time (R-000-5, R-000-8).
+    /// already, `None` while paused or beyond the range of real time.
     pub fn real_at(&self, game: GameTime) -> Option<RealTime> {
         if game <= self.game_anchor {
             return Some(self.real_anchor);
@@ -62,7 +62,7 @@ impl GameClock {
             .map(RealTime::from_nanos)
     }
 
-    /// Changes the speed at `real`, in O(1) and without losing a fraction (R-000-33, R-000-34).
+    /// Changes the speed at `real`, in O(1) and without losing a fraction.
     ///
     /// A paused clock stays paused and takes the new frequency when it is resumed.
     pub fn set_frequency(&mut self, real: RealTime, frequency: Frequency) {

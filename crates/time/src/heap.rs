@@ -9,7 +9,7 @@ use crate::store::{Taken, TimerId, deadline_store};
 /// Pending work by deadline; see [`crate::store`] for the contract.
 ///
 /// `K` is the moment: `RealTime`, `GameTime`, or any totally ordered key that begins with one. Memory is
-/// kept for reuse, so a steady state allocates nothing (R-000-18).
+/// kept for reuse, so a steady state allocates nothing.
 #[derive(Clone, Debug)]
 pub struct DeadlineHeap<K, T> {
     pending: Pending<K, T>,
@@ -33,7 +33,7 @@ impl<K: Copy + Ord, T> DeadlineHeap<K, T> {
         id
     }
 
-    /// Adds `item`, due from `at` on, but not given out before the next [`Self::begin_pass`] (R-000-7).
+    /// Adds `item`, due from `at` on, but not given out before the next [`Self::begin_pass`].
     pub fn schedule_next_pass(&mut self, at: K, item: T) -> TimerId {
         self.pending.add_deferred(at, item)
     }
@@ -45,14 +45,14 @@ impl<K: Copy + Ord, T> DeadlineHeap<K, T> {
         }
     }
 
-    /// Takes a pending item back; `None` if `id` is stale (R-000-9). O(1), amortised.
+    /// Takes a pending item back; `None` if `id` is stale. O(1), amortised.
     pub fn cancel(&mut self, id: TimerId) -> Option<T> {
         let (dead, item) = self.pending.remove(id)?;
         self.pending.forget(dead.order, [&mut self.ready], 0);
         Some(item)
     }
 
-    /// Moves a pending item to `at` and behind everything registered so far; its id stays (R-000-12).
+    /// Moves a pending item to `at` and behind everything registered so far; its id stays.
     ///
     /// Answers whether there was such an item. It may be taken in this pass if `at` is reached, even
     /// if it waited for the next one.
@@ -65,7 +65,7 @@ impl<K: Copy + Ord, T> DeadlineHeap<K, T> {
         true
     }
 
-    /// The earliest deadline, `None` if nothing is pending (R-000-8). O(1).
+    /// The earliest deadline, `None` if nothing is pending. O(1).
     pub fn next_deadline(&self) -> Option<K> {
         let ready = self.ready.first().map(|entry| entry.at);
         self.pending.next_deadline(ready, |at| at)
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r_x_44_garbage_of_cancels_and_moves_stays_bounded() {
+    fn garbage_of_cancels_and_moves_stays_bounded() {
         let mut heap = DeadlineHeap::new();
         let ids: Vec<_> = (0..1_000_u64)
             .map(|item| heap.schedule(item * 1_000, item))

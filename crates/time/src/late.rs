@@ -1,4 +1,4 @@
-//! What repeating work does about periods that it missed: four policies, as sums (R-000-17, R-X-22).
+//! What repeating work does about periods that it missed: four policies, as sums.
 //!
 //! ```text
 //! period 10, deadlines 10 20 30 …, first looked at when the clock shows 47 (20, 30 and 40 are over as well)
@@ -11,7 +11,7 @@
 //! ```
 //!
 //! The decision is made when the work is taken, before it runs: delays that it asks for count from the
-//! instant it is told (R-X-6).
+//! instant it is told.
 
 use std::num::NonZeroU32;
 
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn r_000_17_the_four_policies() {
+    fn the_four_policies() {
         assert_eq!(runs(LatePolicy::Coalesce, 10, 47, 10), (vec![10], 3, 50));
         assert_eq!(runs(catch_up(3), 10, 47, 10), (vec![20, 30, 40], 1, 50));
         assert_eq!(runs(catch_up(9), 10, 47, 10), (vec![10, 20, 30, 40], 0, 50));
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn r_000_17_on_time_all_policies_agree_but_re_space() {
+    fn on_time_all_policies_agree_but_re_space() {
         for policy in [LatePolicy::Coalesce, catch_up(1), LatePolicy::SkipToGrid] {
             assert_eq!(runs(policy, 10, 10, 10), (vec![10], 0, 20));
             assert_eq!(runs(policy, 10, 19, 10), (vec![10], 0, 20));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_22_sixteen_milliseconds_and_a_pause_of_a_thousand() {
+    fn sixteen_milliseconds_and_a_pause_of_a_thousand() {
         const MS: i64 = 1_000_000;
         let (told, missed, next) = runs(LatePolicy::Coalesce, 16 * MS, 1000 * MS, 16 * MS);
         assert_eq!((told, missed, next), (vec![16 * MS], 61, 1008 * MS));
@@ -139,7 +139,7 @@ mod tests {
     proptest! {
         /// After any pause: bounded runs, nothing forgotten, and the phase kept where that is promised.
         #[test]
-        fn r_x_9_a_long_stall_is_never_replayed_without_bound(
+        fn a_long_stall_is_never_replayed_without_bound(
             due in 0..1_000_i64, late in 0..i64::MAX / 4, period in 1..1_000_000_i64, k in 1..20_u32,
         ) {
             let now = due + late;

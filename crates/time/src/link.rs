@@ -1,4 +1,4 @@
-//! What becomes of a message on a link: when it arrives, twice perhaps, or never (R-001-26 to R-001-32).
+//! What becomes of a message on a link: when it arrives, twice perhaps, or never.
 //!
 //! ```text
 //! sent ──> queue for the line ──> on the line ──> distance / speed + latency + jitter ──> arrives
@@ -6,11 +6,11 @@
 //! ```
 //!
 //! Between agents the times are game time and the distance is that of the agents when the message is sent;
-//! between a real client and server they are real time (R-001-31). The link only says when: delivery is work
-//! that the caller schedules, so it obeys speed, pause and order like all other (R-001-29).
+//! between a real client and server they are real time. The link only says when: delivery is work
+//! that the caller schedules, so it obeys speed, pause and order like all other.
 //!
 //! Chance is drawn from a generator that the link owns, and always as much of it per message, whatever the
-//! settings. The n-th message of a link therefore meets the same luck in every run with the same seed (R-001-30).
+//! settings. The n-th message of a link therefore meets the same luck in every run with the same seed.
 
 use std::num::NonZeroU64;
 
@@ -40,7 +40,7 @@ pub struct Link<M: Moment> {
     delays: Log2Histogram,
 }
 
-/// How a link behaves. All of it may be changed while messages are under way (R-001-27).
+/// How a link behaves. All of it may be changed while messages are under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkSettings<S> {
     /// Distance covered in a second or a unit, in the caller's measure; `None` for at once.
@@ -126,7 +126,7 @@ pub enum Loss {
     LineFull,
 }
 
-/// What a link has seen (R-001-32).
+/// What a link has seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkCounts {
     /// Messages handed to the link.

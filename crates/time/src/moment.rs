@@ -1,4 +1,4 @@
-//! What real and game time have in common, for logic that serves both domains (R-X-4).
+//! What real and game time have in common, for logic that serves both domains.
 //!
 //! Repeating timers, tick clocks and links do the same sums in nanoseconds as in nanounits. They are
 //! written once, over [`Moment`]; the two times stay two types, and nothing here converts one to the other.
@@ -10,7 +10,7 @@ use crate::units::{GameSpan, GameTime, RealSpan, RealTime};
 /// An instant of one of the two times, counted in billionths of a second or of a unit.
 ///
 /// Sums are made in 128 bits and come back to the type's own range in one place, so that no product of a
-/// period and a count can wrap (R-X-8).
+/// period and a count can wrap.
 pub trait Moment: Copy + Ord + fmt::Debug {
     /// Lengths in the same time.
     type Span: Copy + Ord + fmt::Debug;
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn r_x_8_no_product_of_period_and_count_wraps() {
+    fn no_product_of_period_and_count_wraps() {
         let hour = RealSpan::from_secs(3600);
         assert_eq!(RealTime::ZERO.after_periods(hour, u64::MAX), RealTime::MAX);
         assert_eq!(RealTime::MAX.checked_add(RealSpan::from_nanos(1)), None);

@@ -1,4 +1,4 @@
-//! What happens to game time when the work cannot be done in time: the game slows (R-000-37, R-X-9).
+//! What happens to game time when the work cannot be done in time: the game slows.
 //!
 //! Work is chained from nominal deadlines, so a machine that cannot keep up would owe a debt that grows for
 //! ever. The rule: **the game clock never runs more than `L` ahead of the oldest work not yet done.**

@@ -1,11 +1,11 @@
-//! When a part of a loop is called that has a rate of its own (R-001-3 to R-001-12).
+//! When a part of a loop is called that has a rate of its own.
 //!
 //! A [`Pacer`] holds one deadline for one system. It is asked in each pass whether the system is due and
 //! then tells how much time has passed since its last call. It calls nothing, and knows no other system:
 //! order, budgets and sleeping belong to the loop.
 //!
 //! Rates are kept in billionths of a hertz. An interval such as a thirtieth of a second is no whole number of
-//! nanoseconds; on a grid the k-th instant is worked out from k, so the long-run rate is exact (R-001-9).
+//! nanoseconds; on a grid the k-th instant is worked out from k, so the long-run rate is exact.
 
 use std::num::NonZeroU64;
 
@@ -34,7 +34,7 @@ pub enum Pace {
     At(Rate),
 }
 
-/// How the interval between two calls is counted (R-001-11).
+/// How the interval between two calls is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Pacing {
     /// From the last call: never two calls closer than the interval; a late call moves those after it.
@@ -58,13 +58,13 @@ pub enum Due {
 /// What a system is told when it is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Time since its last call. Over all calls it adds up to the time passed, to the nanosecond (R-001-7).
+    /// Time since its last call. Over all calls it adds up to the time passed, to the nanosecond.
     pub elapsed: RealSpan,
     /// Instants of the grid that were skipped before this call; always 0 with [`Pacing::Spacing`].
     pub missed: u64,
 }
 
-/// How far a paced system is on its way to the next call; what interpolation between its updates needs (R-001-13).
+/// How far a paced system is on its way to the next call; what interpolation between its updates needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Phase {
     /// Time since the last call, zero before the first.
@@ -146,7 +146,7 @@ impl Rate {
 }
 
 impl Pace {
-    /// The pace that a setting means: negative is uncapped; zero and what is no rate is refused (R-001-4).
+    /// The pace that a setting means: negative is uncapped; zero and what is no rate is refused.
     pub fn from_setting(calls_per_second: f64) -> Result<Self, RateError> {
         if calls_per_second < 0.0 {
             return Ok(Self::Uncapped);
@@ -175,7 +175,7 @@ impl Pacer {
         }
     }
 
-    /// The same, with another elapsed time than zero told to the first call (R-001-8).
+    /// The same, with another elapsed time than zero told to the first call.
     pub fn with_first_elapsed(self, first_elapsed: RealSpan) -> Self {
         Self {
             first_elapsed,
@@ -183,7 +183,7 @@ impl Pacer {
         }
     }
 
-    /// The same, with a limit on the time that one call should take (R-001-16).
+    /// The same, with a limit on the time that one call should take.
     pub fn with_budget(self, budget: RealSpan) -> Self {
         Self {
             budget: Some(budget),
@@ -235,7 +235,7 @@ impl Pacer {
         overran
     }
 
-    /// Changes the pace. The time already waited counts, and what was missed is not made up for (R-001-5).
+    /// Changes the pace. The time already waited counts, and what was missed is not made up for.
     pub fn set_pace(&mut self, pace: Pace) {
         self.restart_grid();
         self.pace = pace;
@@ -252,12 +252,12 @@ impl Pacer {
         self.is_enabled = is_enabled;
     }
 
-    /// Exempts the system from its rate for good: it is called in every pass (R-001-12).
+    /// Exempts the system from its rate for good: it is called in every pass.
     pub fn set_exempt(&mut self, is_exempt: bool) {
         self.is_exempt = is_exempt;
     }
 
-    /// Has the system called in the next pass whatever its rate; a disabled one, when it is enabled (R-001-12).
+    /// Has the system called in the next pass whatever its rate; a disabled one, when it is enabled.
     pub fn run_once(&mut self) {
         self.runs_once = true;
     }

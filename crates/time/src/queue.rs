@@ -15,7 +15,7 @@
 //!
 //! A push finds its range by binary search and appends; a bucket that is full is cut about its median. What a call
 //! costs is O(log n) taken together; what a single one may have to move grows with the square root of what is
-//! pending, some thousand small entries of a million: none goes through everything (R-000-13). The order is that
+//! pending, some thousand small entries of a million: none goes through everything. The order is that
 //! of (deadline, registration), which is total, so a bucket of equal deadlines can be halved like any other.
 //!
 //! What an entry stands for, and whether it still stands for anything, is the owner's to know.
@@ -315,7 +315,7 @@ mod tests {
 
     /// Long random histories with thousands of entries, so that buckets are made, halved, joined and used up.
     #[test]
-    fn r_000_13_the_queue_agrees_with_a_sorted_set() {
+    fn the_queue_agrees_with_a_sorted_set() {
         for (seed, spread) in [(1, 3), (2, 50), (3, 100_000), (4, u32::MAX)] {
             let mut luck = Pcg32::new(seed, 0);
             let (mut queue, mut set) = (Queue::new(), BTreeSet::new());
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn r_000_13_equal_deadlines_do_not_make_a_bucket_grow_without_bound() {
+    fn equal_deadlines_do_not_make_a_bucket_grow_without_bound() {
         let mut queue = Queue::new();
         let orders = || std::iter::successors(Some(Order::MIN), |order| Some(order.next())).take(50_000);
         orders().for_each(|order| {
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn r_000_13_a_median_guessed_badly_is_taken_exactly() {
+    fn a_median_guessed_badly_is_taken_exactly() {
         let len = 1_000;
         let mut entries: Vec<_> = std::iter::successors(Some(Order::MIN), |order| Some(order.next()))
             .zip(0..len as u32)

@@ -1,14 +1,14 @@
 //! Where pending work lies: a slab whose keys are never given out twice.
 //!
 //! Both stores keep their items here and only move small entries about, so that an item is moved twice
-//! in its life, in and out (R-000-18). Order is no concern of this module.
+//! in its life, in and out. Order is no concern of this module.
 
 use std::num::NonZeroU32;
 
 /// Names one piece of pending work, in the store that gave it out.
 ///
 /// An id outlives its work harmlessly: a place is given out again under a new generation, and a place
-/// whose generations are used up is retired, so no id ever comes back (R-000-11). The order of ids is
+/// whose generations are used up is retired, so no id ever comes back. The order of ids is
 /// total and means nothing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TimerId {
@@ -17,7 +17,7 @@ pub struct TimerId {
 }
 
 impl TimerId {
-    /// The id as one number, unique within its store; for logs and for peers that want integers (R-001-25).
+    /// The id as one number, unique within its store; for logs and for peers that want integers.
     pub const fn as_u64(self) -> u64 {
         (self.generation.get() as u64) << 32 | self.slot as u64
     }
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r_000_11_an_id_never_comes_back() {
+    fn an_id_never_comes_back() {
         let mut slots = Slots::new();
         let first = slots.insert('a');
         assert_eq!(slots.remove(first), Some('a'));
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn r_000_11_a_place_without_generations_left_is_retired() {
+    fn a_place_without_generations_left_is_retired() {
         let mut slots = Slots::new();
         let first = slots.insert(1);
         slots.slots[0].generation = NonZeroU32::MAX;
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn r_001_25_ids_are_integers() {
+    fn ids_are_integers() {
         let mut slots = Slots::new();
         slots.insert(());
         let id = slots.insert(());

@@ -1,7 +1,7 @@
-//! What is counted about timed work: how often, how late, how long (R-003-59).
+//! What is counted about timed work: how often, how late, how long.
 //!
-//! Durations are nanoseconds, as their names say (R-003-61); lateness is counted in billionths of the time that
-//! the deadlines are in, which is nanoseconds for real time and nanounits for game time. Everything starts at zero (R-003-67) and is a plain
+//! Durations are nanoseconds, as their names say; lateness is counted in billionths of the time that
+//! the deadlines are in, which is nanoseconds for real time and nanounits for game time. Everything starts at zero and is a plain
 //! value: a copy is a snapshot. Names for a scraper, and percentiles, belong to the metrics of the runtime.
 
 /// Counters of one kind of timed work, or of all kinds together.
@@ -29,7 +29,7 @@ pub struct WorkStats {
     pub duration_ns_total: u64,
     /// Longest run since the last reset.
     pub duration_ns_max: u64,
-    /// Average duration that follows the present: 0.95 of the old value, 0.05 of the new (R-003-62).
+    /// Average duration that follows the present: 0.95 of the old value, 0.05 of the new.
     pub duration_ns_recent: f64,
 }
 
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r_003_67_counters_start_at_zero() {
+    fn counters_start_at_zero() {
         let stats = WorkStats::default();
         assert_eq!(
             (stats.active, stats.registered, stats.refused, stats.cancelled),
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_61_ten_milliseconds_are_ten_million_nanoseconds() {
+    fn ten_milliseconds_are_ten_million_nanoseconds() {
         let mut stats = WorkStats::default();
         stats.note_run(0, 10_000_000, false);
         assert_eq!(stats.duration_ns_mean(), Some(10_000_000));
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_62_the_recent_average_keeps_95_parts_in_100_and_maxima_can_be_reset() {
+    fn the_recent_average_keeps_95_parts_in_100_and_maxima_can_be_reset() {
         let mut stats = WorkStats::default();
         stats.note_run(5, 1000, false);
         stats.note_run(7, 2000, true);

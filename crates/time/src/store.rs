@@ -6,17 +6,17 @@
 //!
 //! # The contract
 //!
-//! 1. **Never early.** An item is given out only when its deadline is reached (R-000-5). A coarse store may
+//! 1. **Never early.** An item is given out only when its deadline is reached. A coarse store may
 //!    be late by less than the resolution it states; an exact one is not late at all.
 //! 2. **Deadline, then registration.** What is due comes out in order of deadline, and equal deadlines in
-//!    the order they were scheduled or last moved (R-000-6), however many passes or turns lie between.
-//! 3. **A cancel holds.** A cancelled item is never given out, even if it was due already (R-000-9). An id
-//!    never comes back for other work; using an old one does nothing and says so (R-000-11).
-//! 4. **The next deadline is at hand**, without a search, and is one of a live item (R-000-8, R-000-13).
+//!    the order they were scheduled or last moved, however many passes or turns lie between.
+//! 3. **A cancel holds.** A cancelled item is never given out, even if it was due already. An id
+//!    never comes back for other work; using an old one does nothing and says so.
+//! 4. **The next deadline is at hand**, without a search, and is one of a live item.
 //!
 //! # Passes and zero delays
 //!
-//! A loop takes what is due at *one* sample of the clock, then serves its inputs (R-000-7):
+//! A loop takes what is due at *one* sample of the clock, then serves its inputs:
 //!
 //! ```text
 //! store.begin_pass();
@@ -39,7 +39,7 @@ pub use crate::slots::TimerId;
 pub struct Taken<K, T> {
     /// The id under which it was pending; stale from now on.
     pub id: TimerId,
-    /// Its nominal deadline: the logical time of what it does (R-X-5).
+    /// Its nominal deadline: the logical time of what it does.
     pub at: K,
     /// What was scheduled.
     pub item: T,
@@ -62,7 +62,7 @@ pub trait DeadlineStore<T> {
     /// Takes a pending item back; `None` if `id` is stale.
     fn cancel(&mut self, id: TimerId) -> Option<T>;
 
-    /// Moves a pending item to `at` and behind everything registered so far; its id stays (R-000-12).
+    /// Moves a pending item to `at` and behind everything registered so far; its id stays.
     /// Answers whether there was such an item.
     fn reschedule(&mut self, id: TimerId, at: Self::Moment) -> bool;
 
@@ -96,7 +96,7 @@ pub trait DeadlineStore<T> {
     /// Everything pending by deadline, then registration; for snapshots and digests, O(n log n).
     fn in_order(&self) -> Vec<(Self::Moment, &T)>;
 
-    /// Steps of its resolution that a coarse store went through; 0 for an exact one (R-003-59).
+    /// Steps of its resolution that a coarse store went through; 0 for an exact one.
     fn steps(&self) -> u64 {
         0
     }

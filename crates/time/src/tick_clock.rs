@@ -1,7 +1,7 @@
-//! The fixed grid: instants `X + k · P`, ticks that run on them, and instants that are skipped (R-002-1 to R-002-7).
+//! The fixed grid: instants `X + k · P`, ticks that run on them, and instants that are skipped.
 //!
-//! Logic that counts in fixed steps treats each tick as exactly one period, whatever happened in between
-//! (R-002-2). Two moments can lose instants, and each has its rule:
+//! Logic that counts in fixed steps treats each tick as exactly one period, whatever happened in between.
+//! Two moments can lose instants, and each has its rule:
 //!
 //! ```text
 //! a tick ends at r      the next one runs at the first instant that is not before r
@@ -15,17 +15,17 @@
 //! Everything is derived from `X` and an index, so nothing drifts.
 //!
 //! The clock does not wait and does not run anything; events between ticks have their share by
-//! [`crate::frame_budget::events_until`] (R-002-9).
+//! [`crate::frame_budget::events_until`].
 
 use std::num::NonZeroU64;
 
 use crate::moment::Moment;
 use crate::units::{RealSpan, RealTime};
 
-/// The usual period of ticks (R-002-1).
+/// The usual period of ticks.
 pub const TICK_PERIOD: RealSpan = RealSpan::from_millis(50);
 
-/// A grid of instants and how far ticks have come on it, in either time (R-002-14).
+/// A grid of instants and how far ticks have come on it, in either time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TickClock<M: Moment> {
     origin: M,
@@ -40,7 +40,7 @@ pub struct TickClock<M: Moment> {
     in_tick: bool,
 }
 
-/// Whether the time that logic counts goes on while instants are skipped (R-002-13).
+/// Whether the time that logic counts goes on while instants are skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum TimeInSkips {
     /// Logic has seen `number` periods, no more: a stall is lost time to it.
@@ -53,13 +53,13 @@ pub enum TimeInSkips {
 /// One run of the fixed step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tick<M: Moment> {
-    /// 0 for the first tick, one more for each that ran (R-002-7).
+    /// 0 for the first tick, one more for each that ran.
     pub number: u64,
-    /// The scheduled instant: all that logic may know of the time (R-002-10).
+    /// The scheduled instant: all that logic may know of the time.
     pub instant: M,
-    /// Instants skipped between the last tick and this one (R-002-11).
+    /// Instants skipped between the last tick and this one.
     pub skipped_before: u64,
-    /// How long after its instant the tick started; less than a period (R-002-6).
+    /// How long after its instant the tick started; less than a period.
     pub lateness: M::Span,
     /// Time that passed for logic since the first tick, by the clock's [`TimeInSkips`].
     pub elapsed: M::Span,
@@ -96,7 +96,7 @@ impl<M: Moment> TickClock<M> {
         self.origin.after_periods(self.period, self.next_index)
     }
 
-    /// Starts the tick that is due at `now`; `None` before its instant (R-002-5).
+    /// Starts the tick that is due at `now`; `None` before its instant.
     ///
     /// # Panics
     /// If the tick before has not ended: ticks of one clock do not nest.
@@ -128,7 +128,7 @@ impl<M: Moment> TickClock<M> {
         Some(tick)
     }
 
-    /// Ends the tick at `now`; answers how many instants it made impossible (R-002-3).
+    /// Ends the tick at `now`; answers how many instants it made impossible.
     ///
     /// # Panics
     /// If no tick was started.
@@ -162,20 +162,20 @@ impl<M: Moment> TickClock<M> {
 }
 
 impl<M: Moment> Tick<M> {
-    /// Whether something that happens every `ticks` ticks happens in this one, first in tick 0 (R-002-13).
+    /// Whether something that happens every `ticks` ticks happens in this one, first in tick 0.
     pub fn is_every(&self, ticks: NonZeroU64) -> bool {
         self.number.is_multiple_of(ticks.get())
     }
 }
 
-/// Of several clocks in one loop, the one whose tick comes next; of equal instants the first declared (R-002-12).
+/// Of several clocks in one loop, the one whose tick comes next; of equal instants the first declared.
 ///
 /// Answers its place in `clocks`, `None` if there are none.
 pub fn next_of<M: Moment>(clocks: &[TickClock<M>]) -> Option<usize> {
     (0..clocks.len()).min_by_key(|&index| clocks[index].next_instant())
 }
 
-/// Holds back reports of skips, so that a log has one line a second at most (R-002-11).
+/// Holds back reports of skips, so that a log has one line a second at most.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SkipReport {
     unreported: u64,
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_3_durations_and_the_instants_they_skip() {
+    fn durations_and_the_instants_they_skip() {
         for (took, skipped) in [(0, 0), (49, 0), (50, 0), (51, 1), (100, 1), (101, 2), (170, 3)] {
             let mut clock = clock();
             assert_eq!(clock.start(ms(1000)).map(|tick| tick.number), Some(0));
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_3_an_instant_on_which_a_tick_ends_runs_at_once() {
+    fn an_instant_on_which_a_tick_ends_runs_at_once() {
         let mut clock = clock();
         clock.start(ms(1000));
         clock.end(ms(1050));
@@ -236,14 +236,14 @@ mod tests {
     }
 
     #[test]
-    fn r_002_5_no_tick_starts_before_its_instant() {
+    fn no_tick_starts_before_its_instant() {
         let mut clock = clock();
         assert_eq!(clock.start(ms(1000) - RealSpan::from_nanos(1)), None);
         assert!(clock.start(ms(1000)).is_some());
     }
 
     #[test]
-    fn r_002_6_other_work_delays_and_then_skips() {
+    fn other_work_delays_and_then_skips() {
         for (delay, skipped, late) in [(0, 0, 0), (49, 0, 49), (50, 1, 0), (51, 1, 1), (170, 3, 20)] {
             let mut clock = clock();
             let tick = clock.start(ms(1000 + delay)).expect("due");
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_6_a_stall_after_tick_one() {
+    fn a_stall_after_tick_one() {
         let mut clock = TickClock::new(ms(0), TICK_PERIOD);
         for instant in [0, 50] {
             clock.start(ms(instant));
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_12_equal_instants_run_in_the_declared_order() {
+    fn equal_instants_run_in_the_declared_order() {
         let mut clocks = [
             TickClock::new(ms(0), TICK_PERIOD),
             TickClock::new(ms(0), RealSpan::from_millis(25)),
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_13_time_in_skips_stands_still_or_goes_on() {
+    fn time_in_skips_stands_still_or_goes_on() {
         for (rule, elapsed) in [(TimeInSkips::StandsStill, 50), (TimeInSkips::GoesOn, 200)] {
             let mut clock = clock().with_time_in_skips(rule);
             clock.start(ms(1000));
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_13_every_200_ticks() {
+    fn every_200_ticks() {
         let every = NonZeroU64::new(200).expect("not zero");
         let mut clock = clock();
         let happened = (0..1000).filter(|_| {
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_14_a_grid_in_game_time() {
+    fn a_grid_in_game_time() {
         let mut clock = TickClock::new(GameTime::ZERO, GameSpan::from_units(7));
         clock.start(GameTime::ZERO);
         assert_eq!(
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_11_skips_are_reported_at_most_once_a_second() {
+    fn skips_are_reported_at_most_once_a_second() {
         let mut report = SkipReport::default();
         assert_eq!(report.note(ms(0), 0), None);
         assert_eq!(report.note(ms(50), 3), Some(3));

@@ -2,7 +2,7 @@
 //!
 //! Real time is counted in nanoseconds of the monotonic clock, game time in billionths of a unit
 //! (*nanounits*, `nu`). In `d` nanoseconds at `f` units a second the game moves `d · f` nanounits: an
-//! integer, so that reading the game clock and changing its speed never round (R-X-2).
+//! integer, so that reading the game clock and changing its speed never round.
 //!
 //! Conversions between the two live in [`crate::game_clock`]; nothing here knows a clock.
 
@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 /// Nanoseconds in a second, and nanounits in a unit: the two scales are the same on purpose.
 pub const NANOS: i64 = 1_000_000_000;
 
-/// An instant of the monotonic clock: nanoseconds since an origin that the shell chose (R-X-1).
+/// An instant of the monotonic clock: nanoseconds since an origin that the shell chose.
 ///
-/// The range is ±292 years around the origin, so that nothing wraps within a century (R-X-8).
+/// The range is ±292 years around the origin, so that nothing wraps within a century.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct RealTime(i64);
 
@@ -35,14 +35,14 @@ pub struct GameTime(i128);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct GameSpan(i128);
 
-/// Units of game time per second of real time: 1 to [`Frequency::MAX`] (R-000-3, R-000-4).
+/// Units of game time per second of real time: 1 to [`Frequency::MAX`].
 ///
 /// A pause is not a frequency; see [`crate::game_clock::GameClock::pause`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(try_from = "u32", into = "u32")]
 pub struct Frequency(NonZeroU32);
 
-/// Why a number is not a frequency (R-000-35).
+/// Why a number is not a frequency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a frequency is a whole number from 1 to {max}, not {asked}", max = Frequency::MAX)]
 pub struct FrequencyError {
@@ -173,7 +173,7 @@ impl GameSpan {
         Self(nanounits)
     }
 
-    /// A span of whole units (R-000-3).
+    /// A span of whole units.
     pub const fn from_units(units: i64) -> Self {
         Self(units as i128 * NANOS as i128)
     }
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn r_x_2_spans_convert_without_being_cut_downwards() {
+    fn spans_convert_without_being_cut_downwards() {
         assert_eq!(
             RealSpan::from_std(std::time::Duration::from_nanos(1_999_999)).as_nanos(),
             1_999_999
@@ -375,7 +375,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "time stays within its range")]
-    fn r_x_8_an_overflow_stops_instead_of_wrapping() {
+    fn an_overflow_stops_instead_of_wrapping() {
         let _ = RealTime::MAX + RealSpan::from_nanos(1);
     }
 }

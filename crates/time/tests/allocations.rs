@@ -1,4 +1,4 @@
-//! In the steady state nothing is allocated (requirements R-000-18, R-003-29).
+//! In the steady state nothing is allocated.
 
 use rand_core::Rng;
 use rand_pcg::Pcg32;
@@ -49,12 +49,12 @@ fn steady<S: DeadlineStore<u64, Moment = RealTime>>(mut store: S) -> u64 {
 }
 
 #[test]
-fn r_000_18_the_heap_allocates_nothing_in_the_steady_state() {
+fn the_heap_allocates_nothing_in_the_steady_state() {
     assert_eq!(steady(DeadlineHeap::new()), 0);
 }
 
 #[test]
-fn r_003_29_turning_the_wheel_allocates_nothing() {
+fn turning_the_wheel_allocates_nothing() {
     assert_eq!(steady(TimerWheel::new()), 0);
 }
 
@@ -62,7 +62,7 @@ fn r_003_29_turning_the_wheel_allocates_nothing() {
 struct Callback(Box<dyn FnMut() -> u32>);
 
 #[test]
-fn r_000_18_a_run_moves_its_callback_and_allocates_nothing() {
+fn a_run_moves_its_callback_and_allocates_nothing() {
     let mut timers: Timers<_, u32, Callback> = Timers::new(TimerWheel::new());
     for owner in 0..100 {
         let mut calls = 0;

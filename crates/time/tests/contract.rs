@@ -1,6 +1,6 @@
 //! One suite for every deadline store, against a list that is searched from end to end.
 //!
-//! The list is too dull to be wrong; a store agrees with it after every call, or it is (R-003-28, T12).
+//! The list is too dull to be wrong; a store agrees with it after every call, or it is (T12).
 
 use std::collections::BTreeMap;
 
@@ -236,12 +236,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn r_003_28_t12_the_heap_agrees_with_a_list(calls in calls(), start in 0..1_i64 << 50) {
+    fn the_heap_agrees_with_a_list(calls in calls(), start in 0..1_i64 << 50) {
         agree::<DeadlineHeap<RealTime, u32>>(&calls, start);
     }
 
     #[test]
-    fn r_003_28_t12_the_wheel_agrees_with_a_list(calls in calls(), start in 0..1_i64 << 50) {
+    fn the_wheel_agrees_with_a_list(calls in calls(), start in 0..1_i64 << 50) {
         agree::<TimerWheel<u32>>(&calls, start);
     }
 }
@@ -316,7 +316,7 @@ fn agree_at_large<S: Candidate>(seed: u64, spread_ns: u64) {
 }
 
 #[test]
-fn r_003_28_t12_both_stores_agree_with_a_tree_at_large() {
+fn both_stores_agree_with_a_tree_at_large() {
     for (seed, spread_ns) in [
         (1, 3),
         (2, 50_000_000),
@@ -344,7 +344,7 @@ macro_rules! cases {
             }
 
             #[test]
-            fn r_000_6_equal_deadlines_run_in_the_order_they_were_scheduled() {
+            fn equal_deadlines_run_in_the_order_they_were_scheduled() {
                 let mut store = fresh();
                 for item in 0..1000 {
                     store.schedule(ms(i64::from(item % 3) * 8), item);
@@ -358,7 +358,7 @@ macro_rules! cases {
             }
 
             #[test]
-            fn r_000_7_a_deadline_already_reached_runs_in_the_same_pass() {
+            fn a_deadline_already_reached_runs_in_the_same_pass() {
                 let mut store = fresh();
                 store.schedule(ms(16), 1);
                 store.schedule(ms(32), 3);
@@ -372,7 +372,7 @@ macro_rules! cases {
             }
 
             #[test]
-            fn r_000_7_zero_delay_runs_in_the_next_pass_and_never_holds_one() {
+            fn zero_delay_runs_in_the_next_pass_and_never_holds_one() {
                 let mut store = fresh();
                 store.schedule(ms(8), 0);
                 for pass in 0..100 {
@@ -388,7 +388,7 @@ macro_rules! cases {
             }
 
             #[test]
-            fn r_000_9_a_cancel_holds_inside_a_pass() {
+            fn a_cancel_holds_inside_a_pass() {
                 let mut store = fresh();
                 store.schedule(ms(8), 1);
                 let second = store.schedule(ms(8), 2);
@@ -404,7 +404,7 @@ macro_rules! cases {
             }
 
             #[test]
-            fn r_000_11_cancelling_an_old_id_is_harmless() {
+            fn cancelling_an_old_id_is_harmless() {
                 let mut store = fresh();
                 let old = store.schedule(ms(8), 1);
                 assert!(store.take_due(ms(8)).is_some());
@@ -416,7 +416,7 @@ macro_rules! cases {
             }
 
             #[test]
-            fn r_000_12_moving_keeps_the_id_and_takes_a_new_place_in_line() {
+            fn moving_keeps_the_id_and_takes_a_new_place_in_line() {
                 let mut store = fresh();
                 let first = store.schedule(ms(8), 1);
                 store.schedule(ms(16), 2);
@@ -427,7 +427,7 @@ macro_rules! cases {
             }
 
             #[test]
-            fn r_000_8_the_next_deadline_is_that_of_a_live_item() {
+            fn the_next_deadline_is_that_of_a_live_item() {
                 let mut store = fresh();
                 let ids: Vec<_> = (1..100)
                     .map(|n| store.schedule(ms(n * 8), n as u32))
@@ -529,7 +529,7 @@ macro_rules! cases {
             }
 
             #[test]
-            fn r_003_21_after_a_pause_what_is_due_runs_in_order_of_deadline_not_of_slot() {
+            fn after_a_pause_what_is_due_runs_in_order_of_deadline_not_of_slot() {
                 let mut store = fresh();
                 // In slot order these would come out as 3, 4, 1, 5, 2: some are a revolution or more ahead.
                 for (at, item) in [
@@ -550,7 +550,7 @@ macro_rules! cases {
             }
 
             #[test]
-            fn r_x_8_deadlines_30_days_60_days_and_50_years_ahead() {
+            fn deadlines_30_days_60_days_and_50_years_ahead() {
                 let day = 86_400_000;
                 let mut store = fresh();
                 for days in [50 * 365, 60, 30] {

@@ -1,4 +1,4 @@
-//! The frame rule under the four kinds of stress, exactly, on a manual clock (requirements R-002-15 to R-002-26).
+//! The frame rule under the four kinds of stress, exactly, on a manual clock.
 
 use trantor_time::frame_budget::{events_until, target_rate};
 use trantor_time::{Clock, FrameBudget, ManualClock, Rate, RealSpan, RealTime, TickClock, Turn};
@@ -113,7 +113,7 @@ impl Viewer {
 const MINUTE: RealSpan = RealSpan::from_secs(60);
 
 #[test]
-fn r_002_20_nothing_stressed() {
+fn nothing_stressed() {
     let viewer = Viewer::new(60.0, micros(2_000), Events::Every(micros(37_000))).run_for(MINUTE);
     assert!(
         (viewer.frames_per_second() - 60.0).abs() < 0.02,
@@ -131,7 +131,7 @@ fn r_002_20_nothing_stressed() {
 }
 
 #[test]
-fn r_002_21_only_rendering_stressed() {
+fn only_rendering_stressed() {
     let viewer = Viewer::new(60.0, micros(30_000), Events::Every(micros(100_000))).run_for(MINUTE);
     assert!(
         viewer.frames_per_second() >= 33.0,
@@ -146,7 +146,7 @@ fn r_002_21_only_rendering_stressed() {
 }
 
 #[test]
-fn r_002_22_only_events_stressed() {
+fn only_events_stressed() {
     let viewer = Viewer::new(60.0, micros(2_000), Events::Endless).run_for(MINUTE);
     assert!(
         (viewer.frames_per_second() - 60.0).abs() < 0.02,
@@ -157,7 +157,7 @@ fn r_002_22_only_events_stressed() {
 }
 
 #[test]
-fn r_002_23_both_stressed() {
+fn both_stressed() {
     let viewer = Viewer::new(60.0, micros(30_000), Events::Endless).run_for(MINUTE);
     assert!(
         (viewer.frames_per_second() - 22.2).abs() <= 0.1,
@@ -172,7 +172,7 @@ fn r_002_23_both_stressed() {
 }
 
 #[test]
-fn r_x_24_neither_side_falls_below_a_third_when_both_are_saturated() {
+fn neither_side_falls_below_a_third_when_both_are_saturated() {
     for draw_us in [20_000, 30_000, 50_000, 111_000] {
         let viewer = Viewer::new(60.0, micros(draw_us), Events::Endless).run_for(MINUTE);
         // The minute may end between a frame and its events, so one cycle of hundreds may be cut short.
@@ -185,7 +185,7 @@ fn r_x_24_neither_side_falls_below_a_third_when_both_are_saturated() {
 }
 
 #[test]
-fn r_002_24_late_starts_do_not_add_up() {
+fn late_starts_do_not_add_up() {
     let mut viewer = Viewer::new(60.0, micros(2_000), Events::None);
     viewer.wake_lateness = micros(900);
     let viewer = viewer.run_for(MINUTE);
@@ -198,7 +198,7 @@ fn r_002_24_late_starts_do_not_add_up() {
 }
 
 #[test]
-fn r_002_17_the_first_frame_has_no_update_and_the_second_counts_from_it() {
+fn the_first_frame_has_no_update_and_the_second_counts_from_it() {
     let at = RealTime::from_nanos;
     let mut budget = FrameBudget::new(hertz(50.0));
     assert_eq!(budget.turn(at(123), false), Turn::Frame);
@@ -212,7 +212,7 @@ fn r_002_17_the_first_frame_has_no_update_and_the_second_counts_from_it() {
 }
 
 #[test]
-fn r_002_16_the_target_is_the_highest_refresh_rate_of_at_least_sixty() {
+fn the_target_is_the_highest_refresh_rate_of_at_least_sixty() {
     assert_eq!(target_rate([59.94, 144.0, 75.0]), hertz(144.0));
     assert_eq!(target_rate([30.0, 50.0]), hertz(60.0));
     assert_eq!(target_rate([]), hertz(60.0));
@@ -224,7 +224,7 @@ fn r_002_16_the_target_is_the_highest_refresh_rate_of_at_least_sixty() {
 }
 
 #[test]
-fn r_002_16_a_change_of_display_changes_the_target_at_once() {
+fn a_change_of_display_changes_the_target_at_once() {
     let mut budget = FrameBudget::new(hertz(60.0));
     let start = RealTime::from_nanos(1_000_000_000);
     budget.start_frame(start);
@@ -239,7 +239,7 @@ fn r_002_16_a_change_of_display_changes_the_target_at_once() {
 }
 
 #[test]
-fn r_002_25_the_clock_decides_and_not_the_cause_of_the_wake_up() {
+fn the_clock_decides_and_not_the_cause_of_the_wake_up() {
     let start = RealTime::ZERO;
     let mut budget = FrameBudget::new(hertz(50.0));
     budget.start_frame(start);
@@ -258,7 +258,7 @@ fn r_002_25_the_clock_decides_and_not_the_cause_of_the_wake_up() {
 }
 
 #[test]
-fn r_002_26_left_over_work_is_flushed_every_tenth_of_an_interval() {
+fn left_over_work_is_flushed_every_tenth_of_an_interval() {
     let mut budget = FrameBudget::new(hertz(100.0));
     let flushes = (1..=10_000).filter(|step| budget.flush_due(RealTime::ZERO + micros(step * 10)));
     assert_eq!(
@@ -269,7 +269,7 @@ fn r_002_26_left_over_work_is_flushed_every_tenth_of_an_interval() {
 }
 
 #[test]
-fn r_002_9_events_yield_to_a_tick_but_have_half_its_duration() {
+fn events_yield_to_a_tick_but_have_half_its_duration() {
     let ms = |millis| RealTime::ZERO + RealSpan::from_millis(millis);
     let mut ticks = TickClock::new(ms(0), trantor_time::tick_clock::TICK_PERIOD);
     ticks.start(ms(0));
@@ -289,7 +289,7 @@ fn r_002_9_events_yield_to_a_tick_but_have_half_its_duration() {
 }
 
 #[test]
-fn r_x_9_a_stall_is_not_made_up_for_by_a_burst() {
+fn a_stall_is_not_made_up_for_by_a_burst() {
     let mut viewer = Viewer::new(60.0, micros(1_000), Events::None);
     viewer = viewer.run_for(RealSpan::from_secs(1));
     viewer.clock.advance(RealSpan::from_secs(3600));

@@ -128,7 +128,7 @@ impl Driven {
 
 proptest! {
     #[test]
-    fn r_x_2_t1_now_is_the_exact_sum_of_frequency_times_time(
+    fn now_is_the_exact_sum_of_frequency_times_time(
         start in 0..YEAR_NS, game in 0..i128::from(i64::MAX), frequency in any_frequency(), calls in any_calls(),
     ) {
         let mut driven = Driven::new(start, GameTime::from_nanounits(game), frequency);
@@ -139,7 +139,7 @@ proptest! {
     }
 
     #[test]
-    fn r_000_33_t2_game_time_never_goes_back(
+    fn game_time_never_goes_back(
         frequency in any_frequency(), calls in any_calls(), early in 0..HOUR_NS,
     ) {
         let mut driven = Driven::new(HOUR_NS, GameTime::ZERO, frequency);
@@ -163,7 +163,7 @@ proptest! {
     }
 
     #[test]
-    fn r_000_5_t3_never_early_and_never_later_than_need_be(
+    fn never_early_and_never_later_than_need_be(
         frequency in any_frequency(), calls in any_calls(), spans in prop::collection::vec(0..i128::from(u64::MAX) * 4, 1..20),
     ) {
         let mut driven = Driven::new(0, GameTime::ZERO, frequency);
@@ -184,7 +184,7 @@ proptest! {
     }
 
     #[test]
-    fn r_000_33_t4_the_order_of_deadlines_is_the_order_of_wake_ups(
+    fn the_order_of_deadlines_is_the_order_of_wake_ups(
         frequency in any_frequency(), one in 0..i64::MAX, other in 0..i64::MAX,
     ) {
         let clock = clock_at(frequency.get().into());
@@ -196,7 +196,7 @@ proptest! {
     }
 
     #[test]
-    fn r_000_32_t5_a_change_keeps_the_remaining_units_and_their_fractions(
+    fn a_change_keeps_the_remaining_units_and_their_fractions(
         frequency in any_frequency(), calls in any_calls(), deadlines in prop::collection::vec(0..i64::MAX, 1..10),
     ) {
         let mut driven = Driven::new(0, GameTime::ZERO, frequency);
@@ -213,7 +213,7 @@ proptest! {
     }
 
     #[test]
-    fn r_000_36_t6_a_pause_stops_game_time_and_resuming_brings_the_last_frequency_back(
+    fn a_pause_stops_game_time_and_resuming_brings_the_last_frequency_back(
         first in any_frequency(), second in any_frequency(), wait in any_gap_ns(), change_while_paused in any::<bool>(),
     ) {
         let mut clock = clock_at(first.get().into());
@@ -242,7 +242,7 @@ proptest! {
     }
 
     #[test]
-    fn r_000_36_t7_a_step_lands_on_a_whole_unit_at_most_one_on(frequency in any_frequency(), wait in any_gap_ns()) {
+    fn a_step_lands_on_a_whole_unit_at_most_one_on(frequency in any_frequency(), wait in any_gap_ns()) {
         let mut clock = clock_at(frequency.get().into());
         clock.pause(at_ns(wait));
         let before = clock.now(at_ns(wait));
@@ -258,7 +258,7 @@ proptest! {
     }
 
     #[test]
-    fn r_x_6_t9_a_chain_ends_on_time_whatever_each_wake_up_is_late(
+    fn a_chain_ends_on_time_whatever_each_wake_up_is_late(
         frequency in any_frequency(), units in 1..300_i64, lateness in prop::collection::vec(0..5_000_000_i64, 1..200),
     ) {
         let clock = clock_at(frequency.get().into());
@@ -280,7 +280,7 @@ proptest! {
 }
 
 #[test]
-fn r_x_6_a_thousand_delays_of_seven_units_each_made_late() {
+fn a_thousand_delays_of_seven_units_each_made_late() {
     let clock = clock_at(100);
     let mut agenda = DeadlineHeap::new();
     let seven = GameSpan::from_units(7);
@@ -306,7 +306,7 @@ fn r_x_6_a_thousand_delays_of_seven_units_each_made_late() {
 }
 
 #[test]
-fn r_000_3_one_unit_lasts_one_over_the_frequency() {
+fn one_unit_lasts_one_over_the_frequency() {
     for (frequency, seven_units_us) in [(100, 70_000), (1000, 7_000), (1, 7_000_000), (1_000_000, 7)] {
         let wake = clock_at(frequency).real_at(GameTime::from_units(7));
         assert_eq!(wake, Some(RealTime::ZERO + RealSpan::from_micros(seven_units_us)));
@@ -314,7 +314,7 @@ fn r_000_3_one_unit_lasts_one_over_the_frequency() {
 }
 
 #[test]
-fn r_000_4_t8_late_by_less_than_a_nanosecond_at_every_frequency() {
+fn late_by_less_than_a_nanosecond_at_every_frequency() {
     for frequency in 1..=1_000_000 {
         let clock = clock_at(frequency);
         for units in [1, 7, 42, 126, 300] {
@@ -332,7 +332,7 @@ fn r_000_4_t8_late_by_less_than_a_nanosecond_at_every_frequency() {
 }
 
 #[test]
-fn r_000_4_frequencies_that_do_not_divide_a_thousand() {
+fn frequencies_that_do_not_divide_a_thousand() {
     let third = clock_at(300);
     assert_eq!(
         third.real_at(GameTime::from_units(1)),
@@ -352,7 +352,7 @@ fn r_000_4_frequencies_that_do_not_divide_a_thousand() {
 }
 
 #[test]
-fn r_000_33_t9_the_same_frequency_set_every_millisecond_changes_nothing() {
+fn the_same_frequency_set_every_millisecond_changes_nothing() {
     let mut clock = clock_at(100);
     let deadline = GameTime::from_units(300);
     let three_seconds = at_ns(3 * NANOS);
@@ -364,7 +364,7 @@ fn r_000_33_t9_the_same_frequency_set_every_millisecond_changes_nothing() {
 }
 
 #[test]
-fn r_000_33_ten_thousand_random_changes_lose_nothing_and_keep_the_order() {
+fn ten_thousand_random_changes_lose_nothing_and_keep_the_order() {
     let mut luck = Pcg32::new(33, 0);
     let mut draw = |bound: u64| luck.next_u64() % bound;
     let mut clock = clock_at(100);
@@ -397,7 +397,7 @@ fn r_000_33_ten_thousand_random_changes_lose_nothing_and_keep_the_order() {
 }
 
 #[test]
-fn r_000_34_a_change_takes_effect_for_the_current_wait() {
+fn a_change_takes_effect_for_the_current_wait() {
     let mut clock = clock_at(100);
     let deadline = GameTime::from_units(100);
     assert_eq!(clock.real_at(deadline), Some(at_ns(NANOS)));
@@ -410,7 +410,7 @@ fn r_000_34_a_change_takes_effect_for_the_current_wait() {
 }
 
 #[test]
-fn r_000_35_what_is_no_frequency_is_refused() {
+fn what_is_no_frequency_is_refused() {
     for asked in [0, 1_000_001, u64::MAX] {
         let refused = Frequency::new(asked).expect_err("out of range");
         assert_eq!(refused.asked, asked);
@@ -424,7 +424,7 @@ fn r_000_35_what_is_no_frequency_is_refused() {
 }
 
 #[test]
-fn r_x_4_speed_and_pause_move_no_real_deadline() {
+fn speed_and_pause_move_no_real_deadline() {
     let mut clock = clock_at(100);
     let mut real_agenda = DeadlineHeap::new();
     real_agenda.schedule(at_ns(NANOS), "a connection times out");
@@ -435,7 +435,7 @@ fn r_x_4_speed_and_pause_move_no_real_deadline() {
 }
 
 #[test]
-fn r_x_8_t14_nothing_overflows_in_fifty_years_at_the_highest_frequency() {
+fn nothing_overflows_in_fifty_years_at_the_highest_frequency() {
     let fifty_years = at_ns(50 * YEAR_NS);
     let clock = clock_at(1_000_000);
     let then = clock.now(fifty_years);
@@ -464,7 +464,7 @@ fn r_x_8_t14_nothing_overflows_in_fifty_years_at_the_highest_frequency() {
 }
 
 #[test]
-fn r_x_3_a_year_of_game_time_without_sleeping() {
+fn a_year_of_game_time_without_sleeping() {
     use trantor_time::{Clock, ManualClock};
     let hands = ManualClock::default();
     let clock = clock_at(100);

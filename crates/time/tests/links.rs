@@ -1,4 +1,4 @@
-//! Messages on links: delays, losses, copies, queues, relays (requirements R-001-26 to R-001-32).
+//! Messages on links: delays, losses, copies, queues, relays.
 
 use std::num::NonZeroU64;
 
@@ -35,7 +35,7 @@ fn arrives(at: GameTime) -> Fate<GameTime> {
 }
 
 #[test]
-fn r_001_26_delay_is_distance_over_speed_plus_latency_plus_jitter() {
+fn delay_is_distance_over_speed_plus_latency_plus_jitter() {
     let settings = Settings {
         speed: Some(per(3)),
         latency: units(2),
@@ -62,7 +62,7 @@ fn r_001_26_delay_is_distance_over_speed_plus_latency_plus_jitter() {
 }
 
 #[test]
-fn r_001_27_all_settings_default_to_none() {
+fn all_settings_default_to_none() {
     let mut link = link(PERFECT);
     for step in 0..1000 {
         assert_eq!(link.send(at(step), u64::MAX, u64::MAX), arrives(at(step)));
@@ -70,7 +70,7 @@ fn r_001_27_all_settings_default_to_none() {
 }
 
 #[test]
-fn r_001_27_losses_and_copies_come_as_often_as_set() {
+fn losses_and_copies_come_as_often_as_set() {
     let mut link = link(Settings {
         loss: chance(250_000),
         duplication: chance(100_000),
@@ -99,7 +99,7 @@ fn r_001_27_losses_and_copies_come_as_often_as_set() {
 }
 
 #[test]
-fn r_001_27_bandwidth_queues_and_bounds_the_queue() {
+fn bandwidth_queues_and_bounds_the_queue() {
     let bandwidth = Some(Bandwidth {
         bytes_per: per(100),
         wait_max: units(2),
@@ -135,7 +135,7 @@ fn r_001_27_bandwidth_queues_and_bounds_the_queue() {
 }
 
 #[test]
-fn r_001_27_settings_may_change_while_messages_are_under_way() {
+fn settings_may_change_while_messages_are_under_way() {
     let mut link = link(Settings {
         latency: units(10),
         ..PERFECT
@@ -171,7 +171,7 @@ fn r_001_27_settings_may_change_while_messages_are_under_way() {
 
 /// Five agents in a line, ten apart, only neighbours in range; each hands on what it hears for the first time.
 #[test]
-fn r_001_28_relaying_works_and_costs_the_delay_of_each_hop() {
+fn relaying_works_and_costs_the_delay_of_each_hop() {
     const AGENTS: usize = 5;
     let settings = Settings {
         speed: Some(per(4)),
@@ -208,7 +208,7 @@ fn r_001_28_relaying_works_and_costs_the_delay_of_each_hop() {
 }
 
 #[test]
-fn r_001_31_the_same_link_in_real_time() {
+fn the_same_link_in_real_time() {
     let ms = RealSpan::from_millis;
     let settings = LinkSettings {
         latency: ms(40),
@@ -226,7 +226,7 @@ fn r_001_31_the_same_link_in_real_time() {
 }
 
 #[test]
-fn r_001_32_a_link_tells_what_it_has_seen() {
+fn a_link_tells_what_it_has_seen() {
     let mut link = link(Settings {
         latency: units(1),
         range: Some(5),
@@ -282,7 +282,7 @@ fn any_settings() -> impl Strategy<Value = Settings> {
 proptest! {
     /// Same seed, same fate; and what is sent earlier arrives no later, unless overtaking is allowed.
     #[test]
-    fn r_001_30_the_same_seed_gives_the_same_fate(
+    fn the_same_seed_gives_the_same_fate(
         settings in any_settings(),
         seed in any::<u64>(),
         messages in prop::collection::vec((0..20_000_000_000_i128, 0..60_u64, 0..5000_u64), 1..100),
@@ -313,7 +313,7 @@ proptest! {
 
     /// Which messages chance takes depends on the seed alone, not on what else is set in between.
     #[test]
-    fn r_001_30_other_settings_do_not_change_the_luck(one in any_settings(), loss in 0..=1_000_000_u32) {
+    fn other_settings_do_not_change_the_luck(one in any_settings(), loss in 0..=1_000_000_u32) {
         let lossy = |settings| Settings { loss: chance(loss), range: None, bandwidth: None, ..settings };
         let mut one = link(lossy(one));
         let mut other = link(lossy(PERFECT));

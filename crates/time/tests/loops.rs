@@ -1,4 +1,4 @@
-//! Loops of few lines on the stores: what a pass promises, and when the loop sleeps (section 2, invariant T13).
+//! Loops of few lines on the stores: what a pass promises, and when the loop sleeps (invariant T13).
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -19,7 +19,7 @@ fn ms(millis: i64) -> RealSpan {
 }
 
 #[test]
-fn r_000_1_with_nothing_scheduled_nothing_is_periodic() {
+fn with_nothing_scheduled_nothing_is_periodic() {
     let mut heap: DeadlineHeap<GameTime, ()> = DeadlineHeap::new();
     let mut wheel: TimerWheel<()> = TimerWheel::new();
     let year = at(365 * 86_400 * 1_000_000_000);
@@ -36,7 +36,7 @@ fn r_000_1_with_nothing_scheduled_nothing_is_periodic() {
 }
 
 #[test]
-fn r_000_2_delays_in_units_in_real_time_and_absolute_instants_each_give_an_id() {
+fn delays_in_units_in_real_time_and_absolute_instants_each_give_an_id() {
     let now = GameTime::from_nanounits(1_500_000_000);
     let mut game = DeadlineHeap::new();
     let units = game.schedule(now + GameSpan::from_units(7), "in units");
@@ -85,7 +85,7 @@ fn a_million_random_timers<S: DeadlineStore<RealTime, Moment = RealTime>>(
 }
 
 #[test]
-fn r_000_5_of_a_million_random_timers_none_runs_before_its_deadline() {
+fn of_a_million_random_timers_none_runs_before_its_deadline() {
     a_million_random_timers(DeadlineHeap::new(), RealSpan::from_nanos(1));
     a_million_random_timers(TimerWheel::new(), ms(8));
 }
@@ -112,7 +112,7 @@ impl PartialOrd for Counting {
 }
 
 #[test]
-fn r_000_13_with_a_million_pending_no_call_looks_at_all_of_them() {
+fn with_a_million_pending_no_call_looks_at_all_of_them() {
     let mut luck = Pcg32::new(13, 0);
     let mut heap = DeadlineHeap::new();
     let mut ids = Vec::new();
@@ -155,7 +155,7 @@ fn r_000_13_with_a_million_pending_no_call_looks_at_all_of_them() {
 }
 
 #[test]
-fn r_000_15_a_budget_cuts_a_pass_and_the_rest_keeps_its_order() {
+fn a_budget_cuts_a_pass_and_the_rest_keeps_its_order() {
     let mut heap = DeadlineHeap::new();
     for item in 0..1000 {
         heap.schedule(at(item % 7), item);
@@ -178,7 +178,7 @@ fn r_000_15_a_budget_cuts_a_pass_and_the_rest_keeps_its_order() {
 }
 
 #[test]
-fn r_000_14_a_failed_run_is_counted_and_can_be_named_with_its_deadline_and_lateness() {
+fn a_failed_run_is_counted_and_can_be_named_with_its_deadline_and_lateness() {
     let mut timers: Timers<_, (), ()> = Timers::new(TimerWheel::new());
     timers
         .register(at(0), NewTimer::every("db_save", ms(100), ()))
@@ -194,7 +194,7 @@ fn r_000_14_a_failed_run_is_counted_and_can_be_named_with_its_deadline_and_laten
 }
 
 #[test]
-fn r_x_5_logical_time_is_the_nominal_deadline_however_late_the_pass() {
+fn logical_time_is_the_nominal_deadline_however_late_the_pass() {
     let mut wheel = TimerWheel::new();
     wheel.schedule(at(1_234_567), ());
     let taken = wheel.take_due(at(99_999_999_999)).expect("due");
@@ -203,7 +203,7 @@ fn r_x_5_logical_time_is_the_nominal_deadline_however_late_the_pass() {
 
 /// A loop with a pretend wait on two clocks, which counts how it sleeps.
 #[test]
-fn r_000_8_t13_waits_are_never_early_never_zero_and_one_for_each_deadline() {
+fn waits_are_never_early_never_zero_and_one_for_each_deadline() {
     let mut luck = Pcg32::new(13, 1);
     let mut clock = GameClock::new(
         RealTime::ZERO,
@@ -257,7 +257,7 @@ fn r_000_8_t13_waits_are_never_early_never_zero_and_one_for_each_deadline() {
 }
 
 #[test]
-fn r_001_29_deliveries_obey_speed_and_pause_like_all_other_work() {
+fn deliveries_obey_speed_and_pause_like_all_other_work() {
     use trantor_time::{Fate, Link, LinkSettings};
     let second = RealSpan::from_secs(1);
     let mut clock = GameClock::new(

@@ -1,4 +1,4 @@
-//! Systems at their own rates, in a loop of few lines on a manual clock (requirements R-001-3 to R-001-16).
+//! Systems at their own rates, in a loop of few lines on a manual clock.
 
 use proptest::prelude::*;
 use trantor_time::pacing::Phase;
@@ -65,7 +65,7 @@ impl Loop {
 }
 
 #[test]
-fn r_001_3_never_sooner_than_the_interval() {
+fn never_sooner_than_the_interval() {
     let mut pacer = Pacer::new(pace(0.5), Pacing::Spacing);
     assert!(pacer.call(at(7)).is_some(), "the first call is due at once");
     assert_eq!(pacer.due(), Due::At(at(2_000_000_007)), "half a call a second");
@@ -74,7 +74,7 @@ fn r_001_3_never_sooner_than_the_interval() {
 }
 
 #[test]
-fn r_001_4_negative_is_uncapped_zero_is_refused_disabled_is_a_state() {
+fn negative_is_uncapped_zero_is_refused_disabled_is_a_state() {
     assert_eq!(pace(-1.0), Pace::Uncapped);
     for refused in [0.0, -0.0, f64::NAN, f64::INFINITY, 2e6, 1e-7] {
         assert!(Pace::from_setting(refused).is_err(), "{refused}");
@@ -91,7 +91,7 @@ fn r_001_4_negative_is_uncapped_zero_is_refused_disabled_is_a_state() {
 }
 
 #[test]
-fn r_001_5_a_changed_rate_makes_no_burst_and_loses_no_wait() {
+fn a_changed_rate_makes_no_burst_and_loses_no_wait() {
     for pacing in [Pacing::Spacing, Pacing::Grid] {
         let mut pacer = Pacer::new(pace(1.0), pacing);
         pacer.call(at(0));
@@ -108,7 +108,7 @@ fn r_001_5_a_changed_rate_makes_no_burst_and_loses_no_wait() {
 }
 
 #[test]
-fn r_001_5_changing_the_rate_all_the_time_does_not_hold_up_a_call() {
+fn changing_the_rate_all_the_time_does_not_hold_up_a_call() {
     for pacing in [Pacing::Spacing, Pacing::Grid] {
         let mut pacer = Pacer::new(pace(10.0), pacing);
         let calls = (0..10_000).filter(|ms| {
@@ -124,7 +124,7 @@ fn r_001_5_changing_the_rate_all_the_time_does_not_hold_up_a_call() {
 }
 
 #[test]
-fn r_001_8_the_first_call_is_told_zero_or_what_was_declared() {
+fn the_first_call_is_told_zero_or_what_was_declared() {
     let uptime = at(86_400_000_000_000);
     let mut pacer = Pacer::new(pace(30.0), Pacing::Spacing);
     assert_eq!(pacer.call(uptime).map(|call| call.elapsed), Some(RealSpan::ZERO));
@@ -133,7 +133,7 @@ fn r_001_8_the_first_call_is_told_zero_or_what_was_declared() {
 }
 
 #[test]
-fn r_001_9_thirty_a_second_for_a_minute() {
+fn thirty_a_second_for_a_minute() {
     for (pacing, expected) in [(Pacing::Grid, 1800..=1800), (Pacing::Spacing, 1790..=1800)] {
         let mut looped = Loop::new(vec![
             (Pacer::new(pace(30.0), pacing), RealSpan::ZERO),
@@ -152,7 +152,7 @@ fn r_001_9_thirty_a_second_for_a_minute() {
 }
 
 #[test]
-fn r_001_10_one_rate_does_not_beat_against_another() {
+fn one_rate_does_not_beat_against_another() {
     let world = Pacer::new(pace(30.0), Pacing::Spacing);
     let graphics = Pacer::new(pace(60.0), Pacing::Spacing);
     let mut looped = Loop::new(vec![(world, RealSpan::ZERO), (graphics, micros(2_000))]);
@@ -165,7 +165,7 @@ fn r_001_10_one_rate_does_not_beat_against_another() {
 }
 
 #[test]
-fn r_001_10_on_the_grid_a_blocking_frame_does_not_slow_the_world() {
+fn on_the_grid_a_blocking_frame_does_not_slow_the_world() {
     let world = Pacer::new(pace(30.0), Pacing::Grid);
     let graphics = Pacer::new(Pace::Uncapped, Pacing::Spacing);
     let mut looped = Loop::new(vec![(world, RealSpan::ZERO), (graphics, micros(16_700))]);
@@ -174,7 +174,7 @@ fn r_001_10_on_the_grid_a_blocking_frame_does_not_slow_the_world() {
 }
 
 #[test]
-fn r_001_11_the_grid_skips_what_it_missed_and_stays_exact() {
+fn the_grid_skips_what_it_missed_and_stays_exact() {
     let mut pacer = Pacer::new(pace(3.0), Pacing::Grid);
     pacer.call(at(0));
     let second = 1_000_000_000;
@@ -187,7 +187,7 @@ fn r_001_11_the_grid_skips_what_it_missed_and_stays_exact() {
 }
 
 #[test]
-fn r_001_12_run_once_and_exempt() {
+fn run_once_and_exempt() {
     for pacing in [Pacing::Spacing, Pacing::Grid] {
         let mut pacer = Pacer::new(pace(1.0), pacing);
         pacer.call(at(0));
@@ -203,7 +203,7 @@ fn r_001_12_run_once_and_exempt() {
 }
 
 #[test]
-fn r_001_13_no_two_frames_of_a_moving_body_are_identical() {
+fn no_two_frames_of_a_moving_body_are_identical() {
     let mut world = Pacer::new(pace(30.0), Pacing::Grid);
     let mut graphics = Pacer::new(pace(120.0), Pacing::Grid);
     let (mut drawn, mut updates) = (Vec::new(), 0.0);
@@ -224,7 +224,7 @@ fn r_001_13_no_two_frames_of_a_moving_body_are_identical() {
 }
 
 #[test]
-fn r_001_16_overruns_are_counted() {
+fn overruns_are_counted() {
     let mut pacer = Pacer::new(pace(100.0), Pacing::Spacing);
     assert!(!pacer.finish(micros(10_000)));
     assert!(pacer.finish(micros(10_001)));
@@ -241,7 +241,7 @@ fn r_001_16_overruns_are_counted() {
 proptest! {
     /// Whatever happens in between, elapsed times add up, and spacing is never undercut.
     #[test]
-    fn r_001_7_elapsed_times_add_up_to_the_time_passed(
+    fn elapsed_times_add_up_to_the_time_passed(
         millihertz in 1..1_000_000_u32,
         is_grid in any::<bool>(),
         gaps in prop::collection::vec((0..2_000_000_000_i64, 0..20_u8, 1..100_000_u32), 1..200),
@@ -275,7 +275,7 @@ proptest! {
 
     /// The k-th instant of a grid lies at k / rate, rounded up to a nanosecond, for ever.
     #[test]
-    fn r_001_9_grid_instants_are_exact(millihertz in 1..10_000_000_u64, k in 1..100_000_000_u64) {
+    fn grid_instants_are_exact(millihertz in 1..10_000_000_u64, k in 1..100_000_000_u64) {
         let rate = Rate::per_second(millihertz as f64 / 1000.0).expect("a good rate");
         let mut pacer = Pacer::new(Pace::At(rate), Pacing::Grid);
         pacer.call(at(0));

@@ -1,4 +1,4 @@
-//! Ticks over long times: what the grid promises for ever (requirements R-002-1 to R-002-7, invariant T11).
+//! Ticks over long times: what the grid promises for ever (invariant T11).
 
 use proptest::prelude::*;
 use rand_core::Rng;
@@ -11,7 +11,7 @@ fn at(nanos: i64) -> RealTime {
 }
 
 #[test]
-fn r_002_1_the_first_tick_has_number_0_and_runs_at_the_origin() {
+fn the_first_tick_has_number_0_and_runs_at_the_origin() {
     assert_eq!(TICK_PERIOD, RealSpan::from_millis(50));
     let origin = at(123_456_789);
     let mut clock = TickClock::new(origin, TICK_PERIOD);
@@ -29,7 +29,7 @@ fn r_002_1_the_first_tick_has_number_0_and_runs_at_the_origin() {
 }
 
 #[test]
-fn r_002_2_every_tick_is_one_period_to_logic_also_after_skips() {
+fn every_tick_is_one_period_to_logic_also_after_skips() {
     let mut clock = TickClock::new(at(0), TICK_PERIOD);
     let mut now = at(0);
     for number in 0..50_i64 {
@@ -44,7 +44,7 @@ fn r_002_2_every_tick_is_one_period_to_logic_also_after_skips() {
 
 /// Ten million ticks with durations and delays from nothing to several periods.
 #[test]
-fn r_002_4_t11_ten_million_ticks_stay_on_the_grid() {
+fn ten_million_ticks_stay_on_the_grid() {
     const PERIOD: i64 = 50_000_000;
     const ORIGIN: i64 = 987_654_321;
     let mut luck = Pcg32::new(4, 4);
@@ -73,7 +73,7 @@ fn r_002_4_t11_ten_million_ticks_stay_on_the_grid() {
         clock.end(at(now));
         last = Some(instant);
     }
-    assert_eq!(clock.ticks_run(), ticks, "R-002-7: both counts are kept");
+    assert_eq!(clock.ticks_run(), ticks, "both counts are kept");
     assert_eq!(
         clock.instants_skipped(),
         ((clock.next_instant().as_nanos() - ORIGIN) / PERIOD) as u64 - ticks
@@ -96,7 +96,7 @@ fn draw_span(luck: &mut Pcg32, period: i64) -> i64 {
 proptest! {
     /// The two rules in their own words: the first instant not before the end, the latest not after the start.
     #[test]
-    fn r_002_3_r_002_6_the_two_rules(
+    fn the_two_rules(
         period in 1..1_000_000_i64, took in 0..10_000_000_i64, delay in 0..10_000_000_i64,
     ) {
         let mut clock = TickClock::new(at(0), RealSpan::from_nanos(period));

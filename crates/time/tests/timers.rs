@@ -1,4 +1,4 @@
-//! Named timers against a dull list, on both stores, with every way to take them back (R-003-16 to R-003-28).
+//! Named timers against a dull list, on both stores, with every way to take them back.
 
 use proptest::prelude::*;
 use trantor_time::{DeadlineHeap, DeadlineStore, NewTimer, RealSpan, RealTime, TimerId, TimerWheel, Timers};
@@ -201,12 +201,12 @@ fn agree<S: DeadlineStore<TimerId, Moment = RealTime>>(
 
 proptest! {
     #[test]
-    fn r_003_28_named_timers_agree_with_a_list_on_the_heap(calls in calls()) {
+    fn named_timers_agree_with_a_list_on_the_heap(calls in calls()) {
         agree(DeadlineHeap::new(), 1, &calls)?;
     }
 
     #[test]
-    fn r_003_28_named_timers_agree_with_a_list_on_the_wheel(calls in calls()) {
+    fn named_timers_agree_with_a_list_on_the_wheel(calls in calls()) {
         agree(TimerWheel::new(), 8_000_000, &calls)?;
     }
 }

@@ -1,4 +1,4 @@
-//! What the panels cost on one core, and what the debugging view adds to that (R-001-54).
+//! What the panels cost on one core, and what the debugging view adds to that.
 //!
 //! Stands for a frame of a viewer whose user looks at the figures of its inside: the whole loop on a manual clock, with
 //! egui laying out and cutting triangles as for a window of 1280 × 720, and nothing drawn. Good: open, the view adds at

@@ -1,4 +1,4 @@
-//! The viewer's loop under the four kinds of stress, with a pretend renderer (R-002-20 to R-002-23, R-002-29), and under
+//! The viewer's loop under the four kinds of stress, with a pretend renderer, and under
 //! the two floods once more with pieces from the network instead of events from the platform.
 //!
 //! Stands for a person's machine that is too slow for the picture, for the events, or for both. It is the whole loop with

@@ -1,4 +1,4 @@
-//! Lag on purpose: the way to a server made longer, to see how everything behaves on a bad one (R-001-31, R-001-51).
+//! Lag on purpose: the way to a server made longer, to see how everything behaves on a bad one.
 //!
 //! Both directions of a viewer's connection go through a [`Line`]. Off, it is a queue that is always empty. It delays
 //! and never drops: a stream of bytes with a hole in it is no stream, so what a real network would lose and send
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn r_001_31_a_lag_delays_each_and_keeps_their_order() {
+    fn a_lag_delays_each_and_keeps_their_order() {
         let mut line = Line::new(0);
         line.set(Some(LAG));
         for number in 0..100 {

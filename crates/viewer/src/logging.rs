@@ -1,4 +1,4 @@
-//! The log: written to the error output, at levels that can be changed while the program runs (R-001-51).
+//! The log: written to the error output, at levels that can be changed while the program runs.
 //!
 //! The last lines are kept for the debugging view, where there is one; a terminal that is being drawn on is not
 //! written over, and gets what was said when it is given back.
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r_001_51_the_level_of_the_longest_beginning_counts() {
+    fn the_level_of_the_longest_beginning_counts() {
         let mut levels = Levels::parse("warn,trantor=info,trantor_client::clock=trace,nonsense=loud");
         assert_eq!(levels.of("wgpu_core"), LevelFilter::Warn);
         assert_eq!(levels.of("trantor_viewer::net"), LevelFilter::Info);

@@ -1,6 +1,6 @@
 //! The socket's thread: connects, reads, connects again.
 //!
-//! Bytes cross to the loop through a bounded channel (R-002-30, R-002-33): when the loop does not keep up, the
+//! Bytes cross to the loop through a bounded channel: when the loop does not keep up, the
 //! thread stops reading, and so the server learns of it. A second thread writes, so that a server that does not read
 //! can never hold the loop up. What bytes mean is the client's to say; nothing here looks at them.
 

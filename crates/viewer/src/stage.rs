@@ -293,7 +293,7 @@ impl Stage {
         self.pixels.0 as f32 / self.points.x.max(1.0)
     }
 
-    /// Brings everything to `now`; `elapsed` since the last time, `None` the first (R-002-17).
+    /// Brings everything to `now`; `elapsed` since the last time, `None` the first.
     ///
     /// What a loop does in systems of their own, for those who have none.
     pub fn update(&mut self, elapsed: Option<RealSpan>, now: RealTime) {

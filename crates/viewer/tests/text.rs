@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 #[test]
-fn r_001_53_a_page_is_written_to_a_pipe_and_the_end_of_its_reader_is_the_end() {
+fn a_page_is_written_to_a_pipe_and_the_end_of_its_reader_is_the_end() {
     let mut viewer = Command::new(env!("CARGO_BIN_EXE_trantor-viewer"))
         .args(["--text", "--demo-scene", "overview"])
         .env_remove("DISPLAY")

@@ -287,7 +287,7 @@ impl Person {
 }
 
 #[test]
-fn r_001_43_r_001_46_a_recording_is_moved_stepped_and_repeated_by_hand() {
+fn a_recording_is_moved_stepped_and_repeated_by_hand() {
     let options = format!("-c 4 --minds team random --until {RECORDED_UNITS}");
     let (_playing, mut person) = Person::watching("timeline", &options);
     let known = person.stage().source().recording().unwrap().clone();

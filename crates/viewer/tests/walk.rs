@@ -87,7 +87,7 @@ fn record(detail: Detail) -> (Vec<Drawn>, Vec<GameTime>) {
 }
 
 #[test]
-fn r_002_55_no_two_frames_of_a_walk_are_drawn_alike_and_none_goes_back() {
+fn no_two_frames_of_a_walk_are_drawn_alike_and_none_goes_back() {
     for detail in [Detail::FINE, Detail::SWIFT] {
         let (drawn, ends) = record(detail);
         let (first, last) = (GameTime::from_units(200), *ends.last().unwrap());

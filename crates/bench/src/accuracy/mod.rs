@@ -2,13 +2,12 @@
 //!
 //! - *Completions*: agents that always have commands waiting; how late each reply is after its ideal instant, counted
 //!   from the moment the agent sent its first command. Beside it, how late the server says that its deadlines fired.
-//!   Good: p99 under 1 ms at any frequency (R-000-21), and none early.
+//!   Good: p99 under 1 ms at any frequency, and none early.
 //! - *Stops*: the same with one and two commands in flight, while the process is stopped for 20 ms now and then. Good: no
 //!   reply before its 7 units have passed since its command was sent.
 //! - *Chain*: a thousand commands back to back at a frequency that divides nothing evenly. Good: the end is within
-//!   1 ms of the ideal, because lateness does not add up (R-X-6, R-000-4).
-//! - *Speed set again*: a Fork during which the same speed is set every millisecond. Good: it takes as long as ever
-//!   (R-000-33).
+//!   1 ms of the ideal, because lateness does not add up.
+//! - *Speed set again*: a Fork during which the same speed is set every millisecond. Good: it takes as long as ever.
 
 mod completions;
 mod spans;

@@ -5,7 +5,7 @@
 //! victory. Then, of what lies on the disk: the journal must verify to its last whole record, and show every line that an agent
 //! or a text viewer received; the newest save must load and be a state that the journal passes through, the game must go on
 //! from it with every invariant checked, and the program itself must resume where the journal ends (so that what was sent has
-//! happened, a victory too), let agents play, and end in order. Good is all of them (R-003-73).
+//! happened, a victory too), let agents play, and end in order. Good is all of them.
 
 mod aftermath;
 mod players;

@@ -2,8 +2,8 @@
 //!
 //! A match is played by bots of ours over loopback, in lock-step so that it need not be waited for, and recorded. Good
 //! is a recording under a megabyte, verified at least a thousand times as fast as it is played at 100 units a second,
-//! with any moment of it shown within 100 ms (R-001-46). Recording a loaded server costs at most 7 % of its loop's
-//! time (R-001-47), which its own stages tell: a write in each pass that sends.
+//! with any moment of it shown within 100 ms. Recording a loaded server costs at most 7 % of its loop's
+//! time, which its own stages tell: a write in each pass that sends.
 
 mod cost;
 mod game;

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn r_x_44_memory_that_grows_is_found() {
+    fn memory_that_grows_is_found() {
         assert!(compare(&rounds((0..32).map(|_| 12))).is_ok());
         assert!(compare(&rounds((0..32).map(|number| 12 + number))).is_err());
         let warm_up = (0..32).map(|number| 12 + u64::min(number, 12));

@@ -5,7 +5,7 @@
 //! taken away. All the time it records and saves.
 //!
 //! Good is: memory of the later rounds is that of the earlier ones, no descriptor stays open, calm rounds are served
-//! as the first was, the end is an orderly one, and what was recorded replays to the same world (R-X-44).
+//! as the first was, the end is an orderly one, and what was recorded replays to the same world.
 
 mod checks;
 mod trouble;

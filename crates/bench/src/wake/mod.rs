@@ -3,7 +3,7 @@
 //! Each way is given the same deadlines at random instants, alone on the machine, and sleeps from one to the next
 //! as the server's loop does. What is told: how late it woke, the processor time and the wake-ups it took per
 //! deadline. Good looks like this: p50 under 60 µs, p99 under 300 µs, one wake-up per deadline, under 3 % of a
-//! core at 1,000 deadlines a second (R-000-20 to R-000-22).
+//! core at 1,000 deadlines a second.
 
 mod ways;
 

@@ -85,13 +85,13 @@ impl Trial {
             }
             look += 100 * MILLI;
             let shown = sync.server_at(real(now)).unwrap();
-            assert!(last.is_none_or(|last| shown >= last), "R-002-39: never backwards");
+            assert!(last.is_none_or(|last| shown >= last), "never backwards");
             last = Some(shown);
             let error = (shown.as_nanos() - (self.truth(now) - reference)).abs();
             let estimate = sync.estimate(real(now));
             assert!(
                 error <= estimate.error_bound_ns + 1_000,
-                "R-002-40: {error} ns off at {now} ns, told bound {}",
+                "{error} ns off at {now} ns, told bound {}",
                 estimate.error_bound_ns
             );
             if sync.is_settled() {
@@ -108,7 +108,7 @@ impl Trial {
 
 /// 40 ± 30 ms with jitter that differs by direction, 100 ppm of drift, one hour.
 #[test]
-fn r_002_38_the_error_stays_below_half_the_best_round_trip_for_an_hour() {
+fn the_error_stays_below_half_the_best_round_trip_for_an_hour() {
     let wide = (10 * MILLI, 60 * MILLI);
     let links = [
         (wide, wide),
@@ -139,7 +139,7 @@ fn r_002_38_the_error_stays_below_half_the_best_round_trip_for_an_hour() {
 }
 
 #[test]
-fn r_002_38_on_a_quiet_local_link_the_error_is_below_half_a_millisecond() {
+fn on_a_quiet_local_link_the_error_is_below_half_a_millisecond() {
     for seed in 0..4 {
         let outcome = Trial {
             seed,
@@ -154,7 +154,7 @@ fn r_002_38_on_a_quiet_local_link_the_error_is_below_half_a_millisecond() {
 }
 
 #[test]
-fn r_002_38_a_round_is_eight_exchanges_and_comes_every_ten_seconds() {
+fn a_round_is_eight_exchanges_and_comes_every_ten_seconds() {
     let mut sync = ClockSync::new();
     let at = |ms: i64| RealTime::from_nanos(ms * MILLI);
     sync.handshake(at(0), 0, at(2));
@@ -178,7 +178,7 @@ fn r_002_38_a_round_is_eight_exchanges_and_comes_every_ten_seconds() {
 }
 
 #[test]
-fn r_002_39_a_correction_is_blended_in() {
+fn a_correction_is_blended_in() {
     let mut sync = ClockSync::new();
     let at = |ms: i64| RealTime::from_nanos(ms * MILLI);
     // Every exchange takes 200 ms, all of it on the way back: the clock is 100 ms behind the truth, which
@@ -204,7 +204,7 @@ fn r_002_39_a_correction_is_blended_in() {
 }
 
 #[test]
-fn r_002_39_not_even_the_first_exchanges_turn_the_clock_back() {
+fn not_even_the_first_exchanges_turn_the_clock_back() {
     let mut sync = ClockSync::new();
     let at = |ms: i64| RealTime::from_nanos(ms * MILLI);
     // 200 ms on the way there and nothing back: 100 ms too far ahead.
@@ -218,7 +218,7 @@ fn r_002_39_not_even_the_first_exchanges_turn_the_clock_back() {
 }
 
 #[test]
-fn r_002_37_the_reference_lies_in_the_middle_of_the_exchange() {
+fn the_reference_lies_in_the_middle_of_the_exchange() {
     let mut sync = ClockSync::new();
     let at = |ms: i64| RealTime::from_nanos(ms * MILLI);
     // Sent at 100, answered at 150, of which the server held it for 10: read at 120.
@@ -230,7 +230,7 @@ fn r_002_37_the_reference_lies_in_the_middle_of_the_exchange() {
 }
 
 #[test]
-fn r_002_36_instants_out_of_range_are_cut_and_counted() {
+fn instants_out_of_range_are_cut_and_counted() {
     let mut sync = ClockSync::new();
     assert_eq!(sync.server_time(5), ServerTime::from_nanos(5_000));
     assert_eq!(sync.server_time(i64::MAX), ServerTime::from_nanos(i64::MAX));
@@ -244,7 +244,7 @@ fn r_002_36_instants_out_of_range_are_cut_and_counted() {
 }
 
 #[test]
-fn r_002_41_in_one_process_the_clock_is_exact() {
+fn in_one_process_the_clock_is_exact() {
     let mut sync = ClockSync::new();
     sync.share_exactly(40, RealTime::from_nanos(1_000_000));
     assert_eq!(sync.poll_probe(RealTime::MAX), None, "nothing to find out");

@@ -207,7 +207,7 @@ impl Engine {
         });
     }
 
-    /// Removes a session and all that depends on it (R-003-57).
+    /// Removes a session and all that depends on it.
     fn forget(&mut self, conn: ConnId, cause: LeaveCause) -> Option<Session> {
         self.set_limit(conn, None);
         let session = self.sessions.remove(conn)?;

@@ -90,7 +90,7 @@ impl Engine {
     }
 
     /// When to begin a pass at the latest; an instant that is past if work is left over. `None`: only when
-    /// something is read or written (R-000-19, R-000-20).
+    /// something is read or written.
     pub fn poll_timeout(&self) -> Option<RealTime> {
         [
             self.game_due(),

@@ -20,7 +20,7 @@ use crate::session::{Answer, AnswerKind, Known, Subject};
 use crate::stats::Speedometer;
 
 impl Engine {
-    /// An engine that shows `recording` (R-001-43); `config.game` is of no account. Nobody can play in it: who asks
+    /// An engine that shows `recording`; `config.game` is of no account. Nobody can play in it: who asks
     /// for a place is answered as by a team without one.
     ///
     /// # Errors
@@ -51,8 +51,8 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Moves a recording to another moment, or the nearer end, and shows every viewer the world as it was there
-    /// (R-001-46). What had stopped because the recording was over goes on; what was paused stays so.
+    /// Moves a recording to another moment, or the nearer end, and shows every viewer the world as it was there.
+    /// What had stopped because the recording was over goes on; what was paused stays so.
     ///
     /// # Errors
     /// If there is no recording. Nothing has changed then.

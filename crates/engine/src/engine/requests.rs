@@ -93,7 +93,7 @@ impl Engine {
         identified < self.config.limits.places_max() as usize
     }
 
-    /// A peer asks for a place in a team. The first whole line gets it; nothing counts before (R-000-28).
+    /// A peer asks for a place in a team. The first whole line gets it; nothing counts before.
     fn join(&mut self, conn: ConnId, team: Option<TeamId>) {
         let handled = match team {
             Some(team) => self.apply_quietly(GameInput::Join { team }),
@@ -197,7 +197,7 @@ impl Engine {
         }
     }
 
-    /// An agent's command goes into its queue of ten, where it waits its turn (R-000-38, R-000-41).
+    /// An agent's command goes into its queue of ten, where it waits its turn.
     pub(super) fn command(&mut self, agent: AgentId, command: Command) {
         self.counters.commands += 1;
         self.counters.commands_malformed += u64::from(matches!(command, Command::Refused(_)));
@@ -303,7 +303,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Changes how game time follows real time, and tells every viewer (R-000-31, R-000-34).
+    /// Changes how game time follows real time, and tells every viewer.
     pub(super) fn change_pace(&mut self, request: PaceRequest, now: RealTime) -> Result<(), PaceRefusal> {
         self.refuse_if_recording_is_over(request)?;
         let (change, paced) = match request {

@@ -1,7 +1,7 @@
 //! A stretch of game time at full speed, after which the speed is again what it was: `tick sprint` of the console.
 //!
 //! It ends at the exact game time, however late the pass that notices: the clock is set back as of that instant. But where
-//! the work of the way there is not done, the game slips as at any speed, and the sprint takes longer (R-X-9).
+//! the work of the way there is not done, the game slips as at any speed, and the sprint takes longer.
 
 use trantor_game::PaceChange;
 use trantor_time::{Frequency, GameSpan, GameTime, RealTime};

@@ -1,4 +1,4 @@
-//! Viewers of ours: what they say, and what they are told in answer (§16, §17).
+//! Viewers of ours: what they say, and what they are told in answer.
 
 use trantor_game::history;
 use trantor_protocol::limits::{HISTORY_EVENTS_MAX, HISTORY_SCORES_MAX};
@@ -22,7 +22,7 @@ const _: () = assert!(
 );
 
 impl Engine {
-    /// Carries out a message of a viewer of ours, and acknowledges it after its effects (R-002-51).
+    /// Carries out a message of a viewer of ours, and acknowledges it after its effects.
     pub(super) fn message(&mut self, conn: ConnId, message: ToServer, now: RealTime) {
         self.counters.messages += 1;
         let delay = self.delay_of(conn);
@@ -68,7 +68,7 @@ impl Engine {
         self.acknowledge(conn, now);
     }
 
-    /// Ends a session that broke the rules of the wire, with the reason (R-002-58).
+    /// Ends a session that broke the rules of the wire, with the reason.
     pub(super) fn protocol_error(&mut self, conn: ConnId, reason: &str, now: RealTime) {
         self.say_goodbye(conn, reason, CloseReason::ProtocolError, now);
     }
@@ -239,8 +239,7 @@ impl Engine {
         send_at_once(&mut self.sessions, conn, message);
     }
 
-    /// Tells a viewer that what follows belongs to this moment, if it would otherwise take it for another
-    /// (R-002-47).
+    /// Tells a viewer that what follows belongs to this moment, if it would otherwise take it for another.
     pub(super) fn tell_stream_time(&mut self, conn: ConnId, now: RealTime) {
         let next_tick = self.ticks.next();
         let Some(observer) = self.sessions.observer_mut(conn) else {

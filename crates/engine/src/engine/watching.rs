@@ -1,4 +1,4 @@
-//! Viewers of ours: what they see. Ticks, news, snapshots and figures (§13, §16, §17).
+//! Viewers of ours: what they see. Ticks, news, snapshots and figures.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::session::{Feed, Observer};
 use crate::stats::Speedometer;
 
 impl Engine {
-    /// One tick: everything since the last one, between its marks (R-002-43, R-002-44).
+    /// One tick: everything since the last one, between its marks.
     pub(super) fn tick(&mut self, now: RealTime) {
         let tick = self.ticks.start(now);
         let (number, skipped) = (tick.number, tick.skipped_before);
@@ -267,7 +267,7 @@ impl Engine {
         }
     }
 
-    /// If nobody watches any more, nothing is due for it: an empty server makes no wake-ups (R-000-20).
+    /// If nobody watches any more, nothing is due for it: an empty server makes no wake-ups.
     pub(super) fn stop_watch_if_unwatched(&mut self) {
         if self.welcome_viewers().is_empty()
             && let Some(Watch { tick, stats, .. }) = self.watch.take()

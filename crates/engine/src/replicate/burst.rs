@@ -34,9 +34,9 @@ impl Habits {
     }
 }
 
-/// Writes the world from where `answer` has come to, as far as it goes, or until `bytes` were written or a little more
-/// (R-000-48). For somebody who knows of another moment of the same recording that makes the one into the other:
-/// who and what is gone, who is new, and where everybody and everything is (R-001-46).
+/// Writes the world from where `answer` has come to, as far as it goes, or until `bytes` were written or a little more.
+/// For somebody who knows of another moment of the same recording that makes the one into the other:
+/// who and what is gone, who is new, and where everybody and everything is.
 pub(crate) fn write_world_on(
     out: &mut Vec<u8>,
     habits: Habits,

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_51_a_message_that_fits_no_frame_is_counted_and_the_others_go() {
+    fn a_message_that_fits_no_frame_is_counted_and_the_others_go() {
         let mut news = News::default();
         let far_too_many = (0..400_000).map(AgentId).collect();
         let [first, second, third] = [1, 2, 3].map(GameTime::from_units);

@@ -1,7 +1,7 @@
 //! One connected peer: its phase, what it may still send, and what it is still owed.
 //!
 //! Transport (the boxes for bytes, the limit on time) and role (what the peer is in the game) are kept
-//! apart (R-003-54). What a request leads to is decided by the engine; a session only understands it.
+//! apart. What a request leads to is decided by the engine; a session only understands it.
 
 mod allowance;
 mod announced;

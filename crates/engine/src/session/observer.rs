@@ -18,7 +18,7 @@ use crate::replicate::{Population, Snapshot};
 /// The state of a viewer of ours after its hello, and before it as far as it has one.
 #[derive(Debug)]
 pub(crate) struct Observer {
-    /// Instants to and from this viewer are microseconds after this one (R-002-36).
+    /// Instants to and from this viewer are microseconds after this one.
     pub(crate) reference: RealTime,
     /// Numbers of its messages, and what was acknowledged.
     pub(crate) numbers: ReceivedNumbers,
@@ -138,7 +138,7 @@ impl Observer {
         }
     }
 
-    /// The viewer has processed `items` pieces (R-002-56).
+    /// The viewer has processed `items` pieces.
     pub(crate) fn credit(&mut self, items: u32) -> Result<(), CreditOverdrawn> {
         self.in_flight = self.in_flight.checked_sub(items).ok_or(CreditOverdrawn)?;
         Ok(())
@@ -154,7 +154,7 @@ mod tests {
     use crate::replicate::EggPieces;
 
     #[test]
-    fn r_002_36_instants_are_whole_microseconds_after_the_reference() {
+    fn instants_are_whole_microseconds_after_the_reference() {
         let observer = Observer::new(RealTime::from_nanos(5_500));
         assert_eq!(observer.us_at(RealTime::from_nanos(5_500)), 0);
         assert_eq!(observer.us_at(RealTime::from_nanos(6_499)), 0);
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_56_pieces_wait_for_credit_and_the_end_does_not() {
+    fn pieces_wait_for_credit_and_the_end_does_not() {
         let game = Game::new(GameConfig {
             size: MapSize::new(1, 1).unwrap(),
             teams: vec!["a".to_owned()],

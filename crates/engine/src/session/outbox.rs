@@ -21,7 +21,7 @@ pub(crate) struct Outbox {
     bytes: Vec<u8>,
     written: usize,
     cut: Cut,
-    /// When what waits was put in, oldest first (R-003-52): how many bytes at each instant.
+    /// When what waits was put in, oldest first: how many bytes at each instant.
     queued: VecDeque<(RealTime, usize)>,
     /// What comes behind `bytes` while a long look is being written: that look first.
     behind: VecDeque<Behind>,
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_57_a_piece_that_does_not_fit_leaves_no_trace() {
+    fn a_piece_that_does_not_fit_leaves_no_trace() {
         let mut outbox = Outbox::default();
         assert_eq!(
             outbox.push(ms(0), 4, |buffer| buffer.extend_from_slice(b"ok\n")),
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_52_each_byte_knows_how_long_it_waits() {
+    fn each_byte_knows_how_long_it_waits() {
         let mut outbox = Outbox::default();
         outbox.make_stream();
         for at in [10, 10, 30] {

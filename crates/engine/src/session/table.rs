@@ -43,7 +43,7 @@ impl Hasher for NumberHasher {
     }
 }
 
-/// The session store (R-003-53).
+/// The session store.
 #[derive(Debug)]
 pub(crate) struct Sessions {
     /// By the connection's place in the shell's table, which keeps places low.

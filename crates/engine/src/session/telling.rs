@@ -20,8 +20,7 @@ impl Sessions {
         self.now
     }
 
-    /// Messages that were meant for sessions that are gone, or on their way out without another word
-    /// (R-003-46).
+    /// Messages that were meant for sessions that are gone, or on their way out without another word.
     pub(crate) fn undeliverable(&self) -> u64 {
         self.undeliverable
     }

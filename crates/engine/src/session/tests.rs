@@ -36,7 +36,7 @@ fn sessions(slots: u32) -> Sessions {
 }
 
 #[test]
-fn r_000_11_a_late_word_about_a_connection_that_is_gone_reaches_nobody() {
+fn a_late_word_about_a_connection_that_is_gone_reaches_nobody() {
     let mut sessions = sessions(2);
     assert!(sessions.remove(conn(1, 0)).is_some());
     sessions.insert(session(conn(1, 1)));
@@ -74,7 +74,7 @@ fn lists_follow_the_roles() {
 }
 
 #[test]
-fn r_002_57_a_session_without_room_is_doomed_once() {
+fn a_session_without_room_is_doomed_once() {
     let mut sessions = sessions(1);
     sessions.get_mut(conn(0, 0)).unwrap().outbox_bytes_max = 3;
     for _ in 0..5 {

@@ -201,14 +201,8 @@ impl Viewer {
                 }
             }
             ToClient::Ack { number } => {
-                assert!(
-                    number > self.acked,
-                    "an acknowledgement is greater than the last (R-002-53)"
-                );
-                assert!(
-                    number <= self.sent,
-                    "nothing is acknowledged that was not sent (R-002-53)"
-                );
+                assert!(number > self.acked, "an acknowledgement is greater than the last");
+                assert!(number <= self.sent, "nothing is acknowledged that was not sent");
                 self.acked = number;
             }
             ToClient::Clock(anchor) => self.set_clock(anchor),
@@ -252,14 +246,14 @@ impl Viewer {
         self.say(&ToServer::Credit { items });
     }
 
-    /// The begin mark's instant is the last one plus a period for each instant, run or skipped (R-002-46).
+    /// The begin mark's instant is the last one plus a period for each instant, run or skipped.
     fn begin_tick(&mut self, number: u64, skipped: u64) {
         let hello = self.hello.as_ref().expect("a hello came");
         assert_eq!(self.open_tick, None, "ticks do not nest");
         let period_us = i64::from(hello.tick_period_us);
         let instant_us = match self.last_tick {
             Some((last, instant_us)) => {
-                assert_eq!(number, last + 1, "numbers rise by one (R-002-45)");
+                assert_eq!(number, last + 1, "numbers rise by one");
                 instant_us + period_us * (1 + skipped as i64)
             }
             None => {
@@ -276,7 +270,7 @@ impl Viewer {
     fn move_stream(&mut self, to_us: i64) {
         assert!(
             self.stream_us.is_none_or(|from_us| from_us < to_us),
-            "stream time increases (R-002-48): {:?} to {to_us}",
+            "stream time increases: {:?} to {to_us}",
             self.stream_us
         );
         self.stream_us = Some(to_us);

@@ -40,7 +40,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
 
     #[test]
-    fn r_000_50_slow_agents_play_the_game_of_a_leap(seed in 0..1_000u64, dice: [u64; 2]) {
+    fn slow_agents_play_the_game_of_a_leap(seed in 0..1_000u64, dice: [u64; 2]) {
         const UNTIL: i64 = 260;
         let kinds = [MindKind::Team, MindKind::Random];
         let mut leap = Leap::new(game_config(3, seed), &kinds, Voice::Values);

@@ -44,7 +44,7 @@ fn a_look_of_any_length_takes_little_memory() {
 /// An agent may be sent any amount while it takes some of it now and then. One that takes nothing is disconnected after a while,
 /// sooner if its outbox is full; nobody else notices.
 #[test]
-fn r_002_57_an_agent_is_disconnected_for_a_stall_and_not_for_a_burst() {
+fn an_agent_is_disconnected_for_a_stall_and_not_for_a_burst() {
     let mut bench = bench(5, 5, 3);
     let [stalled, slow, quiet, speaker] =
         [("A", "a"), ("B", "a"), ("C", "a"), ("D", "b")].map(|(name, team)| bench.join(name, team));
@@ -94,7 +94,7 @@ fn r_002_57_an_agent_is_disconnected_for_a_stall_and_not_for_a_burst() {
 
 /// A viewer that asks for the whole map without end and never reads costs two pieces of an answer, and goes in time.
 #[test]
-fn r_002_57_a_text_viewer_that_does_not_read_is_let_go() {
+fn a_text_viewer_that_does_not_read_is_let_go() {
     let mut bench = bench(150, 150, 3);
     let deaf = bench.join("G", "GRAPHIC");
     let other = bench.join("H", "GRAPHIC");
@@ -118,7 +118,7 @@ fn r_002_57_a_text_viewer_that_does_not_read_is_let_go() {
 
 /// A viewer that reads, and gives no credit for the rest of the world, would have it kept as it was when it came.
 #[test]
-fn r_002_57_a_viewer_that_gives_no_credit_is_let_go() {
+fn a_viewer_that_gives_no_credit_is_let_go() {
     let mut bench = bench(300, 200, 3);
     let viewers = [(); 2].map(|()| {
         let viewer = bench.open("V");
@@ -171,7 +171,7 @@ fn another_limit_counts_for_those_who_take_nothing_already() {
 
 /// News that a viewer of text does not read grow up to its bound; then it goes.
 #[test]
-fn r_002_57_news_for_a_text_viewer_that_does_not_read_are_bounded() {
+fn news_for_a_text_viewer_that_does_not_read_are_bounded() {
     let mut config = EngineConfig::new(game_config(5, 5, 3));
     config.limits.viewer_outbox_bytes_max = 100_000;
     let mut bench = Bench::new(config);
@@ -306,7 +306,7 @@ fn an_operator_gets_in_where_every_other_place_is_taken() {
 
 /// Messages may be shorter than usual, and a peer that does not know is let go sooner.
 #[test]
-fn r_003_56_the_length_of_messages_and_the_offences_borne_can_be_chosen() {
+fn the_length_of_messages_and_the_offences_borne_can_be_chosen() {
     let mut config = EngineConfig::new(game_config(5, 5, 3));
     config.limits.message_bytes_max = 100;
     config.limits.violations_max = 2;
@@ -324,7 +324,7 @@ fn r_003_56_the_length_of_messages_and_the_offences_borne_can_be_chosen() {
 }
 
 #[test]
-fn r_000_27_what_is_said_before_the_start_is_bounded() {
+fn what_is_said_before_the_start_is_bounded() {
     let mut config = EngineConfig::new(game_config(5, 5, 3));
     config.auto_start = false;
     let mut bench = Bench::new(config);

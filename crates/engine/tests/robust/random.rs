@@ -198,7 +198,7 @@ fn assert_replays(pieces: &[Vec<u8>], bench: &Bench) {
     }
 }
 
-/// A random run; answers all that was heard. What reached the game is recorded and replayed (R-001-42).
+/// A random run; answers all that was heard. What reached the game is recorded and replayed.
 fn run(steps: &[Step], config: EngineConfig) -> Vec<(usize, Sound)> {
     let mut bench = Bench::new(config);
     bench.engine.start_recording();
@@ -284,9 +284,9 @@ proptest! {
 
     /// Anything from anybody at any time: no panic, no bound passed, no part that disagrees with another
     /// (the engine checks itself after each verb, viewers of ours check every message and compare worlds);
-    /// a second run of the same is the same (R-000-50), and so is its replay from the journal (R-001-41).
+    /// a second run of the same is the same, and so is its replay from the journal.
     #[test]
-    fn r_000_50_and_r_001_41_random_runs_hold_together_repeat_and_replay(
+    fn random_runs_hold_together_repeat_and_replay(
         steps in prop::collection::vec(step(), 1..120),
         variant in 0usize..6,
     ) {

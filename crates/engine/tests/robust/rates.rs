@@ -89,7 +89,7 @@ fn viewers_that_ask_for_everything_in_every_frame_are_not_held_up() {
 
 /// The rate grows with the speed: an agent is never held up for commands that it could use.
 #[test]
-fn r_000_41_an_agent_that_keeps_ten_open_is_not_held_up_at_any_speed() {
+fn an_agent_that_keeps_ten_open_is_not_held_up_at_any_speed() {
     for (frequency, commands) in [(1, 100), (100, 1_000), (10_000, 30_000)] {
         let mut bench = bench(5, 5, 3);
         let agent = bench.join("A", "a");
@@ -241,7 +241,7 @@ fn many_text_viewers_are_told_by_and_by() {
 
 /// One flood a pass from an agent costs what it sends, and nobody else's answers are late.
 #[test]
-fn r_000_29_a_flood_of_commands_is_dropped_and_counted() {
+fn a_flood_of_commands_is_dropped_and_counted() {
     let mut bench = bench(5, 5, 3);
     let flooder = bench.join("A", "a");
     let other = bench.join("B", "b");

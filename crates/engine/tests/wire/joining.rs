@@ -130,7 +130,7 @@ fn a_match_that_was_over_when_it_was_saved_goes_on_as_its_last_moment() {
 }
 
 #[test]
-fn r_002_42_the_hello_tells_the_grid_and_ticks_follow_it() {
+fn the_hello_tells_the_grid_and_ticks_follow_it() {
     let mut bench = bench(2, 2);
     let first = bench.watch("V");
     let hello = bench.viewer(first).hello.clone().unwrap();
@@ -172,7 +172,7 @@ fn viewers_that_may_not_control_are_told_so() {
 }
 
 #[test]
-fn r_002_37_probes_are_answered_with_the_servers_clock() {
+fn probes_are_answered_with_the_servers_clock() {
     let mut bench = bench(2, 2);
     let viewer = bench.watch("V");
     bench.run_for(RealSpan::from_nanos(12_345_678));
@@ -207,7 +207,7 @@ fn another_version_is_refused_in_words() {
 }
 
 #[test]
-fn r_002_58_whoever_breaks_the_wire_is_told_and_let_go() {
+fn whoever_breaks_the_wire_is_told_and_let_go() {
     let long = u32::MAX.to_le_bytes().to_vec();
     let unknown = [&1u32.to_le_bytes()[..], &[0xee]].concat();
     let framed = |message: &ToServer| {

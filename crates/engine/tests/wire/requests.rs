@@ -7,7 +7,7 @@ use trantor_time::{GameTime, RealSpan};
 use super::{bench, ms};
 
 #[test]
-fn r_000_31_speed_pause_and_step_reach_every_viewer_at_once() {
+fn speed_pause_and_step_reach_every_viewer_at_once() {
     let mut bench = bench(2, 2);
     bench.act(AdminAction::SetRefill { enabled: false });
     let one = bench.watch("V");
@@ -88,7 +88,7 @@ fn steps_that_are_asked_for_at_once_are_done_one_after_another() {
 }
 
 #[test]
-fn r_000_35_refusals_come_in_words_and_change_nothing() {
+fn refusals_come_in_words_and_change_nothing() {
     let mut bench = bench(2, 2);
     let viewer = bench.watch("V");
     for (message, words) in [
@@ -115,7 +115,7 @@ fn r_000_35_refusals_come_in_words_and_change_nothing() {
 }
 
 #[test]
-fn r_002_50_and_r_002_51_each_message_is_acknowledged_after_its_effects() {
+fn each_message_is_acknowledged_after_its_effects() {
     let mut bench = bench(2, 2);
     let viewer = bench.watch("V");
     assert_eq!(
@@ -156,7 +156,7 @@ fn r_002_50_and_r_002_51_each_message_is_acknowledged_after_its_effects() {
 
 /// Nothing of a pass is acknowledged after it, however many messages there were.
 #[test]
-fn r_002_52_acknowledgements_come_within_the_pass() {
+fn acknowledgements_come_within_the_pass() {
     let mut bench = bench(2, 2);
     let viewer = bench.watch("V");
     for token in 0..500 {

@@ -9,7 +9,7 @@ use super::{bench, ms};
 
 /// Nobody watches: no ticks, no figures, nothing to wake up for. Somebody comes back: the sum still comes out.
 #[test]
-fn r_000_20_ticks_run_only_while_somebody_watches() {
+fn ticks_run_only_while_somebody_watches() {
     let mut bench = bench(3, 3);
     assert_eq!(
         bench.engine.poll_timeout(),
@@ -39,7 +39,7 @@ fn r_000_20_ticks_run_only_while_somebody_watches() {
 }
 
 #[test]
-fn r_000_20_idle_text_viewers_and_agents_wake_nobody() {
+fn idle_text_viewers_and_agents_wake_nobody() {
     let mut bench = bench(5, 5);
     for number in 0..50 {
         bench.join(&format!("G{number}"), "GRAPHIC");
@@ -66,7 +66,7 @@ fn r_000_20_idle_text_viewers_and_agents_wake_nobody() {
 /// Begin mark, what happened, end mark; between ticks, stream time just before what it belongs to, and only if
 /// the viewer would otherwise take it for another moment.
 #[test]
-fn r_002_43_and_r_002_44_and_r_x_29_marks_and_stream_time_are_used_together() {
+fn marks_and_stream_time_are_used_together() {
     let mut bench = bench(5, 5);
     bench.act(AdminAction::SetRefill { enabled: false });
     let agent = bench.join("A", "a");
@@ -135,10 +135,10 @@ fn figures_come_once_a_second() {
     assert_eq!(last.lateness_max_ns, 0, "a manual clock is never late");
 }
 
-/// R-002-49: under overload, with ticks late by up to three periods, stream time never goes back; the dull
+/// Under overload, with ticks late by up to three periods, stream time never goes back; the dull
 /// viewer checks it at every message. Passes are as far apart as a stalled machine would make them.
 #[test]
-fn r_002_49_stream_time_never_goes_back_under_overload() {
+fn stream_time_never_goes_back_under_overload() {
     let mut bench = bench(2, 2);
     let agents: Vec<_> = (0..2)
         .map(|number| bench.join(&format!("A{number}"), "a"))

@@ -10,7 +10,7 @@ use super::{bench, keep_busy, ms};
 use crate::harness::{Bench, game_config};
 
 #[test]
-fn r_000_38_a_viewer_that_watches_an_agent_is_told_what_waits_behind_what_it_does() {
+fn a_viewer_that_watches_an_agent_is_told_what_waits_behind_what_it_does() {
     let mut bench = bench(6, 5);
     let (busy, other) = (bench.join("A", "a"), bench.join("B", "b"));
     let viewer = bench.watch("V");
@@ -65,7 +65,7 @@ fn the_copy_equals_the_world_between_end_marks() {
 }
 
 #[test]
-fn r_002_56_a_large_world_comes_on_credit() {
+fn a_large_world_comes_on_credit() {
     let mut bench = bench(300, 200);
     let agents: Vec<_> = (0..4)
         .map(|number| bench.join(&format!("A{number}"), "a"))
@@ -101,7 +101,7 @@ fn r_002_56_a_large_world_comes_on_credit() {
 /// What lies on a tile is told as it is when its piece is sent: what changed since the beginning comes after it all the
 /// same, and the last word is the right one.
 #[test]
-fn r_002_56_a_large_world_changes_while_it_is_told() {
+fn a_large_world_changes_while_it_is_told() {
     let mut bench = bench(300, 200);
     bench.act(AdminAction::SetRefill { enabled: false });
     let viewer = bench.open("V");
@@ -138,7 +138,7 @@ fn r_002_56_a_large_world_changes_while_it_is_told() {
 
 /// A viewer that stops reading is not let go, and not sent all of the past: it gets a fresh snapshot.
 #[test]
-fn r_002_57_a_slow_viewer_is_thinned_to_a_fresh_snapshot() {
+fn a_slow_viewer_is_thinned_to_a_fresh_snapshot() {
     let mut config = EngineConfig::new(game_config(10, 10, 8));
     config.frequency = trantor_time::Frequency::new(1_000).unwrap();
     let mut bench = Bench::new(config);

@@ -1,7 +1,7 @@
 //! When commands start and end.
 //!
 //! An agent carries out one command at a time. The next one starts at the nominal end of the one before, so a
-//! queue leaves no gap (R-000-40); one that comes to an idle agent starts at its stamp (R-000-39).
+//! queue leaves no gap; one that comes to an idle agent starts at its stamp.
 //!
 //! All starts of an instant come after everything else due at it. A start is therefore put on the agenda
 //! wherever something else is due at the same instant, and carried out on the spot where nothing is: the order
@@ -19,7 +19,7 @@ use crate::input::{Handled, Refusal};
 use crate::rules::{RitualId, action, incantation};
 
 impl Game {
-    /// Takes in an agent's command; it starts at once if the agent is free (R-000-39).
+    /// Takes in an agent's command; it starts at once if the agent is free.
     pub(super) fn command(&mut self, id: AgentId, command: Command) -> Result<Handled, Refusal> {
         self.refuse_if_over()?;
         let agent = self.world.agents.get_mut(id).ok_or(Refusal::UnknownAgent)?;

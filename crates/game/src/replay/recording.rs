@@ -253,7 +253,7 @@ impl Recording {
         })
     }
 
-    /// The game as it was at a moment, all that happened at it included, and the place to go on from (R-001-46). A
+    /// The game as it was at a moment, all that happened at it included, and the place to go on from. A
     /// moment outside stands for the nearer end.
     ///
     /// # Errors

@@ -56,7 +56,7 @@ impl Agent {
         self.tile
     }
 
-    /// The commands that wait behind the one it is doing, in their order (R-000-38).
+    /// The commands that wait behind the one it is doing, in their order.
     pub fn waiting(&self) -> impl ExactSizeIterator<Item = &Command> {
         self.desk.waiting()
     }

@@ -1,4 +1,4 @@
-//! Hunger: food into life, and death at the exact unit (R-000-44).
+//! Hunger: food into life, and death at the exact unit.
 //!
 //! One food is being digested from birth on, for 126 units; the stock does not count it. When it is used up
 //! the next is taken from the stock, and where there is none, the agent starves: 1,260 units after birth if

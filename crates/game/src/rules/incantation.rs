@@ -1,4 +1,4 @@
-//! Elevation: conditions at the start and again at the end, participants held in between (R-000-46).
+//! Elevation: conditions at the start and again at the end, participants held in between.
 //!
 //! At the start every agent on the tile of the asker's level that no other ritual holds is drawn in. What
 //! counts at the end is who of them still lives, stands on the tile and has that level, and what lies there

@@ -1,4 +1,4 @@
-//! How much lies on the ground, and how it is topped up (R-000-44, R-000-45).
+//! How much lies on the ground, and how it is topped up.
 //!
 //! Each resource has a target that follows from the size of the map. A refill brings what lies on the ground
 //! up to it; what is carried does not count, and surplus is never removed. Resources are dealt like cards from
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn r_000_45_targets_follow_from_the_size_and_are_at_least_one() {
+    fn targets_follow_from_the_size_and_are_at_least_one() {
         assert_eq!(targets(10, 10), [50, 30, 15, 10, 10, 8, 5]);
         assert_eq!(targets(17, 13), [110, 66, 33, 22, 22, 17, 11]);
         assert_eq!(targets(10, 13), [65, 39, 19, 13, 13, 10, 6]);
@@ -147,7 +147,7 @@ mod tests {
 
     /// Each round deals every tile once, and no two rounds alike.
     #[test]
-    fn r_000_45_tiles_are_dealt_evenly() {
+    fn tiles_are_dealt_evenly() {
         let size = MapSize::new(7, 5).unwrap();
         let mut dealer = Dealer::new(size, Chance::new(3, Purpose::Refill));
         let rounds: Vec<Vec<u32>> = (0..20)
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn r_000_44_rounds_are_every_twenty_units_from_the_beginning() {
+    fn rounds_are_every_twenty_units_from_the_beginning() {
         let at = |nanounits: i128| GameTime::from_nanounits(nanounits);
         let units = GameTime::from_units;
         let beginning = GameTime::ZERO;

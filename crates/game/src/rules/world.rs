@@ -193,7 +193,7 @@ impl World {
     }
 
     /// The links between agents that have talked while messages took time: from whom, to whom, and what became
-    /// of the messages (R-001-32).
+    /// of the messages.
     pub fn links(&self) -> impl Iterator<Item = (AgentId, AgentId, &LinkCounts)> {
         self.air.links()
     }

@@ -28,7 +28,7 @@ fn every_command() -> Vec<(Command, i64)> {
 }
 
 #[test]
-fn r_000_42_every_command_is_answered_once_and_when_its_time_is_over() {
+fn every_command_is_answered_once_and_when_its_time_is_over() {
     for (command, duration) in every_command() {
         let mut arena = Arena::quiet();
         let agent = arena.agent_at(5, 5, Direction::North);
@@ -48,7 +48,7 @@ fn r_000_42_every_command_is_answered_once_and_when_its_time_is_over() {
 }
 
 #[test]
-fn r_000_43_what_is_not_understood_is_answered_ko_and_costs_nothing() {
+fn what_is_not_understood_is_answered_ko_and_costs_nothing() {
     let mut arena = Arena::quiet();
     let agent = arena.agent_at(5, 5, Direction::North);
     arena.command(agent, Command::Refused(None));
@@ -57,7 +57,7 @@ fn r_000_43_what_is_not_understood_is_answered_ko_and_costs_nothing() {
 }
 
 #[test]
-fn r_000_38_the_effect_comes_at_the_end() {
+fn the_effect_comes_at_the_end() {
     let mut arena = Arena::quiet();
     let agent = arena.agent_at(5, 5, Direction::East);
     arena.command(agent, Command::Forward);
@@ -68,7 +68,7 @@ fn r_000_38_the_effect_comes_at_the_end() {
 }
 
 #[test]
-fn r_000_39_a_command_at_an_idle_agent_starts_at_its_stamp() {
+fn a_command_at_an_idle_agent_starts_at_its_stamp() {
     let mut arena = Arena::quiet();
     let agent = arena.agent_at(5, 5, Direction::East);
     let stamp = GameTime::from_nanounits(12_345_678_901);
@@ -113,7 +113,7 @@ fn a_refused_line_takes_its_time_and_is_told_as_refused() {
 }
 
 #[test]
-fn r_000_40_a_chain_of_queued_commands_has_no_gap_and_no_drift() {
+fn a_chain_of_queued_commands_has_no_gap_and_no_drift() {
     let mut arena = Arena::quiet();
     let agent = arena.agent_at(0, 0, Direction::East);
     let start = GameTime::from_nanounits(333_333_333);
@@ -133,7 +133,7 @@ fn r_000_40_a_chain_of_queued_commands_has_no_gap_and_no_drift() {
 }
 
 #[test]
-fn r_000_41_ten_commands_may_be_open_and_the_eleventh_is_dropped_without_an_answer() {
+fn ten_commands_may_be_open_and_the_eleventh_is_dropped_without_an_answer() {
     let mut arena = Arena::quiet();
     let agent = arena.agent_at(0, 0, Direction::East);
     for _ in 0..10 {
@@ -178,7 +178,7 @@ fn a_command_that_takes_no_time_keeps_its_place() {
 }
 
 #[test]
-fn r_000_49_who_is_gone_is_owed_nothing() {
+fn who_is_gone_is_owed_nothing() {
     let mut arena = Arena::quiet();
     let (gone, stays) = (
         arena.agent_at(0, 0, Direction::East),
@@ -208,7 +208,7 @@ fn r_000_49_who_is_gone_is_owed_nothing() {
 }
 
 #[test]
-fn r_000_20_a_world_in_which_nothing_can_change_has_no_deadline() {
+fn a_world_in_which_nothing_can_change_has_no_deadline() {
     let mut arena = Arena::new(config(10, 10));
     assert_eq!(arena.game.next_deadline(), None, "full ground, nobody there");
     let agent = arena.join(0);
@@ -290,7 +290,7 @@ fn told_by(mut take: impl FnMut(&mut Game, &mut Vec<GameEvent>)) -> Vec<GameEven
 
 /// Polled one by one, some left over, or exchanged as a whole: each event comes once and in order.
 #[test]
-fn r_000_48_no_event_is_lost_however_they_are_taken() {
+fn no_event_is_lost_however_they_are_taken() {
     let polled = told_by(|game, told| told.extend(std::iter::from_fn(|| game.poll_event())));
     let left_over = told_by(|game, told| told.extend(game.poll_event()));
     let mut turn = 0;

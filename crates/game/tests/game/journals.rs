@@ -201,7 +201,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn r_001_42_a_replay_is_the_game(config in any_config(), steps in any_steps(100), takes in any::<u64>()) {
+    fn a_replay_is_the_game(config in any_config(), steps in any_steps(100), takes in any::<u64>()) {
         let mut recorded = Recorded::new(config);
         for (index, step) in steps.iter().enumerate() {
             recorded.play(step);
@@ -237,7 +237,7 @@ proptest! {
 
     /// A journal in pieces: each can be played alone, and each begins where the one before ends.
     #[test]
-    fn r_001_46_any_piece_can_be_played_alone(config in any_config(), parts in prop::collection::vec(any_steps(30), 1..5)) {
+    fn any_piece_can_be_played_alone(config in any_config(), parts in prop::collection::vec(any_steps(30), 1..5)) {
         let mut recorded = Recorded::new(config);
         let mut pieces = Vec::new();
         for (number, steps) in (1..).zip(&parts) {
@@ -261,7 +261,7 @@ proptest! {
 
     /// Cut anywhere: what was written whole is played, and the end is told to the byte.
     #[test]
-    fn r_001_44_a_torn_journal_plays_to_its_last_whole_record(
+    fn a_torn_journal_plays_to_its_last_whole_record(
         config in any_config(),
         steps in any_steps(60),
         cut in any::<prop::sample::Index>(),
@@ -294,7 +294,7 @@ proptest! {
 
     /// Damage is noticed: what is read is what was written, up to where it is not.
     #[test]
-    fn r_001_44_a_damaged_journal_plays_to_the_damage(
+    fn a_damaged_journal_plays_to_the_damage(
         config in any_config(),
         steps in any_steps(60),
         place in any::<prop::sample::Index>(),
@@ -361,7 +361,7 @@ proptest! {
 /// The same on every machine. If this fails, old journals no longer replay: raise `JOURNAL_VERSION`, and say in
 /// `docs/replay-format.md` what became of them.
 #[test]
-fn r_001_42_a_known_game_has_its_known_journal() {
+fn a_known_game_has_its_known_journal() {
     let (bytes, game) = long_game().close();
     assert_eq!(
         (bytes.len(), crc32fast::hash(&bytes), game.digest()),
@@ -370,7 +370,7 @@ fn r_001_42_a_known_game_has_its_known_journal() {
 }
 
 #[test]
-fn r_001_45_the_first_record_that_differs_is_named_with_what_differs() {
+fn the_first_record_that_differs_is_named_with_what_differs() {
     let (bytes, game) = long_game().close();
     let verified = verify(&bytes);
     assert!(verified.played.digests >= 3, "{:?}", verified.played);
@@ -440,7 +440,7 @@ fn records_out_of_order_are_noticed() {
 }
 
 #[test]
-fn r_001_43_a_replay_goes_step_by_step_and_jumps() {
+fn a_replay_goes_step_by_step_and_jumps() {
     let (bytes, game) = long_game().close();
     let mut replay = Replay::open(&bytes[..]).unwrap();
     let mut fired = 0;
@@ -466,7 +466,7 @@ fn r_001_43_a_replay_goes_step_by_step_and_jumps() {
 }
 
 #[test]
-fn r_001_44_what_does_not_fit_is_refused_with_a_reason() {
+fn what_does_not_fit_is_refused_with_a_reason() {
     let (bytes, _) = Recorded::new(config(3, 3)).close();
     let refused = |bytes: &[u8]| Replay::open(bytes).expect_err("it does not fit");
     assert_eq!(refused(b"{}"), JournalError::NotAJournal);

@@ -38,7 +38,7 @@ fn first_heard(arena: &Arena, by: AgentId) -> Option<GameTime> {
 }
 
 #[test]
-fn r_001_26_a_message_takes_as_long_as_its_way() {
+fn a_message_takes_as_long_as_its_way() {
     let mut lag = with_speed(2);
     lag.latency = GameSpan::from_nanounits(250_000_000);
     let mut arena = with(lag);
@@ -66,7 +66,7 @@ fn r_001_26_a_message_takes_as_long_as_its_way() {
 }
 
 #[test]
-fn r_001_26_distance_is_that_when_it_was_said_and_direction_that_when_it_arrives() {
+fn distance_is_that_when_it_was_said_and_direction_that_when_it_arrives() {
     let mut arena = with(with_speed(1));
     let speaker = arena.agent_at(5, 5, NORTH);
     let hearer = arena.agent_at(5, 15, NORTH);
@@ -86,7 +86,7 @@ fn r_001_26_distance_is_that_when_it_was_said_and_direction_that_when_it_arrives
 }
 
 #[test]
-fn r_001_27_off_by_default_and_changed_while_running() {
+fn off_by_default_and_changed_while_running() {
     let mut arena = Arena::quiet();
     let (speaker, hearer) = (arena.agent_at(0, 0, NORTH), arena.agent_at(5, 0, NORTH));
     assert_eq!(arena.game.world().lag(), None);
@@ -110,7 +110,7 @@ fn r_001_27_off_by_default_and_changed_while_running() {
 }
 
 #[test]
-fn r_001_27_range_loss_duplication_and_bandwidth() {
+fn range_loss_duplication_and_bandwidth() {
     let perfect = Lag::perfect(GameSpan::ZERO);
     let heard_with = |lag| {
         let mut arena = with(lag);
@@ -164,7 +164,7 @@ fn r_001_27_range_loss_duplication_and_bandwidth() {
 
 /// Five agents in a line, only neighbours in range, each repeating what it hears first.
 #[test]
-fn r_001_28_a_message_is_passed_on_at_the_cost_of_each_hop() {
+fn a_message_is_passed_on_at_the_cost_of_each_hop() {
     let mut lag = with_speed(2);
     lag.range = Some(4_000);
     lag.latency = GameSpan::from_units(1);
@@ -189,7 +189,7 @@ fn r_001_28_a_message_is_passed_on_at_the_cost_of_each_hop() {
 }
 
 #[test]
-fn r_001_29_delivery_is_a_deadline() {
+fn delivery_is_a_deadline() {
     let mut arena = with(with_speed(1));
     let (speaker, hearer) = (arena.agent_at(0, 0, NORTH), arena.agent_at(9, 0, NORTH));
     say(&mut arena, speaker, b"hello");
@@ -214,7 +214,7 @@ fn r_001_29_delivery_is_a_deadline() {
 }
 
 #[test]
-fn r_001_30_the_same_seed_gives_the_same_fates() {
+fn the_same_seed_gives_the_same_fates() {
     let fates = |seed| {
         let mut config = config(30, 30);
         config.seed = seed;

@@ -45,7 +45,7 @@ fn take_and_set_move_one_and_tell_both_sides() {
 }
 
 #[test]
-fn r_000_47_take_and_set_are_judged_when_they_end() {
+fn take_and_set_are_judged_when_they_end() {
     let mut arena = Arena::quiet();
     let (first, second) = (
         arena.agent_at(2, 3, Direction::North),
@@ -71,7 +71,7 @@ fn r_000_47_take_and_set_are_judged_when_they_end() {
 
 /// Of two that end at one instant, the one that was set first comes first.
 #[test]
-fn r_000_6_of_two_takes_that_end_together_the_earlier_command_wins() {
+fn of_two_takes_that_end_together_the_earlier_command_wins() {
     let mut arena = Arena::quiet();
     let (a, b) = (
         arena.agent_at(2, 3, Direction::North),
@@ -111,7 +111,7 @@ fn in_lock_step_ties_go_by_number() {
 }
 
 #[test]
-fn r_000_44_hunger_is_exact_to_the_unit() {
+fn hunger_is_exact_to_the_unit() {
     let mut arena = hungry();
     let birth = GameTime::from_nanounits(5_123_456_789);
     arena.run_to(birth);
@@ -212,7 +212,7 @@ fn hunger_stopped_and_resumed_loses_no_fraction() {
 }
 
 #[test]
-fn r_000_44_the_ground_is_topped_up_every_twenty_units_and_only_then() {
+fn the_ground_is_topped_up_every_twenty_units_and_only_then() {
     let mut arena = Arena::new(config(10, 10));
     let targets = [50, 30, 15, 10, 10, 8, 5];
     assert_eq!(*arena.game.world().ground_totals(), targets);
@@ -266,7 +266,7 @@ fn surplus_stays_and_what_is_carried_does_not_count() {
 }
 
 #[test]
-fn r_000_45_the_first_ground_is_even() {
+fn the_first_ground_is_even() {
     let mut config = config(20, 20);
     for seed in 0..20 {
         config.seed = seed;

@@ -135,7 +135,7 @@ proptest! {
 
     /// The same commands, in whichever order they arrive: the same game.
     #[test]
-    fn r_000_50_in_lock_step_the_order_of_arrival_does_not_count(
+    fn in_lock_step_the_order_of_arrival_does_not_count(
         commands in prop::collection::vec(prop::collection::vec(command(), 0..12), 4),
         arrivals in prop::collection::vec(Just(vec![0, 1, 2, 3]).prop_shuffle(), 1..6),
     ) {

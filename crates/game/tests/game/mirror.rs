@@ -1,6 +1,6 @@
 //! A copy of a world made from its events alone, and what each event must keep to.
 //!
-//! It shows that whoever watches needs nothing but the events (R-000-48), and that nothing appears or vanishes
+//! It shows that whoever watches needs nothing but the events, and that nothing appears or vanishes
 //! but by those that say so.
 
 use std::collections::BTreeMap;

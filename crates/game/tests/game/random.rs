@@ -294,16 +294,16 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn r_000_48_any_game_keeps_its_invariants_and_can_be_mirrored(config in any_config(), steps in any_steps(120)) {
+    fn any_game_keeps_its_invariants_and_can_be_mirrored(config in any_config(), steps in any_steps(120)) {
         let mut watched = Watched::new(config);
         for step in &steps {
             watched.take(step);
         }
     }
 
-    /// The same inputs at the same moments, and a clone halfway: the same events (R-000-50).
+    /// The same inputs at the same moments, and a clone halfway: the same events.
     #[test]
-    fn r_000_50_the_same_inputs_give_the_same_events(config in any_config(), steps in any_steps(120)) {
+    fn the_same_inputs_give_the_same_events(config in any_config(), steps in any_steps(120)) {
         let run = |mut game: Game, steps: &[Step]| {
             let mut told = Vec::new();
             for step in steps {

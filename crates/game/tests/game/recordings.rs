@@ -55,7 +55,7 @@ proptest! {
 
     /// Any moment of a recording in pieces is what playing from the beginning gives, and the end can be reached from it.
     #[test]
-    fn r_001_46_any_moment_can_be_jumped_to(
+    fn any_moment_can_be_jumped_to(
         config in any_config(),
         parts in prop::collection::vec(any_steps(40), 1..5),
         moments in prop::collection::vec(0u32..=1_000, 1..8),
@@ -83,7 +83,7 @@ proptest! {
 }
 
 #[test]
-fn r_001_46_states_are_kept_on_the_way_and_jumps_start_from_them() {
+fn states_are_kept_on_the_way_and_jumps_start_from_them() {
     let (bytes, game) = long_game().close();
     let steps = game.steps();
     let pieces = [bytes];

@@ -28,7 +28,7 @@ pub(crate) fn gathered(agents: usize, at_level: u8) -> (Arena, Vec<AgentId>) {
 }
 
 #[test]
-fn r_000_46_an_elevation_from_every_level() {
+fn an_elevation_from_every_level() {
     for (from, needed) in [(1, 1), (2, 2), (3, 2), (4, 4), (5, 4), (6, 6), (7, 6)] {
         let (mut arena, agents) = gathered(needed, from);
         arena.command(agents[0], Command::Incantation);
@@ -110,7 +110,7 @@ fn what_is_told_of_an_elevation_and_in_which_order() {
 }
 
 #[test]
-fn r_000_46_a_start_without_the_conditions_is_refused_at_once() {
+fn a_start_without_the_conditions_is_refused_at_once() {
     // A stone too few, of each stone that is needed.
     for from in 1..=7 {
         for missing in 1..7 {

@@ -18,7 +18,7 @@ fn who_arrives_later_is_neither_held_nor_lifted() {
 }
 
 #[test]
-fn r_000_46_stones_missing_at_the_end_fail_it() {
+fn stones_missing_at_the_end_fail_it() {
     let (mut arena, agents) = gathered(1, 1);
     arena.command(agents[0], Command::Incantation);
     arena.run(150);
@@ -50,7 +50,7 @@ fn r_000_46_stones_missing_at_the_end_fail_it() {
 }
 
 #[test]
-fn r_000_46_who_was_moved_away_fails_alone_if_enough_are_left() {
+fn who_was_moved_away_fails_alone_if_enough_are_left() {
     let (mut arena, agents) = gathered(3, 2);
     arena.command(agents[0], Command::Incantation);
     arena.run(100);
@@ -62,7 +62,7 @@ fn r_000_46_who_was_moved_away_fails_alone_if_enough_are_left() {
 }
 
 #[test]
-fn r_000_46_an_eject_by_another_level_fails_it_but_frees_nobody_early() {
+fn an_eject_by_another_level_fails_it_but_frees_nobody_early() {
     let (mut arena, agents) = gathered(2, 2);
     let bully = arena.agent_of(1, 5, 5, Direction::East, 5);
     arena.take();
@@ -94,7 +94,7 @@ fn r_000_46_an_eject_by_another_level_fails_it_but_frees_nobody_early() {
 }
 
 #[test]
-fn r_000_46_who_was_moved_away_and_back_counts() {
+fn who_was_moved_away_and_back_counts() {
     let (mut arena, agents) = gathered(2, 2);
     arena.command(agents[0], Command::Incantation);
     arena.put(agents[1], 0, 0, NORTH);
@@ -105,7 +105,7 @@ fn r_000_46_who_was_moved_away_and_back_counts() {
 }
 
 #[test]
-fn r_000_46_a_level_changed_by_an_operator_no_longer_counts() {
+fn a_level_changed_by_an_operator_no_longer_counts() {
     let (mut arena, agents) = gathered(2, 2);
     arena.command(agents[0], Command::Incantation);
     arena.admin(AdminAction::SetLevel {
@@ -118,7 +118,7 @@ fn r_000_46_a_level_changed_by_an_operator_no_longer_counts() {
 }
 
 #[test]
-fn r_000_46_a_death_or_a_leave_in_the_middle_ends_it_cleanly() {
+fn a_death_or_a_leave_in_the_middle_ends_it_cleanly() {
     for died in [false, true] {
         // The asker goes: who began it has no special part in how it ends.
         for gone in [0, 1] {
@@ -140,7 +140,7 @@ fn r_000_46_a_death_or_a_leave_in_the_middle_ends_it_cleanly() {
 }
 
 #[test]
-fn r_000_46_too_few_left_alive_fail() {
+fn too_few_left_alive_fail() {
     let (mut arena, agents) = gathered(2, 2);
     arena.command(agents[0], Command::Incantation);
     arena.run(50);

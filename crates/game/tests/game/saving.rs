@@ -49,7 +49,7 @@ fn told(game: &mut Game) -> Vec<GameEvent> {
 
 /// A game of 11,200 units, saved and continued after every single deadline and input: the same digest each time.
 #[test]
-fn r_000_50_a_long_game_is_saved_and_continued_at_every_deadline() {
+fn a_long_game_is_saved_and_continued_at_every_deadline() {
     let (journal, original) = long_game().close();
     let piece = Piece::open(&journal[..]).unwrap();
     let whole_game = GameTime::from_nanounits(i128::MAX);
@@ -81,7 +81,7 @@ proptest! {
 
     /// One game goes through a snapshot after every single deadline and input, the other never does.
     #[test]
-    fn r_000_50_save_and_continue_equals_continue(config in any_config(), steps in any_steps(80)) {
+    fn save_and_continue_equals_continue(config in any_config(), steps in any_steps(80)) {
         let mut original = Game::new(config.clone());
         let mut saved = Game::new(config);
         for step in &steps {
@@ -156,19 +156,19 @@ fn eventful() -> Game {
 /// If this fails, the format changed: raise `SNAPSHOT_VERSION`, and say in `docs/replay-format.md` what became
 /// of the old one.
 #[test]
-fn r_001_44_the_format_of_this_version_is_fixed() {
+fn the_format_of_this_version_is_fixed() {
     let bytes = eventful().snapshot().encode();
     assert_eq!(bytes[..10], *b"TRANTORS\x02\x00");
     assert_eq!((bytes.len(), crc32fast::hash(&bytes)), (331, 204_695_414));
 }
 
 #[test]
-fn r_001_42_the_digest_of_a_state_is_fixed() {
+fn the_digest_of_a_state_is_fixed() {
     assert_eq!(eventful().digest(), 17_855_284_138_420_300_277);
 }
 
 #[test]
-fn r_001_44_what_does_not_fit_is_refused_with_a_reason() {
+fn what_does_not_fit_is_refused_with_a_reason() {
     let good = eventful().snapshot().encode();
     assert!(Snapshot::decode(&good).is_ok());
     assert_eq!(Snapshot::decode(b"{}"), Err(SaveError::NotASnapshot));

@@ -6,7 +6,7 @@ use trantor_model::{Command, CommandKind, Direction, TeamId, Turn};
 use crate::arena::{Arena, config, counts, tile, units};
 
 #[test]
-fn r_000_45_forward_wraps_around_in_every_direction() {
+fn forward_wraps_around_in_every_direction() {
     for (facing, x, y, to) in [
         (Direction::North, 4, 0, tile(4, 9)),
         (Direction::East, 9, 4, tile(0, 4)),

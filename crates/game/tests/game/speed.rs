@@ -1,5 +1,5 @@
 //! Speed cannot change the outcome: the same inputs at the same game stamps give the same game, whatever the
-//! frequency, pauses, steps, slips and cuts of passes on the way (R-000-50, R-001-41).
+//! frequency, pauses, steps, slips and cuts of passes on the way.
 
 use std::collections::VecDeque;
 
@@ -179,7 +179,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn r_000_50_speed_cannot_change_the_outcome(
+    fn speed_cannot_change_the_outcome(
         config in any_config(),
         steps in any_steps(80),
         passes in prop::collection::vec(any_pass(), 0..80),

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn r_000_43_what_is_not_understood_is_refused_in_its_place() {
+    fn what_is_not_understood_is_refused_in_its_place() {
         for line in [
             &b""[..],
             b" ",

@@ -33,7 +33,7 @@ pub enum GuiRequest {
     SetFrequency(Frequency),
 }
 
-/// Why a request was not understood, which is also the answer to it (R-000-43).
+/// Why a request was not understood, which is also the answer to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GuiRefusal {
     /// `suc`: no such request.

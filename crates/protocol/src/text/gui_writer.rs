@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn r_000_48_every_line_has_the_shape_of_the_sheet() {
+    fn every_line_has_the_shape_of_the_sheet() {
         let agent = AgentId(12);
         let egg = EggId(7);
         let tile = Tile { x: 4, y: 999 };

@@ -26,13 +26,13 @@ pub struct ServerHello {
     /// Name and version of the program, for logs and the HUD.
     pub program: String,
     /// This connection's reference instant was taken this many microseconds ago, when the hello was read.
-    /// All instants on this connection are microseconds after the reference (R-002-36).
+    /// All instants on this connection are microseconds after the reference.
     pub since_reference_us: i64,
     /// Length of a tick in microseconds.
     pub tick_period_us: u32,
     /// Number of the last tick that ran, if any did, and its instant in microseconds after the reference.
     pub last_tick: Option<(u64, i64)>,
-    /// The next tick's scheduled instant in microseconds after the reference (R-002-42).
+    /// The next tick's scheduled instant in microseconds after the reference.
     pub next_tick_us: i64,
     /// The map.
     pub size: MapSize,

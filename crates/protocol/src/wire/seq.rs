@@ -1,6 +1,6 @@
 //! Numbers of what a viewer sent, and cumulative acknowledgements of them.
 //!
-//! Messages are numbered from 1 by counting, the hello included, so the number itself never travels (R-002-50).
+//! Messages are numbered from 1 by counting, the hello included, so the number itself never travels.
 
 use crate::error::SeqError;
 
@@ -24,16 +24,16 @@ impl SentNumbers {
         Self::default()
     }
 
-    /// Counts a message that is being sent, and answers its number (R-002-50).
+    /// Counts a message that is being sent, and answers its number.
     pub fn send(&mut self) -> u64 {
         self.sent += 1;
         self.sent
     }
 
-    /// Takes note that everything up to `number` was processed (R-002-51).
+    /// Takes note that everything up to `number` was processed.
     ///
     /// # Errors
-    /// If the number is not greater than the last, or greater than what was sent (R-002-53).
+    /// If the number is not greater than the last, or greater than what was sent.
     pub fn ack(&mut self, number: u64) -> Result<(), SeqError> {
         if number <= self.acked {
             return Err(SeqError::NotGreater {
@@ -80,7 +80,7 @@ impl ReceivedNumbers {
     }
 
     /// The acknowledgement owed, if any, after the effects of the message were sent. Several messages of one
-    /// pass may share one (R-002-52).
+    /// pass may share one.
     pub fn take_ack(&mut self) -> Option<u64> {
         if self.acked == self.received {
             return None;
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r_002_50_numbers_count_from_one() {
+    fn numbers_count_from_one() {
         let mut sent = SentNumbers::new();
         let mut received = ReceivedNumbers::new();
         for number in 1..=100 {
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_51_52_an_ack_covers_all_before_it_and_is_owed_once() {
+    fn an_ack_covers_all_before_it_and_is_owed_once() {
         let mut received = ReceivedNumbers::new();
         assert_eq!(received.take_ack(), None);
         received.receive();
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_53_an_ack_that_cannot_be_right_is_an_error() {
+    fn an_ack_that_cannot_be_right_is_an_error() {
         let mut sent = SentNumbers::new();
         assert_eq!(sent.ack(0), Err(SeqError::NotGreater { number: 0, last: 0 }));
         assert_eq!(sent.ack(1), Err(SeqError::NotSent { number: 1, sent: 0 }));

@@ -15,38 +15,38 @@ pub enum ToClient {
     Hello(ServerHello),
     /// The viewer, or one of its requests, is not. The connection ends after a refused hello only.
     Refused {
-        /// The number of the message refused (R-002-50).
+        /// The number of the message refused.
         number: u64,
         /// What a person should read.
         reason: String,
     },
-    /// Answer to a probe (R-002-37).
+    /// Answer to a probe.
     ProbeReply {
         /// As in the probe.
         token: u64,
         /// When the probe was read, in microseconds after the reference.
         server_us: i64,
     },
-    /// A piece of the world as it was at the tick that follows the last piece (R-000-48).
+    /// A piece of the world as it was at the tick that follows the last piece.
     Snapshot(SnapshotPart),
     /// All pieces were sent. From here on `Changes` keep the copy up to date.
     SnapshotEnd {
         /// The game time of the snapshot.
         at: GameTime,
     },
-    /// A tick begins; everything up to its end mark belongs to it (R-002-43).
+    /// A tick begins; everything up to its end mark belongs to it.
     TickBegin {
         /// One more than the last.
         number: u64,
         /// Instants at which no tick ran, since the last one.
         skipped: u64,
     },
-    /// The tick is complete, and so is the copy (R-002-44).
+    /// The tick is complete, and so is the copy.
     TickEnd {
         /// As in the begin mark.
         number: u64,
     },
-    /// Stream time, in microseconds after the reference; sent only where it would otherwise be wrong (R-002-47).
+    /// Stream time, in microseconds after the reference; sent only where it would otherwise be wrong.
     StreamTime {
         /// Greater than any before.
         instant_us: i64,
@@ -58,7 +58,7 @@ pub enum ToClient {
         /// What.
         changes: Vec<Change>,
     },
-    /// All messages up to this number were processed, and their effects were sent before (R-002-51).
+    /// All messages up to this number were processed, and their effects were sent before.
     Ack {
         /// Greater than any before.
         number: u64,
@@ -186,7 +186,7 @@ pub struct ClockAnchor {
     pub paused: bool,
 }
 
-/// A piece of the world. Each costs the receiver one credit (R-002-56).
+/// A piece of the world. Each costs the receiver one credit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum SnapshotPart {
     /// What lies on a run of tiles.

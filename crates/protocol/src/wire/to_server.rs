@@ -1,4 +1,4 @@
-//! What a viewer may say. Messages are numbered from 1 by counting, the hello included (R-002-50).
+//! What a viewer may say. Messages are numbered from 1 by counting, the hello included.
 
 use serde::{Deserialize, Serialize};
 use trantor_model::AgentId;
@@ -11,7 +11,7 @@ use super::hello::ClientHello;
 pub enum ToServer {
     /// The first message, and only the first.
     Hello(ClientHello),
-    /// Asks for the server's clock; `token` comes back with the answer (R-002-37).
+    /// Asks for the server's clock; `token` comes back with the answer.
     Probe {
         /// Chosen by the viewer.
         token: u64,
@@ -27,14 +27,14 @@ pub enum ToServer {
     Resume,
     /// While paused, asks for game time to be moved on.
     Step(StepKind),
-    /// Gives back credit for this many pieces of bulk data that were processed (R-002-56).
+    /// Gives back credit for this many pieces of bulk data that were processed.
     Credit {
         /// At most as many as were received and not yet credited.
         items: u32,
     },
     /// The viewer leaves in order.
     Goodbye,
-    /// Asks for a recording to be moved to this moment, backwards or forwards (R-001-46).
+    /// Asks for a recording to be moved to this moment, backwards or forwards.
     Seek {
         /// A moment outside the recording stands for its nearer end.
         at: GameTime,

@@ -17,7 +17,7 @@ pub trait Screen {
     /// Brings what is shown to `step.instant`.
     ///
     /// # Errors
-    /// With a message; the screen is then closed by [`Self::close`], not the program (R-002-27).
+    /// With a message; the screen is then closed by [`Self::close`], not the program.
     fn update(&mut self, step: UpdateStep) -> CallbackResult;
 
     /// Draws, and hands the picture over.
@@ -33,7 +33,7 @@ pub trait Screen {
     fn close(&mut self, message: &str) -> bool;
 }
 
-/// A loop of frames and events (R-002-19).
+/// A loop of frames and events.
 #[derive(Debug)]
 pub struct FrameLoop<S: Screen, C, W> {
     screen: S,
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_15_a_frame_is_an_update_and_a_rendering_with_events_between() {
+    fn a_frame_is_an_update_and_a_rendering_with_events_between() {
         let (mut frame_loop, wait) = noting_loop();
         let sender = frame_loop.sender();
         wait.at(at(4), move |_| {
@@ -237,14 +237,14 @@ mod tests {
         for _ in 0..6 {
             frame_loop.pass();
         }
-        // R-002-17: the first frame has no update. R-002-18: the event woke the loop between frames.
-        // R-002-26: what it left was flushed before sleeping.
+        // The first frame has no update. The event woke the loop between frames; what it left was flushed before
+        // sleeping.
         let expected = ["render 0", "event", "flush", "update 10 ms", "render 1"];
         assert_eq!(frame_loop.screen().log, expected);
     }
 
     #[test]
-    fn r_002_27_a_failing_update_closes_its_screen_and_not_the_program() {
+    fn a_failing_update_closes_its_screen_and_not_the_program() {
         let (mut frame_loop, _) = noting_loop();
         frame_loop.pass();
         frame_loop.screen().is_broken = true;
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_18_a_stop_ends_the_loop_in_its_sleep() {
+    fn a_stop_ends_the_loop_in_its_sleep() {
         let (frame_loop, wait) = noting_loop();
         let signal = frame_loop.stop_signal();
         wait.at(at(5), move |_| {

@@ -1,4 +1,4 @@
-//! Frames and events in one loop: update, render, and events in the time left (R-002-15 to R-002-29).
+//! Frames and events in one loop: update, render, and events in the time left.
 //!
 //! [`FramePacer`] is the rule as a value, for programs whose platform owns the event loop: tell it what happens,
 //! ask it what is due. The arithmetic of the rule is [`trantor_time::FrameBudget`]. [`FrameLoop`] is the loop for
@@ -16,7 +16,7 @@ pub use self::stats::FrameStats;
 pub use trantor_time::Turn;
 pub use trantor_time::frame_budget::target_rate;
 
-/// Decides, by the clock alone, whether a frame is due (R-002-25).
+/// Decides, by the clock alone, whether a frame is due.
 ///
 /// A platform's event loop uses it like this, and draws as soon as either question is answered yes:
 ///
@@ -25,7 +25,7 @@ pub use trantor_time::frame_budget::target_rate;
 ///   [`next_wake`](Self::next_wake);
 /// - to draw: [`begin_frame`](Self::begin_frame), update, render, [`end_frame`](Self::end_frame).
 ///
-/// Give it [`target_rate`] of the displays, and again when the window changes display (R-002-16).
+/// Give it [`target_rate`] of the displays, and again when the window changes display.
 #[derive(Debug)]
 pub struct FramePacer {
     budget: FrameBudget,
@@ -42,11 +42,11 @@ pub struct Frame {
     pub number: u64,
     /// When it began.
     pub start: RealTime,
-    /// What to update by; `None` in the first frame, which is drawn as things are (R-002-17).
+    /// What to update by; `None` in the first frame, which is drawn as things are.
     pub update: Option<UpdateStep>,
 }
 
-/// The variable step of an update (R-002-15).
+/// The variable step of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UpdateStep {
     /// Time since the start of the last update; in the second frame, since the start of the first frame.
@@ -76,7 +76,7 @@ impl FramePacer {
         self.budget.rate()
     }
 
-    /// Whose turn it is at `now`, for a loop that can tell whether events are waiting (R-002-19).
+    /// Whose turn it is at `now`, for a loop that can tell whether events are waiting.
     pub fn turn(&self, now: RealTime, events_waiting: bool) -> Turn {
         self.budget.turn(now, events_waiting)
     }
@@ -127,7 +127,7 @@ impl FramePacer {
         self.stats.count_frame(self.frame_start, now);
     }
 
-    /// An event was handled from `started` to `now`; also one that the platform would not queue (R-002-25).
+    /// An event was handled from `started` to `now`; also one that the platform would not queue.
     ///
     /// The rule needs no account of it, since it asks the clock; the time goes into the statistics.
     pub fn event_handled(&mut self, started: RealTime, now: RealTime) {
@@ -136,7 +136,7 @@ impl FramePacer {
     }
 
     /// Whether work pending from events, uploads for instance, is to be flushed now: every tenth of an interval
-    /// while there is any (R-002-26). Flush also before sleeping, whatever this answers.
+    /// while there is any. Flush also before sleeping, whatever this answers.
     pub fn flush_due(&mut self, now: RealTime) -> bool {
         self.is_unflushed && self.budget.flush_due(now)
     }
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_16_the_target_follows_a_change_of_display() {
+    fn the_target_follows_a_change_of_display() {
         let mut pacer = FramePacer::new(target_rate([50.0]), ms(0));
         assert_eq!(pacer.target(), hertz(60.0));
         pacer.begin_frame(ms(0));
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_17_the_first_frame_has_no_update_and_the_second_counts_from_it() {
+    fn the_first_frame_has_no_update_and_the_second_counts_from_it() {
         let mut pacer = FramePacer::new(hertz(100.0), ms(5));
         assert!(pacer.frame_due(ms(5)) && pacer.frame_due_when_quiet(ms(5)));
         assert_eq!(
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_19_events_have_until_the_later_of_the_interval_and_half_the_frame() {
+    fn events_have_until_the_later_of_the_interval_and_half_the_frame() {
         let mut pacer = FramePacer::new(hertz(100.0), ms(0));
         pacer.begin_frame(ms(0));
         pacer.end_frame(ms(2));
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_25_events_delay_a_frame_no_longer_than_the_rule_says() {
+    fn events_delay_a_frame_no_longer_than_the_rule_says() {
         let mut pacer = FramePacer::new(hertz(100.0), ms(0));
         pacer.begin_frame(ms(0));
         pacer.end_frame(ms(2));
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_26_work_from_events_is_flushed_every_tenth_of_an_interval() {
+    fn work_from_events_is_flushed_every_tenth_of_an_interval() {
         let mut pacer = FramePacer::new(hertz(100.0), ms(0));
         pacer.begin_frame(ms(0));
         pacer.end_frame(ms(1));
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_28_frames_a_second_are_those_of_the_last_second() {
+    fn frames_a_second_are_those_of_the_last_second() {
         let mut pacer = FramePacer::new(hertz(100.0), ms(0));
         for frame in 0..150 {
             pacer.begin_frame(ms(frame * 10));

@@ -5,7 +5,7 @@ use trantor_time::{RealSpan, RealTime};
 
 use crate::publish::SlidingRate;
 
-/// Rates and times of frames and events (R-002-28).
+/// Rates and times of frames and events.
 #[derive(Debug)]
 pub struct FrameStats {
     rate: SlidingRate,

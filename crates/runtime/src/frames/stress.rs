@@ -1,4 +1,4 @@
-//! The frame rule under the four kinds of stress, with pretend work instead of pictures (R-002-20 to R-002-23, R-002-29).
+//! The frame rule under the four kinds of stress, with pretend work instead of pictures.
 //!
 //! Nothing stressed, rendering, events, or both: what comes out shows whether the rule is kept. [`Stress::run_manual`]
 //! gives the exact figures in no time; [`Stress::run_real`] those of this machine.
@@ -57,7 +57,7 @@ pub struct Required {
 
 const ANY: (f64, f64) = (0.0, f64::INFINITY);
 
-/// The four kinds, with what the requirements ask of each.
+/// The four kinds, with what each must reach.
 pub const STRESSES: [Stress; 4] = [
     Stress {
         name: "nothing",
@@ -353,33 +353,33 @@ mod tests {
     }
 
     #[test]
-    fn r_002_20_nothing_stressed() {
+    fn nothing_stressed() {
         let outcome = run(0);
         assert!((outcome.frames_per_second - 60.0).abs() < 0.05, "{outcome:?}");
     }
 
     #[test]
-    fn r_002_21_only_rendering_stressed() {
+    fn only_rendering_stressed() {
         let outcome = run(1);
         assert!(outcome.frames_per_second > 33.2, "{outcome:?}");
     }
 
     #[test]
-    fn r_002_22_only_events_stressed() {
+    fn only_events_stressed() {
         let outcome = run(2);
         assert!((outcome.frames_per_second - 60.0).abs() < 0.1, "{outcome:?}");
         assert!((outcome.event_share - 0.88).abs() < 0.01, "{outcome:?}");
     }
 
     #[test]
-    fn r_002_23_both_stressed() {
+    fn both_stressed() {
         let outcome = run(3);
         assert!((outcome.frames_per_second - 22.22).abs() < 0.1, "{outcome:?}");
         assert!((outcome.event_share - 0.333).abs() < 0.003, "{outcome:?}");
     }
 
     #[test]
-    fn r_002_24_late_starts_do_not_add_up() {
+    fn late_starts_do_not_add_up() {
         let quiet = Stress {
             events: Events::Every(MINUTE),
             ..STRESSES[0]
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn r_002_29_the_loop_runs_without_a_display_by_pretend_work_of_given_cost() {
+    fn the_loop_runs_without_a_display_by_pretend_work_of_given_cost() {
         let costly = Stress {
             frame_cost: RealSpan::from_millis(50),
             ..STRESSES[1]

@@ -1,4 +1,4 @@
-//! Back-pressure of one source: how much it may have waiting in the queues into a loop (R-002-33).
+//! Back-pressure of one source: how much it may have waiting in the queues into a loop.
 //!
 //! A source takes a permit for what it puts; the permit travels with the event and is given back when that is taken.
 
@@ -7,10 +7,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use trantor_time::RealSpan;
 
-/// Unprocessed input that one source may have waiting unless told otherwise (R-002-33).
+/// Unprocessed input that one source may have waiting unless told otherwise.
 pub const SOURCE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// What one source may have waiting in queues, so that a greedy one feels it itself and no other does (R-002-33).
+/// What one source may have waiting in queues, so that a greedy one feels it itself and no other does.
 #[derive(Clone)]
 pub struct SourceCredit(Arc<CreditState>);
 

@@ -11,7 +11,7 @@ fn inbox_of<T>(events_max: usize) -> (Inbox<T>, Sender<T>) {
 }
 
 #[test]
-fn r_002_31_the_most_urgent_first_and_first_in_first_out_within_a_priority() {
+fn the_most_urgent_first_and_first_in_first_out_within_a_priority() {
     let (mut inbox, sender) = inbox_of(8);
     sender.put(Priority::Other, "o1").unwrap();
     sender.put(Priority::Network, "n1").unwrap();
@@ -29,7 +29,7 @@ fn r_002_31_the_most_urgent_first_and_first_in_first_out_within_a_priority() {
 }
 
 #[test]
-fn r_002_31_a_receiver_may_name_a_time_limit() {
+fn a_receiver_may_name_a_time_limit() {
     let clock = ManualClock::default();
     let mut wait = ManualWait::new(&clock);
     let mut inbox = Inbox::new(4, wait.waker());
@@ -49,7 +49,7 @@ fn r_002_31_a_receiver_may_name_a_time_limit() {
 }
 
 #[test]
-fn r_002_32_one_in_sixteen_goes_to_the_lowest() {
+fn one_in_sixteen_goes_to_the_lowest() {
     let (mut inbox, sender) = inbox_of(200);
     for number in 0..160 {
         sender.put(Priority::Control, ("control", number)).unwrap();
@@ -65,7 +65,7 @@ fn r_002_32_one_in_sixteen_goes_to_the_lowest() {
 }
 
 #[test]
-fn r_002_33_an_abort_mark_is_tested_when_the_event_is_taken() {
+fn an_abort_mark_is_tested_when_the_event_is_taken() {
     let (mut inbox, sender) = inbox_of(8);
     let mark = AbortMark::new();
     sender
@@ -85,7 +85,7 @@ fn r_002_33_an_abort_mark_is_tested_when_the_event_is_taken() {
 }
 
 #[test]
-fn r_002_33_a_permit_is_released_when_the_event_is_taken() {
+fn a_permit_is_released_when_the_event_is_taken() {
     let (mut inbox, sender) = inbox_of(8);
     let credit = SourceCredit::new(100);
     let event = |bytes| Event::from(bytes).with_permit(credit.permit(bytes).unwrap());
@@ -104,7 +104,7 @@ fn r_002_33_a_permit_is_released_when_the_event_is_taken() {
 }
 
 #[test]
-fn r_002_33_a_source_can_wait_for_its_permit() {
+fn a_source_can_wait_for_its_permit() {
     let (mut inbox, sender) = inbox_of::<()>(8);
     let credit = SourceCredit::new(10);
     let permit = credit.permit(10).unwrap();
@@ -121,7 +121,7 @@ fn r_002_33_a_source_can_wait_for_its_permit() {
 }
 
 #[test]
-fn r_003_12_a_full_inbox_refuses_and_counts() {
+fn a_full_inbox_refuses_and_counts() {
     let (inbox, sender) = inbox_of(1);
     sender.put(Priority::Other, 1).unwrap();
     assert!(matches!(
@@ -137,7 +137,7 @@ fn r_003_12_a_full_inbox_refuses_and_counts() {
 }
 
 #[test]
-fn r_003_10_a_closed_inbox_refuses_and_gives_out_what_it_accepted() {
+fn a_closed_inbox_refuses_and_gives_out_what_it_accepted() {
     let (mut inbox, sender) = inbox_of(8);
     sender.put(Priority::Other, 1).unwrap();
     inbox.close();
@@ -149,7 +149,7 @@ fn r_003_10_a_closed_inbox_refuses_and_gives_out_what_it_accepted() {
 }
 
 #[test]
-fn r_002_30_putting_never_blocks_the_loop_thread() {
+fn putting_never_blocks_the_loop_thread() {
     let (mut inbox, sender) = inbox_of(1);
     assert_eq!(inbox.take(), None); // this thread is now known to be the loop's
     sender.put(Priority::Other, 0).unwrap();
@@ -163,7 +163,7 @@ fn r_002_30_putting_never_blocks_the_loop_thread() {
 }
 
 #[test]
-fn r_003_12_a_producer_may_wait_for_room() {
+fn a_producer_may_wait_for_room() {
     let mut parker = Parker::new();
     let mut inbox = Inbox::new(1, parker.waker());
     let sender = inbox.sender();
@@ -185,7 +185,7 @@ fn r_003_12_a_producer_may_wait_for_room() {
 }
 
 #[test]
-fn r_002_35_no_wake_up_is_lost() {
+fn no_wake_up_is_lost() {
     const PRODUCERS: u64 = 8;
     const EVENTS_EACH: u64 = 20_000;
     let mut parker = Parker::new();

@@ -13,7 +13,7 @@ use super::spec::{JobId, JobRefused, JobSpec, JobStats, OwnerId};
 /// Jobs that may wait for a worker unless told otherwise: more would only hide that the workers are too slow.
 pub const JOBS_WAITING_MAX: usize = 256;
 
-/// One start in so many goes to the lower priority, if it has any waiting (R-003-41).
+/// One start in so many goes to the lower priority, if it has any waiting.
 pub const OTHER_SHARE: u64 = 4;
 
 /// What is to be done with a result that has reached the loop.

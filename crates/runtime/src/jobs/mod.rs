@@ -1,4 +1,4 @@
-//! Background jobs in two phases: work on a worker thread, its result applied on the loop thread (R-003-31).
+//! Background jobs in two phases: work on a worker thread, its result applied on the loop thread.
 //!
 //! ```text
 //!  loop thread                      ledger                       worker threads
@@ -7,9 +7,9 @@
 //! ```
 //!
 //! Work owns what it needs and hands its result over; it never sees the loop's state, so the state needs no lock
-//! and changes only in the order of posts (R-003-35, R-003-43). `ledger` decides who may start and what becomes
+//! and changes only in the order of posts. `ledger` decides who may start and what becomes
 //! of a result, without threads; `workers` runs what it allows. A job that waits for something asynchronously
-//! holds no worker meanwhile (R-003-36).
+//! holds no worker meanwhile.
 //!
 //! A program without threads, and every test, calls [`Jobs::work_here`] instead of starting workers.
 
@@ -61,7 +61,7 @@ pub enum JobError {
     Dropped,
 }
 
-/// What a stop does with jobs that no worker has taken yet (R-003-38).
+/// What a stop does with jobs that no worker has taken yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitingJobs {
     /// They are still run, as far as the stop's time limit allows.
@@ -205,7 +205,7 @@ impl<S: 'static> Jobs<S> {
 
     /// Ends the worker threads: tells running work to end, and leaves behind what has not after `limit` in all.
     ///
-    /// Results that come after this are counted as late and logged (R-003-38). Answers how many threads were left.
+    /// Results that come after this are counted as late and logged. Answers how many threads were left.
     pub fn stop_workers(&mut self, clock: &impl Clock, limit: RealSpan) -> usize {
         self.desk.close();
         let deadline = clock.now().saturating_add(limit);
@@ -271,7 +271,7 @@ impl<S> FailedJob<S> {
     /// Runs its error callback on the loop's state.
     ///
     /// # Errors
-    /// With the reason as a message, if it has no error callback: then the loop counts it among its faults (R-003-37).
+    /// With the reason as a message, if it has no error callback: then the loop counts it among its faults.
     pub fn tell(self, state: &mut S) -> Result<(), String> {
         let on_error = self
             .desk

@@ -6,7 +6,7 @@ use trantor_time::RealSpan;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobId(pub(super) u64);
 
-/// Whose a job is: when the owner goes, so do its jobs (R-003-40). The numbers are the program's.
+/// Whose a job is: when the owner goes, so do its jobs. The numbers are the program's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OwnerId(pub u64);
 
@@ -48,7 +48,7 @@ impl JobSpec {
         self
     }
 
-    /// Of all jobs with its name and `key`, only one may be in flight (R-003-39).
+    /// Of all jobs with its name and `key`, only one may be in flight.
     pub const fn keyed(mut self, key: u64) -> Self {
         self.key = Some(key);
         self
@@ -81,7 +81,7 @@ pub enum JobRefused {
     Closed,
 }
 
-/// Counts of jobs, all from zero (R-003-42).
+/// Counts of jobs, all from zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JobStats {
     /// Waiting now.

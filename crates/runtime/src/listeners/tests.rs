@@ -19,7 +19,7 @@ fn fire(manager: &mut TimerManager<&'static str>, now: RealTime) -> Vec<&'static
 }
 
 #[test]
-fn r_001_20_a_listener_is_told_once_by_the_server_it_asked() {
+fn a_listener_is_told_once_by_the_server_it_asked() {
     let (door, lamp) = (TimerServer::new(8), TimerServer::new(8));
     let mut manager = TimerManager::new();
     manager.register(&door);
@@ -39,7 +39,7 @@ fn r_001_20_a_listener_is_told_once_by_the_server_it_asked() {
 }
 
 #[test]
-fn r_001_21_never_early_and_again_from_the_callback() {
+fn never_early_and_again_from_the_callback() {
     let server = TimerServer::new(8);
     let mut manager = TimerManager::new();
     manager.register(&server);
@@ -58,7 +58,7 @@ fn r_001_21_never_early_and_again_from_the_callback() {
 }
 
 #[test]
-fn r_001_21_a_zero_length_waits_for_the_next_pass() {
+fn a_zero_length_waits_for_the_next_pass() {
     let server = TimerServer::new(8);
     let mut manager = TimerManager::new();
     manager.register(&server);
@@ -73,7 +73,7 @@ fn r_001_21_a_zero_length_waits_for_the_next_pass() {
 }
 
 #[test]
-fn r_001_22_at_sixty_passes_a_second_it_is_one_pass_late_at_most() {
+fn at_sixty_passes_a_second_it_is_one_pass_late_at_most() {
     let server = TimerServer::new(1_000);
     let mut manager = TimerManager::new();
     manager.register(&server);
@@ -98,7 +98,7 @@ fn r_001_22_at_sixty_passes_a_second_it_is_one_pass_late_at_most() {
 }
 
 #[test]
-fn r_001_23_firing_can_be_limited_to_a_rate() {
+fn firing_can_be_limited_to_a_rate() {
     let server = TimerServer::new(100);
     let mut manager = TimerManager::new();
     manager.register(&server);
@@ -113,7 +113,7 @@ fn r_001_23_firing_can_be_limited_to_a_rate() {
 }
 
 #[test]
-fn r_001_25_refusals_are_reported_and_numbers_not_used_again() {
+fn refusals_are_reported_and_numbers_not_used_again() {
     let server = TimerServer::new(1);
     assert_eq!(
         server.request("a", span(-1), ms(0)),
@@ -131,7 +131,7 @@ fn r_001_25_refusals_are_reported_and_numbers_not_used_again() {
 }
 
 #[test]
-fn r_001_24_a_listener_that_disappears_is_not_told() {
+fn a_listener_that_disappears_is_not_told() {
     let server = TimerServer::new(8);
     let mut manager = TimerManager::new();
     manager.register(&server);
@@ -152,7 +152,7 @@ fn r_001_24_a_listener_that_disappears_is_not_told() {
 }
 
 #[test]
-fn r_001_24_a_cancel_from_a_callback_holds_in_the_same_pass() {
+fn a_cancel_from_a_callback_holds_in_the_same_pass() {
     let servers = [TimerServer::new(8), TimerServer::new(8)];
     let mut manager = TimerManager::new();
     servers.iter().for_each(|server| manager.register(server));
@@ -175,7 +175,7 @@ fn r_001_24_a_cancel_from_a_callback_holds_in_the_same_pass() {
 proptest! {
     /// Requests and cancels at several servers, against a sorted list.
     #[test]
-    fn r_001_24_random_requests_and_cancels_match_a_model(
+    fn random_requests_and_cancels_match_a_model(
         steps in proptest::collection::vec((0..3_usize, 0..30_i64, any::<bool>(), 0..10_u64), 1..120),
     ) {
         let servers: Vec<TimerServer<()>> = (0..3).map(|_| TimerServer::new(64)).collect();

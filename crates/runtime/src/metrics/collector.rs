@@ -1,4 +1,4 @@
-//! Gathers the samples of all sources, at an interval, for whoever asks (R-003-65).
+//! Gathers the samples of all sources, at an interval, for whoever asks.
 //!
 //! A failing source is counted and left out; it never spoils the others. [`Collector`] is the work as a value;
 //! [`Collector::start`] puts it on a thread of its own, so that no loop is woken for the sake of being measured.
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_65_a_failing_source_does_not_spoil_the_others() {
+    fn a_failing_source_does_not_spoil_the_others() {
         let mut collector = Collector::new(COLLECT_EVERY);
         collector.add("first", |_, samples: &mut Vec<Sample>| {
             samples.push(sample("first.x_count"));
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_65_gathering_has_an_interval() {
+    fn gathering_has_an_interval() {
         let mut collector = Collector::new(RealSpan::from_millis(250));
         assert_eq!(collector.due(), RealTime::ZERO);
         let at = RealTime::from_nanos(70);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_65_a_collector_gathers_on_its_own_thread_until_stopped() {
+    fn a_collector_gathers_on_its_own_thread_until_stopped() {
         let (gathered, is_gathered) = std::sync::mpsc::sync_channel(8);
         let mut collector = Collector::new(RealSpan::from_millis(1));
         collector.add("counted", move |_, _: &mut Vec<Sample>| {

@@ -1,4 +1,4 @@
-//! What every loop has to tell of itself (R-003-58 to R-003-62).
+//! What every loop has to tell of itself.
 
 use trantor_time::{RealSpan, RealTime};
 
@@ -25,7 +25,7 @@ pub struct LoopMeter {
     stages: Vec<(Counter, Counter)>,
 }
 
-/// Reads a [`LoopMeter`] from any thread, and adds what only the reader knows: how much time has passed (R-003-60).
+/// Reads a [`LoopMeter`] from any thread, and adds what only the reader knows: how much time has passed.
 #[derive(Clone, Debug)]
 pub struct LoopReader {
     busy_name: String,
@@ -46,7 +46,7 @@ impl LoopMeter {
     ) -> (Self, LoopReader) {
         let name = |rest: &str| format!("loop.{rest}");
         let passes = declare.counter(name("passes_count"));
-        // The traditional word for the passes of a service loop; ticks are something else here (R-X-26).
+        // The traditional word for the passes of a service loop; ticks are something else here.
         declare.alias(passes, name("tick_count"));
         let idle_passes = declare.counter(name("passes_without_work_count"));
         let work = declare.counter(name("work_count"));
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_58_a_loop_tells_its_passes_durations_work_and_sleeps() {
+    fn a_loop_tells_its_passes_durations_work_and_sleeps() {
         let spec = StageSpec::new("due work", Budget::new(64, RealSpan::from_millis(5)));
         let clock = ManualClock::default();
         let mut stages = Stages::declare("test", [spec], LONG_PASS);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_65_two_loops_of_a_program_tell_their_own_under_their_names() {
+    fn two_loops_of_a_program_tell_their_own_under_their_names() {
         let spec = StageSpec::new("work", Budget::UNLIMITED);
         let mut samples = Vec::new();
         for name in ["server", "metrics"] {
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn r_x_26_passes_keep_their_traditional_name_as_an_alias() {
+    fn passes_keep_their_traditional_name_as_an_alias() {
         let specs = [StageSpec::new("work", Budget::UNLIMITED)];
         let mut stages = Stages::declare("test", specs, LONG_PASS);
         let (mut meter, mut reader) = LoopMeter::build(MeterBuilder::new(), specs, RealTime::ZERO);
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_60_uptime_includes_sleep_and_utilization_does_not() {
+    fn uptime_includes_sleep_and_utilization_does_not() {
         let spec = StageSpec::new("work", Budget::UNLIMITED);
         let clock = ManualClock::starting_at(RealTime::from_nanos(5_000_000_000));
         let mut stages = Stages::declare("test", [spec], LONG_PASS);
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_61_ten_milliseconds_are_told_in_nanoseconds() {
+    fn ten_milliseconds_are_told_in_nanoseconds() {
         let spec = StageSpec::new("work", Budget::UNLIMITED);
         let clock = ManualClock::default();
         let mut stages = Stages::declare("test", [spec], LONG_PASS);

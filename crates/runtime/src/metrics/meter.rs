@@ -17,7 +17,7 @@ const RECORDINGS_KEPT: usize = 256;
 /// The longest duration, or greatest value, that a distribution tells apart: an hour in nanoseconds.
 const DISTRIBUTION_MAX: u64 = 3_600_000_000_000;
 
-/// The part of the old value that a moving average keeps at each new one (R-003-62).
+/// The part of the old value that a moving average keeps at each new one.
 const AVERAGE_KEEPS: f64 = 0.95;
 
 /// A number that only rises; see [`MeterBuilder::counter`].
@@ -111,7 +111,7 @@ impl MeterBuilder {
         self.declare(name.into(), Kind::Counter(counter));
     }
 
-    /// The meter for the loop, and the reader for everybody else. All numbers are zero (R-003-67).
+    /// The meter for the loop, and the reader for everybody else. All numbers are zero.
     pub fn build(self) -> (Meter, Reader) {
         let numbers = Numbers {
             counters: vec![0; self.counters],
@@ -222,7 +222,7 @@ impl Reader {
         Snapshot::new(now, samples)
     }
 
-    /// Starts all distributions anew, maxima included (R-003-62); counters and averages stay.
+    /// Starts all distributions anew, maxima included; counters and averages stay.
     pub fn reset_distributions(&self) {
         for spread in &mut self.published.lock().spreads {
             spread.histogram.reset();
@@ -337,7 +337,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     #[test]
-    fn r_003_67_all_numbers_start_at_zero() {
+    fn all_numbers_start_at_zero() {
         let mut declare = MeterBuilder::new();
         declare.counter("a.b_count");
         declare.gauge("a.c_ratio");
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_62_a_distribution_has_average_quantiles_and_a_maximum_that_can_be_reset() {
+    fn a_distribution_has_average_quantiles_and_a_maximum_that_can_be_reset() {
         let mut declare = MeterBuilder::new();
         let pass = declare.distribution("pass_ns");
         let (mut meter, reader) = declare.build();
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_64_a_snapshot_is_consistent_and_does_not_change() {
+    fn a_snapshot_is_consistent_and_does_not_change() {
         let mut declare = MeterBuilder::new();
         let (taken, given) = (declare.counter("taken_count"), declare.counter("given_count"));
         let (mut meter, reader) = declare.build();
@@ -412,7 +412,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "does not end in its unit")]
-    fn r_003_65_a_name_without_unit_is_refused() {
+    fn a_name_without_unit_is_refused() {
         MeterBuilder::new().counter("loop.passes");
     }
 

@@ -1,4 +1,4 @@
-//! Metrics: what a loop counts, and how others read it without stopping it (§23 of the requirements).
+//! Metrics: what a loop counts, and how others read it without stopping it.
 //!
 //! ```text
 //!  loop thread                       any thread
@@ -8,10 +8,10 @@
 //!
 //! [`Meter`] is a loop's own ledger: plain numbers, no allocation, no waiting. Once a pass it copies them under a
 //! lock that it only tries; a reader holds that lock for one copy, so a snapshot is consistent and costs the loop
-//! nothing (R-003-64, R-003-66). [`loop_meter`] declares what every loop has to tell; [`snapshot`] is what readers
+//! nothing. [`loop_meter`] declares what every loop has to tell; [`snapshot`] is what readers
 //! get, and its text forms; [`collector`] gathers from all sources.
 //!
-//! Names are dotted, stable, and end in their unit (R-003-65): `loop.pass.duration_ns`.
+//! Names are dotted, stable, and end in their unit: `loop.pass.duration_ns`.
 
 pub mod collector;
 pub mod loop_meter;

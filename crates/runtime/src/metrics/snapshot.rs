@@ -45,7 +45,7 @@ pub struct Distribution {
     pub max: u64,
 }
 
-/// All values of one moment; it never changes, and clones share it (R-003-64).
+/// All values of one moment; it never changes, and clones share it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
     taken_at: RealTime,
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn r_003_65_the_text_for_scraping() {
+    fn the_text_for_scraping() {
         let expected = "\
 # TYPE trantor_jobs_waiting_count gauge
 trantor_jobs_waiting_count 3
@@ -200,7 +200,7 @@ trantor_loop_passes_count 7
     }
 
     #[test]
-    fn r_003_65_the_line_for_the_log() {
+    fn the_line_for_the_log() {
         assert_eq!(
             snapshot().to_log_line(&["loop."]),
             "loop.pass.duration_ns=10/20/20/20 loop.passes_count=7"

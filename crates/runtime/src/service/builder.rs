@@ -18,7 +18,7 @@ use super::handlers::{Handlers, Inbound, Message};
 use super::service_loop::{Declared, ServiceLoop};
 use super::stage::{DueTimers, FnStage, PostedActions, Stage, StageTurn};
 
-/// Longest time a stage may take of one pass, unless it is cut by its count before (R-003-8).
+/// Longest time a stage may take of one pass, unless it is cut by its count before.
 pub const STAGE_TIME: RealSpan = RealSpan::from_millis(5);
 
 /// The usual budget of inbound messages: enough to keep up with a thousand sessions at a few hundred passes a second.
@@ -44,7 +44,7 @@ pub struct ServiceSettings {
     /// The step of the timers: none runs early, and none later than the end of the step that its deadline lies in, so
     /// that all of a step share one wake-up. A nanosecond makes them exact.
     pub timer_resolution: RealSpan,
-    /// The least time between two wake-ups that only a deadline causes; 0 for exact ones, 1 ms is traditional (R-003-6).
+    /// The least time between two wake-ups that only a deadline causes; 0 for exact ones, 1 ms is traditional.
     pub idle_spacing: RealSpan,
     /// Passes this long are logged.
     pub long_pass: RealSpan,
@@ -180,7 +180,7 @@ impl<S: 'static, C: Clock, W: Wait> ServiceBuilder<S, C, W> {
         self.stage("timers", budget, DueTimers::default())
     }
 
-    /// The loop, ready to run; its stages are printed in their order (R-X-25).
+    /// The loop, ready to run; its stages are printed in their order.
     ///
     /// # Panics
     /// If there is no stage for posts or none for timers: what callbacks ask for would never come.

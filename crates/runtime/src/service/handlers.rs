@@ -1,4 +1,4 @@
-//! Inbound messages of a service loop, given to handlers by kind (R-003-2).
+//! Inbound messages of a service loop, given to handlers by kind.
 
 use std::collections::BTreeMap;
 

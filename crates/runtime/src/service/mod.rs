@@ -1,4 +1,4 @@
-//! The service loop: declared stages over one state, in one thread (R-003-1 to R-003-14).
+//! The service loop: declared stages over one state, in one thread.
 //!
 //! ```text
 //!  start ─> wait ─> stage 1 ─> stage 2 ─> … ─> report ─┐      a pass; work left over: the next one does not wait
@@ -10,7 +10,7 @@
 //! stage is given a [`Service`]: the program's state, and all that a loop offers it.
 //!
 //! The loop sleeps in one wait until the earliest deadline of any stage. There is no polling: a message, a post or an
-//! earlier timer ends the sleep at once (R-003-6, R-003-27).
+//! earlier timer ends the sleep at once.
 
 mod builder;
 pub mod handlers;
@@ -38,7 +38,7 @@ pub use self::stage::{Stage, StageTurn};
 pub type TimerCallback<S> = Box<dyn FnMut(&mut Service<S>) -> CallbackResult>;
 
 /// The store of a service loop's timers: limits, keep-alives, saves, of which there may be masses and none needs to be
-/// exact. Any other would do: they obey one contract (R-003-28).
+/// exact. Any other would do: they obey one contract.
 type TimerStore = TimerWheel<TimerId>;
 
 /// What everything that runs in a service loop is given: the program's state, and what the loop offers.
@@ -56,7 +56,7 @@ pub struct Service<S: 'static> {
 
 impl<S> Service<S> {
     /// Logical time: in a timer its nominal deadline, in a posted action the instant at which it is taken, elsewhere that at
-    /// which the pass began, or of what came in since ([`StageTurn::arrival`], R-X-5).
+    /// which the pass began, or of what came in since ([`StageTurn::arrival`]).
     pub fn now(&self) -> RealTime {
         self.now
     }
@@ -121,7 +121,7 @@ impl<S> Service<S> {
         &mut self.jobs
     }
 
-    /// Cancels all timers and jobs of an owner that goes away; answers how many there were (R-000-10, R-003-57).
+    /// Cancels all timers and jobs of an owner that goes away; answers how many there were.
     pub fn cancel_owned(&mut self, owner: OwnerId) -> usize {
         self.home.assert_current();
         self.timers.cancel_owned(owner) + self.jobs.cancel_owner(owner)

@@ -1,4 +1,4 @@
-//! The outbound queue of a service loop, released by its flush stage (R-003-45 to R-003-52).
+//! The outbound queue of a service loop, released by its flush stage.
 //!
 //! Anybody in the loop queues; nothing leaves before the flush of the pass. The flush gives each session its messages
 //! in the order queued, and lets them be written as one. Who a session is, and how bytes reach it, is told by
@@ -134,7 +134,7 @@ impl<I: Copy + Ord, M> Outbound<I, M> {
         self.batch = batch;
     }
 
-    /// Drops what waits for a session that is gone, and answers how much that was (R-003-57).
+    /// Drops what waits for a session that is gone, and answers how much that was.
     pub fn forget(&mut self, session: I) -> usize {
         let before = self.queue.len();
         self.queue.retain(|queued| queued.session != session);

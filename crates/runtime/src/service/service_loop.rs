@@ -13,7 +13,7 @@ use super::Service;
 use super::builder::ServiceSettings;
 use super::stage::{Stage, StageTurn};
 
-/// A service loop: run it on the calling thread, or give it a thread with [`crate::life::LoopThread`] (R-000-30).
+/// A service loop: run it on the calling thread, or give it a thread with [`crate::life::LoopThread`].
 pub struct ServiceLoop<S: 'static, C, W> {
     settings: ServiceSettings,
     service: Service<S>,
@@ -24,7 +24,7 @@ pub struct ServiceLoop<S: 'static, C, W> {
     faults: Counter,
     clock: C,
     wait: W,
-    /// `None` before the first pass, which does not wait: it sets the baseline (R-003-4).
+    /// `None` before the first pass, which does not wait: it sets the baseline.
     last_wake: Option<RealTime>,
     /// Set while stopping: when patience ends.
     stopping_until: Option<RealTime>,
@@ -219,7 +219,7 @@ impl<S: 'static, C: Clock, W: Wait> ServiceLoop<S, C, W> {
             self.meter.count_sleep();
         }
         let woken = self.wait.wait(until);
-        // A reading that is not later changes nothing (R-003-4).
+        // A reading that is not later changes nothing.
         let now = self.clock.now().max(self.service.now);
         if let (true, Woken::Deadline, Some(until)) = (is_idle, woken, until) {
             self.meter.record_lateness(now.since(until));

@@ -100,7 +100,7 @@ impl<'a> StageTurn<'a> {
         }
     }
 
-    /// Names the item that was admitted last, so that it is logged by name if it takes long (R-003-9).
+    /// Names the item that was admitted last, so that it is logged by name if it takes long.
     pub fn name_item(&mut self, name: &str) {
         self.item_name.clear();
         self.item_name.push_str(name);
@@ -120,7 +120,7 @@ impl<'a> StageTurn<'a> {
         self.read_at
     }
 
-    /// The clock as it shows now: for measuring, never for deciding what is due (R-X-7).
+    /// The clock as it shows now: for measuring, never for deciding what is due.
     pub fn measured_now(&self) -> RealTime {
         self.clock.now()
     }
@@ -271,7 +271,7 @@ impl<S: 'static> Stage<S> for DueTimers {
                 break;
             };
             turn.name_item(&run.name);
-            // Inside a callback the time is its own deadline, so that delays it asks for do not drift (R-X-6).
+            // Inside a callback the time is its own deadline, so that delays it asks for do not drift.
             service.now = run.instant;
             let passed = service.guard(&run.name, |service| (run.payload)(service));
             service.now = now;

@@ -29,7 +29,7 @@ impl PassReport<'_> {
         self.duration >= self.stages.long_pass
     }
 
-    /// Logs the pass with its stages, its slowest item, and `depths` of the loop's queues, if it was long (R-003-9).
+    /// Logs the pass with its stages, its slowest item, and `depths` of the loop's queues, if it was long.
     pub fn log_if_long(&self, depths: &[(&str, usize)]) {
         if self.is_long() {
             log::warn!("{}: long pass: {self}{}", self.stages.loop_name, Depths(depths));

@@ -30,7 +30,7 @@ fn saturate(stages: &mut Stages, stage: usize, clock: &ManualClock, item: RealSp
 }
 
 #[test]
-fn r_000_15_a_stage_takes_one_item_at_least_and_stops_at_count_or_time() {
+fn a_stage_takes_one_item_at_least_and_stops_at_count_or_time() {
     let clock = ManualClock::default();
     let mut stages = two_stages(10);
     stages.begin_pass(clock.now());
@@ -43,7 +43,7 @@ fn r_000_15_a_stage_takes_one_item_at_least_and_stops_at_count_or_time() {
 }
 
 #[test]
-fn r_000_15_nothing_left_means_the_next_pass_may_wait() {
+fn nothing_left_means_the_next_pass_may_wait() {
     let clock = ManualClock::default();
     let mut stages = two_stages(2);
     stages.begin_pass(clock.now());
@@ -58,7 +58,7 @@ fn r_000_15_nothing_left_means_the_next_pass_may_wait() {
 }
 
 #[test]
-fn r_x_24_neither_of_two_saturated_stages_falls_below_a_third() {
+fn neither_of_two_saturated_stages_falls_below_a_third() {
     for (cheap_ns, dear_ns) in [
         (1_000, 5_000_000),
         (1_000, 60_000_000),
@@ -87,7 +87,7 @@ fn r_x_24_neither_of_two_saturated_stages_falls_below_a_third() {
 }
 
 #[test]
-fn r_003_9_a_long_pass_is_reported_with_stages_and_the_slowest_item() {
+fn a_long_pass_is_reported_with_stages_and_the_slowest_item() {
     let clock = ManualClock::default();
     let mut stages = two_stages(10);
     stages.begin_pass(clock.now());
@@ -105,7 +105,7 @@ fn r_003_9_a_long_pass_is_reported_with_stages_and_the_slowest_item() {
 }
 
 #[test]
-fn r_x_25_the_order_is_declared() {
+fn the_order_is_declared() {
     assert_eq!(
         two_stages(128).declared().to_string(),
         "cheap (128 items, 5 ms) > dear (64 items, 5 ms)"
@@ -114,7 +114,7 @@ fn r_x_25_the_order_is_declared() {
 
 #[test]
 #[should_panic(expected = "declared order")]
-fn r_x_25_no_stage_runs_out_of_order() {
+fn no_stage_runs_out_of_order() {
     let mut stages = two_stages(1);
     stages.begin_pass(RealTime::ZERO);
     let dear = stages.enter(DEAR, RealTime::ZERO);

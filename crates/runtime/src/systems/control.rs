@@ -9,7 +9,7 @@ use crate::publish::{Published, SlidingRate};
 
 use super::SystemSpec;
 
-/// The board of switches of a list of systems; every system can reach it while it is called (R-001-5).
+/// The board of switches of a list of systems; every system can reach it while it is called.
 #[derive(Debug)]
 pub struct SystemControl {
     entries: Vec<Entry>,
@@ -62,7 +62,7 @@ struct Entry {
     failing: Option<Failing>,
 }
 
-/// What is counted of one system, all from zero (R-003-63).
+/// What is counted of one system, all from zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SystemStats {
     /// Calls so far.
@@ -98,7 +98,7 @@ impl SystemControl {
         }
     }
 
-    /// Asks for the end of the loop, which comes after this pass (R-001-1).
+    /// Asks for the end of the loop, which comes after this pass.
     pub fn request_shutdown(&mut self) {
         self.is_shutdown_requested = true;
     }
@@ -108,7 +108,7 @@ impl SystemControl {
         self.is_shutdown_requested
     }
 
-    /// Changes how often a system is called; the time already waited counts, and there is no burst (R-001-5).
+    /// Changes how often a system is called; the time already waited counts, and there is no burst.
     /// Answers whether there is such a system; so for all switches.
     pub fn set_pace(&mut self, name: &str, pace: Pace) -> bool {
         self.with(name, |pacer| pacer.set_pace(pace))
@@ -124,17 +124,17 @@ impl SystemControl {
         self.with(name, |pacer| pacer.set_enabled(is_enabled))
     }
 
-    /// Lets a system be called in every pass whatever its rate, until further notice (R-001-12).
+    /// Lets a system be called in every pass whatever its rate, until further notice.
     pub fn set_exempt(&mut self, name: &str, is_exempt: bool) -> bool {
         self.with(name, |pacer| pacer.set_exempt(is_exempt))
     }
 
-    /// Lets a system be called once in the next pass, or in this one if its turn is still to come (R-001-12).
+    /// Lets a system be called once in the next pass, or in this one if its turn is still to come.
     pub fn run_once(&mut self, name: &str) -> bool {
         self.with(name, Pacer::run_once)
     }
 
-    /// Changes the speed of simulated time from `now` on, in thousandths of real time (R-001-15).
+    /// Changes the speed of simulated time from `now` on, in thousandths of real time.
     ///
     /// # Errors
     /// If it is zero (pause instead) or above a thousandfold.
@@ -167,7 +167,7 @@ impl SystemControl {
         span_of(self.simulated_ns(now))
     }
 
-    /// A frame was drawn; to be told by whoever draws, since not every call of graphics draws one (R-001-49).
+    /// A frame was drawn; to be told by whoever draws, since not every call of graphics draws one.
     pub fn count_frame(&mut self, now: RealTime) {
         self.frames += 1;
         self.frame_rate.add(now, 1);
@@ -209,12 +209,12 @@ impl SystemControl {
         self.entries.iter().map(|entry| entry.name)
     }
 
-    /// Passes in which no system was due: in a loop that waits exactly there are few (R-001-14).
+    /// Passes in which no system was due: in a loop that waits exactly there are few.
     pub fn idle_passes(&self) -> u64 {
         self.idle_passes
     }
 
-    /// Publishes uptime, passes, frames, the rate of each system, and simulated time (R-001-48).
+    /// Publishes uptime, passes, frames, the rate of each system, and simulated time.
     pub fn publish(&mut self, published: &mut Published, now: RealTime) {
         published.set("loop.uptime_seconds", now.since(self.started).as_secs_f64());
         published.set("loop.passes_count", self.passes as f64);

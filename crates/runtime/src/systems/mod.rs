@@ -1,4 +1,4 @@
-//! Systems at rates of their own: input, network, world, graphics and whatever else a simulation has (R-001-1 to R-001-19).
+//! Systems at rates of their own: input, network, world, graphics and whatever else a simulation has.
 //!
 //! [`Systems`] is the declared list as a value: [`Systems::run_due`] calls those that are due, in order, and
 //! [`Systems::next_due`] says when to come again. A program whose platform owns the event loop uses it as it is;
@@ -25,7 +25,7 @@ pub use self::system_loop::SystemLoop;
 
 /// The usual systems with their usual rates in calls per second, in the order in which a pass calls them.
 ///
-/// Negative is uncapped (R-001-2, R-001-6). Sound has the rate at which people notice that it follows what they see.
+/// Negative is uncapped. Sound has the rate at which people notice that it follows what they see.
 pub const STANDARD: [(&str, f64); 7] = [
     ("input", -1.0),
     ("network", 15.0),
@@ -37,7 +37,7 @@ pub const STANDARD: [(&str, f64); 7] = [
 ];
 
 /// Systems that are started before all others, in this order: without a window there is nowhere to report a failure
-/// of the rest (R-001-19).
+/// of the rest.
 pub const STARTED_FIRST: [&str; 2] = ["graphics", "input"];
 
 /// How a system is to be called.
@@ -80,19 +80,19 @@ impl SystemSpec {
         Self::at(name, rate).expect("the standard rates are rates")
     }
 
-    /// Lets its interval count from multiples of the interval instead of from the last call (R-001-11).
+    /// Lets its interval count from multiples of the interval instead of from the last call.
     pub const fn on_grid(mut self) -> Self {
         self.pacing = Pacing::Grid;
         self
     }
 
-    /// What the first call is told as elapsed time instead of zero (R-001-8).
+    /// What the first call is told as elapsed time instead of zero.
     pub const fn first_elapsed(mut self, first_elapsed: RealSpan) -> Self {
         self.first_elapsed = first_elapsed;
         self
     }
 
-    /// The longest that a call should take, if that is not its interval (R-001-16).
+    /// The longest that a call should take, if that is not its interval.
     pub const fn budget(mut self, budget: RealSpan) -> Self {
         self.budget = Some(budget);
         self
@@ -105,7 +105,7 @@ pub struct SystemCall<'a> {
     pub now: RealTime,
     /// Time since its last call; over all calls it adds up to the time passed.
     pub elapsed: RealSpan,
-    /// The same in simulated time: times the speed, nothing while paused. What world, AI and graphics go by (R-001-15).
+    /// The same in simulated time: times the speed, nothing while paused. What world, AI and graphics go by.
     pub simulated: RealSpan,
     /// Instants of its grid that were skipped before this call.
     pub missed: u64,
@@ -137,7 +137,7 @@ struct System<S> {
 type StartFn<S> = Box<dyn FnOnce(&mut S) -> CallbackResult>;
 type RunFn<S> = Box<dyn FnMut(&mut S, &mut SystemCall<'_>) -> CallbackResult>;
 
-/// A system that could not be started; the loop then does not start either (R-001-19).
+/// A system that could not be started; the loop then does not start either.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{system} could not be started: {message}")]
 pub struct SystemNotStarted {
@@ -182,7 +182,7 @@ impl<S> Systems<S> {
         self.insert(spec, Some(Box::new(start)), Box::new(run))
     }
 
-    /// Fires, after the systems of each pass, the timers requested of `manager`; each goes to `tell` (R-001-2).
+    /// Fires, after the systems of each pass, the timers requested of `manager`; each goes to `tell`.
     pub fn fire_requested<L: 'static>(
         mut self,
         manager: TimerManager<L>,

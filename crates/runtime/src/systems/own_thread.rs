@@ -1,4 +1,4 @@
-//! A system with a thread of its own: its call notes the request and returns at once (R-001-17).
+//! A system with a thread of its own: its call notes the request and returns at once.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,7 +1,7 @@
-//! The loop of a simulation: posts, then the systems that are due and the timers requested of them (R-001-2).
+//! The loop of a simulation: posts, then the systems that are due and the timers requested of them.
 //!
 //! It is a service loop with these stages. It sleeps until the next system is due, and not at all while one is
-//! uncapped (R-001-14).
+//! uncapped.
 
 use trantor_time::{Clock, RealTime};
 
@@ -17,7 +17,7 @@ use crate::wait::Wait;
 
 use super::{SystemControl, SystemNotStarted, Systems};
 
-/// A simulation loop. Only running it, and asking it to stop, are open to its users (R-001-18): its stages cannot be
+/// A simulation loop. Only running it, and asking it to stop, are open to its users: its stages cannot be
 /// called from outside.
 ///
 /// ```compile_fail,E0624
@@ -64,7 +64,7 @@ impl<S: 'static, C: Clock, W: Wait> SystemLoop<S, C, W> {
     /// Starts the systems, runs until shutdown is requested, and gives the state back.
     ///
     /// # Errors
-    /// If a system cannot be started; none has run then (R-001-19).
+    /// If a system cannot be started; none has run then.
     pub fn run(mut self) -> Result<Ended<S>, SystemNotStarted> {
         self.start()?;
         let ended = self.inner.run();
@@ -74,7 +74,7 @@ impl<S: 'static, C: Clock, W: Wait> SystemLoop<S, C, W> {
         })
     }
 
-    /// A handle with which any thread asks the loop to stop, after its present pass (R-001-1).
+    /// A handle with which any thread asks the loop to stop, after its present pass.
     pub fn stop_signal(&self) -> StopSignal {
         self.inner.stop_signal()
     }
@@ -105,7 +105,7 @@ struct DueSystems {
     metrics: Vec<SystemMetrics>,
 }
 
-/// What is told of one system (R-003-63).
+/// What is told of one system.
 struct SystemMetrics {
     name: &'static str,
     calls: Counter,

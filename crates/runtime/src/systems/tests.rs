@@ -76,7 +76,7 @@ fn spec(name: &'static str, per_second: f64) -> SystemSpec {
 }
 
 #[test]
-fn r_001_2_systems_run_in_their_declared_order_and_requested_timers_last() {
+fn systems_run_in_their_declared_order_and_requested_timers_last() {
     let clock = ManualClock::default();
     let mut systems = Systems::new(clock.now());
     for (name, _) in STANDARD {
@@ -110,7 +110,7 @@ fn r_001_2_systems_run_in_their_declared_order_and_requested_timers_last() {
 }
 
 #[test]
-fn r_001_6_the_standard_rates() {
+fn the_standard_rates() {
     let rates: Vec<_> = STANDARD
         .iter()
         .filter(|(name, _)| *name != "sound")
@@ -128,7 +128,7 @@ fn r_001_6_the_standard_rates() {
 }
 
 #[test]
-fn r_001_4_negative_is_uncapped_and_zero_is_refused() {
+fn negative_is_uncapped_and_zero_is_refused() {
     assert!(SystemSpec::at("x", 0.0).is_err());
     let clock = ManualClock::default();
     let mut world = World::default();
@@ -142,7 +142,7 @@ fn r_001_4_negative_is_uncapped_and_zero_is_refused() {
 }
 
 #[test]
-fn r_001_9_thirty_a_second_for_a_minute() {
+fn thirty_a_second_for_a_minute() {
     let clock = ManualClock::default();
     let mut world = World::default();
     let mut systems =
@@ -157,7 +157,7 @@ fn r_001_9_thirty_a_second_for_a_minute() {
 }
 
 #[test]
-fn r_001_3_half_a_call_a_second() {
+fn half_a_call_a_second() {
     let clock = ManualClock::default();
     let mut world = World::default();
     let mut systems =
@@ -167,7 +167,7 @@ fn r_001_3_half_a_call_a_second() {
 }
 
 #[test]
-fn r_001_10_one_system_s_rate_does_not_beat_against_another_s() {
+fn one_system_s_rate_does_not_beat_against_another_s() {
     let clock = ManualClock::default();
     let mut world = World::default();
     let mut systems = Systems::new(clock.now())
@@ -182,7 +182,7 @@ fn r_001_10_one_system_s_rate_does_not_beat_against_another_s() {
 }
 
 #[test]
-fn r_001_10_on_a_grid_an_uncapped_blocking_system_costs_no_calls() {
+fn on_a_grid_an_uncapped_blocking_system_costs_no_calls() {
     let clock = ManualClock::default();
     let mut world = World::default();
     let mut systems = Systems::new(clock.now())
@@ -197,7 +197,7 @@ fn r_001_10_on_a_grid_an_uncapped_blocking_system_costs_no_calls() {
 }
 
 #[test]
-fn r_001_7_the_elapsed_times_add_up_to_the_time_passed() {
+fn the_elapsed_times_add_up_to_the_time_passed() {
     let clock = ManualClock::default();
     let mut world = World::default();
     let mut systems = Systems::new(clock.now())
@@ -209,7 +209,7 @@ fn r_001_7_the_elapsed_times_add_up_to_the_time_passed() {
 }
 
 #[test]
-fn r_001_8_the_first_call_is_told_zero_or_a_declared_value() {
+fn the_first_call_is_told_zero_or_a_declared_value() {
     let clock = ManualClock::starting_at(at(1_000_000));
     let mut world = World::default();
     let mut systems = Systems::new(clock.now())
@@ -226,7 +226,7 @@ fn r_001_8_the_first_call_is_told_zero_or_a_declared_value() {
 }
 
 #[test]
-fn r_001_5_a_rate_can_be_changed_from_inside_a_system() {
+fn a_rate_can_be_changed_from_inside_a_system() {
     let clock = ManualClock::default();
     let mut world = World::default();
     let mut systems = Systems::new(clock.now())
@@ -245,7 +245,7 @@ fn r_001_5_a_rate_can_be_changed_from_inside_a_system() {
 }
 
 #[test]
-fn r_001_12_a_system_can_be_asked_to_run_once_or_be_exempt() {
+fn a_system_can_be_asked_to_run_once_or_be_exempt() {
     let clock = ManualClock::default();
     let mut world = World::default();
     let mut asked = false;
@@ -273,7 +273,7 @@ fn r_001_12_a_system_can_be_asked_to_run_once_or_be_exempt() {
 }
 
 #[test]
-fn r_001_13_no_two_frames_of_a_moving_body_are_alike() {
+fn no_two_frames_of_a_moving_body_are_alike() {
     let clock = ManualClock::default();
     let mut world = World::default();
     let drawn = Rc::new(RefCell::new(Vec::new()));
@@ -303,7 +303,7 @@ fn r_001_13_no_two_frames_of_a_moving_body_are_alike() {
 }
 
 #[test]
-fn r_001_14_with_nothing_uncapped_the_loop_sleeps_and_every_pass_has_work() {
+fn with_nothing_uncapped_the_loop_sleeps_and_every_pass_has_work() {
     let clock = ManualClock::default();
     let systems = Systems::new(clock.now())
         .add(spec("world", 30.0), noting("world", &clock, RealSpan::ZERO))
@@ -326,7 +326,7 @@ fn r_001_14_with_nothing_uncapped_the_loop_sleeps_and_every_pass_has_work() {
 }
 
 #[test]
-fn r_001_15_speed_applies_to_all_simulated_time_alike() {
+fn speed_applies_to_all_simulated_time_alike() {
     let clock = ManualClock::default();
     let mut world = World::default();
     let told = Rc::new(RefCell::new(RealSpan::ZERO));
@@ -355,7 +355,7 @@ fn r_001_15_speed_applies_to_all_simulated_time_alike() {
 }
 
 #[test]
-fn r_001_16_a_system_that_overruns_is_counted_and_the_others_keep_their_rates() {
+fn a_system_that_overruns_is_counted_and_the_others_keep_their_rates() {
     let clock = ManualClock::default();
     let mut world = World::default();
     let mut systems = Systems::new(clock.now())
@@ -374,7 +374,7 @@ fn r_001_16_a_system_that_overruns_is_counted_and_the_others_keep_their_rates() 
 }
 
 #[test]
-fn r_001_1_shutdown_from_inside_a_system_takes_effect_after_the_pass() {
+fn shutdown_from_inside_a_system_takes_effect_after_the_pass() {
     let clock = ManualClock::default();
     let systems = Systems::new(clock.now())
         .add(spec("first", -1.0), |_: &mut World, call| {
@@ -395,7 +395,7 @@ fn r_001_1_shutdown_from_inside_a_system_takes_effect_after_the_pass() {
 }
 
 #[test]
-fn r_001_19_graphics_and_input_start_first_and_a_failure_ends_the_program() {
+fn graphics_and_input_start_first_and_a_failure_ends_the_program() {
     let clock = ManualClock::default();
     let started = Rc::new(RefCell::new(Vec::new()));
     let mut systems = Systems::new(clock.now());
@@ -426,7 +426,7 @@ fn r_001_19_graphics_and_input_start_first_and_a_failure_ends_the_program() {
 }
 
 #[test]
-fn r_x_31_a_failing_system_is_contained_and_named() {
+fn a_failing_system_is_contained_and_named() {
     let clock = ManualClock::default();
     let mut world = World::default();
     let mut systems = Systems::new(clock.now())
@@ -492,7 +492,7 @@ fn a_system_that_has_not_failed_for_long_begins_anew_with_a_short_wait() {
 }
 
 #[test]
-fn r_001_48_the_loop_publishes_rates_of_systems_passes_and_frames() {
+fn the_loop_publishes_rates_of_systems_passes_and_frames() {
     let clock = ManualClock::default();
     let mut world = World::default();
     let mut systems = Systems::new(clock.now())
@@ -526,7 +526,7 @@ fn r_001_48_the_loop_publishes_rates_of_systems_passes_and_frames() {
 }
 
 #[test]
-fn r_001_17_a_system_with_its_own_thread_returns_at_once_and_loses_no_time() {
+fn a_system_with_its_own_thread_returns_at_once_and_loses_no_time() {
     use std::sync::mpsc::sync_channel;
     let (go_on, may_go_on) = sync_channel::<()>(16);
     let (noted, notes) = sync_channel(16);

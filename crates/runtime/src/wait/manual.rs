@@ -11,7 +11,7 @@ use super::{Wait, WakeGate, Waker, Woken};
 
 /// Moves a [`ManualClock`] to the deadline instead of sleeping; what shall happen meanwhile is scripted.
 ///
-/// With it any loop runs through a year in seconds, in one thread and the same way every time (R-X-3).
+/// With it any loop runs through a year in seconds, in one thread and the same way every time.
 /// Clones share the script and the counts, so that a test keeps a hand on a wait that a loop owns.
 #[derive(Clone)]
 pub struct ManualWait {

@@ -1,13 +1,13 @@
 //! Putting a loop to sleep until a deadline or a wake.
 //!
 //! A loop sleeps in one [`Wait`] and wakes for three reasons only: something became ready outside, a deadline was
-//! reached, or another thread used its [`Waker`] (R-000-19). Three versions: [`Parker`] for loops without sockets,
+//! reached, or another thread used its [`Waker`]. Three versions: [`Parker`] for loops without sockets,
 //! one over the operating system's readiness calls in the server, and [`ManualWait`], which moves a manual clock
 //! instead of sleeping.
 //!
 //! [`WakeGate`] and [`Waker`] are what they share. A wake is remembered from the moment it is given until the loop
-//! has risen from its next wait, so none is lost (R-002-35); and only the first one given to a sleeping loop costs
-//! a system call, so a thousand cost as little as one (R-002-34).
+//! has risen from its next wait, so none is lost; and only the first one given to a sleeping loop costs
+//! a system call, so a thousand cost as little as one.
 
 mod manual;
 mod parker;
@@ -27,7 +27,7 @@ pub use self::parker::Parker;
 pub trait Wait {
     /// Sleeps until `until`, or without limit if `None`, or until woken; an instant already reached sleeps not at all.
     ///
-    /// It never returns [`Woken::Deadline`] before `until`, and never spins (R-000-22).
+    /// It never returns [`Woken::Deadline`] before `until`, and never spins.
     fn wait(&mut self, until: Option<RealTime>) -> Woken;
 
     /// A handle that ends a sleep from any thread.

@@ -10,7 +10,7 @@ fn ms(millis: i64) -> RealTime {
 }
 
 #[test]
-fn r_000_19_a_wait_ends_at_its_deadline_or_at_a_wake() {
+fn a_wait_ends_at_its_deadline_or_at_a_wake() {
     let clock = ManualClock::default();
     let mut wait = ManualWait::new(&clock);
     assert_eq!(wait.wait(Some(ms(10))), Woken::Deadline);
@@ -26,7 +26,7 @@ fn r_000_19_a_wait_ends_at_its_deadline_or_at_a_wake() {
 }
 
 #[test]
-fn r_002_35_a_wake_given_while_awake_ends_the_next_wait() {
+fn a_wake_given_while_awake_ends_the_next_wait() {
     let clock = ManualClock::default();
     let mut wait = ManualWait::new(&clock);
     wait.waker().wake();
@@ -38,7 +38,7 @@ fn r_002_35_a_wake_given_while_awake_ends_the_next_wait() {
 }
 
 #[test]
-fn r_002_34_only_the_first_wake_of_a_sleep_rouses() {
+fn only_the_first_wake_of_a_sleep_rouses() {
     let roused = Arc::new(std::sync::atomic::AtomicU32::new(0));
     let counted = Arc::clone(&roused);
     let mut gate = WakeGate::new(move || {
@@ -61,7 +61,7 @@ fn r_002_34_only_the_first_wake_of_a_sleep_rouses() {
 }
 
 #[test]
-fn r_000_22_a_parker_is_never_early() {
+fn a_parker_is_never_early() {
     let clock = RealClock::new();
     let mut parker = Parker::new();
     for micros in [0, 1, 50, 300, 1_700] {
@@ -72,7 +72,7 @@ fn r_000_22_a_parker_is_never_early() {
 }
 
 #[test]
-fn r_003_34_a_parker_is_woken_by_another_thread() {
+fn a_parker_is_woken_by_another_thread() {
     let mut parker = Parker::new();
     let waker = parker.waker();
     let other = crate::threads::spawn("waker", move || waker.wake()).unwrap();

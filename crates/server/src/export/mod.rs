@@ -1,4 +1,4 @@
-//! `/metrics`, `/health` and the log line: what the server counts, told to others (R-003-65).
+//! `/metrics`, `/health` and the log line: what the server counts, told to others.
 //!
 //! It has a loop and a thread of its own, which sleeps until somebody asks or a line for the log is due. The meters
 //! are read where the server's loop publishes them with its passes, so that telling them costs that loop nothing.

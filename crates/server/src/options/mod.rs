@@ -1,6 +1,6 @@
 //! What can be chosen at start: as used ([`Options`]), and the four places it is written in.
 //!
-//! Flags win over the environment, the environment over the file, the file over the defaults (R-003-14).
+//! Flags win over the environment, the environment over the file, the file over the defaults.
 //! One table, [`settings`], names every option once; the flags ([`cli`]), the file and the environment
 //! ([`layers`]) and the sample file are all made from it or tested against it.
 

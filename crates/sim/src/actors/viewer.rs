@@ -1,7 +1,7 @@
 //! Our viewer in frames: the real client, with every frame looked at on its way in.
 //!
 //! At each end mark the client's mirror is compared with a picture that was taken of the world at that tick,
-//! however long the marks were under way (R-002-44).
+//! however long the marks were under way.
 
 use trantor_client::{Client, ClientConfig, ClientEvent, ControlRequest, Language, ProtocolError, Scene};
 use trantor_protocol::wire::{FrameCutter, StepKind, ToClient, read_frame};

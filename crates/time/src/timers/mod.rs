@@ -12,7 +12,7 @@
 //! ```
 //!
 //! A repeating timer has its next deadline before it runs, by its late policy ([`crate::late`]); so a failing run cannot stop
-//! it, and a run that cancels it leaves nothing behind (R-003-23, R-003-24). Payloads are moved, never copied.
+//! it, and a run that cancels it leaves nothing behind. Payloads are moved, never copied.
 
 mod names;
 mod register;
@@ -33,7 +33,7 @@ use names::{NameIndex, Names};
 use register::Repeat;
 pub use register::{NAME_BYTES_MAX, NewTimer, RegisterError};
 
-/// Timers that may be registered at a time unless told otherwise (R-003-25): an order of magnitude above what
+/// Timers that may be registered at a time unless told otherwise: an order of magnitude above what
 /// a full server needs, so that a leak is refused while there is still memory to say so.
 pub const TIMERS_MAX: usize = 65_536;
 
@@ -73,7 +73,7 @@ pub struct Run<M: Moment, P> {
     pub id: TimerId,
     /// Its name.
     pub name: Arc<str>,
-    /// The logical time of the run: its nominal deadline, or the instant that its late policy chose (R-X-5).
+    /// The logical time of the run: its nominal deadline, or the instant that its late policy chose.
     pub instant: M,
     /// How long after its deadline it was taken.
     pub lateness: M::Span,
@@ -125,7 +125,7 @@ where
         }
     }
 
-    /// Registers a timer; its delay counts from `now`, the logical time of whoever asks (R-X-6).
+    /// Registers a timer; its delay counts from `now`, the logical time of whoever asks.
     pub fn register(
         &mut self,
         now: S::Moment,
@@ -221,7 +221,7 @@ where
         }
     }
 
-    /// Cancels one timer; answers whether there was one (R-003-17).
+    /// Cancels one timer; answers whether there was one.
     pub fn cancel(&mut self, id: TimerId) -> bool {
         let found = self.timers.get(id).is_some();
         if found {
@@ -246,7 +246,7 @@ where
         cancelled
     }
 
-    /// Cancels all timers of an owner that goes away; answers how many there were (R-000-10).
+    /// Cancels all timers of an owner that goes away; answers how many there were.
     pub fn cancel_owned(&mut self, owner: O) -> usize {
         let mut cancelled = 0;
         while let Some(&id) = self.owners.get(&owner) {
@@ -275,7 +275,7 @@ where
             .is_some_and(|timer| self.store.reschedule(timer.pending, at))
     }
 
-    /// The earliest deadline, `None` if there are no timers (R-003-26).
+    /// The earliest deadline, `None` if there are no timers.
     pub fn next_deadline(&self) -> Option<S::Moment> {
         self.store.next_deadline()
     }
@@ -305,13 +305,13 @@ where
         })
     }
 
-    /// All timers by deadline, for a debugging view (R-000-16). O(n log n).
+    /// All timers by deadline, for a debugging view. O(n log n).
     pub fn in_order(&self) -> Vec<TimerView<S::Moment, O>> {
         let pending = self.store.in_order();
         pending.into_iter().filter_map(|(_, &id)| self.view(id)).collect()
     }
 
-    /// Counters of all timers together (R-003-59). Lateness is in billionths of the timers' own time.
+    /// Counters of all timers together. Lateness is in billionths of the timers' own time.
     pub fn stats(&self) -> &WorkStats {
         &self.stats
     }

@@ -22,7 +22,7 @@ pub struct NewTimer<'a, M: Moment, O, P> {
     pub(super) payload: P,
 }
 
-/// Why a timer was not registered. A refusal leaves no trace but a count (R-003-18).
+/// Why a timer was not registered. A refusal leaves no trace but a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegisterError {
     /// The name is empty.
@@ -94,7 +94,7 @@ impl<'a, M: Moment, O, P> NewTimer<'a, M, O, P> {
         }
     }
 
-    /// The same, cancelled when `owner` goes (R-000-10).
+    /// The same, cancelled when `owner` goes.
     pub fn owned_by(self, owner: O) -> Self {
         Self {
             owner: Some(owner),

@@ -1,4 +1,4 @@
-//! What sections 2 and 19 of the requirements ask of named timers, on the exact store.
+//! Named timers on the exact store.
 
 use std::cell::RefCell;
 use std::num::NonZeroU32;
@@ -35,7 +35,7 @@ fn run<P>(timers: &mut OnHeap<P>, now: RealTime) -> Vec<String> {
 }
 
 #[test]
-fn r_003_16_names_may_be_shared_and_ids_are_unique() {
+fn names_may_be_shared_and_ids_are_unique() {
     let mut timers = timers();
     let once = timers
         .register(ms(0), NewTimer::once("save", span(10), ()))
@@ -53,7 +53,7 @@ fn r_003_16_names_may_be_shared_and_ids_are_unique() {
 }
 
 #[test]
-fn r_003_17_unregister_by_id_by_name_by_owner_and_all() {
+fn unregister_by_id_by_name_by_owner_and_all() {
     let mut timers = timers();
     let mut ids = Vec::new();
     for number in 0..100_u32 {
@@ -75,7 +75,7 @@ fn r_003_17_unregister_by_id_by_name_by_owner_and_all() {
 }
 
 #[test]
-fn r_003_18_refusals_leave_no_trace() {
+fn refusals_leave_no_trace() {
     let mut timers: OnHeap<()> = Timers::with_capacity(DeadlineHeap::new(), 2);
     let long = "x".repeat(NAME_BYTES_MAX + 1);
     let refused = [
@@ -114,7 +114,7 @@ fn r_003_18_refusals_leave_no_trace() {
 }
 
 #[test]
-fn r_003_25_at_capacity_registration_is_refused_and_cancelling_frees_at_once() {
+fn at_capacity_registration_is_refused_and_cancelling_frees_at_once() {
     let mut timers: OnHeap<()> = Timers::with_capacity(DeadlineHeap::new(), 2);
     let first = timers
         .register(ms(0), NewTimer::once("a", span(1), ()))
@@ -133,7 +133,7 @@ fn r_003_25_at_capacity_registration_is_refused_and_cancelling_frees_at_once() {
 }
 
 #[test]
-fn r_003_22_a_repeating_timer_that_missed_periods_runs_once_counts_them_and_keeps_its_phase() {
+fn a_repeating_timer_that_missed_periods_runs_once_counts_them_and_keeps_its_phase() {
     let mut timers = timers();
     timers
         .register(ms(0), NewTimer::every("sixteen", span(16), ()))
@@ -147,7 +147,7 @@ fn r_003_22_a_repeating_timer_that_missed_periods_runs_once_counts_them_and_keep
 }
 
 #[test]
-fn r_000_17_each_timer_has_its_own_late_policy() {
+fn each_timer_has_its_own_late_policy() {
     let policies = [
         (LatePolicy::Coalesce, 1, 50),
         (
@@ -192,7 +192,7 @@ fn callback(call: impl Fn(&mut OnHeap<Callbacks>, TimerId) + 'static) -> Callbac
 }
 
 #[test]
-fn r_003_23_unregister_all_from_a_callback_stops_the_rest_of_the_batch() {
+fn unregister_all_from_a_callback_stops_the_rest_of_the_batch() {
     let mut timers: OnHeap<Callbacks> = timers();
     let all = callback(|timers, _| assert_eq!(timers.cancel_all(), 12));
     let nothing = callback(|_, _| ());
@@ -212,7 +212,7 @@ fn r_003_23_unregister_all_from_a_callback_stops_the_rest_of_the_batch() {
 }
 
 #[test]
-fn r_003_23_a_repeating_callback_can_cancel_itself() {
+fn a_repeating_callback_can_cancel_itself() {
     let mut timers: OnHeap<Callbacks> = timers();
     let itself = callback(|timers, id| assert!(timers.cancel(id)));
     timers
@@ -224,7 +224,7 @@ fn r_003_23_a_repeating_callback_can_cancel_itself() {
 }
 
 #[test]
-fn r_000_9_what_an_earlier_callback_of_the_pass_cancels_does_not_run() {
+fn what_an_earlier_callback_of_the_pass_cancels_does_not_run() {
     let mut timers: OnHeap<Callbacks> = timers();
     let victim = Rc::new(RefCell::new(None));
     let killer = callback({
@@ -246,7 +246,7 @@ fn r_000_9_what_an_earlier_callback_of_the_pass_cancels_does_not_run() {
 }
 
 #[test]
-fn r_000_10_no_callback_sees_a_removed_owner() {
+fn no_callback_sees_a_removed_owner() {
     let mut timers: OnHeap<Callbacks> = timers();
     let leave = callback(|timers, _| assert_eq!(timers.cancel_owned(3), 2));
     let nothing = callback(|_, _| ());
@@ -262,7 +262,7 @@ fn r_000_10_no_callback_sees_a_removed_owner() {
 }
 
 #[test]
-fn r_003_24_a_failing_run_is_counted_and_a_repeating_timer_goes_on() {
+fn a_failing_run_is_counted_and_a_repeating_timer_goes_on() {
     let mut timers = timers();
     timers
         .register(ms(0), NewTimer::every("bad", span(10), ()))
@@ -285,7 +285,7 @@ fn r_003_24_a_failing_run_is_counted_and_a_repeating_timer_goes_on() {
 }
 
 #[test]
-fn r_003_59_what_timers_expose() {
+fn what_timers_expose() {
     let mut timers = timers();
     timers
         .register(ms(0), NewTimer::every("db_save", span(10), ()))
@@ -318,7 +318,7 @@ fn r_003_59_what_timers_expose() {
 }
 
 #[test]
-fn r_000_12_moving_keeps_the_timer_and_a_repeating_one_goes_on_from_there() {
+fn moving_keeps_the_timer_and_a_repeating_one_goes_on_from_there() {
     let mut timers = timers();
     let id = timers
         .register(ms(0), NewTimer::every("idle", span(60), ()))
@@ -345,7 +345,7 @@ fn a_run_that_is_still_out_makes_the_next_period_miss() {
 }
 
 #[test]
-fn r_x_4_timers_in_game_time_use_the_same_code() {
+fn timers_in_game_time_use_the_same_code() {
     let mut timers: Timers<DeadlineHeap<GameTime, TimerId>, u32, ()> = Timers::new(DeadlineHeap::new());
     let (start, period) = (GameTime::from_units(3), GameSpan::from_units(7));
     timers
@@ -358,7 +358,7 @@ fn r_x_4_timers_in_game_time_use_the_same_code() {
 }
 
 #[test]
-fn r_000_16_timers_can_be_listed_by_deadline() {
+fn timers_can_be_listed_by_deadline() {
     let mut timers = timers();
     timers
         .register(ms(0), NewTimer::every("b", span(20), ()).owned_by(1))

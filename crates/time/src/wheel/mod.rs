@@ -1,4 +1,4 @@
-//! The coarse store: a hashed wheel for masses of timers that need not be exact (R-003-15).
+//! The coarse store: a hashed wheel for masses of timers that need not be exact.
 //!
 //! Time is cut into steps of the resolution. What is due within a step is given out at the end of that step:
 //! never early, late by less than the resolution, and with one wake-up for all of it. Scheduling, cancelling
@@ -13,13 +13,13 @@
 //! ```
 //!
 //! The ring holds one revolution ahead of the cursor and nothing else, so a slot never mixes revolutions: an
-//! occupied slot is a deadline, and the first one is the next (R-003-26). Wheels that leave later revolutions in
+//! occupied slot is a deadline, and the first one is the next. Wheels that leave later revolutions in
 //! their slots must guess, and are known for it: a later timer hides an earlier deadline, or the cursor's own
 //! slot is reported a revolution late. What lies beyond the ring waits in a queue by deadline and is looked at
-//! once. A pause makes the cursor jump from one occupied slot to the next, not walk (R-003-21).
+//! once. A pause makes the cursor jump from one occupied slot to the next, not walk.
 //!
 //! A step's entries are put in order when the step is over; so what is due comes out by deadline, then
-//! registration, like from the exact store (R-003-28).
+//! registration, like from the exact store.
 
 mod chunks;
 mod occupied;
@@ -46,7 +46,7 @@ const PARTS_MAX: usize = 256;
 /// Pending work by deadline, in steps of a resolution; see [`crate::store`] for the contract.
 ///
 /// [`Self::next_deadline`] and [`Self::take_due`] round a deadline up to the end of its step. All else tells
-/// deadlines as they were set. Memory is kept for reuse: turning allocates nothing (R-003-29).
+/// deadlines as they were set. Memory is kept for reuse: turning allocates nothing.
 #[derive(Clone, Debug)]
 pub struct TimerWheel<T> {
     resolution_ns: i64,
@@ -94,7 +94,7 @@ impl<T> TimerWheel<T> {
         id
     }
 
-    /// Adds `item`, due from `at` on, but not given out before the next [`Self::begin_pass`] (R-000-7).
+    /// Adds `item`, due from `at` on, but not given out before the next [`Self::begin_pass`].
     pub fn schedule_next_pass(&mut self, at: RealTime, item: T) -> TimerId {
         self.pending.add_deferred(at, item)
     }
@@ -106,14 +106,14 @@ impl<T> TimerWheel<T> {
         }
     }
 
-    /// Takes a pending item back; `None` if `id` is stale (R-000-9). O(1), amortised.
+    /// Takes a pending item back; `None` if `id` is stale. O(1), amortised.
     pub fn cancel(&mut self, id: TimerId) -> Option<T> {
         let (dead, item) = self.pending.remove(id)?;
         self.forget(&dead);
         Some(item)
     }
 
-    /// Moves a pending item to `at` and behind everything registered so far; its id stays (R-000-12).
+    /// Moves a pending item to `at` and behind everything registered so far; its id stays.
     ///
     /// Answers whether there was such an item. It may be taken in this pass if `at` is reached, even
     /// if it waited for the next one.
@@ -126,7 +126,7 @@ impl<T> TimerWheel<T> {
         true
     }
 
-    /// When to come next: the end of the step of the earliest deadline; `None` if nothing is pending (R-003-26).
+    /// When to come next: the end of the step of the earliest deadline; `None` if nothing is pending.
     pub fn next_deadline(&self) -> Option<RealTime> {
         let ready = if let Some(first) = self.due.first() {
             Some(self.ready_at(first.at))
@@ -173,7 +173,7 @@ impl<T> TimerWheel<T> {
         RealSpan::from_nanos(self.resolution_ns)
     }
 
-    /// Steps that went by so far, looked at or not (R-003-59).
+    /// Steps that went by so far, looked at or not.
     pub fn steps(&self) -> u64 {
         self.ring.steps()
     }
@@ -281,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r_x_44_garbage_of_cancels_and_moves_stays_bounded() {
+    fn garbage_of_cancels_and_moves_stays_bounded() {
         let mut wheel = TimerWheel::new();
         let ids: Vec<_> = (0..1_000)
             .map(|item| wheel.schedule(RealTime::from_nanos(item), item))

@@ -1,7 +1,7 @@
 //! Slots in a ring, and which of them hold anything.
 //!
 //! Two levels of bits answer "the first occupied slot from here on, once round" with a few instructions,
-//! however many slots there are (R-003-26).
+//! however many slots there are.
 
 /// Most slots a ring can have: one word of 64 bits says which words of 64 bits are not zero.
 pub(crate) const RING_SLOTS_MAX: usize = 64 * 64;
@@ -59,7 +59,7 @@ mod tests {
 
     /// A small space walked whole: every pair of occupied slots, from every place.
     #[test]
-    fn r_003_26_the_first_occupied_slot_is_found_from_anywhere() {
+    fn the_first_occupied_slot_is_found_from_anywhere() {
         for slots in [64, 128, 256] {
             for one in (0..slots).step_by(5) {
                 for other in (0..slots).step_by(7) {

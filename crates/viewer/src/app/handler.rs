@@ -49,7 +49,7 @@ impl App {
         self.failure.map_or(Ok(()), Err)
     }
 
-    /// Opens the window, again if its surface was lost for good; a failure ends the program (R-001-19).
+    /// Opens the window, again if its surface was lost for good; a failure ends the program.
     fn open_or_end(&mut self, event_loop: &ActiveEventLoop) {
         let viewer = self.game_loop.viewer();
         let opened = viewer.screen.open(event_loop, &mut viewer.stage);

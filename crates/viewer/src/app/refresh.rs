@@ -1,4 +1,4 @@
-//! How often the display that shows the window shows a new picture (R-002-16), and whether it shows the window at all.
+//! How often the display that shows the window shows a new picture, and whether it shows the window at all.
 //!
 //! On X11 the server is asked directly once a second, since winit keeps the values it found at its start. Elsewhere
 //! winit is right, and is asked. A window that has moved to another display is noticed within that second.

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn r_001_51_lines_are_understood() {
+    fn lines_are_understood() {
         let at = |rate| Pace::from_setting(rate).unwrap();
         for (line, command) in [
             ("speed 250", Command::Speed(250)),
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn r_001_51_a_mistake_says_what_to_type() {
+    fn a_mistake_says_what_to_type() {
         for (line, wanted) in [
             (
                 "spede 100",

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn r_001_51_a_word_is_completed_as_far_as_it_is_certain() {
+    fn a_word_is_completed_as_far_as_it_is_certain() {
         assert_eq!(completed("sp"), ("speed ".into(), vec![]));
         assert_eq!(completed("speed m"), ("speed max ".into(), vec![]));
         assert_eq!(completed("rate h"), ("rate hud ".into(), vec![]));

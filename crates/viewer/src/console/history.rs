@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn r_001_51_the_history_is_walked_and_left_again() {
+    fn the_history_is_walked_and_left_again() {
         let mut console = entered(&["pause", "  ", "step", "step", "speed 5"]);
         console.line = "ra".to_owned();
         let mut walked = Vec::new();
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn r_001_51_answers_and_refusals_are_told_apart_and_bounded() {
+    fn answers_and_refusals_are_told_apart_and_bounded() {
         let mut console = Console::default();
         console.answer("pause", Ok(String::new()));
         console.answer("fly", Err("there is\nno such command".to_owned()));

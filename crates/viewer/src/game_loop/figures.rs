@@ -1,7 +1,7 @@
-//! What goes on inside, as plain figures: for the debugging view in the window and in the terminal (R-001-50, R-001-53).
+//! What goes on inside, as plain figures: for the debugging view in the window and in the terminal.
 //!
 //! Figures are words and numbers in groups; how they look is the screen's. They are collected in the frames in which
-//! somebody looks at them, and in no other (R-001-52, R-001-54).
+//! somebody looks at them, and in no other.
 
 use trantor_client::ClientStats;
 use trantor_runtime::publish::Published;
@@ -71,7 +71,7 @@ impl Group {
     }
 }
 
-/// Publishes what is this viewer's own (R-001-48), beside what its systems publish of themselves.
+/// Publishes what is this viewer's own, beside what its systems publish of themselves.
 pub(super) fn publish<S>(viewer: &mut Viewer<S>, now: RealTime) {
     let Viewer {
         stage,

@@ -1,7 +1,7 @@
 //! The viewer's loop: frames by the clock, systems once a frame, events in the time between.
 //!
 //! ```text
-//!      frame due (R-002-19)                                     not due
+//!      frame due                                     not due
 //!      one pass of the systems, in their order                  one event after the other: what the platform
 //!      input > network > mirror > interpolation                 tells is put in line, what the network brought
 //!        > hud > sound > graphics > statistics > timers                 goes to the client, until the later of frame start
@@ -38,7 +38,7 @@ use self::frame_times::FrameTimes;
 
 /// What a loop draws on: a window, a terminal, a pretence.
 pub trait Screen {
-    /// The rate to aim at, asked once a frame (R-002-16).
+    /// The rate to aim at, asked once a frame.
     fn display_rate(&mut self, now: RealTime) -> Rate;
 
     /// How large the picture is, in pixels, and how many of them a point of the display has; panels may be scaled on top.
@@ -57,7 +57,7 @@ pub trait Screen {
     fn outside(&mut self, what: Outside, stage: &mut Stage, now: RealTime) -> Option<String>;
 }
 
-/// Who asked for a timer (R-001-20), and for what.
+/// Who asked for a timer, and for what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listener {
     /// The panels: the message shown last has been there long enough.
@@ -84,7 +84,7 @@ pub struct Viewer<S> {
     pub pacer: FramePacer,
     /// Timers that parts of the viewer and the user ask for.
     pub timers: TimerServer<Listener>,
-    /// Values by name that any part may read (R-001-48).
+    /// Values by name that any part may read.
     pub published: Published,
     /// What the debugging view shows; filled only while it is open.
     pub figures: Figures,
@@ -94,7 +94,7 @@ pub struct Viewer<S> {
     pointer: Pointer,
     /// Failures of systems, and the last of them.
     faults: (u64, Option<Fault>),
-    /// Whether this is the first frame, which shows things as they are and updates nothing (R-002-17).
+    /// Whether this is the first frame, which shows things as they are and updates nothing.
     is_first_frame: bool,
     /// A frequency that the user set, which no display changes.
     fixed_rate: bool,
@@ -152,7 +152,7 @@ impl<S: Screen + 'static, C: Clock> GameLoop<S, C> {
     /// Starts the systems.
     ///
     /// # Errors
-    /// With the first that could not be (R-001-19).
+    /// With the first that could not be.
     pub fn start(&mut self) -> Result<(), SystemNotStarted> {
         self.systems.start(&mut self.viewer)
     }
@@ -178,7 +178,7 @@ impl<S: Screen + 'static, C: Clock> GameLoop<S, C> {
     }
 
     /// Handles an event that the platform would not queue. Its time is counted, and if a frame is due then, it is
-    /// drawn though more events may wait (R-002-25).
+    /// drawn though more events may wait.
     pub fn event(&mut self, handle: impl FnOnce(&mut Viewer<S>, RealTime)) {
         let started = self.clock.now();
         handle(&mut self.viewer, started);
@@ -194,7 +194,7 @@ impl<S: Screen + 'static, C: Clock> GameLoop<S, C> {
         if is_quiet && self.viewer.pacer.frame_due_when_quiet(now) {
             self.frame(now);
         }
-        // What events left to be sent is not kept for the next frame (R-002-26).
+        // What events left to be sent is not kept for the next frame.
         let now = self.clock.now();
         self.viewer.stage.source().tend(now);
         self.viewer.pacer.flushed();

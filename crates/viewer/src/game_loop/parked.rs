@@ -19,7 +19,7 @@ pub fn run<S: Screen + 'static, C: Clock, W: Wait, E>(
             game_loop.event(|viewer, _| handle(viewer, event));
         }
         if let Wake::At(wake) = game_loop.turn() {
-            // Why it woke makes no difference: the clock decides what is due (R-002-25).
+            // Why it woke makes no difference: the clock decides what is due.
             let _: Woken = wait.wait(Some(wake));
         }
     }

@@ -1,5 +1,5 @@
 //! A screen that shows nothing and a network that says nothing: for the tests of the loop, and to measure its pace
-//! without a display (R-002-29).
+//! without a display.
 
 use std::fmt;
 

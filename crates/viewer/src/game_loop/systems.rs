@@ -1,4 +1,4 @@
-//! The declared list of the viewer's systems (R-001-2): what each does once a frame, or as often as its rate says.
+//! The declared list of the viewer's systems: what each does once a frame, or as often as its rate says.
 //!
 //! | System | Rate | Does |
 //! |---|---|---|
@@ -11,7 +11,7 @@
 //! | `graphics` | each frame | the lists to draw, the picture; what only the screen can do |
 //! | `statistics` | once a second | published values |
 //!
-//! The first frame updates nothing: mirror and interpolation begin with the second (R-002-17). A system that fails is
+//! The first frame updates nothing: mirror and interpolation begin with the second. A system that fails is
 //! called again after a while that doubles with each failure; the user is told of the first.
 //!
 //! *Each frame* is a negative rate: uncapped, called in every pass. All rates can be changed while it runs; `hud` at
@@ -129,7 +129,7 @@ fn interpolation<S: Screen>(viewer: &mut Viewer<S>, call: &mut SystemCall<'_>) -
 }
 
 fn hud<S: Screen>(viewer: &mut Viewer<S>, call: &mut SystemCall<'_>) -> CallbackResult {
-    // Closed, it costs this question (R-001-54).
+    // Closed, it costs this question.
     if viewer.stage.hud().panels.debug {
         figures::collect(viewer, call);
     }

@@ -49,7 +49,7 @@ fn type_line(game_loop: &mut TestLoop, line: &str) {
 }
 
 #[test]
-fn r_001_2_the_systems_are_called_in_their_declared_order() {
+fn the_systems_are_called_in_their_declared_order() {
     let (mut game_loop, _) = test_loop(60.0);
     let names: Vec<_> = game_loop.control().names().collect();
     assert_eq!(
@@ -68,7 +68,7 @@ fn r_001_2_the_systems_are_called_in_their_declared_order() {
 }
 
 #[test]
-fn r_002_16_frames_follow_the_display_and_its_change() {
+fn frames_follow_the_display_and_its_change() {
     let (mut game_loop, clock) = test_loop(144.0);
     run(&mut game_loop, &clock, at(1_000));
     let drawn = game_loop.viewer().screen.drawn().len();
@@ -80,7 +80,7 @@ fn r_002_16_frames_follow_the_display_and_its_change() {
 }
 
 #[test]
-fn r_002_25_a_flood_of_events_does_not_delay_a_frame() {
+fn a_flood_of_events_does_not_delay_a_frame() {
     let (mut game_loop, clock) = test_loop(60.0);
     run(&mut game_loop, &clock, at(100));
     // The platform is never quiet: the pointer moves ten thousand times a second, and handling that takes half of it.
@@ -130,7 +130,7 @@ fn a_flood_from_the_network_gets_a_third_of_the_time_beside_slow_frames() {
 }
 
 #[test]
-fn r_001_55_input_is_sampled_in_the_first_system_of_a_frame() {
+fn input_is_sampled_in_the_first_system_of_a_frame() {
     let (mut game_loop, clock) = test_loop(60.0);
     run(&mut game_loop, &clock, at(100));
     game_loop.event(|viewer, _| {
@@ -147,7 +147,7 @@ fn r_001_55_input_is_sampled_in_the_first_system_of_a_frame() {
 }
 
 #[test]
-fn r_001_55_letters_that_are_typed_are_no_keys() {
+fn letters_that_are_typed_are_no_keys() {
     let (mut game_loop, clock) = test_loop(60.0);
     let key = |name: &str, is_typing| Input::Key {
         name: name.to_owned(),
@@ -174,7 +174,7 @@ fn r_001_55_letters_that_are_typed_are_no_keys() {
 }
 
 #[test]
-fn r_001_5_a_system_is_slowed_down_by_a_command_and_the_others_keep_their_rates() {
+fn a_system_is_slowed_down_by_a_command_and_the_others_keep_their_rates() {
     let (mut game_loop, clock) = test_loop(60.0);
     run(&mut game_loop, &clock, at(50));
     type_line(&mut game_loop, "rate graphics 10");
@@ -187,7 +187,7 @@ fn r_001_5_a_system_is_slowed_down_by_a_command_and_the_others_keep_their_rates(
 }
 
 #[test]
-fn r_001_20_a_message_goes_when_its_timer_is_done_and_a_reminder_comes() {
+fn a_message_goes_when_its_timer_is_done_and_a_reminder_comes() {
     let (mut game_loop, clock) = test_loop(60.0);
     let shown = |game_loop: &mut TestLoop| game_loop.viewer().stage.hud().shown_notice().map(str::to_owned);
     type_line(&mut game_loop, "remind 2 look north");
@@ -203,7 +203,7 @@ fn r_001_20_a_message_goes_when_its_timer_is_done_and_a_reminder_comes() {
 }
 
 #[test]
-fn r_001_48_values_are_published_once_a_second() {
+fn values_are_published_once_a_second() {
     let (mut game_loop, clock) = test_loop(60.0);
     run(&mut game_loop, &clock, at(3_000));
     let value = |game_loop: &mut TestLoop, name: &str| game_loop.viewer().published.get(name).unwrap();
@@ -214,7 +214,7 @@ fn r_001_48_values_are_published_once_a_second() {
 }
 
 #[test]
-fn r_001_50_the_debugging_view_has_all_that_it_should() {
+fn the_debugging_view_has_all_that_it_should() {
     let (mut game_loop, clock) = test_loop(60.0);
     run(&mut game_loop, &clock, at(1_500));
     game_loop.event(|viewer, _| viewer.put_input(Input::Act(Action::Debug)));
@@ -238,7 +238,7 @@ fn r_001_50_the_debugging_view_has_all_that_it_should() {
 }
 
 #[test]
-fn r_001_52_r_001_54_closed_nothing_is_collected_for_the_debugging_view() {
+fn closed_nothing_is_collected_for_the_debugging_view() {
     let (mut game_loop, clock) = test_loop(60.0);
     run(&mut game_loop, &clock, at(1_500));
     assert_eq!(game_loop.viewer().figures, Figures::default());
@@ -258,7 +258,7 @@ fn r_001_52_r_001_54_closed_nothing_is_collected_for_the_debugging_view() {
 }
 
 #[test]
-fn r_002_27_a_system_that_fails_is_told_of_and_the_loop_goes_on() {
+fn a_system_that_fails_is_told_of_and_the_loop_goes_on() {
     let (mut game_loop, clock) = test_loop(60.0);
     game_loop.viewer().screen = PretendScreen::new(hertz(60.0)).working(|_| panic!("the renderer broke"));
     game_loop.event(|viewer, _| viewer.put_input(Input::Act(Action::Debug)));
@@ -389,7 +389,7 @@ fn after_gestures(pixels_per_point: f32, gestures: &[Input]) -> (f32, Option<tra
 }
 
 #[test]
-fn r_001_55_fingers_on_a_touchpad_zoom_by_as_much_as_they_spread() {
+fn fingers_on_a_touchpad_zoom_by_as_much_as_they_spread() {
     let (far, _) = after_gestures(1.0, &[]);
     let (near, _) = after_gestures(1.0, &[Input::Pinch(0.25), Input::Pinch(0.25)]);
     let (at_once, _) = after_gestures(1.0, &[Input::Pinch(0.5)]);
@@ -402,7 +402,7 @@ fn r_001_55_fingers_on_a_touchpad_zoom_by_as_much_as_they_spread() {
 }
 
 #[test]
-fn r_001_55_a_hand_moves_as_far_on_a_display_of_any_density() {
+fn a_hand_moves_as_far_on_a_display_of_any_density() {
     use winit::dpi::PhysicalPosition;
     use winit::event::{ElementState, MouseButton, MouseScrollDelta};
     let scrolled =

@@ -1,4 +1,4 @@
-//! The debugging view: figures of the inside, the frame-time plot, the log, and the command line (R-001-50 to R-001-52).
+//! The debugging view: figures of the inside, the frame-time plot, the log, and the command line.
 //!
 //! It shows [`Figures`] and passes lines on; what the figures are and what commands do is the game loop's.
 

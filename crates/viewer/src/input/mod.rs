@@ -1,4 +1,4 @@
-//! Keys and what they mean; the meaning can be changed and saved (R-001-55).
+//! Keys and what they mean; the meaning can be changed and saved.
 //!
 //! Keys are named as they are written on the keyboard in use (`a`, `+`, `space`, `f12`), not by their place, so that
 //! help and keyboard agree in every country; the arrows do what `w a s d` do wherever those are awkward.
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn r_001_55_bindings_can_be_changed() {
+    fn bindings_can_be_changed() {
         let changed = BTreeMap::from([
             (Action::Pause, vec!["P".to_owned()]),
             (Action::Labels, vec!["space".to_owned()]),

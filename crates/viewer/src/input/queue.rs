@@ -1,7 +1,7 @@
 //! What keys and mouse did since the last frame, in the order in which it came.
 //!
 //! The platform does not wait, so what it tells is put in line at once; the first system of the next frame takes it
-//! out (R-001-55). Nothing that came in between could have been seen earlier.
+//! out. Nothing that came in between could have been seen earlier.
 
 use std::collections::VecDeque;
 
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn r_001_55_inputs_keep_their_order_and_movements_become_one() {
+    fn inputs_keep_their_order_and_movements_become_one() {
         let mut queue = InputQueue::default();
         for input in [moved(1.0), moved(2.0), Input::Pinch(0.5), moved(3.0), moved(4.0)] {
             queue.put(input);

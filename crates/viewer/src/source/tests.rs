@@ -89,7 +89,7 @@ fn over(_: &mut Source, scene: &Scene) -> Option<Arc<str>> {
 }
 
 #[test]
-fn r_002_58_a_server_that_talks_nonsense_is_left_told_of_and_joined_again_on_request() {
+fn a_server_that_talks_nonsense_is_left_told_of_and_joined_again_on_request() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut watching = Watching::start(&listener);
     let mut server = greet(&listener);
@@ -195,7 +195,7 @@ fn what_is_selected_in_one_run_of_a_server_is_not_in_the_next() {
 }
 
 #[test]
-fn r_001_51_a_lag_is_felt_both_ways() {
+fn a_lag_is_felt_both_ways() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut watching = Watching::start(&listener);
     let lag = Lag {

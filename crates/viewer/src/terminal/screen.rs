@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r_001_53_commands_are_typed_completed_and_left() {
+    fn commands_are_typed_completed_and_left() {
         let mut screen = TextScreen::new(Terminal::closed());
         let mut console = Console::default();
         screen.start_typing();

@@ -113,7 +113,7 @@ fn key_words(bindings: &Bindings) -> impl Iterator<Item = String> + '_ {
     })
 }
 
-/// Figures as lines of at most `columns` characters, a group on as few as it needs (R-001-53).
+/// Figures as lines of at most `columns` characters, a group on as few as it needs.
 pub(super) fn figure_lines(figures: &Figures, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for group in &figures.groups {
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn r_001_53_the_debugging_view_fits_any_terminal() {
+    fn the_debugging_view_fits_any_terminal() {
         let figures = Figures {
             groups: vec![
                 Group {
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn r_001_53_the_command_line_is_seen_on_the_smallest_page() {
+    fn the_command_line_is_seen_on_the_smallest_page() {
         let mut console = Console::default();
         console.line = "help".to_owned();
         console.enter();

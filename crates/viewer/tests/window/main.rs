@@ -40,7 +40,7 @@ fn watching() -> Option<(Background, Display, Viewer)> {
 }
 
 #[test]
-fn r_000_31_r_000_36_the_window_changes_the_speed_pauses_and_steps() {
+fn the_window_changes_the_speed_pauses_and_steps() {
     if !tools_are_here() {
         return;
     }
@@ -233,7 +233,7 @@ fn a_key_that_is_held_when_the_window_gets_the_keyboard_does_nothing() {
 }
 
 #[test]
-fn r_002_16_the_window_follows_its_size_and_the_rate_of_its_display() {
+fn the_window_follows_its_size_and_the_rate_of_its_display() {
     let Some((_server, display, mut viewer)) = watching() else {
         return;
     };

@@ -29,7 +29,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 /// A row that is used up is forgotten for the next of its moment, not kept beside it.
 #[test]
-fn r_000_6_rows_of_one_moment_stay_in_order() {
+fn rows_of_one_moment_stay_in_order() {
     let mut agenda = Agenda::new(false);
     let at = GameTime::from_units(1);
     let used_up = agenda.schedule(at, Due::Action(AgentId(0)));
@@ -48,7 +48,7 @@ fn r_000_6_rows_of_one_moment_stay_in_order() {
 proptest! {
     /// Against a list that is sorted after each step.
     #[test]
-    fn r_000_6_deadlines_come_by_moment_and_then_by_registration(
+    fn deadlines_come_by_moment_and_then_by_registration(
         steps in prop::collection::vec(step(), 0..300),
         lock_step: bool,
     ) {

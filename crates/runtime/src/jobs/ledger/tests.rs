@@ -17,7 +17,7 @@ fn finish(ledger: &mut Ledger, id: JobId) -> Fate {
 }
 
 #[test]
-fn r_003_39_of_a_name_and_key_one_is_in_flight_until_its_callback_ran() {
+fn of_a_name_and_key_one_is_in_flight_until_its_callback_ran() {
     let mut ledger = Ledger::new(1, 8);
     let save = JobSpec::new("save").keyed(7);
     let id = ledger.submit(save, ms(0)).unwrap();
@@ -38,7 +38,7 @@ fn r_003_39_of_a_name_and_key_one_is_in_flight_until_its_callback_ran() {
 }
 
 #[test]
-fn r_003_39_a_time_limit_counts_as_failure_and_frees_the_key() {
+fn a_time_limit_counts_as_failure_and_frees_the_key() {
     let mut ledger = Ledger::new(1, 8);
     let spec = JobSpec::new("save")
         .keyed(1)
@@ -67,7 +67,7 @@ fn r_003_39_a_time_limit_counts_as_failure_and_frees_the_key() {
 }
 
 #[test]
-fn r_003_40_a_cancelled_job_is_not_run_and_its_result_not_applied() {
+fn a_cancelled_job_is_not_run_and_its_result_not_applied() {
     let mut ledger = Ledger::new(1, 8);
     let session = OwnerId(3);
     let running = ledger.submit(JobSpec::new("a").owned_by(session), ms(0)).unwrap();
@@ -84,7 +84,7 @@ fn r_003_40_a_cancelled_job_is_not_run_and_its_result_not_applied() {
 }
 
 #[test]
-fn r_003_41_interactive_first_and_one_start_in_four_for_the_others() {
+fn interactive_first_and_one_start_in_four_for_the_others() {
     let mut ledger = Ledger::new(1, 100);
     for _ in 0..20 {
         ledger.submit(JobSpec::new("slow"), ms(0)).unwrap();
@@ -107,7 +107,7 @@ fn r_003_41_interactive_first_and_one_start_in_four_for_the_others() {
 }
 
 #[test]
-fn r_003_42_the_queue_is_bounded_and_its_depth_and_age_known() {
+fn the_queue_is_bounded_and_its_depth_and_age_known() {
     let mut ledger = Ledger::new(1, 2);
     let spec = JobSpec::new("work");
     ledger.submit(spec, ms(10)).unwrap();
@@ -122,7 +122,7 @@ fn r_003_42_the_queue_is_bounded_and_its_depth_and_age_known() {
 }
 
 #[test]
-fn r_003_36_waiting_for_something_else_holds_no_worker() {
+fn waiting_for_something_else_holds_no_worker() {
     let mut ledger = Ledger::new(1, 8);
     let asynchronous = ledger.submit(JobSpec::new("async"), ms(0)).unwrap();
     let plain = ledger.submit(JobSpec::new("plain"), ms(0)).unwrap();
@@ -144,7 +144,7 @@ fn r_003_36_waiting_for_something_else_holds_no_worker() {
 }
 
 #[test]
-fn r_003_38_after_closing_nothing_is_accepted_and_waiting_jobs_can_be_dropped() {
+fn after_closing_nothing_is_accepted_and_waiting_jobs_can_be_dropped() {
     let mut ledger = Ledger::new(1, 8);
     let running = ledger.submit(JobSpec::new("a"), ms(0)).unwrap();
     let waiting = ledger.submit(JobSpec::new("b").keyed(1), ms(0)).unwrap();
@@ -197,7 +197,7 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     /// Whatever happens, limits hold, keys are exclusive, and in the end every job has had exactly one outcome.
     #[test]
-    fn r_003_42_every_job_ends_once_and_no_limit_is_passed(
+    fn every_job_ends_once_and_no_limit_is_passed(
         steps in proptest::collection::vec(step(), 1..200),
     ) {
         const WORKERS: usize = 2;

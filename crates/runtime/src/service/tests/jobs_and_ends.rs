@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn r_000_10_an_owner_takes_its_timers_and_jobs_along() {
+fn an_owner_takes_its_timers_and_jobs_along() {
     let mut rig = rig();
     rig.passes(1);
     let session = OwnerId(9);
@@ -29,7 +29,7 @@ fn r_000_10_an_owner_takes_its_timers_and_jobs_along() {
 }
 
 #[test]
-fn r_003_31_a_job_comes_back_to_the_loop() {
+fn a_job_comes_back_to_the_loop() {
     let mut rig = rig();
     rig.passes(1);
     let job = Job::new(
@@ -48,7 +48,7 @@ fn r_003_31_a_job_comes_back_to_the_loop() {
 }
 
 #[test]
-fn r_003_39_a_job_s_time_limit_is_a_deadline_of_the_loop() {
+fn a_job_s_time_limit_is_a_deadline_of_the_loop() {
     let mut rig = rig();
     rig.passes(1);
     let job = Job::new(
@@ -65,7 +65,7 @@ fn r_003_39_a_job_s_time_limit_is_a_deadline_of_the_loop() {
 }
 
 #[test]
-fn r_003_10_a_stop_refuses_new_work_and_finishes_what_was_accepted() {
+fn a_stop_refuses_new_work_and_finishes_what_was_accepted() {
     let mut rig = rig();
     rig.passes(1);
     let job = Job::new(
@@ -96,7 +96,7 @@ fn r_003_10_a_stop_refuses_new_work_and_finishes_what_was_accepted() {
 }
 
 #[test]
-fn r_003_10_a_stop_has_a_limit() {
+fn a_stop_has_a_limit() {
     let mut rig = rig();
     rig.passes(1);
     let job = Job::new(|_| Ok::<_, String>(()), |_: &mut Service<Log>, ()| ());
@@ -111,7 +111,7 @@ fn r_003_10_a_stop_has_a_limit() {
 }
 
 #[test]
-fn r_003_10_a_forced_stop_waits_for_nothing() {
+fn a_forced_stop_waits_for_nothing() {
     let mut rig = rig();
     rig.passes(1);
     let job = Job::new(|_| Ok::<_, String>(()), |_: &mut Service<Log>, ()| ());
@@ -124,7 +124,7 @@ fn r_003_10_a_forced_stop_waits_for_nothing() {
 }
 
 #[test]
-fn r_x_31_under_fail_fast_the_first_failure_ends_the_loop() {
+fn under_fail_fast_the_first_failure_ends_the_loop() {
     let settings = ServiceSettings {
         on_fault: FaultPolicy::FailFast,
         ..ServiceSettings::default()
@@ -149,7 +149,7 @@ fn r_x_31_under_fail_fast_the_first_failure_ends_the_loop() {
 }
 
 #[test]
-fn r_003_35_the_same_order_of_posts_gives_the_same_state() {
+fn the_same_order_of_posts_gives_the_same_state() {
     let run = |work_order: [bool; 2]| {
         let mut rig = rig();
         rig.passes(1);
@@ -178,7 +178,7 @@ fn r_003_35_the_same_order_of_posts_gives_the_same_state() {
 }
 
 #[test]
-fn r_003_57_what_a_removed_session_owns_goes_with_it() {
+fn what_a_removed_session_owns_goes_with_it() {
     let mut rig = rig();
     rig.passes(1);
     let gone = OwnerId(1);
@@ -210,7 +210,7 @@ fn r_003_57_what_a_removed_session_owns_goes_with_it() {
 }
 
 #[test]
-fn r_000_30_a_loop_has_a_thread_of_its_own_and_several_run_in_one_process() {
+fn a_loop_has_a_thread_of_its_own_and_several_run_in_one_process() {
     use crate::life::LoopThread;
     use crate::real_clock::RealClock;
     use crate::wait::Parker;

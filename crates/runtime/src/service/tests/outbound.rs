@@ -67,7 +67,7 @@ fn written(a_loop: &mut ServiceLoop<Program, ManualClock, ManualWait>) -> Vec<(u
 }
 
 #[test]
-fn r_003_45_messages_of_a_session_leave_in_order_and_not_before_the_flush() {
+fn messages_of_a_session_leave_in_order_and_not_before_the_flush() {
     let (mut a_loop, clock) = program_loop(OUTBOUND);
     a_loop.pass();
     let poster = a_loop.service().poster();
@@ -85,13 +85,13 @@ fn r_003_45_messages_of_a_session_leave_in_order_and_not_before_the_flush() {
         .unwrap();
     clock.advance(ms(3));
     a_loop.pass();
-    // R-003-50: one write for each session.
+    // One write for each session.
     assert_eq!(written(&mut a_loop), [(1, "bd".to_owned()), (2, "ac".to_owned())]);
     assert_eq!(a_loop.service().faults().count(), 0);
 }
 
 #[test]
-fn r_003_46_a_message_for_a_session_that_is_gone_is_dropped_and_counted() {
+fn a_message_for_a_session_that_is_gone_is_dropped_and_counted() {
     let (mut a_loop, _) = program_loop(OUTBOUND);
     queue(&mut a_loop, 99, "lost");
     a_loop.pass();
@@ -100,7 +100,7 @@ fn r_003_46_a_message_for_a_session_that_is_gone_is_dropped_and_counted() {
 }
 
 #[test]
-fn r_003_51_a_message_that_cannot_be_encoded_costs_no_other_its_way() {
+fn a_message_that_cannot_be_encoded_costs_no_other_its_way() {
     let (mut a_loop, _) = program_loop(OUTBOUND);
     for message in ["a", "bad", "b"] {
         queue(&mut a_loop, 1, message);
@@ -111,7 +111,7 @@ fn r_003_51_a_message_that_cannot_be_encoded_costs_no_other_its_way() {
 }
 
 #[test]
-fn r_003_49_another_thread_may_move_the_bytes_and_not_their_order() {
+fn another_thread_may_move_the_bytes_and_not_their_order() {
     use std::sync::mpsc::{SyncSender, sync_channel};
     /// Hands each session's bytes to a thread that writes them; the channel keeps what the loop decided.
     struct ByThread(Vec<u8>, SyncSender<(u32, Vec<u8>)>);
@@ -141,13 +141,13 @@ fn r_003_49_another_thread_may_move_the_bytes_and_not_their_order() {
         turn.leave();
     }
     drop(peers);
-    // R-X-28: the order was fixed in the loop.
+    // The order was fixed in the loop.
     let expected = (0..10_u8).flat_map(|pass| [1, 2].map(|session| (session, vec![pass, pass + 100])));
     assert_eq!(writer.join().unwrap(), expected.collect::<Vec<_>>());
 }
 
 #[test]
-fn r_x_28_outbound_order_is_that_of_the_loop() {
+fn outbound_order_is_that_of_the_loop() {
     let (mut a_loop, _) = program_loop(Budget::new(3, STAGE_TIME));
     for message in ["a", "b", "c", "d"] {
         queue(&mut a_loop, 1, message);
@@ -158,7 +158,7 @@ fn r_x_28_outbound_order_is_that_of_the_loop() {
 }
 
 #[test]
-fn r_003_47_a_session_that_is_gone_does_not_end_the_drain() {
+fn a_session_that_is_gone_does_not_end_the_drain() {
     let (mut a_loop, _) = program_loop(OUTBOUND);
     for (session, message) in [(1, "a"), (99, "lost"), (2, "bad"), (2, "b")] {
         queue(&mut a_loop, session, message);
@@ -170,12 +170,12 @@ fn r_003_47_a_session_that_is_gone_does_not_end_the_drain() {
         .collect();
     assert_eq!(written, [(1, "a".to_owned()), (2, "b".to_owned())]);
     let stats = a_loop.service().state.outbound.stats();
-    // R-003-46 and R-003-51: each dropped message is counted by its reason.
+    // Each dropped message is counted by its reason.
     assert_eq!((stats.sent, stats.gone, stats.failed, stats.depth), (2, 1, 1, 0));
 }
 
 #[test]
-fn r_003_52_messages_know_their_age() {
+fn messages_know_their_age() {
     let (mut a_loop, clock) = program_loop(Budget::new(1, STAGE_TIME));
     a_loop.pass();
     queue(&mut a_loop, 1, "a");
@@ -190,7 +190,7 @@ fn r_003_52_messages_know_their_age() {
 }
 
 #[test]
-fn r_003_12_the_outbound_queue_is_bounded() {
+fn the_outbound_queue_is_bounded() {
     let mut outbound = Outbound::new(1);
     outbound.queue(1, "a", at(0)).unwrap();
     assert_eq!(outbound.queue(1, "b", at(0)), Err(OutboundFull("b")));

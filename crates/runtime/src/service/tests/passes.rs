@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn r_003_2_messages_go_to_all_handlers_of_their_kind_whatever_one_does() {
+fn messages_go_to_all_handlers_of_their_kind_whatever_one_does() {
     let handlers = Handlers::new()
         .on("join", "first", |service, _: &Text| {
             note(service, "first");
@@ -26,7 +26,7 @@ fn r_003_2_messages_go_to_all_handlers_of_their_kind_whatever_one_does() {
 }
 
 #[test]
-fn r_003_2_a_kind_without_handler_is_counted_by_name() {
+fn a_kind_without_handler_is_counted_by_name() {
     let mut handlers = Handlers::<Log, Text>::new();
     let mut rig = rig();
     let mut stages = Stages::declare("t", [StageSpec::new("inbound", INBOUND)], LONG_PASS);
@@ -40,14 +40,14 @@ fn r_003_2_a_kind_without_handler_is_counted_by_name() {
 }
 
 #[test]
-fn r_003_4_the_first_pass_sets_the_baseline_without_waiting() {
+fn the_first_pass_sets_the_baseline_without_waiting() {
     let mut rig = rig();
     rig.passes(1);
     assert_eq!((rig.wait.counts().slept, rig.wait.counts().passed), (0, 1));
 }
 
 #[test]
-fn r_000_19_the_loop_sleeps_until_the_earliest_deadline_or_a_wake() {
+fn the_loop_sleeps_until_the_earliest_deadline_or_a_wake() {
     let mut rig = rig();
     rig.passes(1);
     rig.a_loop.service().once("later", ms(50), |_| Ok(())).unwrap();
@@ -72,7 +72,7 @@ fn r_000_19_the_loop_sleeps_until_the_earliest_deadline_or_a_wake() {
 }
 
 #[test]
-fn r_000_22_a_deadline_costs_one_wake_up() {
+fn a_deadline_costs_one_wake_up() {
     let mut rig = rig();
     rig.passes(1);
     for index in 1..=1_000 {
@@ -90,7 +90,7 @@ fn r_000_22_a_deadline_costs_one_wake_up() {
 }
 
 #[test]
-fn r_003_6_idle_spacing_coalesces_deadlines_but_not_messages() {
+fn idle_spacing_coalesces_deadlines_but_not_messages() {
     let settings = ServiceSettings {
         idle_spacing: ms(1),
         ..ServiceSettings::default()
@@ -124,7 +124,7 @@ fn r_003_6_idle_spacing_coalesces_deadlines_but_not_messages() {
 }
 
 #[test]
-fn r_003_8_what_a_budget_leaves_over_makes_the_next_pass_start_without_waiting() {
+fn what_a_budget_leaves_over_makes_the_next_pass_start_without_waiting() {
     let mut rig = rig();
     rig.passes(1);
     let poster = rig.a_loop.service().poster();
@@ -141,7 +141,7 @@ fn r_003_8_what_a_budget_leaves_over_makes_the_next_pass_start_without_waiting()
 }
 
 #[test]
-fn r_003_8_a_stage_is_cut_by_time_too_after_one_item_at_least() {
+fn a_stage_is_cut_by_time_too_after_one_item_at_least() {
     let mut rig = rig();
     let clock = rig.clock.clone();
     for _ in 0..10 {
@@ -160,7 +160,7 @@ fn r_003_8_a_stage_is_cut_by_time_too_after_one_item_at_least() {
 }
 
 #[test]
-fn r_000_29_neither_due_work_nor_input_starves_the_other() {
+fn neither_due_work_nor_input_starves_the_other() {
     let mut rig = rig();
     rig.passes(1);
     // Input without end: each message costs 2 us and is followed by another; timers are 60 ms each, always due.
@@ -193,14 +193,14 @@ fn r_000_29_neither_due_work_nor_input_starves_the_other() {
 }
 
 #[test]
-fn r_000_1_with_nothing_scheduled_nothing_is_periodic() {
+fn with_nothing_scheduled_nothing_is_periodic() {
     let mut rig = rig();
     rig.passes(1);
     assert_eq!(rig.a_loop.next_wake(), None);
 }
 
 #[test]
-fn r_x_3_a_year_of_a_service_loop_passes_on_a_manual_clock() {
+fn a_year_of_a_service_loop_passes_on_a_manual_clock() {
     const HOURS: u64 = 365 * 24;
     let mut rig = rig();
     rig.passes(1);
@@ -222,7 +222,7 @@ fn r_x_3_a_year_of_a_service_loop_passes_on_a_manual_clock() {
 }
 
 #[test]
-fn r_x_7_logical_time_stands_still_while_a_stage_measures() {
+fn logical_time_stands_still_while_a_stage_measures() {
     let clock = ManualClock::default();
     let hand = clock.clone();
     let builder = ServiceBuilder::new(
@@ -284,7 +284,7 @@ fn a_pass_goes_on_at_the_latest_arrival_in_it() {
 }
 
 #[test]
-fn r_x_23_only_a_stage_that_always_has_work_keeps_the_loop_from_sleeping() {
+fn only_a_stage_that_always_has_work_keeps_the_loop_from_sleeping() {
     struct Uncapped;
     impl Stage<()> for Uncapped {
         fn run(&mut self, _service: &mut Service<()>, turn: &mut StageTurn<'_>) {
@@ -313,7 +313,7 @@ fn r_x_23_only_a_stage_that_always_has_work_keeps_the_loop_from_sleeping() {
 }
 
 #[test]
-fn r_003_5_a_loop_without_work_rests() {
+fn a_loop_without_work_rests() {
     let settings = ServiceSettings {
         idle_spacing: ms(1),
         ..ServiceSettings::default()
@@ -330,7 +330,7 @@ fn r_003_5_a_loop_without_work_rests() {
 }
 
 #[test]
-fn r_003_7_waking_without_anything_to_do_is_not_work() {
+fn waking_without_anything_to_do_is_not_work() {
     let mut rig = rig();
     rig.passes(1);
     let id = rig.a_loop.service().once("t", ms(10), |_| Ok(())).unwrap();
@@ -352,7 +352,7 @@ fn r_003_7_waking_without_anything_to_do_is_not_work() {
 }
 
 #[test]
-fn r_003_9_a_handler_that_holds_the_loop_is_reported_by_name() {
+fn a_handler_that_holds_the_loop_is_reported_by_name() {
     let clock = ManualClock::default();
     let mut stages = Stages::declare("t", [StageSpec::new("inbound", INBOUND)], ms(50));
     stages.begin_pass(clock.now());
@@ -375,7 +375,7 @@ fn r_003_9_a_handler_that_holds_the_loop_is_reported_by_name() {
 }
 
 #[test]
-fn r_003_13_a_handler_cannot_wait_for_the_loop_it_runs_on() {
+fn a_handler_cannot_wait_for_the_loop_it_runs_on() {
     let clock = ManualClock::default();
     let builder = ServiceBuilder::new(
         "test",

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn r_003_58_work_is_counted_and_a_pass_without_any_is_not_work() {
+fn work_is_counted_and_a_pass_without_any_is_not_work() {
     let mut rig = rig();
     rig.passes(1);
     rig.a_loop.service().once("t", ms(5), |_| Ok(())).unwrap();
@@ -15,7 +15,7 @@ fn r_003_58_work_is_counted_and_a_pass_without_any_is_not_work() {
 }
 
 #[test]
-fn r_003_59_timers_tell_of_themselves() {
+fn timers_tell_of_themselves() {
     let mut rig = rig();
     rig.passes(1);
     let clock = rig.clock.clone();
@@ -56,7 +56,7 @@ fn r_003_59_timers_tell_of_themselves() {
 }
 
 #[test]
-fn r_003_63_inbound_posts_and_jobs_are_sources_too() {
+fn inbound_posts_and_jobs_are_sources_too() {
     let mut rig = rig();
     rig.passes(1);
     (0..10).for_each(|_| drop(rig.sender.put(Priority::Network, Text("text", "hello"))));

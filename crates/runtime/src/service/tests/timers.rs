@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn r_003_1_a_pass_drains_messages_runs_posts_advances_timers_and_flushes() {
+fn a_pass_drains_messages_runs_posts_advances_timers_and_flushes() {
     let mut rig = rig();
     assert_eq!(
         rig.a_loop.declared(),
@@ -32,7 +32,7 @@ fn r_003_1_a_pass_drains_messages_runs_posts_advances_timers_and_flushes() {
 }
 
 #[test]
-fn r_003_15_timers_of_a_step_share_one_wake_up() {
+fn timers_of_a_step_share_one_wake_up() {
     let clock = ManualClock::default();
     let wait = ManualWait::new(&clock);
     let settings = ServiceSettings::default();
@@ -56,7 +56,7 @@ fn r_003_15_timers_of_a_step_share_one_wake_up() {
 }
 
 #[test]
-fn r_x_6_a_chain_of_delays_counts_from_logical_time() {
+fn a_chain_of_delays_counts_from_logical_time() {
     let mut rig = rig();
     rig.passes(1);
     rig.wait.set_oversleep(RealSpan::from_micros(400));
@@ -83,7 +83,7 @@ fn r_x_6_a_chain_of_delays_counts_from_logical_time() {
 }
 
 #[test]
-fn r_x_5_logical_time_is_the_deadline_in_a_timer_and_the_pass_elsewhere() {
+fn logical_time_is_the_deadline_in_a_timer_and_the_pass_elsewhere() {
     let mut rig = rig();
     rig.passes(1);
     rig.a_loop
@@ -104,7 +104,7 @@ fn r_x_5_logical_time_is_the_deadline_in_a_timer_and_the_pass_elsewhere() {
 }
 
 #[test]
-fn r_000_14_a_failing_timer_is_contained_counted_and_goes_on() {
+fn a_failing_timer_is_contained_counted_and_goes_on() {
     let mut rig = rig();
     rig.passes(1);
     rig.a_loop
@@ -125,7 +125,7 @@ fn r_000_14_a_failing_timer_is_contained_counted_and_goes_on() {
 }
 
 #[test]
-fn r_000_17_a_repeating_timer_coalesces_what_it_misses() {
+fn a_repeating_timer_coalesces_what_it_misses() {
     let mut rig = rig();
     rig.passes(1);
     let timer = NewTimer::every(
@@ -148,7 +148,7 @@ fn r_000_17_a_repeating_timer_coalesces_what_it_misses() {
 }
 
 #[test]
-fn r_003_23_a_timer_cancels_itself_and_others_of_the_same_batch() {
+fn a_timer_cancels_itself_and_others_of_the_same_batch() {
     let mut rig = rig();
     rig.passes(1);
     rig.a_loop
@@ -176,7 +176,7 @@ fn r_003_23_a_timer_cancels_itself_and_others_of_the_same_batch() {
 }
 
 #[test]
-fn r_003_27_an_earlier_timer_from_another_thread_shortens_the_wait() {
+fn an_earlier_timer_from_another_thread_shortens_the_wait() {
     let mut rig = rig();
     rig.passes(1);
     rig.a_loop.service().once("late", ms(1_000), |_| Ok(())).unwrap();
@@ -201,7 +201,7 @@ fn r_003_27_an_earlier_timer_from_another_thread_shortens_the_wait() {
 }
 
 #[test]
-fn r_003_3_timers_go_by_the_time_that_passed_and_not_by_sleeps() {
+fn timers_go_by_the_time_that_passed_and_not_by_sleeps() {
     let mut rig = rig();
     rig.passes(1);
     rig.wait.set_oversleep(ms(7));

@@ -1,4 +1,4 @@
-//! What typed commands do (R-001-51): the switches of the loop, of the connection and of the game in one hand.
+//! What typed commands do: the switches of the loop, of the connection and of the game in one hand.
 
 mod levers;
 

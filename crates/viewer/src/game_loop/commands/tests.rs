@@ -80,7 +80,7 @@ impl Bench {
 }
 
 #[test]
-fn r_001_51_speed_pause_and_step_reach_the_game() {
+fn speed_pause_and_step_reach_the_game() {
     let mut bench = Bench::new();
     bench.said("speed 250");
     bench.said("pause");
@@ -93,7 +93,7 @@ fn r_001_51_speed_pause_and_step_reach_the_game() {
 }
 
 #[test]
-fn r_001_51_rates_of_systems_and_frames_are_changed() {
+fn rates_of_systems_and_frames_are_changed() {
     let mut bench = Bench::new();
     assert_eq!(bench.said("rate hud 10"), "hud: 10 a second\n");
     assert_eq!(
@@ -119,7 +119,7 @@ fn r_001_51_rates_of_systems_and_frames_are_changed() {
 }
 
 #[test]
-fn r_001_51_timers_are_listed_and_cancelled() {
+fn timers_are_listed_and_cancelled() {
     let mut bench = Bench::new();
     assert_eq!(bench.said("timers"), "nothing is waited for");
     assert_eq!(bench.said("remind 90 look north"), "timer #0");
@@ -137,14 +137,14 @@ fn r_001_51_timers_are_listed_and_cancelled() {
 }
 
 #[test]
-fn r_001_51_a_lag_needs_a_connection() {
+fn a_lag_needs_a_connection() {
     let mut bench = Bench::new();
     assert_eq!(bench.said("lag"), "no lag on purpose");
     assert!(bench.run("lag 100 20").unwrap_err().contains("connection"));
 }
 
 #[test]
-fn r_001_55_keys_are_changed_remembered_and_never_all_lost() {
+fn keys_are_changed_remembered_and_never_all_lost() {
     let mut bench = Bench::new();
     let pressed = |bench: &Bench, key: &str| bench.stage.bindings().action_of(key);
     bench.said("bind pause p");

@@ -8,7 +8,7 @@ use super::{amid_riches, instants, ms, ns, quiet, quiet_with};
 use crate::harness::{Sound, game_config};
 
 #[test]
-fn r_000_3_a_unit_lasts_one_second_divided_by_the_frequency() {
+fn a_unit_lasts_one_second_divided_by_the_frequency() {
     for (frequency, forward_ns) in [
         (1, 7_000_000_000),
         (100, 70_000_000),
@@ -31,7 +31,7 @@ fn r_000_3_a_unit_lasts_one_second_divided_by_the_frequency() {
 }
 
 #[test]
-fn r_000_32_a_change_of_speed_keeps_the_units_left_and_their_fractions() {
+fn a_change_of_speed_keeps_the_units_left_and_their_fractions() {
     let mut bench = quiet(100);
     let agent = bench.join("A", "a");
     let began = bench.now;
@@ -46,7 +46,7 @@ fn r_000_32_a_change_of_speed_keeps_the_units_left_and_their_fractions() {
 }
 
 #[test]
-fn r_000_33_setting_the_same_speed_every_millisecond_changes_nothing() {
+fn setting_the_same_speed_every_millisecond_changes_nothing() {
     let (mut bench, agent) = amid_riches();
     let began = bench.now;
     bench.send(agent, b"Incantation\n");
@@ -64,7 +64,7 @@ fn r_000_33_setting_the_same_speed_every_millisecond_changes_nothing() {
 /// Ten thousand changes at random: the units that passed are the sum over the frequencies, exactly, and the
 /// order of completion is that of a run without any change.
 #[test]
-fn r_000_33_ten_thousand_changes_lose_no_time_and_no_order() {
+fn ten_thousand_changes_lose_no_time_and_no_order() {
     let lines = ["Forward\n", "Inventory\n", "Fork\n", "Left\n", "Look\n"];
     let run = |changes: usize| {
         let mut bench = quiet(100);
@@ -112,7 +112,7 @@ fn r_000_33_ten_thousand_changes_lose_no_time_and_no_order() {
 }
 
 #[test]
-fn r_000_34_a_change_takes_effect_for_the_present_wait() {
+fn a_change_takes_effect_for_the_present_wait() {
     let mut bench = quiet(1);
     let agent = bench.join("A", "a");
     bench.send(agent, b"Fork\n");
@@ -160,7 +160,7 @@ fn chores_do_not_wait_until_a_game_without_a_limit_has_caught_up() {
 
 /// When passes come too late for the speed that was set, the game slows, and says by how much.
 #[test]
-fn r_000_37_a_shortfall_shows_in_the_figures() {
+fn a_shortfall_shows_in_the_figures() {
     let mut bench = quiet(10_000);
     let agent = bench.join("A", "a");
     bench.send(agent, &b"Left\n".repeat(10));
@@ -186,7 +186,7 @@ fn r_000_37_a_shortfall_shows_in_the_figures() {
 }
 
 #[test]
-fn r_x_27_speed_and_pause_move_one_anchor_and_no_deadline() {
+fn speed_and_pause_move_one_anchor_and_no_deadline() {
     let mut bench = quiet(100);
     bench.act(AdminAction::SetHunger { enabled: true });
     let agent = bench.join("A", "a");
@@ -208,7 +208,7 @@ fn r_x_27_speed_and_pause_move_one_anchor_and_no_deadline() {
 
 /// A game of a hundred years, for all that the engine's own arithmetic cares.
 #[test]
-fn r_x_8_a_century_passes_without_a_wrap() {
+fn a_century_passes_without_a_wrap() {
     let mut bench = quiet(10_000);
     let agent = bench.join("A", "a");
     let viewer = bench.watch("V");

@@ -10,7 +10,7 @@ use super::{ms, quiet, quiet_with};
 use crate::harness::{Bench, game_config};
 
 #[test]
-fn r_000_25_replies_leave_in_the_pass_that_made_them() {
+fn replies_leave_in_the_pass_that_made_them() {
     let mut bench = quiet(100);
     let agent = bench.join("A", "a");
     bench.send(agent, b"Left\n");
@@ -36,7 +36,7 @@ fn r_000_25_replies_leave_in_the_pass_that_made_them() {
 
 /// One port: the first line after the greeting tells players, text viewers and viewers of ours apart.
 #[test]
-fn r_000_28_one_port_for_all_and_a_limit_on_silence() {
+fn one_port_for_all_and_a_limit_on_silence() {
     let mut bench = quiet(100);
     let silent = bench.open("S");
     let refused = bench.open("R");
@@ -68,7 +68,7 @@ fn r_000_28_one_port_for_all_and_a_limit_on_silence() {
 
 /// A text viewer that joins late and one that was there from the start agree on everything they can ask.
 #[test]
-fn r_000_48_a_viewer_gets_the_whole_state_and_then_every_change() {
+fn a_viewer_gets_the_whole_state_and_then_every_change() {
     let mut bench = Bench::new(EngineConfig::new(game_config(5, 4, 6)));
     let first = bench.join("G", "GRAPHIC");
     let agents: Vec<_> = (0..4)
@@ -130,9 +130,9 @@ fn r_000_48_a_viewer_gets_the_whole_state_and_then_every_change() {
     }
 }
 
-/// R-003-45, R-003-50: what is owed leaves in the order it came to be owed; a viewer's in one write.
+/// What is owed leaves in the order it came to be owed; a viewer's in one write.
 #[test]
-fn r_003_45_and_r_003_50_order_is_kept_and_a_viewers_messages_are_joined() {
+fn order_is_kept_and_a_viewers_messages_are_joined() {
     let mut bench = quiet(100);
     let agent = bench.join("A", "a");
     let viewer = bench.join("G", "GRAPHIC");
@@ -157,7 +157,7 @@ fn r_003_45_and_r_003_50_order_is_kept_and_a_viewers_messages_are_joined() {
 }
 
 #[test]
-fn r_003_46_and_r_003_47_what_is_meant_for_a_session_that_is_gone_is_dropped_and_counted() {
+fn what_is_meant_for_a_session_that_is_gone_is_dropped_and_counted() {
     let mut bench = quiet(100);
     let agent = bench.join("A", "a");
     let conn = bench.peers[agent].conn;
@@ -177,9 +177,9 @@ fn r_003_46_and_r_003_47_what_is_meant_for_a_session_that_is_gone_is_dropped_and
     assert_eq!(bench.engine.stats(now).counters.bytes_dropped, 8);
 }
 
-/// R-003-48: others hear at the same instants, whether one peer reads or not.
+/// Others hear at the same instants, whether one peer reads or not.
 #[test]
-fn r_003_48_a_peer_that_does_not_read_delays_nobody() {
+fn a_peer_that_does_not_read_delays_nobody() {
     let run = |reads: bool| {
         let mut bench = quiet(1_000);
         let agents: Vec<_> = (0..4)
@@ -205,7 +205,7 @@ fn r_003_48_a_peer_that_does_not_read_delays_nobody() {
 }
 
 #[test]
-fn r_003_52_the_age_of_what_waits_is_a_figure() {
+fn the_age_of_what_waits_is_a_figure() {
     let mut bench = quiet(100);
     let agent = bench.join("A", "a");
     bench.peers[agent].is_reading = false;
@@ -226,7 +226,7 @@ fn r_003_52_the_age_of_what_waits_is_a_figure() {
 
 /// Who says nothing while it could act is let go; who waits for its own commands, or for a paused game, is not.
 #[test]
-fn r_003_15_silent_players_are_let_go_at_the_idle_limit() {
+fn silent_players_are_let_go_at_the_idle_limit() {
     let mut config = EngineConfig::new(game_config(10, 10, 20));
     config.limits.idle_span = Some(RealSpan::from_secs(10));
     let mut bench = quiet_with(config);
@@ -255,7 +255,7 @@ fn r_003_15_silent_players_are_let_go_at_the_idle_limit() {
 }
 
 #[test]
-fn r_003_53_and_r_003_57_sessions_come_and_go_with_all_they_own() {
+fn sessions_come_and_go_with_all_they_own() {
     let mut bench = quiet(100);
     for round in 0..50 {
         let agent = bench.join("A", ["a", "b"][round % 2]);
@@ -295,7 +295,7 @@ fn r_003_53_and_r_003_57_sessions_come_and_go_with_all_they_own() {
 
 /// A session's role in the game changes, and goes, without touching how its bytes travel.
 #[test]
-fn r_003_54_what_a_peer_is_and_how_its_bytes_travel_are_apart() {
+fn what_a_peer_is_and_how_its_bytes_travel_are_apart() {
     let mut config = EngineConfig::new(game_config(10, 10, 20));
     config.auto_start = false;
     let mut bench = quiet_with(config);
@@ -323,7 +323,7 @@ fn r_003_54_what_a_peer_is_and_how_its_bytes_travel_are_apart() {
 }
 
 #[test]
-fn r_003_56_offences_are_counted_to_a_limit() {
+fn offences_are_counted_to_a_limit() {
     let mut bench = quiet(100);
     let agent = bench.join("A", "a");
     let long = [vec![b'x'; 20_000], b"\n".to_vec()].concat();
@@ -367,7 +367,7 @@ fn whatever_was_sent_is_in_the_journal_as_it_was_then() {
 
 /// The journal is written for many passes at once while nothing is sent, and never if nothing happens.
 #[test]
-fn r_001_47_a_journal_waits_until_something_is_sent() {
+fn a_journal_waits_until_something_is_sent() {
     let mut bench = Bench::new(EngineConfig::new(game_config(3, 3, 4)));
     let pressure = |bench: &Bench| bench.engine.journal_pressure();
     assert_eq!(pressure(&bench), JournalPressure::None, "nothing is recorded");

@@ -8,7 +8,7 @@ use super::{amid_riches, instants, ms, ns, quiet};
 use crate::harness::{Bench, game_config};
 
 #[test]
-fn r_000_38_and_r_000_39_one_command_at_a_time_in_order_and_at_once_if_idle() {
+fn one_command_at_a_time_in_order_and_at_once_if_idle() {
     let mut bench = quiet(100);
     let agent = bench.join("A", "a");
     bench.take_heard();
@@ -29,7 +29,7 @@ fn r_000_38_and_r_000_39_one_command_at_a_time_in_order_and_at_once_if_idle() {
 
 /// A hundred Forward without a gap, though every pass comes 0.4 ms late.
 #[test]
-fn r_000_40_back_to_back_commands_leave_no_gap() {
+fn back_to_back_commands_leave_no_gap() {
     let mut bench = quiet(100);
     let agent = bench.join("A", "a");
     bench.send(agent, &b"Forward\n".repeat(10));
@@ -56,7 +56,7 @@ fn r_000_40_back_to_back_commands_leave_no_gap() {
 }
 
 #[test]
-fn r_000_41_ten_commands_wait_and_the_eleventh_is_dropped_and_counted() {
+fn ten_commands_wait_and_the_eleventh_is_dropped_and_counted() {
     let mut bench = quiet(100);
     let agent = bench.join("A", "a");
     bench.take_heard();
@@ -69,7 +69,7 @@ fn r_000_41_ten_commands_wait_and_the_eleventh_is_dropped_and_counted() {
 }
 
 #[test]
-fn r_000_42_each_command_takes_its_time() {
+fn each_command_takes_its_time() {
     let table = [
         ("Forward", 7),
         ("Right", 7),
@@ -98,7 +98,7 @@ fn r_000_42_each_command_takes_its_time() {
 }
 
 #[test]
-fn r_000_43_what_is_not_understood_is_answered_and_costs_nothing() {
+fn what_is_not_understood_is_answered_and_costs_nothing() {
     let mut bench = quiet(100);
     let agent = bench.join("A", "a");
     let viewer = bench.join("G", "GRAPHIC");
@@ -121,7 +121,7 @@ fn r_000_43_what_is_not_understood_is_answered_and_costs_nothing() {
 }
 
 #[test]
-fn r_000_44_and_r_000_45_hunger_and_refill_are_scheduled_work_at_the_exact_unit() {
+fn hunger_and_refill_are_scheduled_work_at_the_exact_unit() {
     let mut bench = Bench::new(EngineConfig::new(game_config(10, 10, 2)));
     let targets = [50_u64, 30, 15, 10, 10, 8, 5];
     assert_eq!(*bench.engine.game().world().ground_totals(), targets);
@@ -157,7 +157,7 @@ fn r_000_44_and_r_000_45_hunger_and_refill_are_scheduled_work_at_the_exact_unit(
 }
 
 #[test]
-fn r_000_46_and_r_000_47_conditions_are_checked_when_they_count() {
+fn conditions_are_checked_when_they_count() {
     // An item that is there when it is asked for and gone when the delay ends; and the other way round.
     let mut bench = quiet(100);
     let agent = bench.join("A", "a");
@@ -207,7 +207,7 @@ fn r_000_46_and_r_000_47_conditions_are_checked_when_they_count() {
 }
 
 #[test]
-fn r_000_49_nothing_of_a_dead_or_departed_agent_is_left() {
+fn nothing_of_a_dead_or_departed_agent_is_left() {
     let mut bench = quiet(100);
     bench.act(AdminAction::SetHunger { enabled: true });
     let [killed, gone] = [bench.join("A", "a"), bench.join("B", "b")];

@@ -1,4 +1,4 @@
-//! What the world's server promises, one test a promise; the numbers are those of `docs/requirements.md`.
+//! What the world's server promises, one test a promise.
 //!
 //! Whole conversations are in `transcripts/`; here is what needs arithmetic, thousands of repetitions, or a
 //! look inside.
