@@ -335,46 +335,6 @@ fn data_is_handed_over_and_back_not_shared() {
 }
 
 #[test]
-fn a_navigation_chunk_is_built_off_the_loop_and_attached_on_it() {
-    /// Steps from the middle of a square chunk with walls, by breadth-first search; `None` where no way leads.
-    fn distances(walls: &[[bool; 9]; 9]) -> [[Option<u32>; 9]; 9] {
-        let mut steps = [[None; 9]; 9];
-        let mut queue = std::collections::VecDeque::from([(4_usize, 4_usize, 0)]);
-        while let Some((row, column, step)) = queue.pop_front() {
-            if row > 8 || column > 8 || walls[row][column] || steps[row][column].is_some() {
-                continue;
-            }
-            steps[row][column] = Some(step);
-            let around = [
-                (row + 1, column),
-                (row.wrapping_sub(1), column),
-                (row, column + 1),
-                (row, column.wrapping_sub(1)),
-            ];
-            queue.extend(around.map(|(row, column)| (row, column, step + 1)));
-        }
-        steps
-    }
-    type Chunk = [[Option<u32>; 9]; 9];
-    let clock = ManualClock::default();
-    let mut posts = Posts::<Vec<Chunk>>::new(8, ManualWait::new(&clock).waker());
-    let mut jobs = Jobs::new(posts.poster(), 1, 8);
-    let mut walls = [[false; 9]; 9];
-    walls[3] = [true; 9];
-    let job = Job::new(
-        move |_| Ok::<_, String>(distances(&walls)),
-        |world: &mut Vec<Chunk>, chunk| world.push(chunk),
-    );
-    jobs.submit(JobSpec::new("navigation chunk").keyed(0), job, clock.now())
-        .unwrap();
-    let mut world = Vec::new();
-    assert!(jobs.work_here(&clock));
-    assert!(world.is_empty(), "the worker did not touch it");
-    posts.run(&mut world, &mut Faults::default(), 8);
-    assert_eq!((world[0][8][8], world[0][2][4]), (Some(8), None));
-}
-
-#[test]
 fn results_and_posts_keep_their_common_order() {
     let mut a_loop = Loop::new();
     let poster = a_loop.posts.poster();

@@ -212,26 +212,6 @@ fn each_subscriber_is_late_in_its_own_way() {
 }
 
 #[test]
-fn the_kind_of_step_is_the_subscriber_s() {
-    let (mut a_loop, clock, _) = mixed();
-    let mut tick = TickClock::new(at(0), RealSpan::from_millis(50));
-    let mut pacer = FramePacer::new(Rate::per_second(12.5).unwrap(), at(0));
-    a_loop.pass();
-    tick.start(clock.now()).unwrap();
-    tick.end(clock.now());
-    pacer.begin_frame(clock.now());
-    pacer.end_frame(clock.now());
-    clock.advance(RealSpan::from_millis(130));
-    // The same stall is one fixed step to a tick, and all of the time to a frame.
-    let late = tick.start(clock.now()).unwrap();
-    assert_eq!((late.number, late.elapsed), (1, RealSpan::from_millis(50)));
-    assert_eq!(
-        pacer.begin_frame(clock.now()).update.unwrap().elapsed,
-        RealSpan::from_millis(130)
-    );
-}
-
-#[test]
 fn between_ticks_events_are_handled_as_they_come_and_else_the_loop_sleeps() {
     let (mut a_loop, clock, wait) = mixed();
     while clock.now() < at(100) {

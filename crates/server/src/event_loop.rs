@@ -379,28 +379,4 @@ mod tests {
             assert_eq!(engine.stats(now).counters.admin_requests, 0, "all in one pass");
         }
     }
-
-    #[test]
-    fn the_stages_of_a_pass_have_their_order() {
-        let declared = event_loop(Options::default()).service.declared();
-        let names: Vec<_> = declared
-            .split(" > ")
-            .map(|stage| stage.split(" (").next().unwrap())
-            .collect();
-        let expected = [
-            "accept",
-            "read",
-            "operators",
-            "posts",
-            "timers",
-            "due work",
-            "outputs",
-            "journal",
-            "flush",
-            "messages",
-            "watch",
-            "statistics",
-        ];
-        assert_eq!(names, expected);
-    }
 }

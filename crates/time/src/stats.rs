@@ -134,31 +134,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counters_start_at_zero() {
-        let stats = WorkStats::default();
-        assert_eq!(
-            (stats.active, stats.registered, stats.refused, stats.cancelled),
-            (0, 0, 0, 0)
-        );
-        assert_eq!((stats.executed, stats.failed, stats.coalesced), (0, 0, 0));
-        assert_eq!((stats.lateness_nanos_total, stats.lateness_nanos_max), (0, 0));
-        assert_eq!(
-            (
-                stats.duration_ns_total,
-                stats.duration_ns_max,
-                stats.duration_ns_recent
-            ),
-            (0, 0, 0.0)
-        );
-        assert_eq!(
-            (stats.duration_ns_mean(), stats.lateness_nanos_mean()),
-            (None, None)
-        );
-        assert_eq!(Log2Histogram::new().total(), 0);
-        assert_eq!(Log2Histogram::new().at_most(0.5), None);
-    }
-
-    #[test]
     fn ten_milliseconds_are_ten_million_nanoseconds() {
         let mut stats = WorkStats::default();
         stats.note_run(0, 10_000_000, false);

@@ -424,17 +424,6 @@ fn what_is_no_frequency_is_refused() {
 }
 
 #[test]
-fn speed_and_pause_move_no_real_deadline() {
-    let mut clock = clock_at(100);
-    let mut real_agenda = DeadlineHeap::new();
-    real_agenda.schedule(at_ns(NANOS), "a connection times out");
-    clock.set_frequency(at_ns(5), hertz(1_000_000));
-    clock.pause(at_ns(6));
-    assert_eq!(real_agenda.next_deadline(), Some(at_ns(NANOS)));
-    assert!(real_agenda.take_due(at_ns(NANOS)).is_some());
-}
-
-#[test]
 fn nothing_overflows_in_fifty_years_at_the_highest_frequency() {
     let fifty_years = at_ns(50 * YEAR_NS);
     let clock = clock_at(1_000_000);

@@ -6,8 +6,7 @@ use std::cmp::Ordering;
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 use trantor_time::{
-    DeadlineHeap, DeadlineStore, Frequency, GameClock, GameSpan, GameTime, NewTimer, RealSpan, RealTime,
-    TimerWheel, Timers,
+    DeadlineHeap, DeadlineStore, Frequency, GameClock, GameSpan, GameTime, RealSpan, RealTime, TimerWheel,
 };
 
 fn at(nanos: i64) -> RealTime {
@@ -16,23 +15,6 @@ fn at(nanos: i64) -> RealTime {
 
 fn ms(millis: i64) -> RealSpan {
     RealSpan::from_millis(millis)
-}
-
-#[test]
-fn with_nothing_scheduled_nothing_is_periodic() {
-    let mut heap: DeadlineHeap<GameTime, ()> = DeadlineHeap::new();
-    let mut wheel: TimerWheel<()> = TimerWheel::new();
-    let year = at(365 * 86_400 * 1_000_000_000);
-    assert_eq!((heap.next_deadline(), wheel.next_deadline()), (None, None));
-    assert_eq!(
-        (heap.take_due(GameTime::from_units(1 << 40)), wheel.take_due(year)),
-        (None, None)
-    );
-    assert_eq!(
-        (heap.next_deadline(), wheel.next_deadline()),
-        (None, None),
-        "nor after a year"
-    );
 }
 
 #[test]
@@ -175,22 +157,6 @@ fn a_budget_cuts_a_pass_and_the_rest_keeps_its_order() {
     }
     assert_eq!(done, expected);
     assert_eq!(passes, 16);
-}
-
-#[test]
-fn a_failed_run_is_counted_and_can_be_named_with_its_deadline_and_lateness() {
-    let mut timers: Timers<_, (), ()> = Timers::new(TimerWheel::new());
-    timers
-        .register(at(0), NewTimer::every("db_save", ms(100), ()))
-        .expect("room");
-    let run = timers.take_due(at(0) + ms(130)).expect("due");
-    assert_eq!(
-        (&*run.name, run.instant, run.lateness),
-        ("db_save", at(0) + ms(100), ms(30))
-    );
-    timers.finish(run, ms(1), true);
-    assert_eq!(timers.stats().failed, 1);
-    assert_eq!(timers.next_deadline(), Some(at(0) + ms(200)), "and it goes on");
 }
 
 #[test]

@@ -86,6 +86,7 @@ fn a_session_without_room_is_doomed_once() {
     );
     assert_eq!(sessions.take_doomed(), None);
     assert!(sessions.get(conn(0, 0)).unwrap().is_going());
+    assert_eq!(sessions.undeliverable(), 3, "what came after it did not fit");
 }
 
 #[test]

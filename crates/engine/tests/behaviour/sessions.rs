@@ -157,7 +157,7 @@ fn order_is_kept_and_a_viewers_messages_are_joined() {
 }
 
 #[test]
-fn what_is_meant_for_a_session_that_is_gone_is_dropped_and_counted() {
+fn bytes_from_a_connection_that_is_gone_are_dropped_and_counted() {
     let mut bench = quiet(100);
     let agent = bench.join("A", "a");
     let conn = bench.peers[agent].conn;

@@ -2,6 +2,7 @@
 
 use trantor_engine::{AdminRequest, EngineConfig, FiredKind, Input};
 use trantor_game::AdminAction;
+use trantor_time::wheel::WHEEL_RESOLUTION;
 use trantor_time::{Frequency, GameTime, RealSpan};
 
 use super::{amid_riches, instants, ms, ns, quiet, quiet_with};
@@ -207,6 +208,20 @@ fn speed_and_pause_move_one_anchor_and_no_deadline() {
 }
 
 /// A game of a hundred years, for all that the engine's own arithmetic cares.
+/// The greeting limit passes at its time while the game is a hundred times as fast, and then paused.
+#[test]
+fn limits_in_real_time_do_not_depend_on_the_speed() {
+    let mut bench = quiet(100);
+    let silent = bench.open("S");
+    bench.admin(AdminRequest::SetFrequency(10_000)).unwrap();
+    bench.run_for(ms(30_000));
+    bench.admin(AdminRequest::Pause).unwrap();
+    bench.run_for(ms(29_999));
+    assert!(bench.peers[silent].is_open);
+    bench.run_for(WHEEL_RESOLUTION);
+    assert!(!bench.peers[silent].is_open);
+}
+
 #[test]
 fn a_century_passes_without_a_wrap() {
     let mut bench = quiet(10_000);

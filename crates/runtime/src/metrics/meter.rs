@@ -337,19 +337,6 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     #[test]
-    fn all_numbers_start_at_zero() {
-        let mut declare = MeterBuilder::new();
-        declare.counter("a.b_count");
-        declare.gauge("a.c_ratio");
-        declare.distribution("a.d_ns");
-        let (_meter, reader) = declare.build();
-        let snapshot = reader.snapshot(RealTime::ZERO);
-        let values: Vec<_> = snapshot.samples().iter().map(|sample| sample.value).collect();
-        let zero = Value::Distribution(Distribution::default());
-        assert_eq!(values, [Value::Counter(0), Value::Gauge(0.0), zero]);
-    }
-
-    #[test]
     fn a_distribution_has_average_quantiles_and_a_maximum_that_can_be_reset() {
         let mut declare = MeterBuilder::new();
         let pass = declare.distribution("pass_ns");

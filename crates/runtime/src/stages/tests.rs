@@ -105,14 +105,6 @@ fn a_long_pass_is_reported_with_stages_and_the_slowest_item() {
 }
 
 #[test]
-fn the_order_is_declared() {
-    assert_eq!(
-        two_stages(128).declared().to_string(),
-        "cheap (128 items, 5 ms) > dear (64 items, 5 ms)"
-    );
-}
-
-#[test]
 #[should_panic(expected = "declared order")]
 fn no_stage_runs_out_of_order() {
     let mut stages = two_stages(1);

@@ -110,24 +110,6 @@ fn systems_run_in_their_declared_order_and_requested_timers_last() {
 }
 
 #[test]
-fn the_standard_rates() {
-    let rates: Vec<_> = STANDARD
-        .iter()
-        .filter(|(name, _)| *name != "sound")
-        .copied()
-        .collect();
-    let expected = [
-        ("input", -1.0),
-        ("network", 15.0),
-        ("ai", 5.0),
-        ("world", 30.0),
-        ("graphics", -1.0),
-        ("statistics", 1.0),
-    ];
-    assert_eq!(rates, expected);
-}
-
-#[test]
 fn negative_is_uncapped_and_zero_is_refused() {
     assert!(SystemSpec::at("x", 0.0).is_err());
     let clock = ManualClock::default();

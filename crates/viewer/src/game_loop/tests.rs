@@ -49,25 +49,6 @@ fn type_line(game_loop: &mut TestLoop, line: &str) {
 }
 
 #[test]
-fn the_systems_are_called_in_their_declared_order() {
-    let (mut game_loop, _) = test_loop(60.0);
-    let names: Vec<_> = game_loop.control().names().collect();
-    assert_eq!(
-        names,
-        [
-            "input",
-            "network",
-            "mirror",
-            "interpolation",
-            "hud",
-            "sound",
-            "graphics",
-            "statistics"
-        ]
-    );
-}
-
-#[test]
 fn frames_follow_the_display_and_its_change() {
     let (mut game_loop, clock) = test_loop(144.0);
     run(&mut game_loop, &clock, at(1_000));
