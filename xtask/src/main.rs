@@ -42,7 +42,7 @@ enum Chore {
     RunBot(run::Arguments),
     /// Gather what is installed: programs, manual pages, completions, units of systemd
     Dist(dist::Options),
-    /// Arrows between crates, module heads, limits: what no compiler checks
+    /// Arrows between crates, module heads, limits, promises: what no compiler checks
     Tidy,
     /// Run the whole system on simulated networks: --seed 0x…, --seeds N or --minutes N
     Sim(sim::Options),

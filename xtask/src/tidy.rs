@@ -1,9 +1,10 @@
 //! `cargo xtask tidy`: what no compiler checks.
 //!
-//! Arrows between crates, what each module says of itself, limits and their reasons, and tests that are switched
-//! off. Every finding is a line with a place in it, and all are printed at once.
+//! Arrows between crates, what each module says of itself, limits and their reasons, tests that are switched
+//! off, and promises without a test. Every finding is a line with a place in it, and all are printed at once.
 
 use anyhow::{Context, Result, bail};
+use clap::Parser;
 
 use crate::process;
 use crate::source::{self, SourceFile};
@@ -107,6 +108,9 @@ const ARROWS: &[(&str, &[&str])] = &[
 /// Words that end the name of a limit. Such a constant says in a doc comment what it protects.
 const LIMIT_ENDINGS: &[&str] = &["_MAX", "_LIMIT", "_CAPACITY", "_BUDGET"];
 
+/// A table of what users may rely on; the last cell of each row is the one test or command that shows it.
+const PROMISES: &str = "docs/promises.md";
+
 /// Runs every check and fails if any found anything.
 pub fn run() -> Result<()> {
     let findings = findings()?;
@@ -131,6 +135,9 @@ pub fn findings() -> Result<Vec<String>> {
     }
     for file in source::markdown_files()? {
         findings.extend(broken_links(&file));
+        if file.path == PROMISES {
+            findings.extend(unshown_promises(&file));
+        }
     }
     Ok(findings)
 }
@@ -267,6 +274,55 @@ fn broken_links(file: &SourceFile) -> Vec<String> {
     findings
 }
 
+/// Evidence is `[test](../file.rs)`, `[script](../transcript.txt)`, or a command of ours such as `cargo xtask kills`.
+fn unshown_promises(file: &SourceFile) -> Vec<String> {
+    let mut findings = Vec::new();
+    for (index, line) in file.text.lines().enumerate() {
+        let Some(row) = line.strip_prefix("| ").and_then(|row| row.strip_suffix(" |")) else {
+            continue;
+        };
+        let evidence = row.rsplit(" | ").next().unwrap_or_default();
+        if evidence != "Shown by" && !is_shown(evidence) {
+            findings.push(format!(
+                "{}:{}: no such test or command: {evidence}",
+                file.path,
+                index + 1
+            ));
+        }
+    }
+    findings
+}
+
+fn is_shown(evidence: &str) -> bool {
+    if let Some(command) = evidence.strip_prefix("`cargo xtask ") {
+        let words = command.trim_end_matches('`').split(' ');
+        return crate::Options::try_parse_from(["xtask"].into_iter().chain(words)).is_ok();
+    }
+    let link = evidence.strip_prefix('[').and_then(|link| link.strip_suffix(')'));
+    let Some((name, path)) = link.and_then(|link| link.split_once("](../")) else {
+        return false;
+    };
+    let Ok(text) = std::fs::read_to_string(source::root().join(path)) else {
+        return false;
+    };
+    !path.ends_with(".rs") || is_test(&text, name)
+}
+
+/// Whether the file has a function of this name that is a test and is not switched off.
+fn is_test(text: &str, name: &str) -> bool {
+    let Some((above, _)) = text.split_once(&format!("fn {name}(")) else {
+        return false;
+    };
+    let attributes: Vec<_> = above
+        .lines()
+        .rev()
+        .map(str::trim)
+        .skip_while(|line| line.is_empty())
+        .take_while(|line| line.starts_with('#'))
+        .collect();
+    attributes.contains(&"#[test]") && !attributes.iter().any(|line| line.starts_with("#[ignore"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -282,6 +338,23 @@ mod tests {
     fn the_tree_is_tidy() {
         let findings = findings().unwrap();
         assert!(findings.is_empty(), "{}", findings.join("\n"));
+    }
+
+    #[test]
+    fn a_promise_without_a_test_is_found() {
+        let shown_by = |evidence: &str| {
+            let text = format!("| Promise | Shown by |\n|---|---|\n| It works | {evidence} |\n");
+            unshown_promises(&file(&text)).is_empty()
+        };
+        assert!(shown_by(
+            "[a_promise_without_a_test_is_found](../xtask/src/tidy.rs)"
+        ));
+        assert!(!shown_by("[is_test](../xtask/src/tidy.rs)"), "not a test");
+        assert!(!shown_by("[a_promise_without_a_test](../xtask/src/tidy.rs)"));
+        assert!(shown_by("`cargo xtask bench idle`"));
+        assert!(!shown_by("`cargo xtask bench nothing`"));
+        assert!(!shown_by("`cargo test`"));
+        assert!(!shown_by(""));
     }
 
     #[test]

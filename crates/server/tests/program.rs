@@ -209,6 +209,16 @@ fn a_signal_ends_it_in_order_within_a_second() {
     }
 }
 
+/// Both signals are pending while the program is stopped, so that the second one comes before the first took effect.
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let mut program = Program::start(&[], Stdio::null());
+    for signal in ["-STOP", "-TERM", "-INT", "-CONT"] {
+        program.kill(signal);
+    }
+    assert_eq!(program.child.wait().unwrap().code(), Some(1));
+}
+
 #[test]
 fn the_end_of_standard_input_ends_nothing() {
     for arguments in [&[][..], &["--auto-start", "off"]] {
