@@ -40,13 +40,15 @@ pub enum Fault {
     UnnoticedRefusal,
     /// The end of the journal is not written.
     ShortJournal,
+    /// Only that piece of the journal is synced that is being written.
+    OneSyncedPiece,
     /// A reload leaves it to the last token to say who may control the server.
     OldToken,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Fault; 18] = [
+    pub const ALL: [Fault; 19] = [
         Self::DroppedReply,
         Self::DroppedAck,
         Self::DroppedDelta,
@@ -64,6 +66,7 @@ impl Fault {
         Self::OlderSave,
         Self::UnnoticedRefusal,
         Self::ShortJournal,
+        Self::OneSyncedPiece,
         Self::OldToken,
     ];
 }

@@ -37,6 +37,8 @@ pub(crate) struct Keeping {
     /// The disk refused, and the run is no longer recorded.
     has_ended: bool,
     sync_at: Option<RealTime>,
+    /// Deadlines carried out when the journal of this run was last synced: it plays that far whatever happens.
+    synced_steps: u64,
     save_at: Option<RealTime>,
     save_number: u32,
     job: Option<SaveJob>,
@@ -52,6 +54,8 @@ pub(crate) struct Keeping {
     pub(crate) saves: u64,
     /// Saves that were rolled forward by the journal.
     pub(crate) rolled_forward: u64,
+    /// Those of them that were rolled from one piece to the next.
+    pub(crate) rolled_over_seams: u64,
     pub(crate) refusals: u64,
     /// Lines that text viewers received, compared with those that the journal sends.
     pub(crate) lines_compared: u64,
@@ -96,6 +100,7 @@ impl Keeping {
             piece_bytes: 0,
             has_ended: false,
             sync_at: None,
+            synced_steps: 0,
             save_at: None,
             save_number: 0,
             job: None,
@@ -106,6 +111,7 @@ impl Keeping {
             rotted: 0,
             saves: 0,
             rolled_forward: 0,
+            rolled_over_seams: 0,
             refusals: 0,
             lines_compared: 0,
             reruns_compared: 0,
@@ -125,9 +131,15 @@ impl Keeping {
         self.keep_journal(engine, now, sabotage);
         if self.sync_at.is_some_and(|at| at <= now) {
             self.sync_at = None;
-            let name = self.piece_name(self.piece);
-            self.disk.sync(&name);
+            let is_one_piece = sabotage.is(Fault::OneSyncedPiece);
+            for number in if is_one_piece { self.piece } else { 0 }..=self.piece {
+                let name = self.piece_name(number);
+                self.disk.sync(&name);
+            }
             self.disk.sync_names();
+            if !self.has_ended {
+                self.synced_steps = engine.game().steps();
+            }
         }
         if self.save_at.is_some_and(|at| at <= now) {
             self.save_at = Some(now + self.storage.save_every);
@@ -310,6 +322,7 @@ impl Keeping {
         self.piece_bytes = 0;
         self.has_ended = false;
         self.sync_at = None;
+        self.synced_steps = 0;
         let is_saving = self.storage.save_every > RealSpan::ZERO;
         self.save_at = is_saving.then(|| now + self.storage.save_every);
     }

@@ -321,7 +321,7 @@ fn draw_storage(dice: &mut Dice) -> Storage {
         save_every: millis(*dice.pick(&[0, 50, 200, 500])),
         sync_every: millis(dice.between(1, 300)),
         job_ms_max: *dice.pick(&[0, 5, 100]),
-        piece_bytes: *dice.pick(&[2_000, 20_000, 1_000_000]),
+        piece_bytes: *dice.pick(&[500, 500, 2_000, 20_000, 1_000_000]),
         refuse_one_in: *dice.pick(&[0, 0, 0, 150]),
         full_one_in: *dice.pick(&[0, 0, 0, 300]),
         slow_one_in: *dice.pick(&[0, 0, 0, 40]),

@@ -49,6 +49,8 @@ pub struct Reached {
     pub saves: u64,
     /// Saves that were rolled forward by the journal.
     pub rolled_forward: u64,
+    /// Those of them that were rolled from one piece to the next: too few for [`Self::least`].
+    pub rolled_over_seams: u64,
     /// Writes that the disk refused.
     pub refusals: u64,
     /// Files with another bit than was written.
@@ -122,6 +124,7 @@ impl Reached {
         self.crashes += other.crashes;
         self.saves += other.saves;
         self.rolled_forward += other.rolled_forward;
+        self.rolled_over_seams += other.rolled_over_seams;
         self.refusals += other.refusals;
         self.rotted += other.rotted;
         self.limited += other.limited;
@@ -168,7 +171,7 @@ impl fmt::Display for Reached {
         write!(
             f,
             "{} steps, {} deadlines; {} agents joined, {} died, {} rose; {} commands too many; {} hang-ups, \
-             {} protocol errors; {} mirrors compared, {} worlds in text, {} of them later; {} slips, {} sprints, {} operators' lines; {} reloads, {} wrong tokens; {} leaps, {} after the longest wait; {} crashes, {} saves, {} rolled forward, {} writes refused, {} files rotten; {} limits reached; {} lines compared with the journal, {} mirrors compared in recordings",
+             {} protocol errors; {} mirrors compared, {} worlds in text, {} of them later; {} slips, {} sprints, {} operators' lines; {} reloads, {} wrong tokens; {} leaps, {} after the longest wait; {} crashes, {} saves, {} rolled forward, {} of them over seams, {} writes refused, {} files rotten; {} limits reached; {} lines compared with the journal, {} mirrors compared in recordings",
             self.steps,
             self.deadlines,
             self.joined,
@@ -190,6 +193,7 @@ impl fmt::Display for Reached {
             self.crashes,
             self.saves,
             self.rolled_forward,
+            self.rolled_over_seams,
             self.refusals,
             self.rotted,
             self.limited,

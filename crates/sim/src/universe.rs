@@ -156,6 +156,7 @@ impl Universe {
         reached.waited = self.host.waits.waited;
         reached.saves = self.host.keeping.saves;
         reached.rolled_forward = self.host.keeping.rolled_forward;
+        reached.rolled_over_seams = self.host.keeping.rolled_over_seams;
         reached.refusals = self.host.keeping.refusals;
         reached.rotted = self.host.keeping.rotted;
         reached.lines_compared = self.host.keeping.lines_compared;

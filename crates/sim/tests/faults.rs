@@ -118,6 +118,7 @@ fn a_refusal_of_the_disk_that_is_not_noticed_is_found() {
     assert_found(
         Fault::UnnoticedRefusal,
         &[
+            "the journal cannot be opened",
             "the journal plays",
             "the replay parts",
             "the journal does not end in order",
@@ -132,6 +133,11 @@ fn a_journal_that_is_shorter_than_what_was_sent_is_found() {
         Fault::ShortJournal,
         &["and the journal plays", "the journal does not end in order"],
     );
+}
+
+#[test]
+fn a_piece_that_is_not_synced_once_another_begins_is_found() {
+    assert_found(Fault::OneSyncedPiece, &["and the journal was synced until"]);
 }
 
 #[test]

@@ -24,12 +24,21 @@ impl Keeping {
                         self.check_rolled(&rolled, &pieces)?;
                     }
                     self.rolled_forward += u64::from(rolled.game.steps() > saved.steps());
+                    let last = self.open(&pieces[rolled.piece]);
+                    let is_over_seam = last.is_some_and(|last| last.game().steps() > saved.steps());
+                    self.rolled_over_seams += u64::from(is_over_seam);
+                    if !is_rotten {
+                        self.check_synced(name, &rolled.game)?;
+                    }
                     return Ok(rolled.game);
                 }
                 Err(_) if is_rotten => {}
                 Err(why) => return Err(format!("{name} is not rolled forward: {why}")),
                 Ok(None) if is_rotten || self.saved.get(name).is_none_or(|saved| saved.run != run) => {}
-                Ok(None) => self.check_not_in(&saved, &pieces)?,
+                Ok(None) => {
+                    self.check_not_in(&saved, &pieces)?;
+                    self.check_synced(name, &saved)?;
+                }
             }
         }
         Ok(saved)
@@ -60,6 +69,19 @@ impl Keeping {
                 pieces[piece],
                 end.steps()
             )),
+        }
+    }
+
+    /// The game that goes on from a save of the last run has come as far as the journal was synced.
+    fn check_synced(&self, name: &str, game: &Game) -> Verdict {
+        let is_of_last_run = self.saved.get(name).is_some_and(|saved| saved.run == self.run);
+        match is_of_last_run && game.winner().is_none() && game.steps() < self.synced_steps {
+            true => Err(format!(
+                "the game goes on from step {} of {name}, and the journal was synced until {}",
+                game.steps(),
+                self.synced_steps
+            )),
+            false => Ok(()),
         }
     }
 
