@@ -1,11 +1,10 @@
 //! Game time against real time: units, changes of speed, pauses, a century.
 
 use trantor_engine::{AdminRequest, EngineConfig, FiredKind, Input};
-use trantor_game::AdminAction;
 use trantor_time::wheel::WHEEL_RESOLUTION;
 use trantor_time::{Frequency, GameTime, RealSpan};
 
-use super::{amid_riches, instants, ms, ns, quiet, quiet_with};
+use super::{instants, ms, ns, quiet, quiet_with};
 use crate::harness::{Sound, game_config};
 
 #[test]
@@ -44,22 +43,6 @@ fn a_change_of_speed_keeps_the_units_left_and_their_fractions() {
     bench.run_for(ms(2_000));
     let left_ns = (4_999_999_900_i64 + 6) / 7;
     assert_eq!(instants(&mut bench, agent, began), [20_000_001 + left_ns]);
-}
-
-#[test]
-fn setting_the_same_speed_every_millisecond_changes_nothing() {
-    let (mut bench, agent) = amid_riches();
-    let began = bench.now;
-    bench.send(agent, b"Incantation\n");
-    while bench.now < began + ms(3_500) {
-        bench.run_for(ms(1));
-        bench.admin(AdminRequest::SetFrequency(100)).unwrap();
-    }
-    assert_eq!(
-        instants(&mut bench, agent, began),
-        [0, 3_000_000_000],
-        "3.000 s, to the nanosecond"
-    );
 }
 
 /// Ten thousand changes at random: the units that passed are the sum over the frequencies, exactly, and the
@@ -110,21 +93,6 @@ fn ten_thousand_changes_lose_no_time_and_no_order() {
         steady.iter().map(what).collect::<Vec<_>>()
     );
     assert!(changed.len() == 50);
-}
-
-#[test]
-fn a_change_takes_effect_for_the_present_wait() {
-    let mut bench = quiet(1);
-    let agent = bench.join("A", "a");
-    bench.send(agent, b"Fork\n");
-    assert_eq!(bench.engine.poll_timeout(), Some(bench.now + ms(42_000)));
-    bench.admin(AdminRequest::SetFrequency(10_000)).unwrap();
-    assert_eq!(bench.engine.poll_timeout(), Some(bench.now + ns(4_200_000)));
-    bench.admin(AdminRequest::Pause).unwrap();
-    assert_eq!(bench.engine.poll_timeout(), None);
-    bench.run_for(ms(1_000_000));
-    bench.admin(AdminRequest::Resume).unwrap();
-    assert_eq!(bench.engine.poll_timeout(), Some(bench.now + ns(4_200_000)));
 }
 
 /// A game without a limit on its lag may be behind for ever, and is to be seen and operated meanwhile.
@@ -184,27 +152,6 @@ fn a_shortfall_shows_in_the_figures() {
         3,
         "and nothing is lost"
     );
-}
-
-#[test]
-fn speed_and_pause_move_one_anchor_and_no_deadline() {
-    let mut bench = quiet(100);
-    bench.act(AdminAction::SetHunger { enabled: true });
-    let agent = bench.join("A", "a");
-    bench.send(agent, b"Fork\nForward\n");
-    bench.run_for(ms(33));
-    let deadline = bench.engine.game().next_deadline();
-    assert_eq!(deadline, Some(GameTime::from_units(42)));
-    for request in [
-        AdminRequest::SetFrequency(7),
-        AdminRequest::Pause,
-        AdminRequest::SetFrequency(9_999),
-        AdminRequest::Resume,
-    ] {
-        bench.run_for(ns(12_345));
-        bench.admin(request).expect("it fits");
-        assert_eq!(bench.engine.game().next_deadline(), deadline);
-    }
 }
 
 /// A game of a hundred years, for all that the engine's own arithmetic cares.

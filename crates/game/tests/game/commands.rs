@@ -48,26 +48,6 @@ fn every_command_is_answered_once_and_when_its_time_is_over() {
 }
 
 #[test]
-fn what_is_not_understood_is_answered_ko_and_costs_nothing() {
-    let mut arena = Arena::quiet();
-    let agent = arena.agent_at(5, 5, Direction::North);
-    arena.command(agent, Command::Refused(None));
-    assert_eq!(arena.replies(agent), [(0, Reply::Ko)]);
-    assert_eq!(arena.game.next_deadline(), None);
-}
-
-#[test]
-fn the_effect_comes_at_the_end() {
-    let mut arena = Arena::quiet();
-    let agent = arena.agent_at(5, 5, Direction::East);
-    arena.command(agent, Command::Forward);
-    arena.run(6);
-    assert_eq!(arena.place(agent), tile(5, 5));
-    arena.run(1);
-    assert_eq!(arena.place(agent), tile(6, 5));
-}
-
-#[test]
 fn a_command_at_an_idle_agent_starts_at_its_stamp() {
     let mut arena = Arena::quiet();
     let agent = arena.agent_at(5, 5, Direction::East);
