@@ -124,13 +124,13 @@ const WHAT: &str = "what";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::settings::SETTINGS;
+    use crate::options::settings::settings;
 
     #[test]
     fn every_shell_knows_every_option_and_every_command() {
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
             let text = completions(shell);
-            for setting in SETTINGS {
+            for setting in settings() {
                 assert!(text.contains(setting.name), "{shell}: {}", setting.name);
             }
             for word in ["console", "config", "replay", "sim", "completions", "man"] {
@@ -166,7 +166,7 @@ mod tests {
             }
         }
         let page = std::fs::read_to_string(directory.join("trantor-server.1")).unwrap();
-        for setting in SETTINGS {
+        for setting in settings() {
             // In these pages a hyphen is written as one that may be copied.
             let name = setting.name.replace('-', "\\-");
             assert!(page.contains(&name), "{name}");

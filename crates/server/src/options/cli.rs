@@ -7,6 +7,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use log::LevelFilter;
@@ -19,7 +20,7 @@ use crate::replay::{self, ReplayAsked};
 
 use super::config::{self, ConfigAsked};
 use super::origins::Origins;
-use super::settings::{SETTINGS, Setting, find, nearest_name};
+use super::settings::{SECTIONS, Setting, find, nearest_name, settings};
 use super::written::{Kind, Written};
 use super::{OptionError, Options, layers};
 
@@ -139,8 +140,14 @@ fn resolve_by(
     arguments: impl IntoIterator<Item = OsString>,
     environment: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> Result<Result<Resolved, String>, OptionError> {
-    let matches = match command.try_get_matches_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let matches = match command.clone().try_get_matches_from(&arguments) {
         Ok(matches) => matches,
+        Err(error)
+            if error.kind() == ErrorKind::DisplayHelp && !arguments.iter().any(|word| word == "--help") =>
+        {
+            return Ok(Err(summary(command).render_help().to_string()));
+        }
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             return Ok(Err(error.to_string()));
         }
@@ -189,17 +196,23 @@ pub fn command() -> Command {
         .value_name("NUMBER")
         .allow_negative_numbers(true)
         .overrides_with(SPEED_OR_DURATION)
+        .help_heading("Time")
         .help("Same as --match-duration; in all dialects but epitech, same as --frequency");
     let verbose = Arg::new(VERBOSE)
         .short('v')
         .long(VERBOSE)
         .action(ArgAction::Count)
         .help("Log more: -v what is decided, -vv everything");
-    Command::new(PROGRAM)
+    let mut command = Command::new(PROGRAM)
         .version(env!("CARGO_PKG_VERSION"))
         .about("The arena's server: Zappy players and viewers connect to it.")
-        .args(SETTINGS.iter().map(flag))
-        .args([speed_or_duration, file, verbose])
+        .args([file, speed_or_duration, verbose]);
+    for (heading, settings) in SECTIONS {
+        command = command
+            .next_help_heading(*heading)
+            .args(settings.iter().map(flag));
+    }
+    command
         .after_help(
             "Each option with a long name may also stand in the file (port = 4242) and in the environment\n\
              (TRANTOR_SERVER_PORT=4242). A mistake is told in one line, and the exit status is then 84.\n\n\
@@ -209,6 +222,17 @@ pub fn command() -> Command {
              Whole games without connections: see trantor-server sim --help.\n\
              Completions and manual pages: trantor-server completions SHELL, trantor-server man DIR.",
         )
+}
+
+/// The command with the options that people use most, for `-h`.
+fn summary(command: Command) -> Command {
+    let is_shown = |name: &str| find(name).map_or(name != SPEED_OR_DURATION, |setting| setting.is_common);
+    command
+        .mut_args(|arg| {
+            let is_hidden = !is_shown(arg.get_id().as_str());
+            arg.hide(is_hidden).help_heading(Resettable::Reset)
+        })
+        .after_help("--help has all options, and the other commands.")
 }
 
 /// The program's name, which its error lines start with.
@@ -252,10 +276,7 @@ fn flag(setting: &'static Setting) -> Arg {
         .help(setting.help);
     let arg = match setting.kind {
         Kind::TeamNames { .. } => arg.num_args(1..).allow_negative_numbers(false),
-        // `--resume` alone says yes.
-        _ if matches!(setting.name, "resume" | "lock-step" | "precise") => {
-            arg.num_args(0..=1).default_missing_value("on")
-        }
+        _ if setting.is_on_alone => arg.num_args(0..=1).default_missing_value("on"),
         _ => arg,
     };
     match setting.short {
@@ -269,7 +290,7 @@ fn apply_flags(
     origins: &mut Origins,
     matches: &ArgMatches,
 ) -> Result<(), OptionError> {
-    for setting in SETTINGS {
+    for setting in settings() {
         apply_flag(options, origins, matches, setting.name, setting)?;
     }
     // After the table, since the dialect decides what it means.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Options;
 use super::layers::Said;
-use super::settings::{SETTINGS, Setting};
+use super::settings::{Setting, settings};
 use super::written::{Kind, Written};
 
 /// The options that somebody wrote, by name. What nobody wrote has its default.
@@ -54,9 +54,7 @@ impl Origins {
 
     /// The options that have another value in `other`, sorted by name. A default that is written out is no other value.
     pub fn differences(&self, other: &Self) -> Vec<&'static str> {
-        let differ = SETTINGS
-            .iter()
-            .filter(|setting| self.alone(setting) != other.alone(setting));
+        let differ = settings().filter(|setting| self.alone(setting) != other.alone(setting));
         let mut names: Vec<_> = differ.map(|setting| setting.name).collect();
         names.sort_unstable();
         names
