@@ -37,9 +37,7 @@ enum What {
     Time,
     /// Queues into a loop, posts, metrics: what a loop's machinery costs
     Loop,
-    /// The frame rule under the four kinds of stress, on this machine's clock
-    Frames,
-    /// The viewer's whole loop under the same stress, with a pretend renderer
+    /// The viewer's whole loop under four kinds of stress, with a pretend renderer
     Stress,
     /// The viewer's loop beside displays of 60, 75 and 144 pictures a second
     Pacing,
@@ -70,7 +68,6 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     match options.what {
         What::Time => cargo_bench("trantor-time", "stores", &options.passed_on),
         What::Loop => cargo_bench("trantor-runtime", "loop_costs", &options.passed_on),
-        What::Frames => cargo_example("trantor-runtime", "frame_rule_under_stress", &options.passed_on),
         What::Stress => cargo_bench("trantor-viewer", "stress", &options.passed_on),
         What::Pacing => cargo_bench("trantor-viewer", "pacing", &options.passed_on),
         What::Panels => cargo_bench("trantor-viewer", "panels", &options.passed_on),
@@ -95,15 +92,6 @@ fn cargo_bench(package: &str, name: &str, passed_on: &[String]) -> Result<ExitCo
         .args(["bench", "--package", package, "--bench", name, "--"])
         .args(passed_on);
     process::check(&mut bench)?;
-    Ok(ExitCode::SUCCESS)
-}
-
-fn cargo_example(package: &str, name: &str, passed_on: &[String]) -> Result<ExitCode> {
-    let mut example = process::cargo();
-    example
-        .args(["run", "--release", "--package", package, "--example", name, "--"])
-        .args(passed_on);
-    process::check(&mut example)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,10 +1,9 @@
 //! What runs in every pass allocates nothing, once it has run.
 
+use trantor_runtime::ManualWait;
 use trantor_runtime::metrics::{LoopMeter, MeterBuilder};
 use trantor_runtime::service::{POSTED, Service, ServiceBuilder, ServiceSettings, TIMERS};
 use trantor_runtime::stages::{Budget, LONG_PASS, StageSpec, Stages};
-use trantor_runtime::systems::{SystemSpec, Systems};
-use trantor_runtime::{Faults, ManualWait};
 use trantor_time::{Clock, ManualClock, RealSpan};
 
 /// Allocations of this thread while `work` runs.
@@ -60,27 +59,4 @@ fn a_repeating_timer_of_a_service_loop_allocates_nothing() {
     passes(3);
     assert_eq!(allocations_of(|| passes(1_000)), 0);
     assert!(a_loop.service().state >= 100_000);
-}
-
-#[test]
-fn calling_systems_allocates_nothing() {
-    let clock = ManualClock::default();
-    let mut systems = Systems::new(clock.now())
-        .add(SystemSpec::standard("world"), |calls: &mut u64, _| {
-            *calls += 1;
-            Ok(())
-        })
-        .add(SystemSpec::standard("graphics"), |calls, call| {
-            *calls += u64::from(call.phase_of("world").is_some());
-            Ok(())
-        });
-    let (mut calls, mut faults) = (0, Faults::default());
-    let mut passes = |count: u32| {
-        for _ in 0..count {
-            clock.advance(RealSpan::from_millis(5));
-            systems.run_due(&mut calls, clock.now(), &mut || clock.now(), &mut faults);
-        }
-    };
-    passes(2);
-    assert_eq!(allocations_of(|| passes(1_000)), 0);
 }

@@ -74,7 +74,6 @@ fn measure(rate: Rate, length: RealSpan) -> anyhow::Result<Measured> {
         StageOptions::default(),
     );
     let mut game_loop = GameLoop::new(stage, PretendScreen::new(rate), Settings::default(), clock);
-    game_loop.start()?;
     let used_before = processor_time_for_measurement().unwrap_or_default();
     let start = clock.now();
     let end = start + length;

@@ -11,8 +11,8 @@ use clap::Parser;
 use trantor_runtime::real_clock::processor_time_for_measurement;
 use trantor_time::{Clock as _, ManualClock, Rate, RealSpan, RealTime};
 use trantor_viewer::demo::{Demo, DemoScene};
-use trantor_viewer::game_loop::figures::Figures;
 use trantor_viewer::game_loop::{GameLoop, Screen, Wake};
+use trantor_viewer::hud::figures::Figures;
 use trantor_viewer::input::{Action, Input};
 use trantor_viewer::settings::Settings;
 use trantor_viewer::source::Source;
@@ -42,7 +42,6 @@ fn main() -> anyhow::Result<ExitCode> {
     };
     let stage = Stage::new(Source::demo(Demo::new(DemoScene::Overview)), options);
     let mut game_loop = GameLoop::new(stage, Layouts::new()?, Settings::default(), clock.clone());
-    game_loop.start()?;
     // The first frames lay out fonts and grow buffers.
     run(&mut game_loop, &clock, 30);
     let mut spent_ms = [0.0; 2];

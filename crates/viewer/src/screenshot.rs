@@ -8,9 +8,9 @@ use trantor_runtime::real_clock::RealClock;
 use trantor_runtime::wait::{Parker, Wait as _};
 use trantor_time::{Clock as _, RealSpan, RealTime};
 
-use crate::game_loop::figures::Figures;
 use crate::gpu::painter::{Laid, Painter};
 use crate::gpu::{Context, Offscreen, Pixels, Quality, Renderer};
+use crate::hud::figures::Figures;
 use crate::options::{Cli, QualityChoice};
 use crate::stage::Stage;
 

@@ -11,7 +11,6 @@ use trantor_protocol::wire::ScorePoint;
 use trantor_time::{GameTime, RealTime};
 
 use crate::demo::Demo;
-use crate::game_loop::pretend::PretendNetwork;
 use crate::lag::Lag;
 pub use live::Live;
 pub use playing::Playing;
@@ -46,8 +45,10 @@ impl Source {
     }
 
     /// Shows a demo beside a network that brings pieces without meaning: for tests and measurements of the loop.
-    pub fn demo_with_network(demo: Demo, network: PretendNetwork) -> Self {
-        Self::Demo(Box::new(Playing::new(demo, Some(network))))
+    ///
+    /// `take` handles one piece, given the time, and answers whether there was one.
+    pub fn demo_with_network(demo: Demo, take: fn(RealTime) -> bool) -> Self {
+        Self::Demo(Box::new(Playing::new(demo, Some(take))))
     }
 
     /// Takes one thing that came from the network; `false` when nothing waits.

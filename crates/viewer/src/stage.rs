@@ -18,7 +18,7 @@ use trantor_model::MapSize;
 use trantor_time::{GameTime, RealSpan, RealTime};
 
 use crate::film::recording::Take;
-use crate::game_loop::figures::Figures;
+use crate::hud::figures::Figures;
 
 use crate::gpu::surface::Forced;
 use crate::hud::{FrameFigures, Hud, HudInput, Intent, Selection};

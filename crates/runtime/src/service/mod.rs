@@ -159,11 +159,6 @@ impl<S> Service<S> {
             .is_ok()
     }
 
-    /// The state and the failures, for stages that guard their own callbacks.
-    pub(crate) fn state_and_faults(&mut self) -> (&mut S, &mut Faults) {
-        (&mut self.state, &mut self.faults)
-    }
-
     /// Whether a failure must end the loop.
     fn has_failed(&self) -> bool {
         self.faults.fatal().is_some()

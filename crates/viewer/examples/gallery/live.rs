@@ -9,10 +9,10 @@ use trantor_model::Tile;
 use trantor_runtime::real_clock::RealClock;
 use trantor_runtime::wait::{Parker, Wait as _};
 use trantor_time::{Clock as _, Rate, RealSpan, RealTime};
-use trantor_viewer::game_loop::figures::Figures;
 use trantor_viewer::game_loop::{GameLoop, Screen, Wake};
 use trantor_viewer::gpu::painter::{Laid, Painter};
 use trantor_viewer::gpu::{Context, Offscreen, Pixels, Quality, Renderer};
+use trantor_viewer::hud::figures::Figures;
 use trantor_viewer::settings::Settings;
 use trantor_viewer::source::Source;
 use trantor_viewer::stage::{Outside, Stage, StageOptions};
@@ -59,7 +59,6 @@ impl Watcher {
             game_loop: GameLoop::new(stage, screen, Settings::default(), clock),
             parker,
         };
-        watcher.game_loop.start()?;
         let mut waited = Duration::ZERO;
         while !matches!(watcher.stage().link(), LinkState::Live) {
             if waited >= PATIENCE {

@@ -53,7 +53,7 @@ impl App {
     fn open_or_end(&mut self, event_loop: &ActiveEventLoop) {
         let viewer = self.game_loop.viewer();
         let opened = viewer.screen.open(event_loop, &mut viewer.stage);
-        if let Err(error) = opened.and_then(|()| Ok(self.game_loop.start()?)) {
+        if let Err(error) = opened {
             self.failure.get_or_insert(error);
             event_loop.exit();
         }
@@ -100,7 +100,7 @@ impl ApplicationHandler<Roused> for App {
 
     fn about_to_wait(&mut self, event_loop: &ActiveEventLoop) {
         if self.is_ending.load(Ordering::Relaxed) {
-            self.game_loop.control().request_shutdown();
+            self.game_loop.viewer().quit();
         }
         let wake = self.game_loop.turn();
         if self.game_loop.viewer().screen.is_lost() {

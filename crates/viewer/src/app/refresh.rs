@@ -3,7 +3,7 @@
 //! On X11 the server is asked directly once a second, since winit keeps the values it found at its start. Elsewhere
 //! winit is right, and is asked. A window that has moved to another display is noticed within that second.
 
-use trantor_runtime::frames::target_rate;
+use trantor_time::frame_budget::target_rate;
 use trantor_time::{Rate, RealSpan, RealTime};
 use winit::monitor::MonitorHandle;
 use winit::raw_window_handle::{HasWindowHandle as _, RawWindowHandle};

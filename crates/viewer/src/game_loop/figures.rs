@@ -1,14 +1,15 @@
-//! What goes on inside, as plain figures: for the debugging view in the window and in the terminal.
+//! The figures of the debugging view, in the window and in the terminal, and values by name.
 //!
-//! Figures are words and numbers in groups; how they look is the screen's. They are collected in the frames in which
-//! somebody looks at them, and in no other.
+//! Figures are collected in the frames in which the debugging view is open, values once a second.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use trantor_client::ClientStats;
-use trantor_runtime::publish::Published;
-use trantor_runtime::systems::{SystemCall, SystemControl};
-use trantor_time::{Due, Pace, RealSpan, RealTime};
+use trantor_time::{Pace, RealSpan, RealTime};
 
-use super::{Listener, Viewer};
+use super::Viewer;
+use crate::hud::figures::Group;
 use crate::logging;
 use crate::source::Source;
 
@@ -17,99 +18,92 @@ const TIMERS_LISTED: usize = 6;
 /// Lines of the log that are shown.
 const LOG_LINES: usize = 5;
 
-/// Groups of figures, in the order in which they are shown.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Figures {
-    /// The groups.
-    pub groups: Vec<Group>,
-    /// What the log said last, oldest first.
-    pub log: Vec<String>,
-    /// Milliseconds of the last frames, oldest first.
-    pub frame_ms: Vec<f32>,
-    /// Milliseconds from a frame to the next, as aimed at.
-    pub period_ms: f32,
+/// Numbers by dotted names, for `values` and the panels; set once a second.
+#[derive(Debug, Default)]
+pub struct Values {
+    /// The numbers.
+    pub by_name: BTreeMap<Cow<'static, str>, f64>,
+    /// When they were set last, and what had been counted by then: passes, frames, calls of each system.
+    last: Option<(RealTime, Vec<u64>)>,
 }
 
-/// Figures of one thing.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Group {
-    /// What they are of.
-    pub title: &'static str,
-    /// Names and values.
-    pub rows: Vec<Row>,
-}
-
-/// One figure.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
-    /// What it is.
-    pub name: String,
-    /// How much.
-    pub value: String,
-    /// Whether it is worse than it should be.
-    pub is_bad: bool,
-}
-
-impl Group {
-    fn new(title: &'static str) -> Self {
-        Self {
-            title,
-            rows: Vec::new(),
-        }
+impl Values {
+    /// The value of that name, once it is known.
+    pub fn get(&self, name: &str) -> Option<f64> {
+        self.by_name.get(name).copied()
     }
 
-    fn row(&mut self, name: impl Into<String>, value: impl ToString) {
-        self.judged(name, value, false);
+    fn set(&mut self, name: impl Into<Cow<'static, str>>, value: f64) {
+        self.by_name.insert(name.into(), value);
     }
 
-    fn judged(&mut self, name: impl Into<String>, value: impl ToString, is_bad: bool) {
-        self.rows.push(Row {
-            name: name.into(),
-            value: value.to_string(),
-            is_bad,
-        });
+    /// How often a system was called in the last second.
+    pub fn calls_per_second(&self, system: &str) -> Option<f64> {
+        self.get(&format!("system.{system}.calls_per_second"))
     }
 }
 
-/// Publishes what is this viewer's own, beside what its systems publish of themselves.
-pub(super) fn publish<S>(viewer: &mut Viewer<S>, now: RealTime) {
+/// Sets all values. Rates are over the time since the last call.
+pub(super) fn set_values<S>(viewer: &mut Viewer<S>, now: RealTime) {
     let Viewer {
         stage,
-        published,
-        frame_times,
+        values,
+        pacer,
         inputs,
+        schedule,
+        started,
+        drawn,
         ..
     } = viewer;
-    published.set("frame.took_p50_ms", frame_times.took(0.5).as_millis_f64());
-    published.set("frame.took_p99_ms", frame_times.took(0.99).as_millis_f64());
-    published.set(
-        "frame.interval_p99_ms",
-        frame_times.interval(0.99).as_millis_f64(),
-    );
-    if let Some(off) = frame_times.pace().off_period(0.99) {
-        published.set("frame.off_period_p99_ms", off.as_millis_f64());
+    let systems = schedule.systems();
+    let counts: Vec<u64> = [pacer.frames(), *drawn]
+        .into_iter()
+        .chain(systems.iter().map(|system| system.calls()))
+        .collect();
+    if let Some((last, before)) = values.last.take()
+        && now > last
+    {
+        let names = ["loop.passes_per_second".into(), "loop.frames_per_second".into()];
+        let of_systems = systems
+            .iter()
+            .map(|system| Cow::from(format!("system.{}.calls_per_second", system.name)));
+        let seconds = now.since(last).as_secs_f64();
+        for (name, (count, before)) in names
+            .into_iter()
+            .chain(of_systems)
+            .zip(counts.iter().zip(&before))
+        {
+            values.set(name, (count - before) as f64 / seconds);
+        }
     }
-    if let Some(first) = frame_times.first_shown() {
-        published.set("frame.first_after_ms", first.as_millis_f64());
+    values.last = Some((now, counts));
+    values.set("loop.uptime_seconds", now.since(*started).as_secs_f64());
+    values.set("loop.passes_count", pacer.frames() as f64);
+    values.set("loop.frames_count", *drawn as f64);
+    values.set("frame.took_p50_ms", pacer.took(0.5).as_millis_f64());
+    values.set("frame.took_p99_ms", pacer.took(0.99).as_millis_f64());
+    values.set("frame.interval_p99_ms", pacer.interval(0.99).as_millis_f64());
+    if let Some(off) = pacer.pace().off_period(0.99) {
+        values.set("frame.off_period_p99_ms", off.as_millis_f64());
     }
-    published.set("input.dropped_count", inputs.dropped() as f64);
-    published.set("graphics.instances_count", stage.instances() as f64);
+    if let Some(first) = pacer.first_shown() {
+        values.set("frame.first_after_ms", first.as_millis_f64());
+    }
+    values.set("input.dropped_count", inputs.dropped() as f64);
+    values.set("graphics.instances_count", stage.instances() as f64);
     if let Some(stats) = stage.source().stats(now) {
-        published.set("network.received_bytes", stats.bytes_in as f64);
-        published.set("network.silent_ms", stats.network_age_ns as f64 / 1e6);
-        published.set("clock.error_ms", stats.clock.error_bound_ns as f64 / 1e6);
-        published.set("clock.round_trip_ms", stats.clock.rtt_best_ns as f64 / 1e6);
-        published.set("display.delay_ms", stats.display_delay_ns as f64 / 1e6);
+        values.set("network.received_bytes", stats.bytes_in as f64);
+        values.set("network.silent_ms", stats.network_age_ns as f64 / 1e6);
+        values.set("clock.error_ms", stats.clock.error_bound_ns as f64 / 1e6);
+        values.set("clock.round_trip_ms", stats.clock.rtt_best_ns as f64 / 1e6);
+        values.set("display.delay_ms", stats.display_delay_ns as f64 / 1e6);
     }
 }
 
 /// Tells tests how the loop keeps its pace.
 pub(super) fn report<S>(viewer: &mut Viewer<S>) {
     let Viewer {
-        stage,
-        published,
-        pacer,
-        ..
+        stage, values, pacer, ..
     } = viewer;
     let report = &mut stage.hud().report;
     report.state(
@@ -122,27 +116,26 @@ pub(super) fn report<S>(viewer: &mut Viewer<S>) {
         ("took-p50-ms", "frame.took_p50_ms"),
         ("first-frame-after-ms", "frame.first_after_ms"),
     ] {
-        if let Some(value) = published.get(value) {
+        if let Some(value) = values.get(value) {
             report.state(name, format_args!("{value:.2}"));
         }
     }
 }
 
 /// Collects all figures of this frame.
-pub(super) fn collect<S>(viewer: &mut Viewer<S>, call: &SystemCall<'_>) {
-    let now = call.now;
+pub(super) fn collect<S>(viewer: &mut Viewer<S>, now: RealTime) {
     let stats = viewer.stage.source().stats(now);
     let groups = vec![
-        frames(viewer, call.control),
-        systems(&viewer.published, call.control),
-        pending(viewer, call.control, now),
+        frames(viewer),
+        systems(viewer),
+        pending(viewer, now),
         connection(viewer, stats.as_ref()),
         server(stats.as_ref()),
     ];
     let figures = &mut viewer.figures;
     figures.groups = groups;
     figures.frame_ms.clear();
-    figures.frame_ms.extend(viewer.frame_times.millis());
+    figures.frame_ms.extend(viewer.pacer.millis());
     figures.period_ms = viewer.pacer.target().interval().as_millis_f64() as f32;
     figures.log = logging::recent(LOG_LINES);
 }
@@ -155,11 +148,11 @@ fn nanos_ms(nanos: i64) -> String {
     ms(RealSpan::from_nanos(nanos))
 }
 
-fn frames<S>(viewer: &mut Viewer<S>, control: &SystemControl) -> Group {
+fn frames<S>(viewer: &Viewer<S>) -> Group {
     let mut group = Group::new("Frames");
-    let times = &viewer.frame_times;
-    let target = viewer.pacer.target();
-    let rate = viewer.published.get("loop.frames_per_second");
+    let pacer = &viewer.pacer;
+    let target = pacer.target();
+    let rate = viewer.values.get("loop.frames_per_second");
     let shown = rate.map_or_else(|| "–".to_owned(), |rate| format!("{rate:.1}"));
     let is_slow = rate.is_some_and(|rate| rate < target.as_per_second() * 0.95);
     group.judged(
@@ -167,76 +160,63 @@ fn frames<S>(viewer: &mut Viewer<S>, control: &SystemControl) -> Group {
         format!("{shown} of {:.1}", target.as_per_second()),
         is_slow,
     );
-    let (p50, p99) = (times.took(0.5), times.took(0.99));
+    let (p50, p99) = (pacer.took(0.5), pacer.took(0.99));
     group.judged("took p50", ms(p50), p50 > target.interval());
     group.judged("took p99", ms(p99), p99 > target.interval());
-    group.row("apart p99", ms(times.interval(0.99)));
-    if let Some(off) = times.pace().off_period(0.99) {
+    group.row("apart p99", ms(pacer.interval(0.99)));
+    if let Some(off) = pacer.pace().off_period(0.99) {
         group.judged("off the period p99", ms(off), off > target.interval());
     }
-    if let Some(first) = times.first_shown() {
+    if let Some(first) = pacer.first_shown() {
         group.row("first one after", ms(first));
     }
-    group.row("longest ever", ms(viewer.pacer.stats().frame_time_max()));
-    let share = |span: RealSpan| span.as_secs_f64() * 100.0;
-    let stats = viewer.pacer.stats();
-    let (in_frames, in_events) = (share(stats.time_in_frames()), share(stats.time_in_events()));
-    let all = viewer
-        .published
-        .get("loop.uptime_seconds")
-        .unwrap_or(0.0)
-        .max(1e-3);
+    group.row("longest ever", ms(pacer.longest()));
+    let (in_frames, in_events) = pacer.time_in_frames_and_events();
+    let all = viewer.values.get("loop.uptime_seconds").unwrap_or(0.0).max(1e-3);
+    let share = |span: RealSpan| span.as_secs_f64() * 100.0 / all;
     group.row(
         "frames, events",
-        format!("{:.1} %, {:.1} %", in_frames / all, in_events / all),
+        format!("{:.1} %, {:.1} %", share(in_frames), share(in_events)),
     );
     group.row("drawn things", viewer.stage.instances());
-    let speed = f64::from(control.speed_thousandths()) / 1e3;
-    if speed != 1.0 || control.is_paused() {
-        group.row("simulated", format!("{speed} of real time"));
-    }
     group
 }
 
 /// Time by stage of a frame, and rates: each system is a stage.
-fn systems(published: &Published, control: &SystemControl) -> Group {
+fn systems<S>(viewer: &Viewer<S>) -> Group {
     let mut group = Group::new("Systems");
-    for name in control.names() {
-        let (Some(pace), Some(stats)) = (control.pace_of(name), control.stats_of(name)) else {
-            continue;
-        };
-        let rate = published.get(&format!("system.{name}.calls_per_second"));
+    for system in viewer.schedule.systems() {
+        let rate = viewer.values.calls_per_second(system.name);
         let rate = rate.map_or_else(|| "–".to_owned(), |rate| format!("{rate:.0}"));
-        let wanted = match pace {
-            Pace::Uncapped => String::new(),
-            Pace::At(wanted) => format!(" of {}", wanted.as_per_second()),
+        let wanted = match system.pace() {
+            Some(Pace::At(wanted)) => format!(" of {}", wanted.as_per_second()),
+            Some(Pace::Uncapped) | None => String::new(),
         };
-        let mean = RealSpan::from_nanos(stats.time_ns / (stats.calls.max(1) as i64));
-        let mut value = format!("{rate}{wanted}/s · {}", ms(mean));
-        let failing = control.failing(name);
-        if control.due_of(name) == Some(Due::Never) {
+        let mut value = format!("{rate}{wanted}/s · {}", ms(system.mean_time()));
+        let (failures, overruns) = (system.failures(), system.overruns());
+        if system.pace().is_none() {
             "off".clone_into(&mut value);
-        } else if let Some(failing) = failing {
-            value.push_str(&format!(" · {} failures", failing.failures));
-        } else if stats.overruns > 0 {
-            value.push_str(&format!(" · {} over", stats.overruns));
+        } else if failures > 0 {
+            value.push_str(&format!(" · {failures} failures"));
+        } else if overruns > 0 {
+            value.push_str(&format!(" · {overruns} over"));
         }
-        group.judged(name, value, stats.overruns > 0 || failing.is_some());
+        group.judged(system.name, value, overruns > 0 || failures > 0);
     }
     group
 }
 
 /// Pending work by name and deadline, and what waits in lines.
-fn pending<S>(viewer: &mut Viewer<S>, control: &SystemControl, now: RealTime) -> Group {
+fn pending<S>(viewer: &mut Viewer<S>, now: RealTime) -> Group {
     let mut group = Group::new("Pending");
     let until = |at: RealTime| format!("in {}", ms((at - now).max(RealSpan::ZERO)));
-    for name in control.names() {
-        if let Some(Due::At(at)) = control.due_of(name) {
-            group.row(name, until(at));
+    for system in viewer.schedule.systems() {
+        if let Some(at) = system.due_at() {
+            group.row(system.name, until(at));
         }
     }
-    for (number, at, listener) in viewer.timers.pending().into_iter().take(TIMERS_LISTED) {
-        group.row(timer_name(number.get(), &listener), until(at));
+    for timer in viewer.timers.running().iter().take(TIMERS_LISTED) {
+        group.row(timer.title(), until(timer.at));
     }
     let source = viewer.stage.source();
     if let Some(at) = source.next_timeout() {
@@ -248,20 +228,12 @@ fn pending<S>(viewer: &mut Viewer<S>, control: &SystemControl, now: RealTime) ->
         viewer.inputs.dropped(),
         viewer.inputs.dropped() > 0,
     );
-    let (count, last) = &viewer.faults;
-    group.judged("failures", count, *count > 0);
-    if let Some(fault) = last {
-        group.judged("the last", fault, true);
+    let (count, last) = viewer.schedule.failures();
+    group.judged("failures", count, count > 0);
+    if let Some(failure) = last {
+        group.judged("the last", failure, true);
     }
     group
-}
-
-/// A timer as it is listed.
-pub(super) fn timer_name(number: u64, listener: &Listener) -> String {
-    match listener {
-        Listener::Notice => format!("#{number} message goes"),
-        Listener::Reminder(text) => format!("#{number} “{text}”"),
-    }
 }
 
 fn connection<S>(viewer: &mut Viewer<S>, stats: Option<&ClientStats>) -> Group {

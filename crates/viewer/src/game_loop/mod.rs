@@ -14,27 +14,29 @@
 //! ([`parked`]). What is drawn on is a [`Screen`]; the list of systems is in [`systems`]; who may change what of it
 //! while it runs, in [`commands`].
 
-pub mod commands;
-pub mod figures;
-pub mod frame_times;
+mod commands;
+mod figures;
+pub mod pacer;
 pub mod parked;
 pub mod pretend;
-pub mod systems;
+pub mod schedule;
+mod systems;
+pub mod timers;
 
-use trantor_runtime::fault::{Fault, Faults};
-use trantor_runtime::frames::{FramePacer, target_rate};
-use trantor_runtime::listeners::TimerServer;
-use trantor_runtime::publish::Published;
-use trantor_runtime::systems::{SystemControl, SystemNotStarted, Systems};
+use trantor_runtime::fault::caught;
+use trantor_time::frame_budget::target_rate;
 use trantor_time::{Clock, Rate, RealTime};
 
+use crate::hud::figures::Figures;
 use crate::input::{Input, InputQueue, Pointer};
 use crate::settings::Settings;
 use crate::sound::Sound;
 use crate::stage::{Outside, Stage};
 
-use self::figures::Figures;
-use self::frame_times::FrameTimes;
+use self::figures::Values;
+use self::pacer::FramePacer;
+use self::schedule::Schedule;
+use self::timers::Timers;
 
 /// What a loop draws on: a window, a terminal, a pretence.
 pub trait Screen {
@@ -57,18 +59,6 @@ pub trait Screen {
     fn outside(&mut self, what: Outside, stage: &mut Stage, now: RealTime) -> Option<String>;
 }
 
-/// Who asked for a timer, and for what.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Listener {
-    /// The panels: the message shown last has been there long enough.
-    Notice,
-    /// The user, who wants to read this then.
-    Reminder(String),
-}
-
-/// Timers that may be asked for; the user's are the only ones that could be many.
-pub const TIMERS_MAX: usize = 256;
-
 /// The state that all systems share.
 #[derive(Debug)]
 pub struct Viewer<S> {
@@ -80,32 +70,32 @@ pub struct Viewer<S> {
     pub inputs: InputQueue,
     /// What is remembered from one start to the next.
     pub settings: Settings,
-    /// When a frame is due.
+    /// When a frame is due, and how long frames take.
     pub pacer: FramePacer,
-    /// Timers that parts of the viewer and the user ask for.
-    pub timers: TimerServer<Listener>,
-    /// Values by name that any part may read.
-    pub published: Published,
+    /// Which systems a frame calls.
+    pub schedule: Schedule,
+    /// Timers that the panels and the user ask for.
+    pub timers: Timers,
     /// What the debugging view shows; filled only while it is open.
     pub figures: Figures,
     /// What the game sounds like.
     pub sound: Sound,
-    frame_times: FrameTimes,
+    values: Values,
     pointer: Pointer,
-    /// Failures of systems, and the last of them.
-    faults: (u64, Option<Fault>),
+    started: RealTime,
+    /// Frames that were drawn; a screen may leave one out.
+    drawn: u64,
     /// Whether this is the first frame, which shows things as they are and updates nothing.
     is_first_frame: bool,
     /// A frequency that the user set, which no display changes.
     fixed_rate: bool,
+    is_over: bool,
 }
 
 /// The loop.
 #[derive(Debug)]
 pub struct GameLoop<S: Screen, C> {
     viewer: Viewer<S>,
-    systems: Systems<Viewer<S>>,
-    faults: Faults,
     clock: C,
 }
 
@@ -121,55 +111,41 @@ pub enum Wake {
 /// Pieces from the network that are handled before the platform is looked at again.
 const PIECES_PER_TURN: u32 = 16;
 
-impl<S: Screen + 'static, C: Clock> GameLoop<S, C> {
+impl<S: Screen, C: Clock> GameLoop<S, C> {
     /// A loop that shows `stage` on `screen`.
     pub fn new(stage: Stage, screen: S, settings: Settings, clock: C) -> Self {
-        let now = clock.now();
-        let timers = TimerServer::new(TIMERS_MAX);
+        let schedule = Schedule::new(systems::list::<S>().map(|(name, pace, _)| (name, pace)));
         Self {
-            systems: systems::declare(now, &timers),
             viewer: Viewer {
                 stage,
                 screen,
                 inputs: InputQueue::default(),
                 sound: Sound::new(&settings),
                 settings,
-                pacer: FramePacer::new(target_rate([]), now),
-                timers,
-                published: Published::new(),
+                pacer: FramePacer::new(target_rate([])),
+                schedule,
+                timers: Timers::default(),
                 figures: Figures::default(),
-                frame_times: FrameTimes::default(),
+                values: Values::default(),
                 pointer: Pointer::default(),
-                faults: (0, None),
+                started: clock.now(),
+                drawn: 0,
                 is_first_frame: true,
                 fixed_rate: false,
+                is_over: false,
             },
-            faults: Faults::default(),
             clock,
         }
     }
 
-    /// Starts the systems.
-    ///
-    /// # Errors
-    /// With the first that could not be.
-    pub fn start(&mut self) -> Result<(), SystemNotStarted> {
-        self.systems.start(&mut self.viewer)
-    }
-
-    /// The state, for whoever owns the thread.
+    /// The state.
     pub fn viewer(&mut self) -> &mut Viewer<S> {
         &mut self.viewer
     }
 
-    /// The switches of the systems.
-    pub fn control(&mut self) -> &mut SystemControl {
-        self.systems.control()
-    }
-
-    /// Whether a system asked for the end.
-    pub fn is_over(&mut self) -> bool {
-        self.systems.control().is_shutdown_requested()
+    /// Whether the loop is to end.
+    pub fn is_over(&self) -> bool {
+        self.viewer.is_over
     }
 
     /// The clock that the loop goes by.
@@ -210,7 +186,7 @@ impl<S: Screen + 'static, C: Clock> GameLoop<S, C> {
     pub fn finish(mut self) -> (S, Settings) {
         self.viewer.stage.source().leave();
         self.viewer.stage.remember(&mut self.viewer.settings);
-        log::info!("{}", self.viewer.frame_times.pace());
+        log::info!("{}", self.viewer.pacer.pace());
         (self.viewer.screen, self.viewer.settings)
     }
 
@@ -243,27 +219,29 @@ impl<S: Screen + 'static, C: Clock> GameLoop<S, C> {
         }
     }
 
-    /// One frame: one pass of the systems.
+    /// One frame: one pass of the systems, then the timers that are due.
     fn frame(&mut self, now: RealTime) {
-        let Self {
-            viewer,
-            systems,
-            faults,
-            clock,
-        } = self;
+        let Self { viewer, clock } = self;
         let rate = viewer.screen.display_rate(now);
         if !viewer.fixed_rate && rate != viewer.pacer.target() {
             viewer.pacer.set_target(rate);
         }
-        viewer.is_first_frame = viewer.pacer.begin_frame(now).update.is_none();
-        systems.run_due(viewer, now, &mut || clock.now(), faults);
-        let end = clock.now();
-        viewer.pacer.end_frame(end);
-        viewer.frame_times.add(viewer.pacer.target(), now, end);
-        if viewer.faults.0 != faults.count() {
-            viewer.faults = (faults.count(), faults.last().cloned());
-            viewer.say_new_failures(systems.control(), now);
+        viewer.is_first_frame = viewer.pacer.begin_frame(now);
+        let mut started = clock.now();
+        for (index, (_, _, run)) in systems::list().into_iter().enumerate() {
+            let Some(elapsed) = viewer.schedule.begin_call(index, now) else {
+                continue;
+            };
+            let outcome = caught(|| run(viewer, elapsed, now));
+            let ended = clock.now();
+            let took = ended.since(started);
+            if let Some(message) = viewer.schedule.end_call(index, now, took, outcome) {
+                viewer.stage.notice(message);
+            }
+            started = ended;
         }
+        viewer.fire_timers(now);
+        viewer.pacer.end_frame(clock.now());
     }
 }
 
@@ -273,15 +251,17 @@ impl<S> Viewer<S> {
         self.inputs.put(input);
     }
 
-    /// Says on the screen which systems failed in the frame of `now`, once for each row of failures.
-    fn say_new_failures(&mut self, control: &SystemControl, now: RealTime) {
-        let failing = control
-            .names()
-            .filter_map(|name| Some((name, control.failing(name)?)));
-        for (name, failing) in failing.filter(|(_, failing)| failing.failures == 1 && failing.at == now) {
-            let message = &failing.message;
-            self.stage
-                .notice(format!("{name} failed, and is tried again: {message}"));
+    /// Ends the loop after this pass.
+    pub fn quit(&mut self) {
+        self.is_over = true;
+    }
+
+    fn fire_timers(&mut self, now: RealTime) {
+        while let Some(timer) = self.timers.take_due(now) {
+            match timer.purpose {
+                timers::Purpose::Notice => self.stage.hud().forget_notice(),
+                timers::Purpose::Reminder(text) => self.stage.notice(text),
+            }
         }
     }
 }

@@ -1,12 +1,10 @@
-//! A screen that shows nothing and a network that says nothing: for the tests of the loop, and to measure its pace
+//! A screen that shows nothing: for the tests of the loop, and to measure its pace
 //! without a display.
-
-use std::fmt;
 
 use trantor_time::{Rate, RealSpan, RealTime};
 
 use super::Screen;
-use super::figures::Figures;
+use crate::hud::figures::Figures;
 use crate::stage::{Outside, Stage};
 
 /// A display that reports a rate, and a renderer that makes its lists and throws them away.
@@ -69,27 +67,6 @@ impl PretendScreen {
     /// What was asked of the program around the loop.
     pub fn asked(&self) -> &[Outside] {
         &self.asked
-    }
-}
-
-/// A network whose pieces take time and mean nothing.
-pub struct PretendNetwork(Box<dyn FnMut(RealTime) -> bool>);
-
-impl PretendNetwork {
-    /// `take` handles one piece, given the time, and answers whether there was one.
-    pub fn new(take: impl FnMut(RealTime) -> bool + 'static) -> Self {
-        Self(Box::new(take))
-    }
-
-    /// Handles one piece; `false` when none waits.
-    pub(crate) fn take(&mut self, now: RealTime) -> bool {
-        (self.0)(now)
-    }
-}
-
-impl fmt::Debug for PretendNetwork {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PretendNetwork").finish_non_exhaustive()
     }
 }
 

@@ -17,38 +17,37 @@
 //! *Each frame* is a negative rate: uncapped, called in every pass. All rates can be changed while it runs; `hud` at
 //! 10 is a good saving on a slow machine.
 
-use trantor_runtime::fault::CallbackResult;
-use trantor_runtime::listeners::{TimerManager, TimerServer};
-use trantor_runtime::systems::{SystemCall, SystemSpec, Systems};
-use trantor_time::{Pace, RealSpan, RealTime};
+use trantor_time::{Pace, Rate, RealSpan, RealTime};
 
-use super::commands::{self, Levers};
 use super::figures;
-use super::{Listener, Screen, Viewer};
+use super::timers::Purpose;
+use super::{Screen, Viewer};
+use crate::hud::FrameFigures;
 use crate::input::Input;
 use crate::stage::Outside;
 
 /// How long a message stays.
 const NOTICE_FOR: RealSpan = RealSpan::from_secs(5);
 
-/// The list, in the order in which a frame calls them; then the timers of `timers` that are due.
-pub fn declare<S: Screen + 'static>(now: RealTime, timers: &TimerServer<Listener>) -> Systems<Viewer<S>> {
-    let each_frame = |name| SystemSpec::new(name, Pace::Uncapped);
-    let mut manager = TimerManager::new();
-    manager.register(timers);
-    Systems::new(now)
-        .add(each_frame("input"), input)
-        .add(each_frame("network"), network)
-        .add(each_frame("mirror"), mirror)
-        .add(each_frame("interpolation"), interpolation)
-        .add(each_frame("hud"), hud)
-        .add(each_frame("sound"), sound)
-        .add(each_frame("graphics"), graphics)
-        .add(SystemSpec::standard("statistics"), statistics)
-        .fire_requested(manager, tell)
+/// What a system does in a frame, given the time since its last call and the instant of the frame.
+pub(super) type Run<S> = fn(&mut Viewer<S>, RealSpan, RealTime) -> anyhow::Result<()>;
+
+/// The list, in the order in which a frame calls them.
+pub(super) fn list<S: Screen>() -> [(&'static str, Pace, Run<S>); 8] {
+    let each_second = Pace::At(Rate::per_second(1.0).expect("one a second is a rate"));
+    [
+        ("input", Pace::Uncapped, input),
+        ("network", Pace::Uncapped, network),
+        ("mirror", Pace::Uncapped, mirror),
+        ("interpolation", Pace::Uncapped, interpolation),
+        ("hud", Pace::Uncapped, hud),
+        ("sound", Pace::Uncapped, sound),
+        ("graphics", Pace::Uncapped, graphics),
+        ("statistics", each_second, statistics),
+    ]
 }
 
-fn input<S: Screen>(viewer: &mut Viewer<S>, call: &mut SystemCall<'_>) -> CallbackResult {
+fn input<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyhow::Result<()> {
     let Viewer {
         stage,
         pointer,
@@ -72,10 +71,10 @@ fn input<S: Screen>(viewer: &mut Viewer<S>, call: &mut SystemCall<'_>) -> Callba
                 }
                 stage.hold(action, is_down);
                 if is_down && (!is_repeat || action.repeats()) {
-                    stage.act(action, call.now);
+                    stage.act(action, now);
                 }
             }
-            Input::Act(action) => stage.act(action, call.now),
+            Input::Act(action) => stage.act(action, now),
             Input::Moved { to, is_over_panel } => pointer.moved(to, is_over_panel, stage),
             Input::Left => stage.hover(None),
             Input::Button {
@@ -101,106 +100,94 @@ fn is_no_letter(name: &str) -> bool {
     name == "escape" || number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
-fn network<S: Screen>(viewer: &mut Viewer<S>, call: &mut SystemCall<'_>) -> CallbackResult {
-    viewer.stage.source().tend(call.now);
+fn network<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyhow::Result<()> {
+    viewer.stage.source().tend(now);
     Ok(())
 }
 
-fn mirror<S: Screen>(viewer: &mut Viewer<S>, call: &mut SystemCall<'_>) -> CallbackResult {
+fn mirror<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyhow::Result<()> {
     if !viewer.is_first_frame {
         viewer.stage.follow_world();
     }
     if viewer.stage.take_new_notice() {
         // The one before is gone, and so is its timer.
-        viewer.timers.forget(|listener| *listener == Listener::Notice);
-        viewer.timers.request(Listener::Notice, NOTICE_FOR, call.now)?;
+        viewer.timers.cancel_all(&Purpose::Notice);
+        if viewer.timers.start(Purpose::Notice, NOTICE_FOR, now).is_none() {
+            log::warn!("a message stays: too many timers run");
+        }
     }
     Ok(())
 }
 
-fn interpolation<S: Screen>(viewer: &mut Viewer<S>, call: &mut SystemCall<'_>) -> CallbackResult {
+fn interpolation<S: Screen>(viewer: &mut Viewer<S>, elapsed: RealSpan, now: RealTime) -> anyhow::Result<()> {
     let (pixels, pixels_per_point) = viewer.screen.size();
     let points = egui::vec2(pixels.0 as f32, pixels.1 as f32) / pixels_per_point;
     viewer.stage.resize(pixels, points);
     if !viewer.is_first_frame {
-        viewer.stage.interpolate(call.elapsed, call.now);
+        viewer.stage.interpolate(elapsed, now);
     }
     Ok(())
 }
 
-fn hud<S: Screen>(viewer: &mut Viewer<S>, call: &mut SystemCall<'_>) -> CallbackResult {
+fn hud<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyhow::Result<()> {
     // Closed, it costs this question.
     if viewer.stage.hud().panels.debug {
-        figures::collect(viewer, call);
+        figures::collect(viewer, now);
     }
-    viewer
-        .stage
-        .set_frame_figures(viewer.frame_times.summary(&viewer.pacer, &viewer.published));
+    viewer.stage.set_frame_figures(FrameFigures {
+        per_second: viewer.values.get("loop.frames_per_second"),
+        target: viewer.pacer.target().as_per_second(),
+    });
     viewer.stage.set_volume(viewer.sound.volume());
-    viewer
-        .screen
-        .lay_out(&mut viewer.stage, &viewer.figures, call.now);
+    viewer.screen.lay_out(&mut viewer.stage, &viewer.figures, now);
     while let Some(line) = viewer.stage.hud().console.take_entered() {
-        let answer = commands::run(&line, &mut Levers::of(viewer, call));
+        let answer = viewer.run_command(&line, now);
         viewer.stage.hud().console.answer(&line, answer);
     }
     Ok(())
 }
 
-fn sound<S: Screen>(viewer: &mut Viewer<S>, call: &mut SystemCall<'_>) -> CallbackResult {
+fn sound<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyhow::Result<()> {
     let Viewer { stage, sound, .. } = viewer;
     if let Some(ear) = stage.ear() {
-        sound.play(stage.scene(), &ear, call.now);
+        sound.play(stage.scene(), &ear, now);
     }
     Ok(())
 }
 
-fn graphics<S: Screen>(viewer: &mut Viewer<S>, call: &mut SystemCall<'_>) -> CallbackResult {
+fn graphics<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyhow::Result<()> {
     let Viewer {
         stage,
         screen,
         sound,
         settings,
+        is_over,
+        drawn: frames_drawn,
         ..
     } = viewer;
-    let drawn = screen.draw(stage, call.now);
+    let drawn = screen.draw(stage, now);
     while let Some(outside) = stage.poll_outside() {
         let said = match outside {
             Outside::Quit => {
-                call.control.request_shutdown();
+                *is_over = true;
                 None
             }
             Outside::Sound(change) => Some(sound.change(change, settings)),
-            other => screen.outside(other, stage, call.now),
+            other => screen.outside(other, stage, now),
         };
         if let Some(said) = said {
             stage.notice(said);
         }
     }
-    if drawn? {
-        call.control.count_frame(call.now);
-    }
+    *frames_drawn += u64::from(drawn?);
     Ok(())
 }
 
-fn statistics<S: Screen>(viewer: &mut Viewer<S>, call: &mut SystemCall<'_>) -> CallbackResult {
-    call.control.publish(&mut viewer.published, call.now);
-    figures::publish(viewer, call.now);
+fn statistics<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyhow::Result<()> {
+    figures::set_values(viewer, now);
     figures::report(viewer);
     // Completion knows what there is, a second late at most.
-    let vocabulary = Levers::of(viewer, call).vocabulary();
+    let vocabulary = viewer.vocabulary();
     viewer.stage.hud().console.set_vocabulary(vocabulary);
-    Ok(())
-}
-
-fn tell<S: Screen>(
-    viewer: &mut Viewer<S>,
-    _: trantor_runtime::listeners::TimerNumber,
-    listener: Listener,
-) -> CallbackResult {
-    match listener {
-        Listener::Notice => viewer.stage.hud().forget_notice(),
-        Listener::Reminder(text) => viewer.stage.notice(text),
-    }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The loop on a manual clock, with a screen that shows nothing.
 
-use super::pretend::{PretendNetwork, PretendScreen};
+use super::pretend::PretendScreen;
 use super::*;
 use crate::demo::{Demo, DemoScene};
 use crate::input::Action;
@@ -42,6 +42,10 @@ fn run(game_loop: &mut TestLoop, clock: &ManualClock, until: RealTime) {
     }
 }
 
+fn calls(game_loop: &mut TestLoop, name: &str) -> u64 {
+    game_loop.viewer().schedule.system_mut(name).unwrap().calls()
+}
+
 fn type_line(game_loop: &mut TestLoop, line: &str) {
     let console = &mut game_loop.viewer().stage.hud().console;
     console.line = line.to_owned();
@@ -74,9 +78,9 @@ fn a_flood_of_events_does_not_delay_a_frame() {
     }
     let worst = game_loop.viewer().screen.intervals().max().unwrap();
     assert!(worst < RealSpan::from_micros(16_667 + 101), "{worst:?}");
-    let stats = game_loop.viewer().pacer.stats();
+    let (_, in_events) = game_loop.viewer().pacer.time_in_frames_and_events();
     assert!(
-        stats.time_in_events() >= RealSpan::from_millis(450),
+        in_events >= RealSpan::from_millis(450),
         "the time of events is counted"
     );
 }
@@ -90,20 +94,19 @@ fn a_flood_from_the_network_gets_a_third_of_the_time_beside_slow_frames() {
         static CLOCK: ManualClock = ManualClock::default();
     }
     let clock = CLOCK.with(ManualClock::clone);
-    let handling = clock.clone();
-    let network = PretendNetwork::new(move |_| {
-        handling.advance(PIECE);
+    let take = |_| {
+        CLOCK.with(|clock| clock.advance(PIECE));
         true
-    });
+    };
     let stage = Stage::new(
-        Source::demo_with_network(Demo::new(DemoScene::Ritual), network),
+        Source::demo_with_network(Demo::new(DemoScene::Ritual), take),
         StageOptions::default(),
     );
     let screen = PretendScreen::new(hertz(60.0)).working(|_| CLOCK.with(|clock| clock.advance(FRAME)));
     let mut game_loop = GameLoop::new(stage, screen, Settings::default(), clock.clone());
     run(&mut game_loop, &clock, at(10_000));
-    let pacer = &mut game_loop.viewer().pacer;
-    let share = pacer.stats().time_in_events().as_secs_f64() / 10.0;
+    let (_, in_events) = game_loop.viewer().pacer.time_in_frames_and_events();
+    let share = in_events.as_secs_f64() / 10.0;
     assert!((share - 1.0 / 3.0).abs() < 0.01, "{share} of the time");
     // Back to back, frames of 30 ms would be 33.
     let drawn = game_loop.viewer().screen.drawn().len();
@@ -160,7 +163,6 @@ fn a_system_is_slowed_down_by_a_command_and_the_others_keep_their_rates() {
     run(&mut game_loop, &clock, at(50));
     type_line(&mut game_loop, "rate graphics 10");
     run(&mut game_loop, &clock, at(1_050));
-    let calls = |game_loop: &mut TestLoop, name: &str| game_loop.control().stats_of(name).unwrap().calls;
     assert!((60..=65).contains(&calls(&mut game_loop, "hud")));
     let graphics = calls(&mut game_loop, "graphics");
     assert!((11..=15).contains(&graphics), "{graphics}");
@@ -180,14 +182,14 @@ fn a_message_goes_when_its_timer_is_done_and_a_reminder_comes() {
     assert!(shown(&mut game_loop).is_some());
     run(&mut game_loop, &clock, at(7_200));
     assert_eq!(shown(&mut game_loop), None);
-    assert!(game_loop.viewer().timers.is_empty());
+    assert!(game_loop.viewer().timers.running().is_empty());
 }
 
 #[test]
 fn values_are_published_once_a_second() {
     let (mut game_loop, clock) = test_loop(60.0);
     run(&mut game_loop, &clock, at(3_000));
-    let value = |game_loop: &mut TestLoop, name: &str| game_loop.viewer().published.get(name).unwrap();
+    let value = |game_loop: &mut TestLoop, name: &str| game_loop.viewer().values.get(name).unwrap();
     let frames = value(&mut game_loop, "loop.frames_per_second");
     assert!((59.0..=61.0).contains(&frames), "{frames}");
     assert!((59.0..=61.0).contains(&value(&mut game_loop, "system.hud.calls_per_second")));
@@ -251,7 +253,7 @@ fn a_system_that_fails_is_told_of_and_the_loop_goes_on() {
         .find(|row| row.name == "the last")
         .unwrap();
     assert_eq!(last.value, "graphics failed: the renderer broke");
-    assert!(game_loop.control().stats_of("hud").unwrap().calls > 20);
+    assert!(calls(&mut game_loop, "hud") > 20);
 }
 
 #[test]
@@ -266,7 +268,7 @@ fn a_system_that_fails_in_each_frame_is_said_once_and_called_less_and_less() {
     );
     run(&mut game_loop, &clock, at(60_000));
     assert_eq!(shown(&mut game_loop), None, "not said again");
-    let failed = game_loop.control().stats_of("graphics").unwrap().calls;
+    let failed = calls(&mut game_loop, "graphics");
     assert!(failed < 15, "it failed {failed} times in a minute");
     // It works again, and draws each frame.
     game_loop.viewer().screen = PretendScreen::new(hertz(60.0));

@@ -9,12 +9,11 @@ use egui::{
 
 use super::HudInput;
 use super::columns;
+use super::figures::{FRAMES_KEPT, Figures, Group};
 use super::layout::KEYS_HEIGHT;
 use super::report::Report;
 use super::theme::{self, Colors};
 use crate::console::{Console, Said};
-use crate::game_loop::figures::{Figures, Group};
-use crate::game_loop::frame_times::FRAMES_KEPT;
 
 /// Width of the view, in points.
 const WIDTH: f32 = 640.0;

@@ -5,7 +5,7 @@ use trantor_client::{ClientStats, ControlRequest, Recording, Scene};
 use trantor_model::{AgentId, CommandKind, Tile};
 use trantor_time::{GameTime, RealTime};
 
-use crate::game_loop::figures::Figures;
+use super::figures::Figures;
 use crate::input::{Action, Bindings};
 use crate::options::Theme;
 use crate::picture::CameraPose;

@@ -9,6 +9,7 @@ mod debug;
 mod directions;
 mod doings;
 mod feed;
+pub mod figures;
 mod help;
 pub mod icons;
 mod input;

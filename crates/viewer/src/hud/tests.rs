@@ -14,7 +14,7 @@ use trantor_time::{RealSpan, RealTime};
 
 use super::*;
 use crate::demo::{Demo, DemoScene};
-use crate::game_loop::figures::Figures;
+use crate::hud::figures::Figures;
 use crate::input::Bindings;
 use crate::picture::CameraPose;
 use crate::picture::camera::View;

@@ -8,7 +8,6 @@ use trantor_time::RealTime;
 
 use crate::demo::news::{NEWS_MAX, add_news};
 use crate::demo::{self, Demo};
-use crate::game_loop::pretend::PretendNetwork;
 
 /// A demo, with the little control that makes sense for one.
 #[derive(Debug)]
@@ -20,11 +19,12 @@ pub struct Playing {
     last: Option<RealTime>,
     /// What was shown and not yet read.
     news: VecDeque<FeedEntry>,
-    network: Option<PretendNetwork>,
+    /// See [`super::Source::demo_with_network`].
+    network: Option<fn(RealTime) -> bool>,
 }
 
 impl Playing {
-    pub(super) fn new(demo: Demo, network: Option<PretendNetwork>) -> Self {
+    pub(super) fn new(demo: Demo, network: Option<fn(RealTime) -> bool>) -> Self {
         Self {
             demo,
             units: 0.0,
@@ -41,7 +41,7 @@ impl Playing {
     }
 
     pub(super) fn take_network(&mut self, now: RealTime) -> bool {
-        self.network.as_mut().is_some_and(|network| network.take(now))
+        self.network.is_some_and(|take| take(now))
     }
 
     pub(super) fn poll_feed(&mut self) -> Option<FeedEntry> {

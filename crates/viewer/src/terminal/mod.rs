@@ -73,7 +73,6 @@ pub fn run(
     }
     let screen = TextScreen::new(terminal);
     let mut game_loop = GameLoop::new(stage, screen, settings, RealClock::new());
-    game_loop.start()?;
     let take = || next_event(&typed, &is_ending);
     parked::run(&mut game_loop, &mut parker, take, handle);
     is_ending.store(true, Ordering::Relaxed);

@@ -13,7 +13,7 @@ use super::tty::Terminal;
 use super::words;
 use crate::console::Console;
 use crate::game_loop::Screen;
-use crate::game_loop::figures::Figures;
+use crate::hud::figures::Figures;
 use crate::input::Action;
 use crate::stage::{Outside, Stage};
 

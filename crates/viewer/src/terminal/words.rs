@@ -5,8 +5,8 @@ use trantor_protocol::wire::MarkKind;
 use trantor_time::GameTime;
 
 use crate::console::{Console, Said};
-use crate::game_loop::figures::Figures;
 use crate::hud::Selection;
+use crate::hud::figures::Figures;
 use crate::input::{Action, Bindings};
 use crate::stage::Stage;
 
@@ -204,7 +204,7 @@ pub(super) fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game_loop::figures::{Group, Row};
+    use crate::hud::figures::{Group, Row};
 
     fn row(name: &str, value: &str, is_bad: bool) -> Row {
         Row {

@@ -1,7 +1,7 @@
 //! Panels stay in the window and do not cover each other, however large it is and however much there is to show.
 
 use super::*;
-use crate::game_loop::figures::{Group, Row};
+use crate::hud::figures::{Group, Row};
 
 #[test]
 fn cards_stay_in_the_window_and_apart() {

@@ -1,36 +1,129 @@
-//! How long frames take, and how well their rate is kept.
+//! When a frame is due, how long frames take, and how well their rate is kept.
+//!
+//! The rule is [`FrameBudget`]'s: it asks the clock only, so that no flood of events delays a frame, and slow frames leave
+//! events a third of the time.
 
 use std::collections::VecDeque;
 use std::fmt;
 
 use hdrhistogram::Histogram;
-use trantor_runtime::frames::FramePacer;
-use trantor_runtime::publish::Published;
-use trantor_time::{Rate, RealSpan, RealTime};
+use trantor_time::{FrameBudget, Rate, RealSpan, RealTime, Turn};
 
-use crate::hud::FrameFigures;
+use crate::hud::figures::FRAMES_KEPT;
 
-/// Frames that the plot shows, and that its percentiles are of: four seconds at 60 a second.
-pub const FRAMES_KEPT: usize = 240;
-/// How long the last frames took, and how far apart they began.
-#[derive(Debug, Default)]
-pub struct FrameTimes {
-    /// When each began, and how long it took.
+/// Decides by the clock when a frame is due, and measures frames and events.
+///
+/// - At each event: handle it, then [`event_handled`](Self::event_handled), then [`frame_due`](Self::frame_due).
+/// - With no event left: [`frame_due_when_quiet`](Self::frame_due_when_quiet); if not, flush and sleep until
+///   [`next_wake`](Self::next_wake).
+/// - To draw: [`begin_frame`](Self::begin_frame), [`end_frame`](Self::end_frame).
+#[derive(Debug)]
+pub struct FramePacer {
+    budget: FrameBudget,
+    frame_start: RealTime,
+    /// Whether events left work that was not flushed since.
+    is_unflushed: bool,
+    /// When the last frames began, and how long they took.
     frames: VecDeque<(RealTime, RealSpan)>,
     /// From the start of the program to the end of the first frame.
     first_shown: Option<RealSpan>,
+    longest: RealSpan,
+    time_in_frames: RealSpan,
+    time_in_events: RealSpan,
     pace: Pace,
 }
 
-impl FrameTimes {
-    /// A frame that aimed at `rate` took from `start` to `end`.
-    pub fn add(&mut self, rate: Rate, start: RealTime, end: RealTime) {
-        self.pace.add(rate, start);
+impl FramePacer {
+    /// Aims at `target`; the first frame is due at once.
+    pub fn new(target: Rate) -> Self {
+        Self {
+            budget: FrameBudget::new(target),
+            frame_start: RealTime::ZERO,
+            is_unflushed: false,
+            frames: VecDeque::with_capacity(FRAMES_KEPT),
+            first_shown: None,
+            longest: RealSpan::ZERO,
+            time_in_frames: RealSpan::ZERO,
+            time_in_events: RealSpan::ZERO,
+            pace: Pace::default(),
+        }
+    }
+
+    /// Changes the target: the user set one, or the window moved to another display.
+    pub fn set_target(&mut self, target: Rate) {
+        self.budget.set_rate(target);
+    }
+
+    /// The frequency aimed at.
+    pub fn target(&self) -> Rate {
+        self.budget.rate()
+    }
+
+    /// Whether a frame is due even if events still wait.
+    pub fn frame_due(&self, now: RealTime) -> bool {
+        self.budget.turn(now, true) == Turn::Frame
+    }
+
+    /// Whether a frame is due when no event waits.
+    pub fn frame_due_when_quiet(&self, now: RealTime) -> bool {
+        self.budget.turn(now, false) == Turn::Frame
+    }
+
+    /// When to wake if no event comes first; `now` if a frame is due.
+    pub fn next_wake(&self, now: RealTime) -> RealTime {
+        match self.budget.turn(now, false) {
+            Turn::Sleep { until } => until,
+            Turn::Frame | Turn::Events { .. } => now,
+        }
+    }
+
+    /// A frame begins at `now`; work left by events counts as flushed. Answers whether it is the first.
+    ///
+    /// # Panics
+    /// If the frame before has not ended.
+    pub fn begin_frame(&mut self, now: RealTime) -> bool {
+        let is_first = self.budget.start_frame(now).elapsed.is_none();
+        self.frame_start = now;
+        self.is_unflushed = false;
+        is_first
+    }
+
+    /// The frame is drawn and handed over at `now`.
+    ///
+    /// # Panics
+    /// If none was begun.
+    pub fn end_frame(&mut self, now: RealTime) {
+        self.budget.end_frame(now);
+        let took = now - self.frame_start;
+        self.pace.add(self.target(), self.frame_start);
         if self.frames.len() == FRAMES_KEPT {
             self.frames.pop_front();
         }
-        self.frames.push_back((start, end - start));
-        self.first_shown.get_or_insert(end - RealTime::ZERO);
+        self.frames.push_back((self.frame_start, took));
+        self.first_shown.get_or_insert(now - RealTime::ZERO);
+        self.longest = self.longest.max(took);
+        self.time_in_frames += took;
+    }
+
+    /// An event was handled from `started` to `now`.
+    pub fn event_handled(&mut self, started: RealTime, now: RealTime) {
+        self.is_unflushed = true;
+        self.time_in_events += now.since(started);
+    }
+
+    /// Whether work left by events is to be flushed now: every tenth of an interval while there is any.
+    pub fn flush_due(&mut self, now: RealTime) -> bool {
+        self.is_unflushed && self.budget.flush_due(now)
+    }
+
+    /// Work left by events was flushed.
+    pub fn flushed(&mut self) {
+        self.is_unflushed = false;
+    }
+
+    /// Frames begun.
+    pub fn frames(&self) -> u64 {
+        self.budget.frames()
     }
 
     /// How well the rate is kept.
@@ -43,6 +136,16 @@ impl FrameTimes {
         self.first_shown
     }
 
+    /// The longest frame so far.
+    pub fn longest(&self) -> RealSpan {
+        self.longest
+    }
+
+    /// Time spent in frames, and in events, since the start.
+    pub fn time_in_frames_and_events(&self) -> (RealSpan, RealSpan) {
+        (self.time_in_frames, self.time_in_events)
+    }
+
     /// The time below which a share `quantile` (0 to 1) of the last frames stayed; zero before the first.
     pub fn took(&self, quantile: f64) -> RealSpan {
         quantile_of(self.frames.iter().map(|&(_, took)| took), quantile)
@@ -51,25 +154,12 @@ impl FrameTimes {
     /// The same for the time from one frame's start to the next.
     pub fn interval(&self, quantile: f64) -> RealSpan {
         let starts = self.frames.iter().map(|&(start, _)| start);
-        quantile_of(
-            starts
-                .clone()
-                .skip(1)
-                .zip(starts)
-                .map(|(next, start)| next - start),
-            quantile,
-        )
+        let intervals = starts.clone().skip(1).zip(starts);
+        quantile_of(intervals.map(|(next, start)| next - start), quantile)
     }
 
-    /// What panels show of frames all the time.
-    pub(super) fn summary(&self, pacer: &FramePacer, published: &Published) -> FrameFigures {
-        FrameFigures {
-            per_second: published.get("loop.frames_per_second"),
-            target: pacer.target().as_per_second(),
-        }
-    }
-
-    pub(super) fn millis(&self) -> impl Iterator<Item = f32> + '_ {
+    /// Milliseconds of the last frames, oldest first.
+    pub fn millis(&self) -> impl Iterator<Item = f32> + '_ {
         self.frames.iter().map(|&(_, took)| took.as_millis_f64() as f32)
     }
 }
