@@ -203,8 +203,6 @@ impl Match {
                     }
                     "pause" => {
                         options.seed += 1;
-                        options.frequency = speed_at(self.port)?;
-                        self.programs.end_one("server");
                         let (child, _, words) = serve(&self.server, &options, self.port, &[])?;
                         self.programs.add("server", child);
                         self.words = words;
@@ -215,6 +213,9 @@ impl Match {
                         .chain(["pause"])
                         .any(|other| self.programs.has(other)) =>
                     {
+                        // Without a server the viewer shows the victory, and counts the seconds to its next try.
+                        options.frequency = speed_at(self.port)?;
+                        self.programs.end_one("server");
                         let pause = Command::new("sleep").arg(BETWEEN_MATCHES_SECONDS).spawn();
                         self.programs.add("pause", pause.context("cannot wait")?);
                     }
