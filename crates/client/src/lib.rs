@@ -43,7 +43,6 @@ pub mod feed;
 pub mod motion;
 pub mod scene;
 pub mod speech;
-pub mod text_scene;
 pub mod timeline;
 
 pub mod error;

@@ -12,7 +12,6 @@ mod repeat;
 use std::collections::VecDeque;
 
 use glam::Vec2;
-use trantor_client::text_scene::FeedLines;
 use trantor_client::{LinkState, Scene};
 use trantor_model::MapSize;
 use trantor_time::{GameTime, RealSpan, RealTime};
@@ -21,7 +20,7 @@ use crate::film::recording::Take;
 use crate::hud::figures::Figures;
 
 use crate::gpu::surface::Forced;
-use crate::hud::{FrameFigures, Hud, HudInput, Intent, Selection};
+use crate::hud::{FeedLines, FrameFigures, Hud, HudInput, Intent, Selection};
 use crate::input::{Action, Bindings};
 use crate::options::{QualityChoice, Theme};
 use crate::picture::camera::Camera;

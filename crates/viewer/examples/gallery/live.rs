@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use trantor_client::text_scene::{TextScale, TextScene, TextView};
 use trantor_client::{Language, LinkState};
 use trantor_model::Tile;
 use trantor_runtime::real_clock::RealClock;
@@ -16,6 +15,7 @@ use trantor_viewer::hud::figures::Figures;
 use trantor_viewer::settings::Settings;
 use trantor_viewer::source::Source;
 use trantor_viewer::stage::{Outside, Stage, StageOptions};
+use trantor_viewer::terminal::{TextScale, TextScene, TextView};
 
 /// Frames a second that are aimed at: what most displays show.
 const FRAMES_PER_SECOND: f64 = 60.0;
@@ -113,7 +113,6 @@ impl Watcher {
             center: Tile { x: 0, y: 0 },
             colored: true,
             unicode: true,
-            line_end: "\n",
             footer: "trantor-viewer --text",
         };
         let mut text = String::new();

@@ -9,6 +9,7 @@ mod debug;
 mod directions;
 mod doings;
 mod feed;
+mod feed_lines;
 pub mod figures;
 mod help;
 pub mod icons;
@@ -27,7 +28,6 @@ pub mod theme;
 mod timeline;
 mod volume;
 
-use trantor_client::text_scene::FeedLines;
 use trantor_client::{FeedEntry, Scene};
 use trantor_protocol::wire::ScorePoint;
 use trantor_time::GameTime;
@@ -40,6 +40,7 @@ use layout::Plan;
 use report::Report;
 use theme::Colors;
 
+pub use feed_lines::FeedLines;
 pub use input::{FrameFigures, HudInput, Intent, Selection};
 pub use layout::COLUMN_WIDTH;
 pub use speed::FREQUENCY_MAX;

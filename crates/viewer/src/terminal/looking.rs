@@ -1,8 +1,8 @@
 //! Where on the map a page looks, and how closely, if somebody moved it.
 
-use trantor_client::text_scene::TextScale;
 use trantor_model::{MapSize, Tile};
 
+use super::text_scene::TextScale;
 use crate::hud::Selection;
 use crate::input::Action;
 use crate::stage::Stage;

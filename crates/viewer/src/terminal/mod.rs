@@ -6,12 +6,12 @@
 //! ```
 //!
 //! The game loop is the window's, with another [`Screen`](crate::game_loop::Screen). What a frame looks like is
-//! `trantor_client::text_scene`'s, what surrounds it is
-//! [`words`]', where it looks is [`looking`]'s; [`screen`] puts them on a page, and the terminal itself is [`tty`]'s.
+//! [`text_scene`]'s, what surrounds it is [`words`]', where it looks is [`looking`]'s; [`screen`] puts them on a page, and the terminal itself is [`tty`]'s.
 
 mod keys;
 mod looking;
 mod screen;
+mod text_scene;
 mod tty;
 mod words;
 
@@ -33,6 +33,7 @@ use crate::stage::Stage;
 
 use self::keys::KeyReader;
 use self::screen::TextScreen;
+pub use self::text_scene::{TextScale, TextScene, TextView};
 use self::tty::{Keyboard, Terminal};
 
 /// Keys that wait for the loop: more than anybody types in a tenth of a second, pasted text included.

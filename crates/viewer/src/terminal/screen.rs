@@ -4,11 +4,11 @@
 
 use std::io::ErrorKind;
 
-use trantor_client::text_scene::{TextScale, TextScene, TextView};
 use trantor_runtime::real_clock::date_for_records;
 use trantor_time::{Rate, RealTime};
 
 use super::looking::Look;
+use super::text_scene::{TextScale, TextScene, TextView};
 use super::tty::Terminal;
 use super::words;
 use crate::console::Console;
@@ -183,7 +183,6 @@ impl Screen for TextScreen {
             center: self.look.center(stage),
             colored: self.terminal.is_colored(),
             unicode: self.terminal.is_unicode(),
-            line_end: "\n",
             footer: &footer,
         };
         self.picture.clear();

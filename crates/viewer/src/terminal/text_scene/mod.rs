@@ -1,4 +1,4 @@
-//! The scene as characters: the same picture and the same figures, for a terminal over any line.
+//! The scene as characters: the same picture and the same figures as in the window.
 //!
 //! Close up a tile is three characters: what lies there, who stands there, and how high or how many.
 //!
@@ -10,20 +10,19 @@
 //! ```
 //!
 //! From afar a character is a block of tiles: the number of agents in it, or how much lies there. This module
-//! draws into a string and knows no terminal: sizes, keys and the cursor are the viewer's.
+//! draws into a string and knows no terminal: keys, what is below the picture and the cursor are
+//! [`super::screen`]'s.
 
 mod canvas;
 mod map;
-mod words;
 
-pub use canvas::Ink;
-pub use words::FeedLines;
-
-use canvas::Canvas;
-use map::{TILE_COLUMNS, TextMap};
+use trantor_client::scene::TEAM_UNKNOWN;
+use trantor_client::{LinkState, Scene};
 use trantor_model::{MapSize, Resource, TeamId, Tile};
 
-use crate::scene::{LinkState, Scene};
+use self::canvas::{Canvas, Ink};
+use self::map::{TILE_COLUMNS, TextMap};
+use crate::hud::FeedLines;
 
 /// Columns of the panel beside the map, where there is room for one.
 const PANEL_COLUMNS: usize = 38;
@@ -62,8 +61,6 @@ pub struct TextView<'a> {
     pub colored: bool,
     /// Arrows and dots from beyond ASCII.
     pub unicode: bool,
-    /// What ends a row: `"\n"`, or what a terminal in raw mode needs.
-    pub line_end: &'a str,
     /// The last row: keys, or what the user should know.
     pub footer: &'a str,
 }
@@ -123,7 +120,7 @@ impl TextScene {
         if rows > 1 {
             self.canvas.text(0, rows - 1, columns, view.footer, DIM, false);
         }
-        self.canvas.write(view.colored, view.line_end, out);
+        self.canvas.write(view.colored, out);
     }
 
     fn draw_status(&mut self, scene: &Scene, columns: usize) {
@@ -230,7 +227,7 @@ fn map_area(columns: usize, rows: usize) -> (usize, usize) {
 }
 
 fn team_ink(team: TeamId) -> Option<Ink> {
-    (team != crate::scene::TEAM_UNKNOWN).then(|| TEAM_INKS[usize::from(team.0) % TEAM_INKS.len()])
+    (team != TEAM_UNKNOWN).then(|| TEAM_INKS[usize::from(team.0) % TEAM_INKS.len()])
 }
 
 #[cfg(test)]

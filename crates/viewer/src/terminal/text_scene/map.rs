@@ -1,10 +1,10 @@
 //! The map as characters: which tiles are on the screen, and what stands for each.
 
+use trantor_client::{EffectKind, Scene, SceneGround};
 use trantor_model::{Counts, MapSize, Resource, TeamId, Tile};
 
 use super::canvas::{Canvas, Ink};
 use super::{TextScale, TextView, team_ink};
-use crate::scene::{EffectKind, Scene, SceneGround};
 
 /// Columns of a tile close up.
 pub(super) const TILE_COLUMNS: usize = 3;

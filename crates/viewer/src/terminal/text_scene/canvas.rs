@@ -70,8 +70,8 @@ impl Canvas {
         at
     }
 
-    /// Appends all rows, each with `line_end` behind it. Blanks at the end of a row are left out.
-    pub fn write(&self, colored: bool, line_end: &str, out: &mut String) {
+    /// Appends all rows as lines. Blanks at the end of a row are left out.
+    pub fn write(&self, colored: bool, out: &mut String) {
         for row in self.cells.chunks(self.columns.max(1)) {
             let len = row
                 .iter()
@@ -88,7 +88,7 @@ impl Canvas {
             if (before.ink, before.bold) != (None, false) {
                 out.push_str("\x1b[0m");
             }
-            out.push_str(line_end);
+            out.push('\n');
         }
     }
 }
@@ -130,7 +130,7 @@ mod tests {
         canvas.put(0, 2, 'x', None, false);
         assert_eq!(canvas.text(3, 1, 9, "long", None, false), 7);
         let mut out = String::new();
-        canvas.write(false, "\n", &mut out);
+        canvas.write(false, &mut out);
         assert_eq!(out, "\n   lo\n");
     }
 
@@ -140,8 +140,8 @@ mod tests {
         canvas.clear(9, 1);
         canvas.text(0, 0, 9, "é漢\u{301}\u{1b}🦀x", None, false);
         let mut out = String::new();
-        canvas.write(false, "", &mut out);
-        assert_eq!(out, "é???x");
+        canvas.write(false, &mut out);
+        assert_eq!(out, "é???x\n");
     }
 
     #[test]
@@ -151,7 +151,7 @@ mod tests {
         canvas.text(0, 0, 2, "ab", Some(Ink(33)), true);
         canvas.text(2, 0, 2, "cd", None, false);
         let mut out = String::new();
-        canvas.write(true, "|", &mut out);
-        assert_eq!(out, "\x1b[0;1;38;5;33mab\x1b[0mcd|");
+        canvas.write(true, &mut out);
+        assert_eq!(out, "\x1b[0;1;38;5;33mab\x1b[0mcd\n");
     }
 }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use trantor_client::{
+    FeedEntry, FeedKind, SceneAgent, SceneEgg, SceneGround, SceneRitual, SceneTeam, Span, Who,
+};
 use trantor_model::{AgentId, Counts, EggId, Level};
 
 use super::*;
-use crate::feed::{FeedEntry, FeedKind, Who};
-use crate::scene::{SceneAgent, SceneEgg, SceneGround, SceneRitual, SceneTeam};
 
 fn agent(id: u32, team: u16, x: f32, y: f32, heading: f32, level: u8) -> SceneAgent {
     SceneAgent {
@@ -60,7 +61,6 @@ fn view(columns: u16, rows: u16) -> TextView<'static> {
         center: Tile { x: 0, y: 0 },
         colored: false,
         unicode: true,
-        line_end: "\n",
         footer: "q quits",
     }
 }
@@ -101,7 +101,7 @@ fn small() -> Scene {
         level: Level::FIRST,
         progress: 0.72,
         remaining_units: 80.0,
-        participants: crate::scene::Span::default(),
+        participants: Span::default(),
     }];
     scene
 }

@@ -1,15 +1,13 @@
-//! What happened, in words: one line for each entry of the feed.
+//! What happened, in words: one line for each entry of the feed, for screens without panels.
 
 use std::collections::VecDeque;
 
+use trantor_client::speech::{Talk, line};
+use trantor_client::{FeedEntry, FeedKind, SceneTeam, Who};
 use trantor_model::TeamId;
 
-use crate::feed::{FeedEntry, FeedKind, Who};
-use crate::scene::SceneTeam;
-use crate::speech::{Talk, line};
-
 /// Lines kept: more than any terminal has rows.
-pub const LINES_MAX: usize = 200;
+const LINES_MAX: usize = 200;
 /// Characters of what is said that are shown: what a terminal of usual width has beside the time and the name.
 const SAID_MAX: usize = 60;
 
