@@ -21,15 +21,14 @@ use trantor_protocol::wire::ScorePoint;
 use trantor_time::{GameTime, RealTime};
 
 use crate::control::{ControlError, ControlRequest};
-use crate::error::ProtocolError;
+use crate::error::{ProtocolError, WorldError};
 use crate::feed::FeedEntry;
 use crate::gui_text::GuiSession;
-use crate::mirror::Mirror;
 use crate::recording::Recording;
 use crate::scene::{LinkState, Scene, SceneClock};
 use crate::session::WireSession;
-use crate::show::Show;
 use crate::stats::ClientStats;
+use crate::world::World;
 
 /// Events kept for a shell that does not read them. A session has few; refusals are the only ones that repeat.
 pub const EVENTS_MAX: usize = 256;
@@ -204,13 +203,13 @@ impl Client {
 
     /// The oldest thing shown and not yet read.
     pub fn poll_feed(&mut self) -> Option<FeedEntry> {
-        either!(&mut self.session, it => it.show_mut())?.poll_feed()
+        either!(&mut self.session, it => it.timeline_mut())?.poll_feed()
     }
 
     /// How the score went before the world that is shown, once for each world with which that was told; the feed then
     /// begins with the last events before it.
     pub fn take_scores(&mut self) -> Option<Vec<ScorePoint>> {
-        either!(&mut self.session, it => it.show_mut())?.take_scores()
+        either!(&mut self.session, it => it.timeline_mut())?.take_scores()
     }
 
     /// Asks the server for another speed, a pause or a step; the scene shows it at once.
@@ -285,17 +284,18 @@ impl Client {
     }
 
     /// Writes what is to be seen at `now`, which is never less than in the call before; see [`SceneClock::game`] for
-    /// its game time. Buffers in `scene` are used again; after the end the last moment stays.
+    /// its game time. Buffers in `scene` are used again; after the end the last moment stays. A change of the world
+    /// is checked when it is due, so that this may end the connection.
     ///
     /// [`SceneClock::game`]: crate::scene::SceneClock::game
     pub fn scene(&mut self, now: RealTime, scene: &mut Scene) {
-        match &self.ended {
-            None => either!(&mut self.session, it => it.scene(now, scene)),
-            Some((reason, at)) => {
-                let reason = reason.clone();
-                either!(&mut self.session, it => it.scene(*at, scene));
-                scene.link = LinkState::Ended { reason };
-            }
+        let until = self.ended.as_ref().map_or(now, |(_, at)| *at);
+        let shown = either!(&mut self.session, it => it.scene(until, scene));
+        if let (None, Err(ending)) = (&self.ended, shown) {
+            self.end(ending, now);
+        }
+        if self.ended.is_some() {
+            scene.link = self.link(now);
         }
     }
 
@@ -309,9 +309,10 @@ impl Client {
         }
     }
 
-    /// The newest world known, a little ahead of what is shown; `None` until it is complete.
-    pub fn mirror(&self) -> Option<&Mirror> {
-        either!(&self.session, it => it.show()).map(Show::mirror)
+    /// A copy of the newest world received, a little ahead of what is shown; `None` until it is complete, an error if
+    /// the server sent a change that cannot be.
+    pub fn newest_world(&self) -> Option<Result<World, WorldError>> {
+        either!(&self.session, it => it.newest_world())
     }
 
     /// Figures for the HUD.

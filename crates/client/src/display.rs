@@ -1,17 +1,22 @@
-//! The world as it is shown: a little behind the mirror, and smooth.
+//! The world on the screen, and smooth.
 //!
-//! Changes arrive here at the moment they are due on the screen. Each is applied to a world of our own, and
-//! leaves what the eye needs beside it: a blend where an agent would otherwise jump, an effect that fades.
-//! When a change is due is [`crate::timeline`]'s to know.
+//! Changes arrive here at the moment they are due on the screen. Each is applied to the world, and leaves what
+//! the eye needs beside it: a blend where an agent would otherwise jump, an effect that fades. When a change is
+//! due is [`crate::timeline`]'s to know.
+
+use std::collections::VecDeque;
 
 use trantor_model::{AgentId, Counts, TeamId};
 use trantor_protocol::wire::Change;
 use trantor_time::{Frequency, GameSpan, GameTime};
 
-use crate::effects::{Effect, Effects};
+use crate::error::WorldError;
 use crate::motion::{Blend, Pose, nanounits, progress};
-use crate::scene::{EffectKind, Scene, SceneAction, SceneAgent, SceneEgg, SceneRitual, Span};
+use crate::scene::{EffectKind, Scene, SceneAction, SceneAgent, SceneEffect, SceneEgg, SceneRitual, Span};
 use crate::world::{Action, Agent, World};
+
+/// Effects shown at once. Beyond that nobody can tell them apart, and the oldest go early.
+const EFFECTS_MAX: usize = 4_096;
 
 /// How long one who is pushed slides, in units: quicker than a step, and over before its next action can end.
 const PUSH_SLIDE: GameSpan = GameSpan::from_units(4);
@@ -25,8 +30,22 @@ const FOOD_UNITS: f32 = 126.0;
 /// The world on the screen.
 #[derive(Debug)]
 pub struct Display {
-    world: World<Blend>,
-    effects: Effects,
+    world: World,
+    /// In the order they were shown; kept by the moment they happened, and turned into ages when a scene is made.
+    effects: VecDeque<Effect>,
+}
+
+/// Something that happened at a moment and is shown for a while.
+#[derive(Clone, Debug)]
+struct Effect {
+    /// What. The span of a broadcast is set when it goes into a scene.
+    kind: EffectKind,
+    at: GameTime,
+    x: f32,
+    y: f32,
+    agent: Option<(AgentId, TeamId)>,
+    /// What was said; empty for all else.
+    text: Box<[u8]>,
 }
 
 /// When a change is put on the screen.
@@ -42,15 +61,15 @@ pub struct Moment {
 
 impl Display {
     /// Shows `world` as it is.
-    pub fn new(world: &World<()>) -> Self {
+    pub fn new(world: World) -> Self {
         Self {
-            world: world.with_extra(),
-            effects: Effects::default(),
+            world,
+            effects: VecDeque::new(),
         }
     }
 
     /// The world on the screen.
-    pub fn world(&self) -> &World<Blend> {
+    pub fn world(&self) -> &World {
         &self.world
     }
 
@@ -59,8 +78,16 @@ impl Display {
         self.world.add_team();
     }
 
-    /// Applies a change that the mirror accepted, of game time `at`, and answers what lies on which tile now.
-    pub fn apply(&mut self, at: GameTime, change: Change, moment: &Moment) -> Option<(usize, Counts)> {
+    /// Applies a change of game time `at`, and returns the place of the tile whose ground it changed.
+    ///
+    /// # Errors
+    /// If the change cannot be.
+    pub fn apply(
+        &mut self,
+        at: GameTime,
+        change: Change,
+        moment: &Moment,
+    ) -> Result<Option<usize>, WorldError> {
         // A change that is on time is looked at when it happens: a step that ends and one that begins there
         // then join without a seam. One that is late is looked at where the eye is.
         let looked_at = at.clamp(moment.seen, moment.next);
@@ -71,15 +98,12 @@ impl Display {
             _ => None,
         };
         let before = moved.and_then(|(id, _)| self.shown(id, looked_at));
-        let ground = self
-            .world
-            .apply(at, &change)
-            .expect("the mirror applied the same changes to the same world before");
+        let place = self.world.apply(at, &change)?;
         if let (Some((id, forced)), Some(before)) = (moved, before) {
             self.blend(id, before, looked_at, forced, moment);
         }
         self.note_after(at, looked_at, &change);
-        ground
+        Ok(place)
     }
 
     /// Ends what agents seemed to be on their way to, where all is told until `complete` and nothing came of
@@ -100,7 +124,7 @@ impl Display {
             let before = pose_of(agent, moment.seen);
             agent.action = None;
             let after = Pose::told(agent, moment.seen);
-            agent.extra =
+            agent.blend =
                 Blend::between(size, before, after, moment.seen, late_blend(moment)).unwrap_or_default();
         }
     }
@@ -108,7 +132,7 @@ impl Display {
     /// Shows everybody where they are told to be.
     pub fn end_blends(&mut self) {
         for agent in self.world.agents_mut() {
-            agent.extra = Blend::default();
+            agent.blend = Blend::default();
         }
     }
 
@@ -149,7 +173,7 @@ impl Display {
             });
         }
         self.fill_rituals(now, scene);
-        self.effects.fill(effects_now, scene);
+        self.fill_effects(effects_now, scene);
         scene.winner = self.world.winner();
     }
 
@@ -180,6 +204,33 @@ impl Display {
             .sort_unstable_by_key(|ritual| (size.index_of(ritual.tile), ritual.participants.first));
     }
 
+    /// Forgets the effects that are over at `now`, and writes the others.
+    fn fill_effects(&mut self, now: GameTime, scene: &mut Scene) {
+        self.effects
+            .retain(|effect| now - effect.at < GameSpan::from_units(i64::from(effect.kind.shown_units())));
+        scene.effects.clear();
+        scene.texts.clear();
+        for effect in &self.effects {
+            let age_units = (now - effect.at).as_units_f64().max(0.0) as f32;
+            let mut kind = effect.kind;
+            if let EffectKind::Broadcast { text } = &mut kind {
+                *text = Span {
+                    first: scene.texts.len() as u32,
+                    len: effect.text.len() as u32,
+                };
+                scene.texts.extend_from_slice(&effect.text);
+            }
+            scene.effects.push(SceneEffect {
+                kind,
+                x: effect.x,
+                y: effect.y,
+                agent: effect.agent,
+                age_units,
+                progress: (age_units / kind.shown_units() as f32).min(1.0),
+            });
+        }
+    }
+
     /// Where an agent is on the screen.
     fn shown(&self, id: AgentId, now: GameTime) -> Option<Pose> {
         self.world.agent(id).map(|agent| pose_of(agent, now))
@@ -192,7 +243,7 @@ impl Display {
             return;
         };
         let after = Pose::told(agent, now);
-        if after.blended(&agent.extra, now) == before {
+        if after.blended(&agent.blend, now) == before {
             return;
         }
         let mut span = if forced { PUSH_SLIDE } else { late_blend(moment) };
@@ -205,7 +256,7 @@ impl Display {
         }
         // In a game that stands still a blend would never end.
         let is_moving = moment.seen < moment.next;
-        agent.extra = Some(span)
+        agent.blend = Some(span)
             .filter(|_| is_moving)
             .and_then(|span| Blend::between(size, before, after, now, span))
             .unwrap_or_default();
@@ -317,7 +368,10 @@ impl Display {
         agent: Option<(AgentId, TeamId)>,
         text: &[u8],
     ) {
-        self.effects.push(Effect {
+        if self.effects.len() == EFFECTS_MAX {
+            self.effects.pop_front();
+        }
+        self.effects.push_back(Effect {
             kind,
             at,
             x,
@@ -328,11 +382,11 @@ impl Display {
     }
 }
 
-fn pose_of(agent: &Agent<Blend>, now: GameTime) -> Pose {
-    Pose::told(agent, now).blended(&agent.extra, now)
+fn pose_of(agent: &Agent, now: GameTime) -> Pose {
+    Pose::told(agent, now).blended(&agent.blend, now)
 }
 
-fn scene_agent(agent: &Agent<Blend>, now: GameTime) -> SceneAgent {
+fn scene_agent(agent: &Agent, now: GameTime) -> SceneAgent {
     let pose = pose_of(agent, now);
     let action = agent.action.filter(|action| now < action.end);
     let stock = agent.view.inventory[trantor_model::Resource::Food] as f32 * FOOD_UNITS;

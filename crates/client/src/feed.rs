@@ -1,7 +1,7 @@
 //! What happened, in words' stead: for an event list, an inspector, a score line, a sound.
 //!
 //! Entries come when their moment is shown, so that list and picture agree. Nobody has to read them: the
-//! oldest go when there are too many, and it is counted how many.
+//! oldest go when there are too many.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,6 @@ use trantor_model::AgentId;
 pub use trantor_model::{FeedKind, Who};
 use trantor_protocol::wire::Change;
 pub use trantor_protocol::wire::FeedEntry;
-use trantor_time::GameTime;
 
 use crate::world::World;
 
@@ -20,23 +19,13 @@ pub const FEED_MAX: usize = 4_096;
 #[derive(Debug, Default)]
 pub struct Feed {
     entries: VecDeque<FeedEntry>,
-    dropped: u64,
 }
 
 impl Feed {
-    /// Notes what `change` says, of the world as it is before it.
-    pub fn note<X: Default>(&mut self, at: GameTime, change: &Change, world: &World<X>) {
-        let Some(kind) = kind_of(change, world) else {
-            return;
-        };
-        self.push(FeedEntry { at, kind });
-    }
-
-    /// Adds what happened before there was a world to see it in; the oldest makes room.
+    /// Adds an entry; the oldest makes room.
     pub fn push(&mut self, entry: FeedEntry) {
         if self.entries.len() == FEED_MAX {
             self.entries.pop_front();
-            self.dropped = self.dropped.saturating_add(1);
         }
         self.entries.push_back(entry);
     }
@@ -45,15 +34,10 @@ impl Feed {
     pub fn poll(&mut self) -> Option<FeedEntry> {
         self.entries.pop_front()
     }
-
-    /// Entries that went unread.
-    pub fn dropped(&self) -> u64 {
-        self.dropped
-    }
 }
 
-/// What is worth telling of a change; `None` if it is about ground or numbers only.
-fn kind_of<X: Default>(change: &Change, world: &World<X>) -> Option<FeedKind> {
+/// What is worth telling of a change, by the world before it; `None` if it is about ground or numbers only.
+pub(crate) fn kind_of(change: &Change, world: &World) -> Option<FeedKind> {
     let view = |id: AgentId| world.agent(id).map(|agent| &agent.view);
     let who = |id: AgentId| {
         view(id).map(|view| Who {

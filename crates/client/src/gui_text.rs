@@ -15,14 +15,15 @@ use crate::client::{ClientEvent, Ending, Events};
 use crate::clock_sync::{ClockEstimate, ServerTime};
 use crate::control::{Control, ControlError, ControlRequest};
 use crate::display_clock::{Anchor, DisplayClock};
-use crate::error::ProtocolError;
+use crate::error::{ProtocolError, WorldError};
 use crate::gui_world::{GuiWorld, Present};
 use crate::link::{Greeting, readable_bytes, write_first_line};
 use crate::outbox::Outbox;
 use crate::scene::{LinkState, Scene};
 use crate::session::{HANDSHAKE_MAX, SILENT_MAX};
-use crate::show::Show;
 use crate::stats::ClientStats;
+use crate::timeline::Timeline;
+use crate::world::World;
 
 /// How long actions are shown to take at most. At one unit a second a step takes seven seconds, and nobody
 /// wants to see the game seven seconds late.
@@ -171,7 +172,7 @@ impl GuiSession {
             }
             if let Phase::Telling(world, _) = &self.phase {
                 let missing = world.tiles_missing();
-                let told = world.mirror().ground().len() - missing;
+                let told = world.latest().ground().len() - missing;
                 if missing > 0 && told <= TILES_TRICKLE_MAX {
                     self.ask(GuiRequest::Map);
                 }
@@ -183,7 +184,7 @@ impl GuiSession {
         if let Phase::Live(world, poll_at) = &mut self.phase
             && *poll_at <= now
         {
-            let tiles = world.mirror().ground().len() as i64;
+            let tiles = world.latest().ground().len() as i64;
             *poll_at = now.saturating_add(MAP_POLL + MAP_POLL_PER_TILE * tiles);
             self.ask(GuiRequest::Map);
         }
@@ -223,23 +224,29 @@ impl GuiSession {
     }
 
     /// What is shown, with its feed.
-    pub fn show_mut(&mut self) -> Option<&mut Show> {
-        self.world_mut()?.show_mut()
+    pub fn timeline_mut(&mut self) -> Option<&mut Timeline> {
+        self.world_mut()?.timeline.as_mut()
     }
 
-    /// What is shown.
-    pub fn show(&self) -> Option<&Show> {
-        self.world()?.show()
+    /// The newest world received.
+    pub fn newest_world(&self) -> Option<Result<World, WorldError>> {
+        let world = self.world()?;
+        world.timeline.as_ref().map(|_| Ok(world.latest().clone()))
     }
 
     /// Writes the scene of `now`.
-    pub fn scene(&mut self, now: RealTime, scene: &mut Scene) {
+    ///
+    /// # Errors
+    /// How and why the connection ends, if a change that is due cannot be.
+    pub fn scene(&mut self, now: RealTime, scene: &mut Scene) -> Result<(), Ending> {
         scene.link = self.link(now);
         let server_now = ServerTime::from_nanos(now.as_nanos());
-        if let Some(show) = self.show_mut() {
-            show.scene(server_now, scene);
-        }
+        let shown = match self.timeline_mut() {
+            Some(timeline) => timeline.scene(server_now, scene),
+            None => Ok(()),
+        };
         self.control.fill(&mut scene.clock);
+        Ok(shown?)
     }
 
     /// Speed and pause under the user's hand.
@@ -254,7 +261,7 @@ impl GuiSession {
             Phase::Greeting(_) => LinkState::Connecting,
             Phase::Asked => LinkState::Greeting,
             Phase::Telling(world, _) => {
-                let of = world.mirror().ground().len();
+                let of = world.latest().ground().len();
                 LinkState::Loading {
                     tiles: (of - world.tiles_missing()) as u32,
                     of: of as u32,
@@ -279,9 +286,9 @@ impl GuiSession {
         };
         if let Some(world) = self.world() {
             stats.ignored = world.ignored();
-        }
-        if let Some(show) = self.show() {
-            show.count(&mut stats);
+            if let Some(timeline) = &world.timeline {
+                timeline.count(&mut stats);
+            }
         }
         stats
     }
@@ -316,11 +323,11 @@ impl GuiSession {
                     self.rtt = now.since(asked);
                 }
                 if matches!(self.phase, Phase::Asked) {
-                    let world = GuiWorld::new(size, self.game.now(now));
+                    let world = GuiWorld::new(size);
                     self.phase = Phase::Telling(Box::new(world), now);
                     self.keep_alive_at = now.saturating_add(ASK_AFTER);
                 } else if let Some(world) = self.world_mut()
-                    && world.mirror().world().size() != size
+                    && world.latest().size() != size
                 {
                     // A map does not change while it is watched.
                     world.ignore();
@@ -390,9 +397,9 @@ impl GuiSession {
             self.answered();
         }
         let delay_ns = delay_ns(frequency);
-        if let Some(show) = self.show_mut() {
-            show.clock_mut().anchor(anchor);
-            show.clock_mut().aim(delay_ns);
+        if let Some(timeline) = self.timeline_mut() {
+            timeline.clock.anchor(anchor);
+            timeline.clock.aim(delay_ns);
         }
     }
 
@@ -414,11 +421,11 @@ impl GuiSession {
         let mut world = world;
         let mut clock = DisplayClock::new(delay_ns(self.game.frequency()));
         clock.anchor(self.anchor(now));
-        world.open(clock);
+        world.open(clock, self.game.now(now));
         events.push(ClientEvent::Welcome {
             program: String::new(),
             teams: world.teams().iter().map(|name| name.to_string()).collect(),
-            size: world.mirror().world().size(),
+            size: world.latest().size(),
             may_control: true,
             ticks: 0,
         });

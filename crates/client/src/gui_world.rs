@@ -12,17 +12,20 @@ mod doings;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use trantor_model::{AgentId, AgentView, CommandKind, Counts, Direction, EggId, Level, TeamId, Tile};
+use trantor_model::{
+    AgentId, AgentView, CommandKind, Counts, Direction, EggId, Level, MapSize, TeamId, Tile,
+};
 use trantor_protocol::text::GuiEvent;
 use trantor_protocol::wire::{Change, EggState};
 use trantor_time::{GameSpan, GameTime};
 
+use crate::display_clock::DisplayClock;
+use crate::error::WorldError;
 use crate::link::readable_bytes;
-use crate::mirror::Mirror;
 use crate::scene::TEAM_UNKNOWN;
 use crate::session::TEAMS_MAX;
-use crate::show::Show;
-use crate::world::SAID_BYTES_MAX;
+use crate::timeline::{SAID_BYTES_MAX, Snapshot, Timeline};
+use crate::world::World;
 
 /// No egg has this number; an agent may hatch from it where the server does not tell the egg.
 const NO_EGG: EggId = EggId(u32::MAX);
@@ -30,7 +33,10 @@ const NO_EGG: EggId = EggId(u32::MAX);
 /// A world as a text server tells it.
 #[derive(Debug)]
 pub struct GuiWorld {
-    state: State,
+    /// As the lines say it is now: what a line means depends on it.
+    latest: World,
+    /// What is shown, once what there is was told: some moments behind `latest`.
+    pub timeline: Option<Timeline>,
     teams: Vec<Arc<str>>,
     /// When each agent last moved or was born: an action of it cannot have begun earlier.
     since: BTreeMap<AgentId, GameTime>,
@@ -45,15 +51,6 @@ pub struct GuiWorld {
     ignored: u64,
 }
 
-/// Where the changes go.
-#[derive(Debug)]
-enum State {
-    /// The server is still telling what there is; nothing of that is news.
-    Loading(Box<Mirror>),
-    /// The world is shown.
-    Shown(Box<Show>),
-}
-
 /// The present, for what is told now.
 #[derive(Clone, Copy, Debug)]
 pub struct Present {
@@ -65,9 +62,10 @@ pub struct Present {
 
 impl GuiWorld {
     /// A bare world.
-    pub fn new(size: trantor_model::MapSize, at: GameTime) -> Self {
+    pub fn new(size: MapSize) -> Self {
         Self {
-            state: State::Loading(Box::new(Mirror::lenient(size, at))),
+            latest: World::lenient(size),
+            timeline: None,
             teams: Vec::new(),
             since: BTreeMap::new(),
             born: None,
@@ -78,28 +76,9 @@ impl GuiWorld {
         }
     }
 
-    /// The newest world known.
-    pub fn mirror(&self) -> &Mirror {
-        match &self.state {
-            State::Loading(mirror) => mirror,
-            State::Shown(show) => show.mirror(),
-        }
-    }
-
-    /// What is shown, once it is.
-    pub fn show(&self) -> Option<&Show> {
-        match &self.state {
-            State::Loading(_) => None,
-            State::Shown(show) => Some(show),
-        }
-    }
-
-    /// What is shown, once it is.
-    pub fn show_mut(&mut self) -> Option<&mut Show> {
-        match &mut self.state {
-            State::Loading(_) => None,
-            State::Shown(show) => Some(show),
-        }
+    /// The world as the lines say it is now.
+    pub fn latest(&self) -> &World {
+        &self.latest
     }
 
     /// Tiles that were never told.
@@ -122,12 +101,16 @@ impl GuiWorld {
         self.ignored
     }
 
-    /// What there is was told: from here on it is shown, and changes are news.
-    pub fn open(&mut self, clock: crate::display_clock::DisplayClock) {
-        if let State::Loading(mirror) = &self.state {
-            let show = Show::new(Mirror::clone(mirror), self.teams.clone(), clock, 0, None);
-            self.state = State::Shown(Box::new(show));
-        }
+    /// What there is was told until `at`: from here on it is shown, and changes are news.
+    pub fn open(&mut self, clock: DisplayClock, at: GameTime) {
+        let snapshot = Snapshot {
+            world: self.latest.clone(),
+            ground_copy: Vec::new(),
+            at,
+            teams: self.teams.clone(),
+            history: None,
+        };
+        self.timeline = Some(Timeline::new(snapshot, clock, 0));
     }
 
     /// Takes what one line said.
@@ -271,7 +254,7 @@ impl GuiWorld {
     }
 
     fn ground(&mut self, tile: Tile, ground: Counts, at: GameTime) {
-        let size = self.mirror().world().size();
+        let size = self.latest.size();
         if !size.contains(tile) {
             self.ignored += 1;
             return;
@@ -285,7 +268,7 @@ impl GuiWorld {
                 self.tiles_told = Vec::new();
             }
         }
-        if self.mirror().ground()[place] != ground {
+        if self.latest.ground()[place] != ground {
             self.apply(at, Change::Ground { tile, ground });
         }
     }
@@ -326,9 +309,9 @@ impl GuiWorld {
                 return TEAMS_MAX;
             }
             let name: Arc<str> = name.into();
-            match &mut self.state {
-                State::Loading(mirror) => mirror.add_team(),
-                State::Shown(show) => show.add_team(name.clone()),
+            self.latest.add_team();
+            if let Some(timeline) = &mut self.timeline {
+                timeline.add_team(name.clone());
             }
             self.teams.push(name);
             self.teams.len() - 1
@@ -337,20 +320,21 @@ impl GuiWorld {
     }
 
     fn view(&self, id: AgentId) -> Option<&AgentView> {
-        self.mirror().world().agent(id).map(|agent| &agent.view)
+        self.latest.agent(id).map(|agent| &agent.view)
     }
 
     fn apply(&mut self, at: GameTime, change: Change) {
-        let applied = match &mut self.state {
-            State::Loading(mirror) => mirror.apply(&change),
-            State::Shown(show) => match show.advance(at) {
-                Ok(()) => show.apply(at, change),
-                Err(_) => unreachable!("the present of a text session never goes back"),
-            },
-        };
-        if let Err(error) = applied {
+        let applied = self.latest.apply(at, &change);
+        if let Err(error) = applied.and_then(|_| self.show(at, change)) {
             log::debug!("left out what the server said: {error}");
             self.ignored += 1;
+        }
+    }
+    /// Has a change shown when it is due; before the world is shown, nothing is news.
+    fn show(&mut self, at: GameTime, change: Change) -> Result<(), WorldError> {
+        match &mut self.timeline {
+            Some(timeline) => timeline.push(at, change),
+            None => Ok(()),
         }
     }
 }

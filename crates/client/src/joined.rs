@@ -1,7 +1,7 @@
 //! What every message of a server of ours does, once it has let us in.
 //!
-//! Values are checked where they come in: times here, numbers and tiles in [`crate::world`], marks in
-//! [`crate::stream_time`]. Bytes, and how a session begins and ends, are [`crate::session`]'s.
+//! Times are checked here as they come in, marks in [`crate::stream_time`]; numbers and tiles of a change in
+//! [`crate::world`] when it is shown. Bytes, and how a session begins and ends, are [`crate::session`]'s.
 
 use trantor_model::{AgentId, CommandKind};
 use trantor_protocol::limits::{COMMANDS_WAITING_MAX, HISTORY_EVENTS_MAX, HISTORY_SCORES_MAX, MARKS_MAX};
@@ -15,16 +15,15 @@ use crate::client::{ClientEvent, Events};
 use crate::clock_sync::{ClockSync, ServerTime};
 use crate::control::{Control, ControlError};
 use crate::display_clock::{Anchor, DisplayClock};
-use crate::error::{ProtocolError, StreamError};
+use crate::error::{ProtocolError, StreamError, WorldError};
 use crate::link::readable;
-use crate::mirror::Mirror;
 use crate::outbox::Outbox;
 use crate::recording::Recording;
 use crate::scene::{LinkState, Scene};
 use crate::session::TEAMS_MAX;
-use crate::show::Show;
 use crate::stats::ClientStats;
 use crate::stream_time::StreamTime;
+use crate::timeline::{Snapshot, Timeline};
 
 /// The largest game time believed, in nanounits: more than the fastest clock shows in a million years. It
 /// leaves room for every sum and product in 128 bits.
@@ -45,9 +44,9 @@ pub(crate) struct Joined {
     /// What happened before the world that is being received.
     history: Option<History>,
     /// A world that is being received.
-    loading: Option<Mirror>,
+    loading: Option<Snapshot>,
     /// The world that is shown.
-    show: Option<Show>,
+    timeline: Option<Timeline>,
     /// The clock of the world to come, until there is one.
     display: Option<DisplayClock>,
     anchor_us: Option<i64>,
@@ -79,8 +78,8 @@ impl Joined {
             recording: None,
             waiting: None,
             history: None,
-            loading: Some(Mirror::new(hello.size, hello.teams.len())),
-            show: None,
+            loading: Some(empty_world(&hello)),
+            timeline: None,
             display: Some(DisplayClock::new(delay_ns)),
             anchor_us: None,
             complete_us: None,
@@ -129,32 +128,43 @@ impl Joined {
     }
 
     /// What is shown, once a world is complete.
-    pub(crate) fn show(&self) -> Option<&Show> {
-        self.show.as_ref()
+    pub(crate) fn timeline(&self) -> Option<&Timeline> {
+        self.timeline.as_ref()
     }
 
     /// What is shown, once a world is complete.
-    pub(crate) fn show_mut(&mut self) -> Option<&mut Show> {
-        self.show.as_mut()
+    pub(crate) fn timeline_mut(&mut self) -> Option<&mut Timeline> {
+        self.timeline.as_mut()
     }
 
     /// Writes the scene of the instant at which the server's clock shows `server_now`, except for the link.
-    pub(crate) fn scene(&mut self, server_now: Option<ServerTime>, scene: &mut Scene) {
-        if let (Some(show), Some(server_now)) = (&mut self.show, server_now) {
-            show.scene(server_now, scene);
-        }
+    ///
+    /// # Errors
+    /// If a change that is due cannot be.
+    pub(crate) fn scene(
+        &mut self,
+        server_now: Option<ServerTime>,
+        scene: &mut Scene,
+    ) -> Result<(), WorldError> {
+        let shown = match (&mut self.timeline, server_now) {
+            (Some(timeline), Some(server_now)) => timeline.scene(server_now, scene),
+            _ => Ok(()),
+        };
         self.control.fill(&mut scene.clock);
         scene.clock.delay_ms = self.hello.delay_ms;
+        shown
     }
 
     /// Whether the world is there, or how much of it. A jump in a recording is no reason to say that one waits.
     pub(crate) fn link(&self, now: RealTime) -> LinkState {
         let is_jumping = self.recording.as_ref().is_some_and(Recording::is_loading);
-        match (&self.show, &self.loading) {
+        match (&self.timeline, &self.loading) {
             (Some(_), None) => LinkState::Live,
             (Some(_), Some(_)) if is_jumping => LinkState::Live,
             (_, loading) => {
-                let tiles = loading.as_ref().map_or(0, |mirror| mirror.ground().len()) as u32;
+                let tiles = loading
+                    .as_ref()
+                    .map_or(0, |snapshot| snapshot.world.ground().len()) as u32;
                 let delay_ms = self.hello.delay_ms;
                 let passed_ms = now.since(self.at).as_nanos() / 1_000_000;
                 let left_ms = u32::try_from(i64::from(delay_ms) - passed_ms).unwrap_or(0);
@@ -173,8 +183,8 @@ impl Joined {
     pub(crate) fn count(&self, stats: &mut ClientStats) {
         stats.ticks_skipped = self.stream.skipped();
         stats.tick_age_ns = self.tick_age_ns;
-        if let Some(show) = &self.show {
-            show.count(stats);
+        if let Some(timeline) = &self.timeline {
+            timeline.count(stats);
         }
     }
 
@@ -250,9 +260,9 @@ impl Joined {
     /// until that is complete.
     fn load(&mut self, part: SnapshotPart, context: &mut Context<'_>) -> Result<(), ProtocolError> {
         check_times_of_part(&part)?;
-        let (size, teams) = (self.hello.size, self.hello.teams.len());
-        let loading = self.loading.get_or_insert_with(|| Mirror::new(size, teams));
-        loading.load(part)?;
+        self.loading
+            .get_or_insert_with(|| empty_world(&self.hello))
+            .load(part)?;
         if let Some(items) = context.acks.processed() {
             context.send(&ToServer::Credit { items });
         }
@@ -261,21 +271,20 @@ impl Joined {
 
     fn finish(&mut self, at: GameTime, context: &mut Context<'_>) -> Result<(), ProtocolError> {
         check_time(at)?;
-        let mut mirror = self.loading.take().ok_or(ProtocolError::OutOfPlace {
+        let mut snapshot = self.loading.take().ok_or(ProtocolError::OutOfPlace {
             what: "the end of a world",
             when: "without its pieces",
         })?;
-        mirror.finish(at)?;
+        snapshot.finish(at)?;
+        snapshot.history = self.history.take();
         if let Some(items) = context.acks.settle() {
             context.send(&ToServer::Credit { items });
         }
-        let names = self.hello.teams.iter().map(|name| readable(name).into());
-        let (display, version) = match (self.show.take(), self.display.take()) {
-            (Some(show), _) => show.into_clock(),
+        let (display, version) = match (self.timeline.take(), self.display.take()) {
+            (Some(timeline), _) => timeline.into_clock(),
             (None, display) => (display.unwrap_or_else(|| DisplayClock::new(0)), 0),
         };
-        let history = self.history.take();
-        self.show = Some(Show::new(mirror, names.collect(), display, version, history));
+        self.timeline = Some(Timeline::new(snapshot, display, version));
         if let Some(recording) = &mut self.recording {
             recording.loaded();
         }
@@ -314,8 +323,8 @@ impl Joined {
         context: &mut Context<'_>,
     ) -> Result<(), ProtocolError> {
         let is_jumping = self.recording.as_ref().is_some_and(Recording::is_loading);
-        let show = self
-            .show
+        let timeline = self
+            .timeline
             .as_mut()
             .filter(|_| self.loading.is_none() && !is_jumping)
             .ok_or(ProtocolError::OutOfPlace {
@@ -324,10 +333,10 @@ impl Joined {
             })?;
         check_time(at)?;
         context.stats.changes_in = context.stats.changes_in.saturating_add(changes.len() as u64);
-        show.advance(at)?;
+        timeline.advance(at)?;
         for change in changes {
             check_times_of(&change)?;
-            show.apply(at, change)?;
+            timeline.push(at, change)?;
         }
         Ok(())
     }
@@ -373,8 +382,8 @@ impl Joined {
     }
 
     fn display(&mut self) -> Option<&mut DisplayClock> {
-        match &mut self.show {
-            Some(show) => Some(show.clock_mut()),
+        match &mut self.timeline {
+            Some(timeline) => Some(&mut timeline.clock),
             None => self.display.as_mut(),
         }
     }
@@ -385,6 +394,11 @@ impl Context<'_> {
         self.acks.send();
         self.outbox.write_message(message);
     }
+}
+
+fn empty_world(hello: &ServerHello) -> Snapshot {
+    let teams = hello.teams.iter().map(|name| readable(name).into());
+    Snapshot::new(hello.size, teams.collect())
 }
 
 fn checked_stats(stats: ServerStats) -> Result<ServerStats, ProtocolError> {

@@ -3,8 +3,8 @@
 //! Bytes from a server go in; what to draw comes out, as a [`scene::Scene`] for any instant of real time:
 //!
 //! ```text
-//! bytes ─> link, session ─> mirror (checked, newest) ─> timeline ─> display ─> Scene
-//!              │                                           ^
+//! bytes ─> link, session ─> timeline ─> world (checked when it is due) ─> display ─> Scene
+//!              │               ^
 //!              ├─> clock_sync: the server's clock ─> display_clock: the moment shown
 //!              ├─> stream_time, acks: what the server held to be now, what it has processed
 //!              └─> control, recording, prediction: what the user asked for, shown at once
@@ -13,40 +13,37 @@
 //! Must not know: the rules of the game, windows, graphics, sockets, or the machine's clock; time is handed
 //! in. It believes nothing a server says before it is checked, and holds no more of it than it has limits for.
 
-pub mod client;
+mod client;
 mod joined;
 pub mod session;
-pub mod show;
 
-pub mod gui_text;
-pub mod gui_world;
+mod gui_text;
+mod gui_world;
 
 pub mod link;
-pub mod outbox;
+mod outbox;
 
 pub mod clock_sync;
 pub mod display_clock;
-pub mod stream_time;
+mod stream_time;
 
-pub mod acks;
-pub mod control;
-pub mod prediction;
-pub mod recording;
+mod acks;
+mod control;
+mod prediction;
+mod recording;
 
-pub mod mirror;
-pub mod table;
+mod table;
 pub mod world;
 
-pub mod display;
-pub mod effects;
+mod display;
 pub mod feed;
-pub mod motion;
+mod motion;
 pub mod scene;
 pub mod speech;
 pub mod timeline;
 
-pub mod error;
-pub mod stats;
+mod error;
+mod stats;
 
 pub use client::{Client, ClientConfig, ClientEvent, Language};
 pub use control::{ControlError, ControlRequest};

@@ -41,7 +41,7 @@ pub struct Blend {
 
 impl Pose {
     /// Where `agent` is at `now` by what was told, without any blend.
-    pub fn told<X>(agent: &Agent<X>, now: GameTime) -> Self {
+    pub fn told(agent: &Agent, now: GameTime) -> Self {
         let mut pose = Self {
             x: f32::from(agent.view.tile.x),
             y: f32::from(agent.view.tile.y),
@@ -143,7 +143,7 @@ mod tests {
 
     use super::*;
 
-    fn agent(x: u16, facing: Direction, kind: CommandKind) -> Agent<()> {
+    fn agent(x: u16, facing: Direction, kind: CommandKind) -> Agent {
         Agent {
             view: AgentView {
                 id: AgentId(0),
@@ -161,7 +161,7 @@ mod tests {
             }),
             food_ends: None,
             held_by: None,
-            extra: (),
+            blend: Blend::default(),
         }
     }
 

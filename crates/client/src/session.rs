@@ -15,14 +15,15 @@ use crate::acks::Acks;
 use crate::client::{ClientConfig, ClientEvent, Ending, Events};
 use crate::clock_sync::ClockSync;
 use crate::control::{Control, ControlError, ControlRequest};
-use crate::error::ProtocolError;
+use crate::error::{ProtocolError, WorldError};
 use crate::joined::{Context, Joined};
 use crate::link::{Greeting, readable, write_first_line};
 use crate::outbox::Outbox;
 use crate::recording::Recording;
 use crate::scene::{LinkState, Scene};
-use crate::show::Show;
 use crate::stats::ClientStats;
+use crate::timeline::Timeline;
+use crate::world::World;
 
 /// How long a server may take from the connection to its hello: longer than a way there and back that is made as long
 /// as it can be asked for, and shorter than the minute after which a server gives up.
@@ -225,28 +226,31 @@ impl WireSession {
     }
 
     /// What is shown, with its feed.
-    pub fn show_mut(&mut self) -> Option<&mut Show> {
+    pub fn timeline_mut(&mut self) -> Option<&mut Timeline> {
         match &mut self.phase {
-            Phase::Joined(joined) => joined.show_mut(),
+            Phase::Joined(joined) => joined.timeline_mut(),
             _ => None,
         }
     }
 
-    /// What is shown.
-    pub fn show(&self) -> Option<&Show> {
+    /// The newest world received.
+    pub fn newest_world(&self) -> Option<Result<World, WorldError>> {
         match &self.phase {
-            Phase::Joined(joined) => joined.show(),
+            Phase::Joined(joined) => Some(joined.timeline()?.newest_world()),
             _ => None,
         }
     }
 
     /// Writes the scene of `now`.
-    pub fn scene(&mut self, now: RealTime, scene: &mut Scene) {
+    ///
+    /// # Errors
+    /// How and why the connection ends, if a change that is due cannot be.
+    pub fn scene(&mut self, now: RealTime, scene: &mut Scene) -> Result<(), Ending> {
         scene.link = self.link(now);
-        let Phase::Joined(joined) = &mut self.phase else {
-            return;
-        };
-        joined.scene(self.clock.server_at(now), scene);
+        if let Phase::Joined(joined) = &mut self.phase {
+            joined.scene(self.clock.server_at(now), scene)?;
+        }
+        Ok(())
     }
 
     /// How the connection stands.

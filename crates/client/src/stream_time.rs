@@ -85,11 +85,6 @@ impl StreamTime {
         self.move_to(instant_us)
     }
 
-    /// Stream time, in microseconds after the reference; `None` until something told it.
-    pub fn now_us(&self) -> Option<i64> {
-        self.now_us
-    }
-
     /// The instant of the last tick that ran, in microseconds after the reference.
     pub fn last_tick_us(&self) -> Option<i64> {
         self.last_tick.map(|(_, instant_us)| instant_us)
@@ -98,11 +93,6 @@ impl StreamTime {
     /// Length of a tick in microseconds.
     pub fn period_us(&self) -> i64 {
         self.period_us
-    }
-
-    /// The tick that is open, between its marks.
-    pub fn open_tick(&self) -> Option<u64> {
-        self.open
     }
 
     /// Instants at which no tick ran, since we joined.
@@ -129,19 +119,19 @@ mod tests {
     fn a_begin_mark_sets_stream_time_to_the_instant_of_the_tick() {
         let mut stream = StreamTime::new(50_000, Some((41, 1_000_000)), 1_050_000);
         stream.begin(42, 0).unwrap();
-        assert_eq!(stream.now_us(), Some(1_050_000));
+        assert_eq!(stream.now_us, Some(1_050_000));
         stream.end(42).unwrap();
         stream.begin(43, 3).unwrap();
-        assert_eq!(stream.now_us(), Some(1_250_000));
-        assert_eq!((stream.open_tick(), stream.skipped()), (Some(43), 3));
+        assert_eq!(stream.now_us, Some(1_250_000));
+        assert_eq!((stream.open, stream.skipped()), (Some(43), 3));
     }
 
     #[test]
     fn the_first_tick_of_all_is_where_the_hello_told_it() {
         let mut stream = StreamTime::new(50_000, None, -7);
-        assert_eq!(stream.now_us(), None);
+        assert_eq!(stream.now_us, None);
         stream.begin(0, 2).unwrap();
-        assert_eq!(stream.now_us(), Some(99_993));
+        assert_eq!(stream.now_us, Some(99_993));
     }
 
     #[test]

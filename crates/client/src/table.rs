@@ -32,11 +32,6 @@ impl<T> Table<T> {
         self.len
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     /// The value with that number.
     pub fn get(&self, number: u32) -> Option<&T> {
         let place = self.place(number).ok()?;
@@ -88,19 +83,6 @@ impl<T> Table<T> {
     /// All values in ascending order of their numbers, to be changed.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.values.iter_mut().flatten()
-    }
-
-    /// The same numbers with other values.
-    pub fn map<U>(&self, mut map: impl FnMut(&T) -> U) -> Table<U> {
-        Table {
-            numbers: self.numbers.clone(),
-            values: self
-                .values
-                .iter()
-                .map(|value| value.as_ref().map(&mut map))
-                .collect(),
-            len: self.len,
-        }
     }
 
     /// Where that number is, or where it would have to be.
@@ -164,7 +146,6 @@ mod tests {
                     }
                 }
                 prop_assert_eq!(table.len(), map.len());
-                prop_assert_eq!(table.is_empty(), map.is_empty());
                 prop_assert!(table.numbers.len() <= 2 * table.len() + GONE_MIN);
                 for probe in [number, next, next + 1, u32::MAX] {
                     prop_assert_eq!(table.get(probe), map.get(&probe));

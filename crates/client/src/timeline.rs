@@ -1,28 +1,38 @@
-//! What was told, kept until its moment is shown.
+//! The world that is shown, and the changes that wait for their moment.
 //!
 //! Changes wait here in the order of game time. Each frame asks for a scene: the display clock says which
-//! moment to show, everything until then goes to the display, and the display and the ground are written into the
-//! scene. The queue is bounded: what does not fit is shown early.
+//! moment to show, and every change until then is checked and applied to the one world there is. So a server that
+//! sends what cannot be is found when it would be seen. The queue is bounded: what does not fit is shown early.
 //!
 //! A match ends with the change that tells who won: the world stays as it was then and game time stops there. A server goes
 //! on to remove the agents, and that is not shown.
 
 use std::collections::VecDeque;
+use std::mem::size_of_val;
+use std::sync::Arc;
 
-use trantor_model::Counts;
-use trantor_protocol::wire::Change;
+use trantor_model::{Counts, MapSize};
+use trantor_protocol::wire::{Change, History, ScorePoint, SnapshotPart};
 use trantor_time::GameTime;
 
 use crate::clock_sync::ServerTime;
 use crate::display::{Display, Moment};
 use crate::display_clock::DisplayClock;
-use crate::feed::{Feed, FeedEntry};
-use crate::mirror::Mirror;
-use crate::scene::{Scene, SceneGround};
+use crate::error::{StreamError, WorldError};
+use crate::feed::{Feed, FeedEntry, kind_of};
+use crate::scene::{Scene, SceneGround, SceneTeam};
+use crate::stats::ClientStats;
+use crate::world::World;
 
-/// Changes kept until they are shown: about 20 megabytes, 100 if all are broadcasts. At 10,000 agents that all act it is several delays'
-/// worth; a server that tells the far future fills it and gains nothing.
+/// Changes kept until they are shown: about 20 megabytes without [`PENDING_BYTES_MAX`]. At 10,000 agents that all act it is several
+/// delays' worth; a server that tells the far future fills it and gains nothing.
 pub const PENDING_MAX: usize = 1 << 18;
+
+/// Bytes of texts and lists of participants in them: as many as if all were the longest broadcasts.
+pub const PENDING_BYTES_MAX: usize = PENDING_MAX * SAID_BYTES_MAX;
+
+/// Bytes of a broadcast that servers of ours tell; they wait with it until it is shown, and many may.
+pub const SAID_BYTES_MAX: usize = 256;
 
 /// Changed tiles listed for one frame, as a part of all tiles; if more changed, all count as changed.
 const CHANGED_PART_MAX: usize = 8;
@@ -30,23 +40,46 @@ const CHANGED_PART_MAX: usize = 8;
 /// Quiet after which everything is held to be told, although nothing later was heard: a second of ticks.
 const QUIET_NS: i64 = 1_000_000_000;
 
+/// A world as it is loaded, and what came with it.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// The world.
+    pub world: World,
+    /// Its ground once more, for the first scene: made piece by piece, since a copy of a million tiles at once would be
+    /// seen as a frame that came late. Empty if it was not made.
+    pub ground_copy: Vec<Counts>,
+    /// The moment of the world.
+    pub at: GameTime,
+    /// The names of the teams in the order of their ids.
+    pub teams: Vec<Arc<str>>,
+    /// What happened before.
+    pub history: Option<History>,
+}
+
 /// What is shown, and what waits to be.
 #[derive(Debug)]
 pub struct Timeline {
     /// Which moment is shown.
     pub clock: DisplayClock,
     display: Display,
+    teams: Vec<Arc<str>>,
     pending: VecDeque<(GameTime, Change)>,
+    /// Bytes that pending changes hold outside the queue.
+    pending_bytes: usize,
+    /// The game time of the newest change received, or of the snapshot.
+    newest: GameTime,
     feed: Feed,
+    /// The score before this world, until that is read.
+    scores: Option<Vec<ScorePoint>>,
     /// Ground of the scene that is being kept up to date.
     ground: GroundVersion,
     /// The ground of the first scene, until that is written.
-    fresh: Option<Vec<Counts>>,
+    ground_copy: Option<Vec<Counts>>,
     /// The moment of the last frame.
     seen: GameTime,
     /// When a team won. Later changes are discarded.
     won_at: Option<GameTime>,
-    /// Changes told after their moment had been shown.
+    /// Changes received after their moment had been shown.
     late: u64,
     /// Changes shown early because too many waited.
     hurried: u64,
@@ -59,66 +92,139 @@ struct GroundVersion {
     version: u64,
     /// Whether the next scene must take all tiles.
     all: bool,
-    /// Changes since the last scene.
-    changed: Vec<(u32, Counts)>,
+    /// Places that changed since the last scene.
+    changed: Vec<u32>,
+}
+
+impl Snapshot {
+    /// Nothing loaded yet of a world of that size with these teams.
+    pub fn new(size: MapSize, teams: Vec<Arc<str>>) -> Self {
+        Self {
+            world: World::new(size, teams.len()),
+            ground_copy: Vec::new(),
+            at: GameTime::ZERO,
+            teams,
+            history: None,
+        }
+    }
+
+    /// Takes a piece of the world.
+    ///
+    /// # Errors
+    /// If anything in it cannot be.
+    pub fn load(&mut self, part: SnapshotPart) -> Result<(), WorldError> {
+        if let SnapshotPart::Ground { tiles, .. } = &part {
+            if self.ground_copy.is_empty() {
+                self.ground_copy.reserve_exact(self.world.size().area());
+            }
+            self.ground_copy.extend_from_slice(tiles);
+        }
+        self.world.load(part)
+    }
+
+    /// All pieces are here, of the world as it was at game time `at`.
+    ///
+    /// # Errors
+    /// If tiles are missing.
+    pub fn finish(&mut self, at: GameTime) -> Result<(), WorldError> {
+        self.at = at;
+        self.world.finish()
+    }
 }
 
 impl Timeline {
-    /// Shows the world of `mirror`, which is complete. `versions_from` is above the version of any ground
-    /// that was ever shown; see [`Self::ground_version`].
-    pub fn new(mirror: &mut Mirror, mut clock: DisplayClock, versions_from: u64) -> Self {
-        clock.restart(mirror.at());
+    /// Shows a world that is complete. `versions_from` is at least the version of any ground that was ever shown; see
+    /// [`Self::into_clock`].
+    pub fn new(snapshot: Snapshot, mut clock: DisplayClock, versions_from: u64) -> Self {
+        let Snapshot {
+            world,
+            ground_copy,
+            at,
+            teams,
+            history,
+        } = snapshot;
+        clock.restart(at);
+        let mut feed = Feed::default();
+        let scores = history.map(|History { scores, events }| {
+            events.into_iter().for_each(|entry| feed.push(entry));
+            scores
+        });
         Self {
             clock,
-            display: Display::new(mirror.world()),
+            teams,
             pending: VecDeque::new(),
-            feed: Feed::default(),
+            pending_bytes: 0,
+            newest: at,
+            feed,
+            scores,
             ground: GroundVersion {
                 version: versions_from,
                 all: true,
                 changed: Vec::new(),
             },
-            fresh: mirror.take_to_show(),
-            seen: mirror.at(),
-            won_at: mirror.world().winner().map(|_| mirror.at()),
+            ground_copy: (ground_copy.len() == world.ground().len()).then_some(ground_copy),
+            seen: at,
+            won_at: world.winner().map(|_| at),
+            display: Display::new(world),
             late: 0,
             hurried: 0,
         }
     }
 
-    /// Gives the clock back, to be used for the next world.
-    pub fn into_clock(self) -> DisplayClock {
-        self.clock
-    }
-
-    /// The version of the ground in the last scene.
-    pub fn ground_version(&self) -> u64 {
-        self.ground.version
+    /// Returns the clock and the last version of the ground, for the world that replaces this one.
+    pub fn into_clock(self) -> (DisplayClock, u64) {
+        (self.clock, self.ground.version)
     }
 
     /// There is one more team.
-    pub fn add_team(&mut self) {
+    pub fn add_team(&mut self, name: Arc<str>) {
         self.display.add_team();
+        self.teams.push(name);
     }
 
-    /// Takes a change of game time `at` that the mirror accepted.
+    /// Changes of game time `at` follow.
+    ///
+    /// # Errors
+    /// If game time went back.
+    pub fn advance(&mut self, at: GameTime) -> Result<(), StreamError> {
+        let last = self.newest;
+        if at < last {
+            return Err(StreamError::GameTimeBack { at, last });
+        }
+        self.newest = at;
+        Ok(())
+    }
+
+    /// Takes a change of game time `at`. What makes room for it is shown early.
     ///
     /// The start of an action may be told after later changes, if nothing that it depends on is later.
-    pub fn push(&mut self, at: GameTime, change: Change) {
+    ///
+    /// # Errors
+    /// If a broadcast is too long, or if a change that is shown early cannot be.
+    pub fn push(&mut self, at: GameTime, change: Change) -> Result<(), WorldError> {
         if self.won_at.is_some() {
-            return;
+            return Ok(());
         }
-        if let Change::Won { .. } = change {
-            self.won_at = Some(at);
-        }
-        self.late = self.late.saturating_add(u64::from(at < self.seen));
-        if self.pending.len() == PENDING_MAX {
-            self.hurried = self.hurried.saturating_add(1);
-            let moment = self.moment(self.seen);
-            if let Some((at, change)) = self.pending.pop_front() {
-                self.show(at, change, &moment);
+        match &change {
+            Change::Won { .. } => self.won_at = Some(at),
+            Change::Said { text, .. } if text.len() > SAID_BYTES_MAX => {
+                let (what, max) = ("bytes in a broadcast", SAID_BYTES_MAX);
+                return Err(WorldError::TooMany { what, max });
             }
+            _ => {}
         }
+        self.newest = self.newest.max(at);
+        self.late = self.late.saturating_add(u64::from(at < self.seen));
+        let bytes = held_bytes(&change);
+        while self.pending.len() == PENDING_MAX || self.pending_bytes + bytes > PENDING_BYTES_MAX {
+            let Some((at, change)) = self.pending.pop_front() else {
+                break;
+            };
+            let moment = self.moment(self.seen);
+            self.show(at, change, &moment)?;
+            self.hurried = self.hurried.saturating_add(1);
+        }
+        self.pending_bytes += bytes;
         // Nearly all come in order.
         match self.pending.back() {
             Some((last, _)) if *last > at => {
@@ -127,11 +233,7 @@ impl Timeline {
             }
             _ => self.pending.push_back((at, change)),
         }
-    }
-
-    /// Something that happened before the world was told, for the feed.
-    pub fn push_past(&mut self, entry: FeedEntry) {
-        self.feed.push(entry);
+        Ok(())
     }
 
     /// What was shown and not yet read, oldest first.
@@ -139,23 +241,45 @@ impl Timeline {
         self.feed.poll()
     }
 
-    /// Changes that wait for their moment.
-    pub fn pending(&self) -> usize {
-        self.pending.len()
+    /// The score before this world, once, if it came with it.
+    pub fn take_scores(&mut self) -> Option<Vec<ScorePoint>> {
+        self.scores.take()
     }
 
-    /// Changes told after their moment had been shown, so far.
-    pub fn late(&self) -> u64 {
-        self.late
+    /// A copy of the world with all changes applied that wait, so ahead of what is shown.
+    ///
+    /// # Errors
+    /// If one of them cannot be.
+    pub fn newest_world(&self) -> Result<World, WorldError> {
+        let mut world = self.display.world().clone();
+        for (at, change) in &self.pending {
+            world.apply(*at, change)?;
+        }
+        Ok(world)
     }
 
-    /// Changes shown early because too many waited, so far.
-    pub fn hurried(&self) -> u64 {
-        self.hurried
+    /// Adds what is known here to the figures for the HUD.
+    pub fn count(&self, stats: &mut ClientStats) {
+        stats.display_delay_ns = self.clock.delay_ns();
+        stats.pending = self.pending.len();
+        stats.late = self.late;
+        stats.hurried = self.hurried;
     }
 
-    /// Writes the scene of the instant at which the server's clock shows `server_now`, except for the link.
-    pub fn scene(&mut self, server_now: ServerTime, mirror: &Mirror, scene: &mut Scene) {
+    /// Writes the scene of the instant at which the server's clock shows `server_now`, except for the link and
+    /// what the controls say.
+    ///
+    /// # Errors
+    /// If a change that is due cannot be. The scene shows the world before it, and nothing waits any more.
+    pub fn scene(&mut self, server_now: ServerTime, scene: &mut Scene) -> Result<(), WorldError> {
+        let known = scene.teams.iter().map(|team| &team.name);
+        if !known.eq(&self.teams) {
+            scene.teams.clear();
+            scene.teams.extend(self.teams.iter().map(|name| SceneTeam {
+                name: name.clone(),
+                ..SceneTeam::default()
+            }));
+        }
         let next = self.clock.advance(server_now);
         if next < self.seen {
             // It was too far ahead of the game. Blends were to end there, soon at the speed of then.
@@ -163,20 +287,15 @@ impl Timeline {
             self.display.end_blends();
         }
         let moment = self.moment(next);
-        while self.pending.front().is_some_and(|(at, _)| *at <= next) {
-            let Some((at, change)) = self.pending.pop_front() else {
-                break;
-            };
-            self.show(at, change, &moment);
-        }
-        let complete = self.complete_until(server_now, mirror);
-        self.display.settle(complete, &moment);
-        let (before, shown) = (self.until_won(self.seen), self.until_won(next));
-        self.display.fill(shown, next, scene);
-        self.fill_ground(mirror, scene);
-        scene.clock.elapsed_units = (shown - before).as_units_f64().max(0.0) as f32;
-        scene.clock.game = shown;
+        let shown = self.show_until(next, &moment);
+        self.display.settle(self.complete_until(server_now), &moment);
+        let (before, now) = (self.until_won(self.seen), self.until_won(next));
+        self.display.fill(now, next, scene);
+        self.fill_ground(scene);
+        scene.clock.elapsed_units = (now - before).as_units_f64().max(0.0) as f32;
+        scene.clock.game = now;
         self.seen = next;
+        shown
     }
 
     fn until_won(&self, at: GameTime) -> GameTime {
@@ -191,57 +310,71 @@ impl Timeline {
         }
     }
 
-    fn show(&mut self, at: GameTime, change: Change, moment: &Moment) {
-        self.feed.note(at, &change, self.display.world());
-        if let Some((place, counts)) = self.display.apply(at, change, moment) {
-            if let Some(tile) = self.fresh.as_mut().and_then(|tiles| tiles.get_mut(place)) {
-                *tile = counts;
-            }
-            self.ground
-                .note(place, counts, self.display.world().size().area());
+    fn show_until(&mut self, until: GameTime, moment: &Moment) -> Result<(), WorldError> {
+        while self.pending.front().is_some_and(|(at, _)| *at <= until)
+            && let Some((at, change)) = self.pending.pop_front()
+        {
+            self.show(at, change, moment)?;
         }
+        Ok(())
+    }
+
+    /// Applies a change that waited.
+    fn show(&mut self, at: GameTime, change: Change, moment: &Moment) -> Result<(), WorldError> {
+        self.pending_bytes -= held_bytes(&change);
+        let kind = kind_of(&change, self.display.world());
+        let place = self.display.apply(at, change, moment).inspect_err(|_| {
+            self.pending.clear();
+            self.pending_bytes = 0;
+        })?;
+        if let Some(kind) = kind {
+            self.feed.push(FeedEntry { at, kind });
+        }
+        if let Some(place) = place {
+            let ground = self.display.world().ground();
+            if let Some(copy) = &mut self.ground_copy {
+                copy[place] = ground[place];
+            }
+            self.ground.note(place, ground.len());
+        }
+        Ok(())
     }
 
     /// All that happened before this moment has been told: later changes were, or a second has been quiet.
-    fn complete_until(&self, server_now: ServerTime, mirror: &Mirror) -> GameTime {
+    fn complete_until(&self, server_now: ServerTime) -> GameTime {
         let quiet = self.clock.game_at(server_now.saturating_add_ns(-QUIET_NS));
-        mirror.at().max(quiet.unwrap_or(mirror.at()))
+        self.newest.max(quiet.unwrap_or(self.newest))
     }
 
-    fn fill_ground(&mut self, mirror: &Mirror, scene: &mut Scene) {
-        let size = mirror.world().size();
+    fn fill_ground(&mut self, scene: &mut Scene) {
+        let world = self.display.world();
         let up_to_date = scene
             .ground
             .as_mut()
             .filter(|ground| !self.ground.all && ground.version == self.ground.version);
         if let Some(ground) = up_to_date {
             ground.changed_since = ground.version;
-            ground.changed.clear();
-            for &(place, counts) in &self.ground.changed {
-                ground.tiles[place as usize] = counts;
-                ground.changed.push(place);
+            ground.changed.clone_from(&self.ground.changed);
+            for &place in &ground.changed {
+                ground.tiles[place as usize] = world.ground()[place as usize];
             }
-            ground.version += u64::from(!self.ground.changed.is_empty());
+            ground.version += u64::from(!ground.changed.is_empty());
             self.ground.version = ground.version;
         } else {
             // The scene may have shown another world, with versions of its own, and whoever draws it knows those.
-            // The mirror is a little ahead; what differs is told again, with the same values, when it is due.
             let shown = scene.ground.as_ref().map_or(0, |ground| ground.version);
             self.ground.version = self.ground.version.max(shown) + 1;
             let ground = scene.ground.get_or_insert_with(|| SceneGround {
-                size,
+                size: world.size(),
                 tiles: Vec::new(),
                 version: 0,
                 changed_since: 0,
                 changed: Vec::new(),
             });
-            ground.size = size;
-            match self.fresh.take() {
+            ground.size = world.size();
+            match self.ground_copy.take() {
                 Some(tiles) => ground.tiles = tiles,
-                None => {
-                    ground.tiles.clear();
-                    ground.tiles.extend_from_slice(mirror.ground());
-                }
+                None => world.ground().clone_into(&mut ground.tiles),
             }
             ground.changed.clear();
             ground.changed_since = self.ground.version;
@@ -253,12 +386,50 @@ impl Timeline {
 }
 
 impl GroundVersion {
-    fn note(&mut self, place: usize, counts: Counts, area: usize) {
+    fn note(&mut self, place: usize, area: usize) {
         if self.changed.len() * CHANGED_PART_MAX > area.max(1_024) {
             self.all = true;
         }
         if !self.all {
-            self.changed.push((place as u32, counts));
+            self.changed.push(place as u32);
         }
+    }
+}
+
+/// Bytes that a change holds beside its own size.
+fn held_bytes(change: &Change) -> usize {
+    match change {
+        Change::Said { text, .. } => text.len(),
+        Change::RitualStarted(ritual) => size_of_val(&ritual.participants[..]),
+        Change::RitualEnded { participants, .. } => size_of_val(&participants[..]),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trantor_model::{AgentId, Level, Tile};
+    use trantor_protocol::wire::RitualState;
+
+    use super::*;
+
+    #[test]
+    fn lists_that_wait_are_bounded_in_bytes() {
+        let size = MapSize::new(1, 1).unwrap();
+        let mut timeline = Timeline::new(Snapshot::new(size, Vec::new()), DisplayClock::new(0), 0);
+        let participants = vec![AgentId(7); PENDING_BYTES_MAX / 16];
+        let ritual = RitualState {
+            tile: Tile { x: 0, y: 0 },
+            level: Level::FIRST,
+            participants,
+            start: GameTime::ZERO,
+            end: GameTime::ZERO,
+        };
+        let mut push = || timeline.push(GameTime::from_units(9), Change::RitualStarted(ritual.clone()));
+        for _ in 0..4 {
+            push().unwrap();
+        }
+        assert_eq!(push(), Err(WorldError::UnknownAgent(AgentId(7))), "shown early");
+        assert_eq!((timeline.pending.len(), timeline.pending_bytes), (0, 0));
     }
 }

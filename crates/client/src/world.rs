@@ -1,40 +1,53 @@
-//! The world as told: agents, eggs and elevations, changed by changes.
+//! The world: tiles, agents, eggs and elevations, loaded in pieces and then changed by changes.
 //!
-//! Every value a server sends is checked here before it is used: numbers of agents, eggs and teams, tiles,
-//! spans, and how much there may be of each. Nothing here knows what a change looks like; that is
-//! [`crate::display`]'s. What lies on the ground is kept by the caller, since it is by far the largest part.
+//! Every value a server sends is checked here when it is applied: numbers of agents, eggs and teams, tiles,
+//! spans, and how much there may be of each. When a change is applied is [`crate::timeline`]'s to decide, what it
+//! looks like [`crate::display`]'s.
 
-mod checked;
-
-use trantor_model::{AgentId, AgentView, CommandKind, Counts, EggId, MapSize, TeamId, Tile};
-use trantor_protocol::wire::{AgentState, Change, EggState, RitualState, SnapshotPart};
+use trantor_model::{AgentId, AgentView, CommandKind, Counts, EggId, Level, MapSize, TeamId, Tile};
+use trantor_protocol::wire::{ActionState, AgentState, Change, EggState, RitualState, SnapshotPart};
 use trantor_time::GameTime;
 
 use crate::error::WorldError;
+use crate::motion::Blend;
+use crate::scene::TEAM_UNKNOWN;
 use crate::table::Table;
-use checked::checked_action;
-/// Bytes of a broadcast that servers of ours tell; they wait with it until it is shown, and many may.
-pub const SAID_BYTES_MAX: usize = 256;
 
-pub use checked::{AGENTS_MAX, EGGS_MAX, RITUALS_MAX};
+/// Agents held: ten times as many as in the largest worlds we are built for.
+pub const AGENTS_MAX: usize = 100_000;
 
-/// All that lives on the map. `X` is what the owner keeps beside each agent.
+/// Eggs held: as many as a server can be told to begin with.
+pub const EGGS_MAX: usize = 1_000_000;
+
+/// The same for worlds of which text servers tell: numbers may come in any order there, which takes time in
+/// proportion to what is held, and those worlds are small.
+const LENIENT_AGENTS_MAX: usize = 10_000;
+
+/// See [`LENIENT_AGENTS_MAX`].
+const LENIENT_EGGS_MAX: usize = 40_000;
+
+/// Elevations held: each needs an agent of its own.
+pub const RITUALS_MAX: usize = AGENTS_MAX;
+
+/// A world as a server describes it.
 #[derive(Clone, Debug)]
-pub struct World<X> {
+pub struct World {
     size: MapSize,
     teams: usize,
     /// Whether the server may leave out which egg hatched and whose an egg is.
     is_lenient: bool,
-    agents: Table<Agent<X>>,
+    /// By place in the row-by-row list of tiles; grows while the world is being loaded.
+    ground: Vec<Counts>,
+    agents: Table<Agent>,
     eggs: Table<EggState>,
     rituals: Vec<Ritual>,
     rituals_begun: u64,
     winner: Option<TeamId>,
 }
 
-/// An agent as told.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Agent<X> {
+/// An agent.
+#[derive(Clone, Debug)]
+pub struct Agent {
     /// What can be seen of it.
     pub view: AgentView,
     /// What it does or did last.
@@ -43,8 +56,8 @@ pub struct Agent<X> {
     pub food_ends: Option<GameTime>,
     /// The elevation that holds it: [`Ritual::serial`].
     pub held_by: Option<u64>,
-    /// The owner's own.
-    pub extra: X,
+    /// How it is led from where it was shown to where it is.
+    pub(crate) blend: Blend,
 }
 
 /// Something an agent does, from when to when.
@@ -69,13 +82,14 @@ pub struct Ritual {
     pub state: RitualState,
 }
 
-impl<X: Default> World<X> {
-    /// Nobody there yet.
+impl World {
+    /// A world of which nothing is loaded yet.
     pub fn new(size: MapSize, teams: usize) -> Self {
         Self {
             size,
             teams,
             is_lenient: false,
+            ground: Vec::new(),
             agents: Table::new(),
             eggs: Table::new(),
             rituals: Vec::new(),
@@ -84,11 +98,12 @@ impl<X: Default> World<X> {
         }
     }
 
-    /// Nobody there yet, in a world of which a server of another kind tells: eggs of [`crate::scene::TEAM_UNKNOWN`] may lie
-    /// there, and agents may hatch from eggs that were never told.
+    /// An empty world with bare ground for a text server: eggs of [`TEAM_UNKNOWN`] may lie there, and agents may hatch
+    /// from eggs that were never announced.
     pub fn lenient(size: MapSize) -> Self {
         Self {
             is_lenient: true,
+            ground: vec![Counts::ZERO; size.area()],
             ..Self::new(size, 0)
         }
     }
@@ -98,49 +113,33 @@ impl<X: Default> World<X> {
         self.teams += 1;
     }
 
-    /// The same world with nothing kept beside agents yet.
-    pub fn with_extra<Y: Default>(&self) -> World<Y> {
-        let with_extra = |agent: &Agent<X>| Agent {
-            view: agent.view,
-            action: agent.action,
-            food_ends: agent.food_ends,
-            held_by: agent.held_by,
-            extra: Y::default(),
-        };
-        World {
-            size: self.size,
-            teams: self.teams,
-            is_lenient: self.is_lenient,
-            agents: self.agents.map(with_extra),
-            eggs: self.eggs.clone(),
-            rituals: self.rituals.clone(),
-            rituals_begun: self.rituals_begun,
-            winner: self.winner,
-        }
-    }
-
     /// The map.
     pub fn size(&self) -> MapSize {
         self.size
     }
 
+    /// What lies on the tiles that are loaded, by place in the row-by-row list; see [`MapSize::index_of`].
+    pub fn ground(&self) -> &[Counts] {
+        &self.ground
+    }
+
     /// All agents by ascending number.
-    pub fn agents(&self) -> impl Iterator<Item = &Agent<X>> {
+    pub fn agents(&self) -> impl Iterator<Item = &Agent> {
         self.agents.iter()
     }
 
-    /// All agents by ascending number, to keep something beside them.
-    pub(crate) fn agents_mut(&mut self) -> impl Iterator<Item = &mut Agent<X>> {
+    /// All agents by ascending number, to change how they are shown.
+    pub(crate) fn agents_mut(&mut self) -> impl Iterator<Item = &mut Agent> {
         self.agents.iter_mut()
     }
 
     /// The agent with that number.
-    pub fn agent(&self, id: AgentId) -> Option<&Agent<X>> {
+    pub fn agent(&self, id: AgentId) -> Option<&Agent> {
         self.agents.get(id.0)
     }
 
-    /// The agent with that number, to keep something beside it.
-    pub(crate) fn agent_mut(&mut self, id: AgentId) -> Option<&mut Agent<X>> {
+    /// The agent with that number, to change how it is shown.
+    pub(crate) fn agent_mut(&mut self, id: AgentId) -> Option<&mut Agent> {
         self.agents.get_mut(id.0)
     }
 
@@ -164,13 +163,23 @@ impl<X: Default> World<X> {
         self.winner
     }
 
-    /// Takes a piece of a snapshot other than ground.
+    /// Takes a piece of a snapshot. Runs of tiles come in their order, without gaps.
     ///
     /// # Errors
     /// If anything in it cannot be.
     pub fn load(&mut self, part: SnapshotPart) -> Result<(), WorldError> {
         match part {
-            SnapshotPart::Ground { .. } => {}
+            SnapshotPart::Ground { first, tiles } => {
+                let (expected, area) = (self.ground.len(), self.size.area());
+                if usize::try_from(first) != Ok(expected) || tiles.len() > area - expected {
+                    let expected = expected as u32;
+                    return Err(WorldError::GroundRun { first, expected });
+                }
+                if expected == 0 {
+                    self.ground.reserve_exact(area);
+                }
+                self.ground.extend_from_slice(&tiles);
+            }
             SnapshotPart::Agents(agents) => {
                 for agent in agents {
                     self.add_agent(agent)?;
@@ -191,11 +200,26 @@ impl<X: Default> World<X> {
         Ok(())
     }
 
-    /// Applies one change, and answers the tile whose ground it tells, by its place, with what now lies there.
+    /// Checks that all tiles were loaded.
+    ///
+    /// # Errors
+    /// If tiles are missing.
+    pub fn finish(&self) -> Result<(), WorldError> {
+        let (told, area) = (self.ground.len(), self.size.area());
+        match told < area {
+            true => Err(WorldError::GroundMissing {
+                told: told as u32,
+                area: area as u32,
+            }),
+            false => Ok(()),
+        }
+    }
+
+    /// Applies one change to a world that is complete, and returns the place of the tile whose ground it changed.
     ///
     /// # Errors
     /// If anything in it cannot be. Nothing has changed then.
-    pub fn apply(&mut self, at: GameTime, change: &Change) -> Result<Option<(usize, Counts)>, WorldError> {
+    pub fn apply(&mut self, at: GameTime, change: &Change) -> Result<Option<usize>, WorldError> {
         match *change {
             Change::Joined {
                 agent,
@@ -244,7 +268,9 @@ impl<X: Default> World<X> {
                 let agent = self.known(agent)?;
                 agent.view.inventory = inventory;
                 let tile = agent.view.tile;
-                return Ok(Some((self.size.index_of(tile), ground)));
+                let place = self.size.index_of(tile);
+                self.ground[place] = ground;
+                return Ok(Some(place));
             }
             Change::Inventory {
                 agent,
@@ -255,14 +281,7 @@ impl<X: Default> World<X> {
                 agent.view.inventory = inventory;
                 agent.food_ends = food_ends;
             }
-            Change::Said { agent, ref text } => {
-                self.known(agent)?;
-                if text.len() > SAID_BYTES_MAX {
-                    let (what, max) = ("bytes in a broadcast", SAID_BYTES_MAX);
-                    return Err(WorldError::TooMany { what, max });
-                }
-            }
-            Change::Ejected { agent } => {
+            Change::Said { agent, .. } | Change::Ejected { agent } => {
                 self.known(agent)?;
             }
             Change::EggLaid { egg, .. } => self.add_egg(egg)?,
@@ -277,14 +296,158 @@ impl<X: Default> World<X> {
             Change::LevelChanged { agent, level } => self.known(agent)?.view.level = level,
             Change::Ground { tile, ground } => {
                 self.check_tile(tile)?;
-                return Ok(Some((self.size.index_of(tile), ground)));
+                let place = self.size.index_of(tile);
+                self.ground[place] = ground;
+                return Ok(Some(place));
             }
             Change::Won { team } => self.win(team)?,
         }
         Ok(None)
     }
 
-    fn known(&mut self, id: AgentId) -> Result<&mut Agent<X>, WorldError> {
+    fn win(&mut self, team: TeamId) -> Result<(), WorldError> {
+        self.check_team(team)?;
+        self.winner = Some(team);
+        Ok(())
+    }
+
+    fn check_team(&self, team: TeamId) -> Result<(), WorldError> {
+        match usize::from(team.0) < self.teams {
+            true => Ok(()),
+            false => Err(WorldError::UnknownTeam(team)),
+        }
+    }
+
+    fn add_agent(&mut self, agent: AgentState) -> Result<(), WorldError> {
+        let agent = self.checked_agent(agent)?;
+        self.agents.insert(agent.view.id.0, agent);
+        Ok(())
+    }
+
+    /// A new agent as it may be added.
+    fn checked_agent(&self, agent: AgentState) -> Result<Agent, WorldError> {
+        self.check_tile(agent.view.tile)?;
+        self.check_team(agent.view.team)?;
+        let action = agent.action.map(checked_action).transpose()?;
+        let id = agent.view.id;
+        if self.agents.get(id.0).is_some() {
+            return Err(WorldError::AgentTwice(id));
+        }
+        if !self.is_lenient && !self.agents.is_next(id.0) {
+            return Err(WorldError::AgentOutOfOrder(id));
+        }
+        let max = if self.is_lenient {
+            LENIENT_AGENTS_MAX
+        } else {
+            AGENTS_MAX
+        };
+        check_room(self.agents.len(), max, "agents")?;
+        Ok(Agent {
+            view: agent.view,
+            action,
+            food_ends: agent.food_ends,
+            held_by: None,
+            blend: Blend::default(),
+        })
+    }
+
+    fn remove_agent(&mut self, id: AgentId) -> Result<(), WorldError> {
+        let agent = self.agents.remove(id.0).ok_or(WorldError::UnknownAgent(id))?;
+        let ritual = agent
+            .held_by
+            .and_then(|serial| self.rituals.iter_mut().find(|ritual| ritual.serial == serial));
+        if let Some(ritual) = ritual {
+            ritual.state.participants.retain(|participant| *participant != id);
+        }
+        Ok(())
+    }
+
+    fn add_egg(&mut self, egg: EggState) -> Result<(), WorldError> {
+        self.check_tile(egg.tile)?;
+        if egg.team != TEAM_UNKNOWN || !self.is_lenient {
+            self.check_team(egg.team)?;
+        }
+        if self.eggs.get(egg.egg.0).is_some() {
+            return Err(WorldError::EggTwice(egg.egg));
+        }
+        if !self.is_lenient && !self.eggs.is_next(egg.egg.0) {
+            return Err(WorldError::EggOutOfOrder(egg.egg));
+        }
+        let max = if self.is_lenient {
+            LENIENT_EGGS_MAX
+        } else {
+            EGGS_MAX
+        };
+        check_room(self.eggs.len(), max, "eggs")?;
+        self.eggs.insert(egg.egg.0, egg);
+        Ok(())
+    }
+
+    fn take_egg(&mut self, id: EggId) -> Result<(), WorldError> {
+        match self.eggs.remove(id.0) {
+            Some(_) => Ok(()),
+            None => Err(WorldError::UnknownEgg(id)),
+        }
+    }
+
+    fn begin_ritual(&mut self, ritual: RitualState) -> Result<(), WorldError> {
+        self.check_tile(ritual.tile)?;
+        if ritual.end < ritual.start {
+            return Err(WorldError::EndsBeforeStart);
+        }
+        check_room(self.rituals.len(), RITUALS_MAX, "elevations")?;
+        let serial = self.rituals_begun;
+        let held = ritual.participants.iter().try_for_each(|&participant| {
+            let agent = self.known(participant)?;
+            match agent.held_by {
+                Some(_) => Err(WorldError::HeldTwice(participant)),
+                None => {
+                    agent.held_by = Some(serial);
+                    Ok(())
+                }
+            }
+        });
+        if held.is_err() {
+            self.release(&ritual.participants, serial);
+            return held;
+        }
+        self.rituals_begun += 1;
+        self.rituals.push(Ritual {
+            serial,
+            state: ritual,
+        });
+        Ok(())
+    }
+
+    /// Several elevations may be under way on one tile; it is the one that holds those named, or else, when
+    /// nobody is left to be named, the oldest of that level that holds nobody.
+    fn end_ritual(&mut self, tile: Tile, level: Level, participants: &[AgentId]) -> Result<(), WorldError> {
+        let held_by = match participants.first() {
+            Some(&first) => self.known(first)?.held_by,
+            None => None,
+        };
+        let place = self.rituals.iter().position(|ritual| {
+            let is_it = match participants.is_empty() {
+                true => ritual.state.participants.is_empty(),
+                false => held_by == Some(ritual.serial),
+            };
+            is_it && ritual.state.tile == tile && ritual.state.level == level
+        });
+        let ritual = self.rituals.remove(place.ok_or(WorldError::UnknownRitual(tile))?);
+        self.release(&ritual.state.participants, ritual.serial);
+        Ok(())
+    }
+
+    /// Those of `participants` that this elevation holds are free.
+    fn release(&mut self, participants: &[AgentId], serial: u64) {
+        for participant in participants {
+            if let Some(agent) = self.agents.get_mut(participant.0) {
+                agent.held_by.take_if(|held_by| *held_by == serial);
+            }
+        }
+    }
+
+    fn known(&mut self, id: AgentId) -> Result<&mut Agent, WorldError> {
         self.agents.get_mut(id.0).ok_or(WorldError::UnknownAgent(id))
     }
 
@@ -304,5 +467,30 @@ impl Action {
             CommandKind::Forward | CommandKind::Left | CommandKind::Right
         );
         moves && !self.refused
+    }
+}
+
+fn checked_action(told: ActionState) -> Result<Action, WorldError> {
+    let ActionState {
+        kind,
+        start,
+        end,
+        refused,
+    } = told;
+    match start <= end {
+        true => Ok(Action {
+            kind,
+            start,
+            end,
+            refused,
+        }),
+        false => Err(WorldError::EndsBeforeStart),
+    }
+}
+
+fn check_room(held: usize, max: usize, what: &'static str) -> Result<(), WorldError> {
+    match held < max {
+        true => Ok(()),
+        false => Err(WorldError::TooMany { what, max }),
     }
 }

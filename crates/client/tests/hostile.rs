@@ -87,15 +87,19 @@ fn agent(id: u32) -> AgentState {
     }
 }
 
-/// Feeds messages, draws now and then, and answers how it ended.
+/// Feeds messages, draws until all is shown, and answers how it ended.
 fn play(messages: &[ToClient]) -> (Client, Option<ProtocolError>) {
     let mut client = client();
     let mut scene = Scene::default();
     client.handle(b"WELCOME\n", RealTime::ZERO);
     let mut error = None;
-    for (number, message) in messages.iter().enumerate() {
+    // A frame with each message, and a second of frames after the last.
+    let after = std::iter::repeat_n(None, 150);
+    for (number, message) in messages.iter().map(Some).chain(after).enumerate() {
         let now = RealTime::from_nanos(number as i64 * 7_000_000);
-        client.handle(&frame(message), now);
+        if let Some(message) = message {
+            client.handle(&frame(message), now);
+        }
         client.handle_timeout(now);
         client.scene(now, &mut scene);
         while let Some(event) = client.poll_event() {

@@ -1,8 +1,7 @@
-//! The world as a viewer should have it, taken when a tick ends, to be compared with its mirror later.
+//! The world as a viewer should have it, taken when a tick ends, to be compared with the viewer's later.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use trantor_client::mirror::Mirror;
 use trantor_engine::ConnId;
 use trantor_game::World;
 use trantor_model::{AgentId, AgentView, Counts, EggId, Level, TeamId, Tile};
@@ -55,8 +54,7 @@ impl Picture {
         }
     }
 
-    pub(crate) fn of_mirror(mirror: &Mirror) -> Self {
-        let world = mirror.world();
+    pub(crate) fn of_viewer(world: &trantor_client::world::World) -> Self {
         let is_over = world.winner().is_some();
         let mut rituals: Vec<_> = world
             .rituals()
@@ -66,7 +64,7 @@ impl Picture {
             .collect();
         rituals.sort();
         Self {
-            ground: mirror.ground().to_vec(),
+            ground: world.ground().to_vec(),
             agents: world
                 .agents()
                 .map(|agent| (agent.view, agent.food_ends.filter(|_| !is_over)))
@@ -123,7 +121,7 @@ impl Picture {
                 format!("eggs {:?}, mirrored as {:?}", self.eggs, mirror.eggs),
             ),
             (
-                self.rituals == mirror.rituals,
+                self.rituals == mirror.rituals || self.is_over(),
                 format!("elevations {:?}, mirrored as {:?}", self.rituals, mirror.rituals),
             ),
             (self.winner == mirror.winner, "the winner".to_owned()),

@@ -233,14 +233,15 @@ impl Rerun {
     }
 
     fn compare(&mut self) -> Verdict {
-        let mirror = self
+        let newest = self
             .client
-            .mirror()
-            .ok_or("a viewer that is up to date has no world")?;
+            .newest_world()
+            .ok_or("a viewer that is up to date has no world")?
+            .map_err(|error| format!("a viewer ended: {error}"))?;
         let picture = Picture::of_world(self.engine.game().world());
-        match picture.difference(&Picture::of_mirror(mirror)) {
+        match picture.difference(&Picture::of_viewer(&newest)) {
             Some(difference) => Err(format!(
-                "in a recording the mirror is not the world: {difference}"
+                "in a recording the viewer's world is not the world: {difference}"
             )),
             None => {
                 self.mirrors_compared += 1;

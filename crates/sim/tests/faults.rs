@@ -32,7 +32,7 @@ fn a_dropped_acknowledgement_is_found() {
 fn a_dropped_change_is_found() {
     assert_found(
         Fault::DroppedDelta,
-        &["the mirror is not the world", "a viewer ended"],
+        &["the viewer's world is not the world", "a viewer ended"],
     );
 }
 
@@ -99,7 +99,7 @@ fn a_line_about_a_broadcast_that_is_dropped_is_found() {
 fn a_dropped_piece_of_a_snapshot_is_found() {
     assert_found(
         Fault::DroppedPiece,
-        &["a viewer ended", "the mirror is not the world"],
+        &["a viewer ended", "the viewer's world is not the world"],
     );
 }
 

@@ -5,8 +5,7 @@
 use trantor_client::Scene;
 use trantor_client::clock_sync::ServerTime;
 use trantor_client::display_clock::{Anchor, DisplayClock};
-use trantor_client::mirror::Mirror;
-use trantor_client::show::Show;
+use trantor_client::timeline::{Snapshot, Timeline};
 use trantor_model::{AgentId, AgentView, CommandKind, Counts, Direction, Level, MapSize, TeamId, Tile};
 use trantor_protocol::wire::{ActionState, AgentState, Change, SnapshotPart};
 use trantor_time::{Frequency, GameSpan, GameTime};
@@ -21,7 +20,7 @@ const PHASES: u32 = 64;
 /// A world in which all agents walk east for ever.
 pub struct Walkers {
     size: MapSize,
-    show: Show,
+    timeline: Timeline,
     agents: u32,
     now_ns: i64,
     /// Arrivals told so far, in phases: phase `n` arrives at `7 + 7 n / 64` units.
@@ -56,7 +55,7 @@ fn walk(agent: u32, steps: i64) -> ActionState {
 
 /// A world of walkers that is being told, as a server does when somebody joins.
 pub struct Joining {
-    mirror: Mirror,
+    snapshot: Snapshot,
     agents: u32,
     parts: std::vec::IntoIter<SnapshotPart>,
 }
@@ -93,7 +92,7 @@ impl Joining {
             .collect();
         parts.push(SnapshotPart::Agents((0..agents).map(state).collect()));
         Self {
-            mirror: Mirror::new(size, 4),
+            snapshot: Snapshot::new(size, (0..4).map(|team| format!("team {team}").into()).collect()),
             agents,
             parts: parts.into_iter(),
         }
@@ -103,7 +102,7 @@ impl Joining {
     pub fn take(&mut self) -> bool {
         match self.parts.next() {
             Some(part) => {
-                self.mirror.load(part).expect("a sound world");
+                self.snapshot.load(part).expect("a sound world");
                 true
             }
             None => false,
@@ -112,7 +111,7 @@ impl Joining {
 
     /// The world is complete.
     pub fn finish(mut self) -> Walkers {
-        self.mirror.finish(GameTime::ZERO).expect("a whole world");
+        self.snapshot.finish(GameTime::ZERO).expect("a whole world");
         let mut clock = DisplayClock::new(60_000_000);
         clock.anchor(Anchor {
             at: ServerTime::default(),
@@ -120,10 +119,9 @@ impl Joining {
             frequency: Frequency::new(100).expect("100 is a frequency"),
             paused: false,
         });
-        let teams = (0..4).map(|team| format!("team {team}").into()).collect();
         Walkers {
-            size: self.mirror.world().size(),
-            show: Show::new(self.mirror, teams, clock, 0, None),
+            size: self.snapshot.world.size(),
+            timeline: Timeline::new(self.snapshot, clock, 0),
             agents: self.agents,
             now_ns: 0,
             told: i64::from(PHASES),
@@ -148,7 +146,7 @@ impl Walkers {
             let at = units_of_phase(self.told);
             let steps = self.told / i64::from(PHASES);
             let phase = (self.told % i64::from(PHASES)) as u32;
-            self.show.advance(at).expect("game time goes on");
+            self.timeline.advance(at).expect("game time goes on");
             for agent in (phase..self.agents).step_by(PHASES as usize) {
                 let tile = tile_of(self.size, agent, steps);
                 let action = walk(agent, steps);
@@ -166,7 +164,7 @@ impl Walkers {
                         ground: Counts([(steps % 3) as u32, 0, 1, 0, 0, 0, 0]),
                     },
                 ] {
-                    self.show.apply(at, change).expect("what is told is sound");
+                    self.timeline.push(at, change).expect("there is room");
                 }
             }
             self.told += 1;
@@ -176,6 +174,8 @@ impl Walkers {
     /// Writes the scene of this moment.
     pub fn draw(&mut self) {
         let server_now = ServerTime::from_nanos(self.now_ns);
-        self.show.scene(server_now, &mut self.scene);
+        self.timeline
+            .scene(server_now, &mut self.scene)
+            .expect("what is told is sound");
     }
 }

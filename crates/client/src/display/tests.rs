@@ -39,7 +39,7 @@ fn moved(x: u16, forced: bool) -> Change {
 
 impl Walk {
     fn new() -> Self {
-        let mut world = World::<()>::new(MapSize::new(10, 8).unwrap(), 1);
+        let mut world = World::new(MapSize::new(10, 8).unwrap(), 1);
         let view = AgentView {
             id: AgentId(0),
             team: TeamId(0),
@@ -55,7 +55,7 @@ impl Walk {
         };
         world.load(SnapshotPart::Agents(vec![agent])).unwrap();
         Self {
-            display: Display::new(&world),
+            display: Display::new(world),
             scene: Scene::default(),
             seen: units(0.0),
         }
@@ -69,7 +69,7 @@ impl Walk {
             frequency: Some(Frequency::new(100).unwrap()),
         };
         for (told, change) in changes {
-            self.display.apply(units(*told), change.clone(), &moment);
+            self.display.apply(units(*told), change.clone(), &moment).unwrap();
         }
         self.display.fill(moment.next, moment.next, &mut self.scene);
         self.seen = moment.next;

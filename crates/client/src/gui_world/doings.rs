@@ -4,7 +4,7 @@ use trantor_model::{AgentId, CommandKind, Direction, Level, Resource, Tile, Turn
 use trantor_protocol::wire::{ActionState, Change, RitualState};
 use trantor_time::{GameSpan, GameTime};
 
-use super::{GuiWorld, Present, State};
+use super::{GuiWorld, Present};
 
 /// Elevations of one level on one tile are the same if they begin within this time: who could begin another one there
 /// would have been in the first.
@@ -19,7 +19,7 @@ impl GuiWorld {
         if (view.tile, view.facing) == (tile, facing) {
             return;
         }
-        let size = self.mirror().world().size();
+        let size = self.latest.size();
         let kind = if facing == view.facing && tile == size.step(view.tile, facing) {
             Some(CommandKind::Forward)
         } else if tile != view.tile {
@@ -58,8 +58,7 @@ impl GuiWorld {
             CommandKind::Set
         };
         self.late_start(agent, kind, present);
-        let mirror = self.mirror();
-        let mut ground = mirror.ground()[mirror.world().size().index_of(view.tile)];
+        let mut ground = self.latest.ground()[self.latest.size().index_of(view.tile)];
         let mut inventory = view.inventory;
         let (from, to) = match taken {
             true => (&mut ground, &mut inventory),
@@ -88,7 +87,7 @@ impl GuiWorld {
     ) {
         let mut free: Vec<AgentId> = Vec::new();
         for &participant in participants {
-            let agent = self.mirror().world().agent(participant);
+            let agent = self.latest.agent(participant);
             if agent.is_some_and(|agent| agent.held_by.is_none()) && !free.contains(&participant) {
                 free.push(participant);
             }
@@ -137,7 +136,7 @@ impl GuiWorld {
     }
 
     fn rituals_on(&self, tile: Tile) -> impl Iterator<Item = &RitualState> {
-        let rituals = self.mirror().world().rituals().iter();
+        let rituals = self.latest.rituals().iter();
         rituals
             .map(|ritual| &ritual.state)
             .filter(move |ritual| ritual.tile == tile)
@@ -150,16 +149,16 @@ impl GuiWorld {
 
     /// An agent ends something now, which it must have begun before.
     pub(super) fn late_start(&mut self, agent: AgentId, kind: CommandKind, present: &Present) {
-        let State::Shown(show) = &mut self.state else {
-            return;
-        };
-        if show.mirror().world().agent(agent).is_none() {
+        if self.view(agent).is_none() {
             return;
         }
         let end = present.at;
         let earliest = self.since.get(&agent).copied().unwrap_or(end);
         let start = (end - present.action).max(earliest);
-        show.apply_late_start(start, action_started(agent, kind, start, end));
+        if let Err(error) = self.show(start, action_started(agent, kind, start, end)) {
+            log::debug!("left out what the server said: {error}");
+            self.ignored += 1;
+        }
     }
 }
 

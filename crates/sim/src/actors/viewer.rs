@@ -1,6 +1,6 @@
 //! Our viewer in frames: the real client, with every frame looked at on its way in.
 //!
-//! At each end mark the client's mirror is compared with a picture that was taken of the world at that tick,
+//! At each end mark the newest world that the client received is compared with a picture that was taken of the world at that tick,
 //! however long the marks were under way.
 
 use trantor_client::{Client, ClientConfig, ClientEvent, ControlRequest, Language, ProtocolError, Scene};
@@ -101,10 +101,14 @@ impl Viewer {
                 if !ticked.up_to_date.contains(&moment.conn) {
                     return Ok(());
                 }
-                let mirror = self.client.mirror().ok_or("a world came and is not mirrored")?;
-                if let Some(difference) = ticked.picture.difference(&Picture::of_mirror(mirror)) {
+                let newest = self
+                    .client
+                    .newest_world()
+                    .ok_or("a world came and is not there")?;
+                let newest = newest.map_err(|error| format!("a viewer ended: {error}"))?;
+                if let Some(difference) = ticked.picture.difference(&Picture::of_viewer(&newest)) {
                     return Err(format!(
-                        "after tick {number} the mirror is not the world: {difference}"
+                        "after tick {number} the viewer's world is not the world: {difference}"
                     ));
                 }
                 self.ticks_compared += 1;
@@ -240,7 +244,7 @@ impl Actor for Viewer {
     }
 
     fn check_done(&self, _: RealTime) -> Verdict {
-        if self.is_over || (self.has_world && self.client.mirror().is_some()) {
+        if self.is_over || (self.has_world && self.client.newest_world().is_some()) {
             return Ok(());
         }
         Err("a viewer never got the world".to_owned())
