@@ -32,8 +32,8 @@ fn bots(server: SocketAddr, team: &str, agents: u32) -> Child {
 /// The state in which the server's game is: its digest and its time, once a team has won.
 fn end_of(server: &Background) -> Option<(String, i128)> {
     let (told, state) = mpsc::sync_channel(1);
-    let posted = server.poster().post("end_of", move |service| {
-        let game = service.state.engine().game();
+    let posted = server.tasks().send("end_of", move |shell| {
+        let game = shell.engine().game();
         let end = game
             .winner()
             .map(|_| (format!("{:016x}", game.digest()), game.now().whole_units()));

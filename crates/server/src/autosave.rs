@@ -1,7 +1,7 @@
 //! `--save` and `--resume`: the whole game on the disk now and then, and a game continued from there.
 //!
 //! ```text
-//! timer db_save ─> capture (on the loop) ─> job: digest, encode, write aside, sync, rename, prune ─> counted
+//! timer db_save ─> capture (on the loop) ─> disk job: digest, encode, write aside, sync, rename, prune ─> counted
 //! ```
 //!
 //! The loop is held for the capture alone. One save is under way at a time; a timer that finds one is skipped and
@@ -14,8 +14,6 @@ use std::sync::Arc;
 
 use trantor_game::{Game, Snapshot};
 use trantor_runtime::RealClock;
-use trantor_runtime::jobs::{Job, JobSpec};
-use trantor_runtime::service::Service;
 use trantor_time::{Clock, RealSpan};
 
 use crate::shell::Shell;
@@ -243,12 +241,12 @@ impl SaveTask {
     }
 }
 
-/// Captures the game and has a background job write it: what the timer does. Answers to which directory.
+/// Captures the game and has a disk job write it: what the timer does. Answers to which directory.
 ///
 /// # Errors
 /// If no save was begun, which is counted; in one line.
-pub(crate) fn save(service: &mut Service<Shell>, clock: RealClock) -> Result<PathBuf, String> {
-    let shell = &mut service.state;
+pub(crate) fn save(shell: &mut Shell) -> Result<PathBuf, String> {
+    let clock = RealClock::new();
     let autosave = shell.autosave.as_mut();
     let autosave = autosave.ok_or("there is no place to save to: start the server with --save DIR")?;
     let directory = autosave.directory.clone();
@@ -256,19 +254,20 @@ pub(crate) fn save(service: &mut Service<Shell>, clock: RealClock) -> Result<Pat
     let task = autosave.capture(|| shell.engine.state_to_save());
     let task = task.ok_or("the last save is still being written; this one is skipped")?;
     shell.meters.note_capture(clock.now().since(began));
-    let work = move |_: &_| {
+    let work = move || {
         let began = clock.now();
         task.write().map(|saved| (saved, clock.now().since(began)))
     };
-    let apply = |service: &mut Service<Shell>, (saved, took): (Saved, RealSpan)| {
-        service.state.meters.note_save(took);
-        note(service, Ok(saved));
+    let done = |shell: &mut Shell, outcome: Result<(Saved, RealSpan), String>| {
+        if let Ok((_, took)) = &outcome {
+            shell.meters.note_save(*took);
+        }
+        note(shell, outcome.map(|(saved, _)| saved));
     };
-    let job = Job::new(work, apply).on_error(|service, error| note(service, Err(error.to_string())));
-    match service.submit(JobSpec::new(TIMER).keyed(0), job) {
-        Ok(_) => Ok(directory),
+    match shell.disk.submit(TIMER, work, done) {
+        Ok(()) => Ok(directory),
         Err(refused) => {
-            note(service, Err(refused.to_string()));
+            note(shell, Err(refused.to_string()));
             Err(refused.to_string())
         }
     }
@@ -276,28 +275,28 @@ pub(crate) fn save(service: &mut Service<Shell>, clock: RealClock) -> Result<Pat
 
 /// Has the game saved in this pass, or in the one in which the save that is under way is written: a team has won, or another run
 /// of the journal has begun.
-pub(crate) fn save_soon(service: &mut Service<Shell>) {
-    if let Some(autosave) = &mut service.state.autosave {
+pub(crate) fn save_soon(shell: &mut Shell) {
+    if let Some(autosave) = &mut shell.autosave {
         autosave.is_wanted = true;
     }
 }
 
 /// Does what [`save_soon`] asked for. An ending loop takes no jobs, and saves at its end.
-pub(crate) fn save_if_wanted(service: &mut Service<Shell>) {
-    let is_ending = service.state.listener.is_none();
-    match &mut service.state.autosave {
+pub(crate) fn save_if_wanted(shell: &mut Shell) {
+    let is_ending = shell.listener.is_none();
+    match &mut shell.autosave {
         Some(autosave) if autosave.is_wanted && !autosave.is_under_way && !is_ending => {
             autosave.is_wanted = false
         }
         _ => return,
     }
-    if let Err(reason) = save(service, RealClock::new()) {
+    if let Err(reason) = save(shell) {
         log::warn!("{reason}");
     }
 }
 
-fn note(service: &mut Service<Shell>, done: Result<Saved, String>) {
-    if let Some(autosave) = &mut service.state.autosave {
+fn note(shell: &mut Shell, done: Result<Saved, String>) {
+    if let Some(autosave) = &mut shell.autosave {
         autosave.note(done);
     }
 }

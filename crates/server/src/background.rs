@@ -9,13 +9,11 @@ use std::net::SocketAddr;
 use std::sync::mpsc::sync_channel;
 
 use trantor_engine::EngineConfig;
-use trantor_runtime::Poster;
 use trantor_runtime::life::{LoopThread, StartError};
-use trantor_runtime::service::Service;
 
 use crate::event_loop::{Ended, EventLoop};
 use crate::export::Sources;
-use crate::shell::Shell;
+use crate::tasks::TaskSender;
 
 /// A server that runs in the background. Dropping it ends it in order.
 pub struct Background {
@@ -32,7 +30,7 @@ impl Background {
     pub fn start(address: SocketAddr, config: EngineConfig) -> Result<Self, StartError> {
         let (tell, told) = sync_channel(1);
         let make = move || {
-            let mut event_loop = EventLoop::new(address, config)?;
+            let event_loop = EventLoop::new(address, config)?;
             let signal = event_loop.stop_signal();
             tell.send((event_loop.address(), event_loop.sources()))
                 .expect("the starter keeps the other end until the loop is made");
@@ -52,9 +50,9 @@ impl Background {
         self.address
     }
 
-    /// Posts actions to be run in its loop.
-    pub fn poster(&self) -> &Poster<Service<Shell>> {
-        &self.sources.poster
+    /// Sends tasks to its loop.
+    pub fn tasks(&self) -> &TaskSender {
+        &self.sources.tasks
     }
 
     /// What an [`crate::export::Exporter`] needs to tell how it does.

@@ -1,28 +1,26 @@
 //! What the engine counts of its sessions and its game, for a collector of metrics on another thread.
 //!
-//! Gathering it goes through all sessions, so no pass does it; the loop is sent an action when somebody asks. That
+//! Gathering it goes through all sessions, so no pass does it; the loop is sent a task when somebody asks. That
 //! is some microseconds of the loop's time a scrape, shows a resting server as it is, and wakes nobody otherwise.
 
 use std::error::Error;
 use std::sync::mpsc::sync_channel;
 
 use trantor_engine::{CloseReason, EngineStats};
-use trantor_runtime::Poster;
 use trantor_runtime::fault::CallbackResult;
 use trantor_runtime::metrics::collector::Source;
 use trantor_runtime::metrics::{Sample, Value};
-use trantor_runtime::service::Service;
 use trantor_time::{NANOS, RealSpan, RealTime};
 
 use crate::shell::Shell;
+use crate::tasks::TaskSender;
 
 /// How long the loop may take to answer before its other metrics are told without these: many long passes.
 const ANSWER_SPAN: RealSpan = RealSpan::from_millis(500);
 
 /// Asks the loop for the engine's counts.
-#[derive(Debug)]
 pub struct EngineSource {
-    poster: Poster<Service<Shell>>,
+    tasks: TaskSender,
 }
 
 /// The engine's counts at one moment.
@@ -34,17 +32,16 @@ struct Told {
 }
 
 impl EngineSource {
-    /// A source that asks the loop behind `poster`.
-    pub fn new(poster: Poster<Service<Shell>>) -> Self {
-        Self { poster }
+    /// A source that asks the loop behind `tasks`.
+    pub fn new(tasks: TaskSender) -> Self {
+        Self { tasks }
     }
 
     fn ask(&self) -> Result<Told, Box<dyn Error>> {
         let (told, answer) = sync_channel(1);
-        let tell = move |service: &mut Service<Shell>| {
-            let now = service.now();
-            let engine = &mut service.state.engine;
-            let stats = engine.stats(now);
+        let tell = move |shell: &mut Shell| {
+            let engine = &mut shell.engine;
+            let stats = engine.stats(shell.now);
             let clock = engine.game_clock();
             let (frequency, is_paused) = (clock.frequency().get(), clock.is_paused());
             let game_units = engine.game_now().as_units_f64();
@@ -56,7 +53,7 @@ impl EngineSource {
                 game_units,
             });
         };
-        self.poster.post("engine_stats", tell)?;
+        self.tasks.send("engine_stats", tell)?;
         let told = answer.recv_timeout(ANSWER_SPAN.to_std());
         told.map_err(|_| "the loop does not answer".into())
     }

@@ -1,7 +1,11 @@
-//! The server's loop: a service loop over mio's poll, around one [`Engine`].
+//! The server's loop: one thread, one wait, and passes of stages around one [`Engine`].
 //!
-//! `stages` has its stages, [`crate::shell`] what they work on. It runs on the calling thread or on one
-//! of its own, and several can run in one process.
+//! ```text
+//!  sleep until a socket is ready, a task comes, or a deadline ─> the stages, in their order ─> count ─> round
+//! ```
+//!
+//! [`crate::stages`] is the list of stages with their budgets, [`crate::shell`] what they work on. The loop runs on the calling
+//! thread or on one of its own, and several can run in one process.
 
 use std::fmt;
 use std::io;
@@ -12,24 +16,25 @@ use std::sync::Arc;
 use trantor_engine::{Control, Engine, EngineConfig, EngineStats, PlaybackStart};
 use trantor_game::replay::Recording;
 use trantor_game::{Game, GameConfig, Snapshot};
-use trantor_runtime::life::StopSignal;
+use trantor_runtime::fault::{Fault, caught};
+use trantor_runtime::life::{StopRequest, StopSignal};
 use trantor_runtime::metrics::Reader;
-use trantor_runtime::service::{self, EndReason, Service, ServiceBuilder, ServiceLoop, ServiceSettings};
-use trantor_runtime::stages::Budget;
-use trantor_runtime::{FaultPolicy, Poster, RealClock};
+use trantor_runtime::{RealClock, Wait as _, Woken};
 use trantor_time::{Clock, RealSpan, RealTime};
 
 use crate::autosave::{self, Autosave};
 use crate::export::Sources;
 use crate::keep_alive::KeepAlive;
 use crate::listener::{Door, Listener};
+use crate::loop_meter::{LoopMeter, LoopReader};
 use crate::meters::Meters;
-use crate::mio_wait::MioWait;
+use crate::passes::Passes;
 use crate::recorder::RecordKeep;
 use crate::reload::Reload;
 use crate::service_manager::ServiceManager;
 use crate::shell::Shell;
-use crate::stages::{Accept, DueWork, Flush, Journal, Messages, Operators, Outputs, Read, Statistics, Watch};
+use crate::stages::{self, STAGES};
+use crate::tasks::TaskSender;
 
 /// How long an ending loop goes on trying to deliver what it owes. With the rest of the end it stays well within
 /// the second that people and service managers wait.
@@ -37,10 +42,30 @@ const ENDING_SPAN: RealSpan = RealSpan::from_millis(500);
 
 /// The loop, ready to run.
 pub struct EventLoop {
-    service: ServiceLoop<Shell, RealClock, MioWait>,
+    shell: Shell,
+    clock: Box<dyn Clock>,
+    passes: Passes,
+    meter: LoopMeter,
     address: SocketAddr,
-    meters: Reader,
-    clock: RealClock,
+    loop_reader: LoopReader,
+    server_reader: Reader,
+    /// `None` before the first pass, which does not wait.
+    last_wake: Option<RealTime>,
+    /// Set while stopping: when the loop ends at the latest.
+    stopping_until: Option<RealTime>,
+}
+
+/// Why a loop ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EndReason {
+    /// It was asked to, and everything accepted was finished.
+    Stopped,
+    /// It was asked to, and its time limit came before everything was finished.
+    StopLimit,
+    /// It was forced to.
+    Forced,
+    /// A stage panicked, and may have left the engine half changed.
+    Failed(Fault),
 }
 
 impl EventLoop {
@@ -90,47 +115,32 @@ impl EventLoop {
         let mut listener = Listener::open(door)?;
         listener.limit_rate(accepts_per_second);
         let address = listener.address();
-        let wait = MioWait::new()?;
         let clock = RealClock::new();
-        let (meters, reader) = Meters::new(wait.counts());
-        let mut shell = Shell::new(
-            make(clock.now())?,
-            listener,
-            wait.registry().try_clone()?,
-            wait.ready(),
-            wait.patience(),
-            meters,
-        )?;
+        let now = clock.now();
+        let (meters, server_reader) = Meters::new();
+        let mut shell = Shell::new(make(now)?, listener, meters, now)?;
         // Programs of this user find its token as soon as they can connect.
         if shell.engine.config().control == Control::User {
             shell.set_control(Control::User, None);
         }
-        let settings = ServiceSettings {
-            // What failed half-way may have left the engine half changed: better to end.
-            on_fault: FaultPolicy::FailFast,
-            stop_limit: ENDING_SPAN,
-            ..ServiceSettings::default()
-        };
-        let service = ServiceBuilder::new("server", settings, shell, clock, wait)
-            .stage("accept", Accept::BUDGET, Accept)
-            .stage("read", Read::BUDGET, Read)
-            .stage("operators", Operators::BUDGET, Operators)
-            .posts(service::POSTED)
-            .timers(service::TIMERS)
-            .stage("due work", DueWork::BUDGET, DueWork::default())
-            .stage("outputs", Budget::UNLIMITED, Outputs)
-            .stage("journal", Budget::UNLIMITED, Journal)
-            .stage("flush", Flush::BUDGET, Flush::default())
-            .stage("messages", Messages::BUDGET, Messages::default())
-            .stage("watch", Budget::UNLIMITED, Watch)
-            .stage("statistics", Budget::UNLIMITED, Statistics)
-            .build();
-        Ok(Self {
-            service,
-            address,
-            meters: reader,
+        Ok(Self::of(shell, Box::new(clock), address, server_reader))
+    }
+
+    fn of(shell: Shell, clock: Box<dyn Clock>, address: SocketAddr, server_reader: Reader) -> Self {
+        let passes = Passes::new(STAGES.iter().map(|stage| (stage.name, stage.budget)));
+        log::info!("server: {}", stages::declared());
+        let (meter, loop_reader) = LoopMeter::new(&passes, shell.now);
+        Self {
+            shell,
             clock,
-        })
+            passes,
+            meter,
+            address,
+            loop_reader,
+            server_reader,
+            last_wake: None,
+            stopping_until: None,
+        }
     }
 
     /// Ends in order at SIGINT or SIGTERM. For the one loop of a program: signals are the process's.
@@ -138,12 +148,12 @@ impl EventLoop {
     /// # Errors
     /// If the system does not let us handle them.
     pub fn end_at_signals(&mut self) -> io::Result<()> {
-        self.service.service().state.watch_signals()
+        self.shell.watch_signals()
     }
 
     /// Reads the options again at SIGHUP, which otherwise ends the loop.
     pub fn reload_at_hang_up(&mut self, reload: Reload) {
-        self.service.service().state.reload = Some(reload);
+        self.shell.reload = Some(reload);
     }
 
     /// Tells a service manager that `what` is ready, that it is alive as often as that is wanted, and of its end.
@@ -151,38 +161,35 @@ impl EventLoop {
     /// # Errors
     /// If there are too many timers.
     pub fn serve(&mut self, manager: ServiceManager, what: &str) -> io::Result<()> {
-        let service = self.service.service();
         manager.ready(what);
         if let Some(every) = manager.sign_of_life_every() {
-            service
-                .every("watchdog", every, |service| {
-                    service.state.manager.alive();
-                    Ok(())
-                })
+            let alive = |shell: &mut Shell| shell.manager.alive();
+            self.shell
+                .every("watchdog", every, alive)
                 .map_err(io::Error::other)?;
         }
-        service.state.manager = manager;
+        self.shell.manager = manager;
         Ok(())
     }
 
     /// Ends in order once a team has won, when everybody was told.
     pub fn end_at_win(&mut self) {
-        self.service.service().state.ends_at_win = true;
+        self.shell.ends_at_win = true;
     }
 
     /// Wakes a little before the game's deadlines and spins for the rest, until the core turns out to be shared.
     pub fn wake_precisely(&mut self) {
-        self.service.service().state.is_precise = true;
+        self.shell.is_precise = true;
     }
 
     /// Holds no more connections than this at one time, also while they wait to be taken in.
     pub fn leave_descriptors(&mut self, connections_room: usize) {
-        self.service.service().state.leave_descriptors(connections_room);
+        self.shell.leave_descriptors(connections_room);
     }
 
     /// Sets when peers count as gone that nothing is heard of; `None`: never.
     pub fn keep_alive(&mut self, keep_alive: Option<KeepAlive>) {
-        self.service.service().state.conns.set_keep_alive(keep_alive);
+        self.shell.conns.set_keep_alive(keep_alive);
     }
 
     /// Keeps a journal of everything in `directory`, and of older ones as much as `keep` says.
@@ -190,8 +197,8 @@ impl EventLoop {
     /// # Errors
     /// If no file can be made there, or the system refuses a thread.
     pub fn record(&mut self, directory: &Path, keep: RecordKeep) -> io::Result<()> {
-        self.service.service().state.start_recording(directory, keep)?;
-        self.service.start_workers(self.clock)
+        self.shell.start_recording(directory, keep)?;
+        self.shell.disk.start()
     }
 
     /// Saves the game so often, and once more at the end.
@@ -199,29 +206,27 @@ impl EventLoop {
     /// # Errors
     /// If the system refuses a thread.
     pub fn save(&mut self, autosave: Autosave, every: RealSpan) -> io::Result<()> {
-        let clock = self.clock;
-        let service = self.service.service();
-        service.state.autosave = Some(autosave);
-        service.state.engine.expect_saves();
-        service
-            .every(autosave::TIMER, every, move |service| {
-                if let Err(reason) = autosave::save(service, clock) {
-                    log::warn!("{reason}");
-                }
-                Ok(())
-            })
+        self.shell.autosave = Some(autosave);
+        self.shell.engine.expect_saves();
+        let save = |shell: &mut Shell| {
+            if let Err(reason) = autosave::save(shell) {
+                log::warn!("{reason}");
+            }
+        };
+        self.shell
+            .every(autosave::TIMER, every, save)
             .map_err(io::Error::other)?;
-        self.service.start_workers(clock)
+        self.shell.disk.start()
     }
 
     /// What a save would hold now.
     pub(crate) fn state_to_save(&mut self) -> Arc<Snapshot> {
-        self.service.service().state.engine.state_to_save()
+        self.shell.engine.state_to_save()
     }
 
     /// What its game was made from.
     pub fn game_config(&mut self) -> GameConfig {
-        self.service.service().state.engine.game().config().clone()
+        self.shell.engine.game().config().clone()
     }
 
     /// The address listened on, with the port that the system chose if it was asked to.
@@ -231,36 +236,135 @@ impl EventLoop {
 
     /// Asks the loop to end, from any thread.
     pub fn stop_signal(&self) -> StopSignal {
-        self.service.stop_signal()
+        self.shell.stop.clone()
     }
 
-    /// Posts actions to be run in the loop, from any thread.
-    pub fn poster(&mut self) -> Poster<Service<Shell>> {
-        self.service.service().poster()
+    /// Sends tasks to the loop, from any thread.
+    pub fn tasks(&self) -> TaskSender {
+        self.shell.tasks.sender()
     }
 
     /// What an exporter needs to tell how this loop does.
-    pub fn sources(&mut self) -> Sources {
+    pub fn sources(&self) -> Sources {
         Sources {
-            passes: self.service.metrics(),
-            server: self.meters.clone(),
-            poster: self.poster(),
+            passes: self.loop_reader.clone(),
+            server: self.server_reader.clone(),
+            tasks: self.tasks(),
         }
     }
 
-    /// Runs until a signal or [`Self::stop_signal`] ends it; everybody connected is then let go.
-    pub fn run(self) -> Ended {
-        let clock = self.clock;
-        let mut ended = self.service.run();
-        ended.state.close_all();
-        if matches!(ended.why, EndReason::Stopped | EndReason::StopLimit) {
-            ended.state.finish_keeping();
+    /// Runs until a signal or [`Self::stop_signal`] ends it; all connections are then closed.
+    pub fn run(mut self) -> Ended {
+        let why = loop {
+            if let Some(why) = self.pass() {
+                break why;
+            }
+        };
+        log::info!("the loop ended: {why:?}");
+        self.shell.disk.stop(match why {
+            EndReason::Stopped => ENDING_SPAN,
+            EndReason::StopLimit | EndReason::Forced | EndReason::Failed(_) => RealSpan::ZERO,
+        });
+        self.shell.close_all();
+        if matches!(why, EndReason::Stopped | EndReason::StopLimit) {
+            self.shell.finish_keeping();
         }
         Ended {
-            why: ended.why,
-            stats: ended.state.engine.stats(clock.now()),
-            digest: ended.state.engine.game().digest(),
+            why,
+            stats: self.shell.engine.stats(self.clock.now()),
+            digest: self.shell.engine.game().digest(),
         }
+    }
+
+    /// Waits, and runs one pass; answers why the loop ended, once it has.
+    fn pass(&mut self) -> Option<EndReason> {
+        self.sleep();
+        self.begin_stop();
+        let fault = self.run_stages();
+        if fault.is_some() {
+            self.meter.count_fault();
+        }
+        self.meter.count_pass(&self.passes, &self.shell);
+        let (tasks, jobs) = (self.shell.tasks.len(), self.shell.disk.in_flight());
+        let unwritten = self.shell.unwritten;
+        self.passes
+            .log_if_long(format_args!("posts {tasks}, jobs {jobs}, flush {unwritten}"));
+        match fault {
+            Some(fault) => Some(EndReason::Failed(fault)),
+            None => self.end_reason(),
+        }
+    }
+
+    fn sleep(&mut self) {
+        let until = self.next_wake();
+        let is_idle = until.is_none_or(|until| until > self.clock.now());
+        if is_idle {
+            self.meter.count_sleep();
+        }
+        let woken = self.shell.wait.wait(until);
+        // A reading that is not later changes nothing.
+        let now = self.clock.now().max(self.shell.now);
+        if let (true, Woken::Deadline, Some(until)) = (is_idle, woken, until) {
+            self.meter.record_lateness(now.since(until));
+        }
+        self.shell.now = now;
+        self.last_wake = Some(now);
+    }
+
+    /// When the loop wakes next if nothing happens: at once if work was left over, `None` for never.
+    fn next_wake(&self) -> Option<RealTime> {
+        let Some(last_wake) = self.last_wake else {
+            return Some(self.shell.now);
+        };
+        if self.passes.work_is_left() {
+            return Some(last_wake);
+        }
+        let next = stages::next_wake(&self.shell)
+            .into_iter()
+            .chain(self.stopping_until);
+        Some(next.min()?.max(last_wake))
+    }
+
+    /// Runs the stages in their order, at the time of the pass or of the latest arrival in it, until one panics.
+    fn run_stages(&mut self) -> Option<Fault> {
+        self.passes.begin(self.shell.now);
+        for (index, stage) in STAGES.iter().enumerate() {
+            let now = self.shell.now;
+            let mut turn = self.passes.enter(index, &*self.clock);
+            let ran = caught(|| {
+                (stage.run)(&mut self.shell, &mut turn);
+                Ok::<_, String>(())
+            });
+            if let Err(message) = ran {
+                let place = self.passes.place(index);
+                let fault = Fault { place, message };
+                log::error!("{fault}");
+                return Some(fault);
+            }
+            self.shell.now = now.max(turn.leave().unwrap_or(now));
+        }
+        None
+    }
+
+    /// Accepts nothing new once the loop is asked to stop.
+    fn begin_stop(&mut self) {
+        if self.stopping_until.is_none() && self.shell.stop.requested() == StopRequest::Orderly {
+            self.stopping_until = Some(self.shell.now.saturating_add(ENDING_SPAN));
+            self.shell.refuse_input();
+            self.shell.tasks.close();
+            self.shell.disk.close();
+        }
+    }
+
+    fn end_reason(&self) -> Option<EndReason> {
+        if self.shell.stop.requested() == StopRequest::Forced {
+            return Some(EndReason::Forced);
+        }
+        let until = self.stopping_until?;
+        if !stages::has_unfinished(&self.shell) {
+            return Some(EndReason::Stopped);
+        }
+        (self.clock.now() >= until).then_some(EndReason::StopLimit)
     }
 }
 
@@ -305,9 +409,15 @@ impl fmt::Display for Ended {
 mod tests {
     use super::*;
 
+    use std::cell::{Cell, RefCell};
     use std::io::Write as _;
+    use std::net::TcpStream;
+    use std::rc::Rc;
+
+    use trantor_time::ManualClock;
 
     use crate::options::Options;
+    use crate::tasks::TaskError;
     use crate::{console, recorder};
 
     /// One on a port that the system chooses.
@@ -321,22 +431,20 @@ mod tests {
         let directory = std::env::temp_dir().join(format!("trantor-sync-{}", std::process::id()));
         let mut event_loop = event_loop(Options::default());
         event_loop.record(&directory, RecordKeep::default()).unwrap();
-        let mut service = event_loop.service;
-        let poster = service.service().poster();
-        poster.post("wake", |_: &mut Service<Shell>| {}).unwrap();
-        service.pass();
-        let synced = |service: &mut ServiceLoop<Shell, RealClock, MioWait>| {
-            let recorder = service.service().state.recorder.as_ref();
+        event_loop.tasks().send("wake", |_| {}).unwrap();
+        event_loop.pass();
+        let synced = |event_loop: &EventLoop| {
+            let recorder = event_loop.shell.recorder.as_ref();
             recorder.map_or(0, |recorder| recorder.stats().synced)
         };
-        let timer = service.next_wake().unwrap();
+        let timer = event_loop.next_wake().unwrap();
         assert!(
             timer > RealClock::new().now(),
             "the beginning of the journal waits for its turn"
         );
-        recorder::sync(service.service());
-        while synced(&mut service) == 0 {
-            service.pass();
+        recorder::sync(&mut event_loop.shell);
+        while synced(&event_loop) == 0 {
+            event_loop.pass();
         }
         std::fs::remove_dir_all(&directory).unwrap();
     }
@@ -345,7 +453,7 @@ mod tests {
     fn a_save_that_is_not_begun_is_not_said_to_be() {
         let directory = std::env::temp_dir().join(format!("trantor-save-twice-{}", std::process::id()));
         let mut event_loop = event_loop(Options::default());
-        let say = |event_loop: &mut EventLoop| console::carry_out(event_loop.service.service(), None, "save");
+        let say = |event_loop: &mut EventLoop| console::carry_out(&mut event_loop.shell, None, "save");
         assert!(say(&mut event_loop).unwrap_err().contains("--save DIR"));
         let autosave = Autosave::new(&directory, 3).unwrap();
         event_loop.save(autosave, RealSpan::from_secs(60)).unwrap();
@@ -354,6 +462,79 @@ mod tests {
         assert!(refused.contains("still being written"), "{refused}");
         drop(event_loop);
         std::fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn a_pass_allocates_nothing() {
+        let mut event_loop = event_loop(Options::default());
+        let waker = event_loop.shell.wait.waker();
+        let mut pass = || {
+            waker.wake();
+            assert_eq!(event_loop.pass(), None);
+        };
+        (0..10).for_each(|_| pass());
+        assert_eq!(
+            allocation_counter::measure(|| (0..100).for_each(|_| pass())).count_total,
+            0
+        );
+    }
+
+    #[test]
+    fn a_stopping_loop_runs_the_tasks_it_has_accepted_and_refuses_others() {
+        let event_loop = event_loop(Options::default());
+        let (tasks, stop) = (event_loop.tasks(), event_loop.stop_signal());
+        let (told, ran) = std::sync::mpsc::sync_channel(2);
+        let (other, told_too) = (tasks.clone(), told.clone());
+        let first = move |_: &mut Shell| told.send(other.send("late", |_| {})).unwrap();
+        tasks.send("first", first).unwrap();
+        tasks
+            .send("second", move |_| told_too.send(Ok(())).unwrap())
+            .unwrap();
+        stop.request();
+        assert_eq!(event_loop.run().why, EndReason::Stopped);
+        let outcomes: Vec<_> = ran.iter().collect();
+        assert_eq!(outcomes, [Err(TaskError::Closed), Ok(())]);
+        assert_eq!(tasks.send("after the end", |_| {}), Err(TaskError::Closed));
+    }
+
+    #[test]
+    fn the_queue_of_tasks_is_bounded() {
+        let event_loop = event_loop(Options::default());
+        let tasks = event_loop.tasks();
+        let refusal = (0..100_000).find_map(|_| tasks.send("one of many", |_| {}).err());
+        assert_eq!(refusal, Some(TaskError::Full));
+    }
+
+    #[test]
+    fn a_panic_ends_the_loop_and_is_told_with_its_place() {
+        let event_loop = event_loop(Options::default());
+        event_loop.tasks().send("broken", |_| panic!("no way")).unwrap();
+        match event_loop.run().why {
+            EndReason::Failed(fault) => assert_eq!(fault.to_string(), "posts: broken failed: no way"),
+            why => panic!("{why:?}"),
+        }
+    }
+
+    #[test]
+    fn there_is_one_disk_job_of_a_name_and_its_failure_comes_to_the_loop() {
+        let mut event_loop = event_loop(Options::default());
+        let disk = &mut event_loop.shell.disk;
+        disk.start().unwrap();
+        let (told, outcomes) = std::sync::mpsc::sync_channel(2);
+        let done = move |_: &mut Shell, outcome| told.send(outcome).unwrap();
+        let broken = || -> Result<(), String> { panic!("no disk") };
+        disk.submit("sync", broken, done.clone()).unwrap();
+        assert!(disk.submit("sync", broken, done.clone()).is_err());
+        disk.submit("save", || Ok::<_, String>(()), done).unwrap();
+        while event_loop.shell.disk.in_flight() > 0 {
+            event_loop.pass();
+        }
+        assert_eq!(
+            outcomes.try_iter().collect::<Vec<_>>(),
+            [Err("no disk".to_owned()), Ok(())]
+        );
+        let stats = event_loop.shell.disk.stats();
+        assert_eq!((stats.done, stats.failed, stats.refused), (1, 1, 1));
     }
 
     /// Drawing a map takes milliseconds, and an operator may ask for hundreds at once.
@@ -365,18 +546,102 @@ mod tests {
             control: Control::Loopback,
             ..Options::default()
         });
-        let mut peer = std::net::TcpStream::connect(event_loop.address()).unwrap();
+        let mut peer = TcpStream::connect(event_loop.address()).unwrap();
         let lines = format!("ADMIN\n{}tick rate 200\n", "map\n".repeat(100));
         peer.write_all(lines.as_bytes()).unwrap();
         let now = event_loop.clock.now();
-        let service = &mut event_loop.service;
         loop {
-            service.pass();
-            let engine = &mut service.service().state.engine;
+            event_loop.pass();
+            let engine = &mut event_loop.shell.engine;
             if engine.has_operator_line() {
                 break;
             }
             assert_eq!(engine.stats(now).counters.admin_requests, 0, "all in one pass");
         }
+    }
+
+    /// A manual clock that moves between any two readings, and an agent's peer that speaks within a pass.
+    #[derive(Clone)]
+    struct MovingClock {
+        clock: ManualClock,
+        peer: Rc<RefCell<TcpStream>>,
+        /// Readings until it speaks, while it is yet to speak.
+        speaks_in: Rc<Cell<Option<u32>>>,
+        spoke_at: Rc<Cell<RealTime>>,
+    }
+
+    impl Clock for MovingClock {
+        fn now(&self) -> RealTime {
+            self.clock.advance(RealSpan::from_millis(1));
+            match self.speaks_in.get() {
+                Some(0) => {
+                    self.spoke_at.set(self.clock.now());
+                    self.peer.borrow_mut().write_all(b"ght\n").unwrap();
+                    self.speaks_in.set(None);
+                }
+                more => self.speaks_in.set(more.map(|readings| readings - 1)),
+            }
+            self.clock.now()
+        }
+    }
+
+    /// Passes until `is_reached`, without sleeping; everything is on loopback and comes at once, or soon. The peer speaks in the
+    /// first pass if `speaks`: at the second reading, which is not that of the pass.
+    fn pass_until(
+        event_loop: &mut EventLoop,
+        clock: &MovingClock,
+        mut speaks: bool,
+        is_reached: impl Fn(&Engine) -> bool,
+    ) {
+        for _ in 0..100_000 {
+            if is_reached(&event_loop.shell.engine) {
+                return;
+            }
+            event_loop.shell.wait.wait(Some(RealTime::ZERO));
+            if std::mem::take(&mut speaks) {
+                clock.speaks_in.set(Some(1));
+            }
+            event_loop.shell.now = clock.now();
+            assert_eq!(event_loop.run_stages(), None);
+        }
+        panic!("it is never reached");
+    }
+
+    /// The peer sends the end of its command when the pass has begun, and the read stage finds it.
+    #[test]
+    fn what_is_read_is_stamped_after_it_was_sent() {
+        let options = Options {
+            port: 0,
+            ..Options::default()
+        };
+        let listener = Listener::open(options.listen_address().into()).unwrap();
+        let address = listener.address();
+        let clock = MovingClock {
+            clock: ManualClock::default(),
+            peer: Rc::new(RefCell::new(TcpStream::connect(address).unwrap())),
+            speaks_in: Rc::default(),
+            spoke_at: Rc::default(),
+        };
+        let (meters, reader) = Meters::new();
+        let now = clock.clock.now();
+        let engine = Engine::new(options.engine_config(1), now);
+        let shell = Shell::new(engine, listener, meters, now).unwrap();
+        let mut event_loop = EventLoop::of(shell, Box::new(clock.clone()), address, reader);
+        let team = options.engine_config(1).game.teams[0].clone();
+        let say = |text: &str| clock.peer.borrow_mut().write_all(text.as_bytes()).unwrap();
+        say(&format!("{team}\n"));
+        pass_until(&mut event_loop, &clock, false, |engine| {
+            engine.game().world().agents().len() == 1
+        });
+        // The system reports the beginning before the pass; the rest comes within it.
+        say("Ri");
+        let started = |engine: &Engine| {
+            let agent = engine.game().world().agents().next()?;
+            agent.action().map(|action| action.start)
+        };
+        pass_until(&mut event_loop, &clock, true, |engine| started(engine).is_some());
+        let engine = &event_loop.shell.engine;
+        let spoke_at = engine.game_clock().now(clock.spoke_at.get());
+        assert!(started(engine).unwrap() >= spoke_at);
     }
 }

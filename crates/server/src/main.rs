@@ -4,10 +4,9 @@ use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use trantor_runtime::service::EndReason;
 use trantor_runtime::{standard_error, standard_output};
 use trantor_server::console::input::{ConsoleInput, ConsoleThread};
-use trantor_server::event_loop::EventLoop;
+use trantor_server::event_loop::{EndReason, EventLoop};
 use trantor_server::export::Exporter;
 use trantor_server::headless::{self, Simulated};
 use trantor_server::logging::Logging;
@@ -95,7 +94,7 @@ fn run(
     let at_end = (options.console == ConsoleInput::UntilEnd).then(|| event_loop.stop_signal());
     let console = match options.console.is_wanted(!options.auto_start) {
         false => None,
-        true => match ConsoleThread::start(event_loop.poster(), at_end) {
+        true => match ConsoleThread::start(event_loop.tasks(), at_end) {
             Ok(console) => {
                 log::info!("the console is open; help lists its words");
                 Some(console)

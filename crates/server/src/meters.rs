@@ -11,7 +11,7 @@ use trantor_time::RealSpan;
 use crate::autosave::SaveStats;
 use crate::conn::Conns;
 use crate::listener::Listener;
-use crate::mio_wait::WaitCounts;
+use crate::mio_wait::WaitStats;
 use crate::recorder::RecorderStats;
 
 /// Every kind of due work, in the order of their counters.
@@ -36,7 +36,6 @@ const KINDS: [FiredKind; DueKind::ALL.len() + 7] = [
 #[derive(Debug)]
 pub struct Meters {
     meter: Meter,
-    wait: WaitCounts,
     lateness: Spread,
     due: [Counter; KINDS.len()],
     transport: Transport,
@@ -99,7 +98,7 @@ struct Transport {
 
 impl Meters {
     /// Meters at zero, and the reader for everybody else.
-    pub fn new(wait: WaitCounts) -> (Self, Reader) {
+    pub fn new() -> (Self, Reader) {
         let mut declare = MeterBuilder::new();
         let lateness = declare.distribution("due.lateness_ns");
         let due = KINDS.map(|kind| declare.counter(format!("due.{}.run_count", kind.name())));
@@ -110,7 +109,6 @@ impl Meters {
         (
             Self {
                 meter,
-                wait,
                 lateness,
                 due,
                 transport,
@@ -139,8 +137,8 @@ impl Meters {
     }
 
     /// Shows to readers how things stand at the end of a pass.
-    pub fn publish(&mut self, conns: &Conns, listener: Option<&Listener>) {
-        self.count_transport(conns, listener);
+    pub fn publish(&mut self, conns: &Conns, listener: Option<&Listener>, wait: WaitStats) {
+        self.count_transport(conns, listener, wait);
         self.meter.publish();
     }
 
@@ -181,7 +179,7 @@ impl Meters {
             .record(self.saving.write, took.as_nanos().unsigned_abs());
     }
 
-    fn count_transport(&mut self, conns: &Conns, listener: Option<&Listener>) {
+    fn count_transport(&mut self, conns: &Conns, listener: Option<&Listener>, wait: WaitStats) {
         let (meter, to) = (&mut self.meter, &self.transport);
         let stats = conns.stats();
         meter.set(to.open, conns.len() as f64);
@@ -202,13 +200,12 @@ impl Meters {
             meter.set_total(to.slowed, stats.slowed);
             meter.set_total(to.refused, stats.refused);
         }
-        let stats = self.wait.get();
-        meter.set_total(to.sleeps, stats.sleeps);
-        meter.set_total(to.wake_ups, stats.wake_ups);
-        meter.set_total(to.alarms_set, stats.alarms_set);
-        meter.set_total(to.put_off, stats.put_off);
-        meter.set_total(to.spins, stats.spins);
-        meter.set_total(to.spins_given_up, stats.spins_given_up);
+        meter.set_total(to.sleeps, wait.sleeps);
+        meter.set_total(to.wake_ups, wait.wake_ups);
+        meter.set_total(to.alarms_set, wait.alarms_set);
+        meter.set_total(to.put_off, wait.put_off);
+        meter.set_total(to.spins, wait.spins);
+        meter.set_total(to.spins_given_up, wait.spins_given_up);
     }
 }
 
@@ -283,7 +280,7 @@ mod tests {
 
     #[test]
     fn each_kind_of_due_work_is_counted_under_its_own_name() {
-        let (mut meters, reader) = Meters::new(WaitCounts::default());
+        let (mut meters, reader) = Meters::new();
         for (times, kind) in KINDS.into_iter().enumerate() {
             for _ in 0..times {
                 meters.note_due(Fired {
@@ -292,7 +289,7 @@ mod tests {
                 });
             }
         }
-        meters.publish(&Conns::default(), None);
+        meters.publish(&Conns::default(), None, WaitStats::default());
         let snapshot = snapshot(&reader);
         for (times, kind) in KINDS.into_iter().enumerate() {
             let name = format!("due.{}.run_count", kind.name());
@@ -309,7 +306,7 @@ mod tests {
 
     #[test]
     fn counts_errors_and_times_of_saves_are_metrics() {
-        let (mut meters, reader) = Meters::new(WaitCounts::default());
+        let (mut meters, reader) = Meters::new();
         meters.note_capture(RealSpan::from_micros(30));
         meters.note_save(RealSpan::from_millis(4));
         meters.count_saves(SaveStats {
@@ -318,7 +315,7 @@ mod tests {
             unchanged: 2,
             failures: 1,
         });
-        meters.publish(&Conns::default(), None);
+        meters.publish(&Conns::default(), None, WaitStats::default());
         let snapshot = snapshot(&reader);
         for (name, count) in [("saved", 4), ("skipped", 3), ("unchanged", 2), ("failures", 1)] {
             let name = format!("save.{name}_count");

@@ -7,11 +7,9 @@
 //! Where deadlines are dense several share a wake-up, within what the loop allows (`wake_allowance`). A precise wait gives each
 //! deadline of the game a wake-up of its own, a little early, and spins for the rest (`spin`).
 //!
-//! What readiness means is the caller's to know: [`MioWait::ready`] tells the tokens.
+//! What readiness means is the caller's to know: [`MioWait::next_ready`] has the tokens.
 
-use std::cell::{Cell, RefCell};
 use std::io;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,13 +40,9 @@ const PATIENCE_SPAN: RealSpan = RealSpan::from_millis(1);
 /// thread, and few spins end late by a poll.
 const SPIN_POLL_SPAN: RealSpan = RealSpan::from_micros(10);
 
-/// How exactly the loop wants to be woken; for the loop that knows. Clones share it. At first: for each thing at once.
-#[derive(Clone, Debug, Default)]
-pub struct Patience(Rc<Cell<Patient>>);
-
-/// What may wait a little, so that it shares a wake-up with something else.
+/// What may wait a little, so that it shares a wake-up with something else. At first: nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Patient {
+pub struct Patience {
     /// What arrives may wait until the next deadline, if that is soon.
     pub with_input: bool,
     /// So long may a deadline be put off where deadlines are dense; see [`spacing_at`].
@@ -59,26 +53,20 @@ pub struct Patient {
     pub is_precise: bool,
 }
 
-impl Patience {
-    /// Says how, from the next wait on.
-    pub fn set(&self, patient: Patient) {
-        self.0.set(patient);
-    }
-}
-
 /// A [`Wait`] over mio's poll.
 #[derive(Debug)]
 pub struct MioWait {
     patience: Patience,
     poll: Poll,
     events: Events,
-    ready: ReadyList,
+    /// What became ready in the latest wait, the first of it last.
+    ready: Vec<Ready>,
     alarm: Alarm,
     allowances: WakeAllowances,
     spin: Spin,
     gate: WakeGate,
     clock: RealClock,
-    counts: WaitCounts,
+    stats: WaitStats,
 }
 
 /// What a [`MioWait`] did so far; all from zero.
@@ -98,37 +86,6 @@ pub struct WaitStats {
     pub spins: u64,
     /// Times that spinning was switched off because the core is shared: one at most.
     pub spins_given_up: u64,
-}
-
-/// The counts of a [`MioWait`], for the loop that owns it; clones share them.
-#[derive(Clone, Debug, Default)]
-pub struct WaitCounts(Rc<Cell<WaitStats>>);
-
-impl WaitCounts {
-    /// What was counted so far.
-    pub fn get(&self) -> WaitStats {
-        self.0.get()
-    }
-
-    fn change(&self, change: impl FnOnce(&mut WaitStats)) {
-        let mut stats = self.0.get();
-        change(&mut stats);
-        self.0.set(stats);
-    }
-}
-
-/// What became ready in the latest wait, for the loop that owns the wait without seeing through it.
-///
-/// Clones share the list. It is emptied by whoever takes from it, and at the latest by the next wait: readiness
-/// is reported anew for what was not dealt with, but only if it changed.
-#[derive(Clone, Debug, Default)]
-pub struct ReadyList(Rc<RefCell<Vec<Ready>>>);
-
-impl ReadyList {
-    /// The next thing that became ready.
-    pub fn pop(&self) -> Option<Ready> {
-        self.0.borrow_mut().pop()
-    }
 }
 
 /// Something that became ready.
@@ -163,13 +120,13 @@ impl MioWait {
             patience: Patience::default(),
             poll,
             events: Events::with_capacity(EVENTS_CAPACITY),
-            ready: ReadyList::default(),
+            ready: Vec::new(),
             alarm,
             allowances: WakeAllowances::new(),
             spin: Spin::new(),
             gate,
             clock: RealClock::new(),
-            counts: WaitCounts::default(),
+            stats: WaitStats::default(),
         })
     }
 
@@ -178,19 +135,20 @@ impl MioWait {
         self.poll.registry()
     }
 
-    /// What became ready in the latest wait.
-    pub fn ready(&self) -> ReadyList {
-        self.ready.clone()
+    /// The next thing that became ready in the latest wait. What is not taken before the next one is reported anew only if
+    /// it changes.
+    pub fn next_ready(&mut self) -> Option<Ready> {
+        self.ready.pop()
     }
 
-    /// How exactly it is to wake.
-    pub fn patience(&self) -> Patience {
-        self.patience.clone()
+    /// Sets what may wait, from the next wait on.
+    pub fn set_patience(&mut self, patience: Patience) {
+        self.patience = patience;
     }
 
     /// What it did so far.
-    pub fn counts(&self) -> WaitCounts {
-        self.counts.clone()
+    pub fn stats(&self) -> WaitStats {
+        self.stats
     }
 
     /// Asks the system once; an interruption by a signal counts as nothing having happened.
@@ -208,23 +166,22 @@ impl MioWait {
 
     /// Passes on what became ready. Answers whether anything did.
     fn hand_over(&mut self) -> bool {
-        let mut ready = self.ready.0.borrow_mut();
-        ready.clear();
+        self.ready.clear();
         // Those reported first are taken first: the list is taken from its end.
-        ready.extend(
+        self.ready.extend(
             self.events
                 .iter()
                 .filter(|event| !is_own(event.token()))
                 .map(Ready::new),
         );
-        ready.reverse();
-        !ready.is_empty()
+        self.ready.reverse();
+        !self.ready.is_empty()
     }
 
     /// Spins until `until`, another thread's wake, or readiness; if input `may_wait`, readiness ends it at `until` only. The
     /// sockets are polled at least once.
     fn spin_until(&mut self, until: RealTime, may_wait: bool) {
-        self.counts.change(|stats| stats.spins += 1);
+        self.stats.spins += 1;
         let mut polled_at = self.clock.now();
         self.spin.begin(polled_at);
         self.poll_once(Some(Duration::ZERO));
@@ -245,7 +202,7 @@ impl MioWait {
             log::warn!(
                 "--precise is off until the next start: other programs run on the core of the server's loop"
             );
-            self.counts.change(|stats| stats.spins_given_up += 1);
+            self.stats.spins_given_up += 1;
         }
     }
 
@@ -256,24 +213,24 @@ impl MioWait {
 
 impl Wait for MioWait {
     fn wait(&mut self, until: Option<RealTime>) -> Woken {
-        self.counts.change(|stats| stats.waits += 1);
+        self.stats.waits += 1;
         let is_reached = |clock: &RealClock| until.is_some_and(|until| until <= clock.now());
         if self.gate.lie_down() && !is_reached(&self.clock) {
-            self.counts.change(|stats| stats.sleeps += 1);
-            let patient = self.patience.0.get();
-            let is_precise = patient.is_precise && !self.spin.is_core_shared();
+            self.stats.sleeps += 1;
+            let patience = self.patience;
+            let is_precise = patience.is_precise && !self.spin.is_core_shared();
             // A spacing would hide what a precise wake-up gains.
             self.allowances.set_spacing(match is_precise {
                 true => RealSpan::ZERO,
-                false => patient.with_deadlines,
+                false => patience.with_deadlines,
             });
             let due = until.map(|first| Due {
                 first,
-                game: patient.game_due,
+                game: patience.game_due,
             });
             let wake_at = due.map(|due| self.allowances.wake_for(due));
             if wake_at != until {
-                self.counts.change(|stats| stats.put_off += 1);
+                self.stats.put_off += 1;
             }
             // Only the game's deadlines are worth spinning for.
             let spins = is_precise && due.is_some_and(|due| !due.is_chore_first());
@@ -281,9 +238,10 @@ impl Wait for MioWait {
             let alarm_at = wake_at.map(|wake_at| wake_at - lead);
             loop {
                 let now = self.clock.now();
-                let soon = alarm_at.filter(|alarm_at| patient.with_input && *alarm_at <= now + PATIENCE_SPAN);
+                let soon =
+                    alarm_at.filter(|alarm_at| patience.with_input && *alarm_at <= now + PATIENCE_SPAN);
                 if let Some(wake_at) = wake_at.filter(|_| spins && alarm_at <= Some(now)) {
-                    self.spin_until(wake_at, patient.with_input);
+                    self.spin_until(wake_at, patience.with_input);
                 } else {
                     let has_slept = soon.is_some_and(|soon| self.alarm.sleep_until(soon));
                     if !has_slept {
@@ -292,7 +250,7 @@ impl Wait for MioWait {
                     } else if !spins {
                         self.poll_once(Some(Duration::ZERO));
                     }
-                    self.counts.change(|stats| stats.wake_ups += 1);
+                    self.stats.wake_ups += 1;
                     if let Some(alarm_at) = alarm_at.filter(|_| spins) {
                         let latency = self.clock.now() - alarm_at;
                         if latency >= RealSpan::ZERO {
@@ -317,8 +275,7 @@ impl Wait for MioWait {
             self.poll_once(Some(Duration::ZERO));
         }
         let posted = self.gate.rise();
-        self.counts
-            .change(|stats| stats.alarms_set = self.alarm.times_set());
+        self.stats.alarms_set = self.alarm.times_set();
         match (self.hand_over(), posted) {
             (true, _) => Woken::Io,
             (false, true) => Woken::Posted,
@@ -382,7 +339,7 @@ mod tests {
         for _ in 0..200 {
             wait.wait(Some(in_micros(200)));
         }
-        let stats = wait.counts().get();
+        let stats = wait.stats();
         assert!(stats.wake_ups <= 200, "{stats:?}");
         assert!(stats.alarms_set <= 200, "{stats:?}");
     }
@@ -390,9 +347,9 @@ mod tests {
     #[test]
     fn what_arrives_spends_no_wake_up_of_deadlines() {
         let mut wait = MioWait::new().unwrap();
-        wait.patience().set(Patient {
+        wait.set_patience(Patience {
             with_deadlines: RealSpan::from_secs(3_600),
-            ..Patient::default()
+            ..Patience::default()
         });
         let listener = std::net::TcpListener::bind(LOOPBACK).unwrap();
         let mut peer = mio::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -407,7 +364,7 @@ mod tests {
         }
         wait.registry().deregister(&mut peer).unwrap();
         assert_eq!(wait.wait(Some(in_micros(1_000))), Woken::Deadline);
-        assert_eq!(wait.counts().get().put_off, 0);
+        assert_eq!(wait.stats().put_off, 0);
     }
 
     #[cfg(target_os = "linux")]
@@ -421,7 +378,7 @@ mod tests {
             wait.wait(Some(until));
         }
         assert_eq!(
-            wait.counts().get().alarms_set,
+            wait.stats().alarms_set,
             0,
             "a pending wake means no sleep, and no sleep needs no alarm"
         );
@@ -436,14 +393,14 @@ mod tests {
             assert_eq!(wait.wait(Some(until)), Woken::Io);
             listener.accept().unwrap();
         }
-        assert_eq!(wait.counts().get().alarms_set, 1);
+        assert_eq!(wait.stats().alarms_set, 1);
 
         assert_eq!(
             wait.wait(Some(in_micros(20_000))),
             Woken::Deadline,
             "an earlier deadline replaces it, if it is still to come"
         );
-        assert_eq!(wait.counts().get().alarms_set, 2);
+        assert_eq!(wait.stats().alarms_set, 2);
     }
 
     #[cfg(target_os = "linux")]
@@ -455,9 +412,9 @@ mod tests {
             .register(&mut listener, Token(0), mio::Interest::READABLE)
             .unwrap();
         let address = listener.local_addr().unwrap();
-        wait.patience().set(Patient {
+        wait.set_patience(Patience {
             with_input: true,
-            ..Patient::default()
+            ..Patience::default()
         });
         for _ in 0..20 {
             let _peer = std::net::TcpStream::connect(address).unwrap();
@@ -471,7 +428,7 @@ mod tests {
         assert_eq!(wait.wait(Some(until)), Woken::Io);
         assert!(RealClock::new().now() < until, "but not with one that is far");
         listener.accept().unwrap();
-        wait.patience().set(Patient::default());
+        wait.set_patience(Patience::default());
         let _peer = std::net::TcpStream::connect(address).unwrap();
         let until = in_micros(60_000_000);
         assert_eq!(wait.wait(Some(until)), Woken::Io);
@@ -481,12 +438,12 @@ mod tests {
     fn deadlines_that_come_thick_are_put_off() {
         let mut wait = MioWait::new().unwrap();
         // So long that a busy machine does not make them sparse.
-        wait.patience().set(Patient {
+        wait.set_patience(Patience {
             with_deadlines: RealSpan::from_millis(20),
-            ..Patient::default()
+            ..Patience::default()
         });
         let mut waits = 0;
-        while wait.counts().get().put_off == 0 {
+        while wait.stats().put_off == 0 {
             let until = in_micros(20);
             assert_eq!(wait.wait(Some(until)), Woken::Deadline);
             assert!(RealClock::new().now() >= until);
@@ -507,7 +464,7 @@ mod tests {
         for nth in 0..300 {
             let peer = (nth % 3 == 0).then(|| std::net::TcpStream::connect(address).unwrap());
             let (until, with_input) = (in_micros(150), nth % 2 == 0);
-            wait.patience().set(Patient {
+            wait.set_patience(Patience {
                 with_input,
                 with_deadlines: RealSpan::from_millis(1),
                 game_due: Some(until),
@@ -521,7 +478,7 @@ mod tests {
                 listener.accept().unwrap();
             }
         }
-        let stats = wait.counts().get();
+        let stats = wait.stats();
         // Elsewhere the poll counts milliseconds, which no lead makes up for.
         assert!(stats.spins > 0 || !cfg!(target_os = "linux"), "{stats:?}");
         assert!(stats.put_off == 0 || stats.spins_given_up == 1, "{stats:?}");
@@ -530,9 +487,9 @@ mod tests {
     #[test]
     fn a_precise_wait_does_not_spin_without_a_deadline_of_the_game() {
         let mut wait = MioWait::new().unwrap();
-        wait.patience().set(Patient {
+        wait.set_patience(Patience {
             is_precise: true,
-            ..Patient::default()
+            ..Patience::default()
         });
         // Enough to learn a lead from.
         for _ in 0..300 {
@@ -540,7 +497,7 @@ mod tests {
         }
         wait.waker().wake();
         wait.wait(None);
-        assert_eq!(wait.counts().get().spins, 0);
+        assert_eq!(wait.stats().spins, 0);
     }
 
     #[test]
@@ -564,8 +521,8 @@ mod tests {
             .unwrap();
         let _peer = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         assert_eq!(wait.wait(Some(RealTime::ZERO)), Woken::Io);
-        assert_eq!(wait.ready().pop().map(|ready| ready.token), Some(Token(7)));
-        assert_eq!(wait.ready().pop(), None);
-        assert_eq!(wait.counts().get().sleeps, 0);
+        assert_eq!(wait.next_ready().map(|ready| ready.token), Some(Token(7)));
+        assert_eq!(wait.next_ready(), None);
+        assert_eq!(wait.stats().sleeps, 0);
     }
 }

@@ -7,8 +7,8 @@
 //!
 //! The engine makes the bytes; here they are appended to a file before anything is sent that happened after the last of
 //! them ([`Engine::journal_pressure`]), and at the latest after [`WRITE_SPAN`], so that a process that is killed has sent
-//! nothing that its journal does not show. A background job forces them to the disk a few seconds later
-//! ([`SYNC_SPAN`]), which bounds what a power failure takes. A finished piece is packed by a background job, one at a
+//! nothing that its journal does not show. A disk job forces them to the disk a few seconds later
+//! ([`SYNC_SPAN`]), which bounds what a power failure takes. A finished piece is packed by a disk job, one at a
 //! time, and forced to the disk with it.
 //!
 //! If the disk refuses, that is said, what was written of the last record is taken back, and the game goes on without
@@ -29,8 +29,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use trantor_engine::{Engine, JournalBytes, JournalPressure};
-use trantor_runtime::jobs::{Job, JobError, JobSpec};
-use trantor_runtime::service::Service;
 use trantor_time::{RealSpan, RealTime};
 
 pub use self::keep::RecordKeep;
@@ -420,38 +418,33 @@ fn tidy_old(keep: RecordKeep, directory: &Path, current: &Path) {
     }
 }
 
-/// Has a background job pack the next finished piece, if there is one and no other job is packing. Called in each pass, so that the
+/// Has a disk job pack the next finished piece, if there is one and no other job is packing. Called in each pass, so that the
 /// one after it has its turn when this one is done.
-pub(crate) fn pack_finished(service: &mut Service<Shell>) {
-    let Some(recorder) = &mut service.state.recorder else {
+pub(crate) fn pack_finished(shell: &mut Shell) {
+    let Some(recorder) = &mut shell.recorder else {
         return;
     };
     let Some(piece) = recorder.take_to_pack() else {
         return;
     };
     let (keep, directory) = (recorder.keep, recorder.directory.clone());
-    let note = |service: &mut Service<Shell>, piece: &Path, packed| {
-        if let Some(recorder) = &mut service.state.recorder {
-            recorder.note_packed(piece, packed);
+    let [of_job, when_done] = [(); 2].map(|()| piece.clone());
+    let work = move || {
+        pack(&of_job)?;
+        if let Some(run) = of_job.parent() {
+            tidy_old(keep, &directory, run);
+        }
+        Ok::<(), io::Error>(())
+    };
+    let done = move |shell: &mut Shell, packed| {
+        if let Some(recorder) = &mut shell.recorder {
+            recorder.note_packed(&when_done, packed);
         }
     };
-    let [of_job, when_done, when_failed] = [(); 3].map(|()| piece.clone());
-    let job = Job::new(
-        move |_| {
-            pack(&of_job)?;
-            if let Some(run) = of_job.parent() {
-                tidy_old(keep, &directory, run);
-            }
-            Ok::<(), io::Error>(())
-        },
-        move |service, ()| note(service, &when_done, Ok(())),
-    )
-    .on_error(move |service, error| note(service, &when_failed, Err(error.to_string())));
-    let spec = JobSpec::new("pack journal").keyed(0);
-    if service.submit(spec, job).is_err()
-        && let Some(recorder) = &mut service.state.recorder
+    if shell.disk.submit("pack journal", work, done).is_err()
+        && let Some(recorder) = &mut shell.recorder
     {
-        // Other work is in the way, or the loop is ending, after which the rest is packed.
+        // The loop is ending, after which the rest is packed.
         recorder.packing = None;
         recorder.to_pack.push_front(piece);
     }
@@ -459,24 +452,21 @@ pub(crate) fn pack_finished(service: &mut Service<Shell>) {
 
 /// Sets a timer that has a job force to the disk what was written, unless one is set: a server in which nothing happens
 /// is not woken for it.
-pub(crate) fn sync_later(service: &mut Service<Shell>) {
-    match &mut service.state.recorder {
+pub(crate) fn sync_later(shell: &mut Shell) {
+    match &mut shell.recorder {
         Some(recorder) if recorder.is_unsynced && !recorder.is_sync_due => recorder.is_sync_due = true,
         _ => return,
     }
-    let registered = service.once(SYNC, SYNC_SPAN, |service| {
-        sync(service);
-        Ok(())
-    });
-    if let (Err(error), Some(recorder)) = (registered, &mut service.state.recorder) {
+    let registered = shell.once(SYNC, SYNC_SPAN, sync);
+    if let (Err(error), Some(recorder)) = (registered, &mut shell.recorder) {
         recorder.is_sync_due = false;
         recorder.note_not_tried(&error.to_string());
     }
 }
 
 /// Sets a timer that tries again, where the disk has refused and none is set.
-pub(crate) fn retry_later(service: &mut Service<Shell>) {
-    let Some(recorder) = &mut service.state.recorder else {
+pub(crate) fn retry_later(shell: &mut Shell) {
+    let Some(recorder) = &mut shell.recorder else {
         return;
     };
     if recorder.run.is_some() || recorder.is_retry_due {
@@ -485,23 +475,22 @@ pub(crate) fn retry_later(service: &mut Service<Shell>) {
     recorder.is_retry_due = true;
     let span = recorder.retry_span;
     recorder.retry_span = (span * 2).min(RETRY_SPAN_MAX);
-    let registered = service.once(RETRY, span, |service| {
+    let registered = shell.once(RETRY, span, |shell| {
         let Shell {
             recorder,
             engine,
             autosave,
             ..
-        } = &mut service.state;
-        let Some(recorder) = recorder else { return Ok(()) };
+        } = shell;
+        let Some(recorder) = recorder else { return };
         recorder.is_retry_due = false;
         // More than what ended it: a run that ends as soon as it is begun is of no use.
         let needed = recorder.save_room_bytes().saturating_mul(2);
         let free = recorder.free_beside(autosave.as_ref().map(Autosave::directory));
         if free.is_none_or(|free| free >= needed) && recorder.resume(engine) {
             // A run goes on from a save only if it passes through it.
-            autosave::save_soon(service);
+            autosave::save_soon(shell);
         }
-        Ok(())
     });
     if let Err(error) = registered {
         log::error!("the game is not recorded any more: {error}");
@@ -509,13 +498,13 @@ pub(crate) fn retry_later(service: &mut Service<Shell>) {
 }
 
 /// Has a job force to the disk what was written.
-pub(crate) fn sync(service: &mut Service<Shell>) {
+pub(crate) fn sync(shell: &mut Shell) {
     let Shell {
         recorder,
         engine,
         autosave,
         ..
-    } = &mut service.state;
+    } = shell;
     let Some(recorder) = recorder else {
         return;
     };
@@ -530,24 +519,18 @@ pub(crate) fn sync(service: &mut Service<Shell>) {
         Err(error) => return recorder.note_not_tried(&error.to_string()),
     };
     let run = recorder.runs_begun;
-    let work = move |_: &_| run::force(&files);
-    let job = Job::new(work, move |service: &mut Service<Shell>, forced| {
-        match (&mut service.state.recorder, forced) {
-            (Some(recorder), true) => recorder.note_synced(run, unsynced),
-            (Some(recorder), false) => recorder.note_not_tried("its file system has no way to"),
-            (None, _) => {}
-        }
-    })
-    .on_error(move |service, error| {
-        let Shell { recorder, engine, .. } = &mut service.state;
+    let work = move || run::force(&files);
+    let done = move |shell: &mut Shell, outcome: Result<bool, String>| {
+        let Shell { recorder, engine, .. } = shell;
         let Some(recorder) = recorder else { return };
-        match error {
-            JobError::Failed(error) => recorder.note_sync_failed(run, &error, engine),
-            JobError::TimedOut | JobError::Dropped => recorder.note_not_tried(&error.to_string()),
+        match outcome {
+            Ok(true) => recorder.note_synced(run, unsynced),
+            Ok(false) => recorder.note_not_tried("its file system has no way to"),
+            Err(error) => recorder.note_sync_failed(run, &error, engine),
         }
-    });
-    if let Err(refused) = service.submit(JobSpec::new(SYNC).keyed(0), job)
-        && let Some(recorder) = &mut service.state.recorder
+    };
+    if let Err(refused) = shell.disk.submit(SYNC, work, done)
+        && let Some(recorder) = &mut shell.recorder
     {
         recorder.note_not_tried(&refused.to_string());
     }

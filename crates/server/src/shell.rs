@@ -5,21 +5,25 @@
 use std::io;
 use std::path::Path;
 
-use mio::{Registry, Token};
+use mio::Token;
 use trantor_engine::limits::Limits;
 use trantor_engine::{CloseCause, ConnId, Control, Engine, Input, Output};
-use trantor_runtime::UserToken;
-use trantor_time::RealTime;
+use trantor_runtime::{StopSignal, UserToken, Wait as _};
+use trantor_time::timers::{NewTimer, RegisterError, Timers};
+use trantor_time::wheel::{WHEEL_RESOLUTION, WHEEL_SLOTS};
+use trantor_time::{RealSpan, RealTime, TimerId, TimerWheel};
 
 use crate::autosave::Autosave;
 use crate::conn::{Conns, READ_BYTES_MAX, ReadOutcome, Shown, WriteOutcome};
+use crate::disk::Disk;
 use crate::listener::{Listener, WAITING_MAX};
 use crate::meters::Meters;
-use crate::mio_wait::{Patience, Patient, ReadyList, spacing_at};
+use crate::mio_wait::{MioWait, Patience, spacing_at};
 use crate::recorder::{RecordKeep, Recorder};
 use crate::reload::Reload;
 use crate::service_manager::ServiceManager;
 use crate::signals::{Signal, Termination};
+use crate::tasks::TaskQueue;
 
 /// Tokens of what is watched besides connections, whose tokens count from zero.
 pub(crate) const TOKEN_LISTENER: Token = Token(usize::MAX - 16);
@@ -27,15 +31,27 @@ pub(crate) const TOKEN_SIGNALS: Token = Token(usize::MAX - 17);
 
 /// The state of the server's loop.
 ///
-/// It belongs to the loop's thread; others reach it by posted actions only:
+/// It belongs to the loop's thread; others reach it by tasks only ([`crate::tasks`]):
 ///
 /// ```compile_fail,E0277
 /// fn another_thread_may_have<T: Send>() {}
 /// another_thread_may_have::<trantor_server::shell::Shell>();
 /// ```
 pub struct Shell {
-    /// The server itself; posted actions may use it.
+    /// The server itself.
     pub engine: Engine,
+    /// See [`Self::now`].
+    pub(crate) now: RealTime,
+    /// Where the loop sleeps.
+    pub(crate) wait: MioWait,
+    /// What other threads want done.
+    pub(crate) tasks: TaskQueue,
+    pub(crate) tasks_run: u64,
+    /// Saves, syncs, signs of life: in steps of [`WHEEL_RESOLUTION`], so that those of a step share a wake-up.
+    pub(crate) timers: Timers<TimerWheel<TimerId>, (), TimerCallback>,
+    /// After the tasks, whose queue its thread may wait for.
+    pub(crate) disk: Disk,
+    pub(crate) stop: StopSignal,
     pub(crate) conns: Conns,
     /// `None` once the loop is ending: nobody new is taken in.
     pub(crate) listener: Option<Listener>,
@@ -50,7 +66,6 @@ pub struct Shell {
     pub(crate) user_token: Option<UserToken>,
     /// Who started the program as a service, if anybody did.
     pub(crate) manager: ServiceManager,
-    patience: Patience,
     /// Whether the loop is to end once a team has won.
     pub(crate) ends_at_win: bool,
     /// Whether to spin for the last microseconds before the game's deadlines.
@@ -60,10 +75,15 @@ pub struct Shell {
     /// Connections that there are descriptors for, besides those that wait to be taken in.
     pub(crate) connections_room: usize,
     termination: Option<Termination>,
-    ready: ReadyList,
-    registry: Registry,
     read_buffer: Box<[u8]>,
+    /// Connections with bytes that could not be written, as of the latest pass. Viewers that take no more are among them.
+    pub(crate) unwritten: usize,
+    /// Whether the latest pass left messages, which an orderly end waits for.
+    pub(crate) has_messages_left: bool,
 }
+
+/// What a timer does.
+pub(crate) type TimerCallback = Box<dyn FnMut(&mut Shell)>;
 
 /// What came of writing to one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,22 +107,28 @@ pub(crate) fn within_room(limits: &Limits, connections_room: usize) -> Limits {
 }
 
 impl Shell {
-    /// A shell around a new engine. Sockets are watched by `registry`, which reports
-    /// them in `ready`.
+    /// A shell around a new engine, at `now`.
     ///
     /// # Errors
-    /// If the listening socket cannot be watched.
+    /// If the system gives no descriptors, or the listening socket cannot be watched.
     pub(crate) fn new(
         engine: Engine,
         mut listener: Listener,
-        registry: Registry,
-        ready: ReadyList,
-        patience: Patience,
         meters: Meters,
+        now: RealTime,
     ) -> io::Result<Self> {
-        listener.watch(&registry, TOKEN_LISTENER)?;
+        let wait = MioWait::new()?;
+        listener.watch(wait.registry(), TOKEN_LISTENER)?;
+        let tasks = TaskQueue::new(wait.waker());
         Ok(Self {
             engine,
+            now,
+            stop: StopSignal::new(wait.waker()),
+            wait,
+            timers: Timers::new(TimerWheel::with_size(WHEEL_RESOLUTION, WHEEL_SLOTS)),
+            disk: Disk::new(tasks.sender()),
+            tasks,
+            tasks_run: 0,
             conns: Conns::default(),
             listener: Some(listener),
             meters,
@@ -111,16 +137,43 @@ impl Shell {
             reload: None,
             user_token: None,
             manager: ServiceManager::default(),
-            patience,
             ends_at_win: false,
             is_precise: false,
             has_won: false,
             connections_room: usize::MAX,
             termination: None,
-            ready,
-            registry,
             read_buffer: vec![0; READ_BYTES_MAX].into(),
+            unwritten: 0,
+            has_messages_left: false,
         })
+    }
+
+    /// Sets a timer that runs once, after `delay`.
+    ///
+    /// # Errors
+    /// If there are too many timers.
+    pub(crate) fn once(
+        &mut self,
+        name: &str,
+        delay: RealSpan,
+        callback: impl FnMut(&mut Self) + 'static,
+    ) -> Result<(), RegisterError> {
+        let timer = NewTimer::once(name, delay, Box::new(callback) as TimerCallback);
+        self.timers.register(self.now, timer).map(drop)
+    }
+
+    /// Sets a timer that runs every `period`, first after one, and coalesces what it misses.
+    ///
+    /// # Errors
+    /// If there are too many timers.
+    pub(crate) fn every(
+        &mut self,
+        name: &str,
+        period: RealSpan,
+        callback: impl FnMut(&mut Self) + 'static,
+    ) -> Result<(), RegisterError> {
+        let timer = NewTimer::every(name, period, Box::new(callback) as TimerCallback);
+        self.timers.register(self.now, timer).map(drop)
     }
 
     /// Listens to signals from now on; see [`Self::sort_ready`].
@@ -128,7 +181,7 @@ impl Shell {
     /// # Errors
     /// If the system does not let us handle them.
     pub(crate) fn watch_signals(&mut self) -> io::Result<()> {
-        self.termination = Some(Termination::watch(&self.registry, TOKEN_SIGNALS)?);
+        self.termination = Some(Termination::watch(self.wait.registry(), TOKEN_SIGNALS)?);
         Ok(())
     }
 
@@ -183,6 +236,11 @@ impl Shell {
         }
     }
 
+    /// When the pass began, or the latest input of it came in; in a timer its deadline.
+    pub fn now(&self) -> RealTime {
+        self.now
+    }
+
     /// The engine, to be looked at.
     pub fn engine(&self) -> &Engine {
         &self.engine
@@ -196,7 +254,7 @@ impl Shell {
     /// Tells each socket what the system reported of it. Answers a signal that came.
     pub(crate) fn sort_ready(&mut self) -> Option<Signal> {
         let mut signal = None;
-        while let Some(ready) = self.ready.pop() {
+        while let Some(ready) = self.wait.next_ready() {
             match ready.token {
                 TOKEN_LISTENER => self.listener.iter_mut().for_each(Listener::note_ready),
                 TOKEN_SIGNALS => signal = self.termination.as_mut().and_then(Termination::received),
@@ -247,7 +305,7 @@ impl Shell {
         let Some((socket, peer)) = listener.accept(now) else {
             return;
         };
-        match self.conns.open(socket, &self.registry) {
+        match self.conns.open(socket, self.wait.registry()) {
             Ok(conn) => {
                 log::debug!("{} from {peer}", Shown(conn));
                 self.engine.handle(Input::Opened { conn, peer }, now);
@@ -342,13 +400,13 @@ impl Shell {
     /// Has the system report writing for those connections only that have bytes waiting; reading together with the
     /// next deadline, if nobody's command is waited for (docs/decisions/0094); and dense deadlines together (0106).
     pub(crate) fn update_watch(&mut self, now: RealTime) {
-        self.patience.set(Patient {
+        self.wait.set_patience(Patience {
             with_input: !self.engine.awaits_command(),
             with_deadlines: spacing_at(self.engine.game_clock().frequency()),
             game_due: self.engine.game_due(),
             is_precise: self.is_precise,
         });
-        for conn in self.conns.update_watch(&self.registry) {
+        for conn in self.conns.update_watch(self.wait.registry()) {
             self.close_lost(conn, CloseCause::Failed, now);
         }
     }
@@ -374,7 +432,7 @@ impl Shell {
     }
 
     fn close(&mut self, conn: ConnId) {
-        self.conns.close(conn, &self.registry);
+        self.conns.close(conn, self.wait.registry());
         if let Some(listener) = &mut self.listener {
             listener.room_was_made();
         }

@@ -124,11 +124,11 @@ fn health_asks_the_loop_itself() {
         ("HTTP/1.1 200 OK".to_owned(), "ok\n".to_owned())
     );
 
-    // The loop hangs in an action until this test lets it go on.
+    // The loop hangs in a task until this test lets it go on.
     let (go_on, is_over) = std::sync::mpsc::sync_channel::<()>(0);
     server
-        .poster()
-        .post("hang", move |_| {
+        .tasks()
+        .send("hang", move |_| {
             let _dropped = is_over.recv();
         })
         .unwrap();

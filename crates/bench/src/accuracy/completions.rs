@@ -269,7 +269,7 @@ impl Crowd {
                 let (_, index) = starts.pop_front().expect("there is a first");
                 self.start(index)?;
             }
-            while let Some(ready) = self.wait.ready().pop() {
+            while let Some(ready) = self.wait.next_ready() {
                 let agent = &mut self.agents[ready.token.0];
                 // One that is done dies while others play on.
                 if agent.is_over {

@@ -124,11 +124,11 @@ fn serve(frequency: u32) -> Result<Background> {
         options.engine_config(1),
     )?;
     let (told, is_done) = sync_channel(1);
-    server.poster().post("nobody is hungry", move |service| {
-        let now = service.now();
+    server.tasks().send("nobody is hungry", move |shell| {
+        let now = shell.now();
         let request = AdminRequest::Act(AdminAction::SetHunger { enabled: false });
         // Whoever waits for this has not gone away before it came.
-        let _received = told.send(service.state.engine.admin(request, now));
+        let _received = told.send(shell.engine.admin(request, now));
     })?;
     is_done.recv()??;
     Ok(server)

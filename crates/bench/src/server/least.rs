@@ -62,7 +62,6 @@ pub(crate) fn serve(options: &Options) -> Result<()> {
     println!("{}", listener.local_addr()?);
     let clock = RealClock::new();
     let mut wait = MioWait::new()?;
-    let ready = wait.ready();
     let step = RealSpan::from_nanos(NANOS * STEP_UNITS / i64::from(options.frequency));
     let mut agents = Vec::new();
     for number in 0..options.agents {
@@ -77,7 +76,7 @@ pub(crate) fn serve(options: &Options) -> Result<()> {
         let next = due.peek().map(|Reverse((at, _))| *at);
         wait.wait(next);
         let now = clock.now();
-        while let Some(Ready { token, .. }) = ready.pop() {
+        while let Some(Ready { token, .. }) = wait.next_ready() {
             let agent = &mut agents[token.0];
             let was_idle = agent.open == 0;
             if !agent.read()? {

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use trantor_runtime::Wait;
-use trantor_server::mio_wait::{MioWait, Patient};
+use trantor_server::mio_wait::{MioWait, Patience};
 use trantor_time::RealTime;
 
 use super::WaitUntil;
@@ -86,10 +86,10 @@ struct Precise(MioWait);
 
 impl WaitUntil for Precise {
     fn wait_until(&mut self, due: RealTime, _now: RealTime) {
-        self.0.patience().set(Patient {
+        self.0.set_patience(Patience {
             game_due: Some(due),
             is_precise: true,
-            ..Patient::default()
+            ..Patience::default()
         });
         self.0.wait(Some(due));
     }

@@ -1,6 +1,6 @@
 //! Standard input, where the operator of this very machine types.
 //!
-//! A thread reads it, since a terminal or a file cannot be waited for beside sockets. Each line is posted to the loop,
+//! A thread reads it, since a terminal or a file cannot be waited for beside sockets. Each line is sent to the loop,
 //! and the answer comes back to be printed here: a terminal that is held must not hold the loop. The end of standard
 //! input ends nothing, unless somebody asks for it: servers are often started without any input at all.
 
@@ -11,15 +11,13 @@ use std::sync::mpsc::sync_channel;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use trantor_protocol::text::{Cut, LineCutter};
-use trantor_runtime::Poster;
 use trantor_runtime::life::StopSignal;
-use trantor_runtime::posts::PostError;
-use trantor_runtime::service::Service;
 use trantor_runtime::threads::{self, Thread};
 use trantor_time::RealSpan;
 
 use super::Answer;
 use crate::shell::Shell;
+use crate::tasks::{TaskError, TaskSender};
 
 /// Bytes read at once.
 const PIECE_BYTES: usize = 1024;
@@ -75,10 +73,10 @@ impl ConsoleThread {
     ///
     /// # Errors
     /// If the system refuses a thread or a descriptor.
-    pub fn start(poster: Poster<Service<Shell>>, at_end: Option<StopSignal>) -> io::Result<Self> {
+    pub fn start(tasks: TaskSender, at_end: Option<StopSignal>) -> io::Result<Self> {
         let (stop, stopped) = UnixStream::pair()?;
         let read = move || {
-            read_lines(io::stdout(), &stopped, &poster);
+            read_lines(io::stdout(), &stopped, &tasks);
             if let Some(end) = at_end {
                 end.request();
             }
@@ -113,7 +111,7 @@ impl Drop for ConsoleThread {
     }
 }
 
-fn read_lines(mut output: impl Write, stopped: &UnixStream, poster: &Poster<Service<Shell>>) {
+fn read_lines(mut output: impl Write, stopped: &UnixStream, tasks: &TaskSender) {
     let is_terminal = io::stdin().is_terminal();
     let mut lines = LineCutter::new();
     let mut piece = [0; PIECE_BYTES];
@@ -139,7 +137,7 @@ fn read_lines(mut output: impl Write, stopped: &UnixStream, poster: &Poster<Serv
         };
         while let Some(cut) = lines.next(&mut bytes) {
             let answer = match cut {
-                Cut::Line(line) => ask(poster, &String::from_utf8_lossy(line)),
+                Cut::Line(line) => ask(tasks, &String::from_utf8_lossy(line)),
                 Cut::TooLong => Some(Err("this line is too long".to_owned())),
             };
             let shown = match answer {
@@ -208,16 +206,16 @@ const BACKGROUND_LOOK: Timespec = Timespec {
 };
 
 /// Has the loop carry out a line; `None` if there is no loop any more.
-fn ask(poster: &Poster<Service<Shell>>, line: &str) -> Option<Answer> {
+fn ask(tasks: &TaskSender, line: &str) -> Option<Answer> {
     let (told, answer) = sync_channel(1);
     let line = line.to_owned();
-    let carry_out = move |service: &mut Service<Shell>| {
+    let carry_out = move |shell: &mut Shell| {
         // Whoever asked is waiting, or the program is ending.
-        let _received = told.send(super::carry_out(service, None, &line));
+        let _received = told.send(super::carry_out(shell, None, &line));
     };
-    match poster.post("console", carry_out) {
+    match tasks.send("console", carry_out) {
         Ok(()) => answer.recv().ok(),
-        Err(PostError::Full) => Some(Err("the server is too busy; try again".to_owned())),
-        Err(PostError::Closed) => None,
+        Err(TaskError::Full) => Some(Err("the server is too busy; try again".to_owned())),
+        Err(TaskError::Closed) => None,
     }
 }

@@ -1,7 +1,7 @@
 //! The console: what an operator types, at the server's own terminal or over a connection, and what is answered.
 //!
 //! ```text
-//! terminal ─> input (a thread) ─> posted to the loop ┐
+//! terminal ─> input (a thread) ─> sent to the loop ───┐
 //!                                                    ├─> words ─> operate ─> engine, saves, the end
 //! ADMIN connection ─> engine ─> the stage "operators"┘      answer ─> terminal or connection
 //! ```
@@ -16,8 +16,6 @@ pub mod remote;
 pub mod words;
 
 use trantor_engine::{AdminRequest, ConnId, OperatorLine};
-use trantor_runtime::RealClock;
-use trantor_runtime::service::Service;
 
 use crate::autosave;
 use crate::shell::Shell;
@@ -27,38 +25,38 @@ use words::Request;
 pub type Answer = Result<String, String>;
 
 /// Carries out a line of the console, which came over the connection `from` or else from the terminal.
-pub fn carry_out(service: &mut Service<Shell>, from: Option<ConnId>, line: &str) -> Answer {
+pub fn carry_out(shell: &mut Shell, from: Option<ConnId>, line: &str) -> Answer {
     match words::parse(line) {
         Ok(Some(Request::Ask(AdminRequest::Disconnect(conn)))) if from == Some(conn) => {
             Err("this is your own connection, which ends when you close it".to_owned())
         }
         Ok(None) => Ok(String::new()),
-        Ok(Some(Request::Save)) => save(service),
+        Ok(Some(Request::Save)) => save(shell),
         Ok(Some(Request::Quit)) => {
-            service.stop_signal().request();
+            shell.stop.request();
             Ok("ending\n".to_owned())
         }
         Ok(Some(request)) => {
-            let now = service.now();
-            operate::carry_out(&mut service.state.engine, request, now)
+            let now = shell.now;
+            operate::carry_out(&mut shell.engine, request, now)
         }
         Err(mistake) => Err(mistake.to_string()),
     }
 }
 
 /// Carries out and answers the next line that an operator said over a connection.
-pub(crate) fn answer_operator(service: &mut Service<Shell>) {
-    let Some(OperatorLine { conn, line }) = service.state.engine.poll_operator_line() else {
+pub(crate) fn answer_operator(shell: &mut Shell) {
+    let Some(OperatorLine { conn, line }) = shell.engine.poll_operator_line() else {
         return;
     };
-    let answer = carry_out(service, Some(conn), &line);
+    let answer = carry_out(shell, Some(conn), &line);
     // At the terminal everybody sees what is typed and answered; here the log is the only witness.
     let (typed, refusal) = (line.trim().escape_debug(), answer.as_ref().err());
     match refusal {
         None => log::info!("connection {conn}: {typed}"),
         Some(reason) => log::info!("connection {conn}: {typed}: {reason}"),
     }
-    service.state.engine.answer_operator(conn, &as_lines(&answer));
+    shell.engine.answer_operator(conn, &as_lines(&answer));
 }
 
 /// An answer as it goes over a connection: its text, then a line that begins with `ok` or `ko`.
@@ -69,8 +67,8 @@ pub fn as_lines(answer: &Answer) -> String {
     }
 }
 
-fn save(service: &mut Service<Shell>) -> Answer {
-    let directory = autosave::save(service, RealClock::new())?;
+fn save(shell: &mut Shell) -> Answer {
+    let directory = autosave::save(shell)?;
     Ok(format!(
         "saving in {}; the log tells if that fails\n",
         directory.display()

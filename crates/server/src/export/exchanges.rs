@@ -1,7 +1,7 @@
 //! The exporter's connections: one request each, and its answer.
 //!
 //! A peer that takes its answer slowly delays no other: what it does not take waits here. When a connection is closed, and
-//! what is answered, is the desk's to say ([`super`]).
+//! what is answered, is the exporter's to say ([`super`]).
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -12,8 +12,6 @@ use mio::Registry;
 use mio::net::TcpStream;
 use trantor_engine::limits::address_group;
 use trantor_engine::{CloseCause, ConnId};
-use trantor_runtime::service::Peers;
-use trantor_runtime::service::outbound::SendError;
 use trantor_time::RealTime;
 
 use super::http::{self, Request};
@@ -49,8 +47,6 @@ enum ExchangeState {
     Asking(Vec<u8>),
     /// The request is whole, and not answered yet.
     Asked,
-    /// The answer is on its way.
-    Queued,
     /// What is left of the answer.
     Answering(Vec<u8>),
     /// All is written; the peer is to hang up first.
@@ -60,7 +56,7 @@ enum ExchangeState {
 impl ExchangeState {
     /// Whether the request has come, and not all of its answer has left.
     fn is_owed(&self) -> bool {
-        matches!(self, Self::Asked | Self::Queued | Self::Answering(_))
+        matches!(self, Self::Asked | Self::Answering(_))
     }
 }
 
@@ -120,7 +116,7 @@ impl Exchanges {
             let slowness = match exchange.state {
                 ExchangeState::Answered | ExchangeState::Answering(_) => 2,
                 ExchangeState::Asking(_) => 1,
-                ExchangeState::Asked | ExchangeState::Queued => 0,
+                ExchangeState::Asked => 0,
             };
             (
                 is_answered,
@@ -165,13 +161,14 @@ impl Exchanges {
         Some((conn, Read::Whole(request)))
     }
 
-    /// Whether an exchange waits for an answer. It gets one: asked again, this says no.
-    pub(super) fn take_question(&mut self, conn: ConnId) -> bool {
-        let exchange = self.by_conn.get_mut(&conn);
-        let asked = exchange.filter(|exchange| matches!(exchange.state, ExchangeState::Asked));
-        asked
-            .map(|exchange| exchange.state = ExchangeState::Queued)
-            .is_some()
+    /// Answers an exchange, if it waits for an answer.
+    pub(super) fn answer(&mut self, conn: ConnId, answer: Vec<u8>) {
+        if let Some(exchange) = self.by_conn.get_mut(&conn)
+            && matches!(exchange.state, ExchangeState::Asked)
+        {
+            exchange.state = ExchangeState::Answering(answer);
+            self.write(conn);
+        }
     }
 
     /// Writes on to those who take bytes again.
@@ -199,15 +196,8 @@ impl Exchanges {
         }
         was_there
     }
-}
 
-impl Peers<ConnId, Vec<u8>> for Exchanges {
-    fn encode(&mut self, conn: ConnId, answer: Vec<u8>) -> Result<(), SendError> {
-        let exchange = self.by_conn.get_mut(&conn).ok_or(SendError::Gone)?;
-        exchange.state = ExchangeState::Answering(answer);
-        Ok(())
-    }
-
+    /// Writes the answer, as far as the peer takes it.
     fn write(&mut self, conn: ConnId) {
         let Some(exchange) = self.by_conn.get_mut(&conn) else {
             return;

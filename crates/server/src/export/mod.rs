@@ -1,8 +1,8 @@
 //! `/metrics`, `/health` and the log line: what the server counts, told to others.
 //!
-//! It has a loop and a thread of its own, which sleeps until somebody asks or a line for the log is due. The meters
-//! are read where the server's loop publishes them with its passes, so that telling them costs that loop nothing.
-//! For what the engine counts it is sent an action, and for `/health` too, unless it has shown just before that it runs.
+//! It has a loop and a thread of its own, which sleeps until a request comes or a line for the log is due. The meters
+//! are read where the server's loop publishes them with its passes, so that reading them costs that loop nothing.
+//! For what the engine counts it is sent a task, and for `/health` too, unless it has shown just before that it runs.
 
 mod exchanges;
 mod http;
@@ -10,26 +10,24 @@ mod http;
 use std::io;
 use std::net::SocketAddr;
 
+use crossbeam_channel::{Receiver, Sender, bounded};
 use mio::Token;
 use trantor_engine::ConnId;
-use trantor_runtime::life::{LoopThread, StartError};
-use trantor_runtime::metrics::loop_meter::LoopReader;
+use trantor_runtime::life::{LoopThread, StartError, StopRequest, StopSignal};
 use trantor_runtime::metrics::{Collector, Reader};
-use trantor_runtime::service::{
-    self, EndReason, Outbound, Service, ServiceBuilder, ServiceLoop, ServiceSettings, Stage, StageTurn,
-};
-use trantor_runtime::stages::Budget;
-use trantor_runtime::{Poster, RealClock};
-use trantor_time::{RealSpan, RealTime};
+use trantor_runtime::{RealClock, Wait as _, Waker};
+use trantor_time::{Clock, RealSpan, RealTime};
 
 use self::exchanges::{Exchanges, Read};
 use self::http::{Request, Status};
 use crate::conn::READ_BYTES_MAX;
 use crate::engine_source::EngineSource;
 use crate::listener::{Door, Listener};
-use crate::mio_wait::{MioWait, ReadyList};
+use crate::loop_meter::LoopReader;
+use crate::mio_wait::MioWait;
 use crate::options::MetricsOptions;
 use crate::shell::Shell;
+use crate::tasks::TaskSender;
 
 /// Connections at one time; a new one evicts another. A handful of scrapers never come near, and a peer that
 /// opens thousands takes descriptors from nobody.
@@ -64,6 +62,9 @@ const LOGGED: [&str; 5] = [
     "game.slips",
 ];
 
+/// Connections accepted and reads in a pass, so that a peer that sends without end does not delay the others.
+const ITEMS_MAX: usize = 64;
+
 const TOKEN_LISTENER: Token = Token(usize::MAX - 16);
 
 /// What the server's loop offers to be told and asked.
@@ -74,13 +75,13 @@ pub struct Sources {
     /// What the server counts.
     pub server: Reader,
     /// Where to ask whether it runs.
-    pub poster: Poster<Service<Shell>>,
+    pub tasks: TaskSender,
 }
 
 /// The exporter at work; dropping it ends it.
 pub struct Exporter {
     address: Option<SocketAddr>,
-    _thread: LoopThread<EndReason>,
+    _thread: LoopThread<()>,
 }
 
 impl Exporter {
@@ -99,11 +100,11 @@ impl Exporter {
         let address = listener.as_ref().map(Listener::address);
         let options = options.clone();
         let make = move || {
-            let exporter = build(&options, listener, sources)?;
-            let signal = exporter.stop_signal();
+            let exporter = ExportLoop::new(&options, listener, sources)?;
+            let signal = exporter.stop.clone();
             Ok::<_, io::Error>((exporter, signal))
         };
-        let thread = LoopThread::start("metrics", make, |exporter| exporter.run().why)?;
+        let thread = LoopThread::start("metrics", make, ExportLoop::run)?;
         Ok(Self {
             address,
             _thread: thread,
@@ -116,180 +117,142 @@ impl Exporter {
     }
 }
 
-/// What the exporter's loop works on.
-struct Desk {
+/// The exporter's loop.
+struct ExportLoop {
+    wait: MioWait,
+    stop: StopSignal,
     listener: Option<Listener>,
-    ready: ReadyList,
     read_buffer: Box<[u8]>,
     exchanges: Exchanges,
-    /// Answers, which leave with the flush of the pass; one for each connection at most.
-    answers: Outbound<ConnId, Vec<u8>>,
     collector: Collector,
-    server: Poster<Service<Shell>>,
+    log_line: Option<LogLine>,
+    server: TaskSender,
     health: Health,
 }
 
+/// The line for the log.
+struct LogLine {
+    collector: Collector,
+    every: RealSpan,
+    due: RealTime,
+}
+
 /// What is known of whether the server's loop runs.
-#[derive(Default)]
 struct Health {
     /// The loop has been asked, and has not answered yet.
     asked_at: Option<RealTime>,
     answered_at: Option<RealTime>,
     /// Connections that wait for its answer.
     waiting: Vec<ConnId>,
+    /// Where the loop answers: one question at a time.
+    answers: Receiver<()>,
+    to_answer: Sender<()>,
+    waker: Waker,
 }
 
-fn build(
-    options: &MetricsOptions,
-    mut listener: Option<Listener>,
-    sources: Sources,
-) -> io::Result<ServiceLoop<Desk, RealClock, MioWait>> {
-    let wait = MioWait::new()?;
-    if let Some(listener) = &mut listener {
-        listener.watch(wait.registry(), TOKEN_LISTENER)?;
-        listener.limit_rate(EXCHANGES_PER_SECOND);
-        listener.set_waiting_max(WAITING_MAX);
-    }
-    let collector_of = |sources: &Sources| {
-        let mut collector = Collector::new(options.every);
-        collector.add("loop", sources.passes.clone());
-        collector.add("server", sources.server.clone());
-        collector.add("engine", EngineSource::new(sources.poster.clone()));
-        collector
-    };
-    let mut log_collector = options.log.to_level().map(|level| {
-        let mut collector = collector_of(&sources);
-        collector.log_at(level, &LOGGED);
-        collector
-    });
-    let desk = Desk {
-        listener,
-        ready: wait.ready(),
-        read_buffer: vec![0; READ_BYTES_MAX].into(),
-        exchanges: Exchanges::new(wait.registry().try_clone()?, options.hosts.clone()),
-        answers: Outbound::new(CONNECTIONS_MAX),
-        collector: collector_of(&sources),
-        server: sources.poster,
-        health: Health::default(),
-    };
-    let mut builder = ServiceBuilder::new(
-        "metrics",
-        ServiceSettings::default(),
-        desk,
-        RealClock::new(),
-        wait,
-    )
-    .stage("exchanges", Budget::new(64, service::STAGE_TIME), Serve)
-    .posts(service::POSTED)
-    .timers(service::TIMERS)
-    .stage_fn("answers", Budget::new(64, service::STAGE_TIME), flush);
-    if let Some(mut collector) = log_collector.take() {
-        let gather = move |service: &mut Service<Desk>| {
-            collector.gather(service.now());
-            Ok(())
+impl ExportLoop {
+    fn new(options: &MetricsOptions, mut listener: Option<Listener>, sources: Sources) -> io::Result<Self> {
+        let wait = MioWait::new()?;
+        if let Some(listener) = &mut listener {
+            listener.watch(wait.registry(), TOKEN_LISTENER)?;
+            listener.limit_rate(EXCHANGES_PER_SECOND);
+            listener.set_waiting_max(WAITING_MAX);
+        }
+        let collector_of = |sources: &Sources| {
+            let mut collector = Collector::new(options.every);
+            collector.add("loop", sources.passes.clone());
+            collector.add("server", sources.server.clone());
+            collector.add("engine", EngineSource::new(sources.tasks.clone()));
+            collector
         };
-        builder
-            .service()
-            .every("metrics_log", options.every, gather)
-            .expect("the first timer fits");
+        let log_line = options.log.to_level().map(|level| {
+            let mut collector = collector_of(&sources);
+            collector.log_at(level, &LOGGED);
+            LogLine {
+                collector,
+                every: options.every,
+                due: RealClock::new().now() + options.every,
+            }
+        });
+        let (to_answer, answers) = bounded(1);
+        Ok(Self {
+            stop: StopSignal::new(wait.waker()),
+            listener,
+            read_buffer: vec![0; READ_BYTES_MAX].into(),
+            exchanges: Exchanges::new(wait.registry().try_clone()?, options.hosts.clone()),
+            collector: collector_of(&sources),
+            log_line,
+            server: sources.tasks,
+            health: Health {
+                asked_at: None,
+                answered_at: None,
+                waiting: Vec::new(),
+                answers,
+                to_answer,
+                waker: wait.waker(),
+            },
+            wait,
+        })
     }
-    Ok(builder.build())
-}
 
-/// Takes connections and requests in, and ends those whose time is over.
-struct Serve;
+    /// Runs until it is asked to stop.
+    fn run(mut self) {
+        let clock = RealClock::new();
+        while self.stop.requested() == StopRequest::None {
+            self.wait.wait(self.next_wake(clock.now()));
+            self.pass(clock.now());
+        }
+    }
 
-impl Stage<Desk> for Serve {
-    fn run(&mut self, service: &mut Service<Desk>, turn: &mut StageTurn<'_>) {
-        let now = service.now();
-        let desk = &mut service.state;
-        while let Some(ready) = desk.ready.pop() {
+    fn pass(&mut self, now: RealTime) {
+        while let Some(ready) = self.wait.next_ready() {
             match ready.token {
-                TOKEN_LISTENER => desk.listener.iter_mut().for_each(Listener::note_ready),
-                _ => desk.exchanges.note_ready(ready),
+                TOKEN_LISTENER => self.listener.iter_mut().for_each(Listener::note_ready),
+                _ => self.exchanges.note_ready(ready),
             }
         }
-        desk.close_overdue(now);
-        if desk.health.overdue_at().is_some_and(|at| at <= now) {
-            desk.answer_health(false, now);
+        self.close_overdue(now);
+        if self.health.answers.try_recv().is_ok() {
+            self.health.asked_at = None;
+            self.health.answered_at = Some(now);
+            self.answer_health(true);
         }
-        while desk.has_pending(now) && turn.admits() {
-            desk.accept_one(now);
+        if self.health.overdue_at().is_some_and(|at| at <= now) {
+            self.answer_health(false);
         }
-        while service.state.exchanges.has_to_read() && turn.admits() {
-            if let Some((conn, Request::Health)) = service.state.read_one(now) {
-                ask_health(service, conn);
+        for _ in 0..ITEMS_MAX {
+            if self.has_pending(now) {
+                self.accept_one(now);
+            } else if self.exchanges.has_to_read() {
+                self.read_one(now);
+            } else {
+                break;
             }
         }
-    }
-
-    fn next_wake(&self, service: &Service<Desk>) -> Option<RealTime> {
-        let (now, desk) = (service.now(), &service.state);
-        let reading = desk.exchanges.has_to_read().then_some(now);
-        let accepting = desk.listener.as_ref().and_then(Listener::next_try);
-        let overdue = desk.exchanges.oldest().map(|(_, began)| began + EXCHANGE_SPAN);
-        [reading, accepting, overdue, desk.health.overdue_at()]
-            .into_iter()
-            .flatten()
-            .min()
-            .map(|at| at.max(now))
-    }
-}
-
-/// Writes what is answered, as far as the peers take it.
-fn flush(service: &mut Service<Desk>, turn: &mut StageTurn<'_>) {
-    let now = service.now();
-    let desk = &mut service.state;
-    desk.answers.flush(&mut desk.exchanges, turn, now);
-    desk.exchanges.write_on();
-    while let Some(conn) = desk.exchanges.next_over() {
-        desk.close(conn);
-    }
-    desk.exchanges.update_watch();
-}
-
-/// Answers whether the server's loop runs, at once if it is known, or when the loop has answered or did not in time.
-fn ask_health(service: &mut Service<Desk>, conn: ConnId) {
-    let now = service.now();
-    let poster = service.poster();
-    let desk = &mut service.state;
-    desk.health.waiting.push(conn);
-    if desk.health.is_known_alive(now) {
-        return desk.answer_health(true, now);
-    }
-    if desk.health.asked_at.is_none() {
-        let ask = move |_: &mut Service<Shell>| {
-            let runs = move |service: &mut Service<Desk>| {
-                let now = service.now();
-                let desk = &mut service.state;
-                desk.health.asked_at = None;
-                desk.health.answered_at = Some(now);
-                desk.answer_health(true, now);
-            };
-            // There is room for the only one, unless the exporter has ended.
-            let _ended = poster.post("health_answer", runs);
-        };
-        match desk.server.post("health", ask) {
-            Ok(()) => desk.health.asked_at = Some(now),
-            Err(_) => desk.answer_health(false, now),
+        self.exchanges.write_on();
+        while let Some(conn) = self.exchanges.next_over() {
+            self.close(conn);
+        }
+        self.exchanges.update_watch();
+        if let Some(line) = self.log_line.as_mut().filter(|line| line.due <= now) {
+            line.collector.gather(now);
+            line.due = now + line.every;
         }
     }
-}
 
-impl Health {
-    fn is_known_alive(&self, now: RealTime) -> bool {
-        self.answered_at.is_some_and(|at| now < at + HEALTH_FRESH_SPAN)
+    /// When there is something to do, if nothing comes; `None` for never.
+    fn next_wake(&self, now: RealTime) -> Option<RealTime> {
+        let listener = self.listener.as_ref();
+        let next = [
+            self.exchanges.has_to_read().then_some(now),
+            listener.and_then(Listener::next_try),
+            self.exchanges.oldest().map(|(_, began)| began + EXCHANGE_SPAN),
+            self.health.overdue_at(),
+            self.log_line.as_ref().map(|line| line.due),
+        ];
+        next.into_iter().flatten().min()
     }
 
-    /// When the loop counts as hanging, if a connection waits for it.
-    fn overdue_at(&self) -> Option<RealTime> {
-        self.asked_at
-            .filter(|_| !self.waiting.is_empty())
-            .map(|at| at + HEALTH_SPAN)
-    }
-}
-
-impl Desk {
     fn has_pending(&self, now: RealTime) -> bool {
         self.listener
             .as_ref()
@@ -318,52 +281,77 @@ impl Desk {
         }
     }
 
-    /// Reads once. Answers the request that this made whole, if any; all but a question of health is answered here.
-    fn read_one(&mut self, now: RealTime) -> Option<(ConnId, Request)> {
-        let (conn, read) = self.exchanges.read_next(&mut self.read_buffer)?;
+    /// Reads once, and answers the request that this made whole, if any.
+    fn read_one(&mut self, now: RealTime) {
+        let Some((conn, read)) = self.exchanges.read_next(&mut self.read_buffer) else {
+            return;
+        };
         let request = match read {
             Read::Ended => {
                 self.close(conn);
-                return None;
+                return;
             }
-            Read::More => return None,
+            Read::More => return,
             Read::Whole(request) => request,
         };
         match request {
             Request::Metrics => {
                 let text = self.collector.gather(now).to_prometheus(NAME_PREFIX);
-                self.answer(conn, http::answer(Status::Ok, &text), now);
+                self.exchanges.answer(conn, http::answer(Status::Ok, &text));
             }
-            Request::Health => {}
-            Request::Refused(status) => self.answer(conn, http::refusal(status), now),
+            Request::Health => self.ask_health(conn, now),
+            Request::Refused(status) => self.exchanges.answer(conn, http::refusal(status)),
         }
-        Some((conn, request))
+    }
+
+    /// Answers whether the server's loop runs, at once if it is known, or when the loop has answered or did not in time.
+    fn ask_health(&mut self, conn: ConnId, now: RealTime) {
+        self.health.waiting.push(conn);
+        if self.health.is_known_alive(now) {
+            return self.answer_health(true);
+        }
+        if self.health.asked_at.is_none() {
+            let (to_answer, waker) = (self.health.to_answer.clone(), self.health.waker.clone());
+            let answer = move |_: &mut Shell| {
+                // There is room for the only one, unless the exporter has ended.
+                let _ended = to_answer.try_send(());
+                waker.wake();
+            };
+            match self.server.send("health", answer) {
+                Ok(()) => self.health.asked_at = Some(now),
+                Err(_) => self.answer_health(false),
+            }
+        }
     }
 
     /// Answers all who wait to hear whether the server's loop runs.
-    fn answer_health(&mut self, runs: bool, now: RealTime) {
+    fn answer_health(&mut self, runs: bool) {
         let answer = match runs {
             true => http::answer(Status::Ok, "ok\n"),
             false => http::answer(Status::Unavailable, "the server's loop does not answer\n"),
         };
         for conn in std::mem::take(&mut self.health.waiting) {
-            self.answer(conn, answer.clone(), now);
-        }
-    }
-
-    /// Queues the answer of an exchange that waits for one.
-    fn answer(&mut self, conn: ConnId, answer: Vec<u8>, now: RealTime) {
-        if self.exchanges.take_question(conn) {
-            let queued = self.answers.queue(conn, answer, now);
-            assert!(queued.is_ok(), "there is room for an answer to each connection");
+            self.exchanges.answer(conn, answer.clone());
         }
     }
 
     fn close(&mut self, conn: ConnId) {
         if self.exchanges.close(conn) {
-            self.answers.forget(conn);
             self.health.waiting.retain(|waiting| *waiting != conn);
             self.listener.iter_mut().for_each(Listener::room_was_made);
         }
+    }
+}
+
+impl Health {
+    fn is_known_alive(&self, now: RealTime) -> bool {
+        self.answered_at.is_some_and(|at| now < at + HEALTH_FRESH_SPAN)
+    }
+
+    /// When the loop counts as hanging, if a connection waits for it.
+    fn overdue_at(&self) -> Option<RealTime> {
+        self.asked_at
+            .filter(|_| !self.waiting.is_empty())
+            .map(|at| at + HEALTH_SPAN)
     }
 }

@@ -7,14 +7,14 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use trantor_runtime::service::Service;
+use trantor_runtime::RealClock;
 use trantor_runtime::user_token::user_token;
-use trantor_runtime::{Poster, RealClock};
 use trantor_server::background::Background;
 use trantor_server::conn::ConnStats;
 use trantor_server::export::Exporter;
 use trantor_server::options::Options;
 use trantor_server::shell::Shell;
+use trantor_server::tasks::TaskSender;
 use trantor_time::{Clock, RealTime};
 
 /// Longer than any answer takes on a busy machine, short enough to wait for in a failing test.
@@ -51,19 +51,16 @@ impl Server {
         }
     }
 
-    /// Posts actions to be run in its loop.
-    pub fn poster(&self) -> &Poster<Service<Shell>> {
-        self.running.poster()
+    /// Sends tasks to its loop.
+    pub fn tasks(&self) -> &TaskSender {
+        self.running.tasks()
     }
 
     /// What happened on its connections, as of the end of a pass.
     pub fn conn_stats(&self) -> ConnStats {
         let (told, stats) = std::sync::mpsc::sync_channel(1);
-        let tell = move |service: &mut Service<Shell>| {
-            told.send(service.state.conns().stats())
-                .expect("the test waits for it")
-        };
-        self.poster().post("conn_stats", tell).unwrap();
+        let tell = move |shell: &mut Shell| told.send(shell.conns().stats()).expect("the test waits for it");
+        self.tasks().send("conn_stats", tell).unwrap();
         stats.recv_timeout(PATIENCE).unwrap()
     }
 

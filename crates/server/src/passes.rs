@@ -1,0 +1,374 @@
+//! Passes of the loop: what each stage may spend, what it did spend, and the log line of a pass that took long.
+//!
+//! Which stages there are, and what they do, is [`crate::stages`]'.
+
+use std::fmt;
+
+use trantor_time::{Clock, RealSpan, RealTime};
+
+/// What a stage may spend in one pass; it always gets at least one item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Budget {
+    pub(crate) items_max: u32,
+    /// The item during which it runs out is finished.
+    pub(crate) time_max: RealSpan,
+}
+
+impl Budget {
+    /// For a stage that does one bounded thing in every pass, such as publishing statistics.
+    pub(crate) const UNLIMITED: Self = Self::new(u32::MAX, RealSpan::MAX);
+
+    pub(crate) const fn new(items_max: u32, time_max: RealSpan) -> Self {
+        Self { items_max, time_max }
+    }
+}
+
+/// An item that runs this long is logged by name.
+const SLOW_ITEM: RealSpan = RealSpan::from_millis(50);
+
+/// A pass this long is logged with its stages.
+const LONG_PASS: RealSpan = RealSpan::from_millis(250);
+
+/// Items that are timed together by [`Turn::admits_short`].
+const SHORT_ITEMS: u32 = 8;
+
+/// The stages of the loop, with what they spent in the present or latest pass.
+#[derive(Debug)]
+pub(crate) struct Passes {
+    stages: Vec<StageUse>,
+    count: u64,
+    start: RealTime,
+    /// The latest reading of the clock, with which the next stage begins.
+    read_at: RealTime,
+    /// The longest item of the pass, if it is a slow one.
+    slowest: Option<(String, RealSpan)>,
+    /// The name of the present item; kept to be used again.
+    item_name: String,
+}
+
+/// What a stage spent in its latest turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StageUse {
+    pub(crate) name: &'static str,
+    budget: Budget,
+    pub(crate) time: RealSpan,
+    pub(crate) items: u32,
+    /// It had to stop with work left.
+    left_over: bool,
+}
+
+impl Passes {
+    /// No pass yet, of stages with these names and budgets, in their order.
+    pub(crate) fn new(stages: impl IntoIterator<Item = (&'static str, Budget)>) -> Self {
+        let stages = stages.into_iter().map(|(name, budget)| StageUse {
+            name,
+            budget,
+            time: RealSpan::ZERO,
+            items: 0,
+            left_over: false,
+        });
+        Self {
+            stages: stages.collect(),
+            count: 0,
+            start: RealTime::ZERO,
+            read_at: RealTime::ZERO,
+            slowest: None,
+            item_name: String::new(),
+        }
+    }
+
+    /// The stages, with what they spent in their latest turn.
+    pub(crate) fn stages(&self) -> &[StageUse] {
+        &self.stages
+    }
+
+    /// Begins a pass at `now`.
+    pub(crate) fn begin(&mut self, now: RealTime) {
+        self.start = now;
+        self.read_at = now;
+        self.count += 1;
+        self.slowest = None;
+        for stage in &mut self.stages {
+            // Times stay as they were: until a stage has had its turn, its last one tells what it takes.
+            stage.left_over = false;
+            stage.items = 0;
+        }
+    }
+
+    /// Begins the turn of the stage with this index.
+    pub(crate) fn enter<'a>(&'a mut self, stage: usize, clock: &'a dyn Clock) -> Turn<'a> {
+        let (start, budget) = (self.read_at, self.stages[stage].budget);
+        self.item_name.clear();
+        Turn {
+            items: 0,
+            end: start.saturating_add(budget.time_max),
+            floor: start.saturating_add(self.floor_against(stage)),
+            start,
+            budget,
+            arrived_at: None,
+            item_start: None,
+            refused: false,
+            stage,
+            clock,
+            passes: self,
+        }
+    }
+
+    /// How long the pass took until the end of its latest stage, sleeping not included.
+    pub(crate) fn duration(&self) -> RealSpan {
+        self.read_at - self.start
+    }
+
+    /// Logs the pass, and what is `queued`, if it took long.
+    pub(crate) fn log_if_long(&self, queued: impl fmt::Display) {
+        if self.duration() >= LONG_PASS {
+            log::warn!("server: long pass: {self}; queued: {queued}");
+        }
+    }
+
+    /// Whether a stage of this pass left work over, so that the next pass must start without waiting.
+    pub(crate) fn work_is_left(&self) -> bool {
+        self.stages.iter().any(|stage| stage.left_over)
+    }
+
+    /// Where the loop is, for an error message.
+    pub(crate) fn place(&self, stage: usize) -> String {
+        match self.item_name.as_str() {
+            "" => self.stages[stage].name.to_owned(),
+            item => format!("{}: {item}", self.stages[stage].name),
+        }
+    }
+
+    /// Half the time of the longest turn that another stage had: `stage` may go on that long whatever its budget.
+    ///
+    /// Without it a stage of many cheap items, cut at its count, would starve beside one of few dear items, which both are
+    /// within their budgets.
+    fn floor_against(&self, stage: usize) -> RealSpan {
+        let others = self
+            .stages
+            .iter()
+            .enumerate()
+            .filter(|&(other, _)| other != stage);
+        let longest = others.map(|(_, turn)| turn.time).max().unwrap_or(RealSpan::ZERO);
+        RealSpan::from_nanos(longest.as_nanos() / 2)
+    }
+
+    fn note_item(&mut self, took: RealSpan) {
+        if took >= SLOW_ITEM {
+            let name = self.item_name.as_str();
+            log::warn!("server: {name} held the loop for {:.1} ms", took.as_millis_f64());
+            if self.slowest.as_ref().is_none_or(|(_, slowest)| took > *slowest) {
+                self.slowest = Some((name.to_owned(), took));
+            }
+        }
+        self.item_name.clear();
+    }
+}
+
+impl fmt::Display for Passes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "pass {} took {:.1} ms:",
+            self.count,
+            self.duration().as_millis_f64()
+        )?;
+        for stage in &self.stages {
+            let more = if stage.left_over { "+" } else { "" };
+            let (name, time, items) = (stage.name, stage.time.as_millis_f64(), stage.items);
+            write!(f, " {name} {time:.1} ms ({items}{more})")?;
+        }
+        match &self.slowest {
+            Some((name, took)) => write!(f, "; slowest {name} {:.1} ms", took.as_millis_f64()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// One stage's turn in one pass: says how long it may go on, and times its items.
+pub(crate) struct Turn<'a> {
+    passes: &'a mut Passes,
+    clock: &'a dyn Clock,
+    stage: usize,
+    budget: Budget,
+    start: RealTime,
+    end: RealTime,
+    floor: RealTime,
+    items: u32,
+    refused: bool,
+    /// When something last came in, if anything did; see [`Self::arrival`].
+    arrived_at: Option<RealTime>,
+    item_start: Option<RealTime>,
+}
+
+impl Turn<'_> {
+    /// Whether one more item may be done. The first always may.
+    ///
+    /// Ask only with an item at hand: a refusal means that work is left over, and the next pass will not wait.
+    pub(crate) fn admits(&mut self) -> bool {
+        let now = self.read_clock();
+        self.end_item(now);
+        let is_admitted = self.is_within_budget();
+        self.item_start = is_admitted.then_some(now);
+        is_admitted
+    }
+
+    /// As [`Self::admits`], for items of a few microseconds: they are timed [`SHORT_ITEMS`] at a time, since a reading of the
+    /// clock for each would be a good part of what they take.
+    pub(crate) fn admits_short(&mut self) -> bool {
+        match self.items.is_multiple_of(SHORT_ITEMS) {
+            true => self.admits(),
+            false => self.is_within_budget(),
+        }
+    }
+
+    fn is_within_budget(&mut self) -> bool {
+        let now = self.passes.read_at;
+        let is_admitted =
+            self.items == 0 || (self.items < self.budget.items_max && now < self.end) || now < self.floor;
+        match is_admitted {
+            true => self.items += 1,
+            false => self.refused = true,
+        }
+        is_admitted
+    }
+
+    /// Names the item that was admitted last, so that it is logged by name if it takes long.
+    pub(crate) fn name_item(&mut self, name: &str) {
+        self.passes.item_name.clear();
+        self.passes.item_name.push_str(name);
+    }
+
+    /// How long the item that was admitted last has taken so far.
+    pub(crate) fn item_took(&self) -> RealSpan {
+        self.item_start
+            .map_or(RealSpan::ZERO, |start| self.clock.now().since(start))
+    }
+
+    /// The time of something that has just come in: the clock, read again. The pass goes on at it, so that no input is older
+    /// than the time it is handled at.
+    pub(crate) fn arrival(&mut self) -> RealTime {
+        let now = self.read_clock();
+        self.arrived_at = Some(now);
+        now
+    }
+
+    /// Ends the turn, and answers the latest arrival. A turn without items has taken no time worth a reading.
+    pub(crate) fn leave(mut self) -> Option<RealTime> {
+        if self.items > 0 {
+            let now = self.read_clock();
+            self.end_item(now);
+        }
+        let stage = &mut self.passes.stages[self.stage];
+        stage.time = self.passes.read_at - self.start;
+        stage.items = self.items;
+        stage.left_over = self.refused;
+        self.arrived_at
+    }
+
+    fn read_clock(&mut self) -> RealTime {
+        self.passes.read_at = self.clock.now();
+        self.passes.read_at
+    }
+
+    fn end_item(&mut self, now: RealTime) {
+        if let Some(start) = self.item_start.take() {
+            self.passes.note_item(now - start);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trantor_time::ManualClock;
+
+    const CHEAP: usize = 0;
+    const DEAR: usize = 1;
+
+    fn two_stages(cheap_items: u32) -> Passes {
+        let five_ms = RealSpan::from_millis(5);
+        Passes::new([
+            ("cheap", Budget::new(cheap_items, five_ms)),
+            ("dear", Budget::new(64, five_ms)),
+        ])
+    }
+
+    /// One turn of a stage that always has work, each item of which takes `item`.
+    fn saturate(passes: &mut Passes, stage: usize, clock: &ManualClock, item: RealSpan) -> RealSpan {
+        let start = clock.now();
+        let mut turn = passes.enter(stage, clock);
+        while turn.admits() {
+            clock.advance(item);
+        }
+        turn.leave();
+        clock.now() - start
+    }
+
+    #[test]
+    fn a_stage_takes_one_item_at_least_and_stops_at_count_or_time() {
+        let (clock, mut passes) = (ManualClock::default(), two_stages(10));
+        passes.begin(clock.now());
+        saturate(&mut passes, CHEAP, &clock, RealSpan::ZERO);
+        saturate(&mut passes, DEAR, &clock, RealSpan::from_secs(1));
+        let taken: Vec<_> = passes.stages().iter().map(|stage| stage.items).collect();
+        assert_eq!(taken, [10, 1]);
+        assert!(passes.work_is_left());
+    }
+
+    #[test]
+    fn nothing_left_means_the_next_pass_may_wait() {
+        let (clock, mut passes) = (ManualClock::default(), two_stages(2));
+        passes.begin(clock.now());
+        let mut turn = passes.enter(CHEAP, &clock);
+        assert!(turn.admits() && turn.admits());
+        turn.leave();
+        assert!(
+            !passes.work_is_left(),
+            "exactly the budget was used, and no more asked for"
+        );
+    }
+
+    #[test]
+    fn neither_of_two_saturated_stages_falls_below_a_third() {
+        for (cheap_ns, dear_ns) in [
+            (1_000, 5_000_000),
+            (1_000, 60_000_000),
+            (100, 100),
+            (5_000_000, 1_000),
+        ] {
+            let (clock, mut passes) = (ManualClock::default(), two_stages(128));
+            let mut pass = || {
+                passes.begin(clock.now());
+                let cheap = saturate(&mut passes, CHEAP, &clock, RealSpan::from_nanos(cheap_ns));
+                let dear = saturate(&mut passes, DEAR, &clock, RealSpan::from_nanos(dear_ns));
+                (cheap.as_nanos(), dear.as_nanos())
+            };
+            pass(); // the first stage of the first pass does not know yet what the others take
+            let (cheap, dear) = (0..20)
+                .map(|_| pass())
+                .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+            let smaller = cheap.min(dear) as f64 / (cheap + dear) as f64;
+            assert!(
+                smaller > 0.33,
+                "{cheap_ns} against {dear_ns} ns an item: {smaller:.3}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_long_pass_is_reported_with_stages_and_the_slowest_item() {
+        let (clock, mut passes) = (ManualClock::default(), two_stages(10));
+        passes.begin(clock.now());
+        passes.enter(CHEAP, &clock).leave();
+        let mut turn = passes.enter(DEAR, &clock);
+        assert!(turn.admits());
+        turn.name_item("db_save");
+        clock.advance(LONG_PASS);
+        turn.leave();
+        assert_eq!(
+            passes.to_string(),
+            "pass 1 took 250.0 ms: cheap 0.0 ms (0) dear 250.0 ms (1); slowest db_save 250.0 ms"
+        );
+    }
+}
