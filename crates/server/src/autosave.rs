@@ -32,30 +32,6 @@ const NUMBER_MAX: u64 = u64::MAX / 2;
 /// The most bytes of a save that are read: the largest world with a million eggs and agents has a tenth of it.
 const SAVE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
-/// Where, how often and how many.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SaveOptions {
-    /// Where saves are kept; `None`: nothing is saved.
-    pub directory: Option<PathBuf>,
-    /// How often, in real time.
-    pub every: RealSpan,
-    /// How many of the newest are kept, at least 1.
-    pub keep: usize,
-    /// Whether the game goes on from the newest good one.
-    pub resume: bool,
-}
-
-impl Default for SaveOptions {
-    fn default() -> Self {
-        Self {
-            directory: None,
-            every: RealSpan::from_secs(60),
-            keep: 5,
-            resume: false,
-        }
-    }
-}
-
 /// Saving, as the loop knows it.
 #[derive(Debug)]
 pub struct Autosave {

@@ -124,14 +124,14 @@ const WHAT: &str = "what";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::settings::settings;
+    use crate::options::settings::names;
 
     #[test]
     fn every_shell_knows_every_option_and_every_command() {
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
             let text = completions(shell);
-            for setting in settings() {
-                assert!(text.contains(setting.name), "{shell}: {}", setting.name);
+            for name in names() {
+                assert!(text.contains(name), "{shell}: {name}");
             }
             for word in ["console", "config", "replay", "sim", "completions", "man"] {
                 assert!(text.contains(word), "{shell}: {word}");
@@ -166,9 +166,9 @@ mod tests {
             }
         }
         let page = std::fs::read_to_string(directory.join("trantor-server.1")).unwrap();
-        for setting in settings() {
+        for name in names() {
             // In these pages a hyphen is written as one that may be copied.
-            let name = setting.name.replace('-', "\\-");
+            let name = name.replace('-', "\\-");
             assert!(page.contains(&name), "{name}");
         }
         let page = std::fs::read_to_string(directory.join("trantor-server-console.1")).unwrap();

@@ -98,7 +98,7 @@ impl Reload {
     fn put_into_force(&mut self, options: &Options, token: Option<Token>, shell: &mut Shell) -> bool {
         let has_other_token = shell.set_control(options.control, token);
         shell.engine.set_spectator_delay(options.spectator_delay);
-        let limits = within_room(&options.limits, shell.connections_room);
+        let limits = within_room(&options.limits(), shell.connections_room);
         shell.engine.set_limits(&limits);
         shell.conns.set_keep_alive(options.keep_alive());
         if let Some(listener) = &mut shell.listener {

@@ -9,7 +9,7 @@ use trantor_engine::{Control, FoodTold, PlacesTold, RefillNews};
 use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_server::console::input::ConsoleInput;
 use trantor_server::options::cli::{Asked, parse};
-use trantor_server::options::settings::settings;
+use trantor_server::options::settings::{is_common, names};
 use trantor_server::options::{Options, config, layers};
 use trantor_server::recorder::RecordKeep;
 use trantor_time::{Frequency, RealSpan};
@@ -267,16 +267,9 @@ fn help_and_version_are_printed_not_refused() {
         let Ok(Asked::Print(text)) = ask_with(line, &[]) else {
             panic!("{line:?} should help");
         };
-        for setting in settings() {
-            let is_shown = ["<", "[<"]
-                .iter()
-                .any(|value| text.contains(&format!("--{} {value}", setting.name)));
-            assert_eq!(
-                is_shown,
-                has_all || setting.is_common,
-                "{line:?}: {}",
-                setting.name
-            );
+        for name in names() {
+            let is_shown = text.contains(&format!("--{name} <")) || text.contains(&format!("--{name} [<"));
+            assert_eq!(is_shown, has_all || is_common(name), "{line:?}: {name}");
         }
         assert!(has_all || text.lines().count() <= 30, "one screen: {text}");
     }
@@ -335,7 +328,7 @@ fn the_sample_file_names_every_option_and_its_examples_hold() {
         .filter_map(|line| line.split_once(" = "))
         .map(|(key, _)| key)
         .collect();
-    let known: BTreeSet<&str> = settings().map(|setting| setting.name).collect();
+    let known: BTreeSet<&str> = names().collect();
     assert_eq!(keys, known);
 
     let mut all = Options::default();

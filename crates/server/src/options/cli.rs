@@ -2,7 +2,7 @@
 //!
 //! `-n red blue -c 5` takes names up to the next option; a repeated option's last value wins; `help`, `-help`
 //! and `--help` all help. Every mistake is answered by one line that says what is accepted. The flags come
-//! from the table in [`super::settings`].
+//! from [`super::settings`].
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -20,8 +20,7 @@ use crate::replay::{self, ReplayAsked};
 
 use super::config::{self, ConfigAsked};
 use super::origins::Origins;
-use super::settings::{SECTIONS, Setting, find, nearest_name, settings};
-use super::written::{Kind, Written};
+use super::settings::{find, flags, is_common, must_be, names, nearest_name, set, short};
 use super::{OptionError, Options, layers};
 
 /// Exit status for every mistake in the options and every failure to start: the convention of Epitech's tools.
@@ -203,16 +202,11 @@ pub fn command() -> Command {
         .long(VERBOSE)
         .action(ArgAction::Count)
         .help("Log more: -v what is decided, -vv everything");
-    let mut command = Command::new(PROGRAM)
+    Command::new(PROGRAM)
         .version(env!("CARGO_PKG_VERSION"))
         .about("The arena's server: Zappy players and viewers connect to it.")
-        .args([file, speed_or_duration, verbose]);
-    for (heading, settings) in SECTIONS {
-        command = command
-            .next_help_heading(*heading)
-            .args(settings.iter().map(flag));
-    }
-    command
+        .args([file, speed_or_duration, verbose])
+        .args(flags())
         .after_help(
             "Each option with a long name may also stand in the file (port = 4242) and in the environment\n\
              (TRANTOR_SERVER_PORT=4242). A mistake is told in one line, and the exit status is then 84.\n\n\
@@ -226,7 +220,7 @@ pub fn command() -> Command {
 
 /// The command with the options that people use most, for `-h`.
 fn summary(command: Command) -> Command {
-    let is_shown = |name: &str| find(name).map_or(name != SPEED_OR_DURATION, |setting| setting.is_common);
+    let is_shown = |name: &str| is_common(name) || [CONFIG, VERBOSE].contains(&name);
     command
         .mut_args(|arg| {
             let is_hidden = !is_shown(arg.get_id().as_str());
@@ -246,7 +240,8 @@ const FLAGS_ONLY: [&str; 4] = [CONFIG, VERBOSE, "help", "version"];
 
 /// The flag of the setting of this name, for other commands that take it.
 pub(crate) fn named_flag(name: &'static str) -> Arg {
-    flag(find(name).expect("it is in the table"))
+    let flag = flags().find(|flag| flag.get_id() == name);
+    flag.expect("it is an option")
 }
 
 /// Checks the words given to that flag, if it was given.
@@ -259,30 +254,7 @@ pub(crate) fn apply_named(
     name: &'static str,
 ) -> Result<(), OptionError> {
     let mut unseen = Origins::default();
-    let setting = find(name).expect("it is in the table");
-    apply_flag(options, &mut unseen, matches, name, setting)
-}
-
-fn flag(setting: &'static Setting) -> Arg {
-    let arg = Arg::new(setting.name)
-        .long(setting.name)
-        .aliases(setting.aliases)
-        .value_name(setting.placeholder)
-        .action(ArgAction::Set)
-        // Given twice, the last one counts; clap by itself would refuse.
-        .overrides_with(setting.name)
-        // `-f -5` is a wrong number and is told so, instead of being taken for a flag.
-        .allow_negative_numbers(true)
-        .help(setting.help);
-    let arg = match setting.kind {
-        Kind::TeamNames { .. } => arg.num_args(1..).allow_negative_numbers(false),
-        _ if setting.is_on_alone => arg.num_args(0..=1).default_missing_value("on"),
-        _ => arg,
-    };
-    match setting.short {
-        Some(short) => arg.short(short),
-        None => arg,
-    }
+    apply_flag(options, &mut unseen, matches, name, name)
 }
 
 fn apply_flags(
@@ -290,8 +262,8 @@ fn apply_flags(
     origins: &mut Origins,
     matches: &ArgMatches,
 ) -> Result<(), OptionError> {
-    for setting in settings() {
-        apply_flag(options, origins, matches, setting.name, setting)?;
+    for name in names() {
+        apply_flag(options, origins, matches, name, name)?;
     }
     // After the table, since the dialect decides what it means.
     let meant = match options.dialect {
@@ -300,13 +272,7 @@ fn apply_flags(
     };
     // Of the two flags that say it, the one given last counts.
     if matches.index_of(SPEED_OR_DURATION) > matches.index_of(meant) {
-        apply_flag(
-            options,
-            origins,
-            matches,
-            SPEED_OR_DURATION,
-            find(meant).expect("both are in the table"),
-        )?;
+        apply_flag(options, origins, matches, SPEED_OR_DURATION, meant)?;
     }
     let (level, spelt) = match matches.get_count(VERBOSE) {
         0 => return Ok(()),
@@ -318,37 +284,33 @@ fn apply_flags(
     Ok(())
 }
 
-/// Checks the words given to the flag `id`, if it was given, as a value of `setting`.
+/// Checks the words given to the flag `id`, if it was given, as a value of the option `name`.
 fn apply_flag(
     options: &mut Options,
     origins: &mut Origins,
     matches: &ArgMatches,
     id: &str,
-    setting: &Setting,
+    name: &'static str,
 ) -> Result<(), OptionError> {
     let Some(words) = matches.get_many::<String>(id) else {
         return Ok(());
     };
     let words: Vec<String> = words.cloned().collect();
-    let written = Written::Words(&words);
-    let spelt = if id == SPEED_OR_DURATION {
-        "-t".to_owned()
-    } else {
-        spelt(setting)
+    let spelt = match id {
+        SPEED_OR_DURATION => "-t".to_owned(),
+        _ => spelt(name),
     };
-    setting
-        .kind
-        .store(options, written)
-        .ok_or_else(|| OptionError::new(format!("{spelt} {written}"), setting.refusal(written)))?;
-    origins.note(setting, written, spelt);
+    set(options, name, &words)
+        .map_err(|why| OptionError::new(format!("{spelt} {}", words.join(" ")), why))?;
+    origins.note(name, &words, spelt);
     Ok(())
 }
 
-/// The shorter of a setting's flags, as scripts mostly use it.
-fn spelt(setting: &Setting) -> String {
-    match setting.short {
+/// The shorter of an option's flags, as scripts mostly use it.
+fn spelt(name: &str) -> String {
+    match short(name) {
         Some(short) => format!("-{short}"),
-        None => format!("--{}", setting.name),
+        None => format!("--{name}"),
     }
 }
 
@@ -373,7 +335,7 @@ fn explain(error: &clap::Error) -> OptionError {
         }
         ErrorKind::InvalidValue | ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues => {
             let (flag, must_be) = match find(name) {
-                Some(setting) => (spelt(setting), setting.must_be(false)),
+                Some(name) => (spelt(name), must_be(name, false)),
                 None if flag == "-t" => (flag.to_owned(), "the value must be a whole number".to_owned()),
                 None => (flag.to_owned(), "the value must be the path of a file".to_owned()),
             };

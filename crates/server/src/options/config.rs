@@ -76,7 +76,7 @@ pub fn print(resolved: &Resolved) -> String {
         let said = bare
             .split_once(" = ")
             .and_then(|(key, _)| find(key))
-            .and_then(|setting| Some((setting.name, resolved.origins.of(setting.name)?)));
+            .and_then(|name| Some((name, resolved.origins.of(name)?)));
         match said {
             // A file's numbers are signed; a seed may be larger than that.
             Some((name, origin)) if format!("v = {}", origin.value).parse::<toml::Table>().is_err() => {

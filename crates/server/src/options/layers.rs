@@ -9,8 +9,7 @@ use serde::Deserialize;
 use toml::de::{DeTable, ValueDeserializer};
 
 use super::origins::Origins;
-use super::settings::{Setting, find, nearest_name};
-use super::written::{Kind, Written};
+use super::settings::{find, must_be, nearest_name, set, set_toml};
 use super::{LogFilter, OptionError, Options};
 
 /// What the environment variables of this program start with.
@@ -74,7 +73,7 @@ impl Environment {
                         "must be valid UTF-8",
                     )
                 })?;
-                environment.values.push((setting.name, value));
+                environment.values.push((setting, value));
             } else {
                 let nearest = nearest_name(&key, &[CONFIG]).map(|name| name.to_uppercase().replace('-', "_"));
                 let hint = match nearest {
@@ -108,18 +107,13 @@ impl Environment {
     /// The first value that is not accepted.
     pub fn apply(&self, options: &mut Options, origins: &mut Origins) -> Result<(), OptionError> {
         for (name, value) in &self.values {
-            let setting = find(name).expect("only known names were kept");
-            let words = match setting.kind {
-                Kind::TeamNames { .. } => value.split_whitespace().map(str::to_owned).collect(),
+            let words: Vec<String> = match *name {
+                "teams" => value.split_whitespace().map(str::to_owned).collect(),
                 _ => vec![value.clone()],
             };
-            let written = Written::Words(&words);
             let variable = format!("{ENVIRONMENT_PREFIX}{}", name.to_uppercase().replace('-', "_"));
-            setting
-                .kind
-                .store(options, written)
-                .ok_or_else(|| OptionError::new(format!("{variable}={value}"), setting.refusal(written)))?;
-            origins.note(setting, written, variable);
+            set(options, name, &words).map_err(|why| OptionError::new(format!("{variable}={value}"), why))?;
+            origins.note(name, &words, variable);
         }
         Ok(())
     }
@@ -157,7 +151,7 @@ fn first(mistakes: Vec<OptionError>) -> OptionError {
 }
 
 /// What a text says of one option: which, its value, and where it stands.
-pub(super) type Said = (&'static Setting, toml::Value, String);
+pub(super) type Said = (&'static str, toml::Value, String);
 
 /// Reads TOML `text` into `options`; answers what it said.
 ///
@@ -184,7 +178,7 @@ pub fn read_text(options: &mut Options, source: &str, text: &str) -> Result<Vec<
     for (key, value) in entries {
         let place = at(Some(key.span().start));
         let key = key.get_ref().as_ref();
-        let Some(setting) = find(key) else {
+        let Some(name) = find(key) else {
             let hint = match nearest_name(key, &[]) {
                 Some(nearest) => format!("unknown key; the nearest known one is '{nearest}'"),
                 None => "unknown key; the keys are the long names of --help".to_owned(),
@@ -196,15 +190,12 @@ pub fn read_text(options: &mut Options, source: &str, text: &str) -> Result<Vec<
         let Ok(value) = toml::Value::deserialize(ValueDeserializer::from(value)) else {
             // TOML has larger numbers than there are values.
             let what = format!("{place}: {key} = {}", text.get(span).unwrap_or_default());
-            mistakes.push(OptionError::new(what, setting.must_be(true)));
+            mistakes.push(OptionError::new(what, must_be(name, true)));
             continue;
         };
-        let written = Written::Toml(&value);
-        if setting.kind.store(&mut changed, written).is_some() {
-            said.push((setting, value, place));
-        } else {
-            let what = format!("{place}: {key} = {written}");
-            mistakes.push(OptionError::new(what, setting.refusal(written)));
+        match set_toml(&mut changed, name, &value) {
+            Ok(()) => said.push((name, value, place)),
+            Err(why) => mistakes.push(OptionError::new(format!("{place}: {key} = {value}"), why)),
         }
     }
     if mistakes.is_empty() {

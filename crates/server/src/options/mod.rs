@@ -1,8 +1,8 @@
 //! What can be chosen at start: as used ([`Options`]), and the four places it is written in.
 //!
 //! Flags win over the environment, the environment over the file, the file over the defaults.
-//! One table, [`settings`], names every option once; the flags ([`cli`]), the file and the environment
-//! ([`layers`]) and the sample file are all made from it or tested against it.
+//! [`Options`] says of each option what it is for, its flags and what it takes; [`values`] reads what was written
+//! for it, on the command line ([`cli`]), in the environment and in the file ([`layers`]).
 
 pub mod cli;
 pub mod config;
@@ -10,120 +10,333 @@ pub mod layers;
 pub mod log_filter;
 pub mod origins;
 pub mod settings;
-pub mod written;
+pub mod values;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use clap::ArgAction;
 use log::LevelFilter;
-use trantor_engine::limits::Limits;
+use trantor_engine::limits::{self, Limits};
 use trantor_engine::{Control, EngineConfig, FoodTold, PlacesTold, RefillNews, Token};
 use trantor_game::{GameConfig, Rules};
 use trantor_model::MapSize;
+use trantor_protocol::limits::TEXT_FREQUENCY_MAX;
 use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::{Frequency, RealSpan};
 
-use crate::autosave::SaveOptions;
 use crate::console::input::ConsoleInput;
 use crate::keep_alive::{KEEP_ALIVE, KeepAlive};
 use crate::recorder::RecordKeep;
 
 pub use log_filter::LogFilter;
 use origins::Origins;
+use values::{
+    CONSOLES, CONTROLS, DIALECTS, LEVELS, ON_OFF, REFILL_NEWS, address, choice, fits, frequency, host_names,
+    lag_limit, log_filter, number, on_off, path, record_keep, save_span, seconds, seconds_or_never,
+    socket_address, switch, whole,
+};
 
-/// Every option, checked and ready to use.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What 0 switches off. Not spelled as an `Option`, which for clap is an option that may be left out.
+pub type OrNone<T> = Option<T>;
+
+/// Names of hosts, from one word. Not spelled as a `Vec`, which for clap is an option that takes many words.
+pub type Hosts = Vec<String>;
+
+/// Longest match: a year. Nobody waits longer, and no arithmetic on it can overflow.
+const MATCH_SECONDS_MAX: u64 = 365 * 24 * 60 * 60;
+/// Longest time between two lines with figures: a day.
+const METRICS_SECONDS_MAX: u64 = 24 * 60 * 60;
+/// Longest silence before the system asks: what Linux takes.
+const KEEP_ALIVE_SECONDS_MAX: u64 = 32_767;
+/// Longest delay of spectators: ten minutes. What is held for them is bounded too, and a match is seldom longer.
+const SPECTATOR_DELAY_SECONDS_MAX: u64 = 600;
+/// Longest lag: an hour. Whoever wants more wants no limit.
+const LAG_LIMIT_MS_MAX: u64 = 60 * 60 * 1000;
+/// Longest wait in lock-step: a day, for a person who debugs a bot.
+const LOCK_STEP_SECONDS_MAX: u64 = 24 * 60 * 60;
+/// Highest frequency to start with: a unit is then 100 µs, still well above the lateness of a wake-up.
+pub const FREQUENCY_MAX: u64 = TEXT_FREQUENCY_MAX as u64;
+
+/// Saves kept. More is an archive, which a copy elsewhere does better.
+const SAVES_KEPT_MAX: u64 = 1_000;
+/// Time between saves, in milliseconds: a tenth of a second to a day. Less would only wear the disk.
+const SAVE_EVERY_MS: std::ops::RangeInclusive<i64> = 100..=24 * 60 * 60 * 1_000;
+
+/// Connections: as many as a system has descriptors for.
+const CONNECTIONS_LIMIT_MAX: u64 = 1_000_000;
+/// Longest time that a peer may be given: a day.
+const LIMIT_SECONDS_MAX: u64 = 24 * 60 * 60;
+/// Shortest message that must pass: the text protocol promises as much.
+const MESSAGE_BYTES_MIN: u64 = 8_192;
+/// Longest message: it has to fit what is kept of a peer that is held up.
+const MESSAGE_BYTES_MAX: u64 = 32 * 1_024;
+/// Unread bytes of a player, in KiB: more than where the server stops reading it.
+const AGENT_OUTPUT_KIB_MIN: u64 = 128;
+/// Unread bytes of a viewer, in KiB: more than where it gets a snapshot instead of news.
+const VIEWER_OUTPUT_KIB_MIN: u64 = 2 * 1_024;
+/// Unread bytes of any peer, in KiB: a gibibyte.
+const OUTPUT_KIB_MAX: u64 = 1_024 * 1_024;
+
+/// Unread bytes of all peers together, in MiB: a tebibyte.
+const OUTPUT_MIB_MAX: u64 = 1_024 * 1_024;
+
+const _: () = assert!(
+    AGENT_OUTPUT_KIB_MIN as usize * 1_024 > limits::OUTBOX_PAUSE_BYTES
+        && VIEWER_OUTPUT_KIB_MIN as usize * 1_024 > limits::VIEWER_NEWS_BYTES_MAX
+        && (MESSAGE_BYTES_MAX as usize) < limits::HELD_BYTES_MAX,
+    "no limit that can be chosen contradicts another"
+);
+
+/// Every option, checked and ready to use. The documentation of a field is its help text, and its name in kebab case is
+/// the long flag and the key in the file, where `long` says nothing else.
+#[derive(Clone, Debug, PartialEq, Eq, clap::Args)]
 pub struct Options {
-    /// Address to listen on. Loopback unless told otherwise: nobody opens a port to the world by accident.
-    pub bind: IpAddr,
-    /// Port to listen on; 0 lets the system choose one, which the first line of output then names.
+    /// Port for players and viewers; 0 lets the system choose one
+    #[arg(short, long, value_parser = whole::<u16>(0, 65_535))]
     pub port: u16,
-    /// Columns of the map, `1..=1000`.
+    /// Address to listen on; 0.0.0.0 or :: for every network this machine is in
+    #[arg(long, value_name = "ADDRESS", value_parser = address())]
+    pub bind: IpAddr,
+    /// Columns of the map
+    #[arg(short = 'x', long, value_name = "TILES", value_parser = whole::<u16>(1, 1_000))]
     pub width: u16,
-    /// Rows of the map, `1..=1000`.
+    /// Rows of the map
+    #[arg(short = 'y', long, value_name = "TILES", value_parser = whole::<u16>(1, 1_000))]
     pub height: u16,
-    /// Team names, in the order given; see [`written::Kind::TeamNames`] for what a name may be.
+    /// Team names, up to the next option
+    #[arg(short = 'n', long, value_name = "NAME", num_args = 1.., aliases = ["names", "name"])]
     pub teams: Vec<String>,
-    /// Places (eggs) each team starts with, `1..=100_000`.
+    /// Places (eggs) each team starts with
+    #[arg(short = 'c', long = "clients", value_name = "PLACES", alias = "places", value_parser = whole::<u32>(1, 100_000))]
     pub places_per_team: u32,
-    /// Units of game time per second at start, `1..=10_000`.
-    pub frequency: Frequency,
-    /// Real time after which the leading team wins; `None`: only the rules end a match.
-    pub match_duration: Option<RealSpan>,
-    /// Whether peers are greeted at once, or only after `start` on the console.
-    pub auto_start: bool,
-    /// Whether eggs are seen by `Look`.
-    pub display_eggs: bool,
-    /// Whether `Eject` destroys the eggs on its tile.
-    pub eject_eggs: bool,
-    /// Units until a laid egg can be joined; 0: at once.
-    pub egg_hatch_units: u32,
-    /// Whether a team gets a place back when one of its players is gone.
-    pub respawn_slots: bool,
-    /// What text viewers are told of a refill.
-    pub refill_news: RefillNews,
-    /// How numbers are written to text viewers.
-    pub gui_ids: GuiIds,
-    /// The words spoken with players.
-    pub dialect: Dialect,
-    /// How players of the 42 dialects are told of their food.
-    pub food_told: FoodTold,
-    /// Which places of its team a newborn player is told.
-    pub places_told: PlacesTold,
-    /// Whether the server ends once a team has won.
-    pub ends_at_win: bool,
-    /// What all chance is drawn from; `None`: another one each start, which the first line of output names.
+    /// What all chance is drawn from; the same seed makes the same world
+    #[arg(long, value_name = "NUMBER", value_parser = whole::<u64>(0, u64::MAX))]
     pub seed: Option<u64>,
-    /// Who may change the speed, pause, step and operate.
+    /// End the match after this long, counted anew with --resume; the leading team wins
+    #[arg(long, value_name = "SECONDS", aliases = ["match_duration", "game-duration", "game_duration"])]
+    #[arg(value_parser = seconds(1, MATCH_SECONDS_MAX))]
+    pub match_duration: Option<RealSpan>,
+    /// Once a team has won: stay for those who watch, or exit with status 0
+    #[arg(long = "after-win", value_name = "stay|exit", alias = "after_win", action = ArgAction::Set)]
+    #[arg(value_parser = choice(&[("stay", false), ("exit", true)]))]
+    pub ends_at_win: bool,
+    /// Greet peers at once, or only after start on the console
+    #[arg(long, value_name = ON_OFF, alias = "auto_start", action = ArgAction::Set, value_parser = on_off())]
+    pub auto_start: bool,
+    /// Units of game time per second
+    #[arg(short, long, value_name = "UNITS", alias = "freq", value_parser = frequency())]
+    pub frequency: Frequency,
+    /// Milliseconds the game may fall behind before it slows down instead; 0 lets it catch up all of it
+    #[arg(long, value_name = "MS", alias = "lag_limit", value_parser = lag_limit())]
+    pub lag_limit: OrNone<RealSpan>,
+    /// Let game time wait for every player that owes a command instead of for the clock; -f has no effect then
+    #[arg(long, value_name = ON_OFF, alias = "lock_step", action = ArgAction::Set, value_parser = on_off())]
+    #[arg(num_args = 0..=1, default_missing_value = "on")]
+    pub lock_step: bool,
+    /// How long lock-step waits for players at one moment of the game, and before it begins
+    #[arg(long, value_name = "SECONDS", alias = "lock_step_timeout")]
+    #[arg(value_parser = seconds(1, LOCK_STEP_SECONDS_MAX))]
+    pub lock_step_timeout: RealSpan,
+    /// Wake early and spin until the deadline, on a machine with a core to spare: sharper answers for processor time
+    #[arg(long, value_name = ON_OFF, action = ArgAction::Set, value_parser = on_off())]
+    #[arg(num_args = 0..=1, default_missing_value = "on")]
+    pub precise: bool,
+    /// List eggs in Look
+    #[arg(long, value_name = "true|false", alias = "display_eggs", action = ArgAction::Set)]
+    #[arg(value_parser = switch(["true", "false"]))]
+    pub display_eggs: bool,
+    /// Let Eject destroy the eggs on its tile
+    #[arg(long, value_name = ON_OFF, alias = "eject_eggs", action = ArgAction::Set, value_parser = on_off())]
+    pub eject_eggs: bool,
+    /// Units until a laid egg is a place; 0 for at once, 600 as in the older rules
+    #[arg(long = "egg-hatch", value_name = "UNITS", alias = "egg_hatch", value_parser = whole::<u32>(0, 1_000_000))]
+    pub egg_hatch_units: u32,
+    /// Give a team its place back when a player is gone
+    #[arg(long, value_name = ON_OFF, alias = "respawn_slots", action = ArgAction::Set, value_parser = on_off())]
+    pub respawn_slots: bool,
+    /// Words spoken with players: Epitech's of today or until 2016, or School 42's in French (42) or English (42en)
+    #[arg(long, value_name = "WORDS", value_parser = choice(&DIALECTS))]
+    pub dialect: Dialect,
+    /// Food in inventories of the dialects 42 and 42en: units of life left, or meals
+    #[arg(long, value_name = "HOW", alias = "food_told")]
+    #[arg(value_parser = choice(&[("life", FoodTold::Life), ("meals", FoodTold::Meals)]))]
+    pub food_told: FoodTold,
+    /// Places of its team that a newcomer is told: those left after it, or before it took its own
+    #[arg(long, value_name = "WHEN", alias = "places_told")]
+    #[arg(value_parser = choice(&[("after", PlacesTold::After), ("before", PlacesTold::Before)]))]
+    pub places_told: PlacesTold,
+    /// Numbers to text viewers: with # (hash), without (plain), with # in pnw only (pnw)
+    #[arg(long, value_name = "STYLE", alias = "gui_ids")]
+    #[arg(value_parser = choice(&[("hash", GuiIds::Hash), ("plain", GuiIds::Plain), ("pnw", GuiIds::Pnw)]))]
+    pub gui_ids: GuiIds,
+    /// Tiles that text viewers are told of when the ground is refilled
+    #[arg(long, value_name = "WHICH", alias = "refill_news", value_parser = choice(&REFILL_NEWS))]
+    pub refill_news: RefillNews,
+    /// Who may change the speed, pause, step and operate: programs of the user who runs it (user), any on this machine
+    /// (loopback), by --token-file (token), everyone, or none (off)
+    #[arg(long, value_name = "WHO", value_parser = choice(&CONTROLS))]
     pub control: Control,
-    /// Where the token for [`Control::Token`] stands.
+    /// The token for --control token: the first line of FILE
+    #[arg(long, value_name = "FILE", alias = "token_file", value_parser = path("the path of a file"))]
     pub token_file: Option<PathBuf>,
-    /// How much later than it happens viewers that may not control the game are told of it.
+    /// Show viewers that may not control the game what was so long ago; 0 for the present
+    #[arg(long, value_name = "SECONDS", alias = "spectator_delay")]
+    #[arg(value_parser = seconds(0, SPECTATOR_DELAY_SECONDS_MAX))]
     pub spectator_delay: RealSpan,
-    /// Whether the console is read on standard input.
+    /// Read the console's words on standard input: if it is a terminal (auto), always (on), never (off), always and end
+    /// with it (until-end)
+    #[arg(long, value_name = "WHEN", value_parser = choice(&CONSOLES))]
     pub console: ConsoleInput,
-    /// How far the game may fall behind before it slows down instead; `None`: as far as it likes.
-    pub lag_limit: Option<RealSpan>,
     /// What peers may do to the server.
-    pub limits: Limits,
-    /// Silence after which the system asks whether a peer is still there; `None`: it never asks.
-    pub keep_alive: Option<RealSpan>,
-    /// Where a journal of the run is kept; `None`: nowhere.
+    #[command(flatten)]
+    pub limits: LimitOptions,
+    /// Silence after which the system asks whether a peer is still there; 0 for never
+    #[arg(long, value_name = "SECONDS", alias = "keep_alive")]
+    #[arg(value_parser = seconds_or_never(KEEP_ALIVE_SECONDS_MAX))]
+    pub keep_alive: OrNone<RealSpan>,
+    /// Keep a journal of the run in a new directory in DIR, for trantor-server replay
+    #[arg(long, value_name = "DIR", value_parser = path("the path of a directory"))]
     pub record: Option<PathBuf>,
-    /// How much of the recordings there is kept.
+    /// Remove the oldest recordings in DIR beyond so many bytes (10GB), so many days (30d) or both (10GB,30d)
+    #[arg(long, value_name = "BOUNDS", value_parser = record_keep())]
     pub record_keep: RecordKeep,
     /// How the game is saved, and whether it goes on from a save.
+    #[command(flatten)]
     pub save: SaveOptions,
     /// How the server's counts are told.
+    #[command(flatten)]
     pub metrics: MetricsOptions,
-    /// Whether game time waits for players instead of for the clock.
-    pub lock_step: bool,
-    /// How long it waits for them at most, at one moment of the game.
-    pub lock_step_timeout: RealSpan,
-    /// Whether the loop spins for the last microseconds before the game's deadlines.
-    pub precise: bool,
-    /// What is logged on standard error.
+    /// Least level logged on standard error, for all (info) or by module (warn,trantor_engine=trace)
+    #[arg(long, value_name = "LEVEL", value_parser = log_filter())]
     pub log: LogFilter,
 }
 
-/// How what the server counts is told to others. Off unless asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MetricsOptions {
-    /// Where `/metrics` and `/health` can be had over HTTP.
-    pub address: Option<SocketAddr>,
-    /// Names of this host that they may be asked for by, beside its addresses and `localhost`.
-    pub hosts: Vec<String>,
-    /// At which level a line with the most important figures is logged.
-    pub log: LevelFilter,
-    /// How often that line is logged.
+/// What peers may do to the server: the [`Limits`] that can be chosen.
+#[derive(Clone, Debug, PartialEq, Eq, clap::Args)]
+pub struct LimitOptions {
+    /// Connections at one time, all together
+    #[arg(long = "connections-limit", value_name = "COUNT", value_parser = whole::<u32>(1, CONNECTIONS_LIMIT_MAX))]
+    pub connections_max: u32,
+    /// Connections at one time from one other machine; 0 for no limit
+    #[arg(long = "connections-per-address", value_name = "COUNT")]
+    #[arg(value_parser = number(0, CONNECTIONS_LIMIT_MAX, |n| Some(fits::<u32>(n)).filter(|n| *n > 0)))]
+    pub connections_per_address_max: OrNone<u32>,
+    /// Connections taken in within a second; more wait
+    #[arg(long = "accept-rate", value_name = "COUNT", value_parser = whole::<u32>(1, CONNECTIONS_LIMIT_MAX))]
+    pub accepts_per_second: u32,
+    /// How long a peer may take to say what it is
+    #[arg(long = "greeting-limit", value_name = "SECONDS", value_parser = seconds(1, LIMIT_SECONDS_MAX))]
+    pub greeting_span: RealSpan,
+    /// Longest line or message taken from a peer
+    #[arg(long = "message-limit", value_name = "BYTES")]
+    #[arg(value_parser = whole::<usize>(MESSAGE_BYTES_MIN, MESSAGE_BYTES_MAX))]
+    pub message_bytes_max: usize,
+    /// Longer ones that a peer may send before it is let go
+    #[arg(long = "violations-limit", value_name = "COUNT", value_parser = whole::<u32>(1, 1_000_000))]
+    pub violations_max: u32,
+    /// Requests of one peer carried out in a second, besides one for each unit of game time; viewers of text share 20
+    /// times as many more
+    #[arg(long = "request-rate", value_name = "COUNT", value_parser = whole::<u32>(1, 1_000_000))]
+    pub requests_per_second: u32,
+    /// Messages to other players that broadcasts and pushes may cause in a second, shared equally by the teams; every
+    /// 512 bytes of a message count as another one
+    #[arg(long = "fan-out-rate", value_name = "COUNT", value_parser = whole::<u32>(1, 1_000_000_000))]
+    pub fan_out_per_second: u32,
+    /// Kibibytes that may wait for a player that takes nothing for ten seconds
+    #[arg(long = "agent-output-limit", value_name = "KIB")]
+    #[arg(value_parser = number(AGENT_OUTPUT_KIB_MIN, OUTPUT_KIB_MAX, |n| fits::<usize>(n) * 1_024))]
+    pub agent_outbox_bytes_max: usize,
+    /// Kibibytes that a viewer may leave unread
+    #[arg(long = "viewer-output-limit", value_name = "KIB")]
+    #[arg(value_parser = number(VIEWER_OUTPUT_KIB_MIN, OUTPUT_KIB_MAX, |n| fits::<usize>(n) * 1_024))]
+    pub viewer_outbox_bytes_max: usize,
+    /// Mebibytes that may wait for all peers together
+    #[arg(long = "output-limit", value_name = "MIB")]
+    #[arg(value_parser = number(16, OUTPUT_MIB_MAX, |n| fits::<usize>(n) * 1_024 * 1_024))]
+    pub output_bytes_max: usize,
+    /// How long a peer that is owed much may read nothing
+    #[arg(long = "stall-limit", value_name = "SECONDS", value_parser = seconds(1, LIMIT_SECONDS_MAX))]
+    pub stall_span: RealSpan,
+    /// Let players go who say and do nothing for this long (at most twice as long); 0 for never
+    #[arg(long = "idle-limit", value_name = "SECONDS", alias = "idle_limit")]
+    #[arg(value_parser = seconds_or_never(LIMIT_SECONDS_MAX))]
+    pub idle_span: OrNone<RealSpan>,
+}
+
+/// How the game is saved.
+#[derive(Clone, Debug, PartialEq, Eq, clap::Args)]
+pub struct SaveOptions {
+    /// Save the game in DIR now and then, and at the end
+    #[arg(long = "save", value_name = "DIR", value_parser = path("the path of a directory"))]
+    pub directory: Option<PathBuf>,
+    /// How often the game is saved: 60s, 5m, 500ms
+    #[arg(long = "save-every", value_name = "SPAN", value_parser = save_span())]
     pub every: RealSpan,
+    /// How many saves are kept, the newest ones
+    #[arg(long = "save-keep", value_name = "COUNT", value_parser = whole::<usize>(1, SAVES_KEPT_MAX))]
+    pub keep: usize,
+    /// Go on with the newest good save in the directory of --save; a new game if there is none
+    #[arg(long, value_name = ON_OFF, action = ArgAction::Set, value_parser = on_off())]
+    #[arg(num_args = 0..=1, default_missing_value = "on")]
+    pub resume: bool,
+}
+
+/// How what the server counts is told to others. Off unless asked for.
+#[derive(Clone, Debug, PartialEq, Eq, clap::Args)]
+pub struct MetricsOptions {
+    /// Serve /metrics and /health over HTTP on this port of this machine, or on ADDRESS:PORT
+    #[arg(id = "metrics", long = "metrics", value_name = "ADDRESS", value_parser = socket_address())]
+    pub address: Option<SocketAddr>,
+    /// Names of this host that --metrics answers to, separated by commas; its addresses and localhost always count
+    #[arg(long = "metrics-hosts", value_name = "NAMES", value_parser = host_names())]
+    pub hosts: Hosts,
+    /// Log a line with the most important figures at this level, again and again
+    #[arg(id = "metrics-log", long = "metrics-log", value_name = "LEVEL", value_parser = choice(&LEVELS))]
+    pub log: LevelFilter,
+    /// How often that line is logged
+    #[arg(id = "metrics-every", long = "metrics-every", value_name = "SECONDS")]
+    #[arg(value_parser = seconds(1, METRICS_SECONDS_MAX))]
+    pub every: RealSpan,
+}
+
+impl Default for LimitOptions {
+    fn default() -> Self {
+        let limits = Limits::default();
+        Self {
+            connections_max: limits.connections_max,
+            connections_per_address_max: limits.connections_per_address_max,
+            accepts_per_second: limits.accepts_per_second,
+            greeting_span: limits.greeting_span,
+            message_bytes_max: limits.message_bytes_max,
+            violations_max: limits.violations_max,
+            requests_per_second: limits.requests_per_second,
+            fan_out_per_second: limits.fan_out_per_second,
+            agent_outbox_bytes_max: limits.agent_outbox_bytes_max,
+            viewer_outbox_bytes_max: limits.viewer_outbox_bytes_max,
+            output_bytes_max: limits.output_bytes_max,
+            stall_span: limits.stall_span,
+            idle_span: limits.idle_span,
+        }
+    }
+}
+
+impl Default for SaveOptions {
+    fn default() -> Self {
+        Self {
+            directory: None,
+            every: RealSpan::from_secs(60),
+            keep: 5,
+            resume: false,
+        }
+    }
 }
 
 impl Default for MetricsOptions {
     fn default() -> Self {
         Self {
             address: None,
-            hosts: Vec::new(),
+            hosts: Hosts::new(),
             log: LevelFilter::Off,
             every: RealSpan::from_secs(60),
         }
@@ -165,7 +378,7 @@ impl Default for Options {
             spectator_delay: RealSpan::ZERO,
             console: ConsoleInput::default(),
             lag_limit: Some(RealSpan::from_millis(250)),
-            limits: Limits::default(),
+            limits: LimitOptions::default(),
             lock_step: false,
             lock_step_timeout: RealSpan::from_secs(5),
             keep_alive: Some(KEEP_ALIVE),
@@ -213,9 +426,29 @@ impl Options {
             control: self.control,
             spectator_delay: self.spectator_delay,
             lag_max: self.lag_limit,
-            limits: self.limits.clone(),
+            limits: self.limits(),
             lock_step: self.lock_step.then_some(self.lock_step_timeout),
             ..EngineConfig::new(game)
+        }
+    }
+
+    /// The limits, as the engine takes them.
+    pub fn limits(&self) -> Limits {
+        let limits = self.limits.clone();
+        Limits {
+            connections_max: limits.connections_max,
+            connections_per_address_max: limits.connections_per_address_max,
+            accepts_per_second: limits.accepts_per_second,
+            greeting_span: limits.greeting_span,
+            message_bytes_max: limits.message_bytes_max,
+            violations_max: limits.violations_max,
+            requests_per_second: limits.requests_per_second,
+            fan_out_per_second: limits.fan_out_per_second,
+            agent_outbox_bytes_max: limits.agent_outbox_bytes_max,
+            viewer_outbox_bytes_max: limits.viewer_outbox_bytes_max,
+            output_bytes_max: limits.output_bytes_max,
+            stall_span: limits.stall_span,
+            idle_span: limits.idle_span,
         }
     }
 

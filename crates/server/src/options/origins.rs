@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Options;
 use super::layers::Said;
-use super::settings::{Setting, settings};
-use super::written::{Kind, Written};
+use super::settings::{in_file, names, set, set_toml};
 
 /// The options that somebody wrote, by name. What nobody wrote has its default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,14 +21,14 @@ pub struct Origin {
 
 impl Origins {
     /// Notes an accepted value. The last one noted counts, as the layers have it.
-    pub(super) fn note(&mut self, setting: &Setting, written: Written<'_>, place: impl Into<String>) {
-        self.set(setting.name, in_file(setting.kind, written), place);
+    pub(super) fn note(&mut self, name: &'static str, words: &[String], place: impl Into<String>) {
+        self.set(name, in_file(name, words), place);
     }
 
     /// Notes all that a file says.
     pub(super) fn note_all(&mut self, said: Vec<Said>) {
-        for (setting, value, place) in said {
-            self.note(setting, Written::Toml(&value), place);
+        for (name, value, place) in said {
+            self.set(name, value.to_string(), place);
         }
     }
 
@@ -54,52 +53,24 @@ impl Origins {
 
     /// The options that have another value in `other`, sorted by name. A default that is written out is no other value.
     pub fn differences(&self, other: &Self) -> Vec<&'static str> {
-        let differ = settings().filter(|setting| self.alone(setting) != other.alone(setting));
-        let mut names: Vec<_> = differ.map(|setting| setting.name).collect();
+        let mut names: Vec<_> = names()
+            .filter(|name| self.alone(name) != other.alone(name))
+            .collect();
         names.sort_unstable();
         names
     }
 
     /// The defaults, with this option as it was written.
-    fn alone(&self, setting: &Setting) -> Options {
+    fn alone(&self, name: &str) -> Options {
         let mut options = Options::default();
-        if let Some(Origin { value, .. }) = self.of(setting.name) {
-            let stored = match setting.kind {
+        if let Some(Origin { value, .. }) = self.of(name) {
+            let accepted = match value.parse() {
+                Ok(value) => set_toml(&mut options, name, &value),
                 // A seed may be larger than a file's numbers.
-                Kind::Whole { .. } => {
-                    let words = [value.clone()];
-                    setting.kind.store(&mut options, Written::Words(&words))
-                }
-                _ => value
-                    .parse()
-                    .ok()
-                    .and_then(|value| setting.kind.store(&mut options, Written::Toml(&value))),
+                Err(_) => set(&mut options, name, std::slice::from_ref(value)),
             };
-            debug_assert!(stored.is_some(), "{} = {value} was accepted before", setting.name);
+            debug_assert!(accepted.is_ok(), "{name} = {value} was accepted before");
         }
         options
-    }
-}
-
-/// An accepted value as the file would have it.
-fn in_file(kind: Kind, written: Written<'_>) -> String {
-    let words = match written {
-        Written::Toml(value) => return value.to_string(),
-        Written::Words(words) => words,
-    };
-    let word = words.first().map(String::as_str).unwrap_or_default();
-    let quoted = |word: &str| toml::Value::String(word.to_owned()).to_string();
-    match kind {
-        // `007` is seven here, and nothing at all in a file.
-        Kind::Whole { .. } => match word.trim_start_matches('0') {
-            "" => "0".to_owned(),
-            digits => digits.to_owned(),
-        },
-        Kind::Switch { words: [yes, _], .. } => (word == yes).to_string(),
-        Kind::TeamNames { .. } => {
-            let names: Vec<String> = words.iter().map(|name| quoted(name)).collect();
-            format!("[{}]", names.join(", "))
-        }
-        Kind::Choice { .. } | Kind::Address { .. } | Kind::Text { .. } => quoted(word),
     }
 }

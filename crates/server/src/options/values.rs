@@ -1,0 +1,270 @@
+//! Values of options as somebody wrote them: a word of the command line or of the environment, or TOML of the file.
+//!
+//! A reader checks a value wherever it comes from, and says in a few words what it accepts, to go after "must be".
+//! Which options exist is [`super::Options`]' to say.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use log::LevelFilter;
+use trantor_engine::{Control, RefillNews};
+use trantor_game::GameConfig;
+use trantor_protocol::check_team_name;
+use trantor_protocol::text::Dialect;
+use trantor_time::{Frequency, RealSpan};
+
+use super::{FREQUENCY_MAX, Hosts, LAG_LIMIT_MS_MAX, LogFilter, OrNone, SAVE_EVERY_MS};
+use crate::console::input::ConsoleInput;
+use crate::recorder::RecordKeep;
+
+/// What stands before TOML among words, so that a reader knows the type that it has there.
+const TOML_MARK: char = '\u{1}';
+
+/// A value of the file as a word for a reader.
+pub(super) fn of_toml(value: &toml::Value) -> String {
+    format!("{TOML_MARK}{value}")
+}
+
+/// A value as written, not yet checked.
+enum Written<'a> {
+    Word(&'a str),
+    Toml(toml::Value),
+}
+
+fn written(text: &str) -> Written<'_> {
+    let toml = text.strip_prefix(TOML_MARK).and_then(|toml| toml.parse().ok());
+    toml.map_or(Written::Word(text), Written::Toml)
+}
+
+/// Reads a value, or says what is accepted.
+pub(super) trait Reader<T>: Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {}
+
+impl<T, F: Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static> Reader<T> for F {}
+
+/// A whole number in `from..=to`, as what `make` makes of it.
+pub(super) fn number<T: 'static>(from: u64, to: u64, make: fn(u64) -> T) -> impl Reader<T> {
+    move |text: &str| {
+        let (number, to) = match written(text) {
+            // Digits only: a sign, a space or a fraction is somebody's mistake and is better told than guessed at.
+            Written::Word(word) if word.bytes().all(|byte| byte.is_ascii_digit()) => (word.parse().ok(), to),
+            Written::Word(_) => (None, to),
+            // A file's numbers are signed.
+            Written::Toml(value) => (
+                value.as_integer().and_then(|number| u64::try_from(number).ok()),
+                to.min(i64::MAX.unsigned_abs()),
+            ),
+        };
+        let number = number.filter(|number| (from..=to).contains(number));
+        number
+            .map(make)
+            .ok_or_else(|| format!("a whole number from {from} to {to}"))
+    }
+}
+
+/// A whole number in `from..=to`.
+pub(super) fn whole<T: TryFrom<u64> + 'static>(from: u64, to: u64) -> impl Reader<T> {
+    number(from, to, fits)
+}
+
+/// Narrows a number whose range was checked.
+pub(super) fn fits<T: TryFrom<u64>>(number: u64) -> T {
+    T::try_from(number)
+        .ok()
+        .expect("the range of the option lies within the field's")
+}
+
+/// A span of whole seconds.
+pub(super) fn seconds(from: u64, to: u64) -> impl Reader<RealSpan> {
+    number(from, to, |n| RealSpan::from_secs(fits(n)))
+}
+
+/// A span of whole seconds; none for 0.
+pub(super) fn seconds_or_never(to: u64) -> impl Reader<OrNone<RealSpan>> {
+    number(0, to, |n| {
+        Some(RealSpan::from_secs(fits(n))).filter(|span| *span > RealSpan::ZERO)
+    })
+}
+
+/// Milliseconds; none for 0.
+pub(super) fn lag_limit() -> impl Reader<OrNone<RealSpan>> {
+    number(0, LAG_LIMIT_MS_MAX, |n| {
+        Some(RealSpan::from_millis(fits(n))).filter(|span| *span > RealSpan::ZERO)
+    })
+}
+
+/// Units of game time a second.
+pub(super) fn frequency() -> impl Reader<Frequency> {
+    number(1, FREQUENCY_MAX, |n| {
+        Frequency::new(n).expect("the range lies within a frequency's")
+    })
+}
+
+/// What stands for the value of [`on_off`] in the help text.
+pub(super) const ON_OFF: &str = "on|off";
+
+/// Yes or no.
+pub(super) fn on_off() -> impl Reader<bool> {
+    switch(["on", "off"])
+}
+
+/// Yes or no; the command line has these words for them, the file booleans.
+pub(super) fn switch([yes, no]: [&'static str; 2]) -> impl Reader<bool> {
+    move |text: &str| match written(text) {
+        Written::Word(word) if word == yes || word == no => Ok(word == yes),
+        Written::Word(_) => Err(format!("{yes} or {no}")),
+        Written::Toml(value) => value.as_bool().ok_or_else(|| "true or false".to_owned()),
+    }
+}
+
+/// One of these words, for the value beside it.
+pub(super) fn choice<T: Copy + Send + Sync>(words: &'static [(&'static str, T)]) -> impl Reader<T> {
+    let accepts = || match words {
+        [first @ .., (last, _)] => {
+            let first: Vec<&str> = first.iter().map(|(word, _)| *word).collect();
+            format!("{} or {last}", first.join(", "))
+        }
+        [] => String::new(),
+    };
+    move |text: &str| {
+        let find = |word: &str| words.iter().find(|(known, _)| *known == word).map(|(_, it)| *it);
+        quoted(text, accepts, find)
+    }
+}
+
+/// Anything that `understand` understands.
+fn text<T: 'static>(accepts: &'static str, understand: fn(&str) -> Option<T>) -> impl Reader<T> {
+    move |text: &str| quoted(text, || accepts.to_owned(), understand)
+}
+
+/// What the file has as a string.
+fn quoted<T>(
+    text: &str,
+    accepts: impl Fn() -> String,
+    understand: impl Fn(&str) -> Option<T>,
+) -> Result<T, String> {
+    match written(text) {
+        Written::Word(word) => understand(word).ok_or_else(accepts),
+        Written::Toml(toml::Value::String(word)) => understand(&word).ok_or_else(accepts),
+        // `metrics = 9100`: a port that is accepted, but for its quotes.
+        Written::Toml(_) => Err(accepts() + ", in quotes"),
+    }
+}
+
+/// A path that is not empty.
+pub(super) fn path(accepts: &'static str) -> impl Reader<PathBuf> {
+    text(accepts, |path| (!path.is_empty()).then(|| PathBuf::from(path)))
+}
+
+/// An address of this machine.
+pub(super) fn address() -> impl Reader<IpAddr> {
+    text(
+        "an address of this machine, such as 127.0.0.1, 0.0.0.0 or ::1",
+        |text| text.parse().ok(),
+    )
+}
+
+/// A port of this machine, or an address and a port.
+pub(super) fn socket_address() -> impl Reader<SocketAddr> {
+    text(
+        "a port, or an address and a port such as 127.0.0.1:9100 or [::1]:9100",
+        |text| match text.parse() {
+            Ok(port) => Some(SocketAddr::from((Ipv4Addr::LOCALHOST, port))),
+            Err(_) => text.parse().ok(),
+        },
+    )
+}
+
+/// Names of hosts with commas between them.
+pub(super) fn host_names() -> impl Reader<Hosts> {
+    text("host names separated by commas, without ports", |text| {
+        let names: Hosts = text.split(',').map(|name| name.trim().to_owned()).collect();
+        let is_name = |name: &String| !name.is_empty() && !name.contains([':', '/', ' ']);
+        names.iter().all(is_name).then_some(names)
+    })
+}
+
+/// How much of the recordings is kept.
+pub(super) fn record_keep() -> impl Reader<RecordKeep> {
+    text(
+        "all, or bytes from 64MB, or days from 2d, or both with a comma, as in 10GB,30d",
+        RecordKeep::read,
+    )
+}
+
+/// A span of time with its unit, within the range of `--save-every`.
+pub(super) fn save_span() -> impl Reader<RealSpan> {
+    text("a time from 100ms to 24h, such as 60s or 5m", |text| {
+        let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+        let number: i64 = digits.parse().ok().filter(|number| *number >= 0)?;
+        let unit_ms = match &text[digits.len()..] {
+            "ms" => 1,
+            "s" => 1_000,
+            "m" => 60 * 1_000,
+            "h" => 60 * 60 * 1_000,
+            _ => return None,
+        };
+        let ms = number.checked_mul(unit_ms)?;
+        SAVE_EVERY_MS.contains(&ms).then(|| RealSpan::from_millis(ms))
+    })
+}
+
+/// Levels of the log, for all and by module.
+pub(super) fn log_filter() -> impl Reader<LogFilter> {
+    text(
+        "error, warn, info, debug, trace or off, also by module as in warn,trantor_engine=trace",
+        |text| text.parse().ok(),
+    )
+}
+
+pub(super) const DIALECTS: [(&str, Dialect); 4] = [
+    ("epitech", Dialect::Epitech),
+    ("epitech-2016", Dialect::Epitech2016),
+    ("42", Dialect::French42),
+    ("42en", Dialect::English42),
+];
+pub(super) const REFILL_NEWS: [(&str, RefillNews); 3] = [
+    ("changed", RefillNews::Changed),
+    ("all", RefillNews::All),
+    ("none", RefillNews::Nothing),
+];
+pub(super) const CONTROLS: [(&str, Control); 5] = [
+    ("user", Control::User),
+    ("loopback", Control::Loopback),
+    ("token", Control::Token),
+    ("everyone", Control::Everyone),
+    ("off", Control::Nobody),
+];
+pub(super) const CONSOLES: [(&str, ConsoleInput); 4] = [
+    ("auto", ConsoleInput::Auto),
+    ("on", ConsoleInput::On),
+    ("off", ConsoleInput::Off),
+    ("until-end", ConsoleInput::UntilEnd),
+];
+pub(super) const LEVELS: [(&str, LevelFilter); 6] = [
+    ("off", LevelFilter::Off),
+    ("error", LevelFilter::Error),
+    ("warn", LevelFilter::Warn),
+    ("info", LevelFilter::Info),
+    ("debug", LevelFilter::Debug),
+    ("trace", LevelFilter::Trace),
+];
+
+/// What is wrong with teams of these names, if anything is.
+pub(super) fn team_names_fault(names: &[String]) -> Option<String> {
+    if !(1..=GameConfig::TEAMS_MAX).contains(&names.len()) {
+        return Some(format!(
+            "there are 1 to {} teams, not {}",
+            GameConfig::TEAMS_MAX,
+            names.len()
+        ));
+    }
+    if let Some(fault) = names.iter().find_map(|name| check_team_name(name).err()) {
+        return Some(fault.to_string());
+    }
+    let mut seen = BTreeSet::new();
+    let twice = names.iter().find(|name| !seen.insert(*name))?;
+    Some(format!(
+        "teams have different names, and {twice:?} stands there twice"
+    ))
+}
