@@ -60,7 +60,7 @@ pub struct Options {
     #[arg(long, value_enum, default_value_t = DialectName::Epitech)]
     pub dialect: DialectName,
 
-    /// What all chance grows from [default: different every time; -v tells it]
+    /// Seed of the random numbers [default: different every time; -v prints it]
     #[arg(long)]
     pub seed: Option<u64>,
 
@@ -239,12 +239,12 @@ mod tests {
             ("bot -n red extra", "extra"),
             ("bot -n red --tem-size 3", "--tem-size"),
         ] {
-            let told = asked(line).unwrap_err();
-            assert!(told.contains(part) && !told.contains('\n'), "{line}: {told}");
+            let error = asked(line).unwrap_err();
+            assert!(error.contains(part) && !error.contains('\n'), "{line}: {error}");
         }
         for name in ["", "a b", "GRAPHIC"] {
-            let told = parse(["bot", "-n", name].map(OsString::from)).unwrap_err();
-            assert!(!told.contains('\n'), "{name}: {told}");
+            let error = parse(["bot", "-n", name].map(OsString::from)).unwrap_err();
+            assert!(!error.contains('\n'), "{name}: {error}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What is said on one connection, from the greeting on: bytes in, meaning out.
 //!
-//! No socket and no clock: whoever has one hands bytes in, and asks what was heard. Answers come with the
+//! No socket and no clock: the caller hands bytes in, and asks what was heard. Answers come with the
 //! command they belong to; all else is news.
 
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use trantor_protocol::text::client::{ServerLine, parse_server_line, write_comman
 use trantor_protocol::text::{Cut, Dialect, LineCutter};
 use trantor_strategy::flight::{AnswerKind, Flight, IN_FLIGHT_MAX};
 
-/// Units of life in one food: some servers tell food as life left.
+/// Units of life in one food: some servers send food as life left.
 const FOOD_LIFE_UNITS: u32 = 126;
 
 /// One thing that was heard.
@@ -56,10 +56,10 @@ pub enum Answer {
     Level(Level),
 }
 
-/// What an agent is told unasked.
+/// What an agent is sent unasked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News {
-    /// Somebody spoke.
+    /// An agent spoke.
     Message {
         /// From where: 0 here, 1 ahead, then counter-clockwise to 8.
         direction: u8,
@@ -95,7 +95,7 @@ pub struct Dialogue {
     is_held: bool,
     /// Whether this server leaves the looker out of its own tile, as far as was seen.
     is_looker_left_out: bool,
-    /// Whether this server tells food as life left, once it told any.
+    /// Whether this server sends food as life left, once it sent any.
     is_food_life: Option<bool>,
     heard: VecDeque<Heard>,
     unsent: Vec<u8>,
@@ -104,11 +104,11 @@ pub struct Dialogue {
 /// How far the handshake is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Nobody has said anything.
+    /// Nothing was received.
     Greeting,
     /// The team's name was said.
     Named,
-    /// The number of places was told.
+    /// The number of places was received.
     Counted(u32),
     /// In the game.
     Playing,
@@ -165,7 +165,7 @@ impl Dialogue {
         self.flight.len()
     }
 
-    /// Whether an elevation is under way, whose end will be told.
+    /// Whether an elevation is under way, whose end will be announced.
     pub fn is_held(&self) -> bool {
         self.is_held
     }
@@ -273,7 +273,7 @@ impl Dialogue {
         let had_asked = self.flight.asks_for_ritual();
         match self.flight.answered(kind) {
             Some(command) => {
-                // Nothing is carried out for who is held: it was over, and only others were told so.
+                // Nothing is carried out for an agent that is held: the elevation was over, and only others got its end.
                 if !had_asked || command == Command::Incantation {
                     self.is_held = false;
                 }
@@ -301,12 +301,12 @@ impl Dialogue {
         sights
     }
 
-    /// Some servers tell food as life left, that of the food being digested included: in the 42 dialects they should,
-    /// in the other they should not. The first number tells, since a newborn has ten food, and that is 1,260 units.
+    /// Some servers send food as life left, that of the food being digested included: in the 42 dialects they should,
+    /// in the other they should not. The first number shows which, since a newborn has ten food, and that is 1,260 units.
     fn in_whole_food(&mut self, mut carried: Counts) -> Counts {
-        let told = carried[Resource::Food];
-        if *self.is_food_life.get_or_insert(told > FOOD_LIFE_UNITS) {
-            carried[Resource::Food] = told.saturating_sub(1) / FOOD_LIFE_UNITS;
+        let sent = carried[Resource::Food];
+        if *self.is_food_life.get_or_insert(sent > FOOD_LIFE_UNITS) {
+            carried[Resource::Food] = sent.saturating_sub(1) / FOOD_LIFE_UNITS;
         }
         carried
     }
@@ -496,7 +496,7 @@ mod tests {
         for dialect in [Dialect::Epitech, Dialect::French42] {
             for (first, then, whole) in [("9", "8", [9, 8]), ("1260", "127", [9, 1])] {
                 let mut dialogue = playing(dialect);
-                let mut told = |food: &str| {
+                let mut read = |food: &str| {
                     dialogue.send(Command::Inventory);
                     let (open, word, close) = match dialect {
                         Dialect::Epitech => ("[ ", "food", " ]"),
@@ -508,7 +508,7 @@ mod tests {
                         other => panic!("not an inventory: {other:?}"),
                     }
                 };
-                assert_eq!([told(first), told(then)], whole, "{dialect:?}");
+                assert_eq!([read(first), read(then)], whole, "{dialect:?}");
             }
         }
     }

@@ -15,9 +15,9 @@ use trantor_time::RealSpan;
 
 fn main() -> ExitCode {
     match cli::parse(std::env::args_os()) {
-        Ok(Asked::Print(text)) => tell(text.trim_end()),
+        Ok(Asked::Print(text)) => print(text.trim_end()),
         Ok(Asked::Play(options)) => match play(&options) {
-            Ok(line) => tell(&format!("trantor-bot: {line}")),
+            Ok(line) => print(&format!("trantor-bot: {line}")),
             Err(line) => refuse(&line, 1),
         },
         Err(line) => refuse(&line, EXIT_STATUS_USAGE),
@@ -65,7 +65,7 @@ fn any_number() -> u64 {
 }
 
 /// Prints what there is to say, and ends with that.
-fn tell(text: &str) -> ExitCode {
+fn print(text: &str) -> ExitCode {
     match standard_output::print(text) {
         Ok(()) => ExitCode::SUCCESS,
         Err(line) => refuse(&line, EXIT_STATUS_USAGE),

@@ -1,6 +1,6 @@
-//! When an answer is overdue: where others were answered long since, or where something was said that nobody understands.
+//! When an answer is overdue: where others were answered long since, or after a line that is no known answer.
 //!
-//! Servers lose commands, and answer in words that nobody knows; an agent that waits for such an answer starves. But a game may
+//! Servers lose commands, and answer in unknown words; an agent that waits for such an answer starves. But a game may
 //! also be paused, or wait for others in lock-step, and then nothing is overdue however long it takes. So time is counted in
 //! units of the game: who is answered after a step knows that seven have passed. Lines wait to be read, some connections' longer
 //! than others', so that this is known to a command or two only. Only where a line was strange, which may have been the
@@ -84,7 +84,7 @@ impl Overdue {
         passed.0 - self.since_units.0 >= u64::from(OVERDUE_UNITS) || self.at().is_some_and(|at| at <= now)
     }
 
-    /// When that is so by the clock; `None` where only others' answers can tell.
+    /// When that is so by the clock; `None` where only others' answers can show it.
     pub fn at(&self) -> Option<RealTime> {
         if !self.was_strange {
             return None;

@@ -42,7 +42,7 @@ pub enum PlayerState {
 }
 
 impl Player {
-    /// An agent that will ask for a place in `team`. All its chance grows from `seed` and from what it is told at
+    /// An agent that will ask for a place in `team`. Its rng is seeded by `seed` and by what it receives at
     /// birth, and from [`Self::replaces`].
     pub fn new(team: &[u8], dialect: Dialect, seed: u64) -> Self {
         Self {
@@ -127,7 +127,7 @@ impl Player {
         self.state
     }
 
-    /// Its level, as it was last told.
+    /// Its level, as last received.
     pub fn level(&self) -> Level {
         self.brain.level()
     }
@@ -140,7 +140,7 @@ impl Player {
     fn heard(&mut self, heard: &Heard) {
         match heard {
             Heard::News(News::ElevationUnderway) => self.answered(0),
-            // A ritual that is refused takes no time; of one that is not, the end is told.
+            // A ritual that is refused takes no time; of one that is not, the end is announced.
             Heard::Answer {
                 command: Command::Incantation,
                 ..

@@ -1,6 +1,6 @@
 //! How many agents a team should have connected, when to try again, and when to give up.
 //!
-//! Time is an argument; connections are somebody else's. Whoever owns them reports what became of each, asks
+//! Time is an argument; the caller owns the connections, reports what became of each, asks
 //! [`Roster::next`] what to do, and does it.
 
 use trantor_time::{RealSpan, RealTime};
@@ -19,7 +19,7 @@ pub struct Roster {
     wanted: usize,
     /// Agents to have at most, where the team itself asks for more.
     most: usize,
-    /// How long to go on trying while nobody plays.
+    /// How long to keep trying while no agent plays.
     patience: RealSpan,
     playing: usize,
     joining: usize,
@@ -28,14 +28,14 @@ pub struct Roster {
     next_try_at: RealTime,
     /// When the newest connection was begun.
     asked_at: RealTime,
-    /// Since when nobody has played.
+    /// Since when no agent has played.
     nobody_since: RealTime,
     /// Agents that were ever given a place.
     joins: u64,
     was_refused: bool,
-    /// The server closed on somebody before it answered.
+    /// The server closed a connection before it answered.
     was_turned_away: bool,
-    /// The server closed on somebody who was alive, and nobody joined or died since: games end so.
+    /// The server closed the connection of a living agent, and no agent joined or died since: games end so.
     was_closed: bool,
     /// One of those it closed on was read and answered to the end, and not broken off.
     was_closed_in_order: bool,
@@ -70,7 +70,7 @@ pub enum Finish {
 }
 
 impl Roster {
-    /// Nobody yet; the first connections are due at once.
+    /// No agents yet; the first connections are due at once.
     pub fn new(wanted: usize, most: usize, patience: RealSpan, now: RealTime) -> Self {
         Self {
             wanted,
@@ -143,7 +143,7 @@ impl Roster {
         self.joining -= 1;
         self.playing += 1;
         self.joins += 1;
-        // The game goes on: who was let go before was let go alone.
+        // The game continues: connections closed before were closed one by one.
         self.was_closed = false;
         self.was_closed_in_order = false;
     }

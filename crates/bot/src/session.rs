@@ -29,7 +29,7 @@ pub struct Session {
     is_dead: bool,
 }
 
-/// What was told with the place.
+/// What was received with the place.
 #[derive(Clone, Copy, Debug)]
 struct Joined {
     places: u32,
@@ -130,7 +130,7 @@ impl Session {
         }
     }
 
-    /// Waits for something that nobody asked for: a message, a push, an elevation.
+    /// Waits for something unsolicited: a message, a push, an elevation.
     pub fn wait_news(&mut self) -> Result<News, SessionError> {
         loop {
             if let Some(news) = self.news.pop_front() {

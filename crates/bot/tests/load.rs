@@ -377,7 +377,7 @@ fn a_server_that_says_nothing_is_not_said_to_have_refused_anybody() {
         (status, told.as_str()),
         (
             1,
-            "trantor-load: no agent was told whether it has a place: a game that waits for its start, or no server of \
+            "trantor-load: no agent got an answer about its place: a game that waits for its start, or no server of \
              this game\n"
         )
     );

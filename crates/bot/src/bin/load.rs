@@ -25,9 +25,9 @@ fn main() -> ExitCode {
         Err(line) => return refuse(&line, EXIT_STATUS_USAGE),
     };
     match measure(&options) {
-        Ok(report) => match tell(&report, &options) {
+        Ok(report) => match print(&report, &options) {
             Ok(()) if report.has_lost_all_agents() => refuse(AGENTS_LOST, EXIT_STATUS_AGENTS_LOST),
-            told => ended(told),
+            printed => ended(printed),
         },
         Err(line) => refuse(&line, 1),
     }
@@ -39,7 +39,7 @@ fn measure(options: &Options) -> Result<Report, String> {
 
 /// # Errors
 /// One line, if the figures could not be written.
-fn tell(report: &Report, options: &Options) -> Result<(), String> {
+fn print(report: &Report, options: &Options) -> Result<(), String> {
     let json = options.json.as_deref();
     if json == Some(Path::new("-")) {
         return standard_output::print(&as_json(report));
@@ -56,8 +56,8 @@ fn as_json(report: &Report) -> String {
     serde_json::to_string_pretty(report).expect("a report holds numbers and words only")
 }
 
-fn ended(told: Result<(), String>) -> ExitCode {
-    match told {
+fn ended(printed: Result<(), String>) -> ExitCode {
+    match printed {
         Ok(()) => ExitCode::SUCCESS,
         Err(line) => refuse(&line, EXIT_STATUS_USAGE),
     }

@@ -32,11 +32,11 @@ pub struct LoadAgent {
 /// How an agent is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentState {
-    /// Nobody has said anything.
+    /// Nothing was received.
     Greeting,
     /// The team's name was said.
     Named,
-    /// Places were told; the map's size is to come.
+    /// The number of places was received; the map's size is to come.
     Counted,
     /// It has a place, and commands may be sent.
     Ready,
@@ -128,7 +128,7 @@ impl LoadAgent {
         }
     }
 
-    /// Bytes to be written to the server; whoever writes them takes them out.
+    /// Bytes to be written to the server; the writer takes them out.
     pub fn unsent(&mut self) -> &mut Vec<u8> {
         &mut self.unsent
     }
@@ -172,7 +172,7 @@ impl LoadAgent {
                 self.state = AgentState::Named;
             }
             AgentState::Named if line == b"ko" => self.state = AgentState::Refused,
-            // Some servers tell places and size on one line.
+            // Some servers send places and size on one line.
             AgentState::Named if words(line).count() == 3 => self.state = AgentState::Ready,
             AgentState::Named => self.state = AgentState::Counted,
             AgentState::Counted => self.state = AgentState::Ready,

@@ -13,10 +13,10 @@ use crate::manual::{self, Manual};
 
 /// What scripts look for.
 const EXIT_STATUS: &str = "Exit status: 0 if something was measured, 1 if there is no server or no place, or nothing was answered,\n\
-    2 if all agents were lost before the measurement ended, as by a server that is gone (the figures are told),\n\
+    2 if all agents were lost before the measurement ended, as by a server that is gone (the figures are printed),\n\
     84 for a mistake in the options.";
 
-/// Makes load on a Zappy server: agents that ask without end and viewers, and tells how late its answers are.
+/// Makes load on a Zappy server: agents that ask without end and viewers, and reports how late its answers are.
 #[derive(Clone, Debug, PartialEq, Parser)]
 #[command(name = "trantor-load", version, disable_help_flag = true, after_help = EXIT_STATUS)]
 pub struct Options {
@@ -166,7 +166,7 @@ fn speed(text: &str) -> Result<Frequency, String> {
     Frequency::new(hertz).map_err(|error| error.to_string())
 }
 
-/// The longest that any part of a load may be told to take: a day.
+/// The longest that any part of a load may take: a day.
 pub const SECONDS_MAX: u32 = 86_400;
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -221,8 +221,8 @@ mod tests {
             ("load -d x", "86400"),
             ("load -f 1 --assume 1", "--assume"),
         ] {
-            let told = asked(line).unwrap_err();
-            assert!(told.contains(part) && !told.contains('\n'), "{line}: {told}");
+            let error = asked(line).unwrap_err();
+            assert!(error.contains(part) && !error.contains('\n'), "{line}: {error}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Why there is no load, or nothing to tell of it: what a user is told, each in one line.
+//! Why there is no load, or nothing to report: each a message of one line.
 
 use std::io;
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use trantor_time::Frequency;
 /// Why no load could be made.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// There is nobody at that address, or it takes no more connections.
+    /// No server listens at that address, or it takes no more connections.
     #[error("cannot connect to {server}: {error}")]
     Connect {
         /// The address.
@@ -16,7 +16,7 @@ pub enum LoadError {
         /// What the system says.
         error: io::Error,
     },
-    /// The server does not tell its speed, or does not take the one asked for.
+    /// The server does not send its speed, or refuses the one asked for.
     #[error("the server did not confirm its speed in time; --assume says it without asking")]
     NoSpeed,
     /// The server does not take the speed.
@@ -28,22 +28,22 @@ pub enum LoadError {
          all (-c {places}), and --respawn-slots on if others have played and left"
     )]
     NobodyJoined {
-        /// How many were told so.
+        /// How many were refused.
         refused: usize,
         /// The teams asked for.
         teams: String,
         /// Places that each of them needs.
         places: usize,
     },
-    /// Agents connected, and none was told whether it has a place.
+    /// Agents connected, and none got an answer about its place.
     #[error(
-        "no agent was told whether it has a place: a game that waits for its start, or no server of this game"
+        "no agent got an answer about its place: a game that waits for its start, or no server of this game"
     )]
     NoPlaceTold,
     /// A signal came before anything was measured.
     #[error("interrupted before anything was measured")]
     Interrupted,
-    /// The viewer that asks for the speed was let go.
+    /// The viewer that asks for the speed was disconnected.
     #[error("the server closed the connection")]
     Closed,
     /// Agents asked, and were not answered.

@@ -6,7 +6,7 @@ use trantor_time::RealSpan;
 
 use super::cli::SECONDS_MAX;
 
-/// The longest time told apart, which no run can exceed: a command that is sent when the warm-up begins may be open until
+/// The largest value recorded, which no run can exceed: a command that is sent when the warm-up begins may be open until
 /// measuring ends, and each of them takes [`SECONDS_MAX`] at most. What each histogram takes grows with its logarithm only.
 const LONGEST_SECS_MAX: i64 = 3 * SECONDS_MAX as i64;
 
@@ -31,7 +31,7 @@ pub struct Figures {
     pub refused: u64,
     /// Commands whose answer was overdue when measuring ended. They are in the histograms, as late as they were then.
     pub unanswered: u64,
-    /// Lines that nobody asked for, such as messages.
+    /// Unsolicited lines, such as messages.
     pub unasked: u64,
     /// Agents that died, from the beginning.
     pub deaths: u64,
@@ -47,7 +47,7 @@ pub struct Figures {
     pub agent_bytes: u64,
 }
 
-/// An empty histogram of nanoseconds that tells values of three digits apart.
+/// An empty histogram of nanoseconds with three significant digits.
 pub(super) fn histogram_of_spans() -> Histogram<u64> {
     let longest = RealSpan::from_secs(LONGEST_SECS_MAX);
     Histogram::new_with_bounds(1, longest.as_nanos() as u64, 3).expect("these bounds and digits are in range")

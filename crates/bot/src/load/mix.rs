@@ -28,7 +28,7 @@ pub enum MixError {
     Empty,
 }
 
-/// Words for a mix. Fork and incantation are left out: eggs would fill the world, and who is held answers nobody.
+/// Words for a mix. Fork and incantation are left out: eggs would fill the world, and an agent held by an elevation answers nothing.
 const WORDS: [(&str, CommandKind); 10] = [
     ("forward", CommandKind::Forward),
     ("right", CommandKind::Right),
@@ -135,12 +135,12 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told() {
-        let told = |text: &str| text.parse::<Mix>().unwrap_err().to_string();
-        assert!(told("forward").contains("forward=4"));
-        assert!(told("forward=x").contains("forward=x"));
-        assert!(told("forward=5000000").contains("5000000"));
-        assert!(told("fork=1").contains("\"fork\""));
-        assert!(told("look=0").contains("above 0"));
+    fn mistakes_are_error() {
+        let error = |text: &str| text.parse::<Mix>().unwrap_err().to_string();
+        assert!(error("forward").contains("forward=4"));
+        assert!(error("forward=x").contains("forward=x"));
+        assert!(error("forward=5000000").contains("5000000"));
+        assert!(error("fork=1").contains("\"fork\""));
+        assert!(error("look=0").contains("above 0"));
     }
 }

@@ -73,8 +73,8 @@ pub struct LoadConfig {
 pub enum Speed {
     /// It asks, as a text viewer, which leaves before anything is measured.
     Asked,
-    /// It sets it, as such a viewer; until all have joined the game is slowed down, so that nobody starves.
+    /// It sets it, as such a viewer; until all have joined the game is slowed down, so that no agent starves.
     Set(Frequency),
-    /// It is told, and opens no viewer: on very large maps the first burst to one would be part of the load.
+    /// It is given, and no viewer is opened: on very large maps the first burst to one would be part of the load.
     Assumed(Frequency),
 }

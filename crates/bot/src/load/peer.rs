@@ -21,7 +21,7 @@ pub(super) struct Peer {
     /// Whether it may ask, if it is an agent.
     pub(super) has_begun: bool,
     wants_write: bool,
-    /// Whether nothing more comes or goes on it.
+    /// Whether nothing more is read or written on it.
     pub(super) has_ended: bool,
     /// Whether it waits for its turn to be read.
     pub(super) is_to_read: bool,
@@ -101,7 +101,7 @@ impl Peer {
             Kind::Text(viewer) => viewer.take_in(bytes, figures),
             Kind::Frames(viewer) => {
                 if let Err(error) = viewer.take_in(bytes, figures) {
-                    log::warn!("a viewer was told nonsense: {error}");
+                    log::warn!("a viewer received an invalid frame: {error}");
                     return false;
                 }
             }

@@ -23,10 +23,10 @@ pub const AGENTS_LOST: &str = "all agents were lost before the measurement ended
 pub struct Report {
     /// Units of game time a second.
     pub frequency: u32,
-    /// The same as told after the measurement: another one means that somebody changed it, and that latenesses are of
-    /// no use. `None` if it was not asked for, or not told in time.
+    /// The same after the measurement: another one means that it was changed, and that latenesses are of
+    /// no use. `None` if it was not asked for, or did not come in time.
     pub frequency_at_end: Option<u32>,
-    /// Whether the speed was neither asked for nor set, but said by who made the load.
+    /// Whether the speed was neither asked for nor set, but given by the user.
     pub frequency_assumed: bool,
     /// Agents that were given a place.
     pub agents: usize,
@@ -79,7 +79,7 @@ pub struct Report {
     pub viewer_bytes: u64,
     /// Bytes to all agents.
     pub agent_bytes: u64,
-    /// Processor time the generator itself used while measuring, of one core; `None` where it is not told.
+    /// Processor time the generator itself used while measuring, of one core; `None` where the system does not report it.
     pub own_core: Option<f64>,
 }
 
@@ -159,8 +159,8 @@ impl Report {
         }
     }
 
-    /// Whether the server let go of all agents before the measurement ended, or was gone itself: what was measured is the
-    /// load for a part of the time. Agents that have all starved were let go by nobody.
+    /// Whether the server disconnected all agents before the measurement ended, or was gone itself: what was measured is the
+    /// load for a part of the time. Agents that starved do not count.
     pub fn has_lost_all_agents(&self) -> bool {
         are_all_lost(self.agents, self.deaths, self.agents_at_end)
     }
@@ -243,7 +243,7 @@ impl fmt::Display for Report {
         if self.viewers != [0, 0] {
             writeln!(
                 f,
-                "\nviewers were told {} lines and {} frames, {} KiB",
+                "\nviewers received {} lines and {} frames, {} KiB",
                 self.viewer_lines,
                 self.viewer_frames,
                 self.viewer_bytes / 1_024
@@ -321,15 +321,15 @@ mod tests {
     #[test]
     fn what_makes_figures_useless_is_said() {
         let mut unconfirmed = report("-d 1");
-        let told = unconfirmed.to_string();
-        assert!(told.ends_with("\nspeed not confirmed at the end\n") && !told.contains(AGENTS_LOST));
+        let text = unconfirmed.to_string();
+        assert!(text.ends_with("\nspeed not confirmed at the end\n") && !text.contains(AGENTS_LOST));
         unconfirmed.agents_at_end = 0;
-        let told = unconfirmed.to_string();
+        let text = unconfirmed.to_string();
         assert!(
-            told.ends_with(
+            text.ends_with(
                 "\nall agents were lost before the measurement ended: the figures are of a part of the time\n"
             ),
-            "{told}"
+            "{text}"
         );
         let mut assumed = report("--assume 100");
         assert!(!assumed.to_string().contains("confirmed"));

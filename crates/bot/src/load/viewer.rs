@@ -1,4 +1,4 @@
-//! Viewers of the load generator: they read all they are told, and understand as little of it as they must.
+//! Viewers of the load generator: they read all they are sent, and parse as little of it as they must.
 
 use trantor_protocol::FrameError;
 use trantor_protocol::text::client::{parse_gui_event, write_gui_request};
@@ -32,7 +32,7 @@ impl TextViewer {
         }
     }
 
-    /// Bytes to be written to the server; whoever writes them takes them out.
+    /// Bytes to be written to the server; the writer takes them out.
     pub fn unsent(&mut self) -> &mut Vec<u8> {
         &mut self.unsent
     }
@@ -97,7 +97,7 @@ impl FrameViewer {
         Ok(())
     }
 
-    /// Bytes to be written to the server; whoever writes them takes them out.
+    /// Bytes to be written to the server; the writer takes them out.
     pub fn unsent(&mut self) -> &mut Vec<u8> {
         &mut self.unsent
     }
@@ -148,12 +148,12 @@ impl Control {
         }
     }
 
-    /// The speed as last told.
+    /// The speed as last received.
     pub fn speed(&self) -> Option<Frequency> {
         self.speed
     }
 
-    /// From now on only what is still to be told counts.
+    /// From now on only what is still to come counts.
     pub fn forget_speed(&mut self) {
         self.speed = None;
     }
@@ -163,7 +163,7 @@ impl Control {
         self.was_refused
     }
 
-    /// Asks for the speed, where it is not told unasked.
+    /// Asks for the speed, for servers that do not send it unasked.
     pub fn ask(&mut self) {
         match self.has_spoken {
             true => write_gui_request(&mut self.unsent, GuiRequest::Frequency),
@@ -177,7 +177,7 @@ impl Control {
         write_gui_request(&mut self.unsent, GuiRequest::SetFrequency(speed));
     }
 
-    /// Bytes to be written to the server; whoever writes them takes them out.
+    /// Bytes to be written to the server; the writer takes them out.
     pub fn unsent(&mut self) -> &mut Vec<u8> {
         &mut self.unsent
     }

@@ -24,16 +24,16 @@ pub(super) struct Agent {
     /// Of answers, while it plays.
     pub(super) overdue: Overdue,
     pub(super) was_greeted: bool,
-    /// What was told to the roster.
+    /// What was reported to the roster.
     pub(super) is_playing: bool,
     pub(super) wants_write: bool,
 }
 
-/// How much of what an agent was told has been read.
+/// How much of what an agent was sent has been read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exchanged {
     All,
-    /// There may be more: readiness is told once, and then not again before more has come.
+    /// There may be more: readiness is reported once, and not again before more has come.
     Some,
     /// All, and nothing more will come.
     Closed,

@@ -1,6 +1,6 @@
 //! Several agents of one team in one thread: sockets around [`Player`]s, and a [`Roster`] that says how many.
 //!
-//! One poll for all connections; nothing blocks, and nothing turns while nobody speaks.
+//! One poll for all connections; nothing blocks, and the loop sleeps while nothing arrives.
 
 mod agent;
 
@@ -44,7 +44,7 @@ pub struct TeamConfig {
     pub size_max: usize,
     /// Commands that each agent has open at most.
     pub in_flight: usize,
-    /// How long to go on trying while nobody plays.
+    /// How long to keep trying while no agent plays.
     pub patience: RealSpan,
     /// All that is left to chance grows from this.
     pub seed: u64,
@@ -78,7 +78,7 @@ pub enum Ended {
 /// Why a team could not play, or not go on.
 #[derive(Debug, thiserror::Error)]
 pub enum TeamError {
-    /// There is nobody at that address.
+    /// No server listens at that address.
     #[error("cannot connect to {server}: {error}")]
     Connect {
         /// The address.
@@ -92,13 +92,13 @@ pub enum TeamError {
         /// The team.
         team: String,
     },
-    /// Whoever listens there lets nobody in, and does not say why.
+    /// The server refuses all agents and does not say why.
     #[error("{server} closes each connection before it gives a place: it is full, or no server of this game")]
     TurnedAway {
         /// The address.
         server: SocketAddr,
     },
-    /// Whoever listens there has not said anything.
+    /// The server has not sent anything.
     #[error("{server} does not answer: a game that waits for its start, or no server of this game")]
     NoAnswer {
         /// The address.
@@ -230,7 +230,7 @@ impl Team {
         Ok(())
     }
 
-    /// A connection could not be made, or ended before it led to a place. Where nobody listens, nothing better is to be
+    /// A connection could not be made, or ended before it led to a place. Where no server listens, nothing better is to be
     /// hoped for; a server that closes one connection may have room for the next.
     fn connection_failed(&mut self, error: io::Error) -> Result<(), TeamError> {
         self.roster.turned_away(self.clock.now());
@@ -252,7 +252,7 @@ impl Team {
         Ok(())
     }
 
-    /// Reads what an agent was told, answers it, and looks what has become of the agent.
+    /// Reads what an agent was sent, answers it, and checks the agent's state.
     fn serve(&mut self, key: usize) -> Result<(), TeamError> {
         let Some(agent) = self.agents.get_mut(key) else {
             return Ok(());
@@ -327,14 +327,14 @@ impl Team {
         Ok(next_at)
     }
 
-    /// The connection is gone although nobody died on it.
+    /// The connection is gone although its agent did not die.
     fn lost(&mut self, key: usize, error: io::Error) -> Result<(), TeamError> {
         if self.agents[key].is_playing {
             log::debug!(
                 "agent {}: the server closed the connection: {error}",
                 self.agents[key].number
             );
-            // A pipe is broken for who writes to a server that has closed it in order.
+            // A write to a server that has closed the connection in order breaks the pipe.
             let in_order = matches!(
                 error.kind(),
                 io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe

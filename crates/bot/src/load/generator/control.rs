@@ -9,30 +9,30 @@ use crate::load::error::LoadError;
 use crate::load::peer::{Kind, Peer};
 use crate::load::viewer::Control;
 
-/// How long a server may take to tell the speed unasked; some tell it only when they are asked.
+/// How long a server may take to send the speed unasked; some send it only when asked.
 const UNASKED_SPAN: RealSpan = RealSpan::from_millis(500);
 
 /// How long the server may take to take the speed back that it had before, when there is no load to be made.
 const SET_BACK_PATIENCE: RealSpan = RealSpan::from_secs(2);
 
-/// How long the server may take to tell the speed once more at the end; what was measured is reported without it.
+/// How long the server may take to send the speed once more at the end; without it the report says so.
 const CHECK_PATIENCE: RealSpan = RealSpan::from_secs(2);
 
 impl Generator<'_> {
-    /// Asks for the speed by a viewer of its own, which stays until [`Self::end_control`]; `None` if it is not told in time.
+    /// Asks for the speed by a viewer of its own, which stays until [`Self::end_control`]; `None` if it does not come in time.
     pub(super) fn ask(&mut self, until: RealTime) -> Result<Option<Frequency>, LoadError> {
         self.control = Some(self.open(Kind::Control(Control::default()))?);
         let unasked_until = until.min(self.clock.now().saturating_add(UNASKED_SPAN));
         self.wait_for_control(unasked_until, |control| control.speed().is_some())?;
-        if self.told_speed().is_none() {
-            self.tell_control(Control::ask)?;
+        if self.received_speed().is_none() {
+            self.send_control(Control::ask)?;
             self.wait_for_control(until, |control| control.speed().is_some())?;
         }
-        Ok(self.told_speed())
+        Ok(self.received_speed())
     }
 
     /// Has the viewer that asks for the speed say something.
-    fn tell_control(&mut self, say: impl FnOnce(&mut Control)) -> Result<(), LoadError> {
+    fn send_control(&mut self, say: impl FnOnce(&mut Control)) -> Result<(), LoadError> {
         let key = self.control.ok_or(LoadError::NoSpeed)?;
         let peer = self.peers.get_mut(key).ok_or(LoadError::NoSpeed)?;
         if peer.has_ended {
@@ -43,29 +43,29 @@ impl Generator<'_> {
         Ok(())
     }
 
-    /// Serves all peers until that viewer has been told something, or an instant.
+    /// Serves all peers until that viewer has received something, or until an instant.
     fn wait_for_control(
         &mut self,
         until: RealTime,
-        is_told: impl Fn(&Control) -> bool,
+        is_received: impl Fn(&Control) -> bool,
     ) -> Result<(), LoadError> {
-        let (mut told, mut has_ended) = (false, false);
+        let (mut received, mut has_ended) = (false, false);
         self.turn_until(until, |generator| {
             let peer = generator.control.and_then(|key| generator.peers.get_mut(key));
             has_ended = peer.as_ref().is_none_or(|peer| peer.has_ended);
-            told = peer
+            received = peer
                 .and_then(Peer::control)
-                .is_some_and(|control| is_told(control));
-            told || has_ended
+                .is_some_and(|control| is_received(control));
+            received || has_ended
         })?;
-        if has_ended && !told {
+        if has_ended && !received {
             return Err(LoadError::Closed);
         }
         self.heed_interrupt()
     }
 
-    /// The speed after the measurement, which is still the one it was made at unless somebody else has changed it. What
-    /// was measured is not lost if it cannot be told.
+    /// The speed after the measurement: that of the measurement, unless another client has changed it. What
+    /// was measured is not lost if the answer does not come.
     pub(super) fn ask_again(&mut self) -> Option<Frequency> {
         if let Speed::Assumed(_) = self.config.speed {
             return None;
@@ -78,7 +78,7 @@ impl Generator<'_> {
     }
 
     /// Sets the speed back to what it was, if another one was asked for: a game in which nothing was measured is not left
-    /// slow. Whoever has interrupted the load waits for that, or interrupts it once more.
+    /// slow. After an interrupt the load waits for that; a second interrupt ends it at once.
     pub(super) fn set_back(&mut self) {
         let Some(speed) = self.speed_before else { return };
         self.was_interrupted = false;
@@ -93,14 +93,14 @@ impl Generator<'_> {
         if key.is_none() {
             self.ask(until)?;
         }
-        // It may know that speed from before, and not yet have been told of another; some tell it only when asked.
-        self.tell_control(|control| {
+        // It may know that speed from before, and another may be on its way; some servers send it only when asked.
+        self.send_control(|control| {
             control.forget_speed();
             control.ask_for(speed);
             control.ask();
         })?;
         self.wait_for_control(until, |control| control.speed() == Some(speed))?;
-        match self.told_speed() == Some(speed) {
+        match self.received_speed() == Some(speed) {
             true => Ok(()),
             false => Err(LoadError::NoSpeed),
         }
@@ -113,7 +113,7 @@ impl Generator<'_> {
         Ok(())
     }
 
-    fn told_speed(&mut self) -> Option<Frequency> {
+    fn received_speed(&mut self) -> Option<Frequency> {
         self.peers.get_mut(self.control?)?.control()?.speed()
     }
 
@@ -124,9 +124,9 @@ impl Generator<'_> {
             .is_some_and(|control| control.was_refused())
     }
 
-    /// Sets the speed and waits until it is told.
+    /// Sets the speed and waits for the confirmation.
     pub(super) fn set_speed(&mut self, speed: Frequency) -> Result<(), LoadError> {
-        self.tell_control(|control| control.ask_for(speed))?;
+        self.send_control(|control| control.ask_for(speed))?;
         let until = self.patience();
         self.wait_for_control(until, |control| {
             control.speed() == Some(speed) || control.was_refused()
@@ -134,7 +134,7 @@ impl Generator<'_> {
         if self.was_refused() {
             return Err(LoadError::SpeedRefused(speed));
         }
-        if self.told_speed() != Some(speed) {
+        if self.received_speed() != Some(speed) {
             return Err(LoadError::NoSpeed);
         }
         self.speed = Some(speed);

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! preparing    the speed is asked for; one to be set is tried, then the game is slowed down
-//! joining      viewers, then agents, a bounded number at a time; who asked for the speed leaves
+//! joining      viewers, then agents, a bounded number at a time; the viewer that asked for the speed leaves
 //! warming up   agents begin, spread over the time of one step, or all at once
 //! measuring    only now answers count
 //! checking     the speed is asked for again
@@ -32,13 +32,13 @@ use super::{LoadConfig, Speed};
 /// Connections being opened at one time: fewer than a server's queue of connections holds.
 const CONNECTING_MAX: usize = 100;
 
-/// Bytes read at once: viewers of a busy world are told a lot.
+/// Bytes read at once: viewers of a busy world are sent a lot.
 const READ_BYTES: usize = 64 * 1024;
 
 /// The token of signals; peers count from zero.
 const TOKEN_SIGNALS: Token = Token(usize::MAX);
 
-/// What is let pass after [`Phase::Warm`], so that whoever looked then has delayed no answer that counts.
+/// A pause after [`Phase::Warm`], so that reading the server's figures there delays no answer that counts.
 const SETTLE_SPAN: RealSpan = RealSpan::from_millis(100);
 
 /// Waited between the last join and the first command. A system delays the acknowledgements of what joining peers were sent by up
@@ -53,12 +53,12 @@ const STEP_UNITS: u16 = 7;
 /// they begin in several steps.
 const START_SPAN: RealSpan = RealSpan::from_micros(50);
 
-/// How far a load has come, for those who watch the server meanwhile.
+/// How far a load has come, for a caller that reads the server's figures meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// All agents have their places, and none has asked for anything.
     Joined,
-    /// All have asked for something, and the warm-up goes on. What comes now finds them playing: a first command that is
+    /// All have asked for something, and the warm-up continues. What comes now finds them playing: a first command that is
     /// read late makes its agent late for as long as it plays.
     Begun,
     /// The warm-up is over; a moment later it is measured, so that what takes longer to look at is seen now.
@@ -77,7 +77,7 @@ pub fn run(config: &LoadConfig) -> Result<Report, LoadError> {
     run_watched(config, |_| {})
 }
 
-/// The same; `watch` is told how far it has come, and what it takes is not measured.
+/// The same; calls `watch` at each phase, outside of what is measured.
 ///
 /// # Errors
 /// As [`run`].
@@ -90,7 +90,7 @@ struct Generator<'a> {
     config: &'a LoadConfig,
     clock: RealClock,
     poll: Poll,
-    /// Nobody wakes it: it waits for an instant, more exactly than the poll can.
+    /// Sleeps until an instant, more exactly than the poll can.
     pause: Parker,
     signals: Signals,
     peers: Slab<Peer>,
@@ -98,11 +98,11 @@ struct Generator<'a> {
     buffer: Vec<u8>,
     /// Viewers with something to read, and agents with more than one turn's worth of it, in the order of their turns.
     to_read: VecDeque<Token>,
-    /// Where the viewer that asks for the speed is. It is not there while it is measured: it would be told of all that
-    /// agents do, which costs the server about half as much again as an answer, and nobody ordered a viewer.
+    /// Where the viewer that asks for the speed is. It is not there while it is measured: it would receive all that
+    /// agents do, which costs the server about half as much again as an answer, and no viewer was asked for.
     control: Option<usize>,
     speed: Option<Frequency>,
-    /// The speed that was told before another one was asked for.
+    /// The speed before this load set another.
     speed_before: Option<Frequency>,
     /// Peers opened so far: viewers come first.
     opened: usize,
@@ -166,7 +166,7 @@ impl<'a> Generator<'a> {
         let measured = ended.since(begun);
         self.figures.is_measuring = false;
         watch(Phase::Measured);
-        // What was measured is told; another signal ends the question for the speed as well.
+        // What was measured is reported; another signal ends the question for the speed as well.
         let was_interrupted = std::mem::take(&mut self.was_interrupted);
         for agent in self.peers.iter_mut().filter_map(|(_, peer)| peer.agent_mut()) {
             agent.end_measuring(begun, ended, speed, &mut self.figures);

@@ -15,7 +15,7 @@ use crate::load::error::LoadError;
 /// Readiness taken from the system in one wait; more is reported by the next.
 const EVENTS_CAPACITY: usize = 4_096;
 
-/// Peers that wait for their turns and are read before agents are looked at again: what a thousand viewers are told takes
+/// Peers that wait for their turns and are read before agents are looked at again: what a thousand viewers are sent takes
 /// longer to read than an answer takes to come.
 const WAITING_PER_TURN: usize = 16;
 
