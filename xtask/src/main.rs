@@ -7,13 +7,10 @@ mod bench;
 mod ci;
 mod demo;
 mod dist;
-mod fuzz;
 mod gallery;
-mod kills;
 mod mutants;
 mod process;
 mod run;
-mod sim;
 mod source;
 mod tidy;
 
@@ -44,12 +41,12 @@ enum Chore {
     Dist(dist::Options),
     /// Arrows between crates, module heads, limits, promises: what no compiler checks
     Tidy,
-    /// Run the whole system on simulated networks: --seed 0x…, --seeds N or --minutes N
-    Sim(sim::Options),
+    /// Run the whole system on simulated networks: --seed 0x…, or --seeds N or --minutes N from --base 0x…
+    Sim(run::Arguments),
     /// Hostile bytes for everything that reads bytes from outside, each target for so many minutes
-    Fuzz(fuzz::Options),
-    /// Kill a server at random instants and look at what is left: --times N
-    Kills(kills::Options),
+    Fuzz(run::FuzzOptions),
+    /// Kill a server at random instants and look at what is left: --times N, --seed N
+    Kills(run::Arguments),
     /// Measure, and print the tables that docs/benchmarks.md quotes
     Bench(bench::Options),
     /// Keep one server busy for a long time, with crowds, abuse and trouble, and look what is left of it
@@ -69,9 +66,9 @@ fn main() -> ExitCode {
         Chore::RunBot(arguments) => run::program("bot", &arguments),
         Chore::Dist(options) => dist::run(&options).map(|()| ExitCode::SUCCESS),
         Chore::Tidy => tidy::run().map(|()| ExitCode::SUCCESS),
-        Chore::Sim(options) => sim::run(&options),
-        Chore::Fuzz(options) => fuzz::run(&options),
-        Chore::Kills(options) => kills::run(&options),
+        Chore::Sim(options) => run::sim(&options),
+        Chore::Fuzz(options) => run::fuzz(&options),
+        Chore::Kills(options) => run::kills(&options),
         Chore::Bench(options) => bench::run(&options),
         Chore::Soak(options) => bench::soak(&options),
         Chore::Gallery(options) => gallery::run(&options),
