@@ -42,8 +42,6 @@ pub struct ClientConfig {
     pub program: String,
     /// The server's token, if it is to be shown: who may control its time shows it.
     pub token: Option<String>,
-    /// Whether the server reads the very clock that is handed in here, as in one process.
-    pub shares_clock: bool,
 }
 
 /// What is spoken with a server.
@@ -93,13 +91,13 @@ pub enum ClientEvent {
     },
 }
 
-/// How a connection ends from within.
+/// Why a connection is closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum CloseReason {
     /// The server did something wrong.
     Error(ProtocolError),
-    /// The server said why.
-    Told(String),
+    /// Words of the server, or of the shell.
+    Text(String),
 }
 
 /// Events that wait for the shell.
@@ -151,25 +149,25 @@ impl Client {
     /// Takes bytes from the server. After the end they are ignored.
     pub fn handle(&mut self, bytes: &[u8], now: RealTime) {
         if self.ended.is_none()
-            && let Err(ending) = either!(&mut self.session, it => it.handle(bytes, now, &mut self.events))
+            && let Err(reason) = either!(&mut self.session, it => it.handle(bytes, now, &mut self.events))
         {
-            self.end(ending, now);
+            self.end(reason, now);
         }
     }
 
     /// Does what is due at `now`: probes, and an end to waiting for a server that says nothing.
     pub fn handle_timeout(&mut self, now: RealTime) {
         if self.ended.is_none()
-            && let Err(ending) = either!(&mut self.session, it => it.handle_timeout(now, &mut self.events))
+            && let Err(reason) = either!(&mut self.session, it => it.handle_timeout(now, &mut self.events))
         {
-            self.end(ending, now);
+            self.end(reason, now);
         }
     }
 
     /// The socket was closed or failed, for a reason that a person should read.
     pub fn closed(&mut self, reason: &str, now: RealTime) {
         if self.ended.is_none() {
-            self.end(Ending::Told(reason.to_owned()), now);
+            self.end(CloseReason::Text(reason.to_owned()), now);
         }
     }
 
@@ -291,8 +289,8 @@ impl Client {
     pub fn scene(&mut self, now: RealTime, scene: &mut Scene) {
         let until = self.ended.as_ref().map_or(now, |(_, at)| *at);
         let shown = either!(&mut self.session, it => it.scene(until, scene));
-        if let (None, Err(ending)) = (&self.ended, shown) {
-            self.end(ending, now);
+        if let (None, Err(reason)) = (&self.ended, shown) {
+            self.end(reason, now);
         }
         if self.ended.is_some() {
             scene.link = self.link(now);
@@ -320,10 +318,10 @@ impl Client {
         either!(&self.session, it => it.stats(now))
     }
 
-    fn end(&mut self, ending: Ending, now: RealTime) {
-        let (reason, error) = match ending {
-            Ending::Error(error) => (error.to_string(), Some(error)),
-            Ending::Told(reason) => (reason, None),
+    fn end(&mut self, why: CloseReason, now: RealTime) {
+        let (reason, error) = match why {
+            CloseReason::Error(error) => (error.to_string(), Some(error)),
+            CloseReason::Text(reason) => (reason, None),
         };
         log::info!("the connection ended: {reason}");
         self.ended = Some((reason.as_str().into(), now));
@@ -341,7 +339,7 @@ impl Events {
     }
 }
 
-impl<E: Into<ProtocolError>> From<E> for Ending {
+impl<E: Into<ProtocolError>> From<E> for CloseReason {
     fn from(error: E) -> Self {
         Self::Error(error.into())
     }

@@ -141,20 +141,6 @@ impl ClockSync {
         self.next_probe_at = Some(now);
     }
 
-    /// In one process both sides read the same clock: nothing is estimated, nothing probed.
-    pub fn share_exactly(&mut self, since_reference_us: i64, now: RealTime) {
-        let held = self.server_time(since_reference_us);
-        let reference_ns = now.as_nanos().saturating_sub(held.0);
-        self.current = Some(Sample {
-            middle: now,
-            offset_ns: reference_ns.saturating_neg(),
-            rtt_ns: 0,
-        });
-        self.drift_doubt_ppb = 0.0;
-        self.exchanges = u64::from(EXCHANGES_PER_ROUND);
-        self.next_probe_at = None;
-    }
-
     /// A probe to send now, if one is due: its token. Its answer goes to [`Self::answered`].
     pub fn poll_probe(&mut self, now: RealTime) -> Option<u64> {
         if self.outstanding.is_some() || self.next_probe_at.is_none_or(|at| now < at) {

@@ -11,7 +11,7 @@ use trantor_protocol::wire::{ClockAnchor, ToServer};
 use trantor_time::{Frequency, GameClock, GameSpan, GameTime, RealSpan, RealTime};
 
 use crate::acks::Acks;
-use crate::client::{ClientEvent, Ending, Events};
+use crate::client::{ClientEvent, CloseReason, Events};
 use crate::clock_sync::{ClockEstimate, ServerTime};
 use crate::control::{Control, ControlError, ControlRequest};
 use crate::display_clock::{Anchor, DisplayClock};
@@ -114,7 +114,12 @@ impl GuiSession {
     ///
     /// # Errors
     /// How and why the connection ends, if it does.
-    pub fn handle(&mut self, mut bytes: &[u8], now: RealTime, events: &mut Events) -> Result<(), Ending> {
+    pub fn handle(
+        &mut self,
+        mut bytes: &[u8],
+        now: RealTime,
+        events: &mut Events,
+    ) -> Result<(), CloseReason> {
         self.heard = self.heard.max(now);
         self.stats.bytes_in = self.stats.bytes_in.saturating_add(bytes.len() as u64);
         if let Phase::Greeting(greeting) = &mut self.phase {
@@ -152,7 +157,7 @@ impl GuiSession {
     ///
     /// # Errors
     /// If the server took too long.
-    pub fn handle_timeout(&mut self, now: RealTime, events: &mut Events) -> Result<(), Ending> {
+    pub fn handle_timeout(&mut self, now: RealTime, events: &mut Events) -> Result<(), CloseReason> {
         if self.silence_ends_at() <= now {
             let secs = now.since(self.heard).as_nanos() / trantor_time::units::NANOS;
             return Err(ProtocolError::Silent { secs }.into());
@@ -238,7 +243,7 @@ impl GuiSession {
     ///
     /// # Errors
     /// How and why the connection ends, if a change that is due cannot be.
-    pub fn scene(&mut self, now: RealTime, scene: &mut Scene) -> Result<(), Ending> {
+    pub fn scene(&mut self, now: RealTime, scene: &mut Scene) -> Result<(), CloseReason> {
         scene.link = self.link(now);
         let server_now = ServerTime::from_nanos(now.as_nanos());
         let shown = match self.timeline_mut() {
@@ -293,7 +298,7 @@ impl GuiSession {
         stats
     }
 
-    fn line(&mut self, line: &[u8], now: RealTime, events: &mut Events) -> Result<(), Ending> {
+    fn line(&mut self, line: &[u8], now: RealTime, events: &mut Events) -> Result<(), CloseReason> {
         if matches!(self.phase, Phase::Asked) && line.trim_ascii() == b"ko" {
             return Err(match self.token {
                 None => ProtocolError::NoTextViewers.into(),

@@ -13,8 +13,8 @@
 //! Must not know: the rules of the game, windows, graphics, sockets, or the machine's clock; time is handed
 //! in. It believes nothing a server says before it is checked, and holds no more of it than it has limits for.
 
+mod checks;
 mod client;
-mod joined;
 pub mod session;
 
 mod gui_text;

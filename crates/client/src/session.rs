@@ -1,42 +1,44 @@
-//! A session with a server of ours: how it begins, its bytes, its time-outs.
+//! A session with a server of ours: how it begins, its bytes and time-outs, and what each message does.
 //!
-//! What its messages do once we are let in is [`crate::joined`]'s. Any error ends the connection
-//! ([`crate::client`] does that); nothing here is retried. Text sessions with other servers are in
-//! [`crate::gui_text`].
+//! Any error ends the connection ([`crate::client`] does that); nothing here is retried. What may be believed is
+//! [`crate::checks`]'s. Text sessions with other servers are in [`crate::gui_text`].
 
 use trantor_model::{AgentId, CommandKind};
 use trantor_protocol::FrameError;
+use trantor_protocol::limits::COMMANDS_WAITING_MAX;
 use trantor_protocol::wire::{
-    ClientHello, FrameCutter, ServerHello, ToClient, ToServer, WIRE_VERSION, WIRE_WORD, read_frame,
+    Change, ClientHello, ClockAnchor, FrameCutter, History, ServerHello, SnapshotPart, ToClient, ToServer,
+    WIRE_VERSION, WIRE_WORD, read_frame,
 };
 use trantor_time::{GameTime, RealSpan, RealTime};
 
 use crate::acks::Acks;
-use crate::client::{ClientConfig, ClientEvent, Ending, Events};
-use crate::clock_sync::ClockSync;
+use crate::checks::{
+    check_hello, check_history, check_recording, check_stats, check_time, check_times_of, check_times_of_part,
+};
+use crate::client::{ClientConfig, ClientEvent, CloseReason, Events};
+use crate::clock_sync::{ClockSync, ServerTime};
 use crate::control::{Control, ControlError, ControlRequest};
-use crate::error::{ProtocolError, WorldError};
-use crate::joined::{Context, Joined};
+use crate::display_clock::{Anchor, DisplayClock};
+use crate::error::{ProtocolError, StreamError, WorldError};
 use crate::link::{Greeting, readable, write_first_line};
 use crate::outbox::Outbox;
 use crate::recording::Recording;
 use crate::scene::{LinkState, Scene};
 use crate::stats::ClientStats;
-use crate::timeline::Timeline;
+use crate::stream_time::StreamTime;
+use crate::timeline::{Snapshot, Timeline};
 use crate::world::World;
 
 /// How long a server may take from the connection to its hello: longer than a way there and back that is made as long
 /// as it can be asked for, and shorter than the minute after which a server gives up.
 pub const HANDSHAKE_MAX: RealSpan = RealSpan::from_secs(25);
 
-/// Quiet after which the user is told. Ticks come twenty times a second while somebody watches.
+/// Silence after which the user is warned. Ticks come twenty times a second while somebody watches.
 pub const SILENT_AFTER: RealSpan = RealSpan::from_millis(1_500);
 
-/// Quiet after which the connection is given up: three rounds of probes without any answer.
+/// Silence after which the connection is closed: three rounds of probes without any answer.
 pub const SILENT_MAX: RealSpan = RealSpan::from_secs(30);
-
-/// Teams shown. Far more than a game has; each has a line in every frame.
-pub const TEAMS_MAX: usize = 1_024;
 
 /// A connection to a server of ours.
 #[derive(Debug)]
@@ -62,6 +64,42 @@ enum Phase {
     Joined(Box<Joined>),
 }
 
+/// All that begins with the server's hello.
+#[derive(Debug)]
+struct Joined {
+    hello: ServerHello,
+    /// When it came.
+    at: RealTime,
+    stream: StreamTime,
+    control: Control,
+    /// What is watched, if it is no game that is being played.
+    recording: Option<Recording>,
+    /// Waiting commands of the agent watched.
+    waiting: Option<(AgentId, Vec<Option<CommandKind>>)>,
+    /// What happened before the world that is being received.
+    history: Option<History>,
+    /// A world that is being received.
+    loading: Option<Snapshot>,
+    /// The world that is shown.
+    timeline: Option<Timeline>,
+    /// The clock of the world to come, until there is one.
+    display: Option<DisplayClock>,
+    anchor_us: Option<i64>,
+    /// The instant of the last tick that is complete.
+    complete_us: Option<i64>,
+    tick_age_ns: i64,
+}
+
+/// What a message may change besides the world.
+struct Context<'a> {
+    clock: &'a mut ClockSync,
+    acks: &'a mut Acks,
+    outbox: &'a mut Outbox,
+    stats: &'a mut ClientStats,
+    events: &'a mut Events,
+    now: RealTime,
+}
+
 impl WireSession {
     /// A connection that was opened at `now`. Nothing is sent before the greeting.
     pub fn new(config: ClientConfig, now: RealTime) -> Self {
@@ -82,7 +120,12 @@ impl WireSession {
     ///
     /// # Errors
     /// How and why the connection ends, if it does.
-    pub fn handle(&mut self, mut bytes: &[u8], now: RealTime, events: &mut Events) -> Result<(), Ending> {
+    pub fn handle(
+        &mut self,
+        mut bytes: &[u8],
+        now: RealTime,
+        events: &mut Events,
+    ) -> Result<(), CloseReason> {
         self.heard = self.heard.max(now);
         self.stats.bytes_in = self.stats.bytes_in.saturating_add(bytes.len() as u64);
         if let Phase::Greeting(greeting) = &mut self.phase {
@@ -107,7 +150,7 @@ impl WireSession {
         mut bytes: &[u8],
         now: RealTime,
         events: &mut Events,
-    ) -> Result<(), Ending> {
+    ) -> Result<(), CloseReason> {
         let is_first = matches!(self.phase, Phase::Hello(_));
         let ended = |error| match error {
             // Text, taken for a length: a server that knows no `TRANTOR` may take it for the name of a team.
@@ -126,7 +169,7 @@ impl WireSession {
     ///
     /// # Errors
     /// If the server took too long.
-    pub fn handle_timeout(&mut self, now: RealTime, _: &mut Events) -> Result<(), Ending> {
+    pub fn handle_timeout(&mut self, now: RealTime, _: &mut Events) -> Result<(), CloseReason> {
         if self.silence_ends_at() <= now {
             let secs = now.since(self.heard).as_nanos() / trantor_time::units::NANOS;
             return Err(ProtocolError::Silent { secs }.into());
@@ -161,7 +204,7 @@ impl WireSession {
         let Phase::Joined(joined) = &mut self.phase else {
             return Err(ControlError::NotConnected);
         };
-        if let Some(message) = joined.control_mut().request(request, &mut self.acks)? {
+        if let Some(message) = joined.control.request(request, &mut self.acks)? {
             self.outbox.write_message(&message);
         }
         Ok(())
@@ -169,10 +212,7 @@ impl WireSession {
 
     /// Speed and pause under the user's hand, once there is a server to ask.
     pub fn control(&self) -> Option<&Control> {
-        match &self.phase {
-            Phase::Joined(joined) => Some(joined.control()),
-            _ => None,
-        }
+        Some(&self.joined()?.control)
     }
 
     /// Asks the server to move its recording to this moment.
@@ -197,25 +237,20 @@ impl WireSession {
         let Phase::Joined(joined) = &mut self.phase else {
             return Err(ControlError::NotConnected);
         };
-        joined.forget_waiting();
+        joined.waiting = None;
         self.send(&ToServer::Watch { agent });
         Ok(())
     }
 
     /// The commands that wait for their turn, of the agent watched, once they were told.
     pub fn waiting(&self) -> Option<(AgentId, &[Option<CommandKind>])> {
-        match &self.phase {
-            Phase::Joined(joined) => joined.waiting(),
-            _ => None,
-        }
+        let (agent, commands) = self.joined()?.waiting.as_ref()?;
+        Some((*agent, commands))
     }
 
     /// The recording that the server plays, if it does.
     pub fn recording(&self) -> Option<&Recording> {
-        match &self.phase {
-            Phase::Joined(joined) => joined.recording(),
-            _ => None,
-        }
+        self.joined()?.recording.as_ref()
     }
 
     /// Says goodbye.
@@ -228,29 +263,32 @@ impl WireSession {
     /// What is shown, with its feed.
     pub fn timeline_mut(&mut self) -> Option<&mut Timeline> {
         match &mut self.phase {
-            Phase::Joined(joined) => joined.timeline_mut(),
+            Phase::Joined(joined) => joined.timeline.as_mut(),
             _ => None,
         }
     }
 
     /// The newest world received.
     pub fn newest_world(&self) -> Option<Result<World, WorldError>> {
-        match &self.phase {
-            Phase::Joined(joined) => Some(joined.timeline()?.newest_world()),
-            _ => None,
-        }
+        Some(self.joined()?.timeline.as_ref()?.newest_world())
     }
 
     /// Writes the scene of `now`.
     ///
     /// # Errors
     /// How and why the connection ends, if a change that is due cannot be.
-    pub fn scene(&mut self, now: RealTime, scene: &mut Scene) -> Result<(), Ending> {
+    pub fn scene(&mut self, now: RealTime, scene: &mut Scene) -> Result<(), CloseReason> {
         scene.link = self.link(now);
-        if let Phase::Joined(joined) = &mut self.phase {
-            joined.scene(self.clock.server_at(now), scene)?;
-        }
-        Ok(())
+        let Phase::Joined(joined) = &mut self.phase else {
+            return Ok(());
+        };
+        let shown = match (&mut joined.timeline, self.clock.server_at(now)) {
+            (Some(timeline), Some(server_now)) => timeline.scene(server_now, scene),
+            _ => Ok(()),
+        };
+        joined.control.fill(&mut scene.clock);
+        scene.clock.delay_ms = joined.hello.delay_ms;
+        Ok(shown?)
     }
 
     /// How the connection stands.
@@ -273,10 +311,21 @@ impl WireSession {
         stats.network_age_ns = now.since(self.heard).as_nanos();
         stats.saturated = self.clock.saturated();
         stats.unacknowledged = self.acks.in_flight();
-        if let Phase::Joined(joined) = &self.phase {
-            joined.count(&mut stats);
+        if let Some(joined) = self.joined() {
+            stats.ticks_skipped = joined.stream.skipped();
+            stats.tick_age_ns = joined.tick_age_ns;
+            if let Some(timeline) = &joined.timeline {
+                timeline.count(&mut stats);
+            }
         }
         stats
+    }
+
+    fn joined(&self) -> Option<&Joined> {
+        match &self.phase {
+            Phase::Joined(joined) => Some(joined),
+            _ => None,
+        }
     }
 
     fn silence_ends_at(&self) -> RealTime {
@@ -302,7 +351,7 @@ impl WireSession {
         self.outbox.write_message(message);
     }
 
-    fn take(&mut self, message: ToClient, now: RealTime, events: &mut Events) -> Result<(), Ending> {
+    fn take(&mut self, message: ToClient, now: RealTime, events: &mut Events) -> Result<(), CloseReason> {
         match (&mut self.phase, message) {
             (Phase::Hello(sent), ToClient::Hello(hello)) => {
                 let sent = *sent;
@@ -310,7 +359,7 @@ impl WireSession {
             }
             (Phase::Hello(_), ToClient::Refused { reason, .. } | ToClient::Goodbye { reason })
             | (Phase::Joined(_), ToClient::Goodbye { reason }) => {
-                return Err(Ending::Told(readable(&reason)));
+                return Err(CloseReason::Text(readable(&reason)));
             }
             (Phase::Joined(_), ToClient::Hello(_)) => {
                 return Err(out_of_place("a second hello", "after the first"));
@@ -340,28 +389,8 @@ impl WireSession {
         now: RealTime,
         events: &mut Events,
     ) -> Result<(), ProtocolError> {
-        if hello.version != WIRE_VERSION {
-            return Err(ProtocolError::OtherVersion {
-                theirs: hello.version,
-                ours: WIRE_VERSION,
-            });
-        }
-        if hello.tick_period_us == 0 {
-            return Err(ProtocolError::BadHello {
-                what: "its ticks take no time",
-            });
-        }
-        if hello.teams.len() > TEAMS_MAX {
-            return Err(ProtocolError::TooMuch {
-                what: "teams",
-                max: TEAMS_MAX,
-            });
-        }
-        if self.config.shares_clock {
-            self.clock.share_exactly(hello.since_reference_us, now);
-        } else {
-            self.clock.handshake(sent, hello.since_reference_us, now);
-        }
+        check_hello(&hello)?;
+        self.clock.handshake(sent, hello.since_reference_us, now);
         events.push(ClientEvent::Welcome {
             program: readable(&hello.program),
             teams: hello.teams.iter().map(|name| readable(name)).collect(),
@@ -375,6 +404,282 @@ impl WireSession {
     }
 }
 
-fn out_of_place(what: &'static str, when: &'static str) -> Ending {
+impl Joined {
+    /// What follows from the server's hello, over a link with this round trip.
+    fn new(hello: ServerHello, rtt_ns: i64, now: RealTime) -> Self {
+        // Until it is measured: a tick and a half, and the way here and back.
+        let delay_ns = i64::from(hello.tick_period_us)
+            .saturating_mul(1_500)
+            .saturating_add(rtt_ns);
+        Self {
+            stream: StreamTime::new(hello.tick_period_us, hello.last_tick, hello.next_tick_us),
+            control: Control::new(hello.may_control),
+            recording: None,
+            waiting: None,
+            history: None,
+            loading: Some(empty_world(&hello)),
+            timeline: None,
+            display: Some(DisplayClock::new(delay_ns)),
+            anchor_us: None,
+            complete_us: None,
+            tick_age_ns: 0,
+            hello,
+            at: now,
+        }
+    }
+
+    /// The user wants to see another moment. Answers the message to send, if it is to be sent now.
+    ///
+    /// # Errors
+    /// If there is no recording, or the server does not listen.
+    fn seek(&mut self, to: GameTime, acks: &mut Acks) -> Result<Option<ToServer>, ControlError> {
+        let recording = self.recording.as_mut().ok_or(ControlError::NotARecording)?;
+        match self.control.may_control() {
+            true => Ok(recording.seek(to, acks)),
+            false => Err(ControlError::NotAllowed),
+        }
+    }
+
+    /// Whether the world is there, or how much of it. A jump in a recording is no reason to say that one waits.
+    fn link(&self, now: RealTime) -> LinkState {
+        let is_jumping = self.recording.as_ref().is_some_and(Recording::is_loading);
+        match (&self.timeline, &self.loading) {
+            (Some(_), None) => LinkState::Live,
+            (Some(_), Some(_)) if is_jumping => LinkState::Live,
+            (_, loading) => {
+                let tiles = loading
+                    .as_ref()
+                    .map_or(0, |snapshot| snapshot.world.ground().len()) as u32;
+                let delay_ms = self.hello.delay_ms;
+                let passed_ms = now.since(self.at).as_nanos() / 1_000_000;
+                let left_ms = u32::try_from(i64::from(delay_ms) - passed_ms).unwrap_or(0);
+                match tiles == 0 && left_ms > 0 {
+                    true => LinkState::Delayed { delay_ms, left_ms },
+                    false => LinkState::Loading {
+                        tiles,
+                        of: self.hello.size.area() as u32,
+                    },
+                }
+            }
+        }
+    }
+
+    /// Takes a message.
+    ///
+    /// # Errors
+    /// If it cannot be right here and now.
+    fn take(&mut self, message: ToClient, context: &mut Context<'_>) -> Result<(), ProtocolError> {
+        match message {
+            ToClient::Refused { reason, .. } => {
+                context.events.push(ClientEvent::Refused {
+                    reason: readable(&reason),
+                });
+            }
+            ToClient::ProbeReply { token, server_us } => {
+                context.clock.answered(token, server_us, context.now)?;
+            }
+            ToClient::Snapshot(part) => self.load(part, context)?,
+            ToClient::SnapshotEnd { at } => self.finish(at, context)?,
+            ToClient::TickBegin { number, skipped } => self.stream.begin(number, skipped)?,
+            ToClient::TickEnd { number } => self.end_tick(number, context)?,
+            ToClient::StreamTime { instant_us } => self.stream.update(instant_us)?,
+            ToClient::Changes { at, changes } => self.change(at, changes, context)?,
+            ToClient::Ack { number } => {
+                context.acks.ack(number)?;
+                self.control.ack(number);
+                if let Some(message) = self.control.poll_wanted(context.acks) {
+                    context.outbox.write_message(&message);
+                }
+                if let Some(recording) = &mut self.recording {
+                    recording.ack(number);
+                    if let Some(message) = recording.poll_wanted(context.acks) {
+                        context.outbox.write_message(&message);
+                    }
+                }
+            }
+            ToClient::Clock(anchor) => self.anchor(&anchor, context)?,
+            ToClient::Stats(stats) => {
+                check_stats(&stats)?;
+                context.stats.server = Some(stats);
+            }
+            ToClient::Recording(info) => {
+                check_recording(&info)?;
+                if let Some(display) = self.display() {
+                    display.set_end(info.end);
+                }
+                if self.recording.replace(Recording::new(info)).is_some() {
+                    return Err(ProtocolError::OutOfPlace {
+                        what: "a second recording",
+                        when: "after the first",
+                    });
+                }
+            }
+            ToClient::Waiting { agent, commands } => {
+                if commands.len() > COMMANDS_WAITING_MAX {
+                    return Err(ProtocolError::TooMuch {
+                        what: "waiting commands",
+                        max: COMMANDS_WAITING_MAX,
+                    });
+                }
+                self.waiting = Some((agent, commands));
+            }
+            ToClient::Sought(anchor) => self.jump(&anchor, context)?,
+            ToClient::History(history) => {
+                check_history(&history, self.hello.teams.len())?;
+                self.history = Some(history);
+            }
+            ToClient::Hello(_) | ToClient::Goodbye { .. } => {
+                unreachable!("these two are the session's own")
+            }
+        }
+        Ok(())
+    }
+
+    /// A piece of the world. The first piece after the last one begins a world anew, and what is shown stays
+    /// until that is complete.
+    fn load(&mut self, part: SnapshotPart, context: &mut Context<'_>) -> Result<(), ProtocolError> {
+        check_times_of_part(&part)?;
+        self.loading
+            .get_or_insert_with(|| empty_world(&self.hello))
+            .load(part)?;
+        if let Some(items) = context.acks.processed() {
+            context.send(&ToServer::Credit { items });
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, at: GameTime, context: &mut Context<'_>) -> Result<(), ProtocolError> {
+        check_time(at)?;
+        let mut snapshot = self.loading.take().ok_or(ProtocolError::OutOfPlace {
+            what: "the end of a world",
+            when: "without its pieces",
+        })?;
+        snapshot.finish(at)?;
+        snapshot.history = self.history.take();
+        if let Some(items) = context.acks.settle() {
+            context.send(&ToServer::Credit { items });
+        }
+        let (display, version) = match (self.timeline.take(), self.display.take()) {
+            (Some(timeline), _) => timeline.into_clock(),
+            (None, display) => (display.unwrap_or_else(|| DisplayClock::new(0)), 0),
+        };
+        self.timeline = Some(Timeline::new(snapshot, display, version));
+        if let Some(recording) = &mut self.recording {
+            recording.loaded();
+        }
+        context.events.push(ClientEvent::Live);
+        Ok(())
+    }
+
+    fn end_tick(&mut self, number: u64, context: &mut Context<'_>) -> Result<(), ProtocolError> {
+        self.stream.end(number)?;
+        context.stats.ticks = context.stats.ticks.saturating_add(1);
+        let Some(tick_us) = self.stream.last_tick_us() else {
+            return Ok(());
+        };
+        // What this tick told may be as old as the tick before. When we joined there may have been none for long.
+        let complete_us = self
+            .complete_us
+            .replace(tick_us)
+            .unwrap_or(tick_us.saturating_sub(self.stream.period_us()));
+        let (complete, tick) = (
+            context.clock.server_time(complete_us),
+            context.clock.server_time(tick_us),
+        );
+        if let Some(server_now) = context.clock.server_at(context.now) {
+            self.tick_age_ns = server_now.since_ns(tick);
+            if let Some(display) = self.display() {
+                display.arrived(complete, tick, server_now);
+            }
+        }
+        Ok(())
+    }
+
+    fn change(
+        &mut self,
+        at: GameTime,
+        changes: Vec<Change>,
+        context: &mut Context<'_>,
+    ) -> Result<(), ProtocolError> {
+        let is_jumping = self.recording.as_ref().is_some_and(Recording::is_loading);
+        let timeline = self
+            .timeline
+            .as_mut()
+            .filter(|_| self.loading.is_none() && !is_jumping)
+            .ok_or(ProtocolError::OutOfPlace {
+                what: "a change of the world",
+                when: "before the world was complete",
+            })?;
+        check_time(at)?;
+        context.stats.changes_in = context.stats.changes_in.saturating_add(changes.len() as u64);
+        timeline.advance(at)?;
+        for change in changes {
+            check_times_of(&change)?;
+            timeline.push(at, change)?;
+        }
+        Ok(())
+    }
+
+    /// The recording was moved. A world that was being received is of no use any more; what is shown stays until
+    /// the one of the new moment is complete.
+    fn jump(&mut self, anchor: &ClockAnchor, context: &mut Context<'_>) -> Result<(), ProtocolError> {
+        let recording = self.recording.as_mut().ok_or(ProtocolError::OutOfPlace {
+            what: "another moment",
+            when: "in a game that is being played",
+        })?;
+        recording.sought(anchor.game);
+        self.loading = None;
+        if let Some(display) = self.display() {
+            display.forget_anchors();
+        }
+        self.anchor(anchor, context)
+    }
+
+    fn anchor(&mut self, anchor: &ClockAnchor, context: &mut Context<'_>) -> Result<(), ProtocolError> {
+        check_time(anchor.game)?;
+        let to_us = anchor.real_us;
+        if let Some(from_us) = self.anchor_us
+            && to_us < from_us
+        {
+            return Err(StreamError::AnchorBack { from_us, to_us }.into());
+        }
+        self.anchor_us = Some(to_us);
+        self.control.told(anchor).map_err(|_| ProtocolError::TooMuch {
+            what: "changes of speed",
+            max: crate::prediction::WAITING_MAX,
+        })?;
+        let at: ServerTime = context.clock.server_time(anchor.real_us);
+        if let Some(display) = self.display() {
+            display.anchor(Anchor {
+                at,
+                game: anchor.game,
+                frequency: anchor.frequency,
+                paused: anchor.paused,
+            });
+        }
+        Ok(())
+    }
+
+    fn display(&mut self) -> Option<&mut DisplayClock> {
+        match &mut self.timeline {
+            Some(timeline) => Some(&mut timeline.clock),
+            None => self.display.as_mut(),
+        }
+    }
+}
+
+impl Context<'_> {
+    fn send(&mut self, message: &ToServer) {
+        self.acks.send();
+        self.outbox.write_message(message);
+    }
+}
+
+fn empty_world(hello: &ServerHello) -> Snapshot {
+    let teams = hello.teams.iter().map(|name| readable(name).into());
+    Snapshot::new(hello.size, teams.collect())
+}
+
+fn out_of_place(what: &'static str, when: &'static str) -> CloseReason {
     ProtocolError::OutOfPlace { what, when }.into()
 }

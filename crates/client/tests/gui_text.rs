@@ -31,7 +31,6 @@ impl Watch {
             language: Language::Text,
             program: "test".to_owned(),
             token: None,
-            shares_clock: false,
         };
         Self {
             client: Client::new(config, RealTime::ZERO),

@@ -65,7 +65,6 @@ pub(crate) fn watch(recording: &Arc<Recording>, dice: &mut Dice) -> Result<u64, 
         language: Language::Frames,
         program: "sim".to_owned(),
         token: None,
-        shares_clock: true,
     };
     let mut rerun = Rerun {
         engine,

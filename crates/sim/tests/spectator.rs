@@ -38,7 +38,6 @@ fn client(language: Language, now: RealTime) -> Client {
         language,
         program: "test".to_owned(),
         token: None,
-        shares_clock: false,
     };
     Client::new(config, now)
 }

@@ -244,18 +244,6 @@ fn instants_out_of_range_are_cut_and_counted() {
 }
 
 #[test]
-fn in_one_process_the_clock_is_exact() {
-    let mut sync = ClockSync::new();
-    sync.share_exactly(40, RealTime::from_nanos(1_000_000));
-    assert_eq!(sync.poll_probe(RealTime::MAX), None, "nothing to find out");
-    for ns in [1_000_000, 1_000_001, 3_600 * SECOND] {
-        let now = RealTime::from_nanos(ns);
-        assert_eq!(sync.server_at(now), Some(ServerTime::from_nanos(ns - 960_000)));
-        assert_eq!(sync.estimate(now).error_bound_ns, 0);
-    }
-}
-
-#[test]
 fn an_answer_to_no_probe_is_an_error() {
     let mut sync = ClockSync::new();
     let at = RealTime::from_nanos;

@@ -440,7 +440,6 @@ impl Universe {
             language: Language::Frames,
             program: "test".to_owned(),
             token: None,
-            shares_clock: false,
         };
         Self {
             now: 0,

@@ -172,7 +172,6 @@ fn client(token: Option<TokenNumber>, now: RealTime) -> Client {
         language: Language::Text,
         program: "sim".to_owned(),
         token: token.map(TokenNumber::text),
-        shares_clock: false,
     };
     Client::new(config, now)
 }

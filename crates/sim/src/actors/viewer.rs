@@ -23,7 +23,6 @@ pub(crate) struct Viewer {
     held: Vec<u8>,
     /// Whether the client has a world and no other is being sent.
     has_world: bool,
-    shares_clock: bool,
     is_meddling: bool,
     is_resting: bool,
     is_over: bool,
@@ -34,15 +33,13 @@ pub(crate) struct Viewer {
 
 impl Viewer {
     pub(crate) fn new(dice: &mut Dice) -> Self {
-        let shares_clock = dice.one_in(2);
         Self {
-            client: client(shares_clock, None, RealTime::ZERO),
+            client: client(None, RealTime::ZERO),
             scene: Scene::default(),
             cutter: FrameCutter::new::<ToClient>(),
             is_greeted: false,
             held: Vec::new(),
             has_world: false,
-            shares_clock,
             is_meddling: dice.one_in(3),
             is_resting: false,
             is_over: true,
@@ -134,7 +131,7 @@ impl Viewer {
 
 impl Actor for Viewer {
     fn opened(&mut self, token: Option<TokenNumber>, now: RealTime) {
-        self.client = client(self.shares_clock, token, now);
+        self.client = client(token, now);
         self.cutter = FrameCutter::new::<ToClient>();
         self.is_greeted = false;
         self.held.clear();
@@ -251,12 +248,11 @@ impl Actor for Viewer {
     }
 }
 
-fn client(shares_clock: bool, token: Option<TokenNumber>, now: RealTime) -> Client {
+fn client(token: Option<TokenNumber>, now: RealTime) -> Client {
     let config = ClientConfig {
         language: Language::Frames,
         program: "sim".to_owned(),
         token: token.map(TokenNumber::text),
-        shares_clock,
     };
     Client::new(config, now)
 }

@@ -188,7 +188,6 @@ impl Live {
                     language: self.language,
                     token: self.token.clone().or(left),
                     program: self.program.clone(),
-                    shares_clock: false,
                 };
                 self.session = Some((Client::new(config, now), out));
             }
