@@ -67,7 +67,7 @@ pub enum ClientEvent {
         size: MapSize,
         /// Whether speed and pause are listened to.
         may_control: bool,
-        /// Ticks that the server has run: fewer than before is another run of it. 0 where ticks are not told.
+        /// Ticks that the server has run: fewer than before is another run of it. 0 where they are unknown.
         ticks: u64,
     },
     /// The world is there. Comes again if the server sends the world anew, as after a jump in a recording.
@@ -204,7 +204,7 @@ impl Client {
         either!(&mut self.session, it => it.timeline_mut())?.poll_feed()
     }
 
-    /// How the score went before the world that is shown, once for each world with which that was told; the feed then
+    /// How the score went before the world that is shown, once for each world with which that came; the feed then
     /// begins with the last events before it.
     pub fn take_scores(&mut self) -> Option<Vec<ScorePoint>> {
         either!(&mut self.session, it => it.timeline_mut())?.take_scores()
@@ -252,7 +252,7 @@ impl Client {
         }
     }
 
-    /// Asks to be told which commands of `agent` wait for their turn, or of none. A server that speaks text is not
+    /// Asks which commands of `agent` wait for their turn, or of none. A server that speaks text is not
     /// asked: it has no word for it.
     ///
     /// # Errors
@@ -266,7 +266,7 @@ impl Client {
     }
 
     /// The commands of the agent watched that wait behind the one it is doing, in their order; `None` in it is a line
-    /// that no command was recognised in. `None` until told. They are of the present, a little ahead of the scene.
+    /// that no command was recognised in. `None` until known. They are of the present, a little ahead of the scene.
     pub fn waiting(&self) -> Option<(AgentId, &[Option<CommandKind>])> {
         match &self.session {
             Session::Frames(session) => session.waiting(),
@@ -330,7 +330,7 @@ impl Client {
 }
 
 impl Events {
-    /// Adds one; the oldest makes room if nobody reads.
+    /// Adds one; the oldest makes room if they are not read.
     pub fn push(&mut self, event: ClientEvent) {
         if self.waiting.len() == EVENTS_MAX {
             self.waiting.pop_front();

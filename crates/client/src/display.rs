@@ -15,13 +15,13 @@ use crate::motion::{Blend, Pose, nanounits, progress};
 use crate::scene::{EffectKind, Scene, SceneAction, SceneAgent, SceneEffect, SceneEgg, SceneRitual, Span};
 use crate::world::{Action, Agent, World};
 
-/// Effects shown at once. Beyond that nobody can tell them apart, and the oldest go early.
+/// Effects shown at once. Beyond that they cannot be told apart, and the oldest go early.
 const EFFECTS_MAX: usize = 4_096;
 
-/// How long one who is pushed slides, in units: quicker than a step, and over before its next action can end.
+/// How long a pushed agent slides, in units: quicker than a step, and over before its next action can end.
 const PUSH_SLIDE: GameSpan = GameSpan::from_units(4);
 
-/// How long news that came late are blended in, in milliseconds of real time at the present speed.
+/// How long late changes are blended in, in milliseconds of real time at the present speed.
 const LATE_BLEND_MS: i64 = 100;
 
 /// Units one food keeps an agent alive.
@@ -106,8 +106,8 @@ impl Display {
         Ok(place)
     }
 
-    /// Ends what agents seemed to be on their way to, where all is told until `complete` and nothing came of
-    /// it: servers that speak text do not tell a line that is refused.
+    /// Ends motions without a result, where all was received until `complete`: text servers do not say that a
+    /// command was refused.
     pub fn settle(&mut self, complete: GameTime, moment: &Moment) {
         if self.world.winner().is_some() {
             return;
@@ -123,13 +123,13 @@ impl Display {
             }
             let before = pose_of(agent, moment.seen);
             agent.action = None;
-            let after = Pose::told(agent, moment.seen);
+            let after = Pose::exact(agent, moment.seen);
             agent.blend =
                 Blend::between(size, before, after, moment.seen, late_blend(moment)).unwrap_or_default();
         }
     }
 
-    /// Shows everybody where they are told to be.
+    /// Shows all agents where they are.
     pub fn end_blends(&mut self) {
         for agent in self.world.agents_mut() {
             agent.blend = Blend::default();
@@ -137,7 +137,7 @@ impl Display {
     }
 
     /// Writes what is shown at `now`, except for ground, clock and link. Effects fade by `effects_now`, which goes on once a
-    /// team has won; then nobody does anything any more.
+    /// team has won; then no agent does anything any more.
     pub fn fill(&mut self, now: GameTime, effects_now: GameTime, scene: &mut Scene) {
         let is_over = self.world.winner().is_some();
         for team in &mut scene.teams {
@@ -236,13 +236,13 @@ impl Display {
         self.world.agent(id).map(|agent| pose_of(agent, now))
     }
 
-    /// Leads an agent from where it was seen to where it is now told to be.
+    /// Leads an agent from where it was seen to where it is now.
     fn blend(&mut self, id: AgentId, before: Pose, now: GameTime, forced: bool, moment: &Moment) {
         let size = self.world.size();
         let Some(agent) = self.world.agent_mut(id) else {
             return;
         };
-        let after = Pose::told(agent, now);
+        let after = Pose::exact(agent, now);
         if after.blended(&agent.blend, now) == before {
             return;
         }
@@ -383,7 +383,7 @@ impl Display {
 }
 
 fn pose_of(agent: &Agent, now: GameTime) -> Pose {
-    Pose::told(agent, now).blended(&agent.blend, now)
+    Pose::exact(agent, now).blended(&agent.blend, now)
 }
 
 fn scene_agent(agent: &Agent, now: GameTime) -> SceneAgent {
@@ -414,7 +414,7 @@ fn remaining_units(end: GameTime, now: GameTime) -> f32 {
     (nanounits(end - now) / 1e9).max(0.0) as f32
 }
 
-/// How long news that came late are blended in, in game time at the present speed.
+/// How long late changes are blended in, in game time at the present speed.
 fn late_blend(moment: &Moment) -> GameSpan {
     let hertz = moment.frequency.map_or(0, Frequency::get);
     GameSpan::from_nanounits(i128::from(LATE_BLEND_MS) * 1_000_000 * i128::from(hertz))

@@ -76,7 +76,7 @@ pub enum ProtocolError {
         /// The limit.
         max: usize,
     },
-    /// Nothing was heard for too long.
+    /// Nothing was received for too long.
     #[error("the server has said nothing for {secs} seconds")]
     Silent {
         /// How long.
@@ -128,13 +128,13 @@ pub enum StreamError {
     NotIncreasing {
         /// Stream time before.
         from_us: i64,
-        /// Stream time told.
+        /// Stream time received.
         to_us: i64,
     },
     /// Game time of changes went back.
     #[error("changes of {at:?} came after changes of {last:?}")]
     GameTimeBack {
-        /// The game time told.
+        /// The game time received.
         at: GameTime,
         /// The game time before.
         last: GameTime,
@@ -142,7 +142,7 @@ pub enum StreamError {
     /// A game time, or a span of it, that no game reaches.
     #[error("game time {at:?} is out of range")]
     GameTimeRange {
-        /// The game time told.
+        /// The game time received.
         at: GameTime,
     },
     /// Clock anchors went back in real time.
@@ -150,7 +150,7 @@ pub enum StreamError {
     AnchorBack {
         /// The anchor before.
         from_us: i64,
-        /// The anchor told.
+        /// The anchor received.
         to_us: i64,
     },
 }
@@ -181,7 +181,7 @@ pub enum WorldError {
     /// Somebody has this number already.
     #[error("there already is an agent {0:?}")]
     AgentTwice(AgentId),
-    /// Numbers are given in ascending order and never again, and told in that order.
+    /// Numbers are given in ascending order and never again, and sent in that order.
     #[error("agent {0:?} came after others with higher numbers")]
     AgentOutOfOrder(AgentId),
     /// As for agents.
@@ -202,16 +202,16 @@ pub enum WorldError {
     /// A run of tiles that is not the next one, or leaves the map.
     #[error("tiles came from place {first}, where {expected} was due")]
     GroundRun {
-        /// The first place told.
+        /// The first place received.
         first: u32,
         /// The place due.
         expected: u32,
     },
-    /// The snapshot ended before all tiles were told.
-    #[error("the world came with {told} tiles of {area}")]
+    /// The snapshot ended before all tiles had come.
+    #[error("the world came with {loaded} tiles of {area}")]
     GroundMissing {
-        /// Tiles told.
-        told: u32,
+        /// Tiles received.
+        loaded: u32,
         /// Tiles of the map.
         area: u32,
     },

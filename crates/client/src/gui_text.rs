@@ -1,7 +1,7 @@
 //! A session with any Zappy server, as one of its text viewers.
 //!
-//! The server is asked for what it does not tell by itself, and told nothing that a text viewer may not say.
-//! Its clock is unknown; game time counts from when we joined, at the speed it tells. What lines mean for the
+//! The server is asked for what it does not send by itself, and sent nothing that a text viewer may not say.
+//! Its clock is unknown; game time counts from when we joined, at the speed it names. What lines mean for the
 //! world is [`crate::gui_world`]'s.
 
 use trantor_protocol::limits::{ANSWER_BYTES_MAX, LINE_BYTES_MAX};
@@ -25,8 +25,8 @@ use crate::stats::ClientStats;
 use crate::timeline::Timeline;
 use crate::world::World;
 
-/// How long actions are shown to take at most. At one unit a second a step takes seven seconds, and nobody
-/// wants to see the game seven seconds late.
+/// How long actions are shown to take at most. At one unit a second a step takes seven seconds, and a
+/// game seven seconds late is no use.
 const ACTION_MAX: RealSpan = RealSpan::from_secs(1);
 
 /// How much later than at once a line may come without being shown late.
@@ -35,21 +35,21 @@ const JITTER: RealSpan = RealSpan::from_millis(30);
 /// How often the server is asked for something, to know that it is there. It is silent while nothing happens.
 const KEEP_ALIVE: RealSpan = RealSpan::from_secs(5);
 
-/// Quiet after which the first telling is held to be over, once all tiles were told.
-const TOLD_AFTER: RealSpan = RealSpan::from_millis(100);
+/// Silence after which the world counts as complete, once all tiles were received.
+const COMPLETE_AFTER: RealSpan = RealSpan::from_millis(100);
 
 /// How long the size of the map may take before it is asked for, and then its tiles.
 const ASK_AFTER: RealSpan = RealSpan::from_secs(2);
 
-/// A server that has told fewer tiles than this when it is asked whether it is there tells those that change, not its
+/// A server that has sent fewer tiles than this when it is asked whether it is there sends those that change, not its
 /// map: then it is asked for that. More than this are on their way, and would only come twice.
 const TILES_TRICKLE_MAX: usize = 1_000;
 
-/// How long a tile that was never told may keep the first telling waiting. Then the world is shown, and what is
-/// missing is asked for: some servers tell no map unasked, and some never tell a tile of it.
-const TELLING_MAX: RealSpan = RealSpan::from_secs(5);
+/// How long a tile that was never sent may delay the first picture. Then the world is shown, and what is
+/// missing is asked for: some servers send no map unasked, and some never send a tile of it.
+const LOADING_MAX: RealSpan = RealSpan::from_secs(5);
 
-/// Most servers do not tell when resources grow: they are asked for the map this often, and for each tile of
+/// Most servers do not say when resources grow: they are asked for the map this often, and for each tile of
 /// it half a millisecond longer, so that a large map is not asked for all the time.
 const MAP_POLL: RealSpan = RealSpan::from_secs(2);
 const MAP_POLL_PER_TILE: RealSpan = RealSpan::from_micros(500);
@@ -81,8 +81,8 @@ enum Phase {
     Greeting(Greeting),
     /// We asked to watch; the size of the map is awaited.
     Asked,
-    /// The world is being told; the last tile that was new was told at this instant.
-    Telling(Box<GuiWorld>, RealTime),
+    /// The world is being received; the last tile that was new came at this instant.
+    Loading(Box<GuiWorld>, RealTime),
     /// The world is shown; the map is asked for at this instant.
     Live(Box<GuiWorld>, RealTime),
 }
@@ -94,7 +94,7 @@ impl GuiSession {
         Self {
             phase: Phase::Greeting(Greeting::default()),
             token,
-            // Some servers tell the whole map as one line.
+            // Some servers send the whole map as one line.
             cutter: LineCutter::with_max(ANSWER_BYTES_MAX),
             control: Control::new(true),
             acks: Acks::new(),
@@ -169,21 +169,21 @@ impl GuiSession {
             self.keep_alive_at = now.saturating_add(KEEP_ALIVE);
             self.asked.get_or_insert(now);
             self.ask(GuiRequest::MapSize);
-            // A server that tells nothing by itself is asked for everything.
+            // A server that sends nothing by itself is asked for everything.
             if matches!(self.phase, Phase::Asked) {
                 self.ask(GuiRequest::Frequency);
                 self.ask(GuiRequest::Teams);
                 self.ask(GuiRequest::Map);
             }
-            if let Phase::Telling(world, _) = &self.phase {
+            if let Phase::Loading(world, _) = &self.phase {
                 let missing = world.tiles_missing();
-                let told = world.latest().ground().len() - missing;
-                if missing > 0 && told <= TILES_TRICKLE_MAX {
+                let received = world.latest().ground().len() - missing;
+                if missing > 0 && received <= TILES_TRICKLE_MAX {
                     self.ask(GuiRequest::Map);
                 }
             }
         }
-        if self.telling_ends_at() <= now {
+        if self.loading_ends_at() <= now {
             self.open(now, events);
         }
         if let Phase::Live(world, poll_at) = &mut self.phase
@@ -204,7 +204,7 @@ impl GuiSession {
         };
         self.silence_ends_at()
             .min(self.keep_alive_at)
-            .min(self.telling_ends_at())
+            .min(self.loading_ends_at())
             .min(poll_at)
     }
 
@@ -219,8 +219,8 @@ impl GuiSession {
     /// If it makes no sense to ask, or the text protocol has no word for it.
     pub fn request(&mut self, request: ControlRequest) -> Result<(), ControlError> {
         match (&self.phase, request) {
-            (Phase::Telling(..) | Phase::Live(..), ControlRequest::SetFrequency(_)) => {}
-            (Phase::Telling(..) | Phase::Live(..), _) => return Err(ControlError::NotInText),
+            (Phase::Loading(..) | Phase::Live(..), ControlRequest::SetFrequency(_)) => {}
+            (Phase::Loading(..) | Phase::Live(..), _) => return Err(ControlError::NotInText),
             _ => return Err(ControlError::NotConnected),
         }
         let message = self.control.request(request, &mut self.acks)?;
@@ -265,7 +265,7 @@ impl GuiSession {
         match &self.phase {
             Phase::Greeting(_) => LinkState::Connecting,
             Phase::Asked => LinkState::Greeting,
-            Phase::Telling(world, _) => {
+            Phase::Loading(world, _) => {
                 let of = world.latest().ground().len();
                 LinkState::Loading {
                     tiles: (of - world.tiles_missing()) as u32,
@@ -329,7 +329,7 @@ impl GuiSession {
                 }
                 if matches!(self.phase, Phase::Asked) {
                     let world = GuiWorld::new(size);
-                    self.phase = Phase::Telling(Box::new(world), now);
+                    self.phase = Phase::Loading(Box::new(world), now);
                     self.keep_alive_at = now.saturating_add(ASK_AFTER);
                 } else if let Some(world) = self.world_mut()
                     && world.latest().size() != size
@@ -360,8 +360,9 @@ impl GuiSession {
 
     /// Something that is so in the world.
     fn event(&mut self, event: GuiEvent<'_>, now: RealTime, events: &mut Events) {
-        // News: what there is was told.
-        if is_news(&event) && matches!(&self.phase, Phase::Telling(world, _) if world.tiles_missing() == 0) {
+        // An event: the world was sent before it.
+        if is_change(&event) && matches!(&self.phase, Phase::Loading(world, _) if world.tiles_missing() == 0)
+        {
             self.open(now, events);
         }
         self.stats.changes_in = self.stats.changes_in.saturating_add(1);
@@ -369,11 +370,11 @@ impl GuiSession {
         if let Some(world) = self.world_mut() {
             let missing = world.tiles_missing();
             world.take(event, &present);
-            let is_told_more = world.tiles_missing() < missing;
-            if let Phase::Telling(_, told_at) = &mut self.phase
-                && is_told_more
+            let has_new_tiles = world.tiles_missing() < missing;
+            if let Phase::Loading(_, tile_at) = &mut self.phase
+                && has_new_tiles
             {
-                *told_at = now;
+                *tile_at = now;
             }
         }
     }
@@ -383,7 +384,7 @@ impl GuiSession {
         self.stats.ignored_lines = self.stats.ignored_lines.saturating_add(1);
     }
 
-    /// The server told its speed, perhaps as an answer.
+    /// The server named its speed, perhaps as an answer.
     fn frequency(&mut self, frequency: Frequency, now: RealTime) {
         self.game.set_frequency(now, frequency);
         let anchor = self.anchor(now);
@@ -418,9 +419,9 @@ impl GuiSession {
         self.say(wanted);
     }
 
-    /// What there is was told: it is shown from now on.
+    /// The world is complete: it is shown from now on.
     fn open(&mut self, now: RealTime, events: &mut Events) {
-        let Phase::Telling(world, _) = std::mem::replace(&mut self.phase, Phase::Asked) else {
+        let Phase::Loading(world, _) = std::mem::replace(&mut self.phase, Phase::Asked) else {
             return;
         };
         let mut world = world;
@@ -460,14 +461,14 @@ impl GuiSession {
         }
     }
 
-    fn telling_ends_at(&self) -> RealTime {
-        let Phase::Telling(world, told_at) = &self.phase else {
+    fn loading_ends_at(&self) -> RealTime {
+        let Phase::Loading(world, tile_at) = &self.phase else {
             return RealTime::MAX;
         };
-        // Other lines do not move this end: servers that play tell something all the time.
-        let at_latest = told_at.saturating_add(TELLING_MAX);
+        // Other lines do not move this end: servers send something all the time.
+        let at_latest = tile_at.saturating_add(LOADING_MAX);
         match world.tiles_missing() {
-            0 => at_latest.min(self.heard.saturating_add(TOLD_AFTER)),
+            0 => at_latest.min(self.heard.saturating_add(COMPLETE_AFTER)),
             _ => at_latest,
         }
     }
@@ -493,21 +494,21 @@ impl GuiSession {
 
     fn world(&self) -> Option<&GuiWorld> {
         match &self.phase {
-            Phase::Telling(world, _) | Phase::Live(world, _) => Some(world),
+            Phase::Loading(world, _) | Phase::Live(world, _) => Some(world),
             _ => None,
         }
     }
 
     fn world_mut(&mut self) -> Option<&mut GuiWorld> {
         match &mut self.phase {
-            Phase::Telling(world, _) | Phase::Live(world, _) => Some(world),
+            Phase::Loading(world, _) | Phase::Live(world, _) => Some(world),
             _ => None,
         }
     }
 }
 
-/// Whether an event is none of those with which a server first tells what there is.
-fn is_news(event: &GuiEvent<'_>) -> bool {
+/// Whether an event is none of those with which a server first describes its world.
+fn is_change(event: &GuiEvent<'_>) -> bool {
     !matches!(
         event,
         GuiEvent::Tile { .. }

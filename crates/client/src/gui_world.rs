@@ -1,6 +1,6 @@
-//! What a text server tells its viewers, turned into changes of a world.
+//! The lines of a text server, turned into changes of a world.
 //!
-//! Zappy's text viewers are told results: an agent *is* somewhere, has picked something up, has spoken. When
+//! Zappy's text servers send results: an agent *is* somewhere, has picked something up, has spoken. When
 //! it began is known all the same, since every command takes a known time. So each result is shown as the end
 //! of an action that began that much earlier, and the display is kept as far behind.
 //!
@@ -25,35 +25,35 @@ use crate::scene::TEAM_UNKNOWN;
 use crate::timeline::{SAID_BYTES_MAX, Snapshot, Timeline};
 use crate::world::World;
 
-/// No egg has this number; an agent may hatch from it where the server does not tell the egg.
+/// No egg has this number; an agent may hatch from it where the server does not say which.
 const NO_EGG: EggId = EggId(u32::MAX);
 
 /// Elevations of one level on one tile are the same if they begin within this time: who could begin another one there
 /// would have been in the first.
 const TOLD_WITHIN: GameSpan = GameSpan::from_units(7);
 
-/// A world as a text server tells it.
+/// A world as a text server describes it.
 #[derive(Debug)]
 pub struct GuiWorld {
     /// As the lines say it is now: what a line means depends on it.
     latest: World,
-    /// What is shown, once what there is was told: some moments behind `latest`.
+    /// What is shown, once all that there is was received: some moments behind `latest`.
     pub timeline: Option<Timeline>,
     teams: Vec<Arc<str>>,
     /// When each agent last moved or was born: an action of it cannot have begun earlier.
     since: BTreeMap<AgentId, GameTime>,
-    /// An agent that was told and not yet added, since the egg it hatched from may be told next.
+    /// An agent that was received and not yet added, since the egg it hatched from may come next.
     born: Option<AgentView>,
-    /// An egg that hatched, as some servers tell before the agent.
+    /// An egg that hatched, as some servers send before the agent.
     hatched: Option<EggId>,
-    /// Which tiles were told, until all were.
-    tiles_told: Vec<bool>,
+    /// Which tiles were received, until all were.
+    tiles_received: Vec<bool>,
     tiles_missing: usize,
     /// Lines that contradict the world.
     ignored: u64,
 }
 
-/// The present, for what is told now.
+/// The present, for what is received now.
 #[derive(Clone, Copy, Debug)]
 pub struct Present {
     /// The game time.
@@ -72,7 +72,7 @@ impl GuiWorld {
             since: BTreeMap::new(),
             born: None,
             hatched: None,
-            tiles_told: vec![false; size.area()],
+            tiles_received: vec![false; size.area()],
             tiles_missing: size.area(),
             ignored: 0,
         }
@@ -83,7 +83,7 @@ impl GuiWorld {
         &self.latest
     }
 
-    /// Tiles that were never told.
+    /// Tiles that were never received.
     pub fn tiles_missing(&self) -> usize {
         self.tiles_missing
     }
@@ -103,7 +103,7 @@ impl GuiWorld {
         self.ignored
     }
 
-    /// What there is was told until `at`: from here on it is shown, and changes are news.
+    /// All that there is at `at` was received: from here on it is shown, and changes are events.
     pub fn open(&mut self, clock: DisplayClock, at: GameTime) {
         let snapshot = Snapshot {
             world: self.latest.clone(),
@@ -167,7 +167,7 @@ impl GuiWorld {
                 let egg = EggState { egg, team, tile };
                 self.apply(at, Change::EggLaid { egg, layer });
             }
-            // With an agent that was born or is being born; an egg that hatches for nobody is gone as well.
+            // With an agent that was born or is being born; an egg that hatches for no agent is gone as well.
             GuiEvent::EggHatched { egg } => {
                 if let Some(egg) = self.hatched.replace(egg) {
                     self.apply(at, Change::EggDestroyed { egg });
@@ -224,7 +224,7 @@ impl GuiWorld {
         team: TeamId,
         present: &Present,
     ) {
-        // A server that tells an agent again tells how it is now.
+        // A server that sends an agent again sends how it is now.
         if self.view(id).is_some() {
             self.position(id, tile, facing, present);
             self.level(id, level, present.at);
@@ -262,12 +262,12 @@ impl GuiWorld {
             return;
         }
         let place = size.index_of(tile);
-        if let Some(told) = self.tiles_told.get_mut(place)
-            && !std::mem::replace(told, true)
+        if let Some(received) = self.tiles_received.get_mut(place)
+            && !std::mem::replace(received, true)
         {
             self.tiles_missing -= 1;
             if self.tiles_missing == 0 {
-                self.tiles_told = Vec::new();
+                self.tiles_received = Vec::new();
             }
         }
         if self.latest.ground()[place] != ground {
@@ -298,7 +298,7 @@ impl GuiWorld {
         }
     }
 
-    /// The number of the team with that name, which is new if it was not told before. Some servers tell no team.
+    /// The number of the team with that name, which is new if it was not received before. Some servers name no team.
     fn team(&mut self, name: &[u8]) -> TeamId {
         let name = match name.trim_ascii() {
             b"" => "?".to_owned(),
@@ -356,7 +356,7 @@ impl GuiWorld {
         );
     }
 
-    /// The counts are told again right after; here they are what they must have become.
+    /// The counts are sent again right after; here they are what they must have become.
     fn carried(&mut self, agent: AgentId, resource: Resource, taken: bool, present: &Present) {
         let Some(&view) = self.view(agent) else {
             self.ignored += 1;
@@ -396,7 +396,7 @@ impl GuiWorld {
                 free.push(participant);
             }
         }
-        // Some servers tell the same once for each participant.
+        // Some servers send the same once for each participant.
         if free.is_empty() && !participants.is_empty() && self.rituals_on(tile).next().is_some() {
             return;
         }
@@ -417,7 +417,7 @@ impl GuiWorld {
     }
 
     /// The line says neither who took part nor from which level: the oldest elevation there is meant, and those that
-    /// were told with it, as some servers do for each participant.
+    /// came with it, as some servers send them for each participant.
     fn ritual_ended(&mut self, tile: Tile, success: bool, at: GameTime) {
         let Some(oldest) = self.rituals_on(tile).next() else {
             self.ignored += 1;
@@ -476,7 +476,7 @@ impl GuiWorld {
             self.ignored += 1;
         }
     }
-    /// Has a change shown when it is due; before the world is shown, nothing is news.
+    /// Has a change shown when it is due; before the world is shown, nothing is an event.
     fn show(&mut self, at: GameTime, change: Change) -> Result<(), WorldError> {
         match &mut self.timeline {
             Some(timeline) => timeline.push(at, change),
@@ -485,7 +485,7 @@ impl GuiWorld {
     }
 }
 
-/// Text tells nothing of actions of which nothing will come.
+/// Text does not say which actions were refused.
 fn action_started(agent: AgentId, kind: CommandKind, start: GameTime, end: GameTime) -> Change {
     Change::ActionStarted {
         agent,

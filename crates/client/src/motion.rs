@@ -1,8 +1,8 @@
 //! Where an agent is drawn at a moment of the game.
 //!
 //! A step or a turn is known from its start: when it began and when it will end. So a *pose* is a pure
-//! function of what was told and of game time, and a pause or a change of speed needs nothing here. Where
-//! what is told contradicts what was shown (a push, or news that came late) a *blend* leads from the one to
+//! function of what was received and of game time, and a pause or a change of speed needs nothing here. Where
+//! what is received contradicts what was shown (a push, or a late change) a *blend* leads from the one to
 //! the other, in game time as well.
 
 use std::f32::consts::{FRAC_PI_2, PI, TAU};
@@ -40,8 +40,8 @@ pub struct Blend {
 }
 
 impl Pose {
-    /// Where `agent` is at `now` by what was told, without any blend.
-    pub fn told(agent: &Agent, now: GameTime) -> Self {
+    /// Where `agent` is at `now` without any blend.
+    pub fn exact(agent: &Agent, now: GameTime) -> Self {
         let mut pose = Self {
             x: f32::from(agent.view.tile.x),
             y: f32::from(agent.view.tile.y),
@@ -172,23 +172,23 @@ mod tests {
     #[test]
     fn a_step_goes_ahead_also_across_the_seam() {
         let walker = agent(9, Direction::East, CommandKind::Forward);
-        let at = |now| Pose::told(&walker, now);
+        let at = |now| Pose::exact(&walker, now);
         assert_eq!(at(GameTime::from_units(9)).x, 9.0, "not before it begins");
         assert_eq!(at(half_way()).x, 9.5);
         assert_eq!(at(GameTime::from_units(18)).x, 10.0, "it waits where it arrives");
-        let west = Pose::told(&agent(0, Direction::West, CommandKind::Forward), half_way());
+        let west = Pose::exact(&agent(0, Direction::West, CommandKind::Forward), half_way());
         assert_eq!((west.x, west.y), (-0.5, 4.0));
     }
 
     #[test]
     fn a_turn_goes_the_short_way_round() {
-        let left = Pose::told(&agent(3, Direction::North, CommandKind::Left), half_way());
+        let left = Pose::exact(&agent(3, Direction::North, CommandKind::Left), half_way());
         assert!((left.heading - 7.0 * PI / 4.0).abs() < 1e-6);
-        let right = Pose::told(&agent(3, Direction::West, CommandKind::Right), half_way());
+        let right = Pose::exact(&agent(3, Direction::West, CommandKind::Right), half_way());
         assert!((right.heading - 7.0 * PI / 4.0).abs() < 1e-6);
         for facing in Direction::ALL {
             for kind in [CommandKind::Left, CommandKind::Right] {
-                let done = Pose::told(&agent(3, facing, kind), GameTime::from_units(17)).heading;
+                let done = Pose::exact(&agent(3, facing, kind), GameTime::from_units(17)).heading;
                 let turn = if kind == CommandKind::Left {
                     trantor_model::Turn::Left
                 } else {

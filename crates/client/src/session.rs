@@ -34,7 +34,7 @@ use crate::world::World;
 /// as it can be asked for, and shorter than the minute after which a server gives up.
 pub const HANDSHAKE_MAX: RealSpan = RealSpan::from_secs(25);
 
-/// Silence after which the user is warned. Ticks come twenty times a second while somebody watches.
+/// Silence after which the user is warned. Ticks come twenty times a second to a viewer.
 pub const SILENT_AFTER: RealSpan = RealSpan::from_millis(1_500);
 
 /// Silence after which the connection is closed: three rounds of probes without any answer.
@@ -229,7 +229,7 @@ impl WireSession {
         Ok(())
     }
 
-    /// Asks to be told which commands of an agent wait for their turn.
+    /// Asks which commands of an agent wait for their turn.
     ///
     /// # Errors
     /// If there is no server to ask.
@@ -242,7 +242,7 @@ impl WireSession {
         Ok(())
     }
 
-    /// The commands that wait for their turn, of the agent watched, once they were told.
+    /// The commands that wait for their turn, of the agent watched, once they are known.
     pub fn waiting(&self) -> Option<(AgentId, &[Option<CommandKind>])> {
         let (agent, commands) = self.joined()?.waiting.as_ref()?;
         Some((*agent, commands))
@@ -577,7 +577,7 @@ impl Joined {
         let Some(tick_us) = self.stream.last_tick_us() else {
             return Ok(());
         };
-        // What this tick told may be as old as the tick before. When we joined there may have been none for long.
+        // What this tick brought may be as old as the tick before. When we joined there may have been none for long.
         let complete_us = self
             .complete_us
             .replace(tick_us)

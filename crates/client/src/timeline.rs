@@ -4,7 +4,7 @@
 //! moment to show, and every change until then is checked and applied to the one world there is. So a server that
 //! sends what cannot be is found when it would be seen. The queue is bounded: what does not fit is shown early.
 //!
-//! A match ends with the change that tells who won: the world stays as it was then and game time stops there. A server goes
+//! A match ends with the change that names the winner: the world stays as it was then and game time stops there. A server goes
 //! on to remove the agents, and that is not shown.
 
 use std::collections::VecDeque;
@@ -25,19 +25,19 @@ use crate::stats::ClientStats;
 use crate::world::World;
 
 /// Changes kept until they are shown: about 20 megabytes without [`PENDING_BYTES_MAX`]. At 10,000 agents that all act it is several
-/// delays' worth; a server that tells the far future fills it and gains nothing.
+/// delays' worth; a server that sends the far future fills it and gains nothing.
 pub const PENDING_MAX: usize = 1 << 18;
 
 /// Bytes of texts and lists of participants in them: as many as if all were the longest broadcasts.
 pub const PENDING_BYTES_MAX: usize = PENDING_MAX * SAID_BYTES_MAX;
 
-/// Bytes of a broadcast that servers of ours tell; they wait with it until it is shown, and many may.
+/// Bytes of a broadcast that our servers send; many broadcasts may wait until they are shown.
 pub const SAID_BYTES_MAX: usize = 256;
 
 /// Changed tiles listed for one frame, as a part of all tiles; if more changed, all count as changed.
 const CHANGED_PART_MAX: usize = 8;
 
-/// Quiet after which everything is held to be told, although nothing later was heard: a second of ticks.
+/// Silence after which everything counts as received, although nothing later was: a second of ticks.
 const QUIET_NS: i64 = 1_000_000_000;
 
 /// A world as it is loaded, and what came with it.
@@ -197,7 +197,7 @@ impl Timeline {
 
     /// Takes a change of game time `at`. What makes room for it is shown early.
     ///
-    /// The start of an action may be told after later changes, if nothing that it depends on is later.
+    /// The start of an action may come after later changes, if nothing that it depends on is later.
     ///
     /// # Errors
     /// If a broadcast is too long, or if a change that is shown early cannot be.
@@ -340,7 +340,7 @@ impl Timeline {
         Ok(())
     }
 
-    /// All that happened before this moment has been told: later changes were, or a second has been quiet.
+    /// All that happened before this moment was received: later changes were, or a second has been silent.
     fn complete_until(&self, server_now: ServerTime) -> GameTime {
         let quiet = self.clock.game_at(server_now.saturating_add_ns(-QUIET_NS));
         self.newest.max(quiet.unwrap_or(self.newest))
@@ -361,7 +361,7 @@ impl Timeline {
             ground.version += u64::from(!ground.changed.is_empty());
             self.ground.version = ground.version;
         } else {
-            // The scene may have shown another world, with versions of its own, and whoever draws it knows those.
+            // The scene may have shown another world, with versions of its own, and the renderer knows those.
             let shown = scene.ground.as_ref().map_or(0, |ground| ground.version);
             self.ground.version = self.ground.version.max(shown) + 1;
             let ground = scene.ground.get_or_insert_with(|| SceneGround {

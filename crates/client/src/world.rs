@@ -16,10 +16,10 @@ use crate::table::Table;
 /// Agents held: ten times as many as in the largest worlds we are built for.
 pub const AGENTS_MAX: usize = 100_000;
 
-/// Eggs held: as many as a server can be told to begin with.
+/// Eggs held: as many as a server can be configured to begin with.
 pub const EGGS_MAX: usize = 1_000_000;
 
-/// The same for worlds of which text servers tell: numbers may come in any order there, which takes time in
+/// The same for worlds of text servers: numbers may come in any order there, which takes time in
 /// proportion to what is held, and those worlds are small.
 const LENIENT_AGENTS_MAX: usize = 10_000;
 
@@ -76,7 +76,7 @@ pub struct Action {
 /// An elevation under way.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ritual {
-    /// Counts elevations from the first that was told; several may share a tile.
+    /// Counts elevations from the first; several may share a tile.
     pub serial: u64,
     /// Where, who, since when and until when. Those who died or left are taken out.
     pub state: RitualState,
@@ -205,10 +205,10 @@ impl World {
     /// # Errors
     /// If tiles are missing.
     pub fn finish(&self) -> Result<(), WorldError> {
-        let (told, area) = (self.ground.len(), self.size.area());
-        match told < area {
+        let (loaded, area) = (self.ground.len(), self.size.area());
+        match loaded < area {
             true => Err(WorldError::GroundMissing {
-                told: told as u32,
+                loaded: loaded as u32,
                 area: area as u32,
             }),
             false => Ok(()),
@@ -420,7 +420,7 @@ impl World {
     }
 
     /// Several elevations may be under way on one tile; it is the one that holds those named, or else, when
-    /// nobody is left to be named, the oldest of that level that holds nobody.
+    /// none is named, the oldest of that level that holds none.
     fn end_ritual(&mut self, tile: Tile, level: Level, participants: &[AgentId]) -> Result<(), WorldError> {
         let held_by = match participants.first() {
             Some(&first) => self.known(first)?.held_by,
@@ -470,13 +470,13 @@ impl Action {
     }
 }
 
-fn checked_action(told: ActionState) -> Result<Action, WorldError> {
+fn checked_action(state: ActionState) -> Result<Action, WorldError> {
     let ActionState {
         kind,
         start,
         end,
         refused,
-    } = told;
+    } = state;
     match start <= end {
         true => Ok(Action {
             kind,
