@@ -35,8 +35,6 @@ pub struct SoakOptions {
 enum What {
     /// Deadline stores, frequency changes, memory per timer
     Time,
-    /// Queues into a loop, posts, metrics: what a loop's machinery costs
-    Loop,
     /// The viewer's whole loop under four kinds of stress, with a pretend renderer
     Stress,
     /// The viewer's loop beside displays of 60, 75 and 144 pictures a second
@@ -67,7 +65,6 @@ enum What {
 pub fn run(options: &Options) -> Result<ExitCode> {
     match options.what {
         What::Time => cargo_bench("trantor-time", "stores", &options.passed_on),
-        What::Loop => cargo_bench("trantor-runtime", "loop_costs", &options.passed_on),
         What::Stress => cargo_bench("trantor-viewer", "stress", &options.passed_on),
         What::Pacing => cargo_bench("trantor-viewer", "pacing", &options.passed_on),
         What::Panels => cargo_bench("trantor-viewer", "panels", &options.passed_on),

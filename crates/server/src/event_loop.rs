@@ -17,7 +17,7 @@ use trantor_engine::{Control, Engine, EngineConfig, EngineStats, PlaybackStart};
 use trantor_game::replay::Recording;
 use trantor_game::{Game, GameConfig, Snapshot};
 use trantor_runtime::fault::{Fault, caught};
-use trantor_runtime::life::{StopRequest, StopSignal};
+use trantor_runtime::life::StopSignal;
 use trantor_runtime::metrics::Reader;
 use trantor_runtime::{RealClock, Wait as _, Woken};
 use trantor_time::{Clock, RealSpan, RealTime};
@@ -62,8 +62,6 @@ pub enum EndReason {
     Stopped,
     /// It was asked to, and its time limit came before everything was finished.
     StopLimit,
-    /// It was forced to.
-    Forced,
     /// A stage panicked, and may have left the engine half changed.
     Failed(Fault),
 }
@@ -263,7 +261,7 @@ impl EventLoop {
         log::info!("the loop ended: {why:?}");
         self.shell.disk.stop(match why {
             EndReason::Stopped => ENDING_SPAN,
-            EndReason::StopLimit | EndReason::Forced | EndReason::Failed(_) => RealSpan::ZERO,
+            EndReason::StopLimit | EndReason::Failed(_) => RealSpan::ZERO,
         });
         self.shell.close_all();
         if matches!(why, EndReason::Stopped | EndReason::StopLimit) {
@@ -348,7 +346,7 @@ impl EventLoop {
 
     /// Accepts nothing new once the loop is asked to stop.
     fn begin_stop(&mut self) {
-        if self.stopping_until.is_none() && self.shell.stop.requested() == StopRequest::Orderly {
+        if self.stopping_until.is_none() && self.shell.stop.is_requested() {
             self.stopping_until = Some(self.shell.now.saturating_add(ENDING_SPAN));
             self.shell.refuse_input();
             self.shell.tasks.close();
@@ -357,9 +355,6 @@ impl EventLoop {
     }
 
     fn end_reason(&self) -> Option<EndReason> {
-        if self.shell.stop.requested() == StopRequest::Forced {
-            return Some(EndReason::Forced);
-        }
         let until = self.stopping_until?;
         if !stages::has_unfinished(&self.shell) {
             return Some(EndReason::Stopped);

@@ -118,7 +118,7 @@ fn run(
             standard_error::say(format_args!("{PROGRAM}: {fault}"));
             ExitCode::FAILURE
         }
-        EndReason::Stopped | EndReason::StopLimit | EndReason::Forced => ExitCode::SUCCESS,
+        EndReason::Stopped | EndReason::StopLimit => ExitCode::SUCCESS,
     }
 }
 

@@ -8,17 +8,14 @@
 //!
 //! [`Meter`] is a loop's own ledger: plain numbers, no allocation, no waiting. Once a pass it copies them under a
 //! lock that it only tries; a reader holds that lock for one copy, so a snapshot is consistent and costs the loop
-//! nothing. [`loop_meter`] declares what every loop has to tell; [`snapshot`] is what readers
-//! get, and its text forms; [`collector`] gathers from all sources.
+//! nothing. [`snapshot`] is what readers get, and its text forms; [`collector`] gathers from all sources.
 //!
 //! Names are dotted, stable, and end in their unit: `loop.pass.duration_ns`.
 
 pub mod collector;
-pub mod loop_meter;
 mod meter;
 pub mod snapshot;
 
-pub use self::collector::{Collector, CollectorThread, Latest};
-pub use self::loop_meter::LoopMeter;
+pub use self::collector::Collector;
 pub use self::meter::{Counter, Gauge, Meter, MeterBuilder, Reader, Spread, UNITS};
 pub use self::snapshot::{Distribution, Sample, Snapshot, Value};

@@ -35,13 +35,13 @@ pub struct Distribution {
     pub sum: u64,
     /// Average that follows the present: 0.95 of the old, 0.05 of the new.
     pub average: f64,
-    /// Half of them since the last reset are at most this, to two digits; the others likewise.
+    /// Half of them are at most this, to two digits; the others likewise.
     pub p50: u64,
     /// 99 of 100.
     pub p99: u64,
     /// 999 of 1,000.
     pub p99_9: u64,
-    /// The greatest since the last reset, exactly.
+    /// The greatest, exactly.
     pub max: u64,
 }
 

@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use mio::Token;
 use trantor_engine::ConnId;
-use trantor_runtime::life::{LoopThread, StartError, StopRequest, StopSignal};
+use trantor_runtime::life::{LoopThread, StartError, StopSignal};
 use trantor_runtime::metrics::{Collector, Reader};
 use trantor_runtime::{RealClock, Wait as _, Waker};
 use trantor_time::{Clock, RealSpan, RealTime};
@@ -159,7 +159,7 @@ impl ExportLoop {
             listener.set_waiting_max(WAITING_MAX);
         }
         let collector_of = |sources: &Sources| {
-            let mut collector = Collector::new(options.every);
+            let mut collector = Collector::default();
             collector.add("loop", sources.passes.clone());
             collector.add("server", sources.server.clone());
             collector.add("engine", EngineSource::new(sources.tasks.clone()));
@@ -198,7 +198,7 @@ impl ExportLoop {
     /// Runs until it is asked to stop.
     fn run(mut self) {
         let clock = RealClock::new();
-        while self.stop.requested() == StopRequest::None {
+        while !self.stop.is_requested() {
             self.wait.wait(self.next_wake(clock.now()));
             self.pass(clock.now());
         }
