@@ -1,6 +1,6 @@
 //! Speed, pause and step under the user's hand.
 //!
-//! The controls answer at once, as predictions, and are corrected if the server refuses. A slider
+//! The controls show what was asked for until the server has answered, and then what the server said last. A slider
 //! that is dragged asks for many speeds: only so many requests are on their way, and of those that wait the
 //! last one counts. Requests become messages in [`crate::session`]; how time is shown is
 //! [`crate::display_clock`]'s, which follows the server and never a prediction.
@@ -9,7 +9,6 @@ use trantor_protocol::wire::{ClockAnchor, StepKind, ToServer};
 use trantor_time::Frequency;
 
 use crate::acks::Acks;
-use crate::prediction::{Predict, Predictions, WaitingFull};
 use crate::scene::SceneClock;
 
 /// Requests for a speed that may be on their way at once. Two keep a slider live over any link: one being
@@ -44,9 +43,6 @@ pub enum ControlError {
     /// Steps are for a clock that stands still.
     #[error("pause first: only a paused game can be stepped")]
     NotPaused,
-    /// The server has not answered what it was asked before.
-    #[error("too many requests wait for the server's answer")]
-    TooMany,
     /// Only what was recorded has a past and a future to go to.
     #[error("this is a game that is being played, not a recording")]
     NotARecording,
@@ -58,7 +54,8 @@ pub enum ControlError {
 /// Speed and pause as asked for, with what is on its way.
 #[derive(Debug)]
 pub struct Control {
-    speed: Predictions<Speed>,
+    frequency: Asked<Option<Frequency>>,
+    paused: Asked<bool>,
     may_control: bool,
     /// A speed to ask for as soon as an answer makes room.
     wanted: Option<Frequency>,
@@ -75,20 +72,32 @@ pub struct Speed {
     pub paused: bool,
 }
 
-/// Parts of [`Speed`] that are predicted by themselves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SpeedPart {
-    /// Units a second.
-    Frequency,
-    /// Standing still.
-    Pause,
+/// A value of the server that was asked to be changed: shown as asked for until that is answered.
+#[derive(Debug, Default)]
+struct Asked<T> {
+    /// As the server said last.
+    told: T,
+    /// As the newest request wants it, by its number, until that is acknowledged.
+    asked: Option<(u64, T)>,
+}
+
+impl<T: Copy> Asked<T> {
+    fn shown(&self) -> T {
+        self.asked.map_or(self.told, |(_, value)| value)
+    }
+
+    /// Everything up to message `number` was processed, and what came of it was told before.
+    fn ack(&mut self, number: u64) {
+        self.asked = self.asked.filter(|(of, _)| *of > number);
+    }
 }
 
 impl Control {
     /// Nothing known. `may_control` is the server's word.
     pub fn new(may_control: bool) -> Self {
         Self {
-            speed: Predictions::new(Speed::default()),
+            frequency: Asked::default(),
+            paused: Asked::default(),
             may_control,
             wanted: None,
             speed_requests: Vec::with_capacity(SPEED_REQUESTS_MAX),
@@ -97,10 +106,9 @@ impl Control {
 
     /// What the controls show: what was asked for, or else what is.
     pub fn shown(&self) -> Speed {
-        let speed = self.speed.state();
         Speed {
-            frequency: self.wanted.or(speed.frequency),
-            paused: speed.paused,
+            frequency: self.wanted.or(self.frequency.shown()),
+            paused: self.paused.shown(),
         }
     }
 
@@ -114,9 +122,7 @@ impl Control {
 
     /// Whether what is shown waits for the server's answer.
     pub fn is_unconfirmed(&self) -> bool {
-        self.wanted.is_some()
-            || self.speed.is_predicted(SpeedPart::Frequency)
-            || self.speed.is_predicted(SpeedPart::Pause)
+        self.wanted.is_some() || self.frequency.asked.is_some() || self.paused.asked.is_some()
     }
 
     /// Whether the server listens to this viewer.
@@ -147,8 +153,14 @@ impl Control {
                 self.wanted = Some(frequency);
                 Ok(self.poll_wanted(acks))
             }
-            ControlRequest::Pause if !shown.paused => self.predict_pause(true, ToServer::Pause, acks),
-            ControlRequest::Resume if shown.paused => self.predict_pause(false, ToServer::Resume, acks),
+            ControlRequest::Pause if !shown.paused => {
+                self.paused.asked = Some((acks.send(), true));
+                Ok(Some(ToServer::Pause))
+            }
+            ControlRequest::Resume if shown.paused => {
+                self.paused.asked = Some((acks.send(), false));
+                Ok(Some(ToServer::Resume))
+            }
             ControlRequest::Pause | ControlRequest::Resume => Ok(None),
             ControlRequest::Step(_) if !shown.paused => Err(ControlError::NotPaused),
             ControlRequest::Step(step) => {
@@ -160,79 +172,29 @@ impl Control {
 
     /// The speed that waits for room, if there is room now.
     pub fn poll_wanted(&mut self, acks: &mut Acks) -> Option<ToServer> {
-        if self.speed_requests.len() == SPEED_REQUESTS_MAX || !self.speed.has_room() {
+        if self.speed_requests.len() == SPEED_REQUESTS_MAX {
             return None;
         }
         let frequency = self.wanted.take()?;
         let number = acks.send();
         self.speed_requests.push(number);
-        self.speed
-            .predict(number, SpeedPart::Frequency, &SpeedEdit::Frequency(frequency));
+        self.frequency.asked = Some((number, Some(frequency)));
         Some(ToServer::SetFrequency {
             frequency: frequency.get(),
         })
     }
 
     /// The server told how its game clock moves.
-    ///
-    /// # Errors
-    /// If it tells too much without answering what it was asked.
-    pub fn told(&mut self, anchor: &ClockAnchor) -> Result<(), WaitingFull> {
-        self.speed
-            .server_edit(SpeedPart::Frequency, SpeedEdit::Frequency(anchor.frequency))?;
-        self.speed
-            .server_edit(SpeedPart::Pause, SpeedEdit::Paused(anchor.paused))
+    pub fn told(&mut self, anchor: &ClockAnchor) {
+        self.frequency.told = Some(anchor.frequency);
+        self.paused.told = anchor.paused;
     }
 
     /// Everything up to message `number` was processed.
     pub fn ack(&mut self, number: u64) {
-        self.speed.ack(number);
+        self.frequency.ack(number);
+        self.paused.ack(number);
         self.speed_requests.retain(|request| *request > number);
-    }
-
-    fn predict_pause(
-        &mut self,
-        paused: bool,
-        message: ToServer,
-        acks: &mut Acks,
-    ) -> Result<Option<ToServer>, ControlError> {
-        if !self.speed.has_room() {
-            return Err(ControlError::TooMany);
-        }
-        self.speed
-            .predict(acks.send(), SpeedPart::Pause, &SpeedEdit::Paused(paused));
-        Ok(Some(message))
-    }
-}
-
-/// A change of one part of [`Speed`].
-#[derive(Clone, Copy, Debug)]
-pub enum SpeedEdit {
-    /// See [`Speed::frequency`].
-    Frequency(Frequency),
-    /// See [`Speed::paused`].
-    Paused(bool),
-}
-
-impl Predict for Speed {
-    type Scope = SpeedPart;
-    type Edit = SpeedEdit;
-    type Undo = Speed;
-
-    fn apply(&mut self, _: SpeedPart, edit: &SpeedEdit) -> Speed {
-        let before = *self;
-        match *edit {
-            SpeedEdit::Frequency(frequency) => self.frequency = Some(frequency),
-            SpeedEdit::Paused(paused) => self.paused = paused,
-        }
-        before
-    }
-
-    fn undo(&mut self, part: SpeedPart, before: Speed) {
-        match part {
-            SpeedPart::Frequency => self.frequency = before.frequency,
-            SpeedPart::Pause => self.paused = before.paused,
-        }
     }
 }
 
@@ -253,7 +215,7 @@ mod tests {
 
     fn at_100() -> (Control, Acks) {
         let mut control = Control::new(true);
-        control.told(&anchor(100, false)).unwrap();
+        control.told(&anchor(100, false));
         let mut acks = Acks::new();
         acks.send();
         (control, acks)
@@ -269,7 +231,7 @@ mod tests {
         let sent = control.request(ControlRequest::SetFrequency(300), &mut acks);
         assert_eq!(sent, Ok(Some(ToServer::SetFrequency { frequency: 300 })));
         assert_eq!((hertz(&control), control.is_unconfirmed()), (300, true));
-        control.told(&anchor(300, false)).unwrap();
+        control.told(&anchor(300, false));
         control.ack(2);
         assert_eq!((hertz(&control), control.is_unconfirmed()), (300, false));
     }
@@ -283,7 +245,7 @@ mod tests {
         control.request(ControlRequest::Pause, &mut acks).unwrap();
         assert!(control.shown().paused);
         // Somebody else changed the speed meanwhile; both of ours are refused.
-        control.told(&anchor(50, false)).unwrap();
+        control.told(&anchor(50, false));
         assert_eq!(
             hertz(&control),
             300,
@@ -303,15 +265,15 @@ mod tests {
             assert_eq!(hertz(&control), speed, "shown at once");
         }
         assert_eq!(sent, SPEED_REQUESTS_MAX);
-        control.told(&anchor(101, false)).unwrap();
+        control.told(&anchor(101, false));
         control.ack(2);
         assert_eq!(
             control.poll_wanted(&mut acks),
             Some(ToServer::SetFrequency { frequency: 200 })
         );
         assert_eq!(control.poll_wanted(&mut acks), None);
-        control.told(&anchor(102, false)).unwrap();
-        control.told(&anchor(200, false)).unwrap();
+        control.told(&anchor(102, false));
+        control.told(&anchor(200, false));
         control.ack(4);
         assert_eq!((hertz(&control), control.is_unconfirmed()), (200, false));
     }

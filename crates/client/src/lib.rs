@@ -7,7 +7,7 @@
 //!              │               ^
 //!              ├─> clock_sync: the server's clock ─> display_clock: the moment shown
 //!              ├─> stream_time, acks: what the server held to be now, what it has processed
-//!              └─> control, recording, prediction: what the user asked for, shown at once
+//!              └─> control, recording: what the user asked for, shown at once
 //! ```
 //!
 //! Must not know: the rules of the game, windows, graphics, sockets, or the machine's clock; time is handed
@@ -29,7 +29,6 @@ mod stream_time;
 
 mod acks;
 mod control;
-mod prediction;
 mod recording;
 
 mod table;

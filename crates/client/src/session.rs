@@ -644,10 +644,7 @@ impl Joined {
             return Err(StreamError::AnchorBack { from_us, to_us }.into());
         }
         self.anchor_us = Some(to_us);
-        self.control.told(anchor).map_err(|_| ProtocolError::TooMuch {
-            what: "changes of speed",
-            max: crate::prediction::WAITING_MAX,
-        })?;
+        self.control.told(anchor);
         let at: ServerTime = context.clock.server_time(anchor.real_us);
         if let Some(display) = self.display() {
             display.anchor(Anchor {
