@@ -3,6 +3,8 @@
 //! Arrows between crates, what each module says of itself, limits and their reasons, tests that are switched
 //! off, and promises without a test. Every finding is a line with a place in it, and all are printed at once.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 
@@ -21,7 +23,8 @@ const ARROWS: &[(&str, &str)] = &[
     ("engine", "game protocol strategy model time"),
     ("server", "engine game protocol model runtime time"),
     ("client", "protocol model time"),
-    ("viewer", "client protocol model runtime time"),
+    ("render", "client model"),
+    ("viewer", "client render protocol model runtime time"),
     ("strategy", "model"),
     ("bot", "strategy protocol model runtime time"),
     ("bench", "bot sim server engine game protocol model runtime time"),
@@ -29,6 +32,9 @@ const ARROWS: &[(&str, &str)] = &[
     ("sim", "client engine game model protocol runtime time"),
     ("xtask", ""),
 ];
+
+/// Sources in which no module at the top uses itself by way of others. Tests may.
+const WITHOUT_CIRCLES: &[&str] = &["crates/render/src/", "crates/viewer/src/"];
 
 /// Words that end the name of a limit. Such a constant says in a doc comment what it protects.
 const LIMIT_ENDINGS: &[&str] = &["_MAX", "_LIMIT", "_CAPACITY", "_BUDGET"];
@@ -53,6 +59,9 @@ pub fn run() -> Result<()> {
 pub fn findings() -> Result<Vec<String>> {
     let files = source::rust_files()?;
     let mut findings = arrows()?;
+    for folder in WITHOUT_CIRCLES {
+        findings.extend(module_circle(folder, &files));
+    }
     for file in &files {
         findings.extend(module_head(file));
         findings.extend(undocumented_limits(file));
@@ -65,6 +74,52 @@ pub fn findings() -> Result<Vec<String>> {
         }
     }
     Ok(findings)
+}
+
+/// Names the modules of `folder` that use themselves by way of others.
+fn module_circle(folder: &str, files: &[SourceFile]) -> Option<String> {
+    let mut uses: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for file in files {
+        let Some(place) = file.path.strip_prefix(folder) else {
+            continue;
+        };
+        let module = place.split(['/', '.']).next().unwrap_or_default();
+        if matches!(module, "lib" | "main") || place.contains("tests") {
+            continue;
+        }
+        let text = file
+            .text
+            .split("#[cfg(test)]\nmod tests {")
+            .next()
+            .unwrap_or_default();
+        let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let used = code.flat_map(|line| line.split("crate::").skip(1)).map(|rest| {
+            let end = rest.find(|char: char| char != '_' && !char.is_alphanumeric());
+            &rest[..end.unwrap_or(rest.len())]
+        });
+        uses.entry(module)
+            .or_default()
+            .extend(used.filter(|used| *used != module));
+    }
+    let in_circle = |start: &str| {
+        let (mut seen, mut next) = (BTreeSet::new(), vec![start]);
+        while let Some(module) = next.pop() {
+            next.extend(
+                uses.get(module)
+                    .into_iter()
+                    .flatten()
+                    .filter(|used| seen.insert(**used)),
+            );
+        }
+        seen.contains(start)
+    };
+    let circle: Vec<&str> = uses.keys().copied().filter(|module| in_circle(module)).collect();
+    (!circle.is_empty()).then(|| {
+        format!(
+            "{folder}: modules use each other in a circle: {}",
+            circle.join(", ")
+        )
+    })
 }
 
 fn arrows() -> Result<Vec<String>> {
@@ -264,6 +319,22 @@ mod tests {
     fn the_tree_is_tidy() {
         let findings = findings().unwrap();
         assert!(findings.is_empty(), "{}", findings.join("\n"));
+    }
+
+    #[test]
+    fn a_circle_of_modules_is_found() {
+        let module = |path: &str, text: &str| SourceFile {
+            path: format!("crates/x/src/{path}"),
+            text: text.into(),
+        };
+        let mut files = vec![
+            module("a.rs", "use crate::b::B;"),
+            module("b/mod.rs", "mod c;\n// crate::a is no use of it"),
+        ];
+        assert_eq!(module_circle("crates/x/src/", &files), None);
+        files.push(module("b/c.rs", "fn d() -> crate::a::A {}"));
+        let found = module_circle("crates/x/src/", &files).unwrap();
+        assert!(found.ends_with(": a, b"), "{found}");
     }
 
     #[test]

@@ -1,31 +1,30 @@
 //! The window on the arena: picture, HUD and speed control around `trantor-client`.
 //!
 //! ```text
-//! socket thread ─ bytes ─> Client ─ Scene ─> picture ─ DrawList ─> gpu ─> window, or a file
-//!                             ^                 ^
+//! socket thread ─ bytes ─> Client ─ Scene ─> trantor_render ─> window, or a file
+//!                             ^               ^
 //!                          requests <── hud ── stage ── mouse, keys
 //! ```
 //!
-//! [`mod@game_loop`] is where to begin: what happens in a frame, and what in the time between two. [`picture`] decides
-//! what is drawn and knows no graphics card; [`gpu`] draws it and knows no game. [`mod@stage`] is everything between a
-//! source of scenes and a picture, without a window; [`app`] is the window, [`terminal`] the view for a terminal. The
-//! rules of the game and the protocol are the client's: nothing here decides what is true.
+//! [`mod@game_loop`] is where to begin: what happens in a frame, and what in the time between two. [`mod@stage`] is
+//! everything between a source of scenes and a picture, without a window; [`app`] is the window, [`terminal`] the view for
+//! a terminal, [`offscreen`] draws into files. The rules of the game and the protocol are the client's: nothing here
+//! decides what is true.
 
 pub mod app;
 pub mod console;
 pub mod demo;
 pub mod film;
 pub mod game_loop;
-pub mod gpu;
 pub mod hud;
 pub mod input;
 pub mod lag;
 pub mod logging;
 pub mod net;
+pub mod offscreen;
 pub mod options;
-pub mod picture;
+pub mod painter;
 pub mod replay_server;
-pub mod screenshot;
 pub mod settings;
 pub mod shots;
 pub mod sound;
@@ -71,11 +70,11 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
     match (&cli.screenshot, &cli.film.film) {
         (Some(file), _) => {
             let (stage, parker) = unseen()?;
-            screenshot::take(stage, parker, cli, file)
+            offscreen::screenshot::take(stage, parker, cli, file)
         }
         (None, Some(file)) => {
             let (stage, parker) = unseen()?;
-            let said = film::exact::make(stage, parker, cli, &cli.film, file)?;
+            let said = offscreen::film::make(stage, parker, cli, &cli.film, file)?;
             // Whoever does not read it has the file.
             let _ = writeln!(std::io::stdout(), "{said}");
             Ok(())

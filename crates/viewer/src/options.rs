@@ -7,15 +7,18 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, ValueEnum};
 
 use trantor_client::Language;
 use trantor_protocol::read_token;
+use trantor_render::gpu::Quality;
+use trantor_render::picture::palette::Theme;
 
-use crate::console::film_rate;
 use crate::demo::DemoScene;
+use crate::film::gif::film_rate;
 
 /// Exit status for a mistake in the options and a failure to start: the convention of Epitech's tools.
 pub const EXIT_STATUS_REFUSED: u8 = 84;
@@ -60,11 +63,11 @@ pub struct Cli {
     #[arg(long, value_name = "NAME")]
     pub demo_scene: Option<DemoScene>,
     /// The light of the picture and the colours of the panels; the light then stands still instead of drifting with game time
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = theme_parser())]
     pub theme: Option<Theme>,
     /// Render quality [default: as last time, or what the graphics adapter affords]
-    #[arg(long, value_name = "NAME")]
-    pub quality: Option<QualityChoice>,
+    #[arg(long, value_name = "NAME", value_parser = quality_parser())]
+    pub quality: Option<Quality>,
     /// Leave out all panels
     #[arg(long)]
     pub no_hud: bool,
@@ -135,25 +138,28 @@ impl Cli {
     }
 }
 
-/// Light or dark.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Theme {
-    /// An evening.
-    #[default]
-    Dark,
-    /// A clear morning.
-    Light,
+/// How `--theme` is spelled.
+fn theme_parser() -> impl TypedValueParser<Value = Theme> {
+    let names = [
+        PossibleValue::new("dark").help("An evening"),
+        PossibleValue::new("light").help("A clear morning"),
+    ];
+    PossibleValuesParser::new(names).map(|name| match name.as_str() {
+        "light" => Theme::Light,
+        _ => Theme::Dark,
+    })
 }
 
-/// See [`crate::gpu::Quality`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum QualityChoice {
-    /// For drawing by the processor.
-    Swift,
-    /// For graphics cards.
-    Fine,
+/// How `--quality` is spelled.
+fn quality_parser() -> impl TypedValueParser<Value = Quality> {
+    let names = [
+        PossibleValue::new("swift").help("For drawing by the processor"),
+        PossibleValue::new("fine").help("For graphics cards"),
+    ];
+    PossibleValuesParser::new(names).map(|name| match name.as_str() {
+        "swift" => Quality::Swift,
+        _ => Quality::Fine,
+    })
 }
 
 /// Options of which one says what is filmed. The usual server does not: it plays no recording.

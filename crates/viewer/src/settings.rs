@@ -6,10 +6,13 @@ use std::path::PathBuf;
 use glam::Vec2;
 use trantor_model::MapSize;
 
-use crate::console::PANEL_SCALE;
 use crate::input::Action;
-use crate::options::{QualityChoice, Theme};
-use crate::picture::CameraPose;
+use trantor_render::gpu::Quality;
+use trantor_render::picture::CameraPose;
+use trantor_render::picture::palette::Theme;
+
+/// How large panels can be: smaller cannot be read, larger leaves no room for the game.
+pub const PANEL_SCALE: std::ops::RangeInclusive<f32> = 0.5..=3.0;
 
 /// Remembered choices. What is missing is as at a first start.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -24,7 +27,7 @@ pub struct Settings {
     /// Whether it filled the screen.
     pub full_screen: bool,
     /// How much beauty is paid for; as much as the graphics adapter affords, if nothing is said.
-    pub quality: Option<QualityChoice>,
+    pub quality: Option<Quality>,
     /// How large panels are, as a part of what the display asks for.
     pub scale: Option<f32>,
     /// How loud it is, in percent.
@@ -252,7 +255,7 @@ mod tests {
             window: Some((800, 600)),
             place: Some((-5, 40)),
             full_screen: true,
-            quality: Some(QualityChoice::Fine),
+            quality: Some(Quality::Fine),
             scale: Some(1.5),
             volume_percent: Some(30),
             is_muted: true,

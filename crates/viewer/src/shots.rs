@@ -9,9 +9,9 @@ use trantor_time::{RealSpan, RealTime};
 use crate::demo::{Demo, DemoScene};
 use crate::hud::Selection;
 use crate::input::Action;
-use crate::options::Theme;
 use crate::source::Source;
 use crate::stage::{Stage, StageOptions};
+use trantor_render::picture::palette::Theme;
 
 /// One picture.
 #[derive(Clone, Copy, Debug)]

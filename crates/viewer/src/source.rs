@@ -2,6 +2,7 @@
 
 mod live;
 mod playing;
+mod repeat;
 
 use trantor_client::{
     Client, ClientStats, ControlRequest, FeedEntry, Language, Recording, Scene, SceneClock,
@@ -14,6 +15,7 @@ use crate::demo::Demo;
 use crate::lag::Lag;
 pub use live::Live;
 pub use playing::Playing;
+pub use repeat::Repeat;
 
 /// Something to watch.
 #[derive(Debug)]
@@ -262,6 +264,3 @@ impl Source {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

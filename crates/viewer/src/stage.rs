@@ -6,8 +6,8 @@ mod acts;
 mod choices;
 mod drawing;
 mod motion;
+mod pointer;
 mod pointing;
-mod repeat;
 
 use std::collections::VecDeque;
 
@@ -18,22 +18,22 @@ use trantor_time::{GameTime, RealSpan, RealTime};
 
 use crate::film::recording::Take;
 use crate::hud::figures::Figures;
-
-use crate::gpu::surface::Forced;
 use crate::hud::{FeedLines, FrameFigures, Hud, HudInput, Intent, Selection};
 use crate::input::{Action, Bindings};
-use crate::options::{QualityChoice, Theme};
-use crate::picture::camera::Camera;
-use crate::picture::compose::{Detail, Marks};
-use crate::picture::ground::{GroundPaint, PaintMode};
-use crate::picture::{CameraPose, Compose, DrawList};
 use crate::settings::{SavedView, Settings};
 use crate::sound::hearing::Ear;
 use crate::sound::{SoundChange, Volume};
-use crate::source::Source;
+use crate::source::{Repeat, Source};
 use crate::trails::Trails;
+use trantor_render::gpu::Quality;
+use trantor_render::gpu::surface::Forced;
+use trantor_render::picture::camera::Camera;
+use trantor_render::picture::compose::{Detail, Marks};
+use trantor_render::picture::ground::{GroundPaint, PaintMode};
+use trantor_render::picture::palette::Theme;
+use trantor_render::picture::{CameraPose, Compose, DrawList};
 
-pub use repeat::Repeat;
+pub use pointer::Pointer;
 
 /// How a stage begins.
 #[derive(Clone, Debug, Default)]
@@ -68,7 +68,7 @@ pub enum Outside {
     /// The pictures of a while into files; asked for again, the end of it.
     Record(Take),
     /// How much beauty is paid for; `None` for what the graphics adapter affords.
-    Quality(Option<QualityChoice>),
+    Quality(Option<Quality>),
     /// A misfortune of the graphics device, to see what comes of it.
     Gpu(Forced),
     /// The end of the program.
@@ -413,5 +413,7 @@ impl Stage {
     }
 }
 
+#[cfg(test)]
+mod connection_tests;
 #[cfg(test)]
 mod tests;

@@ -6,8 +6,8 @@ use glam::Vec2;
 use trantor_client::{Scene, SceneAgent};
 use trantor_model::{AgentId, Tile};
 
-use crate::picture::compose::TrailPoint;
-use crate::picture::palette::TeamColors;
+use trantor_render::picture::compose::TrailPoint;
+use trantor_render::picture::palette::TeamColors;
 
 /// Steps remembered for each agent.
 const STEPS_MAX: usize = 24;

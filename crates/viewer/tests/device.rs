@@ -2,8 +2,8 @@
 
 use std::io::Write as _;
 
-use trantor_viewer::gpu::{Context, Offscreen, Quality, Renderer};
-use trantor_viewer::screenshot::draw_with;
+use trantor_render::gpu::{Context, Offscreen, Quality, Renderer};
+use trantor_viewer::offscreen::screenshot::draw_with;
 use trantor_viewer::shots::SHOTS;
 
 const SIZE: (u32, u32) = (640, 360);

@@ -10,8 +10,8 @@ use std::fs::File;
 use std::io::{BufReader, Write as _};
 use std::path::{Path, PathBuf};
 
-use trantor_viewer::gpu::{Context, Pixels, Quality};
-use trantor_viewer::screenshot;
+use trantor_render::gpu::{Context, Pixels, Quality};
+use trantor_viewer::offscreen::screenshot;
 use trantor_viewer::shots::{SHOTS, Shot};
 
 /// Small, so that all of them together take seconds and kilobytes.

@@ -4,10 +4,10 @@
 mod walkers;
 
 use glam::Vec2;
-use trantor_viewer::picture::compose::{Detail, Marks};
-use trantor_viewer::picture::ground::{GroundPaint, PaintMode};
-use trantor_viewer::picture::palette::Mood;
-use trantor_viewer::picture::{CameraPose, Compose, DrawList, Options};
+use trantor_render::picture::compose::{Detail, Marks};
+use trantor_render::picture::ground::{GroundPaint, PaintMode};
+use trantor_render::picture::palette::Mood;
+use trantor_render::picture::{CameraPose, Compose, DrawList, Options};
 use walkers::Walkers;
 
 #[test]

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use egui::{Event, Modifiers, PointerButton, Pos2, Rect, pos2, vec2};
+use trantor_render::picture::DecalKind;
 use trantor_runtime::life::LoopThread;
 use trantor_runtime::real_clock::RealClock;
 use trantor_runtime::wait::{Parker, Wait as _};
@@ -17,7 +18,6 @@ use trantor_time::{Clock as _, GameTime, Rate, RealSpan, RealTime};
 use trantor_viewer::game_loop::{GameLoop, Screen, Wake};
 use trantor_viewer::hud::figures::Figures;
 use trantor_viewer::input::Input;
-use trantor_viewer::picture::DecalKind;
 use trantor_viewer::settings::Settings;
 use trantor_viewer::source::Source;
 use trantor_viewer::stage::{Outside, Stage, StageOptions};

@@ -12,10 +12,10 @@ use glam::Vec2;
 use support::{MILLI, SECOND, Server, Universe};
 use trantor_client::{ControlRequest, Scene};
 use trantor_model::{Direction, MapSize};
+use trantor_render::picture::compose::Marks;
+use trantor_render::picture::palette::Mood;
+use trantor_render::picture::{CameraPose, Compose, Detail, DrawList, Options, Shape};
 use trantor_time::GameTime;
-use trantor_viewer::picture::compose::Marks;
-use trantor_viewer::picture::palette::Mood;
-use trantor_viewer::picture::{CameraPose, Compose, Detail, DrawList, Options, Shape};
 
 const WIDTH: u16 = 10;
 const HEIGHT: u16 = 8;

@@ -5,7 +5,7 @@
 
 use std::io::Write;
 
-use trantor_viewer::gpu::{Context, Quality};
+use trantor_render::gpu::{Context, Quality};
 
 use super::WORLDS;
 use super::figures::{Samples, own};

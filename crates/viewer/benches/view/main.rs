@@ -21,7 +21,7 @@ mod worlds;
 use std::io::Write as _;
 
 use clap::Parser;
-use trantor_viewer::gpu::{Context, Quality};
+use trantor_render::gpu::{Context, Quality};
 
 use worlds::{PARTS, SEEN, Watched};
 

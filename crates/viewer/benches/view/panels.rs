@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
+use trantor_render::gpu::{Context, Offscreen};
 use trantor_runtime::real_clock::RealClock;
 use trantor_time::{Clock as _, RealSpan};
-use trantor_viewer::gpu::painter::Painter;
-use trantor_viewer::gpu::{Context, Offscreen};
-use trantor_viewer::screenshot;
+use trantor_viewer::offscreen::screenshot;
+use trantor_viewer::painter::Painter;
 use trantor_viewer::shots::{SHOTS, Shot};
 
 use super::WARMING;

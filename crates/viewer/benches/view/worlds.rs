@@ -1,13 +1,13 @@
 //! A world that is drawn frame by frame, and seen in some way.
 
 use glam::Vec2;
+use trantor_render::gpu::{Context, Offscreen, Quality, Renderer};
+use trantor_render::picture::compose::Marks;
+use trantor_render::picture::ground::{GroundPaint, PaintMode};
+use trantor_render::picture::palette::Mood;
+use trantor_render::picture::{CameraPose, Compose, DrawList, Options};
 use trantor_runtime::real_clock::RealClock;
 use trantor_time::{Clock as _, RealSpan};
-use trantor_viewer::gpu::{Context, Offscreen, Quality, Renderer};
-use trantor_viewer::picture::compose::Marks;
-use trantor_viewer::picture::ground::{GroundPaint, PaintMode};
-use trantor_viewer::picture::palette::Mood;
-use trantor_viewer::picture::{CameraPose, Compose, DrawList, Options};
 
 use super::WARMING;
 use super::figures::{Samples, all, own};

@@ -15,10 +15,10 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
+use trantor_render::gpu::{Pixels, Quality};
 use trantor_viewer::demo::DemoScene;
-use trantor_viewer::gpu::{Pixels, Quality};
 use trantor_viewer::input::Action;
-use trantor_viewer::screenshot;
+use trantor_viewer::offscreen::screenshot;
 use trantor_viewer::shots::{SHOTS, Shot};
 
 #[derive(Parser)]

@@ -3,8 +3,8 @@
 use anyhow::Result;
 use egui::text::{LayoutJob, TextFormat};
 use egui::{Color32, FontId, LayerId, Order, Pos2, Rect, vec2};
-use trantor_viewer::gpu::painter::{Laid, Painter};
-use trantor_viewer::gpu::{Context, Offscreen, Pixels};
+use trantor_render::gpu::{Context, Offscreen, Pixels};
+use trantor_viewer::painter::{Laid, Painter};
 
 /// Height of a character, in pixels.
 const FONT_SIZE: f32 = 14.0;

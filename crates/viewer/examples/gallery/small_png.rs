@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use trantor_viewer::gpu::Pixels;
+use trantor_render::gpu::Pixels;
 
 /// Colours of a picture at most; one byte names each.
 const COLORS_MAX: usize = 256;

@@ -5,8 +5,8 @@ use trantor_time::RealTime;
 use winit::event::WindowEvent;
 use winit::window::Window;
 
-use crate::gpu::painter::Laid;
 use crate::hud::figures::Figures;
+use crate::painter::Laid;
 use crate::stage::Stage;
 
 /// The panels of one window on one device; another painter, which knows none of their textures, has others.

@@ -18,11 +18,11 @@ use super::rest::Rest;
 use super::window::{Canvas, Drawn};
 use crate::film::recording::Recording;
 use crate::game_loop::Screen;
-use crate::gpu::Quality;
 use crate::hud::figures::Figures;
-use crate::options::{Cli, QualityChoice};
+use crate::options::Cli;
 use crate::settings::Settings;
 use crate::stage::{Outside, Stage};
+use trantor_render::gpu::Quality;
 
 /// A window, or the want of one.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub(super) struct WindowScreen {
     losses: Losses,
     recording: Option<Recording>,
     /// How much beauty is paid for; `None` for what the graphics adapter affords.
-    quality: Option<QualityChoice>,
+    quality: Option<Quality>,
     /// As it should be at the next start; none until somebody or the system said one.
     size: Option<(u32, u32)>,
     place: Option<(i32, i32)>,
@@ -219,7 +219,7 @@ impl WindowScreen {
     }
 
     /// Draws with another quality from the next frame on; answers what the user should read.
-    fn set_quality(&mut self, quality: Option<QualityChoice>, stage: &mut Stage) -> Option<String> {
+    fn set_quality(&mut self, quality: Option<Quality>, stage: &mut Stage) -> Option<String> {
         self.quality = quality;
         let open = self.open.as_mut()?;
         let quality = open.canvas.set_quality(quality);

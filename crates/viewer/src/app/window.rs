@@ -8,11 +8,10 @@ use winit::dpi::PhysicalSize;
 use winit::event_loop::OwnedDisplayHandle;
 use winit::window::Window;
 
-use crate::gpu::painter::{Laid, Painter};
-use crate::gpu::surface::{Answer, Care, Forced, Remedy};
-use crate::gpu::{Context, ContextError, Offscreen, Pixels, Quality, Renderer};
-use crate::options::QualityChoice;
+use crate::painter::{Laid, Painter};
 use crate::stage::Stage;
+use trantor_render::gpu::surface::{Answer, Care, Forced, Remedy};
+use trantor_render::gpu::{Context, ContextError, Offscreen, Pixels, Quality, Renderer};
 
 /// A window that can be drawn on.
 #[derive(Debug)]
@@ -45,7 +44,7 @@ impl Canvas {
     pub(super) fn new(
         window: Arc<Window>,
         display: OwnedDisplayHandle,
-        quality: Option<QualityChoice>,
+        quality: Option<Quality>,
     ) -> anyhow::Result<Self> {
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_with_display_handle_from_env(
             Box::new(display),
@@ -97,7 +96,7 @@ impl Canvas {
     }
 
     /// Draws with another quality from now on; answers which one.
-    pub(super) fn set_quality(&mut self, quality: Option<QualityChoice>) -> Quality {
+    pub(super) fn set_quality(&mut self, quality: Option<Quality>) -> Quality {
         let quality = quality_on(&self.context, quality);
         if quality != self.quality() {
             let size = (self.config.width, self.config.height);
@@ -241,13 +240,11 @@ impl Canvas {
 }
 
 /// The quality chosen, or what the graphics adapter affords.
-fn quality_on(context: &Context, choice: Option<QualityChoice>) -> Quality {
-    match choice {
-        Some(QualityChoice::Swift) => Quality::Swift,
-        Some(QualityChoice::Fine) => Quality::Fine,
-        None if context.is_software() => Quality::Swift,
-        None => Quality::Fine,
-    }
+fn quality_on(context: &Context, choice: Option<Quality>) -> Quality {
+    choice.unwrap_or(match context.is_software() {
+        true => Quality::Swift,
+        false => Quality::Fine,
+    })
 }
 
 /// The loop paces frames itself, so that the surface shall neither wait for the display nor tear: a mailbox, where

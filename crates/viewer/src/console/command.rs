@@ -5,12 +5,12 @@ use trantor_protocol::wire::StepKind;
 use trantor_time::{Pace, Pacing, Rate};
 
 use crate::film::recording::Take;
-use crate::gpu::surface::Forced;
-use crate::hud::FREQUENCY_MAX;
 use crate::input::Action;
 use crate::lag::Lag;
-use crate::options::QualityChoice;
 use crate::sound::SoundChange;
+use trantor_protocol::limits::TEXT_FREQUENCY_MAX;
+use trantor_render::gpu::Quality;
+use trantor_render::gpu::surface::Forced;
 
 use super::values::{
     REMIND_SECONDS_MAX, frame_rate, frequency, lag, log_level, panel_scale, percent, rate_change, seconds,
@@ -70,7 +70,7 @@ pub enum Command {
     /// How large the panels are, as a part of what the display asks for.
     Scale(f32),
     /// How much beauty is paid for; `None` for what the graphics adapter affords.
-    Quality(Option<QualityChoice>),
+    Quality(Option<Quality>),
     /// How loud it is, and changes it.
     Volume(Option<SoundChange>),
     /// A misfortune of the graphics device.
@@ -140,7 +140,7 @@ impl Command {
         let command = match (word.name, rest.as_slice()) {
             ("help", []) => Self::Help(None),
             ("help", [name]) => Self::Help(Some(find_word(name)?)),
-            ("speed", ["max"]) => Self::Speed(FREQUENCY_MAX),
+            ("speed", ["max"]) => Self::Speed(TEXT_FREQUENCY_MAX),
             ("speed", [speed]) => Self::Speed(frequency(speed).map_err(usage)?),
             ("pause", []) => Self::Pause,
             ("resume", []) => Self::Resume,
@@ -191,8 +191,8 @@ impl Command {
                 Err(_) => return Err(usage(format!("{units:?} is no number of units"))),
             },
             ("scale", [factor]) => Self::Scale(panel_scale(factor).map_err(usage)?),
-            ("quality", ["swift"]) => Self::Quality(Some(QualityChoice::Swift)),
-            ("quality", ["fine"]) => Self::Quality(Some(QualityChoice::Fine)),
+            ("quality", ["swift"]) => Self::Quality(Some(Quality::Swift)),
+            ("quality", ["fine"]) => Self::Quality(Some(Quality::Fine)),
             ("quality", ["auto"]) => Self::Quality(None),
             ("volume", []) => Self::Volume(None),
             ("volume", ["off"]) => Self::Volume(Some(SoundChange::Mute(true))),
@@ -288,7 +288,7 @@ mod tests {
             ),
             ("do heat-map", Command::Do(Action::HeatMap)),
             ("goto 3 5", Command::Goto(3, 5)),
-            ("quality fine", Command::Quality(Some(QualityChoice::Fine))),
+            ("quality fine", Command::Quality(Some(Quality::Fine))),
             ("quality auto", Command::Quality(None)),
         ] {
             assert_eq!(Command::parse(line), Ok(Some(command)), "{line}");

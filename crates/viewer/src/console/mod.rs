@@ -12,5 +12,4 @@ mod words;
 pub use command::{Command, Mistake, RateChange};
 pub use complete::{Completion, Vocabulary, complete};
 pub use history::{Console, Said};
-pub use values::{PANEL_SCALE, RECORD_SECONDS_MAX, film_rate};
 pub use words::{WORDS, Word, usage_of};

@@ -6,24 +6,21 @@ use log::LevelFilter;
 use trantor_time::{Pace, Pacing, Rate, RealSpan};
 
 use super::command::RateChange;
-use crate::film::gif::PER_SECOND_MAX;
-use crate::film::recording::{Format, Take};
-use crate::hud::FREQUENCY_MAX;
+use crate::film::gif::film_rate;
+use crate::film::recording::{Format, RECORD_SECONDS_MAX, Take};
 use crate::lag::{LAG_MS_MAX, Lag};
+use crate::settings::PANEL_SCALE;
+use trantor_protocol::limits::TEXT_FREQUENCY_MAX;
 
 /// Longest time that can be waited for, in seconds: a day.
 pub(super) const REMIND_SECONDS_MAX: f64 = 86_400.0;
-/// How large panels can be: smaller cannot be read, larger leaves no room for the game.
-pub const PANEL_SCALE: std::ops::RangeInclusive<f32> = 0.5..=3.0;
-/// Longest span that is recorded, in seconds; ten of them are hundreds of large files already.
-pub const RECORD_SECONDS_MAX: f64 = 60.0;
 
 pub(super) fn frequency(text: &str) -> Result<u32, String> {
     let known = text
         .parse()
         .ok()
-        .filter(|speed| (1..=FREQUENCY_MAX).contains(speed));
-    known.ok_or_else(|| format!("a speed is a whole number from 1 to {FREQUENCY_MAX}, not {text:?}"))
+        .filter(|speed| (1..=TEXT_FREQUENCY_MAX).contains(speed));
+    known.ok_or_else(|| format!("a speed is a whole number from 1 to {TEXT_FREQUENCY_MAX}, not {text:?}"))
 }
 
 pub(super) fn rate_change(text: &str) -> Result<RateChange, String> {
@@ -95,18 +92,6 @@ fn picture_format(text: &str) -> Result<Format, String> {
         "png" => Ok(Format::Png),
         _ => Err(format!("pictures are gif or png, not {text:?}")),
     }
-}
-
-/// Pictures a second of a film: from 1 to [`PER_SECOND_MAX`].
-///
-/// # Errors
-/// For anything else; the text is for the user.
-pub fn film_rate(text: &str) -> Result<u32, String> {
-    let known = text
-        .parse()
-        .ok()
-        .filter(|rate| (1..=PER_SECOND_MAX).contains(rate));
-    known.ok_or_else(|| format!("a film has 1 to {PER_SECOND_MAX} pictures a second, not {text:?}"))
 }
 
 pub(super) fn log_level(text: &str) -> Result<LevelFilter, String> {

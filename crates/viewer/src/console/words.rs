@@ -1,6 +1,6 @@
 //! The words of the command line: one table for understanding, help and completion.
 
-use crate::gpu::surface::Forced;
+use trantor_render::gpu::surface::Forced;
 
 /// A word that begins a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

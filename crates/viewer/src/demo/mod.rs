@@ -14,8 +14,8 @@ use trantor_client::{LinkState, Scene, SceneClock, SceneGround};
 use trantor_model::{MapSize, Resource, Tile};
 use trantor_time::GameTime;
 
-use crate::picture::CameraPose;
 use path::Path;
+use trantor_render::picture::CameraPose;
 
 /// Which synthetic scene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -235,7 +235,7 @@ mod tests {
                 .map(|agent| Vec2::new(agent.x, agent.y))
                 .collect();
             for (was, is) in before.iter().zip(&now) {
-                let window = crate::picture::TorusWindow::whole(demo.ground.size);
+                let window = trantor_render::picture::TorusWindow::whole(demo.ground.size);
                 let moved = window.shortest(*was, *is).length();
                 assert!(
                     moved < 0.05,

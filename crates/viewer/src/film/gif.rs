@@ -8,10 +8,22 @@ use std::io::{self, Write};
 
 use gif::{DisposalMethod, Encoder, EncodingError, Frame, Repeat};
 
-use crate::gpu::Pixels;
+use trantor_render::gpu::Pixels;
 
 /// Most pictures a second: what is shown for less than two hundredths of a second, browsers show for ten.
 pub const PER_SECOND_MAX: u32 = 50;
+
+/// Pictures a second of a film: from 1 to [`PER_SECOND_MAX`].
+///
+/// # Errors
+/// For anything else; the text is for the user.
+pub fn film_rate(text: &str) -> Result<u32, String> {
+    let known = text
+        .parse()
+        .ok()
+        .filter(|rate| (1..=PER_SECOND_MAX).contains(rate));
+    known.ok_or_else(|| format!("a film has 1 to {PER_SECOND_MAX} pictures a second, not {text:?}"))
+}
 /// Longest side of a film in pixels: larger pictures are halved until they fit. A minute of them is tens of megabytes.
 const SIDE_PIXELS_MAX: u32 = 960;
 /// A colour has changed when one of its parts did by this much: less is not seen, and makes a film several times as large.

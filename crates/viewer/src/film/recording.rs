@@ -20,8 +20,10 @@ use trantor_runtime::threads::{self, Thread};
 use trantor_time::{RealSpan, RealTime};
 
 use super::gif::GifFilm;
-use crate::console::RECORD_SECONDS_MAX;
-use crate::gpu::Pixels;
+use trantor_render::gpu::Pixels;
+
+/// Longest span that is recorded, in seconds; ten of them are hundreds of large files already.
+pub const RECORD_SECONDS_MAX: f64 = 60.0;
 
 /// Pictures that may wait to be compressed: at 1920 × 1080 about 130 MB.
 const WAITING_MAX: usize = 16;

@@ -28,10 +28,10 @@ use trantor_time::frame_budget::target_rate;
 use trantor_time::{Clock, Rate, RealTime};
 
 use crate::hud::figures::Figures;
-use crate::input::{Input, InputQueue, Pointer};
+use crate::input::{Input, InputQueue};
 use crate::settings::Settings;
 use crate::sound::Sound;
-use crate::stage::{Outside, Stage};
+use crate::stage::{Outside, Pointer, Stage};
 
 use self::figures::Values;
 use self::pacer::FramePacer;

@@ -6,7 +6,7 @@ use egui::{Color32, Painter, Pos2, Shape, Stroke, Vec2, pos2, vec2};
 use trantor_model::Resource;
 
 use super::theme::{Colors, color};
-use crate::picture::palette;
+use trantor_render::picture::palette;
 
 /// Draws a resource's sign, `size` points high, around `middle`.
 pub fn resource(painter: &Painter, middle: Pos2, size: f32, resource: Resource) {

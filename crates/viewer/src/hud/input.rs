@@ -7,14 +7,14 @@ use trantor_time::{GameTime, RealTime};
 
 use super::figures::Figures;
 use crate::input::{Action, Bindings};
-use crate::options::Theme;
-use crate::picture::CameraPose;
-use crate::picture::camera::View;
-use crate::picture::compose::Places;
-use crate::picture::ground::{GroundPaint, PaintMode};
-use crate::picture::torus::TorusWindow;
 use crate::sound::{SoundChange, Volume};
-use crate::stage::Repeat;
+use crate::source::Repeat;
+use trantor_render::picture::CameraPose;
+use trantor_render::picture::camera::View;
+use trantor_render::picture::compose::Places;
+use trantor_render::picture::ground::{GroundPaint, PaintMode};
+use trantor_render::picture::palette::Theme;
+use trantor_render::picture::torus::TorusWindow;
 
 /// What is selected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -12,8 +12,8 @@ use trantor_model::{AgentId, Level, TeamId, Tile};
 
 use super::theme::{Colors, color, ink_on};
 use super::{HudInput, Selection, directions};
-use crate::picture::compose::MIDDLE_HEIGHT;
-use crate::picture::palette;
+use trantor_render::picture::compose::MIDDLE_HEIGHT;
+use trantor_render::picture::palette;
 
 /// Labels placed at once; more would hide the board.
 const LABELS_MAX: usize = 60;

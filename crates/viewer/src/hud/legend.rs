@@ -5,7 +5,7 @@ use egui::{Align2, Area, Context, FontId, Id, Order, Rect, Sense, pos2, vec2};
 use super::layout::Plan;
 use super::theme::{Colors, color, ink_on};
 use super::{HudInput, icons};
-use crate::picture::ground::{PaintMode, heat_color};
+use trantor_render::picture::ground::{PaintMode, heat_color};
 
 /// How many of a resource a colour stands for: one step of it each.
 const COUNTS: [u32; 7] = [0, 1, 2, 4, 8, 16, 32];

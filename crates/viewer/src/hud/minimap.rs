@@ -8,9 +8,9 @@ use trantor_time::{RealSpan, RealTime};
 use super::report::Report;
 use super::theme::{self, Colors, color};
 use super::{HudInput, Intent, icons};
-use crate::options::Theme;
-use crate::picture::ground::PaintMode;
-use crate::picture::palette::Rgb;
+use trantor_render::picture::ground::PaintMode;
+use trantor_render::picture::palette::Rgb;
+use trantor_render::picture::palette::Theme;
 
 /// The longest side of the small picture of the ground, in texels: more could not be seen.
 const TEXELS_MAX: u32 = 200;

@@ -34,16 +34,15 @@ use trantor_time::GameTime;
 
 use crate::console::Console;
 use crate::input::Action;
-use crate::options::Theme;
-use crate::picture::ground::PaintMode;
 use layout::Plan;
 use report::Report;
 use theme::Colors;
+use trantor_render::picture::ground::PaintMode;
+use trantor_render::picture::palette::Theme;
 
 pub use feed_lines::FeedLines;
 pub use input::{FrameFigures, HudInput, Intent, Selection};
 pub use layout::COLUMN_WIDTH;
-pub use speed::FREQUENCY_MAX;
 
 /// Which panels are open; remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,9 +11,6 @@ use super::report::Report;
 use super::theme::{self, Colors};
 use super::{HudInput, Intent, volume};
 
-/// The fastest that the slider goes to, in units a second: the fastest that a server is asked for.
-pub const FREQUENCY_MAX: u32 = TEXT_FREQUENCY_MAX;
-
 /// Width of the rate while it is typed, in points.
 const RATE_WIDTH: f32 = 72.0;
 
@@ -121,15 +118,15 @@ impl SpeedCard {
 
 fn ask(intents: &mut Vec<Intent>, frequency: u32) {
     intents.push(Intent::Request(ControlRequest::SetFrequency(
-        frequency.clamp(1, FREQUENCY_MAX),
+        frequency.clamp(1, TEXT_FREQUENCY_MAX),
     )));
 }
 
 fn slider(ui: &mut Ui, input: &HudInput<'_>, report: &mut Report, intents: &mut Vec<Intent>) {
     ui.spacing_mut().slider_width = ui.available_width();
     let known = input.scene.clock.frequency > 0;
-    let mut frequency = input.scene.clock.frequency.clamp(1, FREQUENCY_MAX);
-    let slider = egui::Slider::new(&mut frequency, 1..=FREQUENCY_MAX)
+    let mut frequency = input.scene.clock.frequency.clamp(1, TEXT_FREQUENCY_MAX);
+    let slider = egui::Slider::new(&mut frequency, 1..=TEXT_FREQUENCY_MAX)
         .logarithmic(true)
         .show_value(false);
     let response = ui.add_enabled(known, slider);

@@ -16,12 +16,12 @@ use super::*;
 use crate::demo::{Demo, DemoScene};
 use crate::hud::figures::Figures;
 use crate::input::Bindings;
-use crate::picture::CameraPose;
-use crate::picture::camera::View;
-use crate::picture::compose::Places;
-use crate::picture::ground::GroundPaint;
-use crate::picture::torus::TorusWindow;
-use crate::stage::Repeat;
+use crate::source::Repeat;
+use trantor_render::picture::CameraPose;
+use trantor_render::picture::camera::View;
+use trantor_render::picture::compose::Places;
+use trantor_render::picture::ground::GroundPaint;
+use trantor_render::picture::torus::TorusWindow;
 
 /// Windows in use, and some that are hardly of use.
 const SIZES: [(f32, f32); 9] = [

@@ -7,8 +7,8 @@ use egui::{
 use trantor_client::SceneTeam;
 use trantor_model::TeamId;
 
-use crate::options::Theme;
-use crate::picture::palette::{Rgb, TeamColors};
+use trantor_render::picture::palette::Theme;
+use trantor_render::picture::palette::{Rgb, TeamColors};
 
 /// Brightness of 255 below which a colour is hardly seen on a dark card, and from which on a light one: there its
 /// contrast is less than 3 to 1, which is what signs need to be known.

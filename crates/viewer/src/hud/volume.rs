@@ -56,7 +56,7 @@ mod tests {
     use egui::{Event, Modifiers, PointerButton, Pos2, RawInput, Rect, pos2};
 
     use super::*;
-    use crate::options::Theme;
+    use trantor_render::picture::palette::Theme;
 
     const ROW: Rect = Rect::from_min_max(Pos2::ZERO, pos2(224.0, 40.0));
 

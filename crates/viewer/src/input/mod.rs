@@ -4,7 +4,6 @@
 //! help and keyboard agree in every country; the arrows do what `w a s d` do wherever those are awkward.
 
 mod held;
-mod pointer;
 mod queue;
 
 use std::collections::BTreeMap;
@@ -12,7 +11,6 @@ use std::collections::BTreeMap;
 use winit::keyboard::{Key, NamedKey};
 
 pub use held::HeldBefore;
-pub use pointer::Pointer;
 pub use queue::{Input, InputQueue};
 
 /// Declares each action once: its name, what help says of it, and its keys unless changed.

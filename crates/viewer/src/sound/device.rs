@@ -157,14 +157,14 @@ impl<B: Backend> std::fmt::Debug for Device<B> {
 mod tests {
     use super::*;
     use crate::demo::{Demo, DemoScene};
-    use crate::picture::CameraPose;
-    use crate::picture::torus::TorusWindow;
     use crate::settings::Settings;
     use crate::sound::hearing::Ear;
     use crate::sound::{Sound, SoundChange};
     use kira::backend::Renderer;
     use std::sync::Mutex;
     use trantor_client::Scene;
+    use trantor_render::picture::CameraPose;
+    use trantor_render::picture::torus::TorusWindow;
     use trantor_time::{RealSpan, RealTime};
 
     /// A device that is a place in memory: what it is given is read by whoever has the other end.

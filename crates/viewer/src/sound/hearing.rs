@@ -17,8 +17,8 @@ use trantor_model::{TeamId, Tile};
 use trantor_time::{RealSpan, RealTime};
 
 use super::tones::Tone;
-use crate::picture::CameraPose;
-use crate::picture::torus::TorusWindow;
+use trantor_render::picture::CameraPose;
+use trantor_render::picture::torus::TorusWindow;
 
 /// Tones that begin within a second at most: more is noise, in which nothing can be told apart.
 pub const VOICES_PER_SECOND_MAX: usize = 12;

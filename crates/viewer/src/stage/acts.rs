@@ -3,16 +3,18 @@
 use glam::Vec2;
 use trantor_client::ControlRequest;
 use trantor_model::{AgentId, Resource};
+use trantor_protocol::limits::TEXT_FREQUENCY_MAX;
 use trantor_protocol::wire::StepKind;
 use trantor_time::{GameSpan, RealSpan, RealTime};
 
-use super::{Outside, Repeat, Stage};
+use super::{Outside, Stage};
 use crate::film::recording::{Format, Take};
 use crate::hud::Selection;
 use crate::input::Action;
-use crate::options::Theme;
-use crate::picture::ground::PaintMode;
 use crate::sound::SoundChange;
+use crate::source::Repeat;
+use trantor_render::picture::ground::PaintMode;
+use trantor_render::picture::palette::Theme;
 
 /// How far a key moves a recording, in units.
 const SEEK_UNITS: i64 = 100;
@@ -118,7 +120,7 @@ impl Stage {
     }
 
     fn set_speed(&mut self, frequency: u32, now: RealTime) {
-        let frequency = frequency.clamp(1, crate::hud::FREQUENCY_MAX);
+        let frequency = frequency.clamp(1, TEXT_FREQUENCY_MAX);
         self.request(ControlRequest::SetFrequency(frequency), now);
     }
 

@@ -2,10 +2,10 @@
 
 use super::Stage;
 use crate::hud::Selection;
-use crate::picture::draw_list::FrameLook;
-use crate::picture::ground::{GroundPaint, PaintMode};
-use crate::picture::palette::Mood;
-use crate::picture::{DrawList, Options};
+use trantor_render::picture::draw_list::FrameLook;
+use trantor_render::picture::ground::{GroundPaint, PaintMode};
+use trantor_render::picture::palette::Mood;
+use trantor_render::picture::{DrawList, Options};
 
 impl Stage {
     /// Makes the lists to draw.

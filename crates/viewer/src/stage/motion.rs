@@ -5,10 +5,10 @@ use trantor_model::{AgentId, MapSize};
 
 use super::{Framed, Stage};
 use crate::input::Action;
-use crate::picture::CameraPose;
-use crate::picture::camera::View;
-use crate::picture::torus::TorusWindow;
 use crate::settings::SavedView;
+use trantor_render::picture::CameraPose;
+use trantor_render::picture::camera::View;
+use trantor_render::picture::torus::TorusWindow;
 
 /// Tiles a second that a held key moves the camera, for each tile of distance.
 const PAN_PER_SECOND: f32 = 0.75;

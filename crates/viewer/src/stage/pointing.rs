@@ -5,7 +5,7 @@ use trantor_model::Tile;
 
 use super::Stage;
 use crate::hud::Selection;
-use crate::picture::compose::MIDDLE_HEIGHT;
+use trantor_render::picture::compose::MIDDLE_HEIGHT;
 
 /// Radians for a drag across the whole height of the picture.
 const TURN_PER_HEIGHT: f32 = 3.2;

@@ -3,11 +3,11 @@
 use super::acts::next_heat_map;
 use super::*;
 use crate::demo::{Demo, DemoScene};
-use crate::picture::compose::MIDDLE_HEIGHT;
-use crate::picture::{DecalKind, Shape};
 use glam::Vec3;
 use trantor_client::{FeedEntry, FeedKind};
 use trantor_model::{AgentId, Resource, TeamId};
+use trantor_render::picture::compose::MIDDLE_HEIGHT;
+use trantor_render::picture::{DecalKind, Shape};
 
 const PIXELS: (u32, u32) = (1280, 720);
 

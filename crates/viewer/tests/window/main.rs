@@ -15,11 +15,11 @@ use std::process::Command;
 
 use display::{Display, Point, tools_are_here};
 use server::{Asker, join_as_player, start_server};
+use trantor_render::picture::CameraPose;
 use trantor_server::background::Background;
 use trantor_server::options::Options;
 use trantor_time::RealSpan;
 use trantor_viewer::hud::Hud;
-use trantor_viewer::picture::CameraPose;
 use viewer::Viewer;
 
 /// How long anything may take on a busy machine that draws with its processors, before the test fails.

@@ -4,10 +4,10 @@ use super::*;
 use crate::demo::{Demo, DemoScene};
 use crate::game_loop::GameLoop;
 use crate::game_loop::pretend::PretendScreen;
-use crate::options::QualityChoice;
 use crate::settings::Settings;
 use crate::source::Source;
 use crate::stage::{Stage, StageOptions};
+use trantor_render::gpu::Quality;
 use trantor_time::ManualClock;
 
 const NOW: RealTime = RealTime::ZERO;
@@ -133,11 +133,11 @@ fn keys_are_changed_remembered_and_never_all_lost() {
 fn the_render_quality_is_changed_and_remembered() {
     let mut bench = Bench::new();
     bench.said("quality swift");
-    assert_eq!(bench.viewer().settings.quality, Some(QualityChoice::Swift));
+    assert_eq!(bench.viewer().settings.quality, Some(Quality::Swift));
     bench.said("quality auto");
     assert_eq!(bench.viewer().settings.quality, None);
     let asked: Vec<_> = std::iter::from_fn(|| bench.viewer().stage.poll_outside()).collect();
-    let wanted = [Some(QualityChoice::Swift), None].map(Outside::Quality);
+    let wanted = [Some(Quality::Swift), None].map(Outside::Quality);
     assert_eq!(asked, wanted, "of what draws");
 }
 

@@ -8,7 +8,7 @@ use trantor_model::{AgentId, Level, TeamId, Tile};
 
 use super::super::icons::Event;
 use super::super::theme::color;
-use crate::picture::palette::{self, TeamColors};
+use trantor_render::picture::palette::{self, TeamColors};
 
 /// Characters of a broadcast in a line.
 const WORDS_SHOWN: usize = 42;

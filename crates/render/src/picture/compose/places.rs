@@ -73,7 +73,7 @@ impl Place {
 
 impl Places {
     /// Follows a scene.
-    pub(crate) fn gather(&mut self, scene: &Scene) {
+    pub fn gather(&mut self, scene: &Scene) {
         self.shared.clear();
         let Some(ground) = &scene.ground else { return };
         self.tiles.resize(ground.size.area(), [0.0; 2]);
@@ -207,17 +207,12 @@ fn least_from_afar(pixels_per_tile: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::demo::{Demo, DemoScene};
+    use crate::picture::compose::tests::{agent, scene};
 
-    /// A scene in which only so many agents are left, all on one tile.
-    fn crowd(count: usize) -> Scene {
-        let mut scene = Scene::default();
-        Demo::new(DemoScene::Overview).scene(0.0, &mut scene);
-        scene.rituals.clear();
-        scene.agents.truncate(count);
-        for agent in &mut scene.agents {
-            (agent.x, agent.y, agent.held) = (5.0, 5.0, false);
-        }
+    /// A scene in which so many agents stand on one tile.
+    fn crowd(count: u32) -> Scene {
+        let mut scene = scene(20, 20);
+        scene.agents = (0..count).map(|id| agent(id, 5.0, 5.0)).collect();
         scene
     }
 

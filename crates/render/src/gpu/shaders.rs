@@ -14,12 +14,12 @@ pub(super) const DECAL: &str = source!("screen.wgsl", "frame.wgsl", "decal.wgsl"
 pub(super) const WAVE: &str = source!("screen.wgsl", "frame.wgsl", "wave.wgsl");
 pub(super) const GLOW: &str = source!("screen.wgsl", "frame.wgsl", "glow.wgsl");
 pub(super) const POST: &str = source!("screen.wgsl", "post.wgsl");
-pub(super) const PANELS: &str = source!("panels.wgsl");
 
 /// Steps of a wave's band; the same number is in `wave.wgsl`.
 pub(super) const WAVE_STEPS: u32 = 96;
 
-pub(super) fn module(device: &Device, label: &str, source: &str) -> ShaderModule {
+/// A shader of this text.
+pub fn module(device: &Device, label: &str, source: &str) -> ShaderModule {
     device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: Some(label),
         source: wgpu::ShaderSource::Wgsl(source.into()),
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
     use crate::gpu::uniforms::FrameUniform;
 
-    const ALL: [(&str, &str); 9] = [
+    const ALL: [(&str, &str); 8] = [
         ("sky", SKY),
         ("ground", GROUND),
         ("backdrop", BACKDROP),
@@ -43,7 +43,6 @@ mod tests {
         ("wave", WAVE),
         ("glow", GLOW),
         ("post", POST),
-        ("panels", PANELS),
     ];
 
     fn parsed(name: &str, source: &str) -> Module {

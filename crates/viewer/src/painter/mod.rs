@@ -14,11 +14,11 @@ use wgpu::{
     vertex_attr_array,
 };
 
-use super::bindings::{self, Patch};
-use super::buffers::InstanceBuffer;
-use super::context::Context;
-use super::shaders;
-use super::targets::{texture, view};
+use trantor_render::gpu::Context;
+use trantor_render::gpu::bindings::{self, Patch};
+use trantor_render::gpu::buffers::InstanceBuffer;
+use trantor_render::gpu::shaders;
+use trantor_render::gpu::targets::{texture, view};
 
 /// Draws what egui lays out.
 #[derive(Debug)]
@@ -274,7 +274,7 @@ fn layout(device: &Device) -> BindGroupLayout {
 }
 
 fn pipeline(device: &Device, group: &BindGroupLayout, format: TextureFormat) -> RenderPipeline {
-    let module = shaders::module(device, "panels", shaders::PANELS);
+    let module = shaders::module(device, "panels", include_str!("panels.wgsl"));
     let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
         label: Some("panels"),
         bind_group_layouts: &[Some(group)],

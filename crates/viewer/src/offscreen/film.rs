@@ -19,11 +19,11 @@ use trantor_runtime::real_clock::RealClock;
 use trantor_runtime::wait::{Parker, Wait as _};
 use trantor_time::{Clock as _, GameSpan, GameTime, RealSpan, RealTime};
 
-use super::gif::GifFilm;
-use crate::gpu::{Context, Quality};
+use super::screenshot::{self, Studio};
+use crate::film::gif::GifFilm;
 use crate::options::{Cli, FilmOptions};
-use crate::screenshot::{self, Studio};
 use crate::stage::Stage;
+use trantor_render::gpu::{Context, Quality};
 
 /// Pictures of one film: a minute of the smoothest.
 const PICTURES_MAX: i64 = 3_000;

@@ -6,7 +6,7 @@ use trantor_model::{Counts, Level, Resource, TeamId};
 use super::*;
 use crate::picture::Shape;
 
-fn scene(width: u32, height: u32) -> Scene {
+pub(super) fn scene(width: u32, height: u32) -> Scene {
     let size = MapSize::new(width, height).unwrap();
     Scene {
         ground: Some(SceneGround {
@@ -20,7 +20,7 @@ fn scene(width: u32, height: u32) -> Scene {
     }
 }
 
-fn agent(id: u32, x: f32, y: f32) -> SceneAgent {
+pub(super) fn agent(id: u32, x: f32, y: f32) -> SceneAgent {
     SceneAgent {
         id: AgentId(id),
         team: TeamId(0),

@@ -5,7 +5,7 @@
 //!   1  shadow    bodies near the target, as the sun sees them, depth only
 //!   2  picture   sky, ground, marks, bodies, waves, lights; four samples a pixel; light without upper bound
 //!   3  glow      what is brighter than white, halved in size a few times and spread back
-//!   4  screen    both together, bent into what a screen can show; the HUD is drawn over that by its own painter
+//!   4  screen    both together, bent into what a screen can show; a program may draw over that
 //! ```
 //!
 //! Where a processor draws, steps 1, 3 and 4 fall away, and sky and ground are kept from frame to frame.
@@ -14,19 +14,18 @@
 //! scene means: it draws the lists of [`crate::picture`].
 
 mod backdrop;
-mod bindings;
+pub mod bindings;
 pub mod buffers;
 pub mod context;
 mod light;
 pub mod offscreen;
-pub mod painter;
 mod pipelines;
 mod post;
 mod quality;
 pub mod renderer;
-mod shaders;
+pub mod shaders;
 pub mod surface;
-mod targets;
+pub mod targets;
 mod uniforms;
 
 pub use context::{Context, ContextError};

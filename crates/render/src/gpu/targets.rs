@@ -65,7 +65,7 @@ impl LightTargets {
 }
 
 /// A flat texture.
-pub(super) fn texture(
+pub fn texture(
     device: &Device,
     label: &str,
     sides: (u32, u32),
@@ -102,6 +102,7 @@ pub(super) fn texture_with_levels(
     })
 }
 
-pub(super) fn view(texture: &Texture) -> TextureView {
+/// All of a texture.
+pub fn view(texture: &Texture) -> TextureView {
     texture.create_view(&wgpu::TextureViewDescriptor::default())
 }

@@ -1,18 +1,19 @@
 //! A source that watches a server of which only the socket is there.
 
-use super::*;
-use crate::demo::DemoScene;
+use super::{Stage, StageOptions};
+use crate::demo::{Demo, DemoScene};
 use crate::hud::Selection;
-use crate::stage::{Stage, StageOptions};
+use crate::lag::Lag;
+use crate::source::Source;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
-use trantor_client::LinkState;
+use trantor_client::{ControlRequest, Language, LinkState, Scene};
 use trantor_model::{Counts, MapSize, TeamId, Tile};
 use trantor_protocol::wire::{Change, ServerHello, SnapshotPart, ToClient, WIRE_VERSION, write_frame};
 use trantor_runtime::real_clock::RealClock;
 use trantor_runtime::wait::{Parker, Wait as _};
-use trantor_time::{Clock as _, RealSpan};
+use trantor_time::{Clock as _, GameTime, RealSpan};
 
 /// How long anything may take on a busy machine, before the test fails.
 const PATIENCE: RealSpan = RealSpan::from_secs(20);

@@ -8,8 +8,6 @@ mod teams;
 use glam::{Quat, Vec3};
 use trantor_model::Resource;
 
-use crate::options::Theme;
-
 pub use self::teams::TeamColors;
 
 /// A colour as on a screen: red, green, blue.
@@ -66,6 +64,17 @@ pub fn resource(resource: Resource) -> Rgb {
 
 /// Gold, for crowns, levels and victory.
 pub const GOLD: Rgb = Rgb::hex(0xFF_D2_6B);
+
+/// Light or dark.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Theme {
+    /// An evening.
+    #[default]
+    Dark,
+    /// A clear morning.
+    Light,
+}
 
 /// The light in which the board is seen. All in linear light unless the name says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,7 +4,7 @@ use glam::Vec2;
 use winit::dpi::PhysicalPosition;
 use winit::event::{ElementState, MouseButton, MouseScrollDelta};
 
-use crate::stage::Stage;
+use super::Stage;
 
 /// A press that moves less than this, in points, is a click: on a display of twice the density it is as far for the hand.
 const CLICK_POINTS: f32 = 4.0;

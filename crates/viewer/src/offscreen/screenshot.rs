@@ -8,11 +8,11 @@ use trantor_runtime::real_clock::RealClock;
 use trantor_runtime::wait::{Parker, Wait as _};
 use trantor_time::{Clock as _, RealSpan, RealTime};
 
-use crate::gpu::painter::{Laid, Painter};
-use crate::gpu::{Context, Offscreen, Pixels, Quality, Renderer};
 use crate::hud::figures::Figures;
-use crate::options::{Cli, QualityChoice};
+use crate::options::Cli;
+use crate::painter::{Laid, Painter};
 use crate::stage::Stage;
+use trantor_render::gpu::{Context, Offscreen, Pixels, Quality, Renderer};
 
 /// Watches `stage` for as long as `cli` says, draws it and writes the picture to `file`.
 ///
@@ -46,10 +46,7 @@ pub fn take(mut stage: Stage, mut parker: Parker, cli: &Cli, file: &Path) -> any
 
 /// What `cli` asks for; a still may take its time, whoever draws it.
 pub fn quality_of_a_still(cli: &Cli) -> Quality {
-    match cli.quality {
-        Some(QualityChoice::Swift) => Quality::Swift,
-        Some(QualityChoice::Fine) | None => Quality::Fine,
-    }
+    cli.quality.unwrap_or(Quality::Fine)
 }
 
 /// Steps in which what is watched is brought forward: those of a display.

@@ -5,7 +5,7 @@
 use wgpu::{BindGroupLayoutEntry, BindingType, Queue, ShaderStages, Texture};
 
 /// A uniform that `stages` read.
-pub(super) fn uniform(binding: u32, stages: ShaderStages) -> BindGroupLayoutEntry {
+pub fn uniform(binding: u32, stages: ShaderStages) -> BindGroupLayoutEntry {
     BindGroupLayoutEntry {
         binding,
         visibility: stages,
@@ -19,7 +19,7 @@ pub(super) fn uniform(binding: u32, stages: ShaderStages) -> BindGroupLayoutEntr
 }
 
 /// A picture that fragments read, smoothly.
-pub(super) fn picture(binding: u32) -> BindGroupLayoutEntry {
+pub fn picture(binding: u32) -> BindGroupLayoutEntry {
     texture(binding, wgpu::TextureSampleType::Float { filterable: true })
 }
 
@@ -29,7 +29,7 @@ pub(super) fn depth(binding: u32) -> BindGroupLayoutEntry {
 }
 
 /// How fragments read a texture.
-pub(super) fn sampler(binding: u32, kind: wgpu::SamplerBindingType) -> BindGroupLayoutEntry {
+pub fn sampler(binding: u32, kind: wgpu::SamplerBindingType) -> BindGroupLayoutEntry {
     BindGroupLayoutEntry {
         binding,
         visibility: ShaderStages::FRAGMENT,
@@ -53,16 +53,21 @@ fn texture(binding: u32, sample_type: wgpu::TextureSampleType) -> BindGroupLayou
 
 /// A rectangle of a texture of four bytes a texel.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Patch {
+pub struct Patch {
+    /// Which of the texture's copies, 0 for the full size.
     pub mip_level: u32,
+    /// Texels from the left.
     pub x: u32,
+    /// Texels from the top.
     pub y: u32,
+    /// Texels across.
     pub width: u32,
+    /// Texels down.
     pub height: u32,
 }
 
 /// Writes the rows of `patch`, one behind the other, into `texture`.
-pub(super) fn write_texels(queue: &Queue, texture: &Texture, patch: Patch, texels: &[u8]) {
+pub fn write_texels(queue: &Queue, texture: &Texture, patch: Patch, texels: &[u8]) {
     let Patch {
         mip_level,
         x,

@@ -3,7 +3,8 @@
 use crate::picture::Detail;
 
 /// How much beauty is paid for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Quality {
     /// For processors that draw by themselves: no thrown shadows, no glow round bright things, fewer triangles, and edges
     /// that are smooth on a graphics card only.
