@@ -14,9 +14,10 @@ use trantor_viewer::demo::{Demo, DemoScene};
 use trantor_viewer::game_loop::{GameLoop, Screen, Wake};
 use trantor_viewer::hud::figures::Figures;
 use trantor_viewer::input::{Action, Input};
+use trantor_viewer::intent::Intent;
 use trantor_viewer::settings::Settings;
 use trantor_viewer::source::Source;
-use trantor_viewer::stage::{Outside, Stage, StageOptions};
+use trantor_viewer::stage::{Stage, StageOptions};
 
 #[derive(Parser)]
 struct Arguments {
@@ -130,7 +131,7 @@ impl Screen for Layouts {
         Ok(true)
     }
 
-    fn outside(&mut self, _: Outside, _: &mut Stage, _: RealTime) -> Option<String> {
+    fn host_request(&mut self, _: Intent, _: &mut Stage, _: RealTime) -> Option<String> {
         None
     }
 }

@@ -18,6 +18,7 @@ pub mod film;
 pub mod game_loop;
 pub mod hud;
 pub mod input;
+pub mod intent;
 pub mod lag;
 pub mod logging;
 pub mod net;

@@ -7,8 +7,8 @@ use trantor_model::AgentId;
 use trantor_time::{RealSpan, RealTime};
 
 use crate::demo::{Demo, DemoScene};
-use crate::hud::Selection;
 use crate::input::Action;
+use crate::intent::Selection;
 use crate::source::Source;
 use crate::stage::{Stage, StageOptions};
 use trantor_render::picture::palette::Theme;

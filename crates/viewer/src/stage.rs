@@ -16,17 +16,15 @@ use trantor_client::{LinkState, Scene};
 use trantor_model::MapSize;
 use trantor_time::{GameTime, RealSpan, RealTime};
 
-use crate::film::recording::Take;
 use crate::hud::figures::Figures;
-use crate::hud::{FeedLines, FrameFigures, Hud, HudInput, Intent, Selection};
+use crate::hud::{FeedLines, FrameFigures, Hud, HudInput};
 use crate::input::{Action, Bindings};
+use crate::intent::{Intent, Selection};
 use crate::settings::{SavedView, Settings};
+use crate::sound::Volume;
 use crate::sound::hearing::Ear;
-use crate::sound::{SoundChange, Volume};
 use crate::source::{Repeat, Source};
 use crate::trails::Trails;
-use trantor_render::gpu::Quality;
-use trantor_render::gpu::surface::Forced;
 use trantor_render::picture::camera::Camera;
 use trantor_render::picture::compose::{Detail, Marks};
 use trantor_render::picture::ground::{GroundPaint, PaintMode};
@@ -56,27 +54,8 @@ pub struct StageOptions {
     pub first_words: Option<&'static str>,
 }
 
-/// What only the program around a stage can do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outside {
-    /// With or without a frame around the window.
-    FullScreen,
-    /// The picture into a file.
-    Screenshot,
-    /// Louder, softer, silent.
-    Sound(SoundChange),
-    /// The pictures of a while into files; asked for again, the end of it.
-    Record(Take),
-    /// How much beauty is paid for; `None` for what the graphics adapter affords.
-    Quality(Option<Quality>),
-    /// A misfortune of the graphics device, to see what comes of it.
-    Gpu(Forced),
-    /// The end of the program.
-    Quit,
-}
-
-/// Things that only the program can do and that wait for it; a person asks for one at a time.
-const OUTSIDE_MAX: usize = 16;
+/// Requests to the program around a stage that may wait; a person asks for one thing at a time.
+const HOST_REQUESTS_MAX: usize = 16;
 
 /// A map, the picture's shape and the size of the panels, which leave a part of it free.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -118,8 +97,7 @@ pub struct Stage {
     light_stands: bool,
     bindings: Bindings,
     detail: Detail,
-    intents: Vec<Intent>,
-    outside: VecDeque<Outside>,
+    host_requests: VecDeque<Intent>,
     pixels: (u32, u32),
     points: egui::Vec2,
     frames: FrameFigures,
@@ -177,8 +155,7 @@ impl Stage {
             light_stands: options.light_stands,
             bindings: options.bindings,
             detail: Detail::FINE,
-            intents: Vec::new(),
-            outside: VecDeque::new(),
+            host_requests: VecDeque::new(),
             pixels: (1, 1),
             points: egui::vec2(1.0, 1.0),
             frames: FrameFigures::default(),
@@ -238,15 +215,15 @@ impl Stage {
         self.detail = detail;
     }
 
-    /// The oldest thing that only the program can do.
-    pub fn poll_outside(&mut self) -> Option<Outside> {
-        self.outside.pop_front()
+    /// The oldest request that only the program around the stage can carry out.
+    pub fn poll_host_request(&mut self) -> Option<Intent> {
+        self.host_requests.pop_front()
     }
 
-    /// Asks for something that only the program can do.
-    pub fn ask_outside(&mut self, what: Outside) {
-        if self.outside.len() < OUTSIDE_MAX {
-            self.outside.push_back(what);
+    /// Asks for something that only the program around the stage can do.
+    pub fn ask_host(&mut self, what: Intent) {
+        if self.host_requests.len() < HOST_REQUESTS_MAX {
+            self.host_requests.push_back(what);
         }
     }
 
@@ -378,7 +355,7 @@ impl Stage {
     pub fn panels(&mut self, context: &egui::Context, figures: &Figures, now: RealTime) {
         let stats = self.source.stats(now);
         let view = self.view();
-        let mut intents = std::mem::take(&mut self.intents);
+        let mut intents = Vec::new();
         let input = HudInput {
             now,
             scene: &self.scene,
@@ -401,10 +378,11 @@ impl Stage {
             theme: self.theme,
         };
         self.hud.show(context, &input, &mut intents);
-        for intent in intents.drain(..) {
-            self.intend(intent, now);
+        for intent in intents {
+            if let Err(why) = self.intend(intent, now) {
+                self.hud.notice(why);
+            }
         }
-        self.intents = intents;
     }
 
     /// How the connection stands.

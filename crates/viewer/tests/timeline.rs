@@ -18,9 +18,10 @@ use trantor_time::{Clock as _, GameTime, Rate, RealSpan, RealTime};
 use trantor_viewer::game_loop::{GameLoop, Screen, Wake};
 use trantor_viewer::hud::figures::Figures;
 use trantor_viewer::input::Input;
+use trantor_viewer::intent::Intent;
 use trantor_viewer::settings::Settings;
 use trantor_viewer::source::Source;
-use trantor_viewer::stage::{Outside, Stage, StageOptions};
+use trantor_viewer::stage::{Stage, StageOptions};
 
 /// How long anything may take that is waited for.
 const PATIENCE: RealSpan = RealSpan::from_secs(30);
@@ -134,7 +135,7 @@ impl Screen for Unseen {
         Ok(true)
     }
 
-    fn outside(&mut self, _: Outside, _: &mut Stage, _: RealTime) -> Option<String> {
+    fn host_request(&mut self, _: Intent, _: &mut Stage, _: RealTime) -> Option<String> {
         None
     }
 }

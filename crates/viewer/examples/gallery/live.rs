@@ -11,10 +11,11 @@ use trantor_runtime::wait::{Parker, Wait as _};
 use trantor_time::{Clock as _, Rate, RealSpan, RealTime};
 use trantor_viewer::game_loop::{GameLoop, Screen, Wake};
 use trantor_viewer::hud::figures::Figures;
+use trantor_viewer::intent::Intent;
 use trantor_viewer::painter::{Laid, Painter};
 use trantor_viewer::settings::Settings;
 use trantor_viewer::source::Source;
-use trantor_viewer::stage::{Outside, Stage, StageOptions};
+use trantor_viewer::stage::{Stage, StageOptions};
 use trantor_viewer::terminal::{TextScale, TextScene, TextView};
 
 /// Frames a second that are aimed at: what most displays show.
@@ -185,7 +186,7 @@ impl Screen for ScreenInMemory {
         Ok(true)
     }
 
-    fn outside(&mut self, _: Outside, _: &mut Stage, _: RealTime) -> Option<String> {
+    fn host_request(&mut self, _: Intent, _: &mut Stage, _: RealTime) -> Option<String> {
         None
     }
 }

@@ -19,9 +19,11 @@ use super::window::{Canvas, Drawn};
 use crate::film::recording::Recording;
 use crate::game_loop::Screen;
 use crate::hud::figures::Figures;
+use crate::input::Action;
+use crate::intent::Intent;
 use crate::options::Cli;
 use crate::settings::Settings;
-use crate::stage::{Outside, Stage};
+use crate::stage::Stage;
 use trantor_render::gpu::Quality;
 
 /// A window, or the want of one.
@@ -341,14 +343,14 @@ impl Screen for WindowScreen {
         }
     }
 
-    fn outside(&mut self, what: Outside, stage: &mut Stage, now: RealTime) -> Option<String> {
+    fn host_request(&mut self, what: Intent, stage: &mut Stage, now: RealTime) -> Option<String> {
         match what {
-            Outside::FullScreen => {
+            Intent::Do(Action::FullScreen) => {
                 self.toggle_full_screen();
                 None
             }
-            Outside::Screenshot => self.take_picture(stage),
-            Outside::Record(take) => Some(match &mut self.recording {
+            Intent::Do(Action::Screenshot) => self.take_picture(stage),
+            Intent::Record(take) => Some(match &mut self.recording {
                 Some(recording) => {
                     recording.stop();
                     format!("{} is being written", recording.target().display())
@@ -362,15 +364,15 @@ impl Screen for WindowScreen {
                     Err(error) => format!("cannot record: {error}"),
                 },
             }),
-            Outside::Quality(quality) => self.set_quality(quality, stage),
-            Outside::Gpu(forced) => {
+            Intent::Quality(quality) => self.set_quality(quality, stage),
+            Intent::Gpu(forced) => {
                 if let Some(open) = &mut self.open {
                     open.canvas.force(forced);
                 }
                 None
             }
             // The loop's own.
-            Outside::Quit | Outside::Sound(_) => None,
+            _ => None,
         }
     }
 }

@@ -1,11 +1,12 @@
 //! What a line of words means, or what to type instead.
 
 use log::LevelFilter;
+use trantor_client::ControlRequest::{self, SetFrequency, Step};
 use trantor_protocol::wire::StepKind;
-use trantor_time::{Pace, Pacing, Rate};
+use trantor_time::{GameTime, Pace, Pacing, Rate};
 
-use crate::film::recording::Take;
 use crate::input::Action;
+use crate::intent::Intent;
 use crate::lag::Lag;
 use crate::sound::SoundChange;
 use trantor_protocol::limits::TEXT_FREQUENCY_MAX;
@@ -23,14 +24,8 @@ use super::words::{WORDS, Word, usage_of};
 pub enum Command {
     /// All commands, or one.
     Help(Option<&'static Word>),
-    /// Another speed of the game.
-    Speed(u32),
-    /// Game time stands still.
-    Pause,
-    /// Game time goes on.
-    Resume,
-    /// Game time moves on a little.
-    Step(StepKind),
+    /// What could be asked for by a key or a panel too.
+    Intent(Intent),
     /// The rates of all systems, or of one.
     Rates(Option<String>),
     /// A change to how a system is called.
@@ -59,28 +54,14 @@ pub enum Command {
     Bind(Action, Vec<String>),
     /// Gives an action its usual keys.
     Unbind(Action),
-    /// The same as a key.
-    Do(Action),
-    /// Looks at a tile.
-    Goto(u16, u16),
-    /// Moves a recording to a moment, in units.
-    Seek(i64),
-    /// Records pictures for so many seconds.
-    Record(Take),
     /// How large the panels are, as a part of what the display asks for.
     Scale(f32),
-    /// How much beauty is paid for; `None` for what the graphics adapter affords.
-    Quality(Option<Quality>),
-    /// How loud it is, and changes it.
-    Volume(Option<SoundChange>),
-    /// A misfortune of the graphics device.
-    Gpu(Forced),
+    /// How loud it is.
+    Volume,
     /// Joins the server again.
     Reconnect,
     /// Forgets what was said.
     Clear,
-    /// Ends the viewer.
-    Quit,
 }
 
 /// What is changed about how a system is called.
@@ -137,16 +118,18 @@ impl Command {
             what,
             usage: usage_of(word),
         };
+        let control = |request| Self::Intent(Intent::Control(request));
+        let sound = |change| Self::Intent(Intent::Sound(change));
         let command = match (word.name, rest.as_slice()) {
             ("help", []) => Self::Help(None),
             ("help", [name]) => Self::Help(Some(find_word(name)?)),
-            ("speed", ["max"]) => Self::Speed(TEXT_FREQUENCY_MAX),
-            ("speed", [speed]) => Self::Speed(frequency(speed).map_err(usage)?),
-            ("pause", []) => Self::Pause,
-            ("resume", []) => Self::Resume,
-            ("step", [] | ["unit"]) => Self::Step(StepKind::Unit),
-            ("step", ["action"]) => Self::Step(StepKind::Action),
-            ("step", ["event"]) => Self::Step(StepKind::Event),
+            ("speed", ["max"]) => control(SetFrequency(TEXT_FREQUENCY_MAX)),
+            ("speed", [speed]) => control(SetFrequency(frequency(speed).map_err(usage)?)),
+            ("pause", []) => control(ControlRequest::Pause),
+            ("resume", []) => control(ControlRequest::Resume),
+            ("step", [] | ["unit"]) => control(Step(StepKind::Unit)),
+            ("step", ["action"]) => control(Step(StepKind::Action)),
+            ("step", ["event"]) => control(Step(StepKind::Event)),
             ("rate", []) => Self::Rates(None),
             ("rate", [system]) => Self::Rates(Some((*system).to_owned())),
             ("rate", [system, change]) => {
@@ -180,31 +163,33 @@ impl Command {
                 keys.iter().map(|key| key.to_lowercase()).collect(),
             ),
             ("unbind", [action]) => Self::Unbind(find_action(action)?),
-            ("do", [action]) => Self::Do(find_action(action)?),
+            ("do", [action]) => Self::Intent(Intent::Do(find_action(action)?)),
             ("goto", [x, y]) => match (x.parse(), y.parse()) {
-                (Ok(x), Ok(y)) => Self::Goto(x, y),
+                (Ok(x), Ok(y)) => Self::Intent(Intent::GoTo(x, y)),
                 _ => return Err(usage(format!("{x:?} and {y:?} are no tile"))),
             },
-            ("record", [span, how @ ..]) if how.len() <= 2 => Self::Record(take(span, how).map_err(usage)?),
+            ("record", [span, how @ ..]) if how.len() <= 2 => {
+                Self::Intent(Intent::Record(take(span, how).map_err(usage)?))
+            }
             ("seek", [units]) => match units.parse() {
-                Ok(units) => Self::Seek(units),
+                Ok(units) => Self::Intent(Intent::Seek(GameTime::from_units(units))),
                 Err(_) => return Err(usage(format!("{units:?} is no number of units"))),
             },
             ("scale", [factor]) => Self::Scale(panel_scale(factor).map_err(usage)?),
-            ("quality", ["swift"]) => Self::Quality(Some(Quality::Swift)),
-            ("quality", ["fine"]) => Self::Quality(Some(Quality::Fine)),
-            ("quality", ["auto"]) => Self::Quality(None),
-            ("volume", []) => Self::Volume(None),
-            ("volume", ["off"]) => Self::Volume(Some(SoundChange::Mute(true))),
-            ("volume", ["on"]) => Self::Volume(Some(SoundChange::Mute(false))),
-            ("volume", [volume]) => Self::Volume(Some(SoundChange::Volume(percent(volume).map_err(usage)?))),
+            ("quality", ["swift"]) => Self::Intent(Intent::Quality(Some(Quality::Swift))),
+            ("quality", ["fine"]) => Self::Intent(Intent::Quality(Some(Quality::Fine))),
+            ("quality", ["auto"]) => Self::Intent(Intent::Quality(None)),
+            ("volume", []) => Self::Volume,
+            ("volume", ["off"]) => sound(SoundChange::Mute(true)),
+            ("volume", ["on"]) => sound(SoundChange::Mute(false)),
+            ("volume", [volume]) => sound(SoundChange::Volume(percent(volume).map_err(usage)?)),
             ("gpu", [name]) => match Forced::named(name) {
-                Some(forced) => Self::Gpu(forced),
+                Some(forced) => Self::Intent(Intent::Gpu(forced)),
                 None => return Err(usage(format!("{name:?} does not fit here"))),
             },
             ("reconnect", []) => Self::Reconnect,
             ("clear", []) => Self::Clear,
-            ("quit", []) => Self::Quit,
+            ("quit", []) => Self::Intent(Intent::Do(Action::Quit)),
             (_, []) => return Err(usage("something is missing".to_owned())),
             (_, [first, ..]) => return Err(usage(format!("{first:?} does not fit here"))),
         };
@@ -243,11 +228,12 @@ mod tests {
     #[test]
     fn lines_are_understood() {
         let at = |rate| Pace::from_setting(rate).unwrap();
+        let asked = Command::Intent;
         for (line, command) in [
-            ("speed 250", Command::Speed(250)),
-            ("speed max", Command::Speed(10_000)),
-            ("  step   event ", Command::Step(StepKind::Event)),
-            ("step", Command::Step(StepKind::Unit)),
+            ("speed 250", asked(Intent::Control(SetFrequency(250)))),
+            ("speed max", asked(Intent::Control(SetFrequency(10_000)))),
+            ("  step   event ", asked(Intent::Control(Step(StepKind::Event)))),
+            ("step", asked(Intent::Control(Step(StepKind::Unit)))),
             (
                 "rate hud 10",
                 Command::Rate("hud".into(), RateChange::Pace(at(10.0))),
@@ -286,10 +272,10 @@ mod tests {
                 "bind pause P space",
                 Command::Bind(Action::Pause, vec!["p".into(), "space".into()]),
             ),
-            ("do heat-map", Command::Do(Action::HeatMap)),
-            ("goto 3 5", Command::Goto(3, 5)),
-            ("quality fine", Command::Quality(Some(Quality::Fine))),
-            ("quality auto", Command::Quality(None)),
+            ("do heat-map", asked(Intent::Do(Action::HeatMap))),
+            ("goto 3 5", asked(Intent::GoTo(3, 5))),
+            ("quality fine", asked(Intent::Quality(Some(Quality::Fine)))),
+            ("quality auto", asked(Intent::Quality(None))),
         ] {
             assert_eq!(Command::parse(line), Ok(Some(command)), "{line}");
         }

@@ -2,15 +2,14 @@
 
 use std::fmt::Write as _;
 
-use trantor_client::ControlRequest;
-use trantor_time::{GameTime, Pace, Rate, RealSpan, RealTime};
+use trantor_time::{Pace, Rate, RealSpan, RealTime};
 
 use super::Viewer;
 use super::timers::{Purpose, Timer};
 use crate::console::{Command, RateChange, Vocabulary, WORDS, Word, usage_of};
 use crate::input::{Action, Bindings};
+use crate::intent::Intent;
 use crate::logging;
-use crate::stage::Outside;
 
 impl<S> Viewer<S> {
     /// Does what `line` asks for, and answers what to say.
@@ -25,10 +24,6 @@ impl<S> Viewer<S> {
         match command {
             Command::Help(None) => return Ok(WORDS.iter().map(help_line).collect()),
             Command::Help(Some(word)) => return Ok(help_line(word)),
-            Command::Speed(frequency) => self.request(ControlRequest::SetFrequency(frequency), now)?,
-            Command::Pause => self.request(ControlRequest::Pause, now)?,
-            Command::Resume => self.request(ControlRequest::Resume, now)?,
-            Command::Step(step) => self.request(ControlRequest::Step(step), now)?,
             Command::Rates(system) => return self.rates(system.as_deref()),
             Command::Rate(system, change) => return self.change_rate(&system, change),
             Command::Frames(rate) => return Ok(self.aim_at(rate)),
@@ -49,30 +44,26 @@ impl<S> Viewer<S> {
             Command::Keys(action) => return Ok(self.keys(action)),
             Command::Bind(action, keys) => return self.bind(action, Some(keys)),
             Command::Unbind(action) => return self.bind(action, None),
-            Command::Do(action) => self.stage.act(action, now),
-            Command::Goto(x, y) => self.stage.go_to(x, y)?,
-            Command::Seek(units) => self.stage.source().seek(GameTime::from_units(units))?,
-            Command::Record(take) => self.stage.ask_outside(Outside::Record(take)),
-            Command::Gpu(forced) => self.stage.ask_outside(Outside::Gpu(forced)),
             Command::Scale(factor) => {
                 self.stage.hud().scale = factor;
                 self.settings.scale = Some(factor);
                 self.settings.save();
             }
-            Command::Quality(quality) => {
+            Command::Intent(Intent::Do(Action::Quit)) => self.quit(),
+            Command::Intent(Intent::Quality(quality)) => {
                 self.settings.quality = quality;
                 self.settings.save();
-                self.stage.ask_outside(Outside::Quality(quality));
+                self.stage.intend(Intent::Quality(quality), now)?;
             }
-            Command::Volume(None) => return Ok(self.sound.words()),
-            Command::Volume(Some(change)) => {
+            Command::Intent(Intent::Sound(change)) => {
                 let said = self.sound.change(change, &mut self.settings);
                 self.settings.save();
                 return Ok(said);
             }
+            Command::Intent(intent) => self.stage.intend(intent, now)?,
+            Command::Volume => return Ok(self.sound.words()),
             Command::Reconnect => self.stage.source().reconnect()?,
             Command::Clear => self.stage.hud().console.clear(),
-            Command::Quit => self.quit(),
         }
         Ok(String::new())
     }
@@ -84,10 +75,6 @@ impl<S> Viewer<S> {
             timers: self.timers.running().iter().map(|timer| timer.number).collect(),
             values: self.values.by_name.keys().map(|name| name.to_string()).collect(),
         }
-    }
-
-    fn request(&mut self, request: ControlRequest, now: RealTime) -> Result<(), String> {
-        self.stage.source().request(request, now)
     }
 
     /// How often systems are called: all, or the one of that name.

@@ -29,9 +29,10 @@ use trantor_time::{Clock, Rate, RealTime};
 
 use crate::hud::figures::Figures;
 use crate::input::{Input, InputQueue};
+use crate::intent::Intent;
 use crate::settings::Settings;
 use crate::sound::Sound;
-use crate::stage::{Outside, Pointer, Stage};
+use crate::stage::{Pointer, Stage};
 
 use self::figures::Values;
 use self::pacer::FramePacer;
@@ -56,7 +57,7 @@ pub trait Screen {
     fn draw(&mut self, stage: &mut Stage, now: RealTime) -> anyhow::Result<bool>;
 
     /// Does what only the program around a stage can do; answers what the user should read.
-    fn outside(&mut self, what: Outside, stage: &mut Stage, now: RealTime) -> Option<String>;
+    fn host_request(&mut self, what: Intent, stage: &mut Stage, now: RealTime) -> Option<String>;
 }
 
 /// The state that all systems share.

@@ -5,7 +5,8 @@ use trantor_time::{Rate, RealSpan, RealTime};
 
 use super::Screen;
 use crate::hud::figures::Figures;
-use crate::stage::{Outside, Stage};
+use crate::intent::Intent;
+use crate::stage::Stage;
 
 /// A display that reports a rate, and a renderer that makes its lists and throws them away.
 #[derive(Debug)]
@@ -16,7 +17,7 @@ pub struct PretendScreen {
     drawn: Vec<RealTime>,
     /// What else a frame does, told when it began.
     work: fn(RealTime),
-    asked: Vec<Outside>,
+    asked: Vec<Intent>,
 }
 
 /// Frames that are noted: an hour at 144 a second.
@@ -65,7 +66,7 @@ impl PretendScreen {
     }
 
     /// What was asked of the program around the loop.
-    pub fn asked(&self) -> &[Outside] {
+    pub fn asked(&self) -> &[Intent] {
         &self.asked
     }
 }
@@ -90,7 +91,7 @@ impl Screen for PretendScreen {
         Ok(true)
     }
 
-    fn outside(&mut self, what: Outside, _: &mut Stage, _: RealTime) -> Option<String> {
+    fn host_request(&mut self, what: Intent, _: &mut Stage, _: RealTime) -> Option<String> {
         if self.asked.len() < FRAMES_MAX {
             self.asked.push(what);
         }

@@ -23,8 +23,8 @@ use super::figures;
 use super::timers::Purpose;
 use super::{Screen, Viewer};
 use crate::hud::FrameFigures;
-use crate::input::Input;
-use crate::stage::Outside;
+use crate::input::{Action, Input};
+use crate::intent::Intent;
 
 /// How long a message stays.
 const NOTICE_FOR: RealSpan = RealSpan::from_secs(5);
@@ -166,14 +166,14 @@ fn graphics<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> an
         ..
     } = viewer;
     let drawn = screen.draw(stage, now);
-    while let Some(outside) = stage.poll_outside() {
-        let said = match outside {
-            Outside::Quit => {
+    while let Some(request) = stage.poll_host_request() {
+        let said = match request {
+            Intent::Do(Action::Quit) => {
                 *is_over = true;
                 None
             }
-            Outside::Sound(change) => Some(sound.change(change, settings)),
-            other => screen.outside(other, stage, now),
+            Intent::Sound(change) => Some(sound.change(change, settings)),
+            other => screen.host_request(other, stage, now),
         };
         if let Some(said) = said {
             stage.notice(said);

@@ -299,7 +299,7 @@ fn what_only_the_program_can_do_is_asked_of_it_and_quitting_ends_the_loop() {
     run(&mut game_loop, &clock, at(100));
     assert_eq!(
         game_loop.viewer().screen.asked(),
-        [Outside::Screenshot, Outside::FullScreen]
+        [Intent::Do(Action::Screenshot), Intent::Do(Action::FullScreen)]
     );
     assert!(game_loop.is_over());
 }
@@ -363,7 +363,7 @@ fn after_gestures(pixels_per_point: f32, gestures: &[Input]) -> (f32, Option<tra
     });
     run(&mut game_loop, &clock, at(2_000));
     let tile = match game_loop.viewer().stage.selection() {
-        crate::hud::Selection::Tile(tile) => Some(tile),
+        crate::intent::Selection::Tile(tile) => Some(tile),
         _ => None,
     };
     let mut settings = Settings::default();

@@ -15,12 +15,13 @@ use trantor_client::speech::{self, Talk};
 use trantor_client::{FeedEntry, Scene, Who};
 
 use self::line::{Group, Line, Subject, line_of, talk_in_words, team_name};
+use super::HudInput;
 use super::directions;
 use super::icons;
 use super::report::Report;
 use super::speed::grouped;
 use super::theme::{self, Colors};
-use super::{HudInput, Intent, Selection};
+use crate::intent::{Intent, Selection};
 
 /// Lines kept.
 const LINES_MAX: usize = 200;

@@ -2,12 +2,13 @@
 
 use egui::{Align2, Area, Context, Id, Order, Rect, RichText, Ui, vec2};
 
+use super::HudInput;
 use super::columns;
 use super::layout::EDGE;
 use super::report::Report;
 use super::theme::{self, Colors};
-use super::{HudInput, Intent};
 use crate::input::{Action, Bindings};
+use crate::intent::Intent;
 
 /// What the line at the bottom names.
 const HINTS: [(Action, &str); 7] = [

@@ -1,13 +1,13 @@
-//! What panels are given, and what they answer.
+//! What panels are given.
 
-use glam::Vec2;
-use trantor_client::{ClientStats, ControlRequest, Recording, Scene};
-use trantor_model::{AgentId, CommandKind, Tile};
-use trantor_time::{GameTime, RealTime};
+use trantor_client::{ClientStats, Recording, Scene};
+use trantor_model::CommandKind;
+use trantor_time::RealTime;
 
 use super::figures::Figures;
-use crate::input::{Action, Bindings};
-use crate::sound::{SoundChange, Volume};
+use crate::input::Bindings;
+use crate::intent::Selection;
+use crate::sound::Volume;
 use crate::source::Repeat;
 use trantor_render::picture::CameraPose;
 use trantor_render::picture::camera::View;
@@ -15,49 +15,6 @@ use trantor_render::picture::compose::Places;
 use trantor_render::picture::ground::{GroundPaint, PaintMode};
 use trantor_render::picture::palette::Theme;
 use trantor_render::picture::torus::TorusWindow;
-
-/// What is selected.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Selection {
-    /// Nothing.
-    #[default]
-    None,
-    /// A tile.
-    Tile(Tile),
-    /// An agent; it may have died since.
-    Agent(AgentId),
-}
-
-impl Selection {
-    /// The agent, if it is one.
-    pub fn agent(self) -> Option<AgentId> {
-        match self {
-            Self::Agent(id) => Some(id),
-            Self::None | Self::Tile(_) => None,
-        }
-    }
-}
-
-/// What a panel asks for.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Intent {
-    /// Something of the server.
-    Request(ControlRequest),
-    /// Another selection.
-    Select(Selection),
-    /// The same as a key.
-    Do(Action),
-    /// The camera over a place that the hand points at on the map in the corner.
-    LookAt(Vec2),
-    /// To look at a place from near enough to see who is there.
-    Visit(Vec2),
-    /// A recording moved to a moment.
-    Seek(GameTime),
-    /// Another paint of the ground.
-    Paint(PaintMode),
-    /// More or less sound.
-    Sound(SoundChange),
-}
 
 /// What is always shown of frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

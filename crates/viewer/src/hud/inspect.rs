@@ -10,7 +10,8 @@ use trantor_model::{CommandKind, Counts, Resource};
 use super::doings::Doings;
 use super::report::Report;
 use super::theme::{self, Colors};
-use super::{HudInput, Intent, Selection, icons};
+use super::{HudInput, icons};
+use crate::intent::{Intent, Selection};
 
 /// A card shows at least so much, in points, however low the window: a line or two, to scroll in.
 const HEIGHT_LEAST: f32 = 40.0;

@@ -11,7 +11,8 @@ use trantor_client::{EffectKind, SceneAgent, speech};
 use trantor_model::{AgentId, Level, TeamId, Tile};
 
 use super::theme::{Colors, color, ink_on};
-use super::{HudInput, Selection, directions};
+use super::{HudInput, directions};
+use crate::intent::Selection;
 use trantor_render::picture::compose::MIDDLE_HEIGHT;
 use trantor_render::picture::palette;
 

@@ -5,7 +5,8 @@ use glam::Vec2;
 
 use super::teams::Room;
 use super::theme::{self, Colors};
-use super::{Hud, HudInput, Intent, Selection, help, inspect, minimap, teams};
+use super::{Hud, HudInput, help, inspect, minimap, teams};
+use crate::intent::{Intent, Selection};
 
 /// Width of the columns on both sides, in points.
 pub const COLUMN_WIDTH: f32 = 256.0;

@@ -7,7 +7,8 @@ use trantor_time::{RealSpan, RealTime};
 
 use super::report::Report;
 use super::theme::{self, Colors, color};
-use super::{HudInput, Intent, icons};
+use super::{HudInput, icons};
+use crate::intent::Intent;
 use trantor_render::picture::ground::PaintMode;
 use trantor_render::picture::palette::Rgb;
 use trantor_render::picture::palette::Theme;

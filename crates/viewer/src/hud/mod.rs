@@ -34,6 +34,7 @@ use trantor_time::GameTime;
 
 use crate::console::Console;
 use crate::input::Action;
+use crate::intent::Intent;
 use layout::Plan;
 use report::Report;
 use theme::Colors;
@@ -41,7 +42,7 @@ use trantor_render::picture::ground::PaintMode;
 use trantor_render::picture::palette::Theme;
 
 pub use feed_lines::FeedLines;
-pub use input::{FrameFigures, HudInput, Intent, Selection};
+pub use input::{FrameFigures, HudInput};
 pub use layout::COLUMN_WIDTH;
 
 /// Which panels are open; remembered.

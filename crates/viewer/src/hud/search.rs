@@ -7,7 +7,8 @@ use trantor_client::SceneAgent;
 use super::layout::{EDGE, Plan};
 use super::report::Report;
 use super::theme::{self, Colors};
-use super::{HudInput, Intent, Selection, directions};
+use super::{HudInput, directions};
+use crate::intent::{Intent, Selection};
 
 /// Agents listed.
 const FOUND_MAX: usize = 8;

@@ -9,7 +9,8 @@ use trantor_protocol::wire::StepKind;
 use super::icons::{self, Sign};
 use super::report::Report;
 use super::theme::{self, Colors};
-use super::{HudInput, Intent, volume};
+use super::{HudInput, volume};
+use crate::intent::Intent;
 
 /// Width of the rate while it is typed, in points.
 const RATE_WIDTH: f32 = 72.0;
@@ -117,7 +118,7 @@ impl SpeedCard {
 }
 
 fn ask(intents: &mut Vec<Intent>, frequency: u32) {
-    intents.push(Intent::Request(ControlRequest::SetFrequency(
+    intents.push(Intent::Control(ControlRequest::SetFrequency(
         frequency.clamp(1, TEXT_FREQUENCY_MAX),
     )));
 }
@@ -155,7 +156,7 @@ fn buttons(
         let pause = button(ui, colors, sign, 32.0, true);
         report.widget("pause", pause.rect);
         if pause.clicked() {
-            intents.push(Intent::Request(request));
+            intents.push(Intent::Control(request));
         }
         for (name, sign, kind, tip) in [
             ("step-unit", Sign::StepUnit, StepKind::Unit, "one unit"),
@@ -175,7 +176,7 @@ fn buttons(
             let step = button(ui, colors, sign, 26.0, clock.paused).on_hover_text(tip);
             report.widget(name, step.rect);
             if step.clicked() {
-                intents.push(Intent::Request(ControlRequest::Step(kind)));
+                intents.push(Intent::Control(ControlRequest::Step(kind)));
             }
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {

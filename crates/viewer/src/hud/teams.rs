@@ -8,7 +8,8 @@ use trantor_model::{Resource, TeamId};
 use super::report::Report;
 use super::score::{self, ScoreLine};
 use super::theme::{self, Colors};
-use super::{HudInput, Intent, icons};
+use super::{HudInput, icons};
+use crate::intent::{Intent, Selection};
 
 /// Agents of the highest level that win a game.
 const WINNING_AGENTS: u32 = 6;
@@ -278,7 +279,7 @@ fn row(
             .filter(|agent| agent.team == id)
             .max_by_key(|agent| (agent.level, std::cmp::Reverse(agent.id)))
     {
-        intents.push(Intent::Select(super::Selection::Agent(agent.id)));
+        intents.push(Intent::Select(Selection::Agent(agent.id)));
         intents.push(Intent::Visit(glam::Vec2::new(agent.x, agent.y)));
     }
     response

@@ -16,6 +16,7 @@ use super::*;
 use crate::demo::{Demo, DemoScene};
 use crate::hud::figures::Figures;
 use crate::input::Bindings;
+use crate::intent::Selection;
 use crate::source::Repeat;
 use trantor_render::picture::CameraPose;
 use trantor_render::picture::camera::View;

@@ -17,8 +17,9 @@ use super::layout::Plan;
 use super::report::Report;
 use super::speed::grouped;
 use super::theme::{self, Colors};
-use super::{HudInput, Intent, directions, icons};
+use super::{HudInput, directions, icons};
 use crate::input::Action;
+use crate::intent::Intent;
 
 /// Height of the line with its marks, in points.
 const HEIGHT: f32 = 30.0;

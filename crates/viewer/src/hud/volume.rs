@@ -2,11 +2,11 @@
 
 use egui::{Align, Layout, RichText, Ui, vec2};
 
-use super::Intent;
 use super::icons::Sign;
 use super::report::Report;
 use super::speed::button;
 use super::theme::Colors;
+use crate::intent::Intent;
 use crate::sound::{SoundChange, Volume};
 
 /// Width of the words behind the slider, in points: those of the longest.

@@ -7,10 +7,10 @@ use trantor_protocol::limits::TEXT_FREQUENCY_MAX;
 use trantor_protocol::wire::StepKind;
 use trantor_time::{GameSpan, RealSpan, RealTime};
 
-use super::{Outside, Stage};
+use super::Stage;
 use crate::film::recording::{Format, Take};
-use crate::hud::Selection;
 use crate::input::Action;
+use crate::intent::{Intent, Selection};
 use crate::sound::SoundChange;
 use crate::source::Repeat;
 use trantor_render::picture::ground::PaintMode;
@@ -44,11 +44,11 @@ impl Stage {
         let clock = &self.scene.clock;
         let frequency = clock.frequency.max(1);
         match action {
-            Action::Pause if clock.paused => self.request(ControlRequest::Resume, now),
-            Action::Pause => self.request(ControlRequest::Pause, now),
-            Action::StepUnit => self.request(ControlRequest::Step(StepKind::Unit), now),
-            Action::StepEvent => self.request(ControlRequest::Step(StepKind::Event), now),
-            Action::StepAction => self.request(ControlRequest::Step(StepKind::Action), now),
+            Action::Pause if clock.paused => self.control(ControlRequest::Resume, now),
+            Action::Pause => self.control(ControlRequest::Pause, now),
+            Action::StepUnit => self.control(ControlRequest::Step(StepKind::Unit), now),
+            Action::StepEvent => self.control(ControlRequest::Step(StepKind::Event), now),
+            Action::StepAction => self.control(ControlRequest::Step(StepKind::Action), now),
             Action::Faster => self.set_speed(frequency + frequency.div_ceil(2), now),
             Action::Slower => self.set_speed(frequency * 2 / 3, now),
             Action::MuchFaster => self.set_speed(frequency.saturating_mul(10), now),
@@ -88,12 +88,11 @@ impl Stage {
             Action::Help => self.hud.panels.help = !self.hud.panels.help,
             Action::Debug => self.hud.panels.debug = !self.hud.panels.debug,
             Action::Console => self.hud.open_console(),
-            Action::FullScreen => self.ask_outside(Outside::FullScreen),
-            Action::Screenshot => self.ask_outside(Outside::Screenshot),
-            Action::Record => self.ask_outside(Outside::Record(RECORD)),
-            Action::Mute => self.ask_outside(Outside::Sound(SoundChange::ToggleMute)),
-            Action::Louder => self.ask_outside(Outside::Sound(SoundChange::Louder)),
-            Action::Softer => self.ask_outside(Outside::Sound(SoundChange::Softer)),
+            Action::FullScreen | Action::Screenshot | Action::Quit => self.ask_host(Intent::Do(action)),
+            Action::Record => self.ask_host(Intent::Record(RECORD)),
+            Action::Mute => self.ask_host(Intent::Sound(SoundChange::ToggleMute)),
+            Action::Louder => self.ask_host(Intent::Sound(SoundChange::Louder)),
+            Action::Softer => self.ask_host(Intent::Sound(SoundChange::Softer)),
             Action::Reconnect => {
                 if let Err(why) = self.source.reconnect() {
                     self.hud.notice(why);
@@ -105,7 +104,6 @@ impl Stage {
             Action::RepeatFrom => self.repeat.begin(self.scene.clock.game),
             Action::RepeatTo => self.repeat.end(self.scene.clock.game),
             Action::RepeatNothing => self.repeat = Repeat::default(),
-            Action::Quit => self.ask_outside(Outside::Quit),
             Action::PanNorth
             | Action::PanSouth
             | Action::PanWest
@@ -119,9 +117,15 @@ impl Stage {
         }
     }
 
+    fn control(&mut self, request: ControlRequest, now: RealTime) {
+        if let Err(why) = self.intend(Intent::Control(request), now) {
+            self.hud.notice(why);
+        }
+    }
+
     fn set_speed(&mut self, frequency: u32, now: RealTime) {
         let frequency = frequency.clamp(1, TEXT_FREQUENCY_MAX);
-        self.request(ControlRequest::SetFrequency(frequency), now);
+        self.control(ControlRequest::SetFrequency(frequency), now);
     }
 
     /// Moves a recording on or back; several times in a row goes several times as far.

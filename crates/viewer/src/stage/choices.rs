@@ -5,15 +5,19 @@ use trantor_client::ControlRequest;
 use trantor_model::Tile;
 use trantor_time::{GameTime, RealTime};
 
-use super::{Outside, Stage};
-use crate::hud::{Intent, Selection};
+use super::Stage;
+use crate::intent::{Intent, Selection};
 
 impl Stage {
-    pub(super) fn intend(&mut self, intent: Intent, now: RealTime) {
+    /// Does what the user asks for, or asks the program around the stage to do it.
+    ///
+    /// # Errors
+    /// If it cannot be done; the text is for the user.
+    pub fn intend(&mut self, intent: Intent, now: RealTime) -> Result<(), String> {
         match intent {
-            Intent::Request(request) => self.request(request, now),
-            Intent::Select(selection) => self.select(selection),
             Intent::Do(action) => self.act(action, now),
+            Intent::Control(request) => return self.request(request, now),
+            Intent::Select(selection) => self.select(selection),
             Intent::LookAt(place) => {
                 self.look_at(place);
                 self.keep_view_of_hand();
@@ -22,18 +26,21 @@ impl Stage {
                 self.look_at(place);
                 self.come_near();
             }
-            Intent::Seek(to) => self.seek(to),
+            Intent::GoTo(x, y) => return self.go_to(x, y),
+            Intent::Seek(to) => return self.source.seek(to),
             Intent::Paint(mode) => self.paint_mode = mode,
-            Intent::Sound(change) => self.ask_outside(Outside::Sound(change)),
+            Intent::Sound(_) | Intent::Record(_) | Intent::Quality(_) | Intent::Gpu(_) => {
+                self.ask_host(intent)
+            }
         }
+        Ok(())
     }
 
-    pub(super) fn request(&mut self, request: ControlRequest, now: RealTime) {
-        match self.source.request(request, now) {
-            // A second key in the same frame goes on from here.
-            Ok(()) => self.source.fill_speed(&mut self.scene.clock),
-            Err(why) => self.hud.notice(why),
-        }
+    fn request(&mut self, request: ControlRequest, now: RealTime) -> Result<(), String> {
+        self.source.request(request, now)?;
+        // A second key in the same frame goes on from here.
+        self.source.fill_speed(&mut self.scene.clock);
+        Ok(())
     }
 
     /// Moves a recording to a moment.
@@ -71,7 +78,7 @@ impl Stage {
     ///
     /// # Errors
     /// If the map has none there; the text is for the user.
-    pub fn go_to(&mut self, x: u16, y: u16) -> Result<(), String> {
+    fn go_to(&mut self, x: u16, y: u16) -> Result<(), String> {
         let size = self.scene.ground.as_ref().map(|ground| ground.size);
         let size = size.ok_or("there is no map yet")?;
         let tile = Tile { x, y };

@@ -2,7 +2,7 @@
 
 use super::{Stage, StageOptions};
 use crate::demo::{Demo, DemoScene};
-use crate::hud::Selection;
+use crate::intent::Selection;
 use crate::lag::Lag;
 use crate::source::Source;
 use std::io::{Read as _, Write as _};

@@ -1,7 +1,7 @@
 //! From a scene to what is drawn of it: the lists, and the ground's paint.
 
 use super::Stage;
-use crate::hud::Selection;
+use crate::intent::Selection;
 use trantor_render::picture::draw_list::FrameLook;
 use trantor_render::picture::ground::{GroundPaint, PaintMode};
 use trantor_render::picture::palette::Mood;

@@ -4,7 +4,7 @@ use glam::Vec2;
 use trantor_model::Tile;
 
 use super::Stage;
-use crate::hud::Selection;
+use crate::intent::Selection;
 use trantor_render::picture::compose::MIDDLE_HEIGHT;
 
 /// Radians for a drag across the whole height of the picture.

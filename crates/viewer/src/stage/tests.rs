@@ -289,10 +289,14 @@ fn a_game_that_stands_still_looks_the_same_until_somebody_does_something() {
         run(&mut stage, 1);
         assert!(stage.is_as_before(), "{scene:?}");
         // Of another resource only the ground is painted otherwise.
-        stage.intend(Intent::Paint(PaintMode::Heat(Resource::Food)), RealTime::ZERO);
+        stage
+            .intend(Intent::Paint(PaintMode::Heat(Resource::Food)), RealTime::ZERO)
+            .unwrap();
         run(&mut stage, 2);
         while stage.drawing().1.take_dirty().is_some() {}
-        stage.intend(Intent::Paint(PaintMode::Heat(Resource::Sibur)), RealTime::ZERO);
+        stage
+            .intend(Intent::Paint(PaintMode::Heat(Resource::Sibur)), RealTime::ZERO)
+            .unwrap();
         run(&mut stage, 2);
         assert!(!stage.is_as_before(), "{scene:?} is painted anew");
     }
@@ -377,8 +381,10 @@ fn a_match_begins_with_the_whole_map_after_flights_that_no_hand_made() {
         stage.zoom(3.0, Vec2::new(640.0, 360.0));
     };
     let search = |stage: &mut Stage| {
-        stage.intend(Intent::Select(Selection::Agent(agent.id)), RealTime::ZERO);
-        stage.intend(Intent::Visit(place), RealTime::ZERO);
+        stage
+            .intend(Intent::Select(Selection::Agent(agent.id)), RealTime::ZERO)
+            .unwrap();
+        stage.intend(Intent::Visit(place), RealTime::ZERO).unwrap();
     };
     for flight in [&follow as &dyn Fn(&mut Stage), &search] {
         flight(&mut stage);
@@ -403,7 +409,9 @@ fn a_match_begins_with_the_view_that_the_hand_chose_in_the_match_before() {
     let chosen = stage.camera.goal;
     let saved = remembered(&stage).expect("the hand chose a view");
     // A flight afterwards is not the hand's.
-    stage.intend(Intent::Visit(Vec2::new(1.0, 1.0)), RealTime::ZERO);
+    stage
+        .intend(Intent::Visit(Vec2::new(1.0, 1.0)), RealTime::ZERO)
+        .unwrap();
     assert_eq!(remembered(&stage), Some(saved));
     next_match(&mut stage);
     assert_eq!(stage.camera.goal, chosen);
@@ -456,13 +464,13 @@ fn whoever_is_looked_for_on_a_large_map_is_seen() {
     let agent = *stage.scene().agent(AgentId(9_000)).unwrap();
     stage.select(Selection::Agent(agent.id));
     let place = Vec2::new(agent.x, agent.y);
-    stage.intend(Intent::LookAt(place), RealTime::ZERO);
+    stage.intend(Intent::LookAt(place), RealTime::ZERO).unwrap();
     run(&mut stage, 70);
     assert!(pixels(&stage) < 2.0, "a place is looked at from where one is");
     // Its ring is to be seen from there.
     let ring = &stage.list.decals[DecalKind::Selection as usize][0];
     assert!(ring.reach * pixels(&stage) > 10.0, "{}", ring.reach);
-    stage.intend(Intent::Visit(place), RealTime::ZERO);
+    stage.intend(Intent::Visit(place), RealTime::ZERO).unwrap();
     run(&mut stage, 70);
     assert!(pixels(&stage) > 20.0);
     whole(&mut stage);

@@ -3,8 +3,8 @@
 use trantor_model::{MapSize, Tile};
 
 use super::text_scene::TextScale;
-use crate::hud::Selection;
 use crate::input::Action;
+use crate::intent::Selection;
 use crate::stage::Stage;
 
 /// How close, and where; as much as fits and the middle, unless somebody moved.

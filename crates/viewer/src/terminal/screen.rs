@@ -15,7 +15,8 @@ use crate::console::Console;
 use crate::game_loop::Screen;
 use crate::hud::figures::Figures;
 use crate::input::Action;
-use crate::stage::{Outside, Stage};
+use crate::intent::Intent;
+use crate::stage::Stage;
 
 /// Frames a second in a terminal: enough to follow, little enough for a slow line.
 const LIVE_PER_SECOND: f64 = 10.0;
@@ -200,7 +201,7 @@ impl Screen for TextScreen {
         match self.show(page, size) {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {
                 if !std::mem::replace(&mut self.is_unread, true) {
-                    stage.ask_outside(Outside::Quit);
+                    stage.ask_host(Intent::Do(Action::Quit));
                 }
                 Ok(false)
             }
@@ -208,9 +209,9 @@ impl Screen for TextScreen {
         }
     }
 
-    fn outside(&mut self, what: Outside, _: &mut Stage, _: RealTime) -> Option<String> {
+    fn host_request(&mut self, what: Intent, _: &mut Stage, _: RealTime) -> Option<String> {
         match what {
-            Outside::Screenshot => {
+            Intent::Do(Action::Screenshot) => {
                 let file = format!("trantor-{}.txt", date_for_records().as_millis());
                 let end = if self.terminal.is_colored() {
                     "\x1b[0m\n"
@@ -223,13 +224,13 @@ impl Screen for TextScreen {
                     Err(error) => format!("cannot save {file}: {error}"),
                 })
             }
-            Outside::Record(_) => {
+            Intent::Record(_) => {
                 Some("only the window can record; run script to record a terminal".to_owned())
             }
-            Outside::Gpu(_) | Outside::Quality(_) => {
+            Intent::Gpu(_) | Intent::Quality(_) => {
                 Some("There is no graphics device in a terminal".to_owned())
             }
-            Outside::FullScreen | Outside::Sound(_) | Outside::Quit => None,
+            _ => None,
         }
     }
 }

@@ -5,9 +5,9 @@ use trantor_protocol::wire::MarkKind;
 use trantor_time::GameTime;
 
 use crate::console::{Console, Said};
-use crate::hud::Selection;
 use crate::hud::figures::Figures;
 use crate::input::{Action, Bindings};
+use crate::intent::Selection;
 use crate::stage::Stage;
 
 /// Lines of answers that are shown below the command line.

@@ -136,8 +136,8 @@ fn the_render_quality_is_changed_and_remembered() {
     assert_eq!(bench.viewer().settings.quality, Some(Quality::Swift));
     bench.said("quality auto");
     assert_eq!(bench.viewer().settings.quality, None);
-    let asked: Vec<_> = std::iter::from_fn(|| bench.viewer().stage.poll_outside()).collect();
-    let wanted = [Some(Quality::Swift), None].map(Outside::Quality);
+    let asked: Vec<_> = std::iter::from_fn(|| bench.viewer().stage.poll_host_request()).collect();
+    let wanted = [Some(Quality::Swift), None].map(Intent::Quality);
     assert_eq!(asked, wanted, "of what draws");
 }
 

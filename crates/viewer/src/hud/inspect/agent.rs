@@ -4,13 +4,14 @@ use egui::{Align, CornerRadius, Layout, RichText, Sense, Stroke, StrokeKind, Ui,
 use trantor_client::{Scene, SceneAgent, SceneClock, SceneRitual};
 use trantor_model::{CommandKind, Counts, Direction, Resource};
 
+use super::super::HudInput;
 use super::super::doings::{Answer, Doings};
 use super::super::report::Report;
 use super::super::speed::grouped;
 use super::super::theme::{self, Colors};
-use super::super::{HudInput, Intent};
 use super::{Cell, Sign, card, cells, doing, inventory, section, span};
 use crate::input::Action;
+use crate::intent::Intent;
 
 /// Food with which an agent's bar is full, in units: ten meals.
 const FOOD_FULL_UNITS: f32 = 1_260.0;

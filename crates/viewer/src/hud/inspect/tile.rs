@@ -5,8 +5,9 @@ use glam::Vec2;
 use trantor_model::Tile;
 
 use super::super::theme::{self, Colors};
-use super::super::{HudInput, Intent, Selection, icons};
+use super::super::{HudInput, icons};
 use super::{card, doing, inventory, span};
+use crate::intent::{Intent, Selection};
 
 /// Agents listed on a tile.
 const AGENTS_LISTED: usize = 6;

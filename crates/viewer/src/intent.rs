@@ -1,0 +1,66 @@
+//! What the user asks for, by a key, a panel or a typed line.
+//!
+//! The stage does what it can ([`crate::stage::Stage::intend`]) and passes the rest on to the program around it.
+
+use glam::Vec2;
+use trantor_client::ControlRequest;
+use trantor_model::{AgentId, Tile};
+use trantor_render::gpu::Quality;
+use trantor_render::gpu::surface::Forced;
+use trantor_render::picture::ground::PaintMode;
+use trantor_time::GameTime;
+
+use crate::film::recording::Take;
+use crate::input::Action;
+use crate::sound::SoundChange;
+
+/// What the user asks for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Intent {
+    /// What a key does.
+    Do(Action),
+    /// Another speed, a pause or a step.
+    Control(ControlRequest),
+    /// Another selection.
+    Select(Selection),
+    /// The camera over a place that the hand points at on the map in the corner.
+    LookAt(Vec2),
+    /// The camera near enough to a place to see who is there.
+    Visit(Vec2),
+    /// The camera over this tile, and the tile selected.
+    GoTo(u16, u16),
+    /// A recording moved to a moment.
+    Seek(GameTime),
+    /// Another paint of the ground.
+    Paint(PaintMode),
+    /// More or less sound.
+    Sound(SoundChange),
+    /// The pictures of a while into files; asked for again, the end of it.
+    Record(Take),
+    /// Another render quality; `None` for what the graphics adapter affords.
+    Quality(Option<Quality>),
+    /// A fault of the graphics device, to see what comes of it.
+    Gpu(Forced),
+}
+
+/// What is selected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Selection {
+    /// Nothing.
+    #[default]
+    None,
+    /// A tile.
+    Tile(Tile),
+    /// An agent; it may have died since.
+    Agent(AgentId),
+}
+
+impl Selection {
+    /// The agent, if it is one.
+    pub fn agent(self) -> Option<AgentId> {
+        match self {
+            Self::Agent(id) => Some(id),
+            Self::None | Self::Tile(_) => None,
+        }
+    }
+}
