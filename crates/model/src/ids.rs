@@ -1,4 +1,4 @@
-//! Who is who: numbers that are given once and never again.
+//! Identifiers: numbers that are given once and never again.
 
 use serde::{Deserialize, Serialize};
 

@@ -4,7 +4,7 @@ use crate::limits::{TEAM_NAME_BYTES_MAX, TOKEN_BYTES_MAX, TOKEN_BYTES_MIN};
 
 /// Why bytes from a peer are not frames of ours.
 ///
-/// After any of these the stream can no longer be trusted: whoever reads it ends the connection, tells the
+/// After any of these the stream can no longer be trusted: the reader ends the connection, sends the
 /// reason and counts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
@@ -63,7 +63,7 @@ pub enum TeamNameError {
         /// Its length in bytes.
         len: usize,
     },
-    /// Nobody could join it: lines are cut into words, and control bytes are not shown.
+    /// No agent could join it: lines are cut into words, and control bytes are not shown.
     #[error("a team's name must not contain spaces or control characters: {name:?}")]
     NotOneWord {
         /// The name.
@@ -77,11 +77,11 @@ pub enum TeamNameError {
     },
 }
 
-/// Why the text of a file holds no token. Shown to whoever wrote it; never shows what it holds.
+/// Why the text of a file holds no token. Shown to its author; never shows what it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
     /// The first line has nothing in it.
-    #[error("its first line is empty; write a long word there that nobody can guess")]
+    #[error("its first line is empty; write a long word there that cannot be guessed")]
     Empty,
     /// It could not be sent as one word.
     #[error("a token is one word of visible ASCII characters, in the first line")]

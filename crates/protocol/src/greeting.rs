@@ -12,7 +12,7 @@ pub const OPERATOR_WORD: &str = "ADMIN";
 
 /// What the first line of a peer asks for.
 ///
-/// Whoever watches or operates may show the server's token behind the word, as `GRAPHIC TOKEN`.
+/// A viewer or operator may send the server's token behind the word, as `GRAPHIC TOKEN`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Greeting<'a> {
     /// To play in the team with this name, if there is one.

@@ -19,7 +19,7 @@ pub const FRAME_TO_SERVER_BYTES_MAX: usize = 16 * 1024;
 pub const FRAME_TO_CLIENT_BYTES_MAX: usize = 1024 * 1024;
 
 /// Tiles in one piece of a snapshot. At five bytes for each of seven counts a piece then fills no more than
-/// an eighth of a frame, so that other messages are not held up behind it.
+/// an eighth of a frame, so that other messages do not wait long behind it.
 pub const SNAPSHOT_PART_TILES_MAX: usize = 2_048;
 
 /// Marks on the time-line of a recording: more than a screen has columns for, and an eighth of a frame.
@@ -34,10 +34,10 @@ pub const INBOX_BYTES_MAX: usize = 64 * 1024;
 /// Longest team name, in bytes. Viewers of others read it as one word into buffers of unknown size.
 pub const TEAM_NAME_BYTES_MAX: usize = 64;
 
-/// Shortest token, in bytes: with 16 letters chosen by chance nobody gets anywhere by trying.
+/// Shortest token, in bytes: 16 random letters cannot be found by trying.
 pub const TOKEN_BYTES_MIN: usize = 16;
 
-/// Longest token, in bytes. A token is compared over this length whatever its own, so that the time tells nothing.
+/// Longest token, in bytes. A token is compared over this length whatever its own, so that the time reveals nothing.
 pub const TOKEN_BYTES_MAX: usize = 256;
 
 /// The fastest speed a text viewer may ask for, in units a second; the reference server's own limit.
@@ -47,7 +47,7 @@ pub const TEXT_FREQUENCY_MAX: u32 = 10_000;
 /// so that a thousand idle sessions stay small.
 pub const LINE_ROOM_KEPT_BYTES: usize = 512;
 
-/// Commands of one agent that a viewer is told of: the ten that an agent may have outstanding.
+/// Commands of one agent that a viewer is sent: the ten that an agent may have outstanding.
 pub const COMMANDS_WAITING_MAX: usize = 10;
 
 /// Events of a history: as many lines as a viewer's list of events keeps.

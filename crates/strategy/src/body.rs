@@ -11,13 +11,13 @@ pub(crate) const FOOD_UNITS: u64 = 126;
 /// Units for which an elevation holds its participants.
 pub(crate) const RITUAL_UNITS: u64 = 300;
 
-/// An agent's own state, as far as it was told.
+/// An agent's own state, as far as it was received.
 #[derive(Clone, Debug)]
 pub(crate) struct Body {
     pub(crate) level: Level,
-    /// As last told, and kept up to date by what was taken and put down since.
+    /// As last received, and kept up to date by what was taken and put down since.
     carried: Counts,
-    /// When `carried` was last told.
+    /// When `carried` was last received.
     told_at: u64,
     /// Units passed since the agent was born, about.
     pub(crate) clock: u64,
@@ -38,13 +38,13 @@ impl Body {
         }
     }
 
-    /// Food left, in pieces; what was eaten since it was last told is taken off.
+    /// Food left, in pieces; what was eaten since it was last received is taken off.
     pub(crate) fn food(&self) -> u32 {
         let eaten = (self.clock - self.told_at) / FOOD_UNITS;
         self.carried[Resource::Food].saturating_sub(u32::try_from(eaten).unwrap_or(u32::MAX))
     }
 
-    /// Units since it was last told what is carried.
+    /// Units since the inventory was last received.
     pub(crate) fn told_ago(&self) -> u64 {
         self.clock - self.told_at
     }

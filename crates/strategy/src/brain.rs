@@ -29,7 +29,7 @@ const INVENTORY_UNITS: u64 = 30;
 /// How long not to call after a meeting that came to nothing.
 const AFTER_MEETING_UNITS: u64 = 150;
 
-/// Food without which nobody follows a call, rises alone or lays an egg.
+/// Food without which an agent does not follow a call, rise alone or lay an egg.
 const FOOD_TO_SPARE: u32 = 4;
 
 /// Decides for one agent. See the crate's first page for how teams play.
@@ -56,7 +56,7 @@ pub struct Brain {
 impl Brain {
     /// The brain of a newborn agent of the team with that name.
     ///
-    /// All that is left to chance grows from `seed`. It must differ between the agents of a team, since an
+    /// The rng is seeded by `seed`. It must differ between the agents of a team, since an
     /// agent's name among the others is drawn from it.
     pub fn new(team: &[u8], seed: u64) -> Self {
         let mut rng = Pcg32::new(seed, 0x7a70_7079);
@@ -77,7 +77,7 @@ impl Brain {
         }
     }
 
-    /// Takes in what the agent was told.
+    /// Takes in what the agent received.
     pub fn perceive(&mut self, percept: Percept<'_>) {
         match percept {
             Percept::Ok => self.answered(AnswerKind::Done),
@@ -142,7 +142,7 @@ impl Brain {
     }
 
     /// No answer has come for so many units, and none will: what is open was lost, or was answered in a way that
-    /// nobody understood. The agent asks anew.
+    /// no parser knows. The agent asks anew.
     pub fn forget(&mut self, units: u64) {
         self.flight.forget();
         self.plan.clear();
@@ -150,12 +150,12 @@ impl Brain {
         self.body.clock += units;
     }
 
-    /// The agent's level, as it was last told.
+    /// The agent's level, as last received.
     pub fn level(&self) -> Level {
         self.body.level
     }
 
-    /// Whether the team has a place for another agent that nobody seems to take; asking clears it.
+    /// Whether the team has a place for another agent that no agent seems to take; asking clears it.
     pub fn take_free_place(&mut self) -> bool {
         std::mem::take(&mut self.has_free_place)
     }
@@ -165,7 +165,7 @@ impl Brain {
         let Some(command) = self.flight.answered(answer) else {
             return;
         };
-        // Nothing is carried out for who is held: it was over, and only others were told so.
+        // Nothing is carried out for an agent that is held: the elevation was over, and only others got its end.
         if !had_asked || command == Command::Incantation {
             self.body.is_held = false;
         }
@@ -178,7 +178,7 @@ impl Brain {
         }
     }
 
-    /// Some servers tell a new level only to one of those who rose. But one sees as many rows as one's level, which
+    /// Some servers send a new level only to one of those that rose. But one sees as many rows as one's level, which
     /// counts where that was so before.
     fn look_tells_level(&mut self, tiles: usize) {
         let sees_that_far = |level: &Level| tiles == (usize::from(level.get()) + 1).pow(2);
@@ -194,7 +194,7 @@ impl Brain {
         }
     }
 
-    /// Whoever stands gathered has its patience back.
+    /// Agents that stand gathered have their patience back.
     fn meeting_progressed(&mut self) {
         if let Some(Meeting::Gathered(gathered)) = &mut self.meeting {
             gathered.progressed(self.body.clock);
@@ -213,7 +213,7 @@ impl Brain {
         self.team.believe_again(self.body.clock);
     }
 
-    /// Somebody of the team spoke.
+    /// An agent of the team spoke.
     fn heard(&mut self, signal: &Signal, direction: u8) {
         match signal.verb {
             Verb::Status(_) => {}
@@ -251,7 +251,7 @@ impl Brain {
         }
     }
 
-    /// Somebody calls those of a level.
+    /// An agent calls those of a level.
     fn called(&mut self, caller: u32, level: Level, direction: u8) {
         if level != self.body.level || level < second_level() || self.body.food() < FOOD_TO_SPARE {
             return;
@@ -322,9 +322,9 @@ impl Brain {
                 self.sights = None;
                 self.meeting = Some(Meeting::Leading(leading));
             }
-            Step::Leave { tell } => {
+            Step::Leave { dismiss } => {
                 self.leave_meeting();
-                if tell {
+                if dismiss {
                     self.say(Verb::End);
                 }
                 self.think_alone();

@@ -81,7 +81,7 @@ impl Flight {
         self.open.front() == Some(&Command::Incantation)
     }
 
-    /// What is open was lost, or answered in a way that nobody understood.
+    /// What is open was lost, or answered in an unknown way.
     pub fn forget(&mut self) {
         self.open.clear();
     }

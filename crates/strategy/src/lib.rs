@@ -2,17 +2,17 @@
 //!
 //! A [`Brain`] is a value. It has no socket, no clock and no thread, and knows nothing that an agent could not
 //! learn from its server, so that it can play over TCP against any Zappy server as well as inside a process
-//! that runs the game itself. It draws chance only from its seed: the same seed and the same percepts in the
+//! that runs the game itself. Its rng has no other seed: the same seed and the same percepts in the
 //! same order give the same commands.
 //!
 //! The plan of a team, in short:
 //!
 //! 1. Each agent rises to level 2 alone, as soon as it has a linemate, to see more.
 //! 2. All forage: food first, then whatever stones the team still lacks for the whole climb, which needs each
-//!    stone once and not once per agent. Now and then each tells the others what it has ([`signal`]).
+//!    stone once and not once per agent. Now and then each sends the others what it has ([`signal`]).
 //! 3. Once six are fed and together have all stones, one calls; the others walk towards the sound ([`meeting`]).
 //! 4. They put all stones down on one tile, and rise from level to level together, in one go.
-//! 5. Whoever is missing is replaced: an egg is laid, and the new agent climbs after the others ([`team`]).
+//! 5. Missing agents are replaced: an egg is laid, and the new agent climbs after the others ([`team`]).
 
 mod body;
 mod brain;

@@ -1,11 +1,11 @@
-//! Coming together on one tile and rising there: the part of whoever calls, and of those who come.
+//! Coming together on one tile and rising there: the part of the caller, and of those that come.
 //!
 //! ```text
 //! caller    Call Call Call …   Go   stones down   look  Incantation  look  Incantation …   End
 //! follower    … towards the sound …  Here   stones down  look look …                      forage
 //! ```
 //!
-//! That somebody stands on one's own tile is heard: its voice then comes from direction 0. Every part has a
+//! That another agent stands on one's own tile is heard: its voice then comes from direction 0. Every part has a
 //! limit to its patience, counted in units passed, after which the agent goes back to its own business; so a
 //! death, a push or a lost message delays a team and never stops it.
 
@@ -31,16 +31,16 @@ const SILENCE_UNITS: u64 = 150;
 const GATHERED_UNITS: u64 = 250;
 
 /// How long a follower waits for an elevation to end: one that begins as late as the leader lets it. Some servers
-/// tell of an elevation only at its end, and until then nothing seems to happen.
+/// announce an elevation only at its end, and until then nothing seems to happen.
 const RISEN_UNITS: u64 = GATHERED_UNITS + RITUAL_UNITS;
 
-/// How long a leader waits for somebody who has been pushed off its tile, or has died.
+/// How long a leader waits for an agent that has been pushed off its tile, or has died.
 const MISSING_UNITS: u64 = 90;
 
 /// How often a follower says that it has come.
 const HERE_UNITS: u64 = 60;
 
-/// Food below which nobody stays for another elevation: it takes two, and the way to the next meal more.
+/// Food below which an agent does not stay for another elevation: it takes two, and the way to the next meal more.
 const FOOD_TO_STAY: u32 = 4;
 
 /// Elevations that may fail in a row before the caller gives up.
@@ -69,7 +69,7 @@ pub(crate) enum Step {
     /// Say that all are here, put the stones down, and go on as the leader.
     Begin(Leading),
     /// The meeting is over for this agent; say so to the others if they depend on it.
-    Leave { tell: bool },
+    Leave { dismiss: bool },
 }
 
 /// See [`Meeting::Calling`].
@@ -92,7 +92,7 @@ pub(crate) struct Leading {
     agents_enough: u32,
     /// The least food anybody came with.
     food_min: u32,
-    /// The leader's own food at that time, and the time: from either it is told how much was eaten since.
+    /// The leader's own food at that time, and the time: from either follows how much was eaten since.
     own_food: u32,
     begun_at: u64,
     /// When stones were last put down, or an elevation ended.
@@ -134,7 +134,7 @@ impl Calling {
         self.climb.from
     }
 
-    /// Somebody says it has come, from the caller's own tile.
+    /// An agent says that it has come, from the caller's own tile.
     pub(crate) fn arrived(&mut self, who: u32, food: u32) {
         self.here.insert(who, food);
     }
@@ -164,14 +164,14 @@ impl Calling {
             });
         }
         if waited > ENOUGH_UNITS || body.food() < FOOD_TO_STAY {
-            return Step::Leave { tell: true };
+            return Step::Leave { dismiss: true };
         }
         Step::Say(Verb::Call {
             level: self.climb.from,
         })
     }
 
-    /// Agents without whom the climb cannot be made.
+    /// Agents that the climb needs.
     fn agents_needed(&self) -> usize {
         let levels = (self.climb.from.get()..self.climb.to.get()).filter_map(|level| Level::new(level).ok());
         let needed = levels.filter_map(Level::requirement).map(|needed| needed.agents);
@@ -189,10 +189,10 @@ impl Leading {
     pub(crate) fn next(&self, body: &Body, sights: Option<Vec<Sight>>) -> Step {
         let food_left = self.least_food_left(body);
         let Some(needed) = body.level.requirement() else {
-            return Step::Leave { tell: true };
+            return Step::Leave { dismiss: true };
         };
         if body.level >= self.to || food_left < FOOD_TO_STAY || self.failures >= FAILURES_MAX {
-            return Step::Leave { tell: true };
+            return Step::Leave { dismiss: true };
         }
         let Some(here) = sights.and_then(|sights| sights.first().copied()) else {
             return Step::Do(vec![Command::Look]);
@@ -207,14 +207,14 @@ impl Leading {
             return Step::Do(vec![Command::Incantation]);
         }
         if waited > GATHERED_UNITS {
-            return Step::Leave { tell: true };
+            return Step::Leave { dismiss: true };
         }
         Step::Do(vec![Command::Look])
     }
 
-    /// What whoever came with the least food should still have.
+    /// What the agent that came with the least food should still have.
     ///
-    /// More time passes than is counted where answers are slow to come; the leader's own stomach tells.
+    /// More time passes than is counted where answers are slow to come; the leader's own food shows it.
     fn least_food_left(&self, body: &Body) -> u32 {
         let by_clock = (body.clock - self.begun_at) / FOOD_UNITS;
         let by_stomach = self.own_food.saturating_sub(body.food());
@@ -252,7 +252,7 @@ impl Following {
 
     pub(crate) fn next(&mut self, body: &Body) -> Step {
         if body.clock - self.heard_at > SILENCE_UNITS || body.food() < FOOD_TO_STAY {
-            return Step::Leave { tell: false };
+            return Step::Leave { dismiss: false };
         }
         match self.direction.take() {
             Some(0) => {
@@ -292,7 +292,7 @@ impl Gathered {
 
     pub(crate) fn next(&self, body: &Body) -> Step {
         if body.clock - self.progress_at > RISEN_UNITS || body.food() < FOOD_TO_STAY {
-            return Step::Leave { tell: false };
+            return Step::Leave { dismiss: false };
         }
         Step::Do(vec![Command::Look])
     }

@@ -2,7 +2,7 @@
 
 use trantor_model::{Counts, Level, Sight};
 
-/// One thing that an agent is told, whatever language it came in.
+/// One thing that an agent receives, in whichever language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Percept<'a> {
     /// It was done.

@@ -3,7 +3,7 @@
 /// The seed of one agent of a team.
 ///
 /// Agents of a team must differ, and which one of them is born first is a matter of connections that race. So an
-/// agent is known by `places`, the number it is told at birth: how many places its team has left. That number
+/// agent is known by `places`, the number it receives at birth: how many places its team has left. That number
 /// comes again when others are born later; `replacement` keeps those apart, and is 0 for the first agents of a
 /// team. Teams that share `seed` still differ by their names.
 pub fn agent_seed(seed: u64, team: &[u8], places: u32, replacement: u64) -> u64 {

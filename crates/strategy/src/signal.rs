@@ -18,7 +18,7 @@ const VERSION: &str = "t1";
 /// A decoded message; see [`Ear`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signal {
-    /// Who says it: a number that an agent draws at birth.
+    /// The sender: a number that an agent draws at birth.
     pub(crate) sender: u32,
     /// Greater than that of any message it said before.
     pub(crate) number: u32,

@@ -47,7 +47,7 @@ impl Pose {
     }
 }
 
-/// A way as it grows. Only its heading is kept; its place is known to whoever asked for it.
+/// A way as it grows. Only its heading is kept; the caller knows its place.
 struct Walk {
     commands: Vec<Command>,
     pose: Pose,
@@ -93,7 +93,7 @@ pub(crate) fn is_ahead(direction: u8) -> bool {
     matches!(direction, 1 | 2 | 8)
 }
 
-/// Where a sound comes from once the open commands are carried out; `None` if that cannot be told, because a
+/// Where a sound comes from once the open commands are carried out; `None` if that is unknown, because a
 /// step is among them. Turns shift it exactly.
 pub(crate) fn direction_after<'a>(direction: u8, open: impl Iterator<Item = &'a Command>) -> Option<u8> {
     let mut direction = direction;

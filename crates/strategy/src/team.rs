@@ -176,7 +176,7 @@ impl Team {
         lacking
     }
 
-    /// Whether a cohort has the food and stones for a climb. `me` and `mine` stand for whoever asks.
+    /// Whether a cohort has the food and stones for a climb. `me` and `mine` stand for the agent that asks.
     pub(crate) fn is_provided(&self, climb: &Climb, me: u32, mine: &Status) -> bool {
         let food_needed = food_for(climb.from, climb.to);
         let mut lacking = stones_for(climb.from, climb.to);
@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn stragglers_are_fetched_by_spares() {
-        // Five ahead and one behind: nobody can help it yet.
+        // Five ahead and one behind: no agent can help it yet.
         assert_eq!(climb(&[4, 4, 4, 4, 4], 3), None);
         // Two more come to level 2; together they can reach the straggler's level.
         assert_eq!(climb(&[4, 4, 4, 4, 4, 2, 2], 3), Some((2, 3, vec![15, 16])));

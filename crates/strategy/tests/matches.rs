@@ -10,7 +10,7 @@ use arena::{Outcome, Setup, play};
 fn won_within(units: i128, setup: Setup) -> Outcome {
     let outcome = play(&setup);
     println!("seed {}: {outcome:?}", setup.seed);
-    assert!(outcome.winner.is_some(), "nobody won: {outcome:?}");
+    assert!(outcome.winner.is_some(), "no team won: {outcome:?}");
     assert!(outcome.units <= units, "won late: {outcome:?}");
     outcome
 }
@@ -25,7 +25,7 @@ fn two_teams_of_six_play_to_the_end() {
                 ..Setup::default()
             },
         );
-        assert_eq!(outcome.deaths, 0, "nobody starves where there is food");
+        assert_eq!(outcome.deaths, 0, "no agent starves where there is food");
     }
 }
 

@@ -1,4 +1,4 @@
-//! What an agent is told, one value to one line.
+//! What an agent is sent, one value to one line.
 //!
 //! No line ever holds a carriage return, and none but the text of a broadcast is longer than what is in sight.
 
@@ -7,10 +7,10 @@ use trantor_model::{Counts, Level, MapSize, Resource, Sight};
 use super::dialect::{Dialect, Layout, Words};
 use super::number::{push_number, push_spaced};
 
-/// One thing to tell an agent.
+/// One message to an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AiLine<'a> {
-    /// The server's first line, to whoever connects.
+    /// The server's first line on each connection.
     Welcome,
     /// The agent has a place. These are two lines, and they must leave in one write: many agents read both
     /// at once.
@@ -30,7 +30,7 @@ pub enum AiLine<'a> {
     Inventory {
         /// All seven counts.
         inventory: &'a Counts,
-        /// What the dialects of School 42 tell instead of its food: units of life left, as their subject has it.
+        /// What the dialects of School 42 send instead of its food: units of life left, as their subject has it.
         life_units: u32,
     },
     /// Places the team has left.

@@ -1,4 +1,4 @@
-//! What a text viewer is told, as values: one for each line of the protocol.
+//! What a text viewer is sent, as values: one for each line of the protocol.
 //!
 //! The same lines in every dialect. Three habits exist for the numbers of agents and eggs; see [`GuiIds`]. How
 //! a value becomes bytes is in [`super::gui_writer`], and back in [`super::client`].
@@ -20,7 +20,7 @@ pub enum GuiIds {
     Pnw,
 }
 
-/// One thing to tell a text viewer. Borrows its texts and lists.
+/// One message to a text viewer. Borrows its texts and lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GuiEvent<'a> {
     /// `msz X Y`: the map.
@@ -90,7 +90,7 @@ pub enum GuiEvent<'a> {
         tile: Tile,
         /// The level before it.
         level: Level,
-        /// Who takes part, the one who asked first.
+        /// The agents that take part, the one that asked first.
         participants: Cow<'a, [AgentId]>,
     },
     /// `pie X Y R`: an elevation ended.

@@ -89,7 +89,7 @@ pub fn write_gui_event(out: &mut Vec<u8>, ids: GuiIds, event: &GuiEvent<'_>) {
             line.word(b"enw").id(egg.0);
             match layer {
                 Some(agent) => line.id(agent.0),
-                None => line.nobody(),
+                None => line.no_agent(),
             };
             line.tile(tile);
         }
@@ -144,7 +144,7 @@ impl LineWriter<'_> {
         self
     }
 
-    fn nobody(&mut self) -> &mut Self {
+    fn no_agent(&mut self) -> &mut Self {
         self.id_mark();
         self.out.extend_from_slice(b"-1");
         self

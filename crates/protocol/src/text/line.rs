@@ -83,7 +83,7 @@ impl LineCutter {
         None
     }
 
-    /// Whether the line under way, which goes on with `piece`, begins with `start`.
+    /// Whether the line under way, continued by `piece`, begins with `start`.
     pub fn begins_with(&self, piece: &[u8], start: &[u8]) -> bool {
         let pending = if self.spent { &[][..] } else { &self.pending };
         pending.iter().chain(piece).take(start.len()).eq(start)

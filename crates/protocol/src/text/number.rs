@@ -16,7 +16,7 @@ pub(super) fn push_number(out: &mut Vec<u8>, value: u32) {
     out.extend_from_slice(&digits[first..]);
 }
 
-/// Appends a space, then `value` in decimal: how every line of numbers goes on.
+/// Appends a space, then `value` in decimal: the next number of a line.
 pub(super) fn push_spaced(out: &mut Vec<u8>, value: u32) {
     out.push(b' ');
     push_number(out, value);

@@ -1,4 +1,4 @@
-//! The first frame each way: who speaks which version, and the clock they will share.
+//! The first frame each way: versions, and the shared clock.
 
 use serde::{Deserialize, Serialize};
 use trantor_model::MapSize;
@@ -40,7 +40,7 @@ pub struct ServerHello {
     pub teams: Vec<String>,
     /// Whether this viewer's requests for speed, pause and step will be listened to.
     pub may_control: bool,
-    /// How much later than it happens this viewer is told of the game, in milliseconds; what it is told first comes
+    /// How much later than it happens this viewer is sent the game, in milliseconds; what it is sent first comes
     /// so long after this.
     pub delay_ms: u32,
 }

@@ -7,7 +7,7 @@
 //! server  ToClient::Hello | Refused      clock, ticks, map, teams; or a reason a person can read
 //! server  History                        what happened before, in short
 //! server  Snapshot* .. SnapshotEnd       the world in pieces, on credit
-//! server  TickBegin, Changes*, TickEnd   every tick in which somebody watches, numbered without gaps
+//! server  TickBegin, Changes*, TickEnd   every tick while a viewer is connected, numbered without gaps
 //! viewer  Seek                           in a recording: another moment, please
 //! server  Sought, Snapshot* .. SnapshotEnd   the world of that moment
 //! viewer  Watch                          one agent: which commands wait for their turn

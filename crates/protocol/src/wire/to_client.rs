@@ -1,4 +1,4 @@
-//! What the server tells a viewer of ours.
+//! What the server sends a viewer of ours.
 
 use serde::{Deserialize, Serialize};
 use trantor_model::{
@@ -74,7 +74,7 @@ pub enum ToClient {
     },
     /// What is watched is a recording. Comes once, right after the first clock, and only then.
     Recording(RecordingInfo),
-    /// The recording was moved: from now on game time is that of the anchor, which may lie before what was told.
+    /// The recording was moved: from now on game time is that of the anchor, which may lie before what was sent.
     /// The world of that moment follows in pieces, and changes only behind it.
     Sought(ClockAnchor),
     /// The commands of the agent watched that wait behind the one it is doing. Comes with a tick when they have
@@ -133,7 +133,7 @@ pub struct RecordingInfo {
 pub struct Mark {
     /// When it happened.
     pub at: GameTime,
-    /// How often the same happened until shortly after, this one included: a long recording has more to tell than
+    /// How often the same happened until shortly after, this one included: a long recording has more entries than
     /// a time-line can show. At least 1.
     pub count: u32,
     /// What happened.
@@ -248,7 +248,7 @@ pub struct RitualState {
     pub tile: Tile,
     /// The level before it.
     pub level: Level,
-    /// Who is held by it.
+    /// The agents that it holds.
     pub participants: Vec<AgentId>,
     /// When it began.
     pub start: GameTime,

@@ -39,7 +39,7 @@ pub enum ToServer {
         /// A moment outside the recording stands for its nearer end.
         at: GameTime,
     },
-    /// Asks to be told which commands of an agent wait for their turn, from now on; in place of the agent asked for
+    /// Subscribes to the commands of an agent that wait for their turn; in place of the agent asked for
     /// before.
     Watch {
         /// Which; `None` for no agent any more.

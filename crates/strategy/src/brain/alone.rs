@@ -8,7 +8,7 @@ use crate::meeting::{Calling, Meeting};
 use crate::signal::Verb;
 use crate::team::{Climb, food_for, second_level};
 
-/// How often an agent tells the others what it has, in units.
+/// How often an agent sends the others what it has, in units.
 const STATUS_UNITS: u64 = 100;
 
 /// How often it asks how many places are left.
@@ -20,7 +20,7 @@ const TOO_SMALL_UNITS: u64 = 150;
 /// How old an agent must be before it thinks so: by then all others must have been heard.
 const ACQUAINTED_UNITS: u64 = 600;
 
-/// How long to wait after an egg for somebody to hatch from it.
+/// How long to wait after an egg for an agent to hatch from it.
 const AFTER_FORK_UNITS: u64 = 700;
 
 /// How much later each agent calls than the one with the next lower number, so that few call at once.
@@ -34,7 +34,7 @@ const HOPE_UNITS: [u64; 2] = [3_000, 6_000];
 pub(super) struct Diary {
     /// When it last said what it has.
     pub(super) status_at: Option<u64>,
-    /// Places the team has left, as last told, and when that was asked.
+    /// Places the team has left, as last received, and when that was asked.
     pub(super) places: Option<u32>,
     places_at: Option<u64>,
     /// Since when the team has seemed too small.
@@ -75,7 +75,7 @@ impl Brain {
         self.plan.extend([Command::Inventory, Command::Look]);
     }
 
-    /// The first elevation needs nobody else; answers whether it was planned.
+    /// The first elevation needs no other agent; answers whether it was planned.
     fn rise_alone(&mut self, sights: &[Sight]) -> bool {
         let lies_here = sights
             .first()
@@ -131,7 +131,7 @@ impl Brain {
         }
     }
 
-    /// Keeps track of whether the team is too small for any climb that helps, and of places that nobody takes.
+    /// Keeps track of whether the team is too small for any climb that helps, and of places that no agent takes.
     fn watch_team(&mut self) {
         let now = self.body.clock;
         let can_climb = self.team.climb(self.me, self.body.level, now).is_some();
@@ -147,7 +147,7 @@ impl Brain {
     }
 
     /// Whether the team has seemed too small for long enough. At first all must have had time to be heard;
-    /// later, whoever is missing has already been silent for long.
+    /// later, a missing agent has already been silent for long.
     fn must_grow(&self) -> bool {
         let now = self.body.clock;
         now >= ACQUAINTED_UNITS

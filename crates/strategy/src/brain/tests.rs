@@ -105,7 +105,7 @@ fn a_look_tells_the_level_where_it_did_so_before() {
         brain.plan.clear();
         brain.flight.forget();
     }
-    // The next ritual is not told either: it is waited for.
+    // The next ritual is not announced either: it is waited for.
     brain.meeting = Some(Meeting::Gathered(Gathered::new(7, brain.body.clock)));
     brain.flight.sent(Command::Look);
     brain.perceive(Percept::Look(&sights(36)));

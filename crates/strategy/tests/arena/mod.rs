@@ -19,7 +19,7 @@ pub struct Setup {
     pub delay_units: i64,
     /// An agent is struck dead every so many units; 0 for never.
     pub kill_every_units: i64,
-    /// Agents of a further team that push whoever they meet and repeat whatever they hear.
+    /// Agents of a further team that push each agent they meet and repeat all that they hear.
     pub rogues: u32,
     /// When the match is broken off.
     pub limit_units: i64,
@@ -114,7 +114,7 @@ impl Arena {
             self.joins += 1;
             self.brains
                 .insert(agent, (team, Brain::new(name.as_bytes(), seed)));
-            self.tell();
+            self.deliver();
             self.ask(agent);
         }
     }
@@ -124,13 +124,13 @@ impl Arena {
         let now = self.game.now();
         if let Handled::Joined(agent) = self.game.handle(GameInput::Join { team }, now) {
             self.rogues.insert(agent, Rogue::default());
-            self.tell();
+            self.deliver();
             self.ask(agent);
         }
     }
 
     /// Hands out what happened, and takes the commands that follow from it.
-    fn tell(&mut self) {
+    fn deliver(&mut self) {
         while let Some(event) = self.game.poll_event() {
             let (agent, percept) = match &event {
                 GameEvent::Reply { agent, reply } => (*agent, percept_of(reply)),
@@ -196,7 +196,7 @@ impl Arena {
         }
     }
 
-    /// Strikes somebody dead if it is time: one after the other, so that it is no matter of luck.
+    /// Kills an agent if it is time: one after the other, not at random.
     fn strike(&mut self) {
         let every = self.setup.kill_every_units;
         if every == 0 || self.game.now() < GameTime::from_units(every * i64::from(self.strikes + 1)) {
@@ -209,7 +209,7 @@ impl Arena {
             let _ = self
                 .game
                 .handle(GameInput::Admin(AdminAction::Kill { agent }), now);
-            self.tell();
+            self.deliver();
         }
     }
 
@@ -228,7 +228,7 @@ impl Arena {
                 }
                 (_, None) => break,
             }
-            self.tell();
+            self.deliver();
             self.replace();
             self.strike();
         }

@@ -1,4 +1,4 @@
-//! What a server tells an agent, read back into values.
+//! What a server sends an agent, read back into values.
 
 use trantor_model::{Counts, Level, Resource, Sight};
 
@@ -17,7 +17,7 @@ pub enum ServerLine<'a> {
     Ko,
     /// What is in sight, nearest row first, each from left to right. The 42 dialects leave the looker out.
     Look(Vec<Sight>),
-    /// What is carried. The 42 dialects tell food in units of life left.
+    /// What is carried. The 42 dialects send food in units of life left.
     Inventory(Counts),
     /// A number: places left.
     Number(u32),
@@ -107,7 +107,7 @@ fn sentence(vocabulary: &Words, line: &[u8]) -> Option<ServerLine<'static>> {
         Level::new(number).ok().map(ServerLine::CurrentLevel)
     };
     if let Some(rest) = after("elevation") {
-        // Many servers of School 42 tell the end on the same line as the beginning.
+        // Many servers of School 42 send the end on the same line as the beginning.
         let reached = (0..rest.len()).find_map(|at| strip_prefix_any_case(&rest[at..], current_level));
         return reached.and_then(level).or(Some(ServerLine::ElevationUnderway));
     }
@@ -135,7 +135,7 @@ fn bare_list(line: &[u8]) -> Option<ServerLine<'static>> {
     is_list.then(|| look_or_inventory(line)).flatten()
 }
 
-/// `None` for an inventory in which no name is known: whoever took it for an empty one would think it starves.
+/// `None` for an inventory in which no name is known: an agent that took it for an empty one would think it starves.
 fn look_or_inventory(list: &[u8]) -> Option<ServerLine<'static>> {
     let is_inventory = items(list).any(|item| names(item).any(|word| parse_number(word).is_some()));
     if !is_inventory {

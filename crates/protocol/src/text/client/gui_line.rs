@@ -1,4 +1,4 @@
-//! What a server tells a text viewer, read back into values.
+//! What a server sends a text viewer, read back into values.
 //!
 //! Tolerant: numbers with `#` or without, directions as numbers or letters, words after the last one expected are
 //! ignored, and the result of an elevation may be a number or a word. Lines may come in any order; each stands for itself.
@@ -87,7 +87,7 @@ pub fn parse_gui_event(line: &[u8]) -> Option<GuiEvent<'_>> {
     })
 }
 
-/// The tiles of a line that tells several: some servers answer `mct` with all of them on one line, behind `bct` or
+/// The tiles of a line that holds several: some servers answer `mct` with all of them on one line, behind `bct` or
 /// `mct`, or with a line for each that has no word. None if it is no such line; what follows the last is ignored.
 pub fn parse_tiles(line: &[u8]) -> impl Iterator<Item = (Tile, Counts)> {
     let mut line = Line(without_nuls_before(line));
@@ -144,7 +144,7 @@ impl<'a> Line<'a> {
         self.word().and_then(parse_id).map(EggId)
     }
 
-    /// Who laid an egg: `-1` is nobody.
+    /// The layer of an egg; `-1`: none.
     fn layer(&mut self) -> Option<Option<AgentId>> {
         let word = self.word()?;
         if word.strip_prefix(b"#").unwrap_or(word) == b"-1" {
@@ -178,7 +178,7 @@ impl<'a> Line<'a> {
         Direction::ALL.into_iter().find(is_meant)
     }
 
-    /// The level of an agent that is new; some servers leave it out, and tell the team in its place.
+    /// The level of an agent that is new; some servers leave it out, and send the team in its place.
     fn level_if_told(&mut self) -> Option<Level> {
         let is_number = Line(self.0).word()?.iter().all(u8::is_ascii_digit);
         if is_number {
@@ -205,7 +205,7 @@ impl<'a> Line<'a> {
     }
 
     fn success(&mut self) -> Option<bool> {
-        // Servers say `1`, `ok`, the level reached, or what they tell the agents: "Current level: 3".
+        // Servers say `1`, `ok`, the level reached, or what they send the agents: "Current level: 3".
         let word = self.word()?;
         let is_failure = matches!(word, b"0" | b"ko") || word.to_ascii_lowercase().starts_with(b"fail");
         Some(!is_failure)
@@ -320,19 +320,23 @@ mod tests {
     #[test]
     fn several_tiles_are_read_from_one_line() {
         let tiles = |line: &str| parse_tiles(line.as_bytes()).collect::<Vec<_>>();
-        let told = [
+        let tiles_sent = [
             (Tile { x: 0, y: 0 }, Counts([1, 2, 3, 4, 5, 6, 7])),
             (Tile { x: 1, y: 0 }, Counts([0, 0, 0, 0, 0, 0, 8])),
         ];
         for word in ["bct ", "mct ", "", "\0bct\t", " "] {
-            assert_eq!(tiles(&format!("{word}0 0 1 2 3 4 5 6 7")), told[..1], "{word:?}");
+            assert_eq!(
+                tiles(&format!("{word}0 0 1 2 3 4 5 6 7")),
+                tiles_sent[..1],
+                "{word:?}"
+            );
             assert_eq!(
                 tiles(&format!("{word}0 0 1 2 3 4 5 6 7 1 0 0 0 0 0 0 0 8")),
-                told,
+                tiles_sent,
                 "{word:?}"
             );
         }
-        assert_eq!(tiles("bct 0 0 1 2 3 4 5 6 7 1 0 0"), told[..1]);
+        assert_eq!(tiles("bct 0 0 1 2 3 4 5 6 7 1 0 0"), tiles_sent[..1]);
         for line in [
             "",
             "mct",
