@@ -1,11 +1,9 @@
-//! The only place that starts threads: every one has a name, is counted, and is joined.
+//! The only place that starts threads: every one has a name and is joined.
 //!
-//! Which work a thread does, and how it is told to end, is its starter's to say; see [`crate::life`] for loops
-//! and [`crate::jobs`] for workers.
+//! Which work a thread does, and how it is told to end, is its starter's to say; see [`crate::life`] for loops.
 
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 
@@ -33,7 +31,6 @@ pub fn spawn<T: Send + 'static>(
         reason = "the one place where threads are started"
     )]
     let handle = thread::Builder::new().name(name.to_owned()).spawn(move || {
-        let _counted = Counted::new();
         let result = panic::catch_unwind(AssertUnwindSafe(body));
         // Unwind safety: the closure is gone, and what it shared with others they guard themselves.
         *seen_by_thread
@@ -47,11 +44,6 @@ pub fn spawn<T: Send + 'static>(
         handle: Some(handle),
         ending,
     })
-}
-
-/// Threads started here that have not yet ended.
-pub fn running() -> usize {
-    RUNNING.load(Ordering::Relaxed)
 }
 
 /// A thread that was started, and will be joined: at the latest when this value is dropped.
@@ -183,24 +175,6 @@ impl<T> Drop for Thread<T> {
 struct Ending<T> {
     result: Mutex<Option<thread::Result<T>>>,
     ended: Condvar,
-}
-
-static RUNNING: AtomicUsize = AtomicUsize::new(0);
-
-/// Keeps [`RUNNING`] right however the thread ends.
-struct Counted;
-
-impl Counted {
-    fn new() -> Self {
-        RUNNING.fetch_add(1, Ordering::Relaxed);
-        Self
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        RUNNING.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 #[cfg(test)]

@@ -1,15 +1,13 @@
 //! Putting a loop to sleep until a deadline or a wake.
 //!
 //! A loop sleeps in one [`Wait`] and wakes for three reasons only: something became ready outside, a deadline was
-//! reached, or another thread used its [`Waker`]. Three versions: [`Parker`] for loops without sockets,
-//! one over the operating system's readiness calls in the server, and [`ManualWait`], which moves a manual clock
-//! instead of sleeping.
+//! reached, or another thread used its [`Waker`]. [`Parker`] is for loops without sockets; the server has one over the
+//! system's readiness calls.
 //!
 //! [`WakeGate`] and [`Waker`] are what they share. A wake is remembered from the moment it is given until the loop
 //! has risen from its next wait, so none is lost; and only the first one given to a sleeping loop costs
 //! a system call, so a thousand cost as little as one.
 
-mod manual;
 mod parker;
 #[cfg(test)]
 mod tests;
@@ -20,7 +18,6 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use trantor_time::RealTime;
 
-pub use self::manual::{ManualWait, WaitCounts};
 pub use self::parker::Parker;
 
 /// A way to sleep.
@@ -43,16 +40,6 @@ pub enum Woken {
     Posted,
     /// Something outside is ready to be read or written.
     Io,
-}
-
-impl<W: Wait + ?Sized> Wait for Box<W> {
-    fn wait(&mut self, until: Option<RealTime>) -> Woken {
-        (**self).wait(until)
-    }
-
-    fn waker(&self) -> Waker {
-        (**self).waker()
-    }
 }
 
 /// Wakes one loop, from any thread, without ever blocking.
