@@ -555,7 +555,8 @@ mod tests {
         }
     }
 
-    /// A manual clock that moves between any two readings, and an agent's peer that speaks within a pass.
+    /// A manual clock that moves between any two readings, by so little that no agent starves in all passes together, and an
+    /// agent's peer that speaks within a pass.
     #[derive(Clone)]
     struct MovingClock {
         clock: ManualClock,
@@ -567,7 +568,7 @@ mod tests {
 
     impl Clock for MovingClock {
         fn now(&self) -> RealTime {
-            self.clock.advance(RealSpan::from_millis(1));
+            self.clock.advance(RealSpan::from_micros(1));
             match self.speaks_in.get() {
                 Some(0) => {
                     self.spoke_at.set(self.clock.now());
