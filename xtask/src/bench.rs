@@ -33,8 +33,6 @@ pub struct SoakOptions {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum What {
-    /// Deadline stores, frequency changes, memory per timer
-    Time,
     /// The viewer's whole loop under four kinds of stress, with a pretend renderer
     Stress,
     /// The viewer's loop beside displays of 60, 75 and 144 pictures a second
@@ -64,7 +62,6 @@ enum What {
 /// Starts the one asked for.
 pub fn run(options: &Options) -> Result<ExitCode> {
     match options.what {
-        What::Time => cargo_bench("trantor-time", "stores", &options.passed_on),
         What::Stress => cargo_bench("trantor-viewer", "stress", &options.passed_on),
         What::Pacing => cargo_bench("trantor-viewer", "pacing", &options.passed_on),
         What::Panels => cargo_bench("trantor-viewer", "panels", &options.passed_on),

@@ -8,7 +8,6 @@ mod ci;
 mod demo;
 mod dist;
 mod gallery;
-mod mutants;
 mod process;
 mod run;
 mod source;
@@ -53,8 +52,6 @@ enum Chore {
     Soak(bench::SoakOptions),
     /// Draw the pictures of docs/gallery.md, and write the page
     Gallery(gallery::Options),
-    /// Break the arithmetic of time on purpose, and see that a test notices each time
-    Mutants(mutants::Options),
 }
 
 fn main() -> ExitCode {
@@ -72,7 +69,6 @@ fn main() -> ExitCode {
         Chore::Bench(options) => bench::run(&options),
         Chore::Soak(options) => bench::soak(&options),
         Chore::Gallery(options) => gallery::run(&options),
-        Chore::Mutants(options) => mutants::run(&options).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
         eprintln!("xtask: {error:#}");

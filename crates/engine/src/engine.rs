@@ -23,10 +23,9 @@ use std::sync::Arc;
 
 use trantor_game::{Game, History, Snapshot};
 use trantor_model::AgentId;
-use trantor_time::{GameTime, RealTime, TimerId};
+use trantor_time::{GameTime, RealTime, TimerId, TimerWheel};
 
 use crate::config::EngineConfig;
-use crate::housekeeping::Housekeeping;
 use crate::input::{ConnId, Input};
 use crate::lock_step::{LeapRate, LockStep};
 use crate::output::{CloseReason, OperatorLine, Output};
@@ -37,6 +36,7 @@ use crate::replicate::{EggPieces, News, Population, TextNews};
 use crate::session::{Allowance, Sessions};
 use crate::stats::{Counters, Logged, SpanRecorder, Speedometer};
 use crate::ticks::Ticks;
+use crate::timers::Timer;
 pub use deadlines::{Fired, FiredKind};
 pub use operators::{Client, ClientKind};
 use sprint::Sprint;
@@ -52,7 +52,7 @@ pub struct Engine {
     pub(crate) playback: Option<Box<Playback>>,
     pub(crate) pace: Pace,
     pub(crate) sessions: Sessions,
-    pub(crate) housekeeping: Housekeeping,
+    pub(crate) timers: TimerWheel<Timer>,
     /// What text viewers share, who ask for more than their own rate.
     spare_requests: Allowance,
     /// Token buckets for messages to other agents, one for each team.

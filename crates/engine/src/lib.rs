@@ -23,7 +23,6 @@ mod check;
 mod config;
 mod control;
 mod engine;
-mod housekeeping;
 mod input;
 pub mod leap;
 pub mod limits;
@@ -38,6 +37,7 @@ mod replicate;
 mod session;
 mod stats;
 mod ticks;
+mod timers;
 
 pub use admin::{AdminRefusal, AdminRequest, Step};
 pub use config::{EngineConfig, FoodTold, PlacesTold, RefillNews};

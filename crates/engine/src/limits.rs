@@ -356,9 +356,9 @@ pub const FLUSH_SPAN: RealSpan = RealSpan::from_secs(5);
 /// answer unread input with a reset that eats the last lines.
 pub const LINGER_SPAN: RealSpan = RealSpan::from_secs(1);
 
-/// The longest that a chore (a tick, the end of a pause, a limit of a session) waits for a game that lags: as far as a game may lag
+/// The longest that a timer (a tick, the end of a pause, a limit of a session) waits for a game that lags: as far as a game may lag
 /// where nothing else is said.
-pub const CHORE_WAIT_MAX: RealSpan = LAG_MAX;
+pub const TIMER_WAIT_MAX: RealSpan = LAG_MAX;
 
 /// The highest frequency anybody may ask for while the game runs. A unit is then 100 µs, still
 /// above the lateness of a wake-up.

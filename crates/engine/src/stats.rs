@@ -5,7 +5,6 @@
 
 use hdrhistogram::Histogram;
 use trantor_game::DueKind;
-use trantor_time::tick_clock::SkipReport;
 use trantor_time::{GameSpan, GameTime, RealSpan, RealTime};
 
 use crate::output::CloseReason;
@@ -45,7 +44,7 @@ pub struct EngineStats {
     /// Bytes that wait to be written, all sessions together.
     pub outbox_bytes: usize,
     /// Real-time deadlines pending.
-    pub chores_pending: usize,
+    pub timers_pending: usize,
     /// Eggs that were not laid since the team or the world has as many as it may.
     pub eggs_refused: u64,
     /// Steps that the wheel of session limits went through.
@@ -60,7 +59,7 @@ pub struct Counters {
     /// Game deadlines fired, in the order of [`DueKind::ALL`].
     pub fired: [u64; DueKind::ALL.len()],
     /// Real-time deadlines fired.
-    pub chores: u64,
+    pub timers: u64,
     /// Connections opened.
     pub opened: u64,
     /// Connections that the peer closed, or that broke.
@@ -243,15 +242,23 @@ impl Speedometer {
 /// A counter that is logged when it has grown, but at most once a second.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Logged {
-    seen: u64,
-    report: SkipReport,
+    reported: u64,
+    at: Option<RealTime>,
 }
 
 impl Logged {
+    /// The least time between two lines.
+    const SPACING: RealSpan = RealSpan::from_secs(1);
+
     /// Takes note of the counter; answers by how much it has grown since the last line, if it is time for one.
     pub(crate) fn note(&mut self, now: RealTime, counter: u64) -> Option<u64> {
-        let grown = counter.saturating_sub(std::mem::replace(&mut self.seen, counter));
-        self.report.note(now, grown)
+        let grown = counter.saturating_sub(self.reported);
+        let too_soon = self.at.is_some_and(|at| now.since(at) < Self::SPACING);
+        if grown == 0 || too_soon {
+            return None;
+        }
+        (self.reported, self.at) = (counter, Some(now));
+        Some(grown)
     }
 }
 

@@ -5,13 +5,13 @@
 //! comes out right; for metrics, instants at which nobody watched are not skips.
 
 use trantor_time::tick_clock::TICK_PERIOD;
-use trantor_time::{Moment, RealSpan, RealTime, Tick, TickClock};
+use trantor_time::{RealSpan, RealTime, Tick, TickClock};
 
 /// The tick clock, and where it stands.
 #[derive(Debug, Default)]
 pub(crate) struct Ticks {
     /// From the first viewer on.
-    clock: Option<TickClock<RealTime>>,
+    clock: Option<TickClock>,
     last: Option<(u64, RealTime)>,
     next: RealTime,
     /// Instants that passed while nobody watched, and those of them since the last tick.
@@ -42,7 +42,7 @@ impl Ticks {
     ///
     /// # Panics
     /// If none is, or nobody watches: ticks are scheduled by what this module answers.
-    pub(crate) fn start(&mut self, now: RealTime) -> Tick<RealTime> {
+    pub(crate) fn start(&mut self, now: RealTime) -> Tick {
         let tick = self
             .clock
             .as_mut()

@@ -103,7 +103,7 @@ fn gauges(stats: &EngineStats) -> [(&'static str, f64); 7] {
         ("outbox.depth_bytes", stats.outbox_bytes as f64),
         ("outbox.age_ns", stats.outbox_age.as_nanos() as f64),
         ("outbox.wait_p99_ns", stats.outbox_waits.p99_ns as f64),
-        ("timers.real.active_count", stats.chores_pending as f64),
+        ("timers.real.active_count", stats.timers_pending as f64),
     ]
 }
 
@@ -144,7 +144,7 @@ fn counters(stats: &EngineStats) -> [(&'static str, u64); 33] {
         ("ticks.run_count", stats.ticks_run),
         ("ticks.skipped_count", stats.ticks_skipped),
         ("timers.game.executed_count", counters.deadlines_fired()),
-        ("timers.real.executed_count", counters.chores),
+        ("timers.real.executed_count", counters.timers),
         ("timers.real.wheel_steps_count", stats.wheel_steps),
         ("outbox.writes_count", stats.outbox_waits.count),
     ]

@@ -401,12 +401,12 @@ impl Universe {
             self.host.reset_unread();
         }
         let stats = self.host.engine.stats(self.clock.now());
-        if stats.connections == 0 && stats.outbox_bytes == 0 && stats.chores_pending == 0 {
+        if stats.connections == 0 && stats.outbox_bytes == 0 && stats.timers_pending == 0 {
             return Ok(());
         }
         Err(format!(
             "everybody left, and the server keeps {} connections, {} bytes and {} deadlines",
-            stats.connections, stats.outbox_bytes, stats.chores_pending
+            stats.connections, stats.outbox_bytes, stats.timers_pending
         ))
     }
 }

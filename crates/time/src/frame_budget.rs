@@ -81,8 +81,8 @@ pub fn target_rate(refresh_rates_hz: impl IntoIterator<Item = f64>) -> Rate {
 /// Until when events may hold up what is due at `next_start`, after work from `started` to `ended`.
 ///
 /// At least half as long as that work took is theirs: neither side falls below a third when both are
-/// saturated. Ticks and frames share it.
-pub fn events_until(next_start: RealTime, started: RealTime, ended: RealTime) -> RealTime {
+/// saturated.
+fn events_until(next_start: RealTime, started: RealTime, ended: RealTime) -> RealTime {
     let duration_ns = ended.since(started).as_nanos();
     let half = RealSpan::from_nanos(duration_ns / 2 + duration_ns % 2);
     next_start.max(ended.saturating_add(half))

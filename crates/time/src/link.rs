@@ -18,9 +18,54 @@ use rand_core::Rng;
 use rand_pcg::Pcg32;
 use serde::{Deserialize, Serialize};
 
-use crate::moment::Moment;
-use crate::stats::Log2Histogram;
-use crate::units::NANOS;
+use crate::units::{GameSpan, GameTime, NANOS, RealSpan, RealTime};
+
+/// The time that a link counts in, in billionths of a second or of a unit.
+pub trait Moment: Copy + Ord {
+    /// Lengths in the same time.
+    type Span: Copy;
+
+    /// Billionths since the origin.
+    fn to_nanos(self) -> i128;
+
+    /// The instant `nanos` billionths after the origin; stops at the end of the range.
+    fn from_nanos(nanos: i128) -> Self;
+
+    /// Billionths in `span`.
+    fn span_to_nanos(span: Self::Span) -> i128;
+}
+
+impl Moment for RealTime {
+    type Span = RealSpan;
+
+    fn to_nanos(self) -> i128 {
+        i128::from(self.as_nanos())
+    }
+
+    fn from_nanos(nanos: i128) -> Self {
+        i64::try_from(nanos).map_or(Self::MAX, Self::from_nanos)
+    }
+
+    fn span_to_nanos(span: RealSpan) -> i128 {
+        i128::from(span.as_nanos())
+    }
+}
+
+impl Moment for GameTime {
+    type Span = GameSpan;
+
+    fn to_nanos(self) -> i128 {
+        self.as_nanounits()
+    }
+
+    fn from_nanos(nanos: i128) -> Self {
+        Self::from_nanounits(nanos)
+    }
+
+    fn span_to_nanos(span: GameSpan) -> i128 {
+        span.as_nanounits()
+    }
+}
 
 /// One direction of a link. What is saved and loaded again deals out the same fates from there on.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -35,9 +80,6 @@ pub struct Link<M: Moment> {
     busy_until: Option<M>,
     last_arrival: Option<M>,
     counts: LinkCounts,
-    /// Not saved: it describes a run, and nothing depends on it.
-    #[serde(skip)]
-    delays: Log2Histogram,
 }
 
 /// How a link behaves. All of it may be changed while messages are under way.
@@ -215,7 +257,6 @@ impl<M: Moment> Link<M> {
             busy_until: None,
             last_arrival: None,
             counts: LinkCounts::default(),
-            delays: Log2Histogram::new(),
         })
     }
 
@@ -239,10 +280,10 @@ impl<M: Moment> Link<M> {
             self.counts.lost += 1;
             return Fate::Lost(Loss::Chance);
         }
-        let at = self.arrival(now, departure, distance, jitters[0]);
+        let at = self.arrival(departure, distance, jitters[0]);
         let again_at = self.settings.duplication.hits(duplication).then(|| {
             self.counts.duplicated += 1;
-            self.arrival(now, departure, distance, jitters[1])
+            self.arrival(departure, distance, jitters[1])
         });
         Fate::Arrives { at, again_at }
     }
@@ -275,18 +316,13 @@ impl<M: Moment> Link<M> {
         &self.counts
     }
 
-    /// Delays from sending to arrival, in billionths of a second or a unit.
-    pub fn delays(&self) -> &Log2Histogram {
-        &self.delays
-    }
-
     /// When the last byte of the message is on its way; `None` if it would wait too long for the line.
     fn pass_line(&mut self, now: M, bytes: u64) -> Option<M> {
         let Some(bandwidth) = self.settings.bandwidth else {
             return Some(now);
         };
         let start = self.busy_until.map_or(now, |busy_until| busy_until.max(now));
-        if start.span_since(now) > bandwidth.wait_max {
+        if start.to_nanos() - now.to_nanos() > M::span_to_nanos(bandwidth.wait_max) {
             return None;
         }
         let departure = later(start, time_for(bytes, bandwidth.bytes_per));
@@ -294,7 +330,7 @@ impl<M: Moment> Link<M> {
         Some(departure)
     }
 
-    fn arrival(&mut self, now: M, departure: M, distance: u64, jitter_roll: u64) -> M {
+    fn arrival(&mut self, departure: M, distance: u64, jitter_roll: u64) -> M {
         let settings = &self.settings;
         let flight = settings.speed.map_or(0, |speed| time_for(distance, speed));
         let jitter = part_of(M::span_to_nanos(settings.jitter_max), jitter_roll);
@@ -307,8 +343,6 @@ impl<M: Moment> Link<M> {
         }
         self.last_arrival = self.last_arrival.max(Some(at));
         self.counts.in_flight += 1;
-        self.delays
-            .note(u64::try_from(now.nanos_until(at)).unwrap_or(u64::MAX));
         at
     }
 }
@@ -327,11 +361,7 @@ fn part_of(most: i128, roll: u64) -> i128 {
 }
 
 fn later<M: Moment>(moment: M, nanos: i128) -> M {
-    moment
-        .to_nanos()
-        .checked_add(nanos)
-        .and_then(M::from_nanos)
-        .unwrap_or(M::RANGE.1)
+    M::from_nanos(moment.to_nanos().saturating_add(nanos))
 }
 
 fn check<M: Moment>(settings: &LinkSettings<M::Span>) -> Result<(), LinkError> {

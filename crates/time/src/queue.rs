@@ -20,7 +20,40 @@
 //!
 //! What an entry stands for, and whether it still stands for anything, is the owner's to know.
 
-use crate::entry::{Entry, Order};
+use std::cmp::Ordering;
+
+use crate::deadlines::TimerId;
+
+/// A deadline, the number of its registration, and the item that is due then. The order of entries is that of
+/// (deadline, registration), which is total: no two have the same number.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<K> {
+    pub(crate) at: K,
+    pub(crate) order: u64,
+    pub(crate) id: TimerId,
+}
+
+/// What a store asks of whatever keeps its entries in order. An entry for which `is_live` answers no is dead: the first
+/// one in order never is.
+pub trait EntryQueue<K>: Default {
+    /// Adds a live entry.
+    fn push(&mut self, entry: Entry<K>);
+
+    /// The deadline of the first entry.
+    fn next_deadline(&self) -> Option<K>;
+
+    /// Takes the first entry if its deadline is at most `now`.
+    fn pop_due(&mut self, now: K, is_live: impl Fn(&Entry<K>) -> bool) -> Option<Entry<K>>;
+
+    /// Called when `dead` died, after its successor, if any, was pushed; so many `items` are left.
+    fn forget(&mut self, dead: &Entry<K>, items: usize, is_live: impl Fn(&Entry<K>) -> bool);
+
+    /// Drops everything.
+    fn clear(&mut self);
+}
+
+/// Dead entries that are always kept: sweeping a few costs more than it frees.
+pub(crate) const DEAD_MIN: usize = 64;
 
 /// Entries at which a bucket is halved, at first. Larger ones make the list of ranges shorter and each halving
 /// dearer; from 512 to 2,048 the difference is a few per cent. Where there are more ranges than this, it is doubled:
@@ -28,13 +61,14 @@ use crate::entry::{Entry, Order};
 const BUCKET_MAX: usize = 1024;
 
 /// Entries at which the near run is cut. Pushing into it moves what is earlier: 3 KiB on average.
-pub(crate) const NEAR_MAX: usize = 256;
+const NEAR_MAX: usize = 256;
 
 /// Entries among which a median is guessed: within a quarter of the middle in 96 of 100 cases.
 const SAMPLE: usize = 15;
 
+/// The order of a [`DeadlineHeap`](crate::DeadlineHeap).
 #[derive(Clone, Debug)]
-pub(crate) struct Queue<K> {
+pub struct Queue<K> {
     /// All entries before the first range, sorted, the earliest last. Never empty while anything is queued.
     near: Vec<Entry<K>>,
     /// What is later, the first range last: the end of a vector is where taking and adding are cheap.
@@ -53,12 +87,12 @@ pub(crate) struct Queue<K> {
 #[derive(Clone, Copy, Debug)]
 struct Range<K> {
     at: K,
-    order: Order,
+    order: u64,
     bucket: u32,
 }
 
-impl<K: Copy + Ord> Queue<K> {
-    pub(crate) const fn new() -> Self {
+impl<K: Copy + Ord> Default for Queue<K> {
+    fn default() -> Self {
         Self {
             near: Vec::new(),
             ranges: Vec::new(),
@@ -69,7 +103,9 @@ impl<K: Copy + Ord> Queue<K> {
             len: 0,
         }
     }
+}
 
+impl<K: Copy + Ord> Queue<K> {
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -77,70 +113,6 @@ impl<K: Copy + Ord> Queue<K> {
     /// The earliest entry.
     pub(crate) fn first(&self) -> Option<&Entry<K>> {
         self.near.last()
-    }
-
-    pub(crate) fn push(&mut self, entry: Entry<K>) {
-        self.len += 1;
-        let later = self
-            .ranges
-            .partition_point(|range| (range.at, range.order) > entry.key());
-        match self.ranges.get(later) {
-            None => self.push_near(entry),
-            Some(range) => {
-                let bucket = &mut self.buckets[range.bucket as usize];
-                bucket.push(entry);
-                if bucket.len() >= self.bucket_max {
-                    self.split(later, cut_about_median);
-                    if self.ranges.len() > self.bucket_max {
-                        self.bucket_max *= 2;
-                    }
-                }
-            }
-        }
-    }
-
-    /// Moves many entries into an empty queue, for less than pushing each.
-    ///
-    /// `part_of` tells which of `parts` parts of the time they cover an entry belongs to, the earliest being 0; parts
-    /// of near size are the cheapest. `is_kept` as in [`Self::pop`].
-    ///
-    /// # Panics
-    /// If the queue is not empty.
-    pub(crate) fn fill(
-        &mut self,
-        entries: &mut Vec<Entry<K>>,
-        parts: usize,
-        part_of: impl Fn(&Entry<K>) -> usize,
-        is_kept: impl FnMut(&Entry<K>) -> bool,
-    ) {
-        assert!(self.len == 0, "only an empty queue is filled");
-        let Some(&Entry { at, order, .. }) = entries.first() else {
-            return;
-        };
-        self.len = entries.len();
-        for _ in 0..parts {
-            let bucket = self.spare_bucket();
-            self.ranges.push(Range { at, order, bucket });
-        }
-        for entry in entries.drain(..) {
-            let range = &self.ranges[parts - 1 - part_of(&entry)];
-            self.buckets[range.bucket as usize].push(entry);
-        }
-        let Self {
-            ranges,
-            buckets,
-            spare,
-            ..
-        } = self;
-        ranges.retain_mut(|range| {
-            let Some(first) = buckets[range.bucket as usize].iter().max() else {
-                spare.push(range.bucket);
-                return false;
-            };
-            (range.at, range.order) = first.key();
-            true
-        });
-        self.refill_near(is_kept);
     }
 
     /// Takes the earliest entry. Those for which `is_kept` answers no are dead: none of them is first afterwards.
@@ -151,21 +123,18 @@ impl<K: Copy + Ord> Queue<K> {
         Some(first)
     }
 
-    /// Drops what comes first as long as it is dead.
-    pub(crate) fn drop_dead_firsts(&mut self, mut is_kept: impl FnMut(&Entry<K>) -> bool) {
+    /// Drops `dead` if it comes first, and what is dead behind it.
+    pub(crate) fn drop_if_first(&mut self, dead: &Entry<K>, is_kept: impl FnMut(&Entry<K>) -> bool) {
+        if self.first().is_some_and(|first| first.order == dead.order) {
+            self.drop_dead_firsts(is_kept);
+        }
+    }
+
+    fn drop_dead_firsts(&mut self, mut is_kept: impl FnMut(&Entry<K>) -> bool) {
         while self.near.pop_if(|first| !is_kept(first)).is_some() {
             self.len -= 1;
         }
         self.refill_near(is_kept);
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.near.clear();
-        for range in self.ranges.drain(..) {
-            self.buckets[range.bucket as usize].clear();
-            self.spare.push(range.bucket);
-        }
-        self.len = 0;
     }
 
     /// Drops the entries of one bucket that are not to be kept, and joins it to its neighbour if little is left.
@@ -270,6 +239,88 @@ impl<K: Copy + Ord> Queue<K> {
     }
 }
 
+impl<K: Copy + Ord> EntryQueue<K> for Queue<K> {
+    fn push(&mut self, entry: Entry<K>) {
+        self.len += 1;
+        let later = self
+            .ranges
+            .partition_point(|range| (range.at, range.order) > entry.key());
+        match self.ranges.get(later) {
+            None => self.push_near(entry),
+            Some(range) => {
+                let bucket = &mut self.buckets[range.bucket as usize];
+                bucket.push(entry);
+                if bucket.len() >= self.bucket_max {
+                    self.split(later, cut_about_median);
+                    if self.ranges.len() > self.bucket_max {
+                        self.bucket_max *= 2;
+                    }
+                }
+            }
+        }
+    }
+
+    fn next_deadline(&self) -> Option<K> {
+        self.first().map(|first| first.at)
+    }
+
+    fn pop_due(&mut self, now: K, is_live: impl Fn(&Entry<K>) -> bool) -> Option<Entry<K>> {
+        if self.first()?.at > now {
+            return None;
+        }
+        self.pop(is_live)
+    }
+
+    fn forget(&mut self, dead: &Entry<K>, items: usize, is_live: impl Fn(&Entry<K>) -> bool) {
+        self.drop_if_first(dead, &is_live);
+        if self.len - items > items.max(DEAD_MIN) {
+            // A part only, so that no call goes through everything; it is asked for again as long as need be.
+            self.sweep_next(is_live);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.near.clear();
+        for range in self.ranges.drain(..) {
+            self.buckets[range.bucket as usize].clear();
+            self.spare.push(range.bucket);
+        }
+        self.len = 0;
+    }
+}
+
+impl<K: Copy + Ord> Entry<K> {
+    fn key(&self) -> (K, u64) {
+        (self.at, self.order)
+    }
+}
+
+impl<K: Copy + Ord> PartialEq for Entry<K> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl<K: Copy + Ord> Eq for Entry<K> {}
+
+/// What comes later is less: sorted, the earliest entry is last.
+impl<K: Copy + Ord> Ord for Entry<K> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key().cmp(&self.key())
+    }
+}
+
+impl<K: Copy + Ord> PartialOrd for Entry<K> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+
+    fn lt(&self, other: &Self) -> bool {
+        // Sorting asks this most. Without a branch, since which of two comes first cannot be predicted.
+        (other.at < self.at) | ((other.at == self.at) & (other.order < self.order))
+    }
+}
+
 /// Moves the earlier half away.
 fn cut_at_median<K: Copy + Ord>(entries: &mut Vec<Entry<K>>, earlier: &mut Vec<Entry<K>>) -> Entry<K> {
     let middle = entries.len() / 2;
@@ -306,84 +357,19 @@ fn cut_about_median<K: Copy + Ord>(entries: &mut Vec<Entry<K>>, earlier: &mut Ve
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
-    use rand_core::Rng;
-    use rand_pcg::Pcg32;
-
     use super::*;
-
-    /// Long random histories with thousands of entries, so that buckets are made, halved, joined and used up.
-    #[test]
-    fn the_queue_agrees_with_a_sorted_set() {
-        for (seed, spread) in [(1, 3), (2, 50), (3, 100_000), (4, u32::MAX)] {
-            let mut luck = Pcg32::new(seed, 0);
-            let (mut queue, mut set) = (Queue::new(), BTreeSet::new());
-            let (mut order, mut now) = (Order::MIN, 0);
-            for step in 0..300_000_u32 {
-                // It grows, shrinks to nothing, and grows again.
-                let grows = (step / 40_000) % 2 == 0;
-                if luck.next_u32() % 8 < if grows { 5 } else { 2 } {
-                    let at = now + u64::from(luck.next_u32() % spread);
-                    queue.push(Entry {
-                        at,
-                        order,
-                        slot: step,
-                    });
-                    set.insert((at, order, step));
-                    order = order.next();
-                } else {
-                    let popped = queue
-                        .pop(|_| true)
-                        .map(|entry| (entry.at, entry.order, entry.slot));
-                    assert_eq!(popped, set.pop_first());
-                    now = popped.map_or(now, |(at, ..)| at);
-                }
-                if luck.next_u32().is_multiple_of(64) {
-                    let doomed = luck.next_u32() % 16;
-                    queue.sweep_next(|entry| {
-                        let is_kept = entry.slot % 16 != doomed;
-                        if !is_kept {
-                            assert!(set.remove(&(entry.at, entry.order, entry.slot)));
-                        }
-                        is_kept
-                    });
-                }
-                assert_eq!(queue.len(), set.len());
-                assert_eq!(
-                    queue.first().map(|entry| (entry.at, entry.order)),
-                    set.first().map(|&(at, order, _)| (at, order))
-                );
-            }
-            let in_use: usize = queue.ranges.len() + queue.spare.len();
-            assert_eq!(in_use, queue.buckets.len(), "each bucket is in a range or spare");
-        }
-    }
-
-    #[test]
-    fn equal_deadlines_do_not_make_a_bucket_grow_without_bound() {
-        let mut queue = Queue::new();
-        let orders = || std::iter::successors(Some(Order::MIN), |order| Some(order.next())).take(50_000);
-        orders().for_each(|order| {
-            queue.push(Entry {
-                at: 7,
-                order,
-                slot: 0,
-            })
-        });
-        assert!(queue.near.len() <= NEAR_MAX);
-        assert!(queue.buckets.iter().all(|bucket| bucket.len() < BUCKET_MAX));
-        orders().for_each(|order| assert_eq!(queue.pop(|_| true).map(|entry| entry.order), Some(order)));
-    }
 
     #[test]
     fn a_median_guessed_badly_is_taken_exactly() {
         let len = 1_000;
-        let mut entries: Vec<_> = std::iter::successors(Some(Order::MIN), |order| Some(order.next()))
-            .zip(0..len as u32)
-            .map(|(order, slot)| Entry { at: 0, order, slot })
+        let mut entries: Vec<_> = (0..len as u64)
+            .map(|order| Entry {
+                at: 0,
+                order,
+                id: TimerId::default(),
+            })
             .collect();
-        // What will be looked at are the latest of all.
+        // The sample holds the latest of all.
         for index in 0..SAMPLE {
             entries[index * len / SAMPLE].at = 1;
         }
@@ -391,30 +377,25 @@ mod tests {
         let first = cut_about_median(&mut entries, &mut earlier);
         assert_eq!((entries.len(), earlier.len()), (501, 499));
         assert_eq!(entries.iter().max(), Some(&first));
-        assert!(
-            earlier.iter().all(|entry| *entry > first),
-            "all of them come before"
-        );
+        assert!(earlier.iter().all(|entry| *entry > first));
     }
 
     #[test]
-    fn cleared_buckets_are_used_again() {
-        let mut queue = Queue::new();
-        for _ in 0..3 {
-            (0..10_000).for_each(|at| {
+    fn buckets_stay_small_and_are_used_again() {
+        let mut queue = Queue::default();
+        for at in [7, 8, 9] {
+            (0..50_000).for_each(|order| {
                 queue.push(Entry {
                     at,
-                    order: Order::MIN,
-                    slot: 0,
+                    order,
+                    id: TimerId::default(),
                 })
             });
+            assert!(queue.near.len() <= NEAR_MAX);
+            assert!(queue.buckets.iter().all(|bucket| bucket.len() < BUCKET_MAX));
+            assert!(queue.buckets.len() < 150, "{} buckets", queue.buckets.len());
             queue.clear();
             assert_eq!((queue.len(), queue.first()), (0, None));
         }
-        assert!(
-            queue.buckets.len() < 30,
-            "{} buckets for ten thousand entries",
-            queue.buckets.len()
-        );
     }
 }

@@ -75,6 +75,32 @@ impl RealTime {
     pub const fn saturating_add(self, span: RealSpan) -> Self {
         Self(self.0.saturating_add(span.0))
     }
+
+    /// Whole periods from `self` to `now`, rounded down; 0 if `now` is not later.
+    ///
+    /// # Panics
+    /// If `period` is not positive.
+    pub fn periods_until(self, now: Self, period: RealSpan) -> u64 {
+        self.nanos_until(now) / period.nanos_of_period()
+    }
+
+    /// Periods that cover the time from `self` to `now`, rounded up; 0 if `now` is not later.
+    ///
+    /// # Panics
+    /// If `period` is not positive.
+    pub fn periods_to_reach(self, now: Self, period: RealSpan) -> u64 {
+        self.nanos_until(now).div_ceil(period.nanos_of_period())
+    }
+
+    /// The instant `count` periods after `self`; stops at the end of the range.
+    pub fn after_periods(self, period: RealSpan, count: u64) -> Self {
+        let nanos = i128::from(self.0) + i128::from(period.0) * i128::from(count);
+        Self(i64::try_from(nanos).unwrap_or(i64::MAX))
+    }
+
+    fn nanos_until(self, now: Self) -> u64 {
+        if now <= self { 0 } else { now.0.abs_diff(self.0) }
+    }
 }
 
 impl RealSpan {
@@ -126,6 +152,11 @@ impl RealSpan {
     /// The span of a standard duration; saturates at 292 years.
     pub fn from_std(duration: std::time::Duration) -> Self {
         Self(i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX))
+    }
+
+    fn nanos_of_period(self) -> u64 {
+        assert!(self.0 > 0, "a period is positive, checked where it was set");
+        self.0.unsigned_abs()
     }
 }
 
@@ -371,6 +402,17 @@ mod tests {
             RealSpan::MAX,
             "it stops at the end of the range"
         );
+    }
+
+    #[test]
+    fn periods_are_counted_down_and_up_and_never_wrap() {
+        let (origin, period) = (RealTime::from_nanos(100), RealSpan::from_nanos(50));
+        for (now, down, up) in [(-7, 0, 0), (100, 0, 0), (101, 0, 1), (150, 1, 1), (199, 1, 2)] {
+            let now = RealTime::from_nanos(now);
+            assert_eq!(origin.periods_until(now, period), down);
+            assert_eq!(origin.periods_to_reach(now, period), up);
+        }
+        assert_eq!(origin.after_periods(period, u64::MAX), RealTime::MAX);
     }
 
     #[test]

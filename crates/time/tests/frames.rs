@@ -1,7 +1,7 @@
 //! The frame rule under the four kinds of stress, exactly, on a manual clock.
 
-use trantor_time::frame_budget::{events_until, target_rate};
-use trantor_time::{Clock, FrameBudget, ManualClock, Rate, RealSpan, RealTime, TickClock, Turn};
+use trantor_time::frame_budget::target_rate;
+use trantor_time::{Clock, FrameBudget, ManualClock, Rate, RealSpan, RealTime, Turn};
 
 fn micros(micros: i64) -> RealSpan {
     RealSpan::from_micros(micros)
@@ -265,26 +265,6 @@ fn left_over_work_is_flushed_every_tenth_of_an_interval() {
         flushes.count(),
         100,
         "ten frames of ten milliseconds, ten times each"
-    );
-}
-
-#[test]
-fn events_yield_to_a_tick_but_have_half_its_duration() {
-    let ms = |millis| RealTime::ZERO + RealSpan::from_millis(millis);
-    let mut ticks = TickClock::new(ms(0), trantor_time::tick_clock::TICK_PERIOD);
-    ticks.start(ms(0));
-    ticks.end(ms(10));
-    assert_eq!(
-        events_until(ticks.next_instant(), ms(0), ms(10)),
-        ms(50),
-        "draining stops at the instant"
-    );
-    ticks.start(ms(50));
-    ticks.end(ms(98));
-    assert_eq!(
-        events_until(ticks.next_instant(), ms(50), ms(98)),
-        ms(122),
-        "half of 48 ms is granted"
     );
 }
 

@@ -8,15 +8,16 @@ use std::net::IpAddr;
 
 use trantor_game::{Agent, GameInput, Handled, LeaveCause};
 use trantor_model::AgentId;
+use trantor_time::wheel::round_up;
 use trantor_time::{RealSpan, RealTime};
 
 use super::Engine;
-use crate::housekeeping::Chore;
 use crate::input::ConnId;
 use crate::limits;
 use crate::lock_step::LockStep;
 use crate::output::{CloseReason, Output};
 use crate::session::{Role, Session};
+use crate::timers::Timer;
 
 impl Engine {
     /// A peer has connected: it is greeted, or closed if there are too many. Where places are short, the oldest peer that
@@ -199,11 +200,11 @@ impl Engine {
             return;
         };
         if let Some(limit) = session.limit.take() {
-            self.housekeeping.lift_limit(limit);
+            self.timers.cancel(limit);
         }
         session.limit = span.map(|span| {
-            self.housekeeping
-                .set_limit(now.saturating_add(span), Chore::SessionLimit(conn))
+            let at = round_up(now.saturating_add(span));
+            self.timers.schedule(at, Timer::SessionLimit(conn))
         });
     }
 
@@ -216,8 +217,7 @@ impl Engine {
         match session.agent() {
             Some(agent) if cause == LeaveCause::Disconnected && self.is_behind() => {
                 self.departing.insert(agent);
-                self.housekeeping
-                    .schedule(self.sessions.now(), Chore::Leave(agent));
+                self.timers.schedule(self.sessions.now(), Timer::Leave(agent));
             }
             Some(agent) => self.leave(agent, cause),
             None => {}

@@ -1,11 +1,11 @@
 //! What is due, of the game or in real time: when, and carried out one by one.
 
 use trantor_game::DueKind;
-use trantor_time::{GameTime, RealTime};
+use trantor_time::{GameTime, RealTime, Taken};
 
 use super::Engine;
-use crate::housekeeping::Chore;
 use crate::limits;
+use crate::timers::Timer;
 
 /// A deadline that was carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,28 +62,28 @@ impl Engine {
             self.sessions.set_now(now);
             self.take_game_time(now);
         }
-        let chore_due = self.housekeeping.next_deadline().filter(|at| *at <= now);
+        let timer_due = self.timers.next_deadline().filter(|at| *at <= now);
         if self.lock_step.is_some() {
             // Leaps have no instant of their own, and there may be no end of them: what has one goes first.
             self.end_wait_if_due(now);
-            let fired = match chore_due {
-                Some(_) => self.fire_chore(now),
+            let fired = match timer_due {
+                Some(_) => self.fire_timer(now),
                 None => self.fire_leap(now),
             };
             self.settle();
             return fired;
         }
         let game_due = self.next_game_deadline().filter(|at| *at <= self.pace.game_now());
-        // A game that may lag as far as it likes does not keep chores waiting until it has caught up, which may be never.
-        let passed_over = now - limits::CHORE_WAIT_MAX;
-        let is_game_first = match (game_due.and_then(|at| self.pace.clock().real_at(at)), chore_due) {
-            (Some(game), Some(chore)) => game.max(passed_over) <= chore,
+        // A game that may lag as far as it likes does not keep timers waiting until it has caught up, which may be never.
+        let passed_over = now - limits::TIMER_WAIT_MAX;
+        let is_game_first = match (game_due.and_then(|at| self.pace.clock().real_at(at)), timer_due) {
+            (Some(game), Some(timer)) => game.max(passed_over) <= timer,
             (game, _) => game.is_some(),
         };
         let fired = if is_game_first {
             self.fire_game(now)
         } else {
-            self.fire_chore(now)
+            self.fire_timer(now)
         };
         self.settle();
         fired
@@ -94,7 +94,7 @@ impl Engine {
     pub fn poll_timeout(&self) -> Option<RealTime> {
         [
             self.game_due(),
-            self.housekeeping.next_deadline(),
+            self.timers.next_deadline(),
             self.sprint_ends_at(),
             self.sessions.next_release(),
         ]
@@ -143,8 +143,8 @@ impl Engine {
         if self.are_meals_observed() {
             return;
         }
-        let chore_at = self.housekeeping.next_deadline().filter(|at| *at <= now);
-        let before = chore_at.map_or(self.pace.game_now(), |at| self.pace.game_at(at));
+        let timer_at = self.timers.next_deadline().filter(|at| *at <= now);
+        let before = timer_at.map_or(self.pace.game_now(), |at| self.pace.game_at(at));
         while let Some(fired) = self.game.fire_meal(before) {
             self.note_fired(fired);
         }
@@ -173,49 +173,49 @@ impl Engine {
         self.publish_events(fired.agent);
     }
 
-    fn fire_chore(&mut self, now: RealTime) -> Option<Fired> {
-        let (at, chore) = self.housekeeping.take_due(now)?;
-        self.counters.chores += 1;
-        let kind = match chore {
-            Chore::SessionLimit(conn) => {
+    fn fire_timer(&mut self, now: RealTime) -> Option<Fired> {
+        let Taken { at, item, .. } = self.timers.take_due(now)?;
+        self.counters.timers += 1;
+        let kind = match item {
+            Timer::SessionLimit(conn) => {
                 self.session_limit_passed(conn);
                 FiredKind::SessionLimit
             }
-            Chore::GoOn(conn) => {
+            Timer::GoOn(conn) => {
                 self.arrived = Some(self.pace.game_at(at));
                 self.go_on(conn, now);
                 self.arrived = None;
                 FiredKind::GoOn
             }
-            Chore::Leave(agent) => {
+            Timer::Leave(agent) => {
                 self.arrived = Some(self.pace.game_at(at));
                 self.leave_late(agent);
                 self.arrived = None;
                 FiredKind::GoOn
             }
-            Chore::TellTextViewers => {
+            Timer::TellTextViewers => {
                 self.is_text_news_due = false;
                 self.sessions.tell_late(limits::TEXT_VIEWERS_PER_TURN);
                 FiredKind::TextNews
             }
-            Chore::TellMap => {
+            Timer::TellMap => {
                 self.is_map_news_due = false;
                 self.text_news.tell_map_on(&mut self.sessions, &self.game);
                 FiredKind::TextNews
             }
-            Chore::Stall(conn) => {
+            Timer::Stall(conn) => {
                 self.look_for_stall(conn, now);
                 FiredKind::SessionLimit
             }
-            Chore::Tick => {
+            Timer::Tick => {
                 self.tick(now);
                 FiredKind::Tick
             }
-            Chore::Stats => {
+            Timer::Stats => {
                 self.tell_stats(at, now);
                 FiredKind::Stats
             }
-            Chore::MatchEnd => {
+            Timer::MatchEnd => {
                 self.end_match();
                 FiredKind::MatchEnd
             }

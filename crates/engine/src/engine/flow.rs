@@ -5,15 +5,16 @@
 //! about the whole map is written piece by piece, as the peer takes it.
 
 use trantor_model::Command;
+use trantor_time::wheel::round_up;
 use trantor_time::{Frequency, RealSpan, RealTime, TimerId};
 
 use super::Engine;
-use crate::housekeeping::{Chore, LimitId};
 use crate::input::ConnId;
 use crate::limits::{self, Limits};
 use crate::output::{CloseReason, Output};
 use crate::replicate::{Habits, write_world_on};
 use crate::session::{AnswerKind, HeldUp, Observer, Request, Role, Session};
+use crate::timers::Timer;
 
 /// How long a peer that asks too fast is left alone at least: so that a flood costs a wake-up now and then, and not
 /// one for each request.
@@ -201,8 +202,10 @@ impl Engine {
             let (span, _) = stall_limit(session, &self.config.limits);
             let at = session.flow.taken_at.saturating_add(span);
             match session.flow.stall {
-                Some(limit) => self.housekeeping.move_limit(limit, at),
-                None => session.flow.stall = Some(self.housekeeping.set_limit(at, Chore::Stall(conn))),
+                Some(limit) => {
+                    self.timers.reschedule(limit, round_up(at));
+                }
+                None => session.flow.stall = Some(self.timers.schedule(round_up(at), Timer::Stall(conn))),
             }
         }
     }
@@ -218,7 +221,7 @@ impl Engine {
         let turns = i64::try_from(turns).unwrap_or(i64::MAX);
         let span = RealSpan::from_nanos(limits::TEXT_NEWS_SPAN.as_nanos() / turns);
         let at = self.sessions.now().saturating_add(span);
-        self.housekeeping.schedule(at, Chore::TellTextViewers);
+        self.timers.schedule(at, Timer::TellTextViewers);
     }
 
     /// Sees to it that all text viewers are told of the whole map, piece by piece.
@@ -235,7 +238,7 @@ impl Engine {
         let viewers = i64::try_from(viewers).unwrap_or(i64::MAX).max(1);
         let span = RealSpan::from_nanos(limits::MAP_NEWS_SPACING.as_nanos() * viewers);
         let at = self.sessions.now().saturating_add(span);
-        self.housekeeping.schedule(at, Chore::TellMap);
+        self.timers.schedule(at, Timer::TellMap);
     }
 
     /// How long a peer may take nothing has changed; it counts for those who take nothing already, too: all are looked at.
@@ -243,7 +246,7 @@ impl Engine {
         let now = self.sessions.now();
         for session in self.sessions.iter() {
             if let Some(limit) = session.flow.stall {
-                self.housekeeping.move_limit(limit, now);
+                self.timers.reschedule(limit, round_up(now));
             }
         }
     }
@@ -264,7 +267,7 @@ impl Engine {
         let (span, reason) = stall_limit(session, &self.config.limits);
         let at = since.saturating_add(span);
         if at > now {
-            session.flow.stall = Some(self.housekeeping.set_limit(at, Chore::Stall(conn)));
+            session.flow.stall = Some(self.timers.schedule(round_up(at), Timer::Stall(conn)));
         } else if output == Some(since) {
             self.close_now(conn, reason);
         } else {
@@ -293,12 +296,9 @@ impl Engine {
     }
 
     /// Takes back what was to be done for a session's flow.
-    pub(super) fn cancel_flow(&mut self, go_on: Option<TimerId>, stall: Option<LimitId>) {
-        if let Some(timer) = go_on {
-            self.housekeeping.cancel(timer);
-        }
-        if let Some(limit) = stall {
-            self.housekeeping.lift_limit(limit);
+    pub(super) fn cancel_flow(&mut self, go_on: Option<TimerId>, stall: Option<TimerId>) {
+        for timer in go_on.into_iter().chain(stall) {
+            self.timers.cancel(timer);
         }
     }
 
@@ -379,7 +379,7 @@ impl Engine {
         if let Some(session) = self.sessions.get_mut(conn)
             && session.flow.go_on.is_none()
         {
-            session.flow.go_on = Some(self.housekeeping.schedule(at, Chore::GoOn(conn)));
+            session.flow.go_on = Some(self.timers.schedule(at, Timer::GoOn(conn)));
         }
     }
 

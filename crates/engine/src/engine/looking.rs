@@ -79,9 +79,9 @@ impl Engine {
             text_viewers: self.sessions.text_viewers().len(),
             viewers: self.sessions.viewers().len(),
             outbox_bytes: self.sessions.owed_bytes(),
-            chores_pending: self.housekeeping.len(),
+            timers_pending: self.timers.len(),
             eggs_refused: self.game.world().eggs_refused(),
-            wheel_steps: self.housekeeping.wheel_steps(),
+            wheel_steps: self.timers.steps(),
         }
     }
 

@@ -4,11 +4,10 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use trantor_game::{Game, History};
-use trantor_time::RealTime;
+use trantor_time::{RealTime, TimerWheel};
 
 use super::Engine;
 use crate::config::EngineConfig;
-use crate::housekeeping::Housekeeping;
 use crate::lock_step::LockStep;
 use crate::pace::Pace;
 use crate::replicate::{EggPieces, News, Population, TextNews};
@@ -68,7 +67,7 @@ impl Engine {
             sessions: Sessions::new(game.config().size),
             game,
             playback: None,
-            housekeeping: Housekeeping::default(),
+            timers: TimerWheel::new(),
             spare_requests: Allowance::full(now, config.limits.spare_requests_per_second()),
             fan_out: vec![Allowance::full(now, config.limits.fan_out_per_second_of_team(teams)); teams],
             text_news: TextNews::new(&config),

@@ -8,21 +8,21 @@ use trantor_time::{NANOS, RealSpan, RealTime};
 
 use super::Engine;
 use crate::admin::{PaceRequest, Paced, Step};
-use crate::housekeeping::Chore;
 use crate::input::ConnId;
 use crate::limits;
 use crate::output::CloseReason;
 use crate::pace::PaceRefusal;
 use crate::replicate::write_teams;
 use crate::session::{Answer, AnswerKind, HeldUp, Inbox, Observer, Request, Role, TokenShown};
+use crate::timers::Timer;
 
 impl Engine {
     /// Begins the game, and greets those who wait for it.
     pub(super) fn start(&mut self, now: RealTime) -> Result<(), PaceRefusal> {
         self.pace.start(now)?;
         if let Some(duration) = self.config.match_duration {
-            self.housekeeping
-                .schedule(now.saturating_add(duration), Chore::MatchEnd);
+            self.timers
+                .schedule(now.saturating_add(duration), Timer::MatchEnd);
         }
         let waiting: Vec<ConnId> = self.sessions.iter().map(|session| session.conn).collect();
         for conn in waiting {

@@ -8,13 +8,13 @@ use trantor_protocol::wire::{ServerStats, TeamStats, ToClient};
 use trantor_time::{NANOS, RealSpan, RealTime};
 
 use super::{Engine, Watch};
-use crate::housekeeping::Chore;
 use crate::input::ConnId;
 use crate::limits;
 use crate::lock_step::LeapRate;
 use crate::replicate::{Population, send};
 use crate::session::{Feed, Observer};
 use crate::stats::Speedometer;
+use crate::timers::Timer;
 
 impl Engine {
     /// One tick: everything since the last one, between its marks.
@@ -40,7 +40,7 @@ impl Engine {
         self.news.clear();
         let next = self.ticks.end(now);
         let Some(watch) = &mut self.watch else { return };
-        watch.tick = self.housekeeping.schedule(next, Chore::Tick);
+        watch.tick = self.timers.schedule(next, Timer::Tick);
         watch.leaps.measure(now, self.pace.game_now());
         // In lock-step time leaps in every pass, which would be too often to tell.
         if std::mem::take(&mut watch.has_slipped) || self.lock_step.is_some() {
@@ -207,7 +207,7 @@ impl Engine {
             now.saturating_add(limits::STATS_PERIOD)
         };
         if let Some(watch) = &mut self.watch {
-            watch.stats = self.housekeeping.schedule(next, Chore::Stats);
+            watch.stats = self.timers.schedule(next, Timer::Stats);
         }
     }
 
@@ -254,10 +254,10 @@ impl Engine {
         if self.watch.is_none() {
             self.news.clear();
             self.speedometer = Speedometer::new(now, self.pace.game_now());
-            let tick = self.housekeeping.schedule(self.ticks.resume(now), Chore::Tick);
+            let tick = self.timers.schedule(self.ticks.resume(now), Timer::Tick);
             let stats = self
-                .housekeeping
-                .schedule(now.saturating_add(limits::STATS_PERIOD), Chore::Stats);
+                .timers
+                .schedule(now.saturating_add(limits::STATS_PERIOD), Timer::Stats);
             self.watch = Some(Watch {
                 tick,
                 stats,
@@ -272,8 +272,8 @@ impl Engine {
         if self.welcome_viewers().is_empty()
             && let Some(Watch { tick, stats, .. }) = self.watch.take()
         {
-            self.housekeeping.cancel(tick);
-            self.housekeeping.cancel(stats);
+            self.timers.cancel(tick);
+            self.timers.cancel(stats);
             self.news.clear();
         }
     }

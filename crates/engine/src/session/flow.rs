@@ -8,7 +8,6 @@ use trantor_time::{RealTime, TimerId};
 
 use super::allowance::Allowance;
 use super::answer::Answer;
-use crate::housekeeping::LimitId;
 
 /// The flow of one session's requests.
 #[derive(Debug)]
@@ -29,7 +28,7 @@ pub(crate) struct Flow {
     /// When the peer last took something of what waits for it, or began to let too much wait.
     pub(crate) taken_at: RealTime,
     /// Pending while it is looked after whether the peer takes anything at all.
-    pub(crate) stall: Option<LimitId>,
+    pub(crate) stall: Option<TimerId>,
     /// Whether that is or is about to be so.
     pub(crate) is_filling: bool,
     /// Reasons for which it was ever held up, so that peers can be counted.

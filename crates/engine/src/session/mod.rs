@@ -21,7 +21,7 @@ mod unidentified;
 use std::net::IpAddr;
 
 use trantor_model::AgentId;
-use trantor_time::{RealSpan, RealTime};
+use trantor_time::{RealSpan, RealTime, TimerId};
 
 pub(crate) use allowance::Allowance;
 pub(crate) use answer::{Answer, AnswerKind, Known, Subject};
@@ -33,7 +33,6 @@ pub(crate) use table::Sessions;
 
 use announced::Announcement;
 
-use crate::housekeeping::LimitId;
 use crate::input::ConnId;
 use crate::limits::Limits;
 use crate::output::CloseReason;
@@ -51,7 +50,7 @@ pub(crate) struct Session {
     /// Bytes that may wait in the outbox; by role.
     pub(crate) outbox_bytes_max: usize,
     /// The limit on the present phase, where it has one.
-    pub(crate) limit: Option<LimitId>,
+    pub(crate) limit: Option<TimerId>,
     /// When it last said something, or was seen to be busy.
     pub(crate) heard_at: RealTime,
     /// What it has shown of the server's token.

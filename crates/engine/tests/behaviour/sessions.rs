@@ -250,7 +250,7 @@ fn silent_players_are_let_go_at_the_idle_limit() {
     bench.run_for(ms(20_000) + WHEEL_RESOLUTION + WHEEL_RESOLUTION);
     assert!(!bench.peers[busy].is_open, "at most twice the limit");
     let stats = bench.engine.stats(bench.now);
-    assert_eq!((stats.agents, stats.connections, stats.chores_pending), (0, 1, 0));
+    assert_eq!((stats.agents, stats.connections, stats.timers_pending), (0, 1, 0));
     assert!(bench.peers[watching].is_open, "those who watch may be silent");
 }
 
@@ -276,7 +276,7 @@ fn sessions_come_and_go_with_all_they_own() {
                 stats.connections,
                 stats.agents,
                 stats.outbox_bytes,
-                stats.chores_pending
+                stats.timers_pending
             ),
             (0, 0, 0, 0)
         );

@@ -97,7 +97,7 @@ fn ten_thousand_changes_lose_no_time_and_no_order() {
 
 /// A game without a limit on its lag may be behind for ever, and is to be seen and operated meanwhile.
 #[test]
-fn chores_do_not_wait_until_a_game_without_a_limit_has_caught_up() {
+fn timers_do_not_wait_until_a_game_without_a_limit_has_caught_up() {
     let mut config = EngineConfig::new(game_config(10, 10, 10));
     config.lag_max = None;
     config.frequency = Frequency::new(10_000).unwrap();
