@@ -158,15 +158,15 @@ impl LoopMeter {
         meter.set_total(to.refused, shell.tasks.refused());
 
         let (to, stats) = (&self.metrics.timers, shell.timers.stats());
-        meter.set(to.active, stats.active as f64);
+        meter.set(to.active, shell.timers.len() as f64);
         meter.set_total(to.registered, stats.registered);
         meter.set_total(to.executed, stats.executed);
         meter.set_total(to.failed, stats.failed);
         meter.set_total(to.coalesced, stats.coalesced);
-        meter.set_total(to.wheel_steps, shell.timers.store().steps());
+        meter.set_total(to.wheel_steps, shell.timers.wheel_steps());
         meter.set(to.duration_average, stats.duration_ns_recent);
         meter.set(to.duration_max, stats.duration_ns_max as f64);
-        meter.set(to.lateness_max, stats.lateness_nanos_max as f64);
+        meter.set(to.lateness_max, stats.lateness_ns_max as f64);
 
         let (to, disk) = (&self.metrics.jobs, &shell.disk);
         let (stats, running) = (disk.stats(), disk.running());

@@ -9,9 +9,7 @@ use mio::Token;
 use trantor_engine::limits::Limits;
 use trantor_engine::{CloseCause, ConnId, Control, Engine, Input, Output};
 use trantor_runtime::{StopSignal, UserToken, Wait as _};
-use trantor_time::timers::{NewTimer, RegisterError, Timers};
-use trantor_time::wheel::{WHEEL_RESOLUTION, WHEEL_SLOTS};
-use trantor_time::{RealSpan, RealTime, TimerId, TimerWheel};
+use trantor_time::{RealSpan, RealTime, RegisterError, Timers};
 
 use crate::autosave::Autosave;
 use crate::conn::{Conns, READ_BYTES_MAX, ReadOutcome, Shown, WriteOutcome};
@@ -47,8 +45,8 @@ pub struct Shell {
     /// What other threads want done.
     pub(crate) tasks: TaskQueue,
     pub(crate) tasks_run: u64,
-    /// Saves, syncs, signs of life: in steps of [`WHEEL_RESOLUTION`], so that those of a step share a wake-up.
-    pub(crate) timers: Timers<TimerWheel<TimerId>, (), TimerCallback>,
+    /// Saves, syncs, signs of life.
+    pub(crate) timers: Timers<TimerCallback>,
     /// After the tasks, whose queue its thread may wait for.
     pub(crate) disk: Disk,
     pub(crate) stop: StopSignal,
@@ -125,7 +123,7 @@ impl Shell {
             now,
             stop: StopSignal::new(wait.waker()),
             wait,
-            timers: Timers::new(TimerWheel::with_size(WHEEL_RESOLUTION, WHEEL_SLOTS)),
+            timers: Timers::default(),
             disk: Disk::new(tasks.sender()),
             tasks,
             tasks_run: 0,
@@ -154,12 +152,11 @@ impl Shell {
     /// If there are too many timers.
     pub(crate) fn once(
         &mut self,
-        name: &str,
+        name: &'static str,
         delay: RealSpan,
         callback: impl FnMut(&mut Self) + 'static,
     ) -> Result<(), RegisterError> {
-        let timer = NewTimer::once(name, delay, Box::new(callback) as TimerCallback);
-        self.timers.register(self.now, timer).map(drop)
+        self.timers.once(self.now, name, delay, Box::new(callback))
     }
 
     /// Sets a timer that runs every `period`, first after one, and coalesces what it misses.
@@ -168,12 +165,11 @@ impl Shell {
     /// If there are too many timers.
     pub(crate) fn every(
         &mut self,
-        name: &str,
+        name: &'static str,
         period: RealSpan,
         callback: impl FnMut(&mut Self) + 'static,
     ) -> Result<(), RegisterError> {
-        let timer = NewTimer::every(name, period, Box::new(callback) as TimerCallback);
-        self.timers.register(self.now, timer).map(drop)
+        self.timers.every(self.now, name, period, Box::new(callback))
     }
 
     /// Listens to signals from now on; see [`Self::sort_ready`].

@@ -198,12 +198,11 @@ fn tasks(shell: &mut Shell, turn: &mut Turn<'_>) {
 /// Runs timers that are due.
 fn timers(shell: &mut Shell, turn: &mut Turn<'_>) {
     let now = shell.now;
-    shell.timers.begin_pass();
     while shell.timers.next_deadline().is_some_and(|at| at <= now) && turn.admits() {
         let Some(mut run) = shell.timers.take_due(now) else {
             return;
         };
-        turn.name_item(&run.name);
+        turn.name_item(run.name);
         // In a timer the time is its own deadline, so that delays it asks for do not drift.
         shell.now = run.instant;
         (run.payload)(shell);

@@ -31,7 +31,7 @@ pub use frame_budget::{FrameBudget, FrameStart, Turn};
 pub use game_clock::GameClock;
 pub use link::{Fate, Link, LinkSettings};
 pub use overload::LagGovernor;
-pub use pacing::{Call, Due, Pace, Pacer, Pacing, Rate, RateError};
+pub use pacing::{Due, Pace, Pacer, Pacing, Rate, RateError};
 pub use tick_clock::{Tick, TickClock};
 pub use timers::{RegisterError, Run, Timers};
 pub use units::{Frequency, FrequencyError, GameSpan, GameTime, NANOS, RealSpan, RealTime};

@@ -15,7 +15,7 @@
 use crate::game_clock::GameClock;
 use crate::units::{Frequency, GameSpan, GameTime, RealSpan, RealTime};
 
-/// The largest lag allowed unless told otherwise.
+/// The largest lag allowed by default.
 ///
 /// Above the ordinary hiccups of a shared machine (50 to 100 ms), so that those do not slow the game; below
 /// what a player would call broken.
@@ -78,7 +78,7 @@ impl LagGovernor {
         }
     }
 
-    /// The clock was set to another moment, which may be earlier: what it showed before binds nobody.
+    /// The clock was set to another moment, which may be earlier: what it showed before no longer counts.
     pub fn restart(&mut self) {
         self.last = None;
     }
@@ -92,15 +92,10 @@ impl LagGovernor {
     pub fn slipped(&self) -> GameSpan {
         self.slipped
     }
-
-    /// The largest lag allowed.
-    pub fn lag_max(&self) -> Option<RealSpan> {
-        self.lag_max
-    }
 }
 
 /// The rule alone: what the clock may show when it would show `now` and showed `reached` before.
-pub fn governed_now(
+fn governed_now(
     now: GameTime,
     reached: GameTime,
     earliest: GameTime,
@@ -114,12 +109,4 @@ pub fn governed_now(
 fn limit(earliest: GameTime, lag_max: RealSpan, frequency: Frequency) -> GameTime {
     let lag_nu = i128::from(lag_max.as_nanos()) * i128::from(frequency.get());
     earliest + GameSpan::from_nanounits(lag_nu)
-}
-
-/// Speed in effect between two readings, as a part of the speed set: 1.0 unless the clock slipped or was paused.
-///
-/// For display; `None` if no time passed.
-pub fn effective_speed(game: GameSpan, real: RealSpan, frequency: Frequency) -> Option<f64> {
-    let full_nu = real.as_nanos() as f64 * f64::from(frequency.get());
-    (full_nu > 0.0).then(|| game.as_nanounits() as f64 / full_nu)
 }

@@ -1,8 +1,8 @@
 //! When a part of a loop is called that has a rate of its own.
 //!
-//! A [`Pacer`] holds one deadline for one system. It is asked in each pass whether the system is due and
-//! then tells how much time has passed since its last call. It calls nothing, and knows no other system:
-//! order, budgets and sleeping belong to the loop.
+//! A [`Pacer`] holds one deadline for one system. It is asked in each pass whether the system is due, and answers how
+//! much time has passed since the last call. It calls nothing, and knows no other system: order and sleeping belong to
+//! the loop.
 //!
 //! Rates are kept in billionths of a hertz. An interval such as a thirtieth of a second is no whole number of
 //! nanoseconds; on a grid the k-th instant is worked out from k, so the long-run rate is exact.
@@ -55,40 +55,17 @@ pub enum Due {
     Never,
 }
 
-/// What a system is told when it is called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Call {
-    /// Time since its last call. Over all calls it adds up to the time passed, to the nanosecond.
-    pub elapsed: RealSpan,
-    /// Instants of the grid that were skipped before this call; always 0 with [`Pacing::Spacing`].
-    pub missed: u64,
-}
-
-/// How far a paced system is on its way to the next call; what interpolation between its updates needs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Phase {
-    /// Time since the last call, zero before the first.
-    pub since_call: RealSpan,
-    /// The same as a part of the interval: 0.0 at the call, above 1.0 when the next is late; 1.0 if uncapped.
-    pub fraction: f64,
-}
-
 /// The pacing of one system.
 #[derive(Clone, Debug)]
 pub struct Pacer {
     pace: Pace,
     pacing: Pacing,
     is_enabled: bool,
-    is_exempt: bool,
-    runs_once: bool,
-    first_elapsed: RealSpan,
     last_call: Option<RealTime>,
     /// The grid's origin, and the index on it of the next instant.
     grid_origin: RealTime,
     grid_index: u64,
-    budget: Option<RealSpan>,
     calls: u64,
-    missed: u64,
     overruns: u64,
 }
 
@@ -162,32 +139,11 @@ impl Pacer {
             pace,
             pacing,
             is_enabled: true,
-            is_exempt: false,
-            runs_once: false,
-            first_elapsed: RealSpan::ZERO,
             last_call: None,
             grid_origin: RealTime::ZERO,
             grid_index: 0,
-            budget: None,
             calls: 0,
-            missed: 0,
             overruns: 0,
-        }
-    }
-
-    /// The same, with another elapsed time than zero told to the first call.
-    pub fn with_first_elapsed(self, first_elapsed: RealSpan) -> Self {
-        Self {
-            first_elapsed,
-            ..self
-        }
-    }
-
-    /// The same, with a limit on the time that one call should take.
-    pub fn with_budget(self, budget: RealSpan) -> Self {
-        Self {
-            budget: Some(budget),
-            ..self
         }
     }
 
@@ -198,7 +154,6 @@ impl Pacer {
         }
         match (self.pace, self.last_call) {
             (Pace::Uncapped, _) | (_, None) => Due::Now,
-            _ if self.is_exempt || self.runs_once => Due::Now,
             (Pace::At(rate), Some(last_call)) => Due::At(match self.pacing {
                 Pacing::Spacing => last_call.saturating_add(rate.interval()),
                 Pacing::Grid => self.grid_instant(rate, self.grid_index),
@@ -206,8 +161,9 @@ impl Pacer {
         }
     }
 
-    /// Notes a call at `now`, the sample of the pass, if the system is due; `None` if it is not.
-    pub fn call(&mut self, now: RealTime) -> Option<Call> {
+    /// Notes a call at `now`, the sample of the pass, if the system is due. Answers the time since its last call, zero for
+    /// the first; over all calls it adds up to the time passed, to the nanosecond.
+    pub fn call(&mut self, now: RealTime) -> Option<RealSpan> {
         match self.due() {
             Due::Now => {}
             Due::At(instant) if instant <= now => {}
@@ -215,22 +171,16 @@ impl Pacer {
         }
         let elapsed = self
             .last_call
-            .map_or(self.first_elapsed, |last_call| now.since(last_call));
-        let missed = self.advance_grid(now);
+            .map_or(RealSpan::ZERO, |last_call| now.since(last_call));
+        self.advance_grid(now);
         self.last_call = Some(now);
-        self.runs_once = false;
         self.calls += 1;
-        self.missed += missed;
-        Some(Call { elapsed, missed })
+        Some(elapsed)
     }
 
-    /// Notes how long the call took; answers whether it overran its budget, or its interval if it has none.
+    /// Notes how long the call took; answers whether it overran its interval.
     pub fn finish(&mut self, took: RealSpan) -> bool {
-        let interval = match self.pace {
-            Pace::At(rate) => Some(rate.interval()),
-            Pace::Uncapped => None,
-        };
-        let overran = self.budget.or(interval).is_some_and(|limit| took > limit);
+        let overran = matches!(self.pace, Pace::At(rate) if took > rate.interval());
         self.overruns += u64::from(overran);
         overran
     }
@@ -247,31 +197,9 @@ impl Pacer {
         self.pacing = pacing;
     }
 
-    /// Switches the system off and on again. Time spent disabled is told to the next call like any other.
+    /// Switches the system off and on again. Time spent disabled counts for the next call like any other.
     pub fn set_enabled(&mut self, is_enabled: bool) {
         self.is_enabled = is_enabled;
-    }
-
-    /// Exempts the system from its rate for good: it is called in every pass.
-    pub fn set_exempt(&mut self, is_exempt: bool) {
-        self.is_exempt = is_exempt;
-    }
-
-    /// Has the system called in the next pass whatever its rate; a disabled one, when it is enabled.
-    pub fn run_once(&mut self) {
-        self.runs_once = true;
-    }
-
-    /// How far the system is between two calls at `now`.
-    pub fn phase(&self, now: RealTime) -> Phase {
-        let since_call = self
-            .last_call
-            .map_or(RealSpan::ZERO, |last_call| now.since(last_call));
-        let fraction = match self.pace {
-            Pace::At(rate) => since_call.as_secs_f64() * rate.as_per_second(),
-            Pace::Uncapped => 1.0,
-        };
-        Phase { since_call, fraction }
     }
 
     /// How often the system wants to be called.
@@ -279,24 +207,9 @@ impl Pacer {
         self.pace
     }
 
-    /// How the interval is counted.
-    pub fn pacing(&self) -> Pacing {
-        self.pacing
-    }
-
-    /// Whether the system is called at all.
-    pub fn is_enabled(&self) -> bool {
-        self.is_enabled
-    }
-
     /// Calls so far.
     pub fn calls(&self) -> u64 {
         self.calls
-    }
-
-    /// Instants of the grid skipped so far.
-    pub fn missed(&self) -> u64 {
-        self.missed
     }
 
     /// Calls that took longer than they should have.
@@ -308,22 +221,16 @@ impl Pacer {
         self.grid_origin.saturating_add(rate.span_of(index))
     }
 
-    /// Moves the grid past `now`; answers how many instants were skipped on the way.
-    fn advance_grid(&mut self, now: RealTime) -> u64 {
+    /// Moves the grid past `now`; instants on the way are skipped.
+    fn advance_grid(&mut self, now: RealTime) {
         let (Pace::At(rate), Pacing::Grid) = (self.pace, self.pacing) else {
-            return 0;
+            return;
         };
         if self.last_call.is_none() {
             (self.grid_origin, self.grid_index) = (now, 1);
-            return 0;
+        } else {
+            self.grid_index = rate.calls_in(now.since(self.grid_origin)) + 1;
         }
-        let reached = rate.calls_in(now.since(self.grid_origin));
-        // A call out of turn, before the next instant, leaves the grid alone.
-        let Some(missed) = reached.checked_sub(self.grid_index) else {
-            return 0;
-        };
-        self.grid_index = reached + 1;
-        missed
     }
 
     /// Begins a new grid at the last instant of the old one, so that a change of rate keeps what was waited.

@@ -14,6 +14,7 @@
 
 use crate::deadlines::TimerWheel;
 use crate::units::{RealSpan, RealTime};
+use crate::wheel::round_up;
 
 /// Timers that may be registered at a time: an order of magnitude above what a full server needs, so that a leak
 /// is refused while there is still memory to say so.
@@ -28,6 +29,8 @@ pub struct Timers<P> {
 
 #[derive(Debug)]
 struct Timer<P> {
+    /// The nominal deadline; in the wheel it is rounded up, so that timers and limits of one step share a wake-up.
+    at: RealTime,
     name: &'static str,
     /// `None` for a timer that runs once.
     period: Option<RealSpan>,
@@ -125,33 +128,35 @@ impl<P> Timers<P> {
             return Err(RegisterError::Full);
         }
         self.stats.registered += 1;
+        let at = now.saturating_add(delay);
         let timer = Timer {
+            at,
             name,
             period,
             payload,
         };
-        self.wheel.schedule(now.saturating_add(delay), timer);
+        self.wheel.schedule(round_up(at), timer);
         Ok(())
     }
 
     /// Takes the next run that is due at `now`. Do it, then call [`Self::finish`].
     pub fn take_due(&mut self, now: RealTime) -> Option<Run<P>> {
-        let taken = self.wheel.take_due(now)?;
         let Timer {
+            at,
             name,
             period,
             payload,
-        } = taken.item;
+        } = self.wheel.take_due(now)?.item;
         let repeat = period.map(|period| {
-            let missed = taken.at.periods_until(now, period);
+            let missed = at.periods_until(now, period);
             self.stats.coalesced += missed;
-            (taken.at.after_periods(period, missed + 1), period)
+            (at.after_periods(period, missed + 1), period)
         });
         Some(Run {
             name,
-            instant: taken.at,
+            instant: at,
             payload,
-            lateness: now.since(taken.at),
+            lateness: now.since(at),
             repeat,
         })
     }
@@ -171,11 +176,12 @@ impl<P> Timers<P> {
         stats.duration_ns_max = stats.duration_ns_max.max(took_ns);
         if let Some((next, period)) = run.repeat {
             let timer = Timer {
+                at: next,
                 name: run.name,
                 period: Some(period),
                 payload: run.payload,
             };
-            self.wheel.schedule(next, timer);
+            self.wheel.schedule(round_up(next), timer);
         }
     }
 

@@ -28,7 +28,10 @@ const STEP_NS: i64 = WHEEL_RESOLUTION.as_nanos();
 const SLOTS: usize = 512;
 
 /// Entries for which a slot takes memory at first: more than a usual server has in one step.
-const SLOT_ENTRIES: usize = 32;
+const SLOT_ENTRIES: usize = 64;
+
+/// Dead entries that a slot always keeps: dropping a few costs more than it frees.
+const SLOT_DEAD_MIN: usize = 16;
 
 /// The first instant of the grid that is not before `at`.
 pub fn round_up(at: RealTime) -> RealTime {
@@ -153,7 +156,7 @@ impl Wheel {
         }
         slot.live -= 1;
         self.live -= 1;
-        if slot.entries.len() > 2 * slot.live + DEAD_MIN {
+        if slot.entries.len() > 2 * slot.live + SLOT_DEAD_MIN {
             slot.entries.retain(is_live);
         }
     }

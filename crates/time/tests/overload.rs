@@ -1,7 +1,7 @@
 //! A machine that cannot keep up: the game slows, and nothing else changes (T10).
 
 use proptest::prelude::*;
-use trantor_time::overload::{LAG_MAX, effective_speed};
+use trantor_time::overload::LAG_MAX;
 use trantor_time::{
     DeadlineHeap, Frequency, GameClock, GameSpan, GameTime, LagGovernor, NANOS, RealSpan, RealTime,
 };
@@ -109,7 +109,7 @@ fn a_shortfall_is_counted_and_shown() {
     }
     let game = server.last - GameTime::ZERO;
     let real = server.read_at - RealTime::ZERO;
-    let speed = effective_speed(game, real, server.clock.frequency()).expect("time passed");
+    let speed = game.as_nanounits() as f64 / (real.as_nanos() * 100) as f64;
     assert!(
         (speed - 2.0 / 3.0).abs() < 0.01,
         "an action of 10 ms takes 15: {speed}"
@@ -120,10 +120,6 @@ fn a_shortfall_is_counted_and_shown() {
         game + server.governor.slipped(),
         full,
         "what was shown and what slipped is all there was"
-    );
-    assert_eq!(
-        effective_speed(GameSpan::ZERO, RealSpan::ZERO, server.clock.frequency()),
-        None
     );
 }
 
@@ -137,12 +133,6 @@ fn within_its_means_the_clock_never_slips() {
         (server.governor.slips(), server.governor.slipped()),
         (0, GameSpan::ZERO)
     );
-    let effective = effective_speed(
-        server.last - GameTime::ZERO,
-        server.real - RealTime::ZERO,
-        server.clock.frequency(),
-    );
-    assert!(effective.is_some_and(|speed| speed > 0.99));
 }
 
 #[test]

@@ -85,7 +85,7 @@ impl Schedule {
         {
             system.failing = None;
         }
-        system.pacer.call(now).map(|call| call.elapsed)
+        system.pacer.call(now)
     }
 
     /// The call at `now` took so long. Answers a message for the user if it failed and is the first of a row.
