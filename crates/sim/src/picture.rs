@@ -121,7 +121,7 @@ impl Picture {
                 format!("eggs {:?}, mirrored as {:?}", self.eggs, mirror.eggs),
             ),
             (
-                self.rituals == mirror.rituals || self.is_over(),
+                self.rituals == mirror.rituals || self.has_winner(),
                 format!("elevations {:?}, mirrored as {:?}", self.rituals, mirror.rituals),
             ),
             (self.winner == mirror.winner, "the winner".to_owned()),
