@@ -207,6 +207,8 @@ impl Engine {
         self.outbox_waits
             .note(now, u64::try_from(waited.as_nanos()).unwrap_or(0));
         self.finish_writing(conn);
+        // More of a long answer may have been encoded than was sent.
+        self.watch_filling();
     }
 
     /// Takes the game time of `now`: what is due at it is due. It is slower than the clock if the machine cannot keep up.

@@ -165,6 +165,9 @@ impl Sessions {
         session.announcement.owes_answer &= !session.outbox.is_empty();
         // More may have been encoded of a long look.
         self.owed_bytes = self.owed_bytes - before + after;
+        if after >= limits::OUTBOX_PAUSE_BYTES {
+            self.look_after(conn);
+        }
         Some(waited)
     }
 
