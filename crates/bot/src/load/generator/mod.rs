@@ -41,9 +41,9 @@ const TOKEN_SIGNALS: Token = Token(usize::MAX);
 /// A pause after [`Phase::Warm`], so that reading the server's figures there delays no answer that counts.
 const SETTLE_SPAN: RealSpan = RealSpan::from_millis(100);
 
-/// Waited between the last join and the first command. A system delays the acknowledgements of what joining peers were sent by up
-/// to 200 ms (Linux: 40 ms for most), then sends them in bursts of half a millisecond. A first command that is read late because
-/// of them makes its agent late for as long as it plays.
+/// Waited after the last join, while the game is still slow: at full speed agents could starve meanwhile. A system delays the
+/// acknowledgements of what joining peers were sent by up to 200 ms (Linux: 40 ms for most), then sends them in bursts of half a
+/// millisecond. A first command that is read late because of them makes its agent late for as long as it plays.
 const DELAYED_ACKS_SPAN: RealSpan = RealSpan::from_millis(200);
 
 /// Units of one step, which most commands take. Agents begin at different moments of it, evenly.
@@ -204,11 +204,13 @@ impl<'a> Generator<'a> {
         self.prepare()?;
         self.let_all_join()?;
         watch(Phase::Joined);
+        if let Speed::Set(_) = self.config.speed {
+            let acknowledged = self.clock.now().saturating_add(DELAYED_ACKS_SPAN);
+            self.turn_until(acknowledged, |_| false)?;
+            self.heed_interrupt()?;
+        }
         let speed = self.settle_speed()?;
         self.end_control()?;
-        let acknowledged = self.clock.now().saturating_add(DELAYED_ACKS_SPAN);
-        self.turn_until(acknowledged, |_| false)?;
-        self.heed_interrupt()?;
         self.schedule_starts(speed);
 
         let warm_until = self.clock.now().saturating_add(self.config.warm_up);
