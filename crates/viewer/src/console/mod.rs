@@ -1,7 +1,7 @@
 //! The command line of the debugging view: words, help, completion, history.
 //!
 //! A line becomes a [`Command`] or a [`Mistake`] that says what to type instead. What a command does is
-//! [`crate::game_loop::commands`]'s; nothing here knows what it is typed into, a window or a terminal.
+//! `game_loop::commands`'s; nothing here knows what it is typed into, a window or a terminal.
 
 mod command;
 mod complete;
