@@ -2,7 +2,7 @@
 //!
 //! The slider answers at once: [`Recording::target`] is where the user put it, until the world of that moment is
 //! there. One that is dragged asks for many moments; one request is on its way at a time, and of those that wait
-//! the last one counts. What is shown meanwhile stays; the jump itself is [`crate::joined`]'s and
+//! the last one counts. What is shown meanwhile stays; the jump itself is [`crate::session`]'s and
 //! [`crate::display_clock`]'s.
 
 use trantor_protocol::wire::{Mark, RecordingInfo, ToServer};
