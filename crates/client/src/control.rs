@@ -66,7 +66,7 @@ pub struct Control {
 /// What the controls show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Speed {
-    /// Units a second; `None` until told.
+    /// Units a second; `None` until received.
     pub frequency: Option<Frequency>,
     /// Whether game time stands still.
     pub paused: bool,
@@ -76,17 +76,17 @@ pub struct Speed {
 #[derive(Debug, Default)]
 struct Asked<T> {
     /// As the server said last.
-    told: T,
+    confirmed: T,
     /// As the newest request wants it, by its number, until that is acknowledged.
     asked: Option<(u64, T)>,
 }
 
 impl<T: Copy> Asked<T> {
     fn shown(&self) -> T {
-        self.asked.map_or(self.told, |(_, value)| value)
+        self.asked.map_or(self.confirmed, |(_, value)| value)
     }
 
-    /// Everything up to message `number` was processed, and what came of it was told before.
+    /// Everything up to message `number` was processed, and its result was sent before.
     fn ack(&mut self, number: u64) {
         self.asked = self.asked.filter(|(of, _)| *of > number);
     }
@@ -185,9 +185,9 @@ impl Control {
     }
 
     /// The server told how its game clock moves.
-    pub fn told(&mut self, anchor: &ClockAnchor) {
-        self.frequency.told = Some(anchor.frequency);
-        self.paused.told = anchor.paused;
+    pub fn confirm(&mut self, anchor: &ClockAnchor) {
+        self.frequency.confirmed = Some(anchor.frequency);
+        self.paused.confirmed = anchor.paused;
     }
 
     /// Everything up to message `number` was processed.
@@ -215,7 +215,7 @@ mod tests {
 
     fn at_100() -> (Control, Acks) {
         let mut control = Control::new(true);
-        control.told(&anchor(100, false));
+        control.confirm(&anchor(100, false));
         let mut acks = Acks::new();
         acks.send();
         (control, acks)
@@ -231,7 +231,7 @@ mod tests {
         let sent = control.request(ControlRequest::SetFrequency(300), &mut acks);
         assert_eq!(sent, Ok(Some(ToServer::SetFrequency { frequency: 300 })));
         assert_eq!((hertz(&control), control.is_unconfirmed()), (300, true));
-        control.told(&anchor(300, false));
+        control.confirm(&anchor(300, false));
         control.ack(2);
         assert_eq!((hertz(&control), control.is_unconfirmed()), (300, false));
     }
@@ -245,7 +245,7 @@ mod tests {
         control.request(ControlRequest::Pause, &mut acks).unwrap();
         assert!(control.shown().paused);
         // Somebody else changed the speed meanwhile; both of ours are refused.
-        control.told(&anchor(50, false));
+        control.confirm(&anchor(50, false));
         assert_eq!(
             hertz(&control),
             300,
@@ -265,15 +265,15 @@ mod tests {
             assert_eq!(hertz(&control), speed, "shown at once");
         }
         assert_eq!(sent, SPEED_REQUESTS_MAX);
-        control.told(&anchor(101, false));
+        control.confirm(&anchor(101, false));
         control.ack(2);
         assert_eq!(
             control.poll_wanted(&mut acks),
             Some(ToServer::SetFrequency { frequency: 200 })
         );
         assert_eq!(control.poll_wanted(&mut acks), None);
-        control.told(&anchor(102, false));
-        control.told(&anchor(200, false));
+        control.confirm(&anchor(102, false));
+        control.confirm(&anchor(200, false));
         control.ack(4);
         assert_eq!((hertz(&control), control.is_unconfirmed()), (200, false));
     }

@@ -388,7 +388,7 @@ impl GuiSession {
     fn frequency(&mut self, frequency: Frequency, now: RealTime) {
         self.game.set_frequency(now, frequency);
         let anchor = self.anchor(now);
-        self.control.told(&ClockAnchor {
+        self.control.confirm(&ClockAnchor {
             real_us: 0,
             game: anchor.game,
             frequency,

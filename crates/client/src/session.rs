@@ -644,7 +644,7 @@ impl Joined {
             return Err(StreamError::AnchorBack { from_us, to_us }.into());
         }
         self.anchor_us = Some(to_us);
-        self.control.told(anchor);
+        self.control.confirm(anchor);
         let at: ServerTime = context.clock.server_time(anchor.real_us);
         if let Some(display) = self.display() {
             display.anchor(Anchor {

@@ -242,7 +242,7 @@ fn outputs(shell: &mut Shell, turn: &mut Turn<'_>) {
     autosave::save_if_wanted(shell);
 }
 
-/// Ends the loop when everybody was sent who has won: viewers hear it in turn, with the next tick, and spectators later.
+/// Ends the loop when all peers were sent the winner: viewers are in turn, with the next tick, and spectators later.
 fn end_later(shell: &mut Shell) {
     let span = AFTER_WIN_SPAN + shell.engine.config().spectator_delay;
     log::info!(

@@ -434,7 +434,7 @@ impl Options {
 
     /// The limits, as the engine takes them.
     pub fn limits(&self) -> Limits {
-        let limits = self.limits.clone();
+        let limits = &self.limits;
         Limits {
             connections_max: limits.connections_max,
             connections_per_address_max: limits.connections_per_address_max,

@@ -205,9 +205,7 @@ impl<'a> Generator<'a> {
         self.let_all_join()?;
         watch(Phase::Joined);
         if let Speed::Set(_) = self.config.speed {
-            let acknowledged = self.clock.now().saturating_add(DELAYED_ACKS_SPAN);
-            self.turn_until(acknowledged, |_| false)?;
-            self.heed_interrupt()?;
+            self.turn_for(DELAYED_ACKS_SPAN)?;
         }
         let speed = self.settle_speed()?;
         self.end_control()?;
@@ -220,10 +218,15 @@ impl<'a> Generator<'a> {
         self.turn_until(warm_until, |_| false)?;
         self.heed_interrupt()?;
         watch(Phase::Warm);
-        let settled = self.clock.now().saturating_add(SETTLE_SPAN);
-        self.turn_until(settled, |_| false)?;
-        self.heed_interrupt()?;
+        self.turn_for(SETTLE_SPAN)?;
         Ok(speed)
+    }
+
+    /// Serves all peers for so long.
+    fn turn_for(&mut self, span: RealSpan) -> Result<(), LoadError> {
+        let until = self.clock.now().saturating_add(span);
+        self.turn_until(until, |_| false)?;
+        self.heed_interrupt()
     }
 
     fn heed_interrupt(&self) -> Result<(), LoadError> {
