@@ -85,6 +85,9 @@ fn measure(options: &Options, processes: u32, agents: u32, side: u32) -> Result<
         &side,
         "--seed",
         "1",
+        // The line below is said by a program that shows no token.
+        "--control",
+        "loopback",
     ])?;
     // The map is too small for so many to live on what grows there.
     operate(server.address, "hunger off")?;
