@@ -94,7 +94,8 @@ status() {
     exec 3>&-
     got=0; wait "$server" || got=$?
     echo "trantor-server: exit status $got after quit"
-    sed -nE 's/^# TYPE ([^ ]+) ([a-z]+)$/trantor-server: metric \1 (\2)/p' "$work/metrics"
+    sed -nE 's/^# TYPE ([^ ]+) histogram$/trantor-server: metric \1 (histogram)/p' "$work/metrics"
+    sed -nE '/_(bucket|sum|count)[ {]/!s/^(trantor_[^ ]+) .*/trantor-server: metric \1/p' "$work/metrics"
     sed -n '/^help /,/^quit /p' "$work/said" | cut -c1-39 | sed -E 's/^/trantor-server: console /; s/ +$//'
     "$programs/trantor-server" --help | grep -o 'TRANTOR_SERVER_[A-Z]*' | sed 's/^/trantor-server: environment /'
 

@@ -1,12 +1,8 @@
 //! Panics and errors of callbacks as messages.
 
 use std::any::Any;
-use std::error::Error;
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
-
-/// What a callback answers. Any error will do, also a plain text.
-pub type CallbackResult = Result<(), Box<dyn Error>>;
 
 /// A failure of one part of a loop.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,15 +1,13 @@
 //! What the programs need of a thread that loops, without a game, a socket or a window in it.
 //!
 //! - Time enters in [`real_clock`], threads start in [`threads`], sleep happens in [`wait`]: nowhere else.
-//! - [`life`] starts a loop on a thread and stops it, [`fault`] makes messages of panics, [`metrics`] is what other threads
-//!   may read of a loop.
+//! - [`life`] starts a loop on a thread and stops it, [`fault`] makes messages of panics.
 //! - [`standard_output`], [`standard_error`] and [`user_token`] are for the programs around them.
 //!
 //! The loops themselves are the programs' own. The arithmetic of time is in `trantor_time`.
 
 pub mod fault;
 pub mod life;
-pub mod metrics;
 pub mod real_clock;
 pub mod standard_error;
 pub mod standard_output;

@@ -229,14 +229,14 @@ pub(crate) fn save(shell: &mut Shell) -> Result<PathBuf, String> {
     let began = clock.now();
     let task = autosave.capture(|| shell.engine.state_to_save());
     let task = task.ok_or("the last save is still being written; this one is skipped")?;
-    shell.meters.note_capture(clock.now().since(began));
+    shell.stats.save_capture.record(clock.now().since(began));
     let work = move || {
         let began = clock.now();
         task.write().map(|saved| (saved, clock.now().since(began)))
     };
     let done = |shell: &mut Shell, outcome: Result<(Saved, RealSpan), String>| {
         if let Ok((_, took)) = &outcome {
-            shell.meters.note_save(*took);
+            shell.stats.save_write.record(*took);
         }
         note(shell, outcome.map(|(saved, _)| saved));
     };

@@ -12,13 +12,12 @@ use trantor_engine::EngineConfig;
 use trantor_runtime::life::{LoopThread, StartError};
 
 use crate::event_loop::{Ended, EventLoop};
-use crate::export::Sources;
 use crate::tasks::TaskSender;
 
 /// A server that runs in the background. Dropping it ends it in order.
 pub struct Background {
     address: SocketAddr,
-    sources: Sources,
+    tasks: TaskSender,
     _thread: LoopThread<Ended>,
 }
 
@@ -32,15 +31,15 @@ impl Background {
         let make = move || {
             let event_loop = EventLoop::new(address, config)?;
             let signal = event_loop.stop_signal();
-            tell.send((event_loop.address(), event_loop.sources()))
+            tell.send((event_loop.address(), event_loop.tasks()))
                 .expect("the starter keeps the other end until the loop is made");
             Ok::<_, io::Error>((event_loop, signal))
         };
         let thread = LoopThread::start("server", make, EventLoop::run)?;
-        let (address, sources) = told.recv().expect("a loop that was made has told of itself");
+        let (address, tasks) = told.recv().expect("a loop that was made has told of itself");
         Ok(Self {
             address,
-            sources,
+            tasks,
             _thread: thread,
         })
     }
@@ -52,11 +51,6 @@ impl Background {
 
     /// Sends tasks to its loop.
     pub fn tasks(&self) -> &TaskSender {
-        &self.sources.tasks
-    }
-
-    /// What an [`crate::export::Exporter`] needs to tell how it does.
-    pub fn sources(&self) -> Sources {
-        self.sources.clone()
+        &self.tasks
     }
 }

@@ -14,9 +14,9 @@ use slab::Slab;
 use trantor_engine::{CloseCause, ConnId};
 
 use crate::keep_alive::{KeepAlive, prepare};
-use crate::mio_wait::Ready;
 use crate::options::Options;
 use crate::read_turns::ReadTurns;
+use crate::wait::Ready;
 
 /// Bytes taken by one read. A peer that has sent more waits for its next turn with others that have (`read_turns`), so that a
 /// flood is no loss to the rest; honest peers send a few hundred at a time.

@@ -18,16 +18,12 @@ use trantor_game::replay::Recording;
 use trantor_game::{Game, GameConfig, Snapshot};
 use trantor_runtime::fault::{Fault, caught};
 use trantor_runtime::life::StopSignal;
-use trantor_runtime::metrics::Reader;
 use trantor_runtime::{RealClock, Wait as _, Woken};
 use trantor_time::{Clock, RealSpan, RealTime};
 
 use crate::autosave::{self, Autosave};
-use crate::export::Sources;
 use crate::keep_alive::KeepAlive;
 use crate::listener::{Door, Listener};
-use crate::loop_meter::{LoopMeter, LoopReader};
-use crate::meters::Meters;
 use crate::passes::Passes;
 use crate::recorder::RecordKeep;
 use crate::reload::Reload;
@@ -45,10 +41,7 @@ pub struct EventLoop {
     shell: Shell,
     clock: Box<dyn Clock>,
     passes: Passes,
-    meter: LoopMeter,
     address: SocketAddr,
-    loop_reader: LoopReader,
-    server_reader: Reader,
     /// `None` before the first pass, which does not wait.
     last_wake: Option<RealTime>,
     /// Set while stopping: when the loop ends at the latest.
@@ -115,27 +108,22 @@ impl EventLoop {
         let address = listener.address();
         let clock = RealClock::new();
         let now = clock.now();
-        let (meters, server_reader) = Meters::new();
-        let mut shell = Shell::new(make(now)?, listener, meters, now)?;
+        let mut shell = Shell::new(make(now)?, listener, now)?;
         // Programs of this user find its token as soon as they can connect.
         if shell.engine.config().control == Control::User {
             shell.set_control(Control::User, None);
         }
-        Ok(Self::of(shell, Box::new(clock), address, server_reader))
+        Ok(Self::of(shell, Box::new(clock), address))
     }
 
-    fn of(shell: Shell, clock: Box<dyn Clock>, address: SocketAddr, server_reader: Reader) -> Self {
+    fn of(shell: Shell, clock: Box<dyn Clock>, address: SocketAddr) -> Self {
         let passes = Passes::new(STAGES.iter().map(|stage| (stage.name, stage.budget)));
         log::info!("server: {}", stages::declared());
-        let (meter, loop_reader) = LoopMeter::new(&passes, shell.now);
         Self {
             shell,
             clock,
             passes,
-            meter,
             address,
-            loop_reader,
-            server_reader,
             last_wake: None,
             stopping_until: None,
         }
@@ -242,15 +230,6 @@ impl EventLoop {
         self.shell.tasks.sender()
     }
 
-    /// What an exporter needs to tell how this loop does.
-    pub fn sources(&self) -> Sources {
-        Sources {
-            passes: self.loop_reader.clone(),
-            server: self.server_reader.clone(),
-            tasks: self.tasks(),
-        }
-    }
-
     /// Runs until a signal or [`Self::stop_signal`] ends it; all connections are then closed.
     pub fn run(mut self) -> Ended {
         let why = loop {
@@ -279,14 +258,11 @@ impl EventLoop {
         self.sleep();
         self.begin_stop();
         let fault = self.run_stages();
-        if fault.is_some() {
-            self.meter.count_fault();
-        }
-        self.meter.count_pass(&self.passes, &self.shell);
+        self.shell.stats.count_pass(&self.passes);
         let (tasks, jobs) = (self.shell.tasks.len(), self.shell.disk.in_flight());
         let unwritten = self.shell.unwritten;
         self.passes
-            .log_if_long(format_args!("posts {tasks}, jobs {jobs}, flush {unwritten}"));
+            .log_if_long(format_args!("tasks {tasks}, jobs {jobs}, flush {unwritten}"));
         match fault {
             Some(fault) => Some(EndReason::Failed(fault)),
             None => self.end_reason(),
@@ -297,13 +273,13 @@ impl EventLoop {
         let until = self.next_wake();
         let is_idle = until.is_none_or(|until| until > self.clock.now());
         if is_idle {
-            self.meter.count_sleep();
+            self.shell.stats.sleeps += 1;
         }
         let woken = self.shell.wait.wait(until);
         // A reading that is not later changes nothing.
         let now = self.clock.now().max(self.shell.now);
         if let (true, Woken::Deadline, Some(until)) = (is_idle, woken, until) {
-            self.meter.record_lateness(now.since(until));
+            self.shell.stats.wake_lateness.record(now.since(until));
         }
         self.shell.now = now;
         self.last_wake = Some(now);
@@ -505,7 +481,7 @@ mod tests {
         let event_loop = event_loop(Options::default());
         event_loop.tasks().send("broken", |_| panic!("no way")).unwrap();
         match event_loop.run().why {
-            EndReason::Failed(fault) => assert_eq!(fault.to_string(), "posts: broken failed: no way"),
+            EndReason::Failed(fault) => assert_eq!(fault.to_string(), "tasks: broken failed: no way"),
             why => panic!("{why:?}"),
         }
     }
@@ -618,11 +594,10 @@ mod tests {
             speaks_in: Rc::default(),
             spoke_at: Rc::default(),
         };
-        let (meters, reader) = Meters::new();
         let now = clock.clock.now();
         let engine = Engine::new(options.engine_config(1), now);
-        let shell = Shell::new(engine, listener, meters, now).unwrap();
-        let mut event_loop = EventLoop::of(shell, Box::new(clock.clone()), address, reader);
+        let shell = Shell::new(engine, listener, now).unwrap();
+        let mut event_loop = EventLoop::of(shell, Box::new(clock.clone()), address);
         let team = options.engine_config(1).game.teams[0].clone();
         let say = |text: &str| clock.peer.borrow_mut().write_all(text.as_bytes()).unwrap();
         say(&format!("{team}\n"));

@@ -6,26 +6,24 @@
 //!
 //! Read [`options`] for what can be chosen at start, and [`replay`] for what is done with recorded games.
 
-mod alarm;
 pub mod autosave;
 pub mod background;
 pub mod conn;
 pub mod console;
 pub mod descriptors;
 mod disk;
-pub mod engine_source;
 pub mod event_loop;
 pub mod export;
 mod fair_queue;
 pub mod headless;
+mod histogram;
+mod http;
 pub mod keep_alive;
 pub mod listener;
 mod log_lines;
 pub mod logging;
-mod loop_meter;
 pub mod manual;
-pub mod meters;
-pub mod mio_wait;
+mod metrics;
 mod nearest;
 pub mod options;
 mod passes;
@@ -38,9 +36,8 @@ pub mod roll_forward;
 pub mod service_manager;
 pub mod shell;
 pub mod signals;
-mod spin;
 mod stages;
 pub mod start;
 pub mod store;
 pub mod tasks;
-mod wake_allowance;
+pub mod wait;

@@ -82,7 +82,7 @@ fn run(
     // Whoever reads that the server listens may rely on all of it.
     let exporter = match options.metrics.are_wanted() {
         false => None,
-        true => match Exporter::start(&options.metrics, event_loop.sources()) {
+        true => match Exporter::start(&options.metrics, event_loop.tasks()) {
             Ok(exporter) => Some(exporter),
             Err(error) => return refuse(error),
         },

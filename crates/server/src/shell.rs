@@ -15,13 +15,13 @@ use crate::autosave::Autosave;
 use crate::conn::{Conns, READ_BYTES_MAX, ReadOutcome, Shown, WriteOutcome};
 use crate::disk::Disk;
 use crate::listener::{Listener, WAITING_MAX};
-use crate::meters::Meters;
-use crate::mio_wait::{MioWait, Patience, spacing_at};
+use crate::metrics::LoopStats;
 use crate::recorder::{RecordKeep, Recorder};
 use crate::reload::Reload;
 use crate::service_manager::ServiceManager;
 use crate::signals::{Signal, Termination};
 use crate::tasks::TaskQueue;
+use crate::wait::{MioWait, WaitPolicy, spacing_at};
 
 /// Tokens of what is watched besides connections, whose tokens count from zero.
 pub(crate) const TOKEN_LISTENER: Token = Token(usize::MAX - 16);
@@ -53,7 +53,8 @@ pub struct Shell {
     pub(crate) conns: Conns,
     /// `None` once the loop is ending: nobody new is taken in.
     pub(crate) listener: Option<Listener>,
-    pub(crate) meters: Meters,
+    /// What the loop counts of itself.
+    pub(crate) stats: LoopStats,
     /// The journal on the disk, if one is kept.
     pub(crate) recorder: Option<Recorder>,
     /// Saving now and then, if that is asked for.
@@ -109,12 +110,7 @@ impl Shell {
     ///
     /// # Errors
     /// If the system gives no descriptors, or the listening socket cannot be watched.
-    pub(crate) fn new(
-        engine: Engine,
-        mut listener: Listener,
-        meters: Meters,
-        now: RealTime,
-    ) -> io::Result<Self> {
+    pub(crate) fn new(engine: Engine, mut listener: Listener, now: RealTime) -> io::Result<Self> {
         let wait = MioWait::new()?;
         listener.watch(wait.registry(), TOKEN_LISTENER)?;
         let tasks = TaskQueue::new(wait.waker());
@@ -129,7 +125,7 @@ impl Shell {
             tasks_run: 0,
             conns: Conns::default(),
             listener: Some(listener),
-            meters,
+            stats: LoopStats::default(),
             recorder: None,
             autosave: None,
             reload: None,
@@ -396,9 +392,9 @@ impl Shell {
     /// Has the system report writing for those connections only that have bytes waiting; reading together with the
     /// next deadline, if nobody's command is waited for (docs/decisions/0094); and dense deadlines together (0106).
     pub(crate) fn update_watch(&mut self, now: RealTime) {
-        self.wait.set_patience(Patience {
-            with_input: !self.engine.awaits_command(),
-            with_deadlines: spacing_at(self.engine.game_clock().frequency()),
+        self.wait.set_policy(WaitPolicy {
+            input_may_wait: !self.engine.awaits_command(),
+            spacing: spacing_at(self.engine.game_clock().frequency()),
             game_due: self.engine.game_due(),
             is_precise: self.is_precise,
         });

@@ -1,8 +1,8 @@
 //! The stages of the server's pass, in their order, and what each may spend.
 //!
 //! ```text
-//!  wait ─> accept ─> read ─> operators ─> posts ─> timers ─> due work ─> outputs ─> journal ─> flush ─> messages ─> watch
-//!  ─> statistics ─> round
+//!  wait ─> accept ─> read ─> operators ─> tasks ─> timers ─> deadlines ─> outputs ─> journal ─> flush ─> messages ─> watch
+//!  ─> round
 //! ```
 //!
 //! The clock is read right after the wait, and again after each read: what came in is stamped with that instant, and the
@@ -39,7 +39,7 @@ pub(crate) struct Stage {
 }
 
 /// All stages, in the order of a pass.
-pub(crate) const STAGES: [Stage; 12] = [
+pub(crate) const STAGES: [Stage; 11] = [
     Stage {
         name: "accept",
         // Each takes some tens of microseconds, and those inside are not to notice (docs/decisions/0117); see also
@@ -62,7 +62,7 @@ pub(crate) const STAGES: [Stage; 12] = [
         run: operators,
     },
     Stage {
-        name: "posts",
+        name: "tasks",
         budget: Budget::new(100, STAGE_SPAN),
         run: tasks,
     },
@@ -72,7 +72,7 @@ pub(crate) const STAGES: [Stage; 12] = [
         run: timers,
     },
     Stage {
-        name: "due work",
+        name: "deadlines",
         // Small, because deadlines bunch, and the last reply of a bunch waits for all others: after a stall with 4,000 agents,
         // cutting and flushing every 64 took the p99 of lateness from 3 ms to 1 ms.
         budget: Budget::new(64, STAGE_SPAN),
@@ -105,11 +105,6 @@ pub(crate) const STAGES: [Stage; 12] = [
         // What it changes is bounded by what was flushed, and a socket left out would wait for ever.
         budget: Budget::UNLIMITED,
         run: watch,
-    },
-    Stage {
-        name: "statistics",
-        budget: Budget::UNLIMITED,
-        run: statistics,
     },
 ];
 
@@ -219,7 +214,7 @@ fn due_work(shell: &mut Shell, turn: &mut Turn<'_>) {
             return;
         };
         turn.name_item(fired.kind.name());
-        shell.meters.note_due(fired);
+        shell.stats.count_deadline(fired);
     }
 }
 
@@ -311,18 +306,4 @@ fn messages(shell: &mut Shell, turn: &mut Turn<'_>) {
 /// Has the system watch for writing only where bytes wait.
 fn watch(shell: &mut Shell, _turn: &mut Turn<'_>) {
     shell.update_watch(shell.now);
-}
-
-/// Shows to others what was counted.
-fn statistics(shell: &mut Shell, turn: &mut Turn<'_>) {
-    turn.admits();
-    if let Some(recorder) = &shell.recorder {
-        shell.meters.count_recording(recorder.stats());
-    }
-    if let Some(autosave) = &shell.autosave {
-        shell.meters.count_saves(autosave.stats());
-    }
-    shell
-        .meters
-        .publish(&shell.conns, shell.listener.as_ref(), shell.wait.stats());
 }

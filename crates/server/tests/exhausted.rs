@@ -99,8 +99,8 @@ fn a_full_disk_ends_the_recording_and_not_the_game_and_room_begins_it_again() {
         "-f",
         "1000",
     ]);
-    let failed = |program: &mut Program| program.metric("trantor_journal_failures_count");
-    let resumed = |program: &mut Program| program.metric("trantor_journal_resumed_count");
+    let failed = |program: &mut Program| program.metric("trantor_journal_failures_total");
+    let resumed = |program: &mut Program| program.metric("trantor_journal_resumed_total");
     let mut agent = join(&program);
     limit(&program, Resource::Fsize, Some(8 * 1_024));
     let until = now() + PATIENCE;
@@ -148,7 +148,7 @@ fn a_recording_that_ended_before_the_game_is_not_said_to_be_whole() {
     limit(&program, Resource::Fsize, Some(0));
     drop(join(&program));
     let until = now() + PATIENCE;
-    while program.metric("trantor_journal_failures_count") < 1.0 {
+    while program.metric("trantor_journal_failures_total") < 1.0 {
         assert!(now() < until, "nothing can be written");
     }
     program.kill("-TERM");
@@ -182,7 +182,7 @@ fn a_program_without_memory_ends_with_its_journal_whole_and_can_be_resumed() {
     let mut agent = join(&program);
     let until = now() + PATIENCE;
     let mut answered = 0;
-    while answered < 20 || program.metric("trantor_save_saved_count") < 1.0 {
+    while answered < 20 || program.metric("trantor_saves_total") < 1.0 {
         assert!(now() < until, "nothing is saved");
         speak(&mut agent, 1);
         answered += 1;
@@ -239,8 +239,8 @@ fn a_stopped_program_slips_says_so_and_goes_on() {
         "{:?}",
         now() - went_on
     );
-    assert!(program.metric("trantor_game_slips_count") >= 1.0);
-    assert!(program.metric("trantor_game_slipped_units_count") >= 100.0);
+    assert!(program.metric("trantor_game_slips_total") >= 1.0);
+    assert!(program.metric("trantor_game_slipped_units_total") >= 100.0);
     program.kill("-TERM");
     let log = log(&mut program);
     assert!(log.contains("the game slipped"), "{log}");
@@ -286,7 +286,7 @@ fn the_hungriest_peers_take_no_more_memory_than_the_limits_add_up_to() {
     }
     let until = now() + PATIENCE;
     // From then on a viewer is not read any more.
-    while program.metric("trantor_sessions_blocked_peers_count") < PEERS as f64 {
+    while program.metric("trantor_sessions_blocked_peers_total") < PEERS as f64 {
         assert!(
             now() < until,
             "a map of 10,000 lines is more than a viewer may leave unread"

@@ -95,14 +95,14 @@ fn a_clock_that_is_set_changes_no_reply_loses_nobody_and_nothing() {
         assert!(waited >= STEP && waited < STEP + LATE_MAX, "{jump}: {waited:?}");
         viewer.lines_until("ppo");
     }
-    let saves = program.metric("trantor_save_saved_count");
+    let saves = program.metric("trantor_saves_total");
     let until = now() + LATE_MAX;
-    while program.metric("trantor_save_saved_count") <= saves {
+    while program.metric("trantor_saves_total") <= saves {
         assert!(now() < until, "nothing is saved any more");
     }
     for kind in [
-        "trantor_sessions_closed_idle_count",
-        "trantor_sessions_closed_stalled_count",
+        "trantor_sessions_closed_total{reason=\"idle\"}",
+        "trantor_sessions_closed_total{reason=\"stalled\"}",
     ] {
         assert!(program.metric(kind) < 1.0, "{kind}");
     }

@@ -58,18 +58,24 @@ impl Kind {
     /// Under which of the server's counts its deeds are to be found, each of them.
     pub(super) fn counted_as(self) -> &'static [&'static str] {
         match self {
-            Self::CommandFlood => &["sessions_throttled_peers", "commands_dropped"],
-            Self::RequestFlood | Self::DeafAgent => &["sessions_throttled_peers"],
+            Self::CommandFlood => &["sessions_throttled_peers_total", "commands_dropped_total"],
+            Self::RequestFlood | Self::DeafAgent => &["sessions_throttled_peers_total"],
             Self::Garbage => &[
-                "sessions_closed_greeting_failures",
-                "sessions_closed_protocol_error",
-                "commands_malformed",
+                "sessions_closed_total{reason=\"greeting_failures\"}",
+                "sessions_closed_total{reason=\"protocol_error\"}",
+                "commands_malformed_total",
             ],
-            Self::EndlessLine => &["sessions_closed_violations"],
-            Self::DeafViewer => &["sessions_blocked_peers", "sessions_closed_stalled"],
-            Self::HalfOpen => &["sessions_closed_greeting_timeout"],
-            Self::Storm => &["listener_slowed", "sessions_closed_by_peer"],
-            Self::Reset => &["sessions_closed_by_peer"],
+            Self::EndlessLine => &["sessions_closed_total{reason=\"violations\"}"],
+            Self::DeafViewer => &[
+                "sessions_blocked_peers_total",
+                "sessions_closed_total{reason=\"stalled\"}",
+            ],
+            Self::HalfOpen => &["sessions_closed_total{reason=\"greeting_timeout\"}"],
+            Self::Storm => &[
+                "listener_rate_limited_total",
+                "sessions_closed_total{reason=\"by_peer\"}",
+            ],
+            Self::Reset => &["sessions_closed_total{reason=\"by_peer\"}"],
         }
     }
 

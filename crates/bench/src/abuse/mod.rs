@@ -293,7 +293,7 @@ fn counted(server: &Server, told: &str) -> Result<Vec<Vec<String>>> {
         };
         let mut counts = Vec::new();
         for metric in kind.counted_as() {
-            let value = server.metric(&format!("trantor_{metric}_count"))?;
+            let value = server.metric(&format!("trantor_{metric}"))?;
             ensure!(value > 0.0, "{name}: the server counts nothing as {metric}");
             counts.push(format!("{metric} {value:.0}"));
         }

@@ -13,7 +13,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use rustix::process::{Pid, Signal, kill_process};
 use trantor_runtime::{Parker, RealClock, Wait, threads};
-use trantor_server::mio_wait::MioWait;
+use trantor_server::wait::MioWait;
 use trantor_time::{Clock, Frequency, GameClock, GameTime, RealSpan, RealTime};
 
 use super::Options;
@@ -168,8 +168,12 @@ fn stop_now_and_then(pid: Pid, is_over: &AtomicBool) -> Result<u32> {
 }
 
 fn row(server: &Server, frequency: u32, late: &Samples, counts: &Counts) -> Result<Vec<String>> {
-    let quantile = |quantile| server.metric(&format!("trantor_due_lateness_ns{{quantile=\"{quantile}\"}}"));
-    let in_us = |nanos: f64| format!("{:.1}", nanos / 1_000.0);
+    let quantile = |quantile| {
+        server.metric(&format!(
+            "trantor_deadline_lateness_quantile_seconds{{quantile=\"{quantile}\"}}"
+        ))
+    };
+    let in_us = |seconds: f64| format!("{:.1}", seconds * 1e6);
     Ok(vec![
         frequency.to_string(),
         counts.completions.to_string(),

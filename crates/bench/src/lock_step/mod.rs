@@ -35,7 +35,7 @@ const LOADS: [(u32, u32, u32); 5] = [(2, 1, 10), (12, 1, 20), (2, 6, 20), (100, 
 const WARM_UP: RealSpan = RealSpan::from_millis(500);
 
 /// The server's count of commands.
-const COMMANDS: &str = "trantor_commands_taken_count";
+const COMMANDS: &str = "trantor_commands_total";
 
 /// Measures and prints.
 pub(crate) fn run(options: &Options) -> Result<()> {

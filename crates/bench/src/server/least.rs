@@ -16,7 +16,7 @@ use mio::net::TcpStream;
 use mio::{Interest, Token};
 use trantor_bot::load::{LoadConfig, Phase, Speed, run_watched};
 use trantor_runtime::{RealClock, Wait};
-use trantor_server::mio_wait::{MioWait, Ready};
+use trantor_server::wait::{MioWait, Ready};
 use trantor_time::{Clock, Frequency, NANOS, RealSpan, RealTime};
 
 use super::row::Load;

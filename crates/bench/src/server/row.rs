@@ -160,7 +160,7 @@ pub(super) fn measure(program: &ServerProgram, load: Load, span: RealSpan, more:
     let report = run_watched(&load.config(server.address, span)?, |phase: Phase| {
         samples.push((phase, Sample::take(&server)));
         if matches!(phase, Phase::Warm | Phase::Measured) {
-            slips.push((clock.now(), server.metric("trantor_game_slipped_units_count")));
+            slips.push((clock.now(), server.metric("trantor_game_slipped_units_total")));
         }
     });
     let report = report.with_context(|| format!("{} at {}", load.name(), load.frequency))?;
@@ -179,8 +179,9 @@ pub(super) fn measure(program: &ServerProgram, load: Load, span: RealSpan, more:
     }
     let total = |name: &str| server.metric(name).unwrap_or(f64::NAN);
     figures.journal = JournalCost {
-        writes_per_command: total("trantor_journal_writes_count") / total("trantor_commands_taken_count"),
-        busy_share: total("trantor_server_loop_stage_journal_time_ns") / total("trantor_server_loop_busy_ns"),
+        writes_per_command: total("trantor_journal_writes_total") / total("trantor_commands_total"),
+        busy_share: total("trantor_loop_stage_seconds_total{stage=\"journal\"}")
+            / total("trantor_loop_busy_seconds_total"),
     };
     Ok(figures)
 }

@@ -172,7 +172,7 @@ impl Soak {
             lost: report.connections_lost,
             memory_bytes: self.server.memory_bytes()?,
             descriptors: self.descriptors_at_rest()?,
-            journal_bytes: self.server.metric("trantor_journal_written_bytes")?,
+            journal_bytes: self.server.metric("trantor_journal_written_bytes_total")?,
         };
         eprintln!("round {number}: {}", round.cells(number).join(" | "));
         self.rounds.push(round);
@@ -181,7 +181,7 @@ impl Soak {
 
     fn wait_until_empty(&self) -> Result<()> {
         let until = self.clock.now() + PATIENCE;
-        while self.server.metric("trantor_connections_open_count")? > 0.0 {
+        while self.server.metric("trantor_connections_open")? > 0.0 {
             ensure!(
                 self.clock.now() < until,
                 "connections stay open that nobody holds any more"

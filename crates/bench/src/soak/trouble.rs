@@ -36,7 +36,7 @@ pub(super) fn stop_for_ten_seconds(server: &Server) -> Result<()> {
 /// waited are greeted in the end.
 pub(super) fn take_descriptors_away(server: &Server) -> Result<()> {
     let pid = Some(server.pid());
-    let before = server.metric("trantor_listener_back_offs_count")?;
+    let before = server.metric("trantor_listener_back_offs_total")?;
     let open = server.descriptors()? as u64;
     let few = Rlimit {
         current: Some(open + DESCRIPTORS_LEFT),
@@ -54,7 +54,7 @@ pub(super) fn take_descriptors_away(server: &Server) -> Result<()> {
         ensure!(greeting == "WELCOME\n", "somebody who waited hears {greeting:?}");
     }
     ensure!(
-        server.metric("trantor_listener_back_offs_count")? > before,
+        server.metric("trantor_listener_back_offs_total")? > before,
         "a server without descriptors does not say so"
     );
     Ok(())

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use trantor_runtime::Wait;
-use trantor_server::mio_wait::{MioWait, Patience};
+use trantor_server::wait::{MioWait, WaitPolicy};
 use trantor_time::RealTime;
 
 use super::WaitUntil;
@@ -86,10 +86,10 @@ struct Precise(MioWait);
 
 impl WaitUntil for Precise {
     fn wait_until(&mut self, due: RealTime, _now: RealTime) {
-        self.0.set_patience(Patience {
+        self.0.set_policy(WaitPolicy {
             game_due: Some(due),
             is_precise: true,
-            ..Patience::default()
+            ..WaitPolicy::default()
         });
         self.0.wait(Some(due));
     }

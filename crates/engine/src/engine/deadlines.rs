@@ -43,12 +43,12 @@ impl FiredKind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Game(kind) => kind.name(),
-            Self::Recorded => "recorded",
+            Self::Recorded => "playback",
             Self::SessionLimit => "session_limit",
-            Self::GoOn => "go_on",
-            Self::TextNews => "text_news",
+            Self::GoOn => "resume",
+            Self::TextNews => "text_updates",
             Self::Tick => "tick",
-            Self::Stats => "stats",
+            Self::Stats => "viewer_stats",
             Self::MatchEnd => "match_end",
         }
     }

@@ -42,7 +42,7 @@ impl Server {
         let exporter = options
             .metrics
             .are_wanted()
-            .then(|| Exporter::start(&options.metrics, running.sources()).unwrap());
+            .then(|| Exporter::start(&options.metrics, running.tasks().clone()).unwrap());
         Self {
             address: running.address(),
             metrics: exporter.as_ref().and_then(Exporter::address),

@@ -1,13 +1,17 @@
-//! Sleeping in mio's poll until a socket is ready, a deadline is reached, or another thread wakes the loop.
+//! Where the loop sleeps: mio's poll, until a socket is ready, a deadline is reached, or another thread wakes the loop.
 //!
-//! The deadline is a timer of the system among the watched descriptors, so that it is neither rounded to
-//! milliseconds nor early. It is armed only when the earliest deadline has changed: under load that saves most of
-//! the system calls, and at rest nothing is armed and nothing wakes.
+//! The deadline is a timer of the system among the watched descriptors (`timer`), so that it is neither rounded to
+//! milliseconds nor early. It is set only when the earliest deadline has changed: under load that saves most of
+//! the system calls, and an idle loop has none set and does not wake up.
 //!
-//! Where deadlines are dense several share a wake-up, within what the loop allows (`wake_allowance`). A precise wait gives each
-//! deadline of the game a wake-up of its own, a little early, and spins for the rest (`spin`).
+//! Where deadlines are dense several share a wake-up (`limiter`). With `--precise` each deadline of the game has a
+//! wake-up of its own, a little early, and the loop spins for the rest (`spin`).
 //!
 //! What readiness means is the caller's to know: [`MioWait::next_ready`] has the tokens.
+
+mod limiter;
+mod spin;
+mod timer;
 
 use std::io;
 use std::sync::Arc;
@@ -18,11 +22,10 @@ use mio::{Events, Poll, Registry, Token};
 use trantor_runtime::{RealClock, Wait, WakeGate, Waker, Woken};
 use trantor_time::{Clock, RealSpan, RealTime};
 
-use crate::alarm::Alarm;
-use crate::spin::Spin;
-use crate::wake_allowance::{Due, WakeAllowances};
-
-pub use crate::wake_allowance::spacing_at;
+pub use self::limiter::spacing_at;
+use self::limiter::{Due, WakeLimiter};
+use self::spin::Spin;
+use self::timer::Timer;
 
 /// Readiness taken from the system in one wait. What does not fit is reported by the next, so this bounds only
 /// memory and the longest row of accepted bytes; it is large enough for one wait to see every player of a big match.
@@ -30,11 +33,11 @@ const EVENTS_CAPACITY: usize = 1_024;
 
 /// Tokens from here down are the wait's own; callers count from zero.
 const TOKEN_WAKER: Token = Token(usize::MAX - 1);
-const TOKEN_ALARM: Token = Token(usize::MAX - 2);
+const TOKEN_TIMER: Token = Token(usize::MAX - 2);
 
-/// How soon a deadline has to be for what arrives to be taken together with it, if it may wait. Well below what anybody
-/// who looks at a screen could notice, and enough to spare a busy server every other wake-up.
-const PATIENCE_SPAN: RealSpan = RealSpan::from_millis(1);
+/// How soon a deadline has to be for input to be taken together with it, if it may wait. Well below what a person at a
+/// screen could notice, and enough to spare a busy server every other wake-up.
+const INPUT_WAIT_SPAN: RealSpan = RealSpan::from_millis(1);
 
 /// How often a spin polls the sockets. A poll takes up to a microsecond, so input waits no longer than it does for a sleeping
 /// thread, and few spins end late by a poll.
@@ -42,12 +45,12 @@ const SPIN_POLL_SPAN: RealSpan = RealSpan::from_micros(10);
 
 /// What may wait a little, so that it shares a wake-up with something else. At first: nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Patience {
-    /// What arrives may wait until the next deadline, if that is soon.
-    pub with_input: bool,
-    /// So long may a deadline be put off where deadlines are dense; see [`spacing_at`].
-    pub with_deadlines: RealSpan,
-    /// The game's next deadline. No other deadline puts it off, however dense those are.
+pub struct WaitPolicy {
+    /// Input may wait until the next deadline, if that is soon.
+    pub input_may_wait: bool,
+    /// The longest that a deadline is deferred where deadlines are dense; see [`spacing_at`].
+    pub spacing: RealSpan,
+    /// The game's next deadline. No other deadline defers it, however dense those are.
     pub game_due: Option<RealTime>,
     /// Wake a little before the game's deadlines and spin for the rest, while the core is not shared.
     pub is_precise: bool,
@@ -56,13 +59,13 @@ pub struct Patience {
 /// A [`Wait`] over mio's poll.
 #[derive(Debug)]
 pub struct MioWait {
-    patience: Patience,
+    policy: WaitPolicy,
     poll: Poll,
     events: Events,
     /// What became ready in the latest wait, the first of it last.
     ready: Vec<Ready>,
-    alarm: Alarm,
-    allowances: WakeAllowances,
+    timer: Timer,
+    limiter: WakeLimiter,
     spin: Spin,
     gate: WakeGate,
     clock: RealClock,
@@ -72,20 +75,18 @@ pub struct MioWait {
 /// What a [`MioWait`] did so far; all from zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaitStats {
-    /// Waits asked for.
-    pub waits: u64,
     /// Waits that could sleep: no wake was pending and no deadline was reached.
     pub sleeps: u64,
     /// Times the system returned from a sleep, for whatever reason.
     pub wake_ups: u64,
-    /// Times the alarm was set.
-    pub alarms_set: u64,
-    /// Sleeps that were to end a little after their deadline, because wake-ups came thick.
-    pub put_off: u64,
+    /// Times the timer was set.
+    pub timers_set: u64,
+    /// Sleeps that were to end a little after their deadline, because wake-ups were dense.
+    pub deferred: u64,
     /// Spins before a deadline.
     pub spins: u64,
-    /// Times that spinning was switched off because the core is shared: one at most.
-    pub spins_given_up: u64,
+    /// Times that spinning was disabled because the core is shared: one at most.
+    pub spins_disabled: u64,
 }
 
 /// Something that became ready.
@@ -108,22 +109,22 @@ impl MioWait {
     /// If the system gives no descriptors for it.
     pub fn new() -> io::Result<Self> {
         let poll = Poll::new()?;
-        let alarm = Alarm::new(poll.registry(), TOKEN_ALARM)?;
+        let timer = Timer::new(poll.registry(), TOKEN_TIMER)?;
         // mio allows one of its wakers per poll; all of ours share it.
-        let rouser = Arc::new(mio::Waker::new(poll.registry(), TOKEN_WAKER)?);
+        let waker = Arc::new(mio::Waker::new(poll.registry(), TOKEN_WAKER)?);
         let gate = WakeGate::new(move || {
-            if let Err(error) = rouser.wake() {
+            if let Err(error) = waker.wake() {
                 log::error!("the loop could not be woken: {error}");
             }
         });
         Ok(Self {
-            patience: Patience::default(),
+            policy: WaitPolicy::default(),
             poll,
             events: Events::with_capacity(EVENTS_CAPACITY),
             ready: Vec::new(),
-            alarm,
-            allowances: WakeAllowances::new(),
-            spin: Spin::new(),
+            timer,
+            limiter: WakeLimiter::default(),
+            spin: Spin::default(),
             gate,
             clock: RealClock::new(),
             stats: WaitStats::default(),
@@ -142,8 +143,8 @@ impl MioWait {
     }
 
     /// Sets what may wait, from the next wait on.
-    pub fn set_patience(&mut self, patience: Patience) {
-        self.patience = patience;
+    pub fn set_policy(&mut self, policy: WaitPolicy) {
+        self.policy = policy;
     }
 
     /// What it did so far.
@@ -159,8 +160,8 @@ impl MioWait {
             // The descriptors are ours and open: nothing else can be wrong with them.
             Err(error) => panic!("waiting for events failed: {error}"),
         }
-        if self.events.iter().any(|event| event.token() == TOKEN_ALARM) {
-            self.alarm.has_rung();
+        if self.events.iter().any(|event| event.token() == TOKEN_TIMER) {
+            self.timer.has_expired();
         }
     }
 
@@ -202,7 +203,7 @@ impl MioWait {
             log::warn!(
                 "--precise is off until the next start: other programs run on the core of the server's loop"
             );
-            self.stats.spins_given_up += 1;
+            self.stats.spins_disabled += 1;
         }
     }
 
@@ -211,71 +212,82 @@ impl MioWait {
     }
 }
 
-impl Wait for MioWait {
-    fn wait(&mut self, until: Option<RealTime>) -> Woken {
-        self.stats.waits += 1;
-        let is_reached = |clock: &RealClock| until.is_some_and(|until| until <= clock.now());
-        if self.gate.lie_down() && !is_reached(&self.clock) {
-            self.stats.sleeps += 1;
-            let patience = self.patience;
-            let is_precise = patience.is_precise && !self.spin.is_core_shared();
-            // A spacing would hide what a precise wake-up gains.
-            self.allowances.set_spacing(match is_precise {
-                true => RealSpan::ZERO,
-                false => patience.with_deadlines,
-            });
-            let due = until.map(|first| Due {
-                first,
-                game: patience.game_due,
-            });
-            let wake_at = due.map(|due| self.allowances.wake_for(due));
-            if wake_at != until {
-                self.stats.put_off += 1;
-            }
-            // Only the game's deadlines are worth spinning for.
-            let spins = is_precise && due.is_some_and(|due| !due.is_chore_first());
-            let lead = if spins { self.spin.lead() } else { RealSpan::ZERO };
-            let alarm_at = wake_at.map(|wake_at| wake_at - lead);
-            loop {
-                let now = self.clock.now();
-                let soon =
-                    alarm_at.filter(|alarm_at| patience.with_input && *alarm_at <= now + PATIENCE_SPAN);
-                if let Some(wake_at) = wake_at.filter(|_| spins && alarm_at <= Some(now)) {
-                    self.spin_until(wake_at, patience.with_input);
-                } else {
-                    let has_slept = soon.is_some_and(|soon| self.alarm.sleep_until(soon));
-                    if !has_slept {
-                        let limit = self.alarm.set(alarm_at, now);
-                        self.poll_once(limit);
-                    } else if !spins {
-                        self.poll_once(Some(Duration::ZERO));
-                    }
-                    self.stats.wake_ups += 1;
-                    if let Some(alarm_at) = alarm_at.filter(|_| spins) {
-                        let latency = self.clock.now() - alarm_at;
-                        if latency >= RealSpan::ZERO {
-                            self.spin.learn(latency);
-                        }
-                    }
-                    if has_slept && spins {
+impl MioWait {
+    /// Sleeps until `until`, or a little after it if the limiter defers it, or until something else ends the sleep.
+    fn sleep(&mut self, until: Option<RealTime>) {
+        self.stats.sleeps += 1;
+        let policy = self.policy;
+        let is_precise = policy.is_precise && !self.spin.is_core_shared();
+        // A deferral would hide what a precise wake-up gains.
+        let spacing = if is_precise {
+            RealSpan::ZERO
+        } else {
+            policy.spacing
+        };
+        self.limiter.set_spacing(spacing);
+        let game = policy.game_due;
+        let due = until.map(|first| Due { first, game });
+        let wake_at = due.map(|due| self.limiter.wake_at(due));
+        self.stats.deferred += u64::from(wake_at != until);
+        // Only the game's deadlines are worth spinning for.
+        let spins = is_precise && due.is_some_and(Due::is_game_first);
+        let lead = if spins { self.spin.lead() } else { RealSpan::ZERO };
+        let timer_at = wake_at.map(|wake_at| wake_at - lead);
+        loop {
+            let now = self.clock.now();
+            match wake_at.filter(|_| spins && timer_at <= Some(now)) {
+                Some(wake_at) => self.spin_until(wake_at, policy.input_may_wait),
+                None => {
+                    let has_polled = self.sleep_until(timer_at, now, spins);
+                    if !has_polled {
                         // The spin polls first.
                         continue;
                     }
                 }
-                // An interruption, or a belated ring for an older deadline: the deadline is absolute, go round.
-                if self.has_io() || self.gate.is_woken() || is_reached(&self.clock) {
-                    break;
-                }
             }
-            if let Some(due) = due {
-                self.allowances.take(due, self.clock.now());
+            // An interruption, or a belated timer of an older deadline: the deadline is absolute, sleep again.
+            if self.has_io() || self.gate.is_woken() || until.is_some_and(|until| until <= self.clock.now()) {
+                break;
             }
+        }
+        if let Some(due) = due {
+            self.limiter.take(due, self.clock.now());
+        }
+    }
+
+    /// Sleeps once, at most until `timer_at`: in the poll, or in a plain sleep where input may wait for a deadline that is
+    /// soon. Answers whether the sockets were polled, which is left to the spin that follows.
+    fn sleep_until(&mut self, timer_at: Option<RealTime>, now: RealTime, spins: bool) -> bool {
+        let soon = timer_at.filter(|at| self.policy.input_may_wait && *at <= now + INPUT_WAIT_SPAN);
+        let has_slept = soon.is_some_and(|soon| self.timer.sleep_until(soon));
+        if !has_slept {
+            let limit = self.timer.set(timer_at, now);
+            self.poll_once(limit);
+        } else if !spins {
+            self.poll_once(Some(Duration::ZERO));
+        }
+        self.stats.wake_ups += 1;
+        if let Some(timer_at) = timer_at.filter(|_| spins) {
+            let latency = self.clock.now() - timer_at;
+            if latency >= RealSpan::ZERO {
+                self.spin.learn(latency);
+            }
+        }
+        !(has_slept && spins)
+    }
+}
+
+impl Wait for MioWait {
+    fn wait(&mut self, until: Option<RealTime>) -> Woken {
+        let is_reached = |clock: &RealClock| until.is_some_and(|until| until <= clock.now());
+        if self.gate.lie_down() && !is_reached(&self.clock) {
+            self.sleep(until);
         } else {
-            // There is work already: look at what is ready, and leave the alarm as it is.
+            // There is work already: look at what is ready, and leave the timer as it is.
             self.poll_once(Some(Duration::ZERO));
         }
         let posted = self.gate.rise();
-        self.stats.alarms_set = self.alarm.times_set();
+        self.stats.timers_set = self.timer.times_set();
         match (self.hand_over(), posted) {
             (true, _) => Woken::Io,
             (false, true) => Woken::Posted,
@@ -305,7 +317,7 @@ fn is_end(event: &Event) -> bool {
 }
 
 fn is_own(token: Token) -> bool {
-    token == TOKEN_WAKER || token == TOKEN_ALARM
+    token == TOKEN_WAKER || token == TOKEN_TIMER
 }
 
 #[cfg(test)]
@@ -320,6 +332,18 @@ mod tests {
 
     fn in_micros(micros: i64) -> RealTime {
         RealClock::new().now() + RealSpan::from_micros(micros)
+    }
+
+    const LISTENER: Token = Token(7);
+
+    /// A listening socket that `wait` watches.
+    fn listen(wait: &MioWait) -> (mio::net::TcpListener, SocketAddr) {
+        let mut listener = mio::net::TcpListener::bind(LOOPBACK).unwrap();
+        wait.registry()
+            .register(&mut listener, LISTENER, Interest::READABLE)
+            .unwrap();
+        let address = listener.local_addr().unwrap();
+        (listener, address)
     }
 
     #[test]
@@ -341,15 +365,15 @@ mod tests {
         }
         let stats = wait.stats();
         assert!(stats.wake_ups <= 200, "{stats:?}");
-        assert!(stats.alarms_set <= 200, "{stats:?}");
+        assert!(stats.timers_set <= 200, "{stats:?}");
     }
 
     #[test]
     fn what_arrives_spends_no_wake_up_of_deadlines() {
         let mut wait = MioWait::new().unwrap();
-        wait.set_patience(Patience {
-            with_deadlines: RealSpan::from_secs(3_600),
-            ..Patience::default()
+        wait.set_policy(WaitPolicy {
+            spacing: RealSpan::from_secs(3_600),
+            ..WaitPolicy::default()
         });
         let listener = std::net::TcpListener::bind(LOOPBACK).unwrap();
         let mut peer = mio::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -364,7 +388,7 @@ mod tests {
         }
         wait.registry().deregister(&mut peer).unwrap();
         assert_eq!(wait.wait(Some(in_micros(1_000))), Woken::Deadline);
-        assert_eq!(wait.stats().put_off, 0);
+        assert_eq!(wait.stats().deferred, 0);
     }
 
     #[cfg(target_os = "linux")]
@@ -378,43 +402,36 @@ mod tests {
             wait.wait(Some(until));
         }
         assert_eq!(
-            wait.stats().alarms_set,
+            wait.stats().timers_set,
             0,
             "a pending wake means no sleep, and no sleep needs no alarm"
         );
 
-        let mut listener = mio::net::TcpListener::bind(LOOPBACK).unwrap();
-        wait.registry()
-            .register(&mut listener, Token(0), mio::Interest::READABLE)
-            .unwrap();
+        let (listener, address) = listen(&wait);
         let mut peers = Vec::new();
         for _ in 0..10 {
-            peers.push(std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap());
+            peers.push(std::net::TcpStream::connect(address).unwrap());
             assert_eq!(wait.wait(Some(until)), Woken::Io);
             listener.accept().unwrap();
         }
-        assert_eq!(wait.stats().alarms_set, 1);
+        assert_eq!(wait.stats().timers_set, 1);
 
         assert_eq!(
             wait.wait(Some(in_micros(20_000))),
             Woken::Deadline,
             "an earlier deadline replaces it, if it is still to come"
         );
-        assert_eq!(wait.stats().alarms_set, 2);
+        assert_eq!(wait.stats().timers_set, 2);
     }
 
     #[cfg(target_os = "linux")]
     #[test]
     fn what_may_wait_is_taken_with_a_deadline_that_is_soon() {
         let mut wait = MioWait::new().unwrap();
-        let mut listener = mio::net::TcpListener::bind(LOOPBACK).unwrap();
-        wait.registry()
-            .register(&mut listener, Token(0), mio::Interest::READABLE)
-            .unwrap();
-        let address = listener.local_addr().unwrap();
-        wait.set_patience(Patience {
-            with_input: true,
-            ..Patience::default()
+        let (listener, address) = listen(&wait);
+        wait.set_policy(WaitPolicy {
+            input_may_wait: true,
+            ..WaitPolicy::default()
         });
         for _ in 0..20 {
             let _peer = std::net::TcpStream::connect(address).unwrap();
@@ -428,22 +445,22 @@ mod tests {
         assert_eq!(wait.wait(Some(until)), Woken::Io);
         assert!(RealClock::new().now() < until, "but not with one that is far");
         listener.accept().unwrap();
-        wait.set_patience(Patience::default());
+        wait.set_policy(WaitPolicy::default());
         let _peer = std::net::TcpStream::connect(address).unwrap();
         let until = in_micros(60_000_000);
         assert_eq!(wait.wait(Some(until)), Woken::Io);
     }
 
     #[test]
-    fn deadlines_that_come_thick_are_put_off() {
+    fn deadlines_that_come_thick_are_deferred() {
         let mut wait = MioWait::new().unwrap();
         // So long that a busy machine does not make them sparse.
-        wait.set_patience(Patience {
-            with_deadlines: RealSpan::from_millis(20),
-            ..Patience::default()
+        wait.set_policy(WaitPolicy {
+            spacing: RealSpan::from_millis(20),
+            ..WaitPolicy::default()
         });
         let mut waits = 0;
-        while wait.stats().put_off == 0 {
+        while wait.stats().deferred == 0 {
             let until = in_micros(20);
             assert_eq!(wait.wait(Some(until)), Woken::Deadline);
             assert!(RealClock::new().now() >= until);
@@ -456,17 +473,13 @@ mod tests {
     #[test]
     fn a_precise_wait_is_never_early_and_keeps_what_arrives() {
         let mut wait = MioWait::new().unwrap();
-        let mut listener = mio::net::TcpListener::bind(LOOPBACK).unwrap();
-        wait.registry()
-            .register(&mut listener, Token(0), mio::Interest::READABLE)
-            .unwrap();
-        let address = listener.local_addr().unwrap();
+        let (listener, address) = listen(&wait);
         for nth in 0..300 {
             let peer = (nth % 3 == 0).then(|| std::net::TcpStream::connect(address).unwrap());
             let (until, with_input) = (in_micros(150), nth % 2 == 0);
-            wait.set_patience(Patience {
-                with_input,
-                with_deadlines: RealSpan::from_millis(1),
+            wait.set_policy(WaitPolicy {
+                input_may_wait: with_input,
+                spacing: RealSpan::from_millis(1),
                 game_due: Some(until),
                 is_precise: true,
             });
@@ -481,15 +494,15 @@ mod tests {
         let stats = wait.stats();
         // Elsewhere the poll counts milliseconds, which no lead makes up for.
         assert!(stats.spins > 0 || !cfg!(target_os = "linux"), "{stats:?}");
-        assert!(stats.put_off == 0 || stats.spins_given_up == 1, "{stats:?}");
+        assert!(stats.deferred == 0 || stats.spins_disabled == 1, "{stats:?}");
     }
 
     #[test]
     fn a_precise_wait_does_not_spin_without_a_deadline_of_the_game() {
         let mut wait = MioWait::new().unwrap();
-        wait.set_patience(Patience {
+        wait.set_policy(WaitPolicy {
             is_precise: true,
-            ..Patience::default()
+            ..WaitPolicy::default()
         });
         // Enough to learn a lead from.
         for _ in 0..300 {
@@ -515,13 +528,10 @@ mod tests {
     fn a_deadline_already_reached_is_no_wait_but_shows_what_is_ready() {
         let mut wait = MioWait::new().unwrap();
         assert_eq!(wait.wait(Some(RealTime::ZERO)), Woken::Deadline);
-        let mut listener = mio::net::TcpListener::bind(LOOPBACK).unwrap();
-        wait.registry()
-            .register(&mut listener, Token(7), mio::Interest::READABLE)
-            .unwrap();
-        let _peer = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (_listener, address) = listen(&wait);
+        let _peer = std::net::TcpStream::connect(address).unwrap();
         assert_eq!(wait.wait(Some(RealTime::ZERO)), Woken::Io);
-        assert_eq!(wait.next_ready().map(|ready| ready.token), Some(Token(7)));
+        assert_eq!(wait.next_ready().map(|ready| ready.token), Some(LISTENER));
         assert_eq!(wait.next_ready(), None);
         assert_eq!(wait.stats().sleeps, 0);
     }

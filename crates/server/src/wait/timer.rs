@@ -5,11 +5,11 @@
 //! rounded up to what the system's poll can do.
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) use self::time_limit::Alarm;
+pub(super) use self::time_limit::Timer;
 #[cfg(target_os = "linux")]
-pub(crate) use self::timerfd::Alarm;
+pub(super) use self::timerfd::Timer;
 
-/// The alarm as a descriptor that becomes readable at an instant of the monotonic clock.
+/// A descriptor that becomes readable at an instant of the monotonic clock.
 #[cfg(target_os = "linux")]
 mod timerfd {
     use std::io;
@@ -28,7 +28,7 @@ mod timerfd {
     use trantor_time::{NANOS, RealSpan, RealTime};
 
     #[derive(Debug)]
-    pub(crate) struct Alarm {
+    pub(in crate::wait) struct Timer {
         timer: OwnedFd,
         armed: Option<RealTime>,
         times_set: u64,
@@ -40,8 +40,8 @@ mod timerfd {
     /// are exact anyway.
     const SLACK_NS: NonZeroU64 = NonZeroU64::MIN;
 
-    impl Alarm {
-        pub(crate) fn new(registry: &Registry, token: Token) -> io::Result<Self> {
+    impl Timer {
+        pub(in crate::wait) fn new(registry: &Registry, token: Token) -> io::Result<Self> {
             let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
             let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
             registry.register(&mut SourceFd(&timer.as_raw_fd()), token, Interest::READABLE)?;
@@ -54,15 +54,15 @@ mod timerfd {
         }
 
         /// Lets the poll that follows end at `until`. Answers the limit to give to that poll: none is needed.
-        pub(crate) fn set(&mut self, until: Option<RealTime>, _now: RealTime) -> Option<Duration> {
+        pub(in crate::wait) fn set(&mut self, until: Option<RealTime>, _now: RealTime) -> Option<Duration> {
             if until != self.armed {
-                // Zero would disarm, and an instant in the past rings at once: both as wanted.
-                let rings = until.map_or(RealSpan::ZERO, |until| {
+                // Zero would disarm, and an instant in the past expires at once: both as wanted.
+                let expires_at = until.map_or(RealSpan::ZERO, |until| {
                     system_monotonic_at(until).max(RealSpan::from_nanos(1))
                 });
                 let setting = Itimerspec {
                     it_interval: timespec(RealSpan::ZERO),
-                    it_value: timespec(rings),
+                    it_value: timespec(expires_at),
                 };
                 timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &setting)
                     .expect("the timer is open, and its time is in range");
@@ -74,7 +74,7 @@ mod timerfd {
 
         /// Sleeps until then, whatever else happens; a signal may end it before. It needs neither the timer nor the poll,
         /// which costs less. Answers whether it can.
-        pub(crate) fn sleep_until(&mut self, until: RealTime) -> bool {
+        pub(in crate::wait) fn sleep_until(&mut self, until: RealTime) -> bool {
             if !std::mem::replace(&mut self.is_sleep_exact, true)
                 && let Err(error) = set_current_timer_slack(Some(SLACK_NS))
             {
@@ -88,11 +88,11 @@ mod timerfd {
 
         /// The poll reported the timer. It need not be read: readiness is edge-triggered, and setting the timer
         /// anew clears what is unread.
-        pub(crate) fn has_rung(&mut self) {
+        pub(in crate::wait) fn has_expired(&mut self) {
             self.armed = None;
         }
 
-        pub(crate) fn times_set(&self) -> u64 {
+        pub(in crate::wait) fn times_set(&self) -> u64 {
             self.times_set
         }
     }
@@ -105,7 +105,7 @@ mod timerfd {
     }
 }
 
-/// The alarm as mio's own time limit, which mio rounds up to what the system's poll can do.
+/// mio's own time limit, which mio rounds up to what the system's poll can do.
 #[cfg(not(target_os = "linux"))]
 mod time_limit {
     use std::io;
@@ -115,26 +115,26 @@ mod time_limit {
     use trantor_time::RealTime;
 
     #[derive(Debug)]
-    pub(crate) struct Alarm;
+    pub(in crate::wait) struct Timer;
 
-    impl Alarm {
-        pub(crate) fn new(_registry: &Registry, _token: Token) -> io::Result<Self> {
+    impl Timer {
+        pub(in crate::wait) fn new(_registry: &Registry, _token: Token) -> io::Result<Self> {
             Ok(Self)
         }
 
         /// The limit for the poll that follows. Late rather than early, and never zero with time left.
-        pub(crate) fn set(&mut self, until: Option<RealTime>, now: RealTime) -> Option<Duration> {
+        pub(in crate::wait) fn set(&mut self, until: Option<RealTime>, now: RealTime) -> Option<Duration> {
             until.map(|until| until.since(now).to_std())
         }
 
-        pub(crate) fn has_rung(&mut self) {}
+        pub(in crate::wait) fn has_expired(&mut self) {}
 
         /// There is nothing to sleep on but the poll itself.
-        pub(crate) fn sleep_until(&mut self, _until: RealTime) -> bool {
+        pub(in crate::wait) fn sleep_until(&mut self, _until: RealTime) -> bool {
             false
         }
 
-        pub(crate) fn times_set(&self) -> u64 {
+        pub(in crate::wait) fn times_set(&self) -> u64 {
             0
         }
     }

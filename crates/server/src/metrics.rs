@@ -1,0 +1,554 @@
+//! Metrics: what the server counts, under which name, and where each value comes from.
+//!
+//! Counters are plain fields of the loop's thread, next to what they count. [`collect`] is the one list of names and
+//! sources; the loop runs it when the exporter asks ([`crate::export`]), so that an idle server does nothing for it, and a
+//! pass only adds to its fields. The text is made on the exporter's thread by `prometheus-client`.
+
+use std::fmt;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet, text};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
+use trantor_engine::{CloseReason, Counters, Engine, EngineStats, Fired, FiredKind, Spans};
+use trantor_game::DueKind;
+use trantor_time::{NANOS, RealSpan};
+
+use crate::autosave::Autosave;
+use crate::histogram::{Histogram, bounds_seconds};
+use crate::listener::Listener;
+use crate::passes::Passes;
+use crate::recorder::Recorder;
+use crate::shell::Shell;
+use crate::stages::STAGES;
+
+/// What every name begins with, followed by an underscore.
+const PREFIX: &str = "trantor";
+
+/// What the log line of `--metrics-log` shows; the rest is for scrapers.
+const LOGGED: [&str; 5] = [
+    "deadline_lateness_seconds",
+    "loop_pass_seconds",
+    "loop_utilization_ratio",
+    "sessions_agents",
+    "game_slips",
+];
+
+/// Deadlines in real time, by kind. Those of the game are counted by the engine.
+const REAL_KINDS: [FiredKind; 7] = [
+    FiredKind::SessionLimit,
+    FiredKind::GoOn,
+    FiredKind::TextNews,
+    FiredKind::Tick,
+    FiredKind::Stats,
+    FiredKind::MatchEnd,
+    FiredKind::Recorded,
+];
+
+/// What the loop counts of itself; all from zero.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LoopStats {
+    passes: u64,
+    /// Passes in which nothing was done: what woke the loop woke it for nothing.
+    idle_passes: u64,
+    busy: RealSpan,
+    pass_time: Histogram,
+    pub(crate) sleeps: u64,
+    /// How late the loop woke after the deadline that ended its sleep.
+    pub(crate) wake_lateness: Histogram,
+    /// Items and time of each stage.
+    stages: [(u64, RealSpan); STAGES.len()],
+    real_deadlines: [u64; REAL_KINDS.len()],
+    deadline_lateness: Histogram,
+    /// How long captures of the game held the loop, and how long the disk worker wrote them.
+    pub(crate) save_capture: Histogram,
+    pub(crate) save_write: Histogram,
+}
+
+impl LoopStats {
+    /// Counts a pass that has ended.
+    pub(crate) fn count_pass(&mut self, passes: &Passes) {
+        let mut items = 0;
+        for (stage, (count, time)) in passes.stages().iter().zip(&mut self.stages) {
+            items += u64::from(stage.items);
+            *count += u64::from(stage.items);
+            *time += stage.time;
+        }
+        self.passes += 1;
+        self.idle_passes += u64::from(items == 0);
+        self.busy += passes.duration();
+        self.pass_time.record(passes.duration());
+    }
+
+    /// Counts a deadline that fired.
+    pub(crate) fn count_deadline(&mut self, fired: Fired) {
+        if let Some(place) = REAL_KINDS.iter().position(|kind| *kind == fired.kind) {
+            self.real_deadlines[place] += 1;
+        }
+        let lateness_ns = i64::try_from(fired.lateness_ns).unwrap_or(i64::MAX);
+        self.deadline_lateness.record(RealSpan::from_nanos(lateness_ns));
+    }
+}
+
+/// One named metric at one moment.
+#[derive(Debug)]
+struct Metric {
+    /// Without the prefix and, for a counter, without `_total`.
+    name: &'static str,
+    help: &'static str,
+    value: Value,
+}
+
+#[derive(Debug)]
+enum Value {
+    Counter(f64),
+    Gauge(f64),
+    /// By the values of one label.
+    Counters(&'static str, Vec<(&'static str, f64)>),
+    Gauges(&'static str, Vec<(&'static str, f64)>),
+    Histogram(Box<Histogram>),
+}
+
+/// Metrics of one moment, in the order of [`collect`].
+#[derive(Debug, Default)]
+pub(crate) struct Table(Vec<Metric>);
+
+impl Collector for Table {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        for Metric { name, help, value } in &self.0 {
+            let kind = match value {
+                Value::Counter(_) | Value::Counters(..) => MetricType::Counter,
+                Value::Gauge(_) | Value::Gauges(..) => MetricType::Gauge,
+                Value::Histogram(_) => MetricType::Histogram,
+            };
+            let mut metric = encoder.encode_descriptor(name, help, None, kind)?;
+            match value {
+                Value::Counter(value) => ConstCounter::new(*value).encode(metric)?,
+                Value::Gauge(value) => ConstGauge::new(*value).encode(metric)?,
+                Value::Counters(label, samples) => {
+                    for (of, value) in samples {
+                        ConstCounter::new(*value).encode(metric.encode_family(&[(*label, *of)])?)?;
+                    }
+                }
+                Value::Gauges(label, samples) => {
+                    for (of, value) in samples {
+                        ConstGauge::new(*value).encode(metric.encode_family(&[(*label, *of)])?)?;
+                    }
+                }
+                Value::Histogram(histogram) => {
+                    let bounds = bounds_seconds().chain([f64::INFINITY]);
+                    let buckets: Vec<_> = bounds.zip(histogram.buckets).collect();
+                    let sum = seconds(histogram.sum);
+                    metric.encode_histogram::<NoLabelSet>(sum, histogram.count(), &buckets, None)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Table {
+    /// A row with this help text.
+    fn help(&mut self, help: &'static str) -> Row<'_> {
+        Row { help, table: self }
+    }
+
+    /// The page that Prometheus scrapes, in OpenMetrics text.
+    pub(crate) fn into_text(self) -> String {
+        let mut registry = Registry::with_prefix(PREFIX);
+        registry.register_collector(Box::new(self));
+        let mut page = String::new();
+        text::encode(&mut page, &registry).expect("writing to a string does not fail");
+        page
+    }
+
+    /// The line for the log: a histogram by its p50, p99 and p99.9.
+    pub(crate) fn to_log_line(&self) -> String {
+        let logged = self.0.iter().filter(|metric| LOGGED.contains(&metric.name));
+        let shown = logged.map(|Metric { name, value, .. }| match value {
+            Value::Counter(value) | Value::Gauge(value) => format!("{name}={value:.3}"),
+            Value::Counters(_, samples) | Value::Gauges(_, samples) => format!("{name}={samples:?}"),
+            Value::Histogram(histogram) => {
+                let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|quantile| histogram.quantile(quantile));
+                format!("{name}={p50}/{p99}/{p999}")
+            }
+        });
+        shown.collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// A row of the table that is yet to get its name and value.
+struct Row<'a> {
+    table: &'a mut Table,
+    help: &'static str,
+}
+
+impl Row<'_> {
+    fn add(self, name: &'static str, value: Value) {
+        let help = self.help;
+        self.table.0.push(Metric { name, help, value });
+    }
+
+    fn counter(self, name: &'static str, value: u64) {
+        self.add(name, Value::Counter(value as f64));
+    }
+
+    fn gauge(self, name: &'static str, value: f64) {
+        self.add(name, Value::Gauge(value));
+    }
+
+    fn histogram(self, name: &'static str, of: &Histogram) {
+        self.add(name, Value::Histogram(Box::new(*of)));
+    }
+}
+
+fn seconds(span: RealSpan) -> f64 {
+    span.as_nanos() as f64 / NANOS as f64
+}
+
+/// Every metric with its help text, name and source, as of now.
+pub(crate) fn collect(shell: &mut Shell) -> Table {
+    let stats = shell.engine.stats(shell.now);
+    let mut table = Table::default();
+    collect_passes(&mut table, &shell.stats, &stats);
+    collect_deadlines(&mut table, &shell.stats, &stats);
+    collect_loop(&mut table, shell, &stats);
+    collect_sockets(&mut table, shell);
+    collect_journal(&mut table, shell);
+    collect_saves(&mut table, shell);
+    collect_game(&mut table, &mut shell.engine, &stats);
+    collect_requests(&mut table, &stats.counters);
+    collect_sessions(&mut table, &stats);
+    table
+}
+
+fn collect_passes(m: &mut Table, own: &LoopStats, stats: &EngineStats) {
+    let uptime = stats.uptime_ms as f64 / 1e3;
+    let utilization = if uptime > 0.0 {
+        seconds(own.busy) / uptime
+    } else {
+        0.0
+    };
+    let by_stage = |of: fn(&(u64, RealSpan)) -> f64| {
+        let stages = STAGES.iter().zip(&own.stages);
+        Value::Counters(
+            "stage",
+            stages.map(|(stage, used)| (stage.name, of(used))).collect(),
+        )
+    };
+    m.help("Time since the start, sleeping included")
+        .gauge("uptime_seconds", uptime);
+    m.help("Passes of the server's loop")
+        .counter("loop_passes", own.passes);
+    m.help("Passes in which nothing was done")
+        .counter("loop_idle_passes", own.idle_passes);
+    m.help("Time spent in passes")
+        .add("loop_busy_seconds", Value::Counter(seconds(own.busy)));
+    m.help("Share of the uptime that was spent in passes")
+        .gauge("loop_utilization_ratio", utilization);
+    m.help("Duration of passes")
+        .histogram("loop_pass_seconds", &own.pass_time);
+    m.help("Items that the stages of passes did")
+        .add("loop_stage_items", by_stage(|used| used.0 as f64));
+    m.help("Time that the stages of passes took")
+        .add("loop_stage_seconds", by_stage(|used| seconds(used.1)));
+    m.help("Passes before which the loop had nothing to do")
+        .counter("loop_sleeps", own.sleeps);
+    m.help("How late a sleep ended after its deadline")
+        .histogram("loop_wake_lateness_seconds", &own.wake_lateness);
+}
+
+fn collect_deadlines(m: &mut Table, own: &LoopStats, stats: &EngineStats) {
+    let of_game = DueKind::ALL
+        .map(FiredKind::Game)
+        .into_iter()
+        .zip(stats.counters.fired);
+    let deadlines = of_game.chain(REAL_KINDS.into_iter().zip(own.real_deadlines));
+    let by_kind = deadlines.map(|(kind, count)| (kind.name(), count as f64));
+    m.help("Deadlines that fired, by kind")
+        .add("deadlines", Value::Counters("kind", by_kind.collect()));
+    m.help("How late deadlines fired")
+        .histogram("deadline_lateness_seconds", &own.deadline_lateness);
+    let Spans {
+        p50_ns,
+        p99_ns,
+        p999_ns,
+        max_ns,
+        ..
+    } = stats.lateness;
+    let quantiles = [
+        ("0.5", p50_ns),
+        ("0.99", p99_ns),
+        ("0.999", p999_ns),
+        ("1", max_ns),
+    ];
+    let quantiles = quantiles.map(|(quantile, ns)| (quantile, ns as f64 / 1e9));
+    m.help("How late deadlines fired since the start, by quantile")
+        .add(
+            "deadline_lateness_quantile_seconds",
+            Value::Gauges("quantile", quantiles.into()),
+        );
+}
+
+fn collect_loop(m: &mut Table, shell: &Shell, stats: &EngineStats) {
+    let (wait, timers) = (shell.wait.stats(), shell.timers.stats());
+    m.help("Waits that could sleep")
+        .counter("wait_sleeps", wait.sleeps);
+    m.help("Times that the system ended a sleep")
+        .counter("wait_wake_ups", wait.wake_ups);
+    m.help("Times that the system's timer was set")
+        .counter("wait_timers_set", wait.timers_set);
+    m.help("Sleeps prolonged so that dense deadlines share a wake-up")
+        .counter("wait_deferred", wait.deferred);
+    m.help("Spins before a deadline, with --precise")
+        .counter("wait_spins", wait.spins);
+    m.help("Times that spinning was disabled on a shared core")
+        .counter("wait_spins_disabled", wait.spins_disabled);
+    m.help("Tasks of other threads that wait for the loop")
+        .gauge("tasks_waiting", shell.tasks.len() as f64);
+    m.help("Tasks of other threads that the loop ran")
+        .counter("tasks", shell.tasks_run);
+    m.help("Tasks refused, since too many waited or the loop was stopping")
+        .counter("tasks_refused", shell.tasks.refused());
+    m.help("Named timers, such as db_save, that are set")
+        .gauge("named_timers_pending", shell.timers.len() as f64);
+    m.help("Runs of named timers")
+        .counter("named_timers", timers.executed);
+    m.help("Periods of named timers that were skipped")
+        .counter("named_timers_coalesced", timers.coalesced);
+    m.help("Longest run of a named timer").gauge(
+        "named_timers_duration_max_seconds",
+        timers.duration_ns_max as f64 / 1e9,
+    );
+    m.help("Latest run of a named timer").gauge(
+        "named_timers_lateness_max_seconds",
+        timers.lateness_ns_max as f64 / 1e9,
+    );
+    m.help("Deadlines of sessions and ticks that are set")
+        .gauge("session_timers_pending", stats.timers_pending as f64);
+}
+
+fn collect_sockets(m: &mut Table, shell: &Shell) {
+    let conns = shell.conns.stats();
+    let listener = shell.listener.as_ref().map(Listener::stats).unwrap_or_default();
+    m.help("Open connections")
+        .gauge("connections_open", shell.conns.len() as f64);
+    m.help("Connections whose peers do not read")
+        .gauge("connections_write_blocked", shell.conns.blocked() as f64);
+    m.help("Connections opened")
+        .counter("connections_opened", conns.opened);
+    m.help("Connections closed, by either side")
+        .counter("connections_closed", conns.closed);
+    m.help("Connections closed since the system could not watch them")
+        .counter("connections_watch_failures", conns.watches_failed);
+    m.help("Reads that brought bytes")
+        .counter("socket_reads", conns.reads);
+    m.help("Bytes read").counter("socket_read_bytes", conns.bytes_in);
+    m.help("Writes that took bytes")
+        .counter("socket_writes", conns.writes);
+    m.help("Bytes written")
+        .counter("socket_written_bytes", conns.bytes_out);
+    m.help("Writes that found the peer's buffers full")
+        .counter("socket_writes_blocked", conns.writes_blocked);
+    m.help("Connections accepted from the system")
+        .counter("listener_accepted", listener.accepted);
+    m.help("Connections gone before they were handed on")
+        .counter("listener_aborted", listener.aborted);
+    m.help("Connections reset, since too many were waiting")
+        .counter("listener_refused", listener.refused);
+    m.help("Times that --accept-rate made connections wait")
+        .counter("listener_rate_limited", listener.slowed);
+    m.help("Pauses of accepting, since descriptors ran out")
+        .counter("listener_back_offs", listener.back_offs);
+}
+
+fn collect_journal(m: &mut Table, shell: &Shell) {
+    let journal = shell.recorder.as_ref().map(Recorder::stats).unwrap_or_default();
+    m.help("Bytes of the journal, before packing")
+        .counter("journal_written_bytes", journal.bytes);
+    m.help("Writes of the journal")
+        .counter("journal_writes", journal.writes);
+    m.help("Files of the journal finished")
+        .counter("journal_pieces", journal.pieces);
+    m.help("Files of the journal packed")
+        .counter("journal_packed", journal.packed);
+    m.help("Files of the journal left unpacked")
+        .counter("journal_pack_failures", journal.not_packed);
+    m.help("Times that the journal was forced to the disk")
+        .counter("journal_syncs", journal.synced);
+    m.help("Times that the disk refused that")
+        .counter("journal_sync_failures", journal.not_synced);
+    m.help("Times that recording stopped")
+        .counter("journal_failures", journal.failures);
+    m.help("Of those, since saves would have had no room")
+        .counter("journal_disk_full", journal.no_room);
+    m.help("Of those, since the journal's files were removed")
+        .counter("journal_removed", journal.removed);
+    m.help("Times that recording began again")
+        .counter("journal_resumed", journal.resumed);
+}
+
+fn collect_saves(m: &mut Table, shell: &Shell) {
+    let saves = shell.autosave.as_ref().map(Autosave::stats).unwrap_or_default();
+    let (disk, running) = (shell.disk.stats(), shell.disk.running());
+    let waiting = (shell.disk.in_flight() - running) as f64;
+    let oldest = shell.disk.oldest_age(shell.now);
+    m.help("Saves written").counter("saves", saves.saved);
+    m.help("Saves not written, since the same state was on the disk")
+        .counter("saves_unchanged", saves.unchanged);
+    m.help("Saves not begun, since one was under way")
+        .counter("saves_skipped", saves.skipped);
+    m.help("Saves that failed")
+        .counter("save_failures", saves.failures);
+    m.help("How long a save held the loop")
+        .histogram("save_capture_seconds", &shell.stats.save_capture);
+    m.help("How long a save took on the disk worker")
+        .histogram("save_write_seconds", &shell.stats.save_write);
+    m.help("Jobs that the disk worker did")
+        .counter("disk_jobs", disk.done);
+    m.help("Jobs of the disk worker that failed")
+        .counter("disk_jobs_failed", disk.failed);
+    m.help("Jobs refused, since one of the kind was under way")
+        .counter("disk_jobs_refused", disk.refused);
+    m.help("Jobs that wait for the disk worker")
+        .gauge("disk_jobs_waiting", waiting);
+    m.help("Jobs that the disk worker is at")
+        .gauge("disk_jobs_running", running as f64);
+    m.help("How long the oldest job has waited")
+        .gauge("disk_jobs_oldest_seconds", seconds(oldest));
+    m.help("Longest wait of a job")
+        .gauge("disk_jobs_wait_max_seconds", seconds(disk.waited_max));
+}
+
+fn collect_game(m: &mut Table, engine: &mut Engine, stats: &EngineStats) {
+    let clock = engine.game_clock();
+    let (speed, is_paused) = (clock.frequency().get().into(), u8::from(clock.is_paused()).into());
+    let slipped = stats.slipped.as_nanounits() / i128::from(NANOS);
+    m.help("Speed of the game")
+        .gauge("game_speed_units_per_second", speed);
+    m.help("1 while the game is paused")
+        .gauge("game_paused", is_paused);
+    m.help("Game time")
+        .gauge("game_time_units", engine.game_now().as_units_f64());
+    m.help("Passes in which the machine was too slow and the game slowed down")
+        .counter("game_slips", stats.slips);
+    m.help("Game time given up that way, in units")
+        .counter("game_slipped_units", u64::try_from(slipped).unwrap_or(u64::MAX));
+    m.help("Eggs not laid, since the team or the world has as many as it may")
+        .counter("game_eggs_refused", stats.eggs_refused);
+    m.help("Ticks of the viewers' grid")
+        .counter("ticks", stats.ticks_run);
+    m.help("Ticks skipped although a viewer was connected")
+        .counter("ticks_skipped", stats.ticks_skipped);
+}
+
+fn collect_requests(m: &mut Table, counters: &Counters) {
+    m.help("Agents that joined")
+        .counter("game_joins", counters.joined);
+    m.help("Greetings that named no team, or one without a place")
+        .counter("game_joins_refused", counters.joins_refused);
+    m.help("Commands of agents, malformed ones included")
+        .counter("commands", counters.commands);
+    m.help("Lines of agents that could not be carried out")
+        .counter("commands_malformed", counters.commands_malformed);
+    m.help("Commands beyond the ten that may wait")
+        .counter("commands_dropped", counters.commands_dropped);
+    m.help("Requests of text viewers")
+        .counter("gui_requests", counters.gui_requests);
+    m.help("Of those, answered suc")
+        .counter("gui_requests_unknown", counters.gui_unknown);
+    m.help("Of those, answered sbp")
+        .counter("gui_requests_refused", counters.gui_refused);
+    m.help("Messages of viewers that speak frames")
+        .counter("viewer_messages", counters.messages);
+    m.help("Of those, refused")
+        .counter("viewer_messages_refused", counters.messages_refused);
+    m.help("Snapshots sent to viewers")
+        .counter("viewer_snapshots", counters.snapshots);
+    m.help("Of those, to viewers that were too slow for the changes")
+        .counter("viewer_resyncs", counters.viewers_thinned);
+    m.help("Messages too large for a frame")
+        .counter("viewer_encode_failures", counters.encode_failures);
+    m.help("Requests of operators")
+        .counter("operator_requests", counters.admin_requests);
+}
+
+fn collect_sessions(m: &mut Table, stats: &EngineStats) {
+    let counters = &stats.counters;
+    let closed = CloseReason::ALL
+        .map(CloseReason::name)
+        .into_iter()
+        .zip(counters.closed);
+    let closed = closed.chain([("by_peer", counters.closed_by_peer)]);
+    let by_reason = closed.map(|(reason, count)| (reason, count as f64));
+    m.help("Sessions closed, by reason")
+        .add("sessions_closed", Value::Counters("reason", by_reason.collect()));
+    let wait_p99 = stats.outbox_waits.p99_ns as f64 / 1e9;
+    m.help("Connected agents")
+        .gauge("sessions_agents", stats.agents as f64);
+    m.help("Connected text viewers")
+        .gauge("sessions_text_viewers", stats.text_viewers as f64);
+    m.help("Connected viewers that speak frames")
+        .gauge("sessions_viewers", stats.viewers as f64);
+    m.help("Bytes that came for a session that was closing")
+        .counter("sessions_dropped_bytes", counters.bytes_dropped);
+    m.help("Lines and messages that were too long")
+        .counter("sessions_violations", counters.violations);
+    m.help("Times that a peer asked too fast and was not read for a while")
+        .counter("sessions_throttled", counters.throttled);
+    m.help("Peers to whom that happened")
+        .counter("sessions_throttled_peers", counters.throttled_peers);
+    m.help("Times that a peer left its answers unread and was not read")
+        .counter("sessions_blocked", counters.blocked);
+    m.help("Peers to whom that happened")
+        .counter("sessions_blocked_peers", counters.blocked_peers);
+    m.help("Wrong tokens")
+        .counter("sessions_tokens_refused", counters.tokens_refused);
+    m.help("Peers that may not operate the server and tried")
+        .counter("sessions_operators_refused", counters.operators_refused);
+    m.help("Bytes that wait to be written")
+        .gauge("outbox_bytes", stats.outbox_bytes as f64);
+    m.help("How long the oldest of them has waited")
+        .gauge("outbox_oldest_seconds", seconds(stats.outbox_age));
+    m.help("Wait of bytes before they were written, 99th percentile since the start")
+        .gauge("outbox_wait_p99_seconds", wait_p99);
+    m.help("Writes from outboxes")
+        .counter("outbox_writes", stats.outbox_waits.count);
+    m.help("Messages for sessions that were gone")
+        .counter("outbox_undeliverable", counters.undeliverable);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_histogram_is_scraped_with_cumulative_buckets_and_logged_by_quantiles() {
+        let mut spans = Histogram::default();
+        for millis in [1, 3, 3, 20_000] {
+            spans.record(RealSpan::from_millis(millis));
+        }
+        let mut table = Table::default();
+        table.help("Duration").histogram("loop_pass_seconds", &spans);
+        table.help("Slips").counter("game_slips", 7);
+        assert_eq!(
+            table.to_log_line(),
+            "loop_pass_seconds=0.005/inf/inf game_slips=7.000"
+        );
+        let page = table.into_text();
+        for line in [
+            "# TYPE trantor_loop_pass_seconds histogram",
+            "trantor_loop_pass_seconds_sum 20.007",
+            "trantor_loop_pass_seconds_count 4",
+            "trantor_loop_pass_seconds_bucket{le=\"0.0005\"} 0",
+            "trantor_loop_pass_seconds_bucket{le=\"0.001\"} 1",
+            "trantor_loop_pass_seconds_bucket{le=\"10.0\"} 3",
+            "trantor_loop_pass_seconds_bucket{le=\"+Inf\"} 4",
+            "trantor_game_slips_total 7.0",
+        ] {
+            assert!(page.lines().any(|other| other == line), "no {line} in:\n{page}");
+        }
+    }
+}
