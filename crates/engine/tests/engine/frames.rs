@@ -1,0 +1,273 @@
+//! Frame viewers: how they join and leave, their snapshot on credit, and stream time. Single messages are in the transcripts.
+
+use trantor_engine::{Engine, EngineConfig, Input, limits};
+use trantor_game::{AdminAction, Game, Snapshot};
+use trantor_model::{AgentId, Counts, Resource, TeamId, Tile};
+use trantor_protocol::wire::{ClientHello, ToServer, WIRE_VERSION, write_frame};
+use trantor_time::{Frequency, RealSpan};
+
+use super::{bench, ms};
+use crate::harness::{Bench, game_config};
+
+/// A busy little game: everybody does something all the time.
+fn keep_busy(bench: &mut Bench, agents: &[usize], rounds: usize) {
+    let lines = [
+        "Forward",
+        "Take food",
+        "Right",
+        "Look",
+        "Broadcast hi",
+        "Set food",
+        "Eject",
+        "Fork",
+        "Incantation",
+        "Left",
+        "Take linemate",
+        "foo",
+    ];
+    for round in 0..rounds {
+        for (number, agent) in agents.iter().enumerate() {
+            let line = lines[(round * 5 + number * 7 + round / 3) % lines.len()];
+            bench.send(*agent, format!("{line}\n").as_bytes());
+        }
+        bench.run_for(ms(37));
+    }
+}
+
+fn join_agents(bench: &mut Bench, count: usize) -> Vec<usize> {
+    (0..count)
+        .map(|nth| bench.join(&format!("A{nth}"), ["a", "b"][nth % 2]))
+        .collect()
+}
+
+#[test]
+fn the_copy_equals_the_world_between_end_marks() {
+    let mut bench = bench(6, 5, 8);
+    let agents = join_agents(&mut bench, 6);
+    let viewer = bench.watch("V");
+    keep_busy(&mut bench, &agents[..3], 40);
+    let late = bench.watch("W");
+    keep_busy(&mut bench, &agents, 200);
+    bench.close(agents[1]);
+    bench.act(AdminAction::Kill { agent: AgentId(2) });
+    bench.run_for(ms(15_000));
+    for peer in [viewer, late] {
+        let viewer = bench.viewer(peer);
+        assert!(viewer.is_acked() && viewer.is_complete());
+        assert!(viewer.changes > 500, "{} changes", viewer.changes);
+        assert_eq!((viewer.snapshots, viewer.skipped), (1, 0));
+    }
+    assert!(bench.copies_compared > 500);
+    let agents = bench.engine.game().world().agents().len();
+    assert_eq!(agents, 0, "in the end all have starved");
+}
+
+/// Pieces of ground show a later moment than the rest: what changed since the beginning comes after them all the same.
+#[test]
+fn a_large_world_comes_on_credit_and_changes_meanwhile() {
+    let mut bench = bench(300, 200, 8);
+    bench.act(AdminAction::SetRefill { enabled: false });
+    let agents = join_agents(&mut bench, 4);
+    let viewer = bench.watch_without_credit("V");
+    assert_eq!(bench.viewer(viewer).parts, 20, "no more than there is credit for");
+    let ends = [Tile { x: 0, y: 0 }, Tile { x: 299, y: 199 }];
+    for (nth, count) in [(1, 7), (2, 3), (3, 5)] {
+        for tile in ends {
+            let mut ground = Counts::ZERO;
+            ground[Resource::Phiras] = count;
+            bench.act(AdminAction::SetGround { tile, ground });
+        }
+        keep_busy(&mut bench, &agents, 2);
+        bench.viewer(viewer).credit(5);
+        bench.speak(viewer);
+        assert_eq!(bench.viewer(viewer).parts, 20 + 5 * nth);
+    }
+    assert_eq!(bench.copies_compared, 0, "the rest is still to come");
+    bench.viewer(viewer).credits = true;
+    let uncredited = bench.viewer(viewer).uncredited;
+    bench.viewer(viewer).credit(uncredited);
+    bench.speak(viewer);
+    bench.run_for(ms(100));
+    let parts = 300 * 200 / 1024 + 1 + 2;
+    let size = bench.engine.config().game.size;
+    let seen = bench.viewer(viewer);
+    assert_eq!((seen.parts, seen.snapshots), (parts as u32, 1));
+    assert!(seen.changes > 0, "what happened meanwhile came after it");
+    let ground = seen.copy.as_ref().unwrap().ground();
+    assert!(
+        ends.iter()
+            .all(|tile| ground[size.index_of(*tile)][Resource::Phiras] == 5)
+    );
+    assert!(bench.copies_compared > 0);
+}
+
+/// A viewer that stops reading is neither disconnected nor sent all of the past.
+#[test]
+fn a_slow_viewer_is_thinned_to_a_fresh_snapshot() {
+    let mut config = EngineConfig::new(game_config(10, 10, 8));
+    config.frequency = Frequency::new(1_000).unwrap();
+    let mut bench = Bench::new(config);
+    let agents = join_agents(&mut bench, 8);
+    bench.act(AdminAction::SetHunger { enabled: false });
+    let [slow, quick] = ["V", "W"].map(|name| bench.watch(name));
+    bench.run_for(ms(100));
+    bench.peers[slow].is_reading = false;
+    let speech = format!("Broadcast {}\n", "x".repeat(300)).repeat(10);
+    for _ in 0..75 {
+        for agent in &agents {
+            bench.send(*agent, speech.as_bytes());
+        }
+        bench.run_for(ms(70));
+        bench.take_heard();
+    }
+    let stats = bench.engine.stats(bench.now);
+    let waiting = stats.outbox_bytes;
+    assert_eq!(stats.counters.viewers_thinned, 1, "{waiting} bytes wait");
+    assert!(waiting < 2 * limits::VIEWER_NEWS_BYTES_MAX);
+    assert!(bench.peers[slow].is_open);
+    let compared = bench.copies_compared;
+    bench.peers[slow].is_reading = true;
+    bench.take_writes(slow);
+    bench.run_for(ms(200));
+    assert_eq!(bench.viewer(slow).snapshots, 2);
+    assert!(bench.viewer(slow).is_complete() && bench.viewer(slow).is_acked());
+    assert_eq!(bench.viewer(quick).snapshots, 1, "a quick one is not concerned");
+    keep_busy(&mut bench, &agents, 20);
+    assert!(bench.copies_compared > compared);
+}
+
+/// A save from after a victory is one of the victory, and its viewers are sent who was there.
+#[test]
+fn a_match_that_was_over_when_it_was_saved_goes_on_as_its_last_moment() {
+    let config = EngineConfig::new(game_config(6, 5, 5));
+    let mut bench = Bench::new(config.clone());
+    bench.engine.expect_saves();
+    let busy = bench.join("A", "b");
+    bench.join("B", "a");
+    let viewer = bench.watch("V");
+    bench.send(busy, b"Incantation\nForward\n");
+    bench.run_for(ms(100));
+    let views = |bench: &mut Bench, viewer| {
+        let copy = bench.viewer(viewer).copy.as_ref().unwrap();
+        copy.agents().map(|agent| agent.view).collect::<Vec<_>>()
+    };
+    let agents = views(&mut bench, viewer);
+    bench.act(AdminAction::EndMatch);
+    bench.run_for(ms(500));
+    assert_eq!(bench.engine.game().world().agents().len(), 0, "they left");
+    let saved = bench.engine.state_to_save().encode();
+
+    let game = Snapshot::decode(&saved).and_then(Game::restore).unwrap();
+    let mut resumed = Bench::around(Engine::resume(config, game, bench.now), bench.now);
+    resumed.engine.expect_saves();
+    let viewer = resumed.watch("V");
+    resumed.run_for(ms(500));
+    assert_eq!(views(&mut resumed, viewer), agents);
+    let copy = resumed.viewer(viewer).copy.as_ref().unwrap();
+    assert_eq!((copy.winner(), copy.rituals().len()), (Some(TeamId(0)), 0));
+    assert!(
+        copy.agents()
+            .all(|agent| agent.action.is_none() && agent.food_ends.is_none())
+    );
+    assert!(resumed.copies_compared > 0);
+    let text = resumed.join("G", "GRAPHIC");
+    let lines = resumed.lines(text);
+    for about in ["pnw #0 ", "pnw #1 ", "seg a"] {
+        let count = lines.iter().filter(|line| line.starts_with(about)).count();
+        assert_eq!(count, 1, "{about}: {lines:?}");
+    }
+    assert_eq!(lines.last().unwrap(), "seg a");
+    let latecomer = resumed.join("L", "a");
+    assert_eq!(resumed.lines(latecomer), ["WELCOME", "ko"]);
+    resumed.run_for(ms(60_000));
+    assert!(resumed.lines(text).is_empty(), "nobody leaves");
+    let again = resumed.engine.state_to_save().encode();
+    assert_eq!(again, saved, "and it is saved again");
+}
+
+#[test]
+fn a_peer_that_breaks_the_rules_of_the_wire_is_disconnected_with_the_reason() {
+    let framed = |message: ToServer| {
+        let mut bytes = Vec::new();
+        write_frame(&mut bytes, &message).unwrap();
+        bytes
+    };
+    let hello = |version| {
+        let program = "viewer 9".to_owned();
+        framed(ToServer::Hello(ClientHello { version, program }))
+    };
+    for (bytes, words) in [
+        (u32::MAX.to_le_bytes().to_vec(), "was announced"),
+        ([&1u32.to_le_bytes()[..], &[0xee]].concat(), "no message"),
+        (hello(WIRE_VERSION), "said once"),
+        (framed(ToServer::Credit { items: 2 }), "more credit"),
+    ] {
+        let mut bench = bench(2, 2, 1);
+        let [other, viewer] = ["W", "V"].map(|name| bench.watch(name));
+        bench.send(viewer, &bytes);
+        let goodbye = bench.viewer(viewer).goodbye.clone().unwrap();
+        assert!(goodbye.contains(words), "{goodbye}");
+        assert!(!bench.peers[viewer].is_open);
+        bench.run_for(ms(200));
+        assert!(bench.peers[other].is_open, "the others notice nothing");
+    }
+    // Instead of the hello.
+    for (first, words) in [
+        (framed(ToServer::Pause), "first message"),
+        (hello(WIRE_VERSION + 1), "viewer 9 speaks version"),
+    ] {
+        let mut bench = bench(2, 2, 1);
+        let peer = bench.open("V");
+        bench.send(peer, &[&b"TRANTOR\n"[..], &first].concat());
+        let heard = bench.peers[peer].partial.clone();
+        assert!(String::from_utf8_lossy(&heard).contains(words), "{heard:?}");
+        assert!(!bench.peers[peer].is_open);
+        assert_eq!(bench.engine.poll_timeout(), None);
+    }
+}
+
+/// Under overload, with ticks late by up to three periods, stream time never goes back; the viewer checks it at every
+/// message. Passes are as far apart as a stalled machine would make them.
+#[test]
+fn stream_time_never_goes_back_under_overload() {
+    let mut bench = bench(2, 2, 8);
+    let agents = join_agents(&mut bench, 2);
+    bench.act(AdminAction::SetHunger { enabled: false });
+    let viewer = bench.watch("V");
+    let mut stall: u64 = 12_345;
+    for round in 0..50_000_u64 {
+        // A small generator of our own: the same stalls each time.
+        stall = stall
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        bench.now += RealSpan::from_nanos((stall >> 33) as i64 % 150_000_000);
+        let messages = [
+            ToServer::Probe { token: round },
+            ToServer::SetFrequency {
+                frequency: 1 + (round % 300) as u32,
+            },
+            ToServer::Pause,
+            ToServer::Resume,
+        ];
+        bench
+            .viewer(viewer)
+            .say(&messages[(stall >> 60) as usize % messages.len()]);
+        // Input comes first in a pass, so it is read while ticks and deadlines are still due.
+        let said = std::mem::take(&mut bench.viewer(viewer).to_send);
+        let agent = agents[(round % 2) as usize];
+        let inputs = [(viewer, &said[..]), (agent, b"Forward\n")];
+        let inputs = inputs.map(|(peer, bytes)| (bench.peers[peer].conn, bytes));
+        bench.pass(|engine, now| {
+            for (conn, bytes) in inputs {
+                engine.handle(Input::Bytes { conn, bytes }, now);
+            }
+        });
+        bench.take_heard();
+    }
+    let now = bench.now;
+    let hours = (now.as_nanos() - 1_000_000_000) as f64 / 3.6e12;
+    assert!(hours > 1.0, "{hours} hours passed");
+    let skipped = bench.viewer(viewer).skipped;
+    assert!(skipped > 20_000 && bench.viewer(viewer).is_acked());
+    assert_eq!(bench.engine.stats(now).ticks_skipped, skipped);
+}

@@ -1,0 +1,558 @@
+//! An engine on a manual clock, and peers that note what they receive.
+//!
+//! A pass here is what it is in the server: take the game time, hand in what was read, carry out what is due,
+//! write what waits. Nothing sleeps.
+
+#![expect(unreachable_pub, reason = "one place for what the tests share")]
+
+mod operator;
+mod options;
+pub mod script;
+pub mod text_world;
+pub mod viewer;
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use trantor_engine::{
+    AdminRefusal, AdminRequest, CloseCause, ConnId, Engine, EngineConfig, FiredKind, Input, Output,
+};
+use trantor_game::{AdminAction, GameConfig, Replay, Rules};
+use trantor_model::{AgentId, Counts, MapSize, Tile};
+use trantor_protocol::wire::{SnapshotPart, ToClient, ToServer};
+use trantor_time::{GameTime, RealSpan, RealTime};
+
+use viewer::{Viewer, assert_same};
+
+/// Bytes read at once of a peer that had to wait, as the server does.
+const READ_BYTES: usize = 4 * 1024;
+
+/// An engine and its peers.
+pub struct Bench {
+    pub engine: Engine,
+    pub now: RealTime,
+    pub peers: Vec<Peer>,
+    /// What was heard since it was last taken.
+    pub heard: Vec<Heard>,
+    /// How often a viewer's copy was compared with the world.
+    pub copies_compared: u64,
+    /// The journal as it was written, if one is kept: before anything is sent, as the server does.
+    pub journal: Option<Vec<u8>>,
+    /// For each write to a peer: the bytes of the journal and the deadlines carried out by then.
+    pub sent_at: Vec<(usize, u64)>,
+    slots_freed: Vec<u32>,
+    slots_used: u32,
+    generations: Vec<u32>,
+}
+
+/// The other end of a connection.
+pub struct Peer {
+    pub name: String,
+    pub conn: ConnId,
+    /// Whether what it hears is a stream of lines, to be shown line by line and not write by write.
+    pub is_stream: bool,
+    /// Bytes of a stream behind the last line feed.
+    pub partial: Vec<u8>,
+    /// First words of lines that are not shown.
+    pub hidden: Vec<String>,
+    pub is_open: bool,
+    /// Whether it takes what is written to it.
+    pub is_reading: bool,
+    /// Whether the engine wants to hear it.
+    pub is_read: bool,
+    /// What it has said while the engine did not.
+    pub backlog: Vec<u8>,
+    /// Whether it hangs up when the server has nothing more to say.
+    pub hangs_up: bool,
+    /// What it knows, if it is a frame viewer.
+    pub viewer: Option<Box<Viewer>>,
+    /// Whether the messages of a frame viewer are noted as if they were lines.
+    pub is_shown: bool,
+}
+
+/// One thing that a peer heard, in one write or, for streams, one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heard {
+    pub game: GameTime,
+    pub real: RealTime,
+    pub peer: usize,
+    pub what: Sound,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sound {
+    Bytes(Vec<u8>),
+    EndOfStream,
+    Closed(&'static str),
+}
+
+/// A game on a map of this size with teams `a` and `b`, and everything as by default.
+pub fn game_config(width: u32, height: u32, places: u32) -> GameConfig {
+    GameConfig {
+        size: MapSize::new(width, height).expect("a size of a map"),
+        teams: vec!["a".to_owned(), "b".to_owned()],
+        places_per_team: places,
+        seed: 1,
+        rules: Rules::default(),
+    }
+}
+
+impl Bench {
+    pub fn new(config: EngineConfig) -> Self {
+        let now = RealTime::from_nanos(1_000_000_000);
+        Self::around(Engine::new(config, now), now)
+    }
+
+    /// An engine as it is at `now`.
+    pub fn around(engine: Engine, now: RealTime) -> Self {
+        Self {
+            engine,
+            now,
+            peers: Vec::new(),
+            heard: Vec::new(),
+            copies_compared: 0,
+            journal: None,
+            sent_at: Vec::new(),
+            slots_freed: Vec::new(),
+            slots_used: 0,
+            generations: Vec::new(),
+        }
+    }
+
+    /// The place of a peer in the list of peers: the last that had this name.
+    pub fn peer(&self, name: &str) -> usize {
+        self.peers
+            .iter()
+            .rposition(|peer| peer.name == name)
+            .unwrap_or_else(|| panic!("there is no peer {name}"))
+    }
+
+    /// Connects a peer from the machine itself.
+    pub fn open(&mut self, name: &str) -> usize {
+        self.open_from(name, IpAddr::V4(Ipv4Addr::LOCALHOST))
+    }
+
+    pub fn open_from(&mut self, name: &str, from: IpAddr) -> usize {
+        self.open_as(name, from, None, false)
+    }
+
+    fn open_as(&mut self, name: &str, from: IpAddr, viewer: Option<Box<Viewer>>, is_shown: bool) -> usize {
+        let slot = self.slots_freed.pop().unwrap_or_else(|| {
+            self.slots_used += 1;
+            self.generations.push(0);
+            self.slots_used - 1
+        });
+        let conn = ConnId {
+            slot,
+            generation: self.generations[slot as usize],
+        };
+        self.peers.push(Peer {
+            name: name.to_owned(),
+            conn,
+            is_stream: false,
+            partial: Vec::new(),
+            hidden: Vec::new(),
+            is_open: true,
+            is_reading: true,
+            is_read: true,
+            backlog: Vec::new(),
+            hangs_up: true,
+            viewer,
+            is_shown,
+        });
+        self.pass(|engine, now| engine.handle(Input::Opened { conn, peer: from }, now));
+        self.peers.len() - 1
+    }
+
+    pub fn send(&mut self, peer: usize, bytes: &[u8]) {
+        let conn = self.peers[peer].conn;
+        let is_alias_free = self.engine.config().game.team_named(b"GRAPHICAL").is_none();
+        self.peers[peer].is_stream |= match bytes.split(|byte| matches!(byte, b'\r' | b'\n' | b' ')).next() {
+            Some(b"GRAPHIC" | b"TRANTOR" | b"ADMIN") => true,
+            Some(b"GRAPHICAL") => is_alias_free,
+            _ => false,
+        };
+        if !self.peers[peer].is_read {
+            self.peers[peer].backlog.extend_from_slice(bytes);
+            return;
+        }
+        self.pass(|engine, now| engine.handle(Input::Bytes { conn, bytes }, now));
+    }
+
+    /// Connects a peer and lets it say its first line.
+    pub fn join(&mut self, name: &str, word: &str) -> usize {
+        let peer = self.open(name);
+        self.send(peer, format!("{word}\n").as_bytes());
+        peer
+    }
+
+    /// Connects a frame viewer.
+    pub fn watch(&mut self, name: &str) -> usize {
+        self.watch_as(name, Viewer::new("TRANTOR"), false)
+    }
+
+    /// Connects a frame viewer that gives no credit by itself.
+    pub fn watch_without_credit(&mut self, name: &str) -> usize {
+        let mut viewer = Viewer::new("TRANTOR");
+        viewer.credits = false;
+        self.watch_as(name, viewer, false)
+    }
+
+    fn watch_as(&mut self, name: &str, viewer: Viewer, is_shown: bool) -> usize {
+        // Its hello follows in the pass in which it is greeted, or waits for that.
+        let local = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        self.open_as(name, local, Some(Box::new(viewer)), is_shown)
+    }
+
+    /// A frame viewer.
+    pub fn viewer(&mut self, peer: usize) -> &mut Viewer {
+        self.peers[peer].viewer.as_mut().expect("a frame viewer")
+    }
+
+    /// Sends what a frame viewer wants to say.
+    pub fn speak(&mut self, peer: usize) {
+        let bytes = std::mem::take(&mut self.viewer(peer).to_send);
+        self.send(peer, &bytes);
+    }
+
+    /// Lets a frame viewer say one thing; answers its number.
+    pub fn say(&mut self, peer: usize, message: &ToServer) -> u64 {
+        let number = self.viewer(peer).say(message);
+        self.speak(peer);
+        number
+    }
+
+    pub fn close(&mut self, peer: usize) {
+        self.hang_up(peer);
+        self.pass(|_, _| {});
+    }
+
+    pub fn admin(&mut self, request: AdminRequest) -> Result<(), AdminRefusal> {
+        let mut answer = Ok(());
+        self.pass(|engine, now| answer = engine.admin(request, now));
+        answer
+    }
+
+    pub fn act(&mut self, action: AdminAction) {
+        self.admin(AdminRequest::Act(action)).expect("the game allows it");
+    }
+
+    /// No ground, no refill: what then lies there was put there.
+    pub fn make_bare(&mut self) {
+        self.act(AdminAction::SetRefill { enabled: false });
+        let size = self.engine.config().game.size;
+        for index in 0..size.area() {
+            self.act(AdminAction::SetGround {
+                tile: size.tile_at(index),
+                ground: Counts::ZERO,
+            });
+        }
+    }
+
+    pub fn put_agent(&mut self, agent: u32, x: u16, y: u16, facing: trantor_model::Direction) {
+        let tile = Tile { x, y };
+        self.act(AdminAction::Teleport {
+            agent: AgentId(agent),
+            tile,
+            facing: Some(facing),
+        });
+    }
+
+    /// Runs passes whenever something is due, up to and with `until`, and ends there.
+    pub fn run_until(&mut self, until: RealTime) {
+        while let Some(wake) = self.engine.poll_timeout().filter(|wake| *wake <= until) {
+            assert!(
+                wake >= self.now,
+                "no work is left over: {wake:?} at {:?}",
+                self.now
+            );
+            self.now = wake;
+            self.pass(|_, _| {});
+        }
+        if until > self.now {
+            self.now = until;
+            self.pass(|_, _| {});
+        }
+    }
+
+    pub fn run_for(&mut self, span: RealSpan) {
+        self.run_until(self.now + span);
+    }
+
+    /// Runs up to and with a moment of game time.
+    ///
+    /// # Panics
+    /// If game time does not get there by itself.
+    pub fn run_until_game(&mut self, until: GameTime) {
+        let real = self.engine.game_clock().real_at(until).expect("game time moves");
+        self.run_until(real.max(self.now));
+    }
+
+    /// One pass; `input` hands in what was read.
+    pub fn pass(&mut self, input: impl FnOnce(&mut Engine, RealTime)) {
+        self.engine.begin_pass(self.now);
+        input(&mut self.engine, self.now);
+        // As a shell does: nothing is asked for where nothing is due.
+        while self.engine.poll_timeout().is_some_and(|at| at <= self.now)
+            && let Some(fired) = self.engine.fire_next(self.now)
+        {
+            if fired.kind == FiredKind::Tick {
+                self.compare_copies();
+            }
+        }
+        self.after_pass();
+        self.let_viewers_speak();
+    }
+
+    /// Right after a tick, viewers that read have the world as it is, unless they see the past.
+    fn compare_copies(&mut self) {
+        if self.engine.config().spectator_delay > RealSpan::ZERO {
+            return;
+        }
+        for peer in 0..self.peers.len() {
+            // One that has said goodbye may still be there, and is told nothing any more.
+            if !self.peers[peer].is_watching() || !self.engine.is_up_to_date(self.peers[peer].conn) {
+                continue;
+            }
+            self.take_writes(peer);
+            let viewer = self.peers[peer].viewer.as_ref().expect("checked above");
+            if let Some(copy) = viewer.copy.as_ref().filter(|_| viewer.is_complete()) {
+                let game = self.engine.game();
+                assert_same(copy, game.world(), game.now());
+                self.copies_compared += 1;
+            }
+        }
+    }
+
+    /// Viewers return credit in a pass of its own, as over a wire.
+    fn let_viewers_speak(&mut self) {
+        for peer in 0..self.peers.len() {
+            let wants = |peer: &Peer| {
+                peer.is_open
+                    && peer
+                        .viewer
+                        .as_ref()
+                        .is_some_and(|viewer| !viewer.to_send.is_empty())
+            };
+            if wants(&self.peers[peer]) {
+                self.speak(peer);
+            }
+        }
+    }
+
+    /// Carries out outputs and takes what waits to be written.
+    pub fn after_pass(&mut self) {
+        let from = self.heard.len();
+        loop {
+            while let Some(conn) = self.engine.next_dirty() {
+                if let Some(peer) = self.peer_of(conn) {
+                    self.take_writes(peer);
+                }
+            }
+            if let Some(output) = self.engine.poll_output() {
+                self.carry_out(output);
+            } else if !self.read_backlog() {
+                break;
+            }
+        }
+        // Which of two peers hears first within one pass cannot be seen from outside.
+        self.heard[from..].sort_by_key(|heard| heard.peer);
+    }
+
+    /// Hands in a piece of what a peer has said while it was not read, if one is read again.
+    fn read_backlog(&mut self) -> bool {
+        let is_waiting = |peer: &&mut Peer| peer.is_open && peer.is_read && !peer.backlog.is_empty();
+        let Some(peer) = self.peers.iter_mut().find(is_waiting) else {
+            return false;
+        };
+        let piece = READ_BYTES.min(peer.backlog.len());
+        let (conn, bytes) = (peer.conn, peer.backlog.drain(..piece).collect::<Vec<u8>>());
+        self.engine.handle(Input::Bytes { conn, bytes: &bytes }, self.now);
+        true
+    }
+
+    /// Takes what waits to be written to a peer, if it reads.
+    pub fn take_writes(&mut self, peer: usize) {
+        let conn = self.peers[peer].conn;
+        while self.peers[peer].is_reading {
+            let bytes = self.engine.unsent(conn).to_vec();
+            if bytes.is_empty() {
+                break;
+            }
+            self.write_journal();
+            self.engine.sent(conn, bytes.len());
+            self.hear_bytes(peer, bytes);
+        }
+    }
+
+    /// Ends the recording: its journal replays to the same game.
+    pub fn assert_replays(&mut self) {
+        let digest = self.engine.game().digest();
+        let mut journal = Vec::new();
+        while let Some(taken) = self.engine.poll_journal() {
+            journal.extend(taken.bytes);
+        }
+        journal.extend(
+            self.engine
+                .stop_recording()
+                .into_iter()
+                .flat_map(|taken| taken.bytes),
+        );
+        let verified = Replay::open(journal).expect("a whole piece").verify();
+        assert_eq!(verified.expect("it replays").game.digest(), digest);
+    }
+
+    fn write_journal(&mut self) {
+        let Some(journal) = &mut self.journal else { return };
+        if self.engine.is_ahead_of_journal() {
+            journal.extend(std::iter::from_fn(|| self.engine.poll_journal()).flat_map(|taken| taken.bytes));
+        }
+        self.sent_at.push((journal.len(), self.engine.game().steps()));
+    }
+
+    /// What was heard since it was last taken.
+    pub fn take_heard(&mut self) -> Vec<Heard> {
+        std::mem::take(&mut self.heard)
+    }
+
+    /// The lines one peer heard since it was last asked, as text.
+    pub fn lines(&mut self, peer: usize) -> Vec<String> {
+        let (mine, others): (Vec<_>, Vec<_>) = self.heard.drain(..).partition(|heard| heard.peer == peer);
+        self.heard = others;
+        mine.iter().map(|heard| heard.what.to_string()).collect()
+    }
+
+    fn hear_bytes(&mut self, index: usize, bytes: Vec<u8>) {
+        let peer = &mut self.peers[index];
+        if let Some(viewer) = &mut peer.viewer {
+            for message in viewer.hear(&bytes) {
+                let shown = show(&message);
+                let peer = &self.peers[index];
+                if peer.is_shown && !peer.hides(shown.as_bytes()) {
+                    self.hear(index, Sound::Bytes(format!("{shown}\n").into_bytes()));
+                }
+            }
+            return;
+        }
+        if !peer.is_stream {
+            self.hear(index, Sound::Bytes(bytes));
+            return;
+        }
+        peer.partial.extend_from_slice(&bytes);
+        while let Some(end) = self.peers[index].partial.iter().position(|byte| *byte == b'\n') {
+            let peer = &mut self.peers[index];
+            let line: Vec<u8> = peer.partial.drain(..=end).collect();
+            if !peer.hides(&line) {
+                self.hear(index, Sound::Bytes(line));
+            }
+        }
+    }
+
+    fn hear(&mut self, peer: usize, what: Sound) {
+        self.heard.push(Heard {
+            game: self.engine.game_now(),
+            real: self.now,
+            peer,
+            what,
+        });
+    }
+
+    fn carry_out(&mut self, output: Output) {
+        match output {
+            Output::ShutdownWrite { conn } => {
+                if let Some(peer) = self.peer_of(conn) {
+                    self.hear(peer, Sound::EndOfStream);
+                    if self.peers[peer].hangs_up {
+                        self.hang_up(peer);
+                    }
+                }
+            }
+            Output::Close { conn, reason } => {
+                if let Some(peer) = self.peer_of(conn) {
+                    self.hear(peer, Sound::Closed(reason.name()));
+                    self.free(peer);
+                }
+            }
+            Output::Reading { conn, is_wanted } => {
+                if let Some(peer) = self.peer_of(conn) {
+                    self.peers[peer].is_read = is_wanted;
+                }
+            }
+            Output::Won { .. } => {}
+        }
+    }
+
+    fn hang_up(&mut self, peer: usize) {
+        if self.peers[peer].is_open {
+            let conn = self.peers[peer].conn;
+            self.engine.handle(
+                Input::Closed {
+                    conn,
+                    cause: CloseCause::EndOfStream,
+                },
+                self.now,
+            );
+            self.free(peer);
+        }
+    }
+
+    fn free(&mut self, peer: usize) {
+        let peer = &mut self.peers[peer];
+        peer.is_open = false;
+        let slot = peer.conn.slot;
+        self.generations[slot as usize] += 1;
+        self.slots_freed.push(slot);
+    }
+
+    fn peer_of(&self, conn: ConnId) -> Option<usize> {
+        self.peers
+            .iter()
+            .position(|peer| peer.conn == conn && peer.is_open)
+    }
+}
+
+/// A message as transcripts show it: pieces of a snapshot by their sizes alone.
+fn show(message: &ToClient) -> String {
+    match message {
+        ToClient::Snapshot(SnapshotPart::Ground { first, tiles }) => {
+            format!("Snapshot: {} tiles from {first}", tiles.len())
+        }
+        ToClient::Snapshot(SnapshotPart::Eggs(eggs)) => format!("Snapshot: {} eggs", eggs.len()),
+        message => format!("{message:?}"),
+    }
+}
+
+impl Peer {
+    fn hides(&self, line: &[u8]) -> bool {
+        self.hidden.iter().any(|word| line.starts_with(word.as_bytes()))
+    }
+
+    /// Whether it is a frame viewer that is there and reads.
+    fn is_watching(&self) -> bool {
+        self.is_open && self.is_reading && self.viewer.is_some()
+    }
+}
+
+impl std::fmt::Display for Sound {
+    /// Bytes as text, without the last line feed; what is not printable as `\n`, `\r`, `\xHH`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let bytes = match self {
+            Self::Bytes(bytes) => bytes,
+            Self::EndOfStream => return write!(f, "[end]"),
+            Self::Closed(reason) => return write!(f, "[closed: {reason}]"),
+        };
+        let (text, end) = match bytes.strip_suffix(b"\n") {
+            Some(text) => (text, ""),
+            None => (&bytes[..], "[no line feed]"),
+        };
+        for &byte in text {
+            match byte {
+                b'\\' => write!(f, "\\\\")?,
+                b'\n' => write!(f, "\\n")?,
+                b'\r' => write!(f, "\\r")?,
+                b' '..=b'~' => write!(f, "{}", char::from(byte))?,
+                _ => write!(f, "\\x{byte:02x}")?,
+            }
+        }
+        write!(f, "{end}")
+    }
+}

@@ -1,0 +1,141 @@
+//! The words of operators and frame viewers in transcripts: `admin tp 0 5 5 N`, `V> step unit`.
+
+use std::str::FromStr;
+
+use trantor_engine::{AdminRequest, Step};
+use trantor_game::AdminAction;
+use trantor_model::{AgentId, Counts, Direction, Level, Resource, TeamId, Tile};
+use trantor_protocol::wire::{StepKind, ToServer};
+
+use super::script::unescape;
+
+/// Reads what stands behind `admin`.
+///
+/// # Panics
+/// If it is not understood: a transcript is part of the program.
+pub fn read_request(request: &str) -> AdminRequest {
+    let words: Vec<&str> = request.split_whitespace().collect();
+    match words[..] {
+        ["start"] => AdminRequest::Start,
+        ["frequency", hertz] => AdminRequest::SetFrequency(number(hertz)),
+        ["pause"] => AdminRequest::Pause,
+        ["resume"] => AdminRequest::Resume,
+        ["step", "unit"] => AdminRequest::Step(Step::Units(1)),
+        ["step", "action"] => AdminRequest::Step(Step::Action),
+        ["step", "event"] => AdminRequest::Step(Step::Event),
+        ["say", ..] => AdminRequest::Say(unescape(request.trim_start_matches("say "))),
+        ["kick", agent] => AdminRequest::Kick(AgentId(number(agent))),
+        ["sprint", units] => AdminRequest::Sprint(number(units)),
+        _ => AdminRequest::Act(read_action(&words)),
+    }
+}
+
+/// Reads a message of a frame viewer.
+///
+/// # Panics
+/// If it is not understood.
+pub fn read_message(message: &str) -> ToServer {
+    let words: Vec<&str> = message.split_whitespace().collect();
+    match words[..] {
+        ["probe", token] => ToServer::Probe { token: number(token) },
+        ["frequency", hertz] => {
+            let frequency = number(hertz);
+            ToServer::SetFrequency { frequency }
+        }
+        ["pause"] => ToServer::Pause,
+        ["resume"] => ToServer::Resume,
+        ["step", "unit"] => ToServer::Step(StepKind::Unit),
+        ["step", "event"] => ToServer::Step(StepKind::Event),
+        ["step", "action"] => ToServer::Step(StepKind::Action),
+        ["credit", items] => ToServer::Credit { items: number(items) },
+        ["watch", "nobody"] => ToServer::Watch { agent: None },
+        ["watch", agent] => {
+            let agent = Some(AgentId(number(agent)));
+            ToServer::Watch { agent }
+        }
+        ["goodbye"] => ToServer::Goodbye,
+        _ => panic!("frame viewers cannot say {message:?}"),
+    }
+}
+
+fn read_action(words: &[&str]) -> AdminAction {
+    match *words {
+        ["tp", agent, x, y] => AdminAction::Teleport {
+            agent: AgentId(number(agent)),
+            tile: tile(x, y),
+            facing: None,
+        },
+        ["tp", agent, x, y, facing] => AdminAction::Teleport {
+            agent: AgentId(number(agent)),
+            tile: tile(x, y),
+            facing: Some(direction(facing)),
+        },
+        ["level", agent, level] => AdminAction::SetLevel {
+            agent: AgentId(number(agent)),
+            level: Level::new(number(level)).expect("a level"),
+        },
+        ["carry", agent, resource, count] => AdminAction::SetInventory {
+            agent: AgentId(number(agent)),
+            resource: Resource::ALL
+                .into_iter()
+                .find(|one| one.name() == resource)
+                .expect("a resource"),
+            count: number(count),
+        },
+        ["ground", x, y, ref counts @ ..] => {
+            let mut ground = Counts::ZERO;
+            for (count, word) in ground.0.iter_mut().zip(counts) {
+                *count = number(word);
+            }
+            AdminAction::SetGround {
+                tile: tile(x, y),
+                ground,
+            }
+        }
+        ["kill", agent] => AdminAction::Kill {
+            agent: AgentId(number(agent)),
+        },
+        ["egg", team, x, y] => AdminAction::LayEgg {
+            team: TeamId(number(team)),
+            tile: tile(x, y),
+        },
+        ["hunger", state] => AdminAction::SetHunger {
+            enabled: is_on(state),
+        },
+        ["refill", state] => AdminAction::SetRefill {
+            enabled: is_on(state),
+        },
+        ["end-match"] => AdminAction::EndMatch,
+        _ => panic!("operators cannot {words:?}"),
+    }
+}
+
+fn number<T: FromStr>(word: &str) -> T {
+    word.parse()
+        .unwrap_or_else(|_| panic!("{word:?} is no number of its kind"))
+}
+
+fn tile(x: &str, y: &str) -> Tile {
+    Tile {
+        x: number(x),
+        y: number(y),
+    }
+}
+
+fn direction(word: &str) -> Direction {
+    match word {
+        "N" => Direction::North,
+        "E" => Direction::East,
+        "S" => Direction::South,
+        "W" => Direction::West,
+        _ => panic!("{word:?} is none of N, E, S, W"),
+    }
+}
+
+fn is_on(word: &str) -> bool {
+    match word {
+        "on" => true,
+        "off" => false,
+        _ => panic!("{word:?} is neither on nor off"),
+    }
+}

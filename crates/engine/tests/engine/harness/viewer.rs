@@ -1,0 +1,314 @@
+//! A frame viewer that believes nothing: every rule of the wire whose breach a viewer can see is an assertion here.
+//!
+//! Its copy of the world is that of the client, which checks every value that it applies.
+
+use trantor_client::world::World as Copy;
+use trantor_game::World;
+use trantor_model::{AgentId, EggId, TeamId, Tile};
+use trantor_protocol::wire::{
+    ClientHello, ClockAnchor, FrameCutter, History, RecordingInfo, ServerHello, ServerStats, ToClient,
+    ToServer, WIRE_VERSION, read_frame, write_frame,
+};
+use trantor_time::GameTime;
+
+/// What it knows.
+pub struct Viewer {
+    cutter: FrameCutter,
+    greeting: Vec<u8>,
+    pub hello: Option<ServerHello>,
+    /// The copy, complete between end marks.
+    pub copy: Option<Copy>,
+    loading: Option<Copy>,
+    /// The latest stream time.
+    stream_us: Option<i64>,
+    pub last_tick: Option<(u64, i64)>,
+    open_tick: Option<u64>,
+    last_at: GameTime,
+    sent: u64,
+    acked: u64,
+    /// Pieces processed and not credited.
+    pub uncredited: u32,
+    /// Whether it credits pieces by itself.
+    pub credits: bool,
+    pub clock: Option<ClockAnchor>,
+    pub stats: Vec<ServerStats>,
+    pub refused: Vec<(u64, String)>,
+    pub goodbye: Option<String>,
+    /// What happened before, as received last.
+    pub history: Option<History>,
+    /// The time-line of what it watches, if that is a recording, and how often that was moved.
+    pub recording: Option<RecordingInfo>,
+    pub jumps: u32,
+    pub snapshots: u32,
+    pub parts: u32,
+    pub changes: u64,
+    pub skipped: u64,
+    /// What it wants to say.
+    pub to_send: Vec<u8>,
+}
+
+impl Viewer {
+    /// One that begins with `first_line`.
+    pub fn new(first_line: &str) -> Self {
+        let mut viewer = Self {
+            cutter: FrameCutter::new::<ToClient>(),
+            greeting: Vec::new(),
+            hello: None,
+            copy: None,
+            loading: None,
+            stream_us: None,
+            last_tick: None,
+            open_tick: None,
+            last_at: GameTime::ZERO,
+            sent: 0,
+            acked: 0,
+            uncredited: 0,
+            credits: true,
+            clock: None,
+            stats: Vec::new(),
+            refused: Vec::new(),
+            goodbye: None,
+            recording: None,
+            history: None,
+            jumps: 0,
+            snapshots: 0,
+            parts: 0,
+            changes: 0,
+            skipped: 0,
+            to_send: format!("{first_line}\n").into_bytes(),
+        };
+        viewer.say(&ToServer::Hello(ClientHello {
+            version: WIRE_VERSION,
+            program: "test".to_owned(),
+        }));
+        viewer
+    }
+
+    /// Puts a message behind what it wants to say; answers its number.
+    pub fn say(&mut self, message: &ToServer) -> u64 {
+        write_frame(&mut self.to_send, message).expect("a short message");
+        self.sent += 1;
+        self.sent
+    }
+
+    /// Whether everything it said was processed.
+    pub fn is_acked(&self) -> bool {
+        self.acked == self.sent
+    }
+
+    /// Takes in bytes; answers the messages that they complete.
+    pub fn hear(&mut self, mut bytes: &[u8]) -> Vec<ToClient> {
+        while !self.greeting.ends_with(b"\n") && !bytes.is_empty() {
+            self.greeting.push(bytes[0]);
+            bytes = &bytes[1..];
+        }
+        let mut messages = Vec::new();
+        while let Some(frame) = self.cutter.next(&mut bytes).expect("frames of accepted length") {
+            let message: ToClient = read_frame(frame).expect("a message of this version");
+            messages.push(message.clone());
+            self.take(message);
+        }
+        messages
+    }
+
+    fn take(&mut self, message: ToClient) {
+        assert!(self.goodbye.is_none(), "nothing comes after a goodbye");
+        let is_first = self.hello.is_none();
+        match message {
+            ToClient::Hello(hello) => {
+                assert!(is_first, "a hello comes once");
+                self.last_tick = hello.last_tick;
+                self.hello = Some(hello);
+            }
+            ToClient::Refused { number, reason } => {
+                assert!(
+                    number > self.acked && number <= self.sent,
+                    "a refusal comes before its acknowledgement"
+                );
+                self.refused.push((number, reason));
+            }
+            ToClient::Goodbye { reason } => self.goodbye = Some(reason),
+            _ if is_first => panic!("{message:?} before the hello"),
+            ToClient::Waiting { .. } => {
+                assert!(self.open_tick.is_some(), "what waits comes within a tick");
+            }
+            ToClient::ProbeReply { .. } => {}
+            ToClient::Snapshot(part) => {
+                self.parts += 1;
+                self.uncredited += 1;
+                let empty = self.empty_copy();
+                let loading = self.loading.get_or_insert(empty);
+                loading.load(part).expect("a piece that fits");
+                if self.credits {
+                    self.credit(1);
+                }
+            }
+            ToClient::SnapshotEnd { at } => {
+                self.advance(at);
+                self.snapshots += 1;
+                self.copy = self.loading.take();
+                let copy = self.copy.as_ref().expect("a snapshot has pieces");
+                copy.finish().expect("all tiles came");
+            }
+            ToClient::TickBegin { number, skipped } => self.begin_tick(number, skipped),
+            ToClient::TickEnd { number } => {
+                let open = self.open_tick.take();
+                assert_eq!(open, Some(number), "the tick that ends is the one that began");
+            }
+            ToClient::StreamTime { instant_us } => self.move_stream(instant_us),
+            ToClient::Changes { at, changes } => {
+                assert!(self.open_tick.is_some(), "changes come within a tick");
+                assert!(self.loading.is_none(), "no change comes into a snapshot");
+                assert!(!changes.is_empty(), "a message of changes has some");
+                self.advance(at);
+                let copy = self.copy.as_mut().expect("changes come after a snapshot");
+                for change in &changes {
+                    self.changes += 1;
+                    copy.apply(at, change).expect("a change that fits the world");
+                }
+            }
+            ToClient::Ack { number } => {
+                assert!(number > self.acked, "an acknowledgement is greater than the last");
+                assert!(number <= self.sent, "nothing is acknowledged that was not sent");
+                self.acked = number;
+            }
+            ToClient::Clock(anchor) => self.set_clock(anchor),
+            ToClient::Recording(info) => {
+                assert!(self.recording.is_none(), "a recording is announced once");
+                assert!(
+                    self.clock.is_some() && self.parts == 0,
+                    "right after the first clock"
+                );
+                self.recording = Some(info);
+            }
+            ToClient::History(history) => self.history = Some(history),
+            ToClient::Sought(anchor) => {
+                assert!(self.recording.is_some(), "only a recording is moved");
+                assert_eq!(self.open_tick, None, "between ticks");
+                self.set_clock(anchor);
+                self.last_at = GameTime::ZERO;
+                self.loading = Some(self.empty_copy());
+                self.jumps += 1;
+            }
+            ToClient::Stats(stats) => self.stats.push(stats),
+        }
+    }
+
+    fn empty_copy(&self) -> Copy {
+        let hello = self.hello.as_ref().expect("a hello came");
+        Copy::new(hello.size, hello.teams.len())
+    }
+
+    fn set_clock(&mut self, anchor: ClockAnchor) {
+        assert!(
+            self.clock.is_none_or(|last| last.real_us <= anchor.real_us),
+            "anchors do not go back"
+        );
+        self.clock = Some(anchor);
+    }
+
+    /// Gives credit back for pieces.
+    pub fn credit(&mut self, items: u32) {
+        self.uncredited -= items;
+        self.say(&ToServer::Credit { items });
+    }
+
+    /// The begin mark's instant is the last one plus a period for each instant, run or skipped.
+    fn begin_tick(&mut self, number: u64, skipped: u64) {
+        let hello = self.hello.as_ref().expect("a hello came");
+        assert_eq!(self.open_tick, None, "ticks do not nest");
+        let period_us = i64::from(hello.tick_period_us);
+        let instant_us = match self.last_tick {
+            Some((last, instant_us)) => {
+                assert_eq!(number, last + 1, "numbers rise by one");
+                instant_us + period_us * (1 + skipped as i64)
+            }
+            None => {
+                assert_eq!(number, 0, "the first tick has number 0");
+                hello.next_tick_us + period_us * skipped as i64
+            }
+        };
+        self.move_stream(instant_us);
+        self.last_tick = Some((number, instant_us));
+        self.open_tick = Some(number);
+        self.skipped += skipped;
+    }
+
+    fn move_stream(&mut self, to_us: i64) {
+        assert!(
+            self.stream_us.is_none_or(|from_us| from_us < to_us),
+            "stream time increases: {:?} to {to_us}",
+            self.stream_us
+        );
+        self.stream_us = Some(to_us);
+    }
+
+    fn advance(&mut self, at: GameTime) {
+        assert!(
+            at >= self.last_at,
+            "game time never goes back: {:?} to {at:?}",
+            self.last_at
+        );
+        self.last_at = at;
+    }
+
+    /// Whether it has a whole copy and no other is on its way.
+    pub fn is_complete(&self) -> bool {
+        self.copy.is_some() && self.loading.is_none() && self.open_tick.is_none()
+    }
+}
+
+/// Compares a copy with the world itself.
+pub fn assert_same(copy: &Copy, world: &World, now: GameTime) {
+    let size = world.size();
+    let tiles = (0..size.area()).map(|index| *world.ground(size.tile_at(index)));
+    assert!(copy.ground().iter().copied().eq(tiles), "the same on each tile");
+    // Who comes after the end of a match is shown who was there then, and all are gone.
+    if world.winner().is_none() || world.agents().len() > 0 {
+        assert_same_agents(copy, world, now);
+    }
+    let of = |egg: EggId, team: TeamId, tile: Tile| (egg, team, tile);
+    let eggs = world.eggs().map(|egg| of(egg.id, egg.team, egg.tile));
+    assert!(copy.eggs().map(|egg| of(egg.egg, egg.team, egg.tile)).eq(eggs));
+    let rituals = world.rituals();
+    let mut rituals: Vec<_> = rituals
+        .map(|it| (it.end(), it.tile(), it.level(), it.participants().to_vec()))
+        .collect();
+    let copied = copy.rituals().iter().map(|it| &it.state);
+    let mut copied: Vec<_> = copied
+        .map(|it| (it.end, it.tile, it.level, it.participants.clone()))
+        .collect();
+    rituals.sort();
+    copied.sort();
+    assert_eq!(copied, rituals);
+    assert_eq!(copy.winner(), world.winner());
+}
+
+fn assert_same_agents(copy: &Copy, world: &World, now: GameTime) {
+    let ids = |ids: &mut dyn Iterator<Item = AgentId>| ids.collect::<Vec<_>>();
+    assert_eq!(
+        ids(&mut copy.agents().map(|agent| agent.view.id)),
+        ids(&mut world.agents().map(|agent| agent.id()))
+    );
+    for (copied, agent) in copy.agents().zip(world.agents()) {
+        let id = agent.id().0;
+        assert_eq!(copied.view, agent.view());
+        // Once a team has won nobody eats any more.
+        assert!(
+            copied.food_ends == agent.food_ends() || world.winner().is_some(),
+            "food of agent {id}: {:?} instead of {:?}",
+            copied.food_ends,
+            agent.food_ends()
+        );
+        let shown = copied
+            .action
+            .map(|action| (action.kind, action.start, action.end, action.refused));
+        match agent.action() {
+            Some(is) => assert_eq!(shown, Some((is.kind, is.start, is.end, is.refused)), "agent {id}"),
+            None => assert!(
+                shown.is_none_or(|(_, _, end, _)| end <= now),
+                "agent {id} does nothing at {now:?}: {shown:?}"
+            ),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What the engine promises. Whole conversations are transcripts; here is what needs arithmetic, thousands of repetitions,
+//! passes that are cut short, or a look inside.
+//!
+//! In builds with assertions the engine compares its parts after every verb.
+
+#![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
+
+mod arrival;
+mod bounds;
+mod bursts;
+mod commands;
+mod control;
+mod elevations;
+mod frames;
+mod harness;
+mod lock_step;
+mod meals;
+mod playback;
+mod rates;
+mod sessions;
+mod spectators;
+mod speed;
+mod transcripts;
+
+use trantor_engine::{CloseReason, EngineConfig};
+use trantor_game::AdminAction;
+use trantor_time::{Frequency, RealSpan, RealTime};
+
+use harness::{Bench, game_config};
+
+fn ms(millis: i64) -> RealSpan {
+    RealSpan::from_millis(millis)
+}
+
+fn ns(nanos: i64) -> RealSpan {
+    RealSpan::from_nanos(nanos)
+}
+
+fn bench(width: u32, height: u32, places: u32) -> Bench {
+    Bench::new(EngineConfig::new(game_config(width, height, places)))
+}
+
+/// A game without refill and hunger, so that nothing happens but what is asked for.
+fn quiet(frequency: u64) -> Bench {
+    let mut config = EngineConfig::new(game_config(10, 10, 20));
+    config.frequency = Frequency::new(frequency).expect("a frequency");
+    quiet_with(config)
+}
+
+fn quiet_with(config: EngineConfig) -> Bench {
+    let mut bench = Bench::new(config);
+    bench.act(AdminAction::SetRefill { enabled: false });
+    bench.act(AdminAction::SetHunger { enabled: false });
+    bench
+}
+
+/// When a peer heard each thing, in nanoseconds since `began`.
+fn instants(bench: &mut Bench, peer: usize, began: RealTime) -> Vec<i64> {
+    let heard = bench.take_heard();
+    heard
+        .iter()
+        .filter(|heard| heard.peer == peer)
+        .map(|heard| (heard.real - began).as_nanos())
+        .collect()
+}
+
+/// How many connections were closed for this reason.
+fn closed(bench: &mut Bench, reason: CloseReason) -> u64 {
+    let now = bench.now;
+    bench.engine.stats(now).counters.closed[reason.index()]
+}

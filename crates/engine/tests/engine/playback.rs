@@ -1,0 +1,481 @@
+//! Recordings shown to viewers: what they see is what was, wherever they go in it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use trantor_engine::{
+    AdminRefusal, AdminRequest, Control, Engine, EngineConfig, PaceRefusal, PlaybackStart, SeekRefusal, Step,
+    limits,
+};
+use trantor_game::AdminAction;
+use trantor_game::replay::{IndexedPiece, Recording};
+use trantor_model::{AgentId, TeamId, Tile};
+use trantor_protocol::wire::{History, MarkKind, StepKind, ToServer};
+use trantor_time::{GameTime, RealSpan, RealTime};
+
+use super::ms;
+use crate::harness::viewer::assert_same;
+use crate::harness::{Bench, Sound, game_config};
+
+fn units(units: i64) -> GameTime {
+    GameTime::from_units(units)
+}
+
+/// A busy game of 3,000 units in three pieces, at 100, 300 and 1,000 units a second.
+fn recorded() -> Arc<Recording> {
+    recorded_where_eggs_hatch(0)
+}
+
+/// The same, where eggs take so many units to ripen.
+fn recorded_where_eggs_hatch(units_to_hatch: u32) -> Arc<Recording> {
+    let mut game = game_config(6, 5, 4);
+    game.rules.egg_hatch_units = units_to_hatch;
+    let mut bench = Bench::new(EngineConfig::new(game));
+    bench.engine.start_recording();
+    let agents: Vec<usize> = (0..6)
+        .map(|number| bench.join(&format!("A{number}"), ["a", "b"][number % 2]))
+        .collect();
+    // Nobody is to starve before there was something to see.
+    bench.act(AdminAction::SetHunger { enabled: false });
+    let lines = [
+        "Forward",
+        "Take food",
+        "Right",
+        "Broadcast hi",
+        "Fork",
+        "Eject",
+        "Incantation",
+        "Take linemate",
+    ];
+    let mut pieces = vec![Vec::new(); 3];
+    for (piece, frequency) in [(0, 100), (1, 300), (2, 1_000)] {
+        bench
+            .admin(AdminRequest::SetFrequency(frequency))
+            .expect("a speed");
+        while bench.engine.game_now() < units(1_000 * (piece as i64 + 1)) {
+            for (number, agent) in agents.iter().enumerate() {
+                let line = lines[(bench.now.as_nanos() as usize / 1_000 + number * 7) % lines.len()];
+                bench.send(*agent, format!("{line}\n").as_bytes());
+            }
+            bench.run_for(ms(50));
+        }
+        // Before anybody starves it ends.
+        bench.act(AdminAction::SetHunger { enabled: piece == 0 });
+        if piece == 1 {
+            bench.admin(AdminRequest::Pause).expect("it runs");
+            bench.admin(AdminRequest::Resume).expect("it stands");
+            bench.act(AdminAction::Kill { agent: AgentId(3) });
+        }
+        if piece < 2 {
+            bench.engine.begin_journal_piece();
+        }
+        while let Some(journal) = bench.engine.poll_journal() {
+            pieces[journal.piece as usize].extend(journal.bytes);
+        }
+    }
+    for journal in bench.engine.stop_recording() {
+        pieces[journal.piece as usize].extend(journal.bytes);
+    }
+    let indexed = pieces
+        .iter()
+        .map(|piece| IndexedPiece::new(&piece[..], 0).expect("a piece"))
+        .collect();
+    Arc::new(Recording::join(indexed).expect("they follow each other"))
+}
+
+fn playing(recording: &Arc<Recording>, at: i64, follows_speed: bool) -> Bench {
+    let now = RealTime::from_nanos(5_000_000_000);
+    let config = EngineConfig::new(game_config(1, 1, 1));
+    let start = PlaybackStart {
+        at: units(at),
+        follows_speed,
+        is_paused: false,
+    };
+    let engine = Engine::play(config, recording, start, now).expect("it can be played");
+    Bench::around(engine, now)
+}
+
+fn assert_shows(bench: &mut Bench, recording: &Arc<Recording>, at: GameTime, peers: &[usize]) {
+    let (game, _) = recording.seek(at).expect("it can be played");
+    assert_eq!(bench.engine.game().digest(), game.digest(), "at {at:?}");
+    for peer in peers {
+        let viewer = bench.viewer(*peer);
+        assert!(viewer.is_acked() && viewer.is_complete());
+        let copy = viewer.copy.clone().expect("it is complete");
+        assert_same(&copy, bench.engine.game().world(), bench.engine.game().now());
+    }
+}
+
+/// What happened before a moment is the same whether one jumps there, begins there, or comes there by and by.
+#[test]
+fn the_history_of_a_moment_is_told_wherever_one_comes_from() {
+    let recording = recorded();
+    let history_at = |bench: &mut Bench| {
+        let viewer = bench.watch("W");
+        bench
+            .viewer(viewer)
+            .history
+            .take()
+            .expect("it comes with the world")
+    };
+    for at in [500, 1_500, 2_500, 3_000] {
+        let begun = history_at(&mut playing(&recording, at, false));
+        let mut bench = playing(&recording, 0, false);
+        let viewer = bench.watch("V");
+        bench.say(viewer, &ToServer::Pause);
+        assert!(bench.viewer(viewer).history.take().is_some());
+        bench.say(viewer, &ToServer::Seek { at: units(at) });
+        let jumped = bench.viewer(viewer).history.take();
+        assert_eq!(jumped.as_ref(), Some(&begun), "at {at}");
+        let mut bench = playing(&recording, 0, false);
+        while bench.engine.game_now() < units(at) {
+            bench.run_for(ms(10));
+        }
+        let mut come = history_at(&mut bench);
+        come.events.retain(|entry| entry.at <= units(at));
+        assert_eq!(come.events.len(), begun.events.len(), "at {at}");
+        assert_eq!(come.events.last(), begun.events.last(), "at {at}");
+        let last = |history: &History| history.scores.last().map(|point| point.scores.clone());
+        assert_eq!(last(&come), last(&begun), "at {at}");
+        assert_eq!(come.scores[0].at, begun.scores[0].at, "from the beginning");
+    }
+}
+
+#[test]
+fn a_recording_is_shown_as_it_was_at_any_speed() {
+    let recording = recorded();
+    let last = recording.seek(recording.end()).expect("it can be played").0;
+    for frequency in [90, 1_000, 9_999] {
+        let mut bench = playing(&recording, 0, false);
+        let viewer = bench.watch("V");
+        bench.say(viewer, &ToServer::SetFrequency { frequency });
+        bench.run_for(ms(40_000));
+        let seen = bench.viewer(viewer);
+        assert!(seen.changes > 1_000, "{} changes", seen.changes);
+        assert_eq!(seen.jumps, 0);
+        assert!(bench.copies_compared > 4, "{} copies", bench.copies_compared);
+        assert_eq!(bench.engine.game().digest(), last.digest());
+        assert_shows(&mut bench, &recording, recording.end(), &[viewer]);
+    }
+}
+
+/// Whoever comes is shown the world of that moment, however many came before.
+#[test]
+fn one_after_the_other_may_come_to_see_it() {
+    let recording = recorded();
+    let mut bench = playing(&recording, 0, false);
+    let mut viewers = Vec::new();
+    for nth in 0..6 {
+        viewers.push(bench.watch(&format!("V{nth}")));
+        bench.run_for(ms(4_000));
+        let now = bench.engine.game_now();
+        assert_shows(&mut bench, &recording, now, &viewers);
+    }
+}
+
+#[test]
+fn it_can_be_paused_and_stepped() {
+    let recording = recorded();
+    let mut bench = playing(&recording, 500, false);
+    let viewer = bench.watch("V");
+    bench.say(viewer, &ToServer::Pause);
+    bench.run_for(ms(500));
+    let stood = bench.engine.game_now();
+    bench.say(viewer, &ToServer::Step(StepKind::Unit));
+    assert_eq!(bench.engine.game_now(), units(stood.whole_units() as i64 + 1));
+    for _ in 0..50 {
+        let before = bench.engine.game_now();
+        bench.say(viewer, &ToServer::Step(StepKind::Event));
+        assert!(bench.engine.game_now() >= before);
+    }
+    for _ in 0..50 {
+        let actions = bench
+            .engine
+            .game()
+            .world()
+            .agents()
+            .filter_map(|agent| agent.action());
+        let first_end = actions.map(|action| action.end).min();
+        bench.say(viewer, &ToServer::Step(StepKind::Action));
+        assert_eq!(Some(bench.engine.game_now()), first_end);
+    }
+    bench.run_for(ms(500));
+    let now = bench.engine.game_now();
+    assert!(now > stood);
+    assert_shows(&mut bench, &recording, now, &[viewer]);
+}
+
+/// An operator may ask for many units at once.
+#[test]
+fn no_step_leads_beyond_the_end() {
+    let recording = recorded();
+    for (request, times) in [
+        (AdminRequest::Step(Step::Units(500)), 1),
+        (AdminRequest::Step(Step::Units(1)), 20),
+        (AdminRequest::Step(Step::Action), 20),
+    ] {
+        let near_end = recording.end().whole_units() as i64 - 5;
+        let mut bench = playing(&recording, near_end, false);
+        bench.admin(AdminRequest::Pause).expect("it runs");
+        for _ in 0..times {
+            let step = bench.engine.admin(request.clone(), bench.now);
+            step.expect("nothing was played yet");
+        }
+        assert!(bench.engine.game_now() <= recording.end(), "{request:?}");
+        bench.run_for(ms(500));
+        assert!(bench.engine.game_now() <= recording.end(), "{request:?}");
+    }
+}
+
+#[test]
+fn everybody_sees_the_world_of_the_moment_that_one_jumps_to() {
+    let recording = recorded();
+    let mut bench = playing(&recording, 0, false);
+    let viewers = [bench.watch("V"), bench.watch("W")];
+    assert_eq!(
+        bench.viewer(viewers[0]).recording.as_ref().map(|info| info.end),
+        Some(recording.end())
+    );
+    for (number, to) in [2_900, 3, 1_000, 999, 1_001, 2_000, 0, 70, 2_500]
+        .into_iter()
+        .enumerate()
+    {
+        bench.say(viewers[number % 2], &ToServer::Seek { at: units(to) });
+        assert_eq!(bench.engine.game_now(), units(to), "at once");
+        let (game, _) = recording.seek(units(to)).expect("it can be played");
+        assert_eq!(bench.engine.game().digest(), game.digest());
+        bench.run_for(ms(330));
+        let now = bench.engine.game_now();
+        assert_eq!(now, units(to + 33));
+        assert_shows(&mut bench, &recording, now, &viewers);
+        assert_eq!(bench.viewer(viewers[1]).jumps, number as u32 + 1);
+    }
+}
+
+#[test]
+fn at_the_end_time_stands_still_and_a_jump_lets_it_go_on() {
+    let recording = recorded();
+    let mut bench = playing(&recording, 2_990, false);
+    let viewer = bench.watch("V");
+    bench.run_for(ms(10_000));
+    assert_eq!(bench.engine.game_now(), recording.end());
+    assert!(
+        bench
+            .viewer(viewer)
+            .clock
+            .is_some_and(|clock| clock.paused && clock.game == recording.end())
+    );
+    let over = Err(AdminRefusal::Pace(PaceRefusal::RecordingOver));
+    assert_eq!(bench.admin(AdminRequest::Resume), over);
+    assert_eq!(bench.admin(AdminRequest::Step(Step::Units(1))), over);
+    // It goes on by itself, since nobody had paused it.
+    bench.admin(AdminRequest::Seek(units(100))).expect("a recording");
+    bench.run_for(ms(100));
+    assert_eq!(bench.engine.game_now(), units(110));
+    // Whoever pauses it goes elsewhere in peace.
+    bench.say(viewer, &ToServer::Pause);
+    bench.say(viewer, &ToServer::Seek { at: units(99_999) });
+    bench.say(viewer, &ToServer::Seek { at: units(200) });
+    bench.run_for(ms(1_000));
+    assert_eq!(bench.engine.game_now(), units(200));
+    assert_shows(&mut bench, &recording, units(200), &[viewer]);
+}
+
+#[test]
+fn recorded_speeds_are_followed_until_somebody_asks_for_another() {
+    let recording = recorded();
+    let mut bench = playing(&recording, 900, true);
+    let hertz = |bench: &Bench| bench.engine.game_clock().frequency().get();
+    assert_eq!(hertz(&bench), 100);
+    bench.run_for(ms(1_500));
+    assert_eq!(hertz(&bench), 300);
+    // A sprint goes over recorded speeds, and they are followed again at its end.
+    bench.admin(AdminRequest::Sprint(1_200)).expect("it runs");
+    bench.run_for(ms(100));
+    assert_eq!(hertz(&bench), 10_000);
+    bench.run_for(ms(100));
+    assert_eq!(hertz(&bench), 1_000);
+    bench.engine.seek(units(500), bench.now).expect("a recording");
+    bench.admin(AdminRequest::Sprint(1_000)).expect("it runs");
+    bench.engine.seek(units(600), bench.now).expect("a recording");
+    assert_eq!(hertz(&bench), 100);
+    bench.engine.seek(units(2_500), bench.now).expect("a recording");
+    assert_eq!(hertz(&bench), 1_000);
+    bench.admin(AdminRequest::SetFrequency(77)).expect("a speed");
+    bench.engine.seek(units(500), bench.now).expect("a recording");
+    bench.run_for(ms(8_000));
+    assert_eq!(hertz(&bench), 77);
+}
+
+#[test]
+fn the_time_line_has_its_marks() {
+    let recording = recorded();
+    let mut bench = playing(&recording, 0, true);
+    let viewer = bench.watch("V");
+    let marks = bench.viewer(viewer).recording.clone().expect("it is one").marks;
+    let count = |wanted: fn(&MarkKind) -> bool| marks.iter().filter(|mark| wanted(&mark.kind)).count();
+    assert!(count(|kind| matches!(kind, MarkKind::Died { .. })) >= 1);
+    assert_eq!(count(|kind| matches!(kind, MarkKind::Speed { .. })), 2);
+    assert_eq!(
+        count(|kind| matches!(kind, MarkKind::Paused | MarkKind::Resumed)),
+        2
+    );
+}
+
+/// Nobody plays in a recording, nobody reaches into it, and who may not control it may not move it.
+#[test]
+fn what_was_recorded_cannot_be_changed() {
+    let recording = recorded();
+    let mut bench = playing(&recording, 0, true);
+    let peer = bench.join("A", "a");
+    let heard: Vec<_> = bench
+        .heard
+        .iter()
+        .filter(|heard| heard.peer == peer)
+        .map(|heard| &heard.what)
+        .collect();
+    assert!(heard.contains(&&Sound::Bytes(b"ko\n".to_vec())), "{heard:?}");
+    let kill = AdminRequest::Act(AdminAction::Kill { agent: AgentId(0) });
+    assert_eq!(bench.admin(kill), Err(AdminRefusal::Recorded));
+
+    let config = EngineConfig {
+        control: Control::Nobody,
+        ..EngineConfig::new(game_config(1, 1, 1))
+    };
+    let start = PlaybackStart {
+        at: units(3),
+        follows_speed: true,
+        is_paused: true,
+    };
+    let engine = Engine::play(config, &recording, start, bench.now).expect("it can be played");
+    let mut bench = Bench::around(engine, bench.now);
+    let viewer = bench.watch("V");
+    bench.say(viewer, &ToServer::Seek { at: units(5) });
+    assert_eq!(
+        (bench.viewer(viewer).refused.len(), bench.viewer(viewer).jumps),
+        (1, 0)
+    );
+    assert!(bench.viewer(viewer).is_acked());
+    assert_eq!(
+        bench.engine.game_now(),
+        units(3),
+        "it stands still from the very start"
+    );
+
+    let mut live = Bench::new(EngineConfig::new(game_config(2, 2, 1)));
+    assert_eq!(
+        live.engine.seek(units(5), live.now),
+        Err(SeekRefusal::NotARecording)
+    );
+    let viewer = live.watch("V");
+    live.say(viewer, &ToServer::Seek { at: units(5) });
+    assert!(live.viewer(viewer).refused[0].1.contains("not a recording"));
+}
+
+#[test]
+fn text_viewers_are_told_what_is_different() {
+    let mut ripe_eggs = BTreeSet::new();
+    for units_to_hatch in [0, 300] {
+        let recording = recorded_where_eggs_hatch(units_to_hatch);
+        let mut bench = playing(&recording, 0, true);
+        let first = bench.join("G", "GRAPHIC");
+        for to in [1_500, 40, 2_900, 0, 2_100, 1_999, 10] {
+            bench.engine.seek(units(to), bench.now).expect("a recording");
+            bench.run_for(ms(70));
+            // Whoever comes now is told the whole world.
+            let late = bench.join("H", "GRAPHIC");
+            let worlds = bench.text_worlds();
+            worlds[first].assert_knows(&worlds[late]);
+            ripe_eggs.insert(worlds[late].count("eht"));
+            bench.close(late);
+        }
+    }
+    assert!(ripe_eggs.len() > 1, "they ripen meanwhile: {ripe_eggs:?}");
+}
+
+#[test]
+fn the_speed_that_viewers_are_told_does_not_count_jumps() {
+    let recording = recorded();
+    let mut bench = playing(&recording, 2_500, true);
+    let viewer = bench.watch("V");
+    let reached = |bench: &mut Bench| {
+        bench.run_for(ms(1_050));
+        let stats = &bench.viewer(viewer).stats;
+        stats
+            .last()
+            .expect("there are figures every second")
+            .effective_frequency_milli
+    };
+    // Moved about in between, and at first somewhere in the middle, it goes at 100 units a second until 1,000.
+    for to in [600, 20, 400, 0] {
+        bench.say(viewer, &ToServer::Seek { at: units(to) });
+        let told = reached(&mut bench);
+        assert!((95_000..=105_000).contains(&told), "{told} after a jump to {to}");
+    }
+}
+
+/// A game in which somebody comes in every unit, and then and now somebody goes, or an egg is laid or destroyed.
+fn recorded_crowd() -> Arc<Recording> {
+    let mut bench = Bench::new(EngineConfig::new(game_config(20, 20, 600)));
+    bench.engine.start_recording();
+    bench.act(AdminAction::SetHunger { enabled: false });
+    for number in 0..400_u32 {
+        bench.join("A", ["a", "b"][number as usize % 2]);
+        if number % 3 == 2 {
+            let agent = AgentId(number / 3 * 2);
+            bench.act(AdminAction::Kill { agent });
+        }
+        if number % 5 == 4 {
+            let (team, tile) = (TeamId(0), Tile { x: 1, y: 2 });
+            bench.act(AdminAction::LayEgg { team, tile });
+        }
+        bench.run_for(ms(10));
+    }
+    let pieces = bench.engine.stop_recording();
+    let bytes: Vec<u8> = pieces.into_iter().flat_map(|journal| journal.bytes).collect();
+    Arc::new(Recording::join(vec![IndexedPiece::new(&bytes[..], 0).expect("a piece")]).expect("it is one"))
+}
+
+#[test]
+fn a_jump_among_many_is_told_piece_by_piece_and_may_be_followed_by_another() {
+    let recording = recorded_crowd();
+    let mut bench = playing(&recording, 0, true);
+    let first = bench.join("G", "GRAPHIC");
+    // To where, and how many microseconds later to the next: often before all of it was told, or any of it.
+    let jumps = [
+        (380, 0),
+        (101, 0),
+        (300, 0),
+        (12, 250),
+        (390, 0),
+        (381, 0),
+        (95, 130),
+        (399, 450),
+        (377, 0),
+        (388, 1),
+        (250, 0),
+        (395, 0),
+        (394, 200),
+        (0, 0),
+    ];
+    for (to, until_next_us) in jumps {
+        bench.engine.seek(units(to), bench.now).expect("a recording");
+        let written = bench.engine.unsent(bench.peers[first].conn).len();
+        assert!(
+            written <= 4 * limits::ANSWER_BYTES_AT_ONCE,
+            "{written} bytes at once"
+        );
+        if until_next_us > 0 {
+            bench.run_for(RealSpan::from_micros(until_next_us));
+        }
+        if to % 5 == 0 {
+            // What happens meanwhile is told as well.
+            bench.run_for(ms(70));
+            let late = bench.join("H", "GRAPHIC");
+            bench.run_for(ms(2));
+            let worlds = bench.text_worlds();
+            worlds[first].assert_knows(&worlds[late]);
+            bench.close(late);
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Connections: what they say and are told, in which order, and what becomes of those that do not read.
+
+use trantor_engine::{EngineConfig, FiredKind, Input, JournalPressure, limits};
+use trantor_game::{AdminAction, DueKind, Replay};
+use trantor_time::RealSpan;
+
+use super::{ms, quiet};
+use crate::harness::{Bench, game_config};
+
+#[test]
+fn replies_leave_in_the_pass_that_made_them() {
+    let mut bench = quiet(100);
+    let agent = bench.join("A", "a");
+    bench.send(agent, b"Left\n");
+    bench.take_heard();
+    bench.now += ms(70);
+    let conn = bench.peers[agent].conn;
+    bench.engine.begin_pass(bench.now);
+    assert_eq!(bench.engine.next_dirty(), None);
+    let fired = bench.engine.fire_next(bench.now).expect("it is due");
+    assert_eq!(
+        (fired.kind, fired.lateness_ns),
+        (FiredKind::Game(DueKind::Action), 0)
+    );
+    assert_eq!(bench.engine.next_dirty(), Some(conn));
+    assert_eq!(bench.engine.unsent(conn), b"ok\n");
+    assert_eq!(bench.engine.next_dirty(), None, "told once");
+    // A full socket takes a part; the rest is still there, and told again with what comes later.
+    bench.engine.sent(conn, 1);
+    assert_eq!(bench.engine.unsent(conn), b"k\n");
+    bench.send(agent, b"Connect_nbr\n");
+    assert_eq!(bench.lines(agent), ["k", "19"]);
+}
+
+/// What is owed leaves in the order it came to be owed; a viewer's in one write.
+#[test]
+fn order_is_kept_and_a_viewers_messages_are_joined() {
+    let mut bench = quiet(100);
+    let agent = bench.join("A", "a");
+    let viewer = bench.join("G", "GRAPHIC");
+    bench.take_heard();
+    let conn = bench.peers[viewer].conn;
+    bench.peers[viewer].is_reading = false;
+    for _ in 0..3 {
+        bench.send(agent, b"Right\nBroadcast x\n");
+        bench.run_for(ms(140));
+    }
+    let waiting = String::from_utf8(bench.engine.unsent(conn).to_vec()).expect("text");
+    let words: Vec<_> = waiting.lines().map(|line| &line[..3]).collect();
+    assert_eq!(words, ["ppo", "pbc", "ppo", "pbc", "ppo", "pbc"]);
+    let agent_conn = bench.peers[agent].conn;
+    bench.peers[agent].is_reading = false;
+    bench.send(agent, b"Connect_nbr\nConnect_nbr\n");
+    assert_eq!(
+        bench.engine.unsent(agent_conn),
+        b"19\n",
+        "an agent's leave one by one"
+    );
+}
+
+/// Others hear at the same instants, whether one peer reads or not.
+#[test]
+fn a_peer_that_does_not_read_delays_nobody() {
+    let run = |reads: bool| {
+        let mut bench = quiet(1_000);
+        let agents: Vec<_> = (0..4)
+            .map(|number| bench.join(&number.to_string(), "a"))
+            .collect();
+        let slow = bench.join("G", "GRAPHIC");
+        bench.take_heard();
+        bench.peers[slow].is_reading = reads;
+        for _ in 0..200 {
+            for agent in &agents {
+                bench.send(*agent, b"Forward\nBroadcast hello\n");
+            }
+            bench.run_for(ms(14));
+        }
+        bench.peers[slow].is_reading = false;
+        let heard = bench.take_heard();
+        heard
+            .into_iter()
+            .filter(|heard| heard.peer != slow)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(run(true), run(false));
+}
+
+/// A server that is killed has sent nothing that its journal does not show, whatever it was that came of time alone.
+#[test]
+fn whatever_was_sent_is_in_the_journal_as_it_was_then() {
+    let mut bench = Bench::new(EngineConfig::new(game_config(5, 5, 4)));
+    bench.engine.start_recording();
+    bench.journal = Some(Vec::new());
+    let agents = [bench.join("A", "a"), bench.join("B", "b")];
+    bench.join("G", "GRAPHIC");
+    bench.watch("V");
+    for round in 0..30 {
+        let lines = ["Forward\nLook\n", "Fork\n", "Broadcast hi\nTake food\n"][round % 3];
+        bench.send(agents[round % 2], lines.as_bytes());
+        bench.run_for(ms(61));
+    }
+    // Nobody says anything any more, and everybody starves.
+    bench.run_for(RealSpan::from_secs(30));
+    let journal = bench.journal.take().expect("it was kept");
+    let mut moments = std::mem::take(&mut bench.sent_at);
+    moments.dedup();
+    assert!(moments.len() > 60, "{}", moments.len());
+    for (bytes, steps) in moments {
+        let verified = Replay::open(&journal[..bytes]).unwrap().verify().unwrap();
+        assert_eq!(verified.end.steps, steps, "at byte {bytes}");
+    }
+}
+
+/// The journal is written for many passes at once while nothing is sent, and never if nothing happens.
+#[test]
+fn a_journal_waits_until_something_is_sent() {
+    let mut bench = Bench::new(EngineConfig::new(game_config(3, 3, 4)));
+    let pressure = |bench: &Bench| bench.engine.journal_pressure();
+    assert_eq!(pressure(&bench), JournalPressure::None, "nothing is recorded");
+    bench.engine.start_recording();
+    let take = |bench: &mut Bench| while bench.engine.poll_journal().is_some() {};
+    assert_eq!(pressure(&bench), JournalPressure::Waits, "the beginning");
+    take(&mut bench);
+    let agent = bench.join("A", "a");
+    assert_eq!(pressure(&bench), JournalPressure::Waits, "all was sent");
+    take(&mut bench);
+    let conn = bench.peers[agent].conn;
+    let handle = |bench: &mut Bench, bytes: &[u8]| {
+        let now = bench.now;
+        bench.engine.handle(Input::Bytes { conn, bytes }, now);
+    };
+    handle(&mut bench, b"Left\n");
+    assert_eq!(pressure(&bench), JournalPressure::Waits);
+    handle(&mut bench, b"nonsense\n");
+    bench.now += ms(70);
+    bench.engine.begin_pass(bench.now);
+    while bench.engine.fire_next(bench.now).is_some() {}
+    assert_eq!(pressure(&bench), JournalPressure::Presses, "it is answered");
+    bench.after_pass();
+    take(&mut bench);
+    // It digests and dies, and nobody is sent anything.
+    bench.peers[agent].hangs_up = false;
+    bench.run_for(RealSpan::from_secs(5));
+    assert_eq!(pressure(&bench), JournalPressure::None);
+    assert!(bench.engine.is_ahead_of_journal());
+}
+
+#[test]
+fn long_speeches_do_not_wait_to_be_recorded_until_something_is_sent() {
+    let mut bench = Bench::new(EngineConfig::new(game_config(3, 3, 4)));
+    bench.engine.start_recording();
+    let agent = bench.join("A", "a");
+    while bench.engine.poll_journal().is_some() {}
+    let conn = bench.peers[agent].conn;
+    let speech = format!("Broadcast {}\n", "words ".repeat(1_300));
+    let mut bytes = 0;
+    while bench.engine.journal_pressure() != JournalPressure::Presses {
+        assert!(bytes < 2 * limits::JOURNAL_PRESSING_BYTES);
+        bytes += speech.len();
+        let now = bench.now;
+        bench.engine.handle(
+            Input::Bytes {
+                conn,
+                bytes: speech.as_bytes(),
+            },
+            now,
+        );
+    }
+    assert!(bytes > limits::JOURNAL_PRESSING_BYTES / 2);
+    while bench.engine.poll_journal().is_some() {}
+    assert_eq!(bench.engine.journal_pressure(), JournalPressure::None);
+}
+
+/// Nothing bounds what a player says but the rate of requests, and what is dropped plays no part in the game.
+#[test]
+fn a_command_that_is_dropped_is_not_recorded() {
+    let mut bench = Bench::new(EngineConfig::new(game_config(3, 3, 4)));
+    bench.engine.start_recording();
+    let agent = bench.join("A", "a");
+    bench.send(agent, "Forward\n".repeat(500).as_bytes());
+    bench.run_for(ms(35));
+    bench.send(agent, "Broadcast again\n".repeat(100).as_bytes());
+    bench.run_for(ms(500));
+    let journal = std::iter::from_fn(|| bench.engine.poll_journal()).flat_map(|taken| taken.bytes);
+    let verified = Replay::open(journal.collect::<Vec<u8>>())
+        .unwrap()
+        .verify()
+        .unwrap();
+    let now = bench.now;
+    let counters = bench.engine.stats(now).counters;
+    assert_eq!(
+        counters.commands_dropped,
+        600 - 10,
+        "ten are open, and none is done before 70 ms"
+    );
+    // The speed, the birth, and ten commands.
+    assert_eq!(verified.played.inputs, 12);
+    let mut game = verified.game;
+    game.advance_to(bench.engine.game().now());
+    assert_eq!(game.digest(), bench.engine.game().digest());
+}
+
+/// A shell that does not take the journal loses it, not the server its memory.
+#[test]
+fn a_journal_that_is_not_taken_ends_at_its_bound() {
+    let mut config = EngineConfig::new(game_config(2, 2, 3));
+    config.limits.requests_per_second = 1_000_000;
+    let mut bench = Bench::new(config);
+    let agent = bench.join("A", "a");
+    bench.engine.start_recording();
+    bench.run_for(ms(100));
+    assert!(bench.engine.poll_journal().is_some());
+    let speech = format!("Broadcast {}\n", "x".repeat(16_000));
+    let mut sent = 0;
+    bench.act(AdminAction::SetHunger { enabled: false });
+    while bench.engine.is_recording() {
+        bench.send(agent, speech.as_bytes());
+        // What is dropped is not recorded.
+        bench.run_for(ms(70));
+        sent += speech.len();
+        assert!(sent <= 2 * limits::JOURNAL_WAITING_BYTES_MAX);
+    }
+    assert!(sent > limits::JOURNAL_WAITING_BYTES_MAX / 2);
+    assert_eq!(bench.engine.poll_journal(), None);
+    assert_eq!(bench.engine.stop_recording(), []);
+}

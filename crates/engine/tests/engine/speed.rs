@@ -1,0 +1,179 @@
+//! Game time against real time: units, changes of speed, pauses, a century.
+
+use trantor_engine::{AdminRequest, EngineConfig, FiredKind, Input};
+use trantor_time::{Frequency, GameTime, RealSpan};
+
+use super::{instants, ms, ns, quiet, quiet_with};
+use crate::harness::{Sound, game_config};
+
+#[test]
+fn a_unit_lasts_one_second_divided_by_the_frequency() {
+    for (frequency, forward_ns) in [
+        (1, 7_000_000_000),
+        (100, 70_000_000),
+        (300, 23_333_334),
+        (1_000, 7_000_000),
+        (10_000, 700_000),
+    ] {
+        let mut bench = quiet(frequency);
+        let agent = bench.join("A", "a");
+        bench.take_heard();
+        let began = bench.now;
+        bench.send(agent, b"Forward\n");
+        bench.run_for(ms(8_000));
+        assert_eq!(
+            instants(&mut bench, agent, began),
+            [forward_ns],
+            "7 units at {frequency}, rounded up"
+        );
+    }
+}
+
+#[test]
+fn a_change_of_speed_keeps_the_units_left_and_their_fractions() {
+    let mut bench = quiet(100);
+    let agent = bench.join("A", "a");
+    let began = bench.now;
+    bench.take_heard();
+    bench.send(agent, b"Forward\n");
+    // 2.000 000 1 units pass; 4.999 999 9 are left, which take 49 999 999 000 / 7 ns at 7 a second, rounded up.
+    bench.run_for(ns(20_000_001));
+    bench.admin(AdminRequest::SetFrequency(7)).unwrap();
+    bench.run_for(ms(2_000));
+    let left_ns = (4_999_999_900_i64 + 6) / 7;
+    assert_eq!(instants(&mut bench, agent, began), [20_000_001 + left_ns]);
+}
+
+/// Ten thousand changes at random: the units that passed are the sum over the frequencies, exactly, and the
+/// order of completion is that of a run without any change.
+#[test]
+fn ten_thousand_changes_lose_no_time_and_no_order() {
+    let lines = ["Forward\n", "Inventory\n", "Fork\n", "Left\n", "Look\n"];
+    let run = |changes: usize| {
+        let mut bench = quiet(100);
+        let agents: Vec<_> = (0..5)
+            .map(|number| bench.join(&number.to_string(), "a"))
+            .collect();
+        for (agent, line) in agents.iter().zip(lines) {
+            bench.send(*agent, line.repeat(10).as_bytes());
+        }
+        bench.take_heard();
+        let game_began = bench.engine.game_now();
+        let mut passed_nu = 0;
+        let mut chance: u64 = 99;
+        for _ in 0..changes {
+            chance = chance
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let frequency = 1 + (chance >> 40) as u32 % 1_000;
+            let gap = ns((chance >> 33) as i64 % 200_000);
+            bench.admin(AdminRequest::SetFrequency(frequency)).unwrap();
+            bench.run_for(gap);
+            passed_nu += i128::from(gap.as_nanos()) * i128::from(frequency);
+        }
+        let shown = bench.engine.game_clock().now(bench.now) - game_began;
+        assert_eq!(
+            shown.as_nanounits(),
+            passed_nu,
+            "game time is the integral of the frequency"
+        );
+        bench.admin(AdminRequest::SetFrequency(1_000)).unwrap();
+        bench.run_for(ms(2_000));
+        bench
+            .take_heard()
+            .into_iter()
+            .map(|heard| (heard.game, heard.peer, heard.what))
+            .collect::<Vec<_>>()
+    };
+    let (changed, steady) = (run(10_000), run(0));
+    let what = |heard: &(GameTime, usize, Sound)| (heard.1, heard.2.clone());
+    assert_eq!(
+        changed.iter().map(what).collect::<Vec<_>>(),
+        steady.iter().map(what).collect::<Vec<_>>()
+    );
+    assert!(changed.len() == 50);
+}
+
+/// A game without a limit on its lag may be behind for ever, and is to be seen and operated meanwhile.
+#[test]
+fn timers_do_not_wait_until_a_game_without_a_limit_has_caught_up() {
+    let mut config = EngineConfig::new(game_config(10, 10, 10));
+    config.lag_max = None;
+    config.frequency = Frequency::new(10_000).unwrap();
+    let mut bench = quiet_with(config);
+    let agents: Vec<usize> = (0..10).map(|nth| bench.join(&format!("A{nth}"), "a")).collect();
+    bench.watch("V");
+    let mut kinds = Vec::new();
+    for pass in 0..2_000 {
+        // A deadline a pass, and meanwhile each agent has carried out fourteen commands by right.
+        let conn = bench.peers[agents[pass % agents.len()]].conn;
+        bench.now += ms(10);
+        bench.engine.begin_pass(bench.now);
+        let input = Input::Bytes {
+            conn,
+            bytes: b"Left\nLeft\n",
+        };
+        bench.engine.handle(input, bench.now);
+        kinds.extend(bench.engine.fire_next(bench.now).map(|fired| fired.kind));
+        bench.after_pass();
+    }
+    let is_game = |kind: &&FiredKind| matches!(kind, FiredKind::Game(_));
+    let commands = kinds.iter().filter(is_game).count();
+    assert!(
+        (1_000..1_950).contains(&commands),
+        "{commands} of {}",
+        kinds.len()
+    );
+}
+
+/// When passes come too late for the speed that was set, the game slows, and says by how much.
+#[test]
+fn a_shortfall_shows_in_the_figures() {
+    let mut bench = quiet(10_000);
+    let agent = bench.join("A", "a");
+    bench.send(agent, &b"Left\n".repeat(10));
+    bench.now += ms(1_000);
+    // One deadline a pass, and each pass a second after the last: far too slow for what is due.
+    let mut lateness = Vec::new();
+    for _ in 0..3 {
+        bench.engine.begin_pass(bench.now);
+        lateness.extend(bench.engine.fire_next(bench.now).map(|fired| fired.lateness_ns));
+        bench.after_pass();
+        bench.now += ms(1_000);
+    }
+    let now = bench.now;
+    let stats = bench.engine.stats(now);
+    assert_eq!(lateness, [250_000_000; 3], "no more than the lag allowed");
+    assert_eq!(stats.slips, 3);
+    assert!(stats.slipped.as_units_f64() > 7_400.0, "{:?}", stats.slipped);
+    assert_eq!(
+        bench.lines(agent).iter().filter(|line| *line == "ok").count(),
+        3,
+        "and nothing is lost"
+    );
+}
+
+#[test]
+fn a_century_passes_without_a_wrap() {
+    let mut bench = quiet(10_000);
+    let agent = bench.join("A", "a");
+    let viewer = bench.watch("V");
+    bench.run_for(ms(120));
+    bench.close(viewer);
+    let century = RealSpan::from_secs(100 * 365 * 24 * 3_600);
+    bench.run_for(century);
+    bench.take_heard();
+    let began = bench.now;
+    bench.send(agent, b"Take food\nInventory\n");
+    bench.run_for(ms(10));
+    assert_eq!(instants(&mut bench, agent, began), [700_000, 800_000]);
+    let viewer = bench.watch("V");
+    bench.run_for(ms(120));
+    let (number, _) = bench.viewer(viewer).last_tick.expect("ticks run");
+    assert_eq!(number, 4, "two ticks a century ago, and three now");
+    assert!(bench.viewer(viewer).copy.is_some());
+    assert_eq!(
+        bench.engine.game_now().whole_units() / 10_000,
+        i128::from(century.as_nanos() / 1_000_000_000)
+    );
+}
