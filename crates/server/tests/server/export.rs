@@ -1,11 +1,5 @@
 //! `/metrics` and `/health`, asked as a scraper asks.
 
-#![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
-
-#[path = "support/mod.rs"]
-#[expect(dead_code, reason = "every test program uses a part of it")]
-mod support;
-
 use std::collections::BTreeSet;
 use std::net::{Shutdown, SocketAddr, SocketAddrV4};
 
@@ -14,7 +8,7 @@ use trantor_server::options::{MetricsOptions, Options};
 use trantor_server::shell::Shell;
 use trantor_time::RealSpan;
 
-use support::{Peer, Server, now};
+use crate::support::{Peer, Server, now};
 
 fn server() -> (Server, SocketAddr) {
     let address = Some("127.0.0.1:0".parse().unwrap());

@@ -3,25 +3,14 @@
 //! `libfaketime` stands for whoever sets the clock: what the program is told of the time of day is changed while it runs, and
 //! the monotonic clock is left as it is.
 
-#![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
-
-#[path = "support/folder.rs"]
-mod folder;
-#[path = "support/mod.rs"]
-#[expect(dead_code, reason = "every test program uses a part of it")]
-mod support;
-
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use trantor_game::journal::Ending;
-use trantor_server::replay::{Outcome, pieces_in, verify_all};
 use trantor_time::RealSpan;
 
-use folder::Folder;
-use support::{Peer, Program, now};
+use crate::support::{Folder, Peer, Program, command, now, verified};
 
 /// What the clock is set to while a command runs, each from the right time: hours and days, both ways, and far ahead at
 /// last.
@@ -60,28 +49,17 @@ fn a_clock_that_is_set_changes_no_reply_loses_nobody_and_nothing() {
     let Some(library) = library() else { return };
     let folder = Folder::new();
     let offset = folder.write("offset", b"+0\n");
-    let (record, save) = (folder.path().join("recordings"), folder.path().join("saves"));
-    let keeping = [
-        "--record",
-        record.to_str().unwrap(),
-        "--save",
-        save.to_str().unwrap(),
-    ];
-    let mut command = Command::new(env!("CARGO_BIN_EXE_trantor-server"));
+    let keeping = "--record recordings --save saves";
+    let often = format!("{keeping} -f {FREQUENCY} --save-every 100ms --metrics 0");
+    let mut command = command(&folder, &often);
     command
         .env("LD_PRELOAD", library)
         .env("FAKETIME_TIMESTAMP_FILE", &offset)
         .env("FAKETIME_NO_CACHE", "1")
         .env("FAKETIME_DONT_FAKE_MONOTONIC", "1")
-        .env("RUST_LOG", "info")
-        .stderr(Stdio::piped());
-    let often = ["-f", FREQUENCY, "--save-every", "100ms", "--metrics", "0"];
-    let mut program = Program::start_by(command, &[&keeping[..], &often].concat(), Stdio::null());
-    let mut agent = Peer::connect(program.address);
-    assert_eq!(agent.line(), "WELCOME");
-    agent.send("red\n");
-    agent.line();
-    agent.line();
+        .env("RUST_LOG", "info");
+    let mut program = Program::by(command, Stdio::null());
+    let (mut agent, _) = program.join("red");
     let mut viewer = Peer::connect(program.address);
     viewer.send("GRAPHIC\n");
     viewer.lines_until("pnw");
@@ -106,40 +84,20 @@ fn a_clock_that_is_set_changes_no_reply_loses_nobody_and_nothing() {
     ] {
         assert!(program.metric(kind) < 1.0, "{kind}");
     }
-    let log = end(program);
+    let log = program.stop();
     let [first, last] = years(&log);
     assert!(last >= first + 19, "the clock was not set: {log}");
 
-    let checked = verify_all(&pieces_in(std::slice::from_ref(&record)).unwrap(), &[], || {}).unwrap();
-    let [one] = &checked[..] else {
-        panic!("one piece: {log}")
-    };
-    match &one.outcome {
-        Outcome::Played { ending, played, .. } => {
-            assert_eq!(*ending, Ending::Closed);
-            assert!(
-                played.inputs > JUMPS.len() as u64,
-                "all that was said, and who came"
-            );
-        }
-        other => panic!("{other:?}"),
-    }
+    let pieces = verified(&folder.join("recordings"));
+    assert_eq!((pieces.len(), pieces[0].ending), (1, Ending::Closed), "{log}");
+    let inputs = pieces[0].inputs;
+    assert!(
+        inputs > JUMPS.len() as u64,
+        "all commands, and the join: {inputs}"
+    );
     // The newest save is found by its number, whatever the clock said when it was written.
-    let saves = std::fs::read_dir(&save).unwrap();
+    let saves = std::fs::read_dir(folder.join("saves")).unwrap();
     let newest = saves.map(|entry| entry.unwrap().file_name()).max().unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_trantor-server"));
-    command.env("RUST_LOG", "info").stderr(Stdio::piped());
-    let again = Program::start_by(command, &[&keeping[..], &["--resume"]].concat(), Stdio::null());
-    let log = end(again);
+    let log = Program::start_in(&folder, &format!("{keeping} --resume")).stop();
     assert!(log.contains(newest.to_str().unwrap()), "{log}");
-}
-
-/// Ends the program in order; answers what it logged.
-fn end(mut program: Program) -> String {
-    program.kill("-TERM");
-    let mut log = String::new();
-    let mut stderr = program.child.stderr.take().unwrap();
-    stderr.read_to_string(&mut log).unwrap();
-    assert_eq!(program.child.wait().unwrap().code(), Some(0), "{log}");
-    log
 }

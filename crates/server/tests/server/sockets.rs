@@ -2,12 +2,6 @@
 //!
 //! What the lines say is tested in the engine, by transcripts.
 
-#![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
-
-#[path = "support/mod.rs"]
-#[expect(dead_code, reason = "every test program uses a part of it")]
-mod support;
-
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::sync::Arc;
@@ -17,7 +11,7 @@ use trantor_engine::Control;
 use trantor_server::options::Options;
 use trantor_time::{Frequency, RealSpan};
 
-use support::{Peer, Server, now};
+use crate::support::{Peer, Server, now};
 
 /// On a map that is too large for builds with assertions to check it whole at every step: what is tested here is
 /// who is served when, and the checks would be all that is measured.

@@ -7,10 +7,8 @@
 //! # …                    a remark
 //! ```
 //!
-//! `BLESS=1 cargo test -p trantor-server --test console` rewrites what is expected; the difference is then
+//! `BLESS=1 cargo test -p trantor-server --test server transcripts` rewrites what is expected; the difference is then
 //! reviewed like code.
-
-#![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;

@@ -1,38 +1,30 @@
 //! The program from outside: what it prints, how it ends, and that it rests when there is nothing to do.
 
-#![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
-
-#[path = "support/folder.rs"]
-mod folder;
-#[path = "support/mod.rs"]
-#[expect(dead_code, reason = "every test program uses a part of it")]
-mod support;
-
 use std::fs::Permissions;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, Read, Write};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use trantor_time::RealSpan;
 
-use folder::Folder;
-use support::{Peer, Program, now, run};
+use crate::support::{Folder, PROGRAM, Peer, Program, command, now, outcome, run, run_in};
 
 #[test]
 fn mistakes_are_one_line_and_status_84_beside_the_usage() {
-    let (status, out, err) = run(&["-f", "0"]);
+    let (status, out, err) = run("-f 0");
     assert_eq!(status, 84);
     assert!(out.starts_with("usage: trantor-server -p PORT"), "{out}");
     assert_eq!(
         err,
         "trantor-server: -f 0: frequency must be a whole number from 1 to 10000\n"
     );
-    let (status, out, _) = run(&["replay", "nonsense"]);
+    let (status, out, _) = run("replay nonsense");
     assert_eq!((status, out.as_str()), (84, ""), "other commands have their own");
 }
 
 #[test]
-fn a_mistake_that_is_not_on_the_command_line_is_told_without_the_usage() {
+fn a_mistake_that_is_not_on_the_command_line_is_reported_without_the_usage() {
     let folder = Folder::new();
     for (text, mistake) in [
         (
@@ -44,30 +36,22 @@ fn a_mistake_that_is_not_on_the_command_line_is_told_without_the_usage() {
             "2: resume: needs save, the directory to go on from",
         ),
     ] {
-        let path = folder.write("server.toml", text.as_bytes());
-        let file = path.to_str().unwrap();
-        let (status, out, err) = run(&["--config", file, "-x", "7"]);
+        folder.write("server.toml", text.as_bytes());
+        let (status, out, err) = run_in(&folder, "--config server.toml -x 7");
         assert_eq!((status, out.as_str()), (84, ""), "{text}");
-        let told = format!("trantor-server: {file}:{mistake}");
-        assert!(err.starts_with(&told) && err.lines().count() == 1, "{err}");
+        assert_eq!(err, format!("trantor-server: server.toml:{mistake}\n"));
     }
-    let mut command = Command::new(env!("CARGO_BIN_EXE_trantor-server"));
-    let output = command.env("TRANTOR_SERVER_FREQUENCY", "0").output().unwrap();
-    assert_eq!(
-        (output.status.code(), output.stdout.as_slice()),
-        (Some(84), &b""[..])
-    );
-    let err = String::from_utf8(output.stderr).unwrap();
+    let mut server = command(&folder, "");
+    let (status, out, err) = outcome(server.env("TRANTOR_SERVER_FREQUENCY", "0"));
+    assert_eq!((status, out.as_str()), (84, ""));
     assert!(
         err.starts_with("trantor-server: TRANTOR_SERVER_FREQUENCY=0: "),
         "{err}"
     );
 
     // Where a flag has a part in it, the usage is of use.
-    let path = folder.write("server.toml", b"clients = 100000\n");
-    let mut flags = vec!["--config", path.to_str().unwrap(), "-n"];
-    flags.extend(["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"]);
-    let (status, out, err) = run(&flags);
+    folder.write("server.toml", b"clients = 100000\n");
+    let (status, out, err) = run_in(&folder, "--config server.toml -n a b c d e f g h i j k");
     assert!(status == 84 && out.starts_with("usage: "), "{out}{err}");
     assert!(
         err.starts_with("trantor-server: 11 teams of 100000 places: "),
@@ -75,20 +59,18 @@ fn a_mistake_that_is_not_on_the_command_line_is_told_without_the_usage() {
     );
 }
 
-/// What a call of it plays is the same everywhere, whatever server is set up there.
+/// A call of it plays the same game everywhere, whatever server is set up there.
 #[test]
 fn a_game_without_connections_does_not_heed_the_servers_environment() {
     let play = |environment: &[(&str, &str)]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_trantor-server"));
-        command.args(["sim", "--until", "20"]);
-        command.envs(environment.iter().copied());
-        let output = command.output().unwrap();
-        assert_eq!(output.status.code(), Some(0));
-        let mut told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let mut sim = command(Path::new("."), "sim --until 20");
+        let (status, out, _) = outcome(sim.envs(environment.iter().copied()));
+        assert_eq!(status, 0);
+        let mut summary: serde_json::Value = serde_json::from_str(&out).unwrap();
         for name in ["wall_ms", "actions_per_second"] {
-            told[name].take();
+            summary[name].take();
         }
-        told
+        summary
     };
     let changed = [
         ("TRANTOR_SERVER_SEED", "9"),
@@ -96,7 +78,7 @@ fn a_game_without_connections_does_not_heed_the_servers_environment() {
         ("TRANTOR_SERVER_CONFIG", "/nowhere/server.toml"),
     ];
     assert_eq!(play(&changed), play(&[]));
-    let (_, help, _) = run(&["sim", "--help"]);
+    let (_, help, _) = run("sim --help");
     assert!(
         help.contains("in the environment (TRANTOR_SERVER_SEED=7)"),
         "{help}"
@@ -106,18 +88,17 @@ fn a_game_without_connections_does_not_heed_the_servers_environment() {
 #[test]
 fn help_and_version_are_printed_with_status_0() {
     for word in ["--help", "-help", "help", "--version"] {
-        let (status, out, err) = run(&[word]);
+        let (status, out, err) = run(word);
         assert_eq!((status, err.as_str()), (0, ""), "{word}");
         assert!(out.contains("trantor-server"), "{word}");
     }
 }
 
-/// Everybody is told of the win before it ends: also of many viewers those that are told in turn, and who sees the past.
+/// All viewers see the win before it ends: those that are served in turn, and delayed spectators too.
 #[test]
 fn the_program_ends_after_the_win_if_that_is_asked_for() {
-    let mut arguments = vec!["-n", "red", "--match-duration", "1", "--after-win", "exit"];
-    arguments.extend(["--control", "off", "--spectator-delay", "1"]);
-    let mut program = Program::start(&arguments, Stdio::null());
+    let arguments = "-n red --match-duration 1 --after-win exit --control off --spectator-delay 1";
+    let mut program = Program::start(arguments);
     let mut viewers: Vec<Peer> = (0..20).map(|_| Peer::connect(program.address)).collect();
     for viewer in &mut viewers {
         assert_eq!(viewer.line(), "WELCOME");
@@ -131,20 +112,18 @@ fn the_program_ends_after_the_win_if_that_is_asked_for() {
 
 #[test]
 fn a_port_in_use_and_a_foreign_address_are_one_clear_line() {
-    let taken = Program::start(&[], Stdio::null());
-    let port = taken.address.port().to_string();
-    let (status, _, err) = run(&["-p", &port, "--log", "error"]);
+    let taken = Program::start("");
+    let port = taken.address.port();
+    let (status, _, err) = run(&format!("-p {port} --log error"));
     assert_eq!(status, 84);
+    let expected = "another server is running there, or choose another port with -p (0 for any)";
     assert_eq!(
         err,
-        format!(
-            "trantor-server: 127.0.0.1:{port} is in use: another server is running there, or choose another port \
-             with -p (0 for any)\n"
-        )
+        format!("trantor-server: 127.0.0.1:{port} is in use: {expected}\n")
     );
 
     // Nor is it said that it listens before it is known that all of it can.
-    let (status, out, err) = run(&["-p", "0", "--metrics", &port, "--log", "error"]);
+    let (status, out, err) = run(&format!("-p 0 --metrics {port} --log error"));
     assert_eq!((status, out.as_str()), (84, ""));
     assert!(
         err.contains(&format!("no metrics on 127.0.0.1:{port}: ")),
@@ -152,7 +131,7 @@ fn a_port_in_use_and_a_foreign_address_are_one_clear_line() {
     );
 
     // An address that documentation owns, so that no machine has it.
-    let (status, _, err) = run(&["-p", "0", "--bind", "192.0.2.1", "--log", "error"]);
+    let (status, _, err) = run("-p 0 --bind 192.0.2.1 --log error");
     assert_eq!(status, 84);
     assert_eq!(
         err,
@@ -162,29 +141,19 @@ fn a_port_in_use_and_a_foreign_address_are_one_clear_line() {
 
 #[test]
 fn the_first_line_tells_what_was_started() {
-    let program = Program::start(
-        &["-x", "10", "-y", "12", "-n", "a", "b", "-c", "3", "--seed", "123"],
-        Stdio::null(),
-    );
+    let program = Program::start("-x 10 -y 12 -n a b -c 3 --seed 123");
     let port = program.address.port();
-    assert_ne!(port, 0);
-    assert_eq!(
-        program.first_line,
-        format!(
-            "trantor-server: listening on 127.0.0.1:{port} (10x12, teams a b, 3 places each, 100 units/s, seed 123)\n"
-        )
-    );
+    let game = "10x12, teams a b, 3 places each, 100 units/s, seed 123";
+    let expected = format!("trantor-server: listening on 127.0.0.1:{port} ({game})\n");
+    assert_eq!(program.first_line, expected);
 }
 
 #[test]
 fn a_signal_ends_it_in_order_within_a_second() {
     for signal in ["-TERM", "-INT"] {
-        let mut program = Program::start(&[], Stdio::null());
-        let mut peer = Peer::connect(program.address);
-        assert_eq!(peer.line(), "WELCOME");
-        peer.send("red\nForward\n");
-        let rest_of_handshake = [peer.line(), peer.line()];
-        assert_eq!(rest_of_handshake, ["5", "20 20"]);
+        let mut program = Program::start("");
+        let (mut peer, _) = program.join("red");
+        peer.send("Forward\n");
         // A peer that never reads must not hold it up.
         let mut deaf = Peer::connect(program.address);
         deaf.send("GRAPHIC\n");
@@ -203,7 +172,7 @@ fn a_signal_ends_it_in_order_within_a_second() {
 /// Both signals are pending while the program is stopped, so that the second one comes before the first took effect.
 #[test]
 fn a_second_signal_ends_it_at_once() {
-    let mut program = Program::start(&[], Stdio::null());
+    let mut program = Program::start("");
     for signal in ["-STOP", "-TERM", "-INT", "-CONT"] {
         program.kill(signal);
     }
@@ -212,8 +181,8 @@ fn a_second_signal_ends_it_at_once() {
 
 #[test]
 fn the_end_of_standard_input_ends_nothing() {
-    for arguments in [&[][..], &["--auto-start", "off"]] {
-        let mut program = Program::start(arguments, Stdio::piped());
+    for arguments in ["", "--auto-start off"] {
+        let mut program = Program::by(command(Path::new("."), arguments), Stdio::piped());
         drop(program.child.stdin.take());
         let mut peer = Peer::connect(program.address);
         peer.send("red\n");
@@ -226,41 +195,33 @@ fn the_end_of_standard_input_ends_nothing() {
 
 #[test]
 fn a_game_told_to_wait_is_started_from_standard_input() {
-    let mut program = Program::start(&["--auto-start", "off"], Stdio::piped());
+    let mut program = Program::by(command(Path::new("."), "--auto-start off"), Stdio::piped());
     let mut peer = Peer::connect(program.address);
     let mut stdin = program.child.stdin.take().unwrap();
     stdin.write_all(b"\n/nonsense\n/start\n").unwrap();
     assert_eq!(peer.line(), "WELCOME");
     // Its input stays open, and it ends all the same.
-    program.kill("-TERM");
-    assert_eq!(program.child.wait().unwrap().code(), Some(0));
+    program.stop();
 }
 
 /// What operators did is in the journal, so that the game can be played again to the same end.
 #[test]
 fn an_operators_connection_does_what_the_console_does_and_is_recorded() {
     let folder = Folder::new();
-    let journals = folder.path().join("journals");
-    let record = journals.to_str().unwrap();
-    let mut program = Program::start(&["--auto-start", "off", "--record", record], Stdio::null());
-    let port = program.address.port().to_string();
-    let console = |line: &str| {
-        let mut arguments = vec!["console", "-h", "127.0.0.1", "-p", &port];
-        arguments.extend(line.split(' '));
-        run(&arguments)
-    };
+    let arguments = "--auto-start off --record journals";
+    let mut program = Program::start_in(&folder, arguments);
+    let console = |line: &str| program.console(line);
     let told = |status: i32, text: &str| (status, text.to_owned(), String::new());
     let mut agent = Peer::connect(program.address);
     agent.send("red\n");
-    assert_eq!(
-        console("tick query"),
-        told(0, "100 units/s, not started yet, at unit 0\n")
-    );
+    let waiting = told(0, "100 units/s, not started yet, at unit 0\n");
+    assert_eq!(console("tick query"), waiting);
     assert_eq!(console("start").0, 0);
     assert_eq!(agent.line(), "WELCOME");
     agent.lines_until("20 20");
-    // What others wrote and a script hands on is one line, whatever is in it.
-    let (status, out, err) = console("say hello\ntick freeze");
+    // What others wrote and a script passes on is one line, whatever is in it.
+    let mut two_lines = command(&folder, &format!("console -p {} say", program.address.port()));
+    let (status, out, err) = outcome(two_lines.arg("hello\ntick freeze"));
     assert_eq!((status, out.as_str()), (84, ""));
     assert!(
         err.contains(r#""say hello\ntick freeze": words are one line"#),
@@ -288,17 +249,17 @@ fn an_operators_connection_does_what_the_console_does_and_is_recorded() {
     assert_eq!(console("kick 0").0, 0);
     agent.rest().unwrap();
     assert_eq!(console("quit"), told(0, "ending\n"));
-    assert_eq!(program.child.wait().unwrap().code(), Some(0));
-    assert_eq!(run(&["replay", "verify", record]).0, 0);
+    program.log();
+    assert_eq!(run_in(&folder, "replay verify journals").0, 0);
 
-    let (status, out, err) = console("tick query");
+    let (status, out, err) = program.console("tick query");
     assert_eq!((status, out.as_str()), (84, ""));
     assert!(err.contains("is a trantor-server running there?"), "{err}");
 }
 
 #[test]
 fn the_console_on_standard_input_answers_and_ends_the_server() {
-    let mut program = Program::start(&["--console", "on"], Stdio::piped());
+    let mut program = Program::by(command(Path::new("."), "--console on"), Stdio::piped());
     let mut stdin = program.child.stdin.take().unwrap();
     stdin.write_all(b"nonsense\ntick rate 300\n").unwrap();
     let mut viewer = Peer::connect(program.address);
@@ -309,20 +270,15 @@ fn the_console_on_standard_input_answers_and_ends_the_server() {
 }
 
 #[test]
-fn whoever_asks_for_control_in_vain_does_not_fill_the_log() {
+fn refused_operators_do_not_fill_the_log() {
     const ATTEMPTS: usize = 60;
-    let mut command = Command::new(env!("CARGO_BIN_EXE_trantor-server"));
-    command.stderr(Stdio::piped());
-    let mut program = Program::start_by(command, &["--control", "off"], Stdio::null());
+    let mut program = Program::start("--control off");
     for _ in 0..ATTEMPTS {
         let mut peer = Peer::connect(program.address);
         peer.send("ADMIN\n");
         assert!(peer.rest().unwrap().contains("\nko "));
     }
-    program.kill("-TERM");
-    let mut log = String::new();
-    let mut stderr = program.child.stderr.take().unwrap();
-    stderr.read_to_string(&mut log).unwrap();
+    let log = program.stop();
     let lines = log.matches("may not operate").count();
     assert!((1..ATTEMPTS / 2).contains(&lines), "{log}");
 }
@@ -330,25 +286,24 @@ fn whoever_asks_for_control_in_vain_does_not_fill_the_log() {
 #[test]
 fn an_operator_shows_the_token_where_control_is_by_token() {
     let folder = Folder::new();
-    let right = folder.write("token", b"a-token-for-this-test\n");
-    let wrong = folder.write("wrong", b"another-token-for-this-test\n");
-    let short = folder.write("short", b"123\n");
-    let [right, wrong, short] = [&right, &wrong, &short].map(|path| path.to_str().unwrap());
-    let program = Program::start(&["--control", "token", "--token-file", right], Stdio::null());
-    let port = program.address.port().to_string();
-    let console = |token: &[&str]| run(&[&["console", "-p", &port][..], token, &["tick"]].concat());
-    assert_eq!(console(&["--token-file", right]).0, 0);
+    folder.write("right", b"a-token-for-this-test\n");
+    folder.write("wrong", b"another-token-for-this-test\n");
+    folder.write("short", b"123\n");
+    let program = Program::start_in(&folder, "--control token --token-file right");
+    let port = program.address.port();
+    let console = |token: &str| run_in(&folder, &format!("console -p {port} {token} tick"));
+    assert_eq!(console("--token-file right").0, 0);
     for (token, reason) in [
-        (&[][..], "only by those who show its token"),
-        (&["--token-file", wrong], "not the server's token"),
-        (&["--token-file", short], "16 to 256 characters"),
-        (&["--token-file", "/nowhere"], "/nowhere: cannot be read"),
+        ("", "only by those who show its token"),
+        ("--token-file wrong", "not the server's token"),
+        ("--token-file short", "16 to 256 characters"),
+        ("--token-file /nowhere", "/nowhere: cannot be read"),
     ] {
         let (status, out, err) = console(token);
         assert_eq!((status, out.as_str()), (84, ""));
         assert!(err.contains(reason) && err.lines().count() == 1, "{err}");
     }
-    let (status, _, err) = run(&["-p", "0", "--control", "token", "--token-file", short]);
+    let (status, _, err) = run_in(&folder, "-p 0 --control token --token-file short");
     assert_eq!(status, 84);
     assert!(err.contains("16 to 256 characters, this one has 3"), "{err}");
 }
@@ -356,14 +311,14 @@ fn an_operator_shows_the_token_where_control_is_by_token() {
 #[test]
 fn programs_of_the_user_alone_control_the_server_by_a_token_that_they_find() {
     let folder = Folder::new();
-    let server = || {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_trantor-server"));
-        command.env("XDG_RUNTIME_DIR", folder.path());
-        command
+    let server = |arguments: &str, runtime: &Path| {
+        let mut server = command(&folder, arguments);
+        server.env("XDG_RUNTIME_DIR", runtime);
+        server
     };
-    let mut program = Program::start_by(server(), &[], Stdio::null());
-    let (address, port) = (program.address, program.address.port().to_string());
-    let file = folder.path().join(format!("trantor/{address}.token"));
+    let mut program = Program::by(server("", &folder), Stdio::null());
+    let address = program.address;
+    let file = folder.join(format!("trantor/{address}.token"));
     let found = std::fs::metadata(&file).unwrap();
     assert_eq!(found.mode() & 0o777, 0o600);
     assert_eq!(found.uid(), rustix::process::geteuid().as_raw());
@@ -373,41 +328,28 @@ fn programs_of_the_user_alone_control_the_server_by_a_token_that_they_find() {
     // Without the token: an operator is refused, a text viewer changes the speed.
     let mut other = Peer::connect(address);
     other.send("ADMIN\nquit\n");
+    let refusal = other.lines_until("ko").pop().unwrap();
     assert!(
-        other
-            .lines_until("ko")
-            .last()
-            .unwrap()
-            .contains("controlled by the user who runs it")
+        refusal.contains("controlled by the user who runs it"),
+        "{refusal}"
     );
     other.rest().unwrap();
     let mut viewer = Peer::connect(address);
     viewer.send("GRAPHIC\nsst 300\n");
     while viewer.lines_until("sgt").last().unwrap() != "sgt 300" {}
 
-    let console = |mut command: Command| {
-        let output = command
-            .args(["console", "-p", &port, "tick", "rate", "200"])
-            .output();
-        let output = output.unwrap();
-        (
-            output.status.code().unwrap(),
-            String::from_utf8(output.stderr).unwrap(),
-        )
-    };
-    assert_eq!(console(server()), (0, String::new()));
+    let line = format!("console -p {} tick rate 200", address.port());
+    let console = |runtime: &Path| outcome(&mut server(&line, runtime));
+    assert_eq!(console(&folder).0, 0);
     // A file that others can read is not believed, and one elsewhere is not found.
     std::fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
-    assert_eq!(console(server()).0, 84);
+    assert_eq!(console(&folder).0, 84);
     std::fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
-    let mut elsewhere = server();
-    elsewhere.env("XDG_RUNTIME_DIR", "/nowhere");
-    let (status, said) = console(elsewhere);
+    let (status, _, err) = console(Path::new("/nowhere"));
     assert_eq!(status, 84);
-    assert!(said.contains("controlled by the user who runs it"), "{said}");
+    assert!(err.contains("controlled by the user who runs it"), "{err}");
 
-    program.kill("-TERM");
-    assert!(program.child.wait().unwrap().success());
+    program.stop();
     assert!(!file.exists(), "the token ends with its server");
 }
 
@@ -415,15 +357,13 @@ fn programs_of_the_user_alone_control_the_server_by_a_token_that_they_find() {
 fn a_hang_up_gives_control_to_the_user_and_takes_it() {
     let folder = Folder::new();
     let file = folder.write("server.toml", b"control = \"off\"\n");
-    let mut server = Command::new(env!("CARGO_BIN_EXE_trantor-server"));
-    server.arg("--config").arg(&file).stderr(Stdio::piped());
-    server.env("XDG_RUNTIME_DIR", folder.path());
-    let mut program = Program::start_by(server, &[], Stdio::null());
-    let mut log = BufReader::new(program.child.stderr.take().unwrap());
-    let token = folder.path().join(format!("trantor/{}.token", program.address));
+    let mut server = command(&folder, "--config server.toml");
+    server.env("XDG_RUNTIME_DIR", &*folder);
+    let mut program = Program::by(server, Stdio::null());
+    let token = folder.join(format!("trantor/{}.token", program.address));
     for (control, is_there) in [("user", true), ("loopback", false), ("user", true)] {
         std::fs::write(&file, format!("control = \"{control}\"\n")).unwrap();
-        let told = told_at_hang_up(&program, &mut log);
+        let told = reload(&mut program);
         assert!(told.ends_with("reloaded: control\n"), "{told}");
         assert_eq!(token.exists(), is_there, "{control}");
     }
@@ -434,8 +374,7 @@ fn a_hang_up_gives_control_to_the_user_and_takes_it() {
 fn a_hang_up_reads_the_options_again() {
     let folder = Folder::new();
     let file = folder.write("server.toml", b"control = \"loopback\"\nwidth = 5\nheight = 5\n");
-    let config = file.to_str().unwrap().to_owned();
-    let program = Program::start(&["--config", &config, "--log", "off"], Stdio::null());
+    let program = Program::start_in(&folder, "--config server.toml --log off");
     let mut viewer = Peer::connect(program.address);
     viewer.send("GRAPHIC\n");
     viewer.lines_until("enw #11");
@@ -465,38 +404,28 @@ fn a_hang_up_reads_the_options_again() {
 fn what_a_hang_up_changes_is_told() {
     let folder = Folder::new();
     let token = folder.write("token", b"0123456789abcdef\n");
-    let text = format!("control = \"token\"\ntoken-file = \"{}\"\n", token.display());
-    let file = folder.write("server.toml", text.as_bytes());
-    let mut server = Command::new(env!("CARGO_BIN_EXE_trantor-server"));
-    server.arg("--config").arg(&file).stderr(Stdio::piped());
-    let mut program = Program::start_by(server, &[], Stdio::null());
-    let mut log = BufReader::new(program.child.stderr.take().unwrap());
-
-    let (status, printed, _) = run(&["config", "print", "--config", file.to_str().unwrap()]);
+    let file = folder.write("server.toml", b"control = \"token\"\ntoken-file = \"token\"\n");
+    let mut program = Program::start_in(&folder, "--config server.toml");
+    let (status, printed, _) = run_in(&folder, "config print --config server.toml");
     assert_eq!(status, 0);
     std::fs::write(&file, printed).unwrap();
-    let told = told_at_hang_up(&program, &mut log);
+    let told = reload(&mut program);
     assert!(
         told.contains("no option has changed"),
         "defaults are written out: {told}"
     );
 
     std::fs::write(&token, "fedcba9876543210\n").unwrap();
-    let told = told_at_hang_up(&program, &mut log);
+    let told = reload(&mut program);
     assert!(told.ends_with("reloaded: token-file\n"), "{told}");
 }
 
 /// What a shell makes of `--config <(…)` is empty the second time.
 #[test]
 fn a_pipe_is_not_read_again_at_a_hang_up() {
-    let mut shell = Command::new("sh");
     let script = "exec \"$0\" \"$@\" --config /dev/fd/3 3<<FILE\ncontrol = \"off\"\nFILE";
-    shell
-        .args(["-c", script, env!("CARGO_BIN_EXE_trantor-server")])
-        .stderr(Stdio::piped());
-    let mut program = Program::start_by(shell, &[], Stdio::null());
-    let mut log = BufReader::new(program.child.stderr.take().unwrap());
-    let told = told_at_hang_up(&program, &mut log);
+    let mut program = Program::by_script(script, "", Stdio::null());
+    let told = reload(&mut program);
     assert!(
         told.ends_with(
             "not reloaded, everything is as it was: /dev/fd/3: only a regular file can be read again\n"
@@ -506,11 +435,14 @@ fn a_pipe_is_not_read_again_at_a_hang_up() {
 }
 
 /// What the log says of options that are read again.
-fn told_at_hang_up(program: &Program, log: &mut impl BufRead) -> String {
+fn reload(program: &mut Program) -> String {
     program.kill("-HUP");
     loop {
         let mut line = String::new();
-        assert!(log.read_line(&mut line).unwrap() > 0, "the program is gone");
+        assert!(
+            program.err.read_line(&mut line).unwrap() > 0,
+            "the program is gone"
+        );
         if line.contains("reloaded") {
             return line;
         }
@@ -522,21 +454,21 @@ fn told_at_hang_up(program: &Program, log: &mut impl BufRead) -> String {
 #[test]
 fn a_service_manager_hands_a_socket_over_and_is_told() {
     let folder = Folder::new();
-    let notify = folder.path().join("notify");
+    let notify = folder.join("notify");
     let heard = std::os::unix::net::UnixDatagram::bind(&notify).unwrap();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    // Somebody who comes before the program has begun.
+    // It connects before the program has begun.
     let mut early = Peer::connect(address);
 
     let mut shell = Command::new("sh");
     let script = "exec 3<&0 0</dev/null; export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$0\" \"$@\"";
     shell
-        .args(["-c", script, env!("CARGO_BIN_EXE_trantor-server")])
+        .args(["-c", script, PROGRAM, "--log", "off"])
         .env("NOTIFY_SOCKET", &notify)
         .env("WATCHDOG_USEC", "20000");
     let stdin = Stdio::from(std::os::fd::OwnedFd::from(listener));
-    let mut program = Program::start_by(shell, &["--log", "off"], stdin);
+    let mut program = Program::by(shell, stdin);
     assert_eq!(program.address, address);
     assert_eq!(early.line(), "WELCOME");
 
@@ -559,7 +491,7 @@ fn a_service_manager_hands_a_socket_over_and_is_told() {
 #[test]
 fn a_server_without_descriptors_goes_on_and_recovers() {
     // Fewer than its own and the connections that it would accept take; what the test inherited and passes on counts too.
-    let program = Program::start_with_few(30, &["--log", "error"]);
+    let program = Program::by_script("ulimit -n 30; exec \"$0\" \"$@\"", "--log error", Stdio::null());
     let mut agent = Peer::connect(program.address);
     assert_eq!(agent.line(), "WELCOME");
     agent.send("red\nConnect_nbr\n");
@@ -583,7 +515,7 @@ fn a_server_without_descriptors_goes_on_and_recovers() {
 #[cfg(target_os = "linux")]
 #[test]
 fn an_idle_server_makes_no_wake_ups() {
-    let program = Program::start(&[], Stdio::null());
+    let program = Program::start("");
     assert_eq!(
         wake_ups_in(&program, RealSpan::from_secs(1)),
         0,
@@ -661,7 +593,7 @@ fn the_console_takes_no_endless_line_and_no_control_of_the_terminal() {
         peer.write_all(b"WELCOME\nok\n\x1b]0;PWNED\x07 100 \xc2\x9b2J units/s\nok\n")
             .unwrap();
     });
-    let console = |port: &str| run(&["console", "-h", "127.0.0.1", "-p", port, "tick"]);
+    let console = |port: &str| run(&format!("console -h 127.0.0.1 -p {port} tick"));
     assert_eq!(
         console(&port),
         (0, "]0;PWNED 100 2J units/s\n".to_owned(), String::new())

@@ -1,37 +1,18 @@
 //! What the program does when the system gives it no more: no room on the disk, no memory, no processor for a while.
 
-#![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
-
-#[path = "support/folder.rs"]
-mod folder;
-#[path = "support/mod.rs"]
-#[expect(dead_code, reason = "every test program uses a part of it")]
-mod support;
-
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
-use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
-use trantor_game::journal::{CutShort, Ending};
+use trantor_game::journal::Ending;
 use trantor_runtime::{Parker, Wait};
-use trantor_server::replay::{Outcome, pieces_in, verify_all};
 use trantor_time::RealSpan;
 
-use folder::Folder;
-use support::{Peer, Program, now};
+use crate::support::{Folder, Peer, Program, now, verified};
 
 /// What is waited for comes within it, or the test fails.
 const PATIENCE: RealSpan = RealSpan::from_secs(30);
-
-fn start(arguments: &[&str]) -> Program {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_trantor-server"));
-    command.stderr(Stdio::piped());
-    Program::start_by(command, arguments, Stdio::null())
-}
 
 /// The limit that holds for `program` from now on; a test may lower it and raise it again.
 fn limit(program: &Program, resource: Resource, current: Option<u64>) {
@@ -45,17 +26,10 @@ fn prlimit_of(program: &Program, resource: Resource, new: Option<Rlimit>) -> Rli
     prlimit(pid, resource, new.unwrap_or(before)).unwrap()
 }
 
+/// An agent that has more to do than to look for food.
 fn join(program: &Program) -> Peer {
-    let mut peer = Peer::connect(program.address);
-    assert_eq!(peer.line(), "WELCOME");
-    peer.send("red\n");
-    peer.line();
-    peer.line();
-    // It has more to do than to look for food.
-    let mut operator = Peer::operate(program.address);
-    operator.send("hunger off\n");
-    operator.lines_until("ok");
-    operator.lines_until("ok");
+    let (peer, _) = program.join("red");
+    drop(program.operate("hunger off"));
     peer
 }
 
@@ -68,37 +42,12 @@ fn speak(agent: &mut Peer, times: usize) {
     }
 }
 
-/// What the program logged, once it has ended.
-fn log(program: &mut Program) -> String {
-    let mut log = String::new();
-    let mut stderr = program.child.stderr.take().unwrap();
-    stderr.read_to_string(&mut log).unwrap();
-    log
-}
-
-/// How each piece in `directory` ends, and its inputs. Every one must replay.
-fn replayed(directory: &Path) -> Vec<(Ending, u64)> {
-    let checked = verify_all(&pieces_in(&[directory.to_owned()]).unwrap(), &[], || {}).unwrap();
-    let of_piece = |outcome: &Outcome| match outcome {
-        Outcome::Played { ending, played, .. } => (*ending, played.inputs),
-        other => panic!("{other:?}"),
-    };
-    checked.iter().map(|one| of_piece(&one.outcome)).collect()
-}
-
 /// A limit on the size of files stands for the disk: first there is room for a few records and a part of one more,
 /// then for nothing, then for everything.
 #[test]
 fn a_full_disk_ends_the_recording_and_not_the_game_and_room_begins_it_again() {
     let folder = Folder::new();
-    let mut program = start(&[
-        "--record",
-        folder.path().to_str().unwrap(),
-        "--metrics",
-        "0",
-        "-f",
-        "1000",
-    ]);
+    let mut program = Program::start_in(&folder, "--record . --metrics 0 -f 1000");
     let failed = |program: &mut Program| program.metric("trantor_journal_failures_total");
     let resumed = |program: &mut Program| program.metric("trantor_journal_resumed_total");
     let mut agent = join(&program);
@@ -116,43 +65,34 @@ fn a_full_disk_ends_the_recording_and_not_the_game_and_room_begins_it_again() {
         speak(&mut agent, 5);
     }
     speak(&mut agent, 20);
-    program.kill("-TERM");
-    let log = log(&mut program);
-    assert_eq!(program.child.wait().unwrap().code(), Some(0), "{log}");
+    let log = program.stop();
     assert!(log.contains("recording ends here, the game goes on"), "{log}");
     assert!(log.contains("the game is recorded again from here on"), "{log}");
 
-    let pieces = replayed(folder.path());
+    let pieces = verified(&folder);
     let (first, last) = (pieces.first().unwrap(), pieces.last().unwrap());
-    let cut_off = Ending::CutOff {
-        why: CutShort::Nothing,
-        whole_bytes: 0,
-    };
-    assert_eq!(
-        std::mem::discriminant(&first.0),
-        std::mem::discriminant(&cut_off),
+    assert!(
+        matches!(first.ending, Ending::CutOff { .. }),
         "what was written of the last record is taken back"
     );
-    assert!(first.1 >= 5, "{pieces:?}");
-    assert_eq!(last.0, Ending::Closed);
-    assert!(last.1 >= 20, "{pieces:?}");
-    let runs = std::fs::read_dir(folder.path()).unwrap().count();
+    assert!(first.inputs >= 5, "{}", first.inputs);
+    assert_eq!(last.ending, Ending::Closed);
+    assert!(last.inputs >= 20, "{}", last.inputs);
+    let runs = std::fs::read_dir(&*folder).unwrap().count();
     assert_eq!(runs, pieces.len(), "no attempt leaves an empty run behind");
 }
 
 #[test]
 fn a_recording_that_ended_before_the_game_is_not_said_to_be_whole() {
     let folder = Folder::new();
-    let record = ["--record", folder.path().to_str().unwrap(), "--metrics", "0"];
-    let mut program = start(&record);
+    let mut program = Program::start_in(&folder, "--record . --metrics 0");
     limit(&program, Resource::Fsize, Some(0));
     drop(join(&program));
     let until = now() + PATIENCE;
     while program.metric("trantor_journal_failures_total") < 1.0 {
         assert!(now() < until, "nothing can be written");
     }
-    program.kill("-TERM");
-    let log = log(&mut program);
+    let log = program.stop();
     assert!(log.contains("the game was not recorded to its end"), "{log}");
     assert!(!log.contains(" pieces in "), "{log}");
 }
@@ -161,24 +101,9 @@ fn a_recording_that_ended_before_the_game_is_not_said_to_be_whole() {
 #[test]
 fn a_program_without_memory_ends_with_its_journal_whole_and_can_be_resumed() {
     let folder = Folder::new();
-    let (record, save) = (folder.path().join("recordings"), folder.path().join("saves"));
-    let (record, save) = (record.to_str().unwrap(), save.to_str().unwrap());
-    let keeping = [
-        "--record",
-        record,
-        "--save",
-        save,
-        "--save-every",
-        "100ms",
-        "--resume",
-    ];
-    let mut program = start(
-        &[
-            &keeping[..],
-            &["-f", "2000", "--metrics", "0", "-x", "60", "-y", "60"],
-        ]
-        .concat(),
-    );
+    let keeping = "--record recordings --save saves --save-every 100ms --resume";
+    let arguments = format!("{keeping} -f 2000 --metrics 0 -x 60 -y 60");
+    let mut program = Program::start_in(&folder, &arguments);
     let mut agent = join(&program);
     let until = now() + PATIENCE;
     let mut answered = 0;
@@ -198,20 +123,15 @@ fn a_program_without_memory_ends_with_its_journal_whole_and_can_be_resumed() {
             hungry.push(peer);
         }
     }
-    let log = log(&mut program);
-    assert_eq!(
-        program.child.wait().unwrap().signal(),
-        Some(Signal::ABORT.as_raw()),
-        "{log}"
-    );
+    let mut log = String::new();
+    program.err.read_to_string(&mut log).unwrap();
+    let signal = program.child.wait().unwrap().signal();
+    assert_eq!(signal, Some(Signal::ABORT.as_raw()), "{log}");
     assert!(log.contains("memory allocation"), "{log}");
-    let pieces = replayed(Path::new(record));
-    assert!(
-        pieces.iter().map(|(_, inputs)| inputs).sum::<u64>() >= answered,
-        "{pieces:?}"
-    );
+    let pieces = verified(&folder.join("recordings"));
+    assert!(pieces.iter().map(|piece| piece.inputs).sum::<u64>() >= answered);
 
-    let again = start(&keeping);
+    let again = Program::start_in(&folder, keeping);
     assert!(again.first_line.contains("(60x60, "), "{}", again.first_line);
     speak(&mut join(&again), 1);
 }
@@ -219,7 +139,7 @@ fn a_program_without_memory_ends_with_its_journal_whole_and_can_be_resumed() {
 /// A process that was stopped gives up the time, says so, and is then as quick as before: no burst.
 #[test]
 fn a_stopped_program_slips_says_so_and_goes_on() {
-    let mut program = start(&["-f", "100", "--metrics", "0"]);
+    let mut program = Program::start("-f 100 --metrics 0");
     let mut agent = join(&program);
     let pid = Pid::from_raw(i32::try_from(program.child.id()).unwrap()).unwrap();
     let stopped_for = RealSpan::from_secs(2);
@@ -241,8 +161,7 @@ fn a_stopped_program_slips_says_so_and_goes_on() {
     );
     assert!(program.metric("trantor_game_slips_total") >= 1.0);
     assert!(program.metric("trantor_game_slipped_units_total") >= 100.0);
-    program.kill("-TERM");
-    let log = log(&mut program);
+    let log = program.stop();
     assert!(log.contains("the game slipped"), "{log}");
 }
 
@@ -253,19 +172,7 @@ fn the_hungriest_peers_take_no_more_memory_than_the_limits_add_up_to() {
     const MIB: u64 = 1_024 * 1_024;
     const MESSAGE_BYTES: usize = 16 * 1_024;
     const PEERS: u64 = 40;
-    let flags = [
-        "--output-limit",
-        "16",
-        "-x",
-        "100",
-        "-y",
-        "100",
-        "-c",
-        "50",
-        "--metrics",
-        "0",
-    ];
-    let mut program = start(&[&flags[..], &["--log", "error"]].concat());
+    let mut program = Program::start("--output-limit 16 -x 100 -y 100 -c 50 --metrics 0 --log error");
     drop(join(&program));
     let at_rest = memory_bytes(&program, "VmRSS:");
 
@@ -306,8 +213,8 @@ fn the_hungriest_peers_take_no_more_memory_than_the_limits_add_up_to() {
 #[test]
 fn connections_that_come_and_go_leave_no_memory_behind() {
     const ROUNDS: u64 = 2_000;
-    let flags = ["--accept-rate", "100000", "--respawn-slots", "on", "-f", "1000"];
-    let program = start(&[&flags[..], &["-c", "20", "--log", "error"]].concat());
+    let flags = "--accept-rate 100000 --respawn-slots on -f 1000 -c 20 --log error";
+    let program = Program::start(flags);
     let come_and_go = |rounds: u64| {
         for _ in 0..rounds {
             let mut player = Peer::connect(program.address);
@@ -340,9 +247,8 @@ fn memory_bytes(program: &Program, name: &str) -> u64 {
 /// A pipe holds 64 KiB. Whoever starts a server and never reads what it says must not stop it by that.
 #[test]
 fn a_log_that_nobody_reads_holds_nobody() {
-    let mut program = start(&["--log", "info"]);
-    let mut operator = Peer::operate(program.address);
-    operator.lines_until("ok");
+    let mut program = Program::start("--log info");
+    let mut operator = program.operate("tick");
     // Each is logged; all together fill pipe and queue.
     let line = format!("tick {}\n", "x".repeat(200));
     for _ in 0..4_600 {
@@ -350,17 +256,12 @@ fn a_log_that_nobody_reads_holds_nobody() {
         operator.lines_until("ko");
     }
     // Once it is read again, it is told what was lost.
-    let stderr = program.child.stderr.take().unwrap();
-    let mut lines = BufReader::new(stderr).lines();
-    while !lines
-        .next()
-        .unwrap()
-        .unwrap()
-        .contains("lines of the log are lost")
-    {
+    let mut line = String::new();
+    while !line.contains("lines of the log are lost") {
         operator.send("clients\n");
         operator.lines_until("ok");
+        line.clear();
+        program.err.read_line(&mut line).unwrap();
     }
-    program.kill("-TERM");
-    assert!(program.child.wait().unwrap().success());
+    program.stop();
 }

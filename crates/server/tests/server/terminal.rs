@@ -1,14 +1,8 @@
 //! The program's own terminal, and what stands for one: gone, held, or with nobody behind it.
 
-#![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
-
-#[path = "support/mod.rs"]
-#[expect(dead_code, reason = "every test program uses a part of it")]
-mod support;
-
 use std::fs::File;
 use std::io::Write;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rustix::io::ioctl_fionread;
@@ -16,7 +10,7 @@ use rustix::pipe::fcntl_setpipe_size;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use trantor_time::RealSpan;
 
-use support::{Peer, Program, now};
+use crate::support::{PROGRAM, Peer, Program, command, now};
 
 #[test]
 fn a_mistake_that_nobody_can_be_told_of_has_its_status() {
@@ -27,12 +21,11 @@ fn a_mistake_that_nobody_can_be_told_of_has_its_status() {
         "sim nonsense",
         "replay verify /nowhere",
     ] {
-        let status = Command::new(env!("CARGO_BIN_EXE_trantor-server"))
-            .args(arguments.split(' '))
+        let mut command = command(Path::new("."), arguments);
+        command
             .stdout(Stdio::null())
-            .stderr(File::create("/dev/full").unwrap())
-            .status()
-            .unwrap();
+            .stderr(File::create("/dev/full").unwrap());
+        let status = command.status().unwrap();
         assert_eq!(status.code(), Some(84), "{arguments}");
     }
 }
@@ -41,7 +34,10 @@ fn a_mistake_that_nobody_can_be_told_of_has_its_status() {
 #[test]
 fn a_console_whose_answers_nobody_reads_does_not_hold_up_the_end() {
     const PAGE_BYTES: usize = 4_096;
-    let mut program = Program::start(&["--console", "on", "-x", "100", "-y", "50"], Stdio::piped());
+    let mut program = Program::by(
+        command(Path::new("."), "--console on -x 100 -y 50"),
+        Stdio::piped(),
+    );
     fcntl_setpipe_size(program.pipe(), PAGE_BYTES).unwrap();
     let mut stdin = program.child.stdin.take().unwrap();
     // A character for each tile: when the pipe is full, the rest is being written.
@@ -70,9 +66,9 @@ fn the_console_goes_on_after_an_end_of_input_at_a_terminal() {
     let name = ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
     let input = File::options().read(true).write(true).open(name).unwrap();
     // The program is in a session of its own, whose terminal this is.
-    let mut command = Command::new("setsid");
-    command.args(["--ctty", env!("CARGO_BIN_EXE_trantor-server")]);
-    let mut program = Program::start_by(command, &[], input.into());
+    let mut setsid = Command::new("setsid");
+    setsid.args(["--ctty", PROGRAM]);
+    let mut program = Program::by(setsid, input.into());
     let mut viewer = Peer::connect(program.address);
     viewer.send("GRAPHIC\n");
     viewer.lines_until("enw #11");

@@ -1,19 +1,12 @@
 //! What is installed beside the program: units that systemd understands, completions that a shell does.
 
-#![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
-
-#[path = "support/folder.rs"]
-mod folder;
-
 use std::io::Write;
 use std::process::{Command, Output};
 
-use folder::Folder;
+use crate::support::{Folder, PROGRAM};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_trantor-server");
-const SERVICE: &str = include_str!("../../../packaging/systemd/trantor-server.service");
-const SOCKET: &str = include_str!("../../../packaging/systemd/trantor-server.socket");
+const SERVICE: &str = include_str!("../../../../packaging/systemd/trantor-server.service");
+const SOCKET: &str = include_str!("../../../../packaging/systemd/trantor-server.socket");
 
 /// Points of exposure, times ten, that the service may have: of ten points, those of a service that is well confined.
 const EXPOSURE_MAX: &str = "12";

@@ -1,16 +1,7 @@
 //! `replay play`: a game recorded by the program and shown by it again.
 
-#![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
-
-#[path = "support/folder.rs"]
-mod folder;
-#[path = "support/mod.rs"]
-#[expect(dead_code, reason = "every test program uses a part of it")]
-mod support;
-
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use trantor_protocol::wire::{
     ClientHello, FrameCutter, RecordingInfo, SnapshotPart, ToClient, ToServer, WIRE_VERSION, read_frame,
@@ -18,45 +9,24 @@ use trantor_protocol::wire::{
 };
 use trantor_time::GameTime;
 
-use folder::Folder;
-use support::{Peer, Program};
+use crate::support::{Folder, Peer, Program, command, run_in};
 
-/// Has an agent play for a while, and answers the directory of the run.
-fn record(folder: &Folder) -> PathBuf {
-    let arguments = [
-        "--record",
-        folder.path().to_str().unwrap(),
-        "-f",
-        "2000",
-        "--seed",
-        "4",
-    ];
-    let mut program = Program::start(&arguments, Stdio::null());
-    let mut peer = Peer::connect(program.address);
-    assert_eq!(peer.line(), "WELCOME");
-    peer.send("red\n");
-    peer.line();
-    peer.line();
+/// Has an agent play for a while, recorded in `folder`.
+fn record(folder: &Folder) {
+    let mut program = Program::start_in(folder, "--record . -f 2000 --seed 4");
+    let (mut peer, _) = program.join("red");
     for _ in 0..30 {
         peer.send("Forward\nTake food\nRight\n");
         (0..3).for_each(|_| drop(peer.line()));
     }
-    program.kill("-TERM");
-    program.child.wait().unwrap();
-    folder.path().join("run-0001")
+    program.stop();
 }
 
-fn play(recording: &Path, more: &[&str]) -> Program {
-    let mut command = Command::new("sh");
-    let script = "exec \"$0\" replay play \"$@\"";
-    command.args(["-c", script, env!("CARGO_BIN_EXE_trantor-server")]);
-    let mut arguments = vec![recording.to_str().unwrap()];
-    arguments.extend(more);
-    let stdin = match more.contains(&"until-end") {
-        true => Stdio::piped(),
-        false => Stdio::null(),
-    };
-    Program::start_by(command, &arguments, stdin)
+fn play(folder: &Folder, arguments: &str, stdin: Stdio) -> Program {
+    Program::by(
+        command(folder, &format!("replay play run-0001 {arguments}")),
+        stdin,
+    )
 }
 
 /// A viewer of ours, word for word.
@@ -134,8 +104,8 @@ impl Viewer {
 #[test]
 fn a_recorded_game_is_shown_and_moved_about_in() {
     let folder = Folder::new();
-    let run = record(&folder);
-    let program = play(&run, &["--paused", "--control", "loopback"]);
+    record(&folder);
+    let program = play(&folder, "--paused --control loopback", Stdio::null());
     assert!(
         program
             .first_line
@@ -183,8 +153,8 @@ fn a_recorded_game_is_shown_and_moved_about_in() {
 #[test]
 fn it_can_begin_anywhere_at_any_speed() {
     let folder = Folder::new();
-    let run = record(&folder);
-    let program = play(&run, &["--at", "50%", "-f", "10000"]);
+    record(&folder);
+    let program = play(&folder, "--at 50% -f 10000", Stdio::null());
     let mut text = Peer::connect(program.address);
     text.send("GRAPHIC\n");
     let seen = text.lines_until("pnw ");
@@ -197,33 +167,26 @@ fn what_cannot_be_played_is_refused_in_one_line() {
     let folder = Folder::new();
     record(&folder);
     record(&folder);
-    let refused = |arguments: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_trantor-server"))
-            .args(["replay", "play"])
-            .args(arguments)
-            .output()
-            .unwrap();
-        assert_eq!(output.status.code(), Some(84));
-        String::from_utf8(output.stderr).unwrap()
-    };
-    let all = folder.path().to_str().unwrap();
-    let several = refused(&[all]);
-    assert!(
-        several.contains("these are 2 recordings; name one, as ") && several.ends_with("run-0002\n"),
-        "{several}"
-    );
-    assert!(refused(&["/nowhere"]).contains("/nowhere: "));
-    assert!(refused(&[all, "--at", "soon"]).contains("must be a moment in units"));
-    assert!(refused(&[all, "-f", "0"]).contains("frequency must be a whole number from 1 to 10000"));
-    let no_journal = folder.write("text.trj", b"it was a dark and stormy night");
-    assert!(refused(&[no_journal.to_str().unwrap()]).contains("this is not a journal of a game"));
+    folder.write("text.txt", b"it was a dark and stormy night");
+    for (arguments, expected) in [
+        (".", "these are 2 recordings; name one, as ./run-0002\n"),
+        ("/nowhere", "/nowhere: "),
+        (". --at soon", "must be a moment in units"),
+        (". -f 0", "frequency must be a whole number from 1 to 10000"),
+        ("text.txt", "this is not a journal of a game"),
+    ] {
+        let (status, _, err) = run_in(&folder, &format!("replay play {arguments}"));
+        assert_eq!(status, 84, "{arguments}");
+        assert!(err.contains(expected) && err.lines().count() == 1, "{err}");
+    }
 }
 
 /// As a viewer starts it that plays a recording by itself, and may be killed.
 #[test]
 fn it_can_end_with_its_input() {
     let folder = Folder::new();
-    let mut program = play(&record(&folder), &["--console", "until-end"]);
+    record(&folder);
+    let mut program = play(&folder, "--console until-end", Stdio::piped());
     let mut stdin = program.child.stdin.take().unwrap();
     stdin.write_all(b"tick rate 300\n").unwrap();
     let mut viewer = Peer::connect(program.address);

@@ -2,19 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::net::IpAddr;
 use std::path::Path;
 
-use trantor_engine::{Control, FoodTold, PlacesTold, RefillNews};
-use trantor_protocol::text::{Dialect, GuiIds};
-use trantor_server::console::input::ConsoleInput;
 use trantor_server::options::cli::{Asked, parse};
 use trantor_server::options::settings::{is_common, names};
 use trantor_server::options::{Options, config, layers};
-use trantor_server::recorder::RecordKeep;
-use trantor_time::{Frequency, RealSpan};
+use trantor_time::RealSpan;
 
-const SAMPLE: &str = include_str!("../../../assets/config/server.toml");
+const SAMPLE: &str = include_str!("../../../../assets/config/server.toml");
 
 /// Runs the parser on `line`, cut at spaces; `''` stands for an empty word.
 fn ask_with(line: &str, environment: &[(&str, &str)]) -> Result<Asked, String> {
@@ -39,10 +34,6 @@ fn refusal(line: &str) -> String {
     ask_with(line, &[]).expect_err(line)
 }
 
-fn teams(names: &[&str]) -> Vec<String> {
-    names.iter().map(|name| (*name).to_owned()).collect()
-}
-
 #[test]
 fn without_arguments_the_defaults_run() {
     let defaults = options("");
@@ -53,152 +44,39 @@ fn without_arguments_the_defaults_run() {
     assert_eq!((defaults.places_per_team, defaults.frequency.get()), (6, 100));
 }
 
+/// A command line, and the file of options that means the same.
 #[test]
 fn accepted_lines_set_what_they_say() {
-    type Change = fn(&mut Options);
-    let table: &[(&str, Change)] = &[
-        ("-p 0", |o| o.port = 0),
-        ("-p 65535", |o| o.port = 65_535),
-        ("-p4243", |o| o.port = 4243),
-        ("--port 4243", |o| o.port = 4243),
-        ("--port=4243", |o| o.port = 4243),
-        ("-p 1 -p 2", |o| o.port = 2),
-        ("--port 1 -p 2 --port 3", |o| o.port = 3),
-        ("-x 1 -y 1000", |o| (o.width, o.height) = (1, 1000)),
-        ("--width 7 --height 9", |o| (o.width, o.height) = (7, 9)),
-        ("-n a", |o| o.teams = teams(&["a"])),
-        ("-n red green -c 5", |o| {
-            o.teams = teams(&["red", "green"]);
-            o.places_per_team = 5;
-        }),
-        ("-n a b -n c", |o| o.teams = teams(&["c"])),
-        ("-n graphic trantor GRAPHIC2", |o| {
-            o.teams = teams(&["graphic", "trantor", "GRAPHIC2"])
-        }),
-        ("-n équipe", |o| o.teams = teams(&["équipe"])),
-        ("-n help", |o| o.teams = teams(&["help"])),
-        ("--teams a b", |o| o.teams = teams(&["a", "b"])),
-        ("--name a b", |o| o.teams = teams(&["a", "b"])),
-        ("-c 1", |o| o.places_per_team = 1),
-        ("--clients 300", |o| o.places_per_team = 300),
-        ("-c 100000", |o| o.places_per_team = 100_000),
-        ("-f 1", |o| o.frequency = Frequency::new(1).unwrap()),
-        ("-f 10000", |o| o.frequency = Frequency::new(10_000).unwrap()),
-        ("--frequency 007", |o| o.frequency = Frequency::new(7).unwrap()),
-        ("--freq 50", |o| o.frequency = Frequency::new(50).unwrap()),
-        ("-t 600", |o| o.match_duration = Some(RealSpan::from_secs(600))),
-        ("--match_duration 10", |o| {
-            o.match_duration = Some(RealSpan::from_secs(10))
-        }),
-        ("--match-duration 10", |o| {
-            o.match_duration = Some(RealSpan::from_secs(10))
-        }),
-        ("--game_duration 10", |o| {
-            o.match_duration = Some(RealSpan::from_secs(10))
-        }),
-        ("-t 20 --match-duration 10", |o| {
-            o.match_duration = Some(RealSpan::from_secs(10))
-        }),
-        ("--match-duration 10 -t 20", |o| {
-            o.match_duration = Some(RealSpan::from_secs(20))
-        }),
-        ("--dialect 42 -t 50", |o| {
-            o.dialect = Dialect::French42;
-            o.frequency = Frequency::new(50).unwrap();
-        }),
-        ("--dialect epitech-2016 -t 50", |o| {
-            o.dialect = Dialect::Epitech2016;
-            o.frequency = Frequency::new(50).unwrap();
-        }),
-        ("-t 50 --dialect 42en --match-duration 60", |o| {
-            o.dialect = Dialect::English42;
-            o.frequency = Frequency::new(50).unwrap();
-            o.match_duration = Some(RealSpan::from_secs(60));
-        }),
-        ("--auto-start off", |o| o.auto_start = false),
-        ("--auto-start on", |o| o.auto_start = true),
-        ("--display-eggs true", |o| o.display_eggs = true),
-        ("--display-eggs true --display-eggs false", |_| {}),
-        ("--eject-eggs off", |o| o.eject_eggs = false),
-        ("--egg-hatch 600", |o| o.egg_hatch_units = 600),
-        ("--respawn-slots on", |o| o.respawn_slots = true),
-        ("--refill-news all", |o| o.refill_news = RefillNews::All),
-        ("--refill-news none", |o| o.refill_news = RefillNews::Nothing),
-        ("--after-win exit", |o| o.ends_at_win = true),
-        ("--after-win exit --after-win stay", |_| {}),
-        ("--food-told meals", |o| o.food_told = FoodTold::Meals),
-        ("--places-told before", |o| o.places_told = PlacesTold::Before),
-        ("--gui-ids plain", |o| o.gui_ids = GuiIds::Plain),
-        ("--gui-ids pnw", |o| o.gui_ids = GuiIds::Pnw),
-        ("--seed 18446744073709551615", |o| o.seed = Some(u64::MAX)),
-        ("--bind 0.0.0.0", |o| {
-            o.bind = "0.0.0.0".parse::<IpAddr>().unwrap()
-        }),
-        ("--bind ::1", |o| o.bind = "::1".parse::<IpAddr>().unwrap()),
-        ("--spectator-delay 30", |o| {
-            o.spectator_delay = RealSpan::from_secs(30)
-        }),
-        ("--console off", |o| o.console = ConsoleInput::Off),
-        ("--control everyone", |o| o.control = Control::Everyone),
-        ("--control loopback", |o| o.control = Control::Loopback),
-        ("--control off", |o| o.control = Control::Nobody),
-        ("--control token --token-file t", |o| {
-            o.control = Control::Token;
-            o.token_file = Some("t".into());
-        }),
-        ("--save d --save-every 5m --save-keep 9", |o| {
-            o.save.directory = Some("d".into());
-            o.save.every = RealSpan::from_secs(300);
-            o.save.keep = 9;
-        }),
-        ("--record r --record-keep 10GB,30d", |o| {
-            o.record = Some("r".into());
-            o.record_keep = RecordKeep::read("10GB,30d").unwrap();
-        }),
-        ("--resume --save d --record r", |o| {
-            o.save.directory = Some("d".into());
-            o.save.resume = true;
-            o.record = Some("r".into());
-        }),
-        ("--metrics 9100", |o| {
-            o.metrics.address = Some("127.0.0.1:9100".parse().unwrap())
-        }),
-        ("--metrics [::]:9100", |o| {
-            o.metrics.address = Some("[::]:9100".parse().unwrap())
-        }),
-        ("--metrics-hosts arena.example,arena", |o| {
-            o.metrics.hosts = vec!["arena.example".to_owned(), "arena".to_owned()];
-        }),
-        ("--metrics-log debug --metrics-every 5", |o| {
-            o.metrics.log = log::LevelFilter::Debug;
-            o.metrics.every = RealSpan::from_secs(5);
-        }),
-        ("--lag-limit 100", |o| {
-            o.lag_limit = Some(RealSpan::from_millis(100))
-        }),
-        ("--lag-limit 0", |o| o.lag_limit = None),
-        ("--lock-step on --lock-step-timeout 9", |o| {
-            o.lock_step = true;
-            o.lock_step_timeout = RealSpan::from_secs(9);
-        }),
-        ("--idle-limit 90", |o| {
-            o.limits.idle_span = Some(RealSpan::from_secs(90))
-        }),
-        ("--keep-alive 5", |o| o.keep_alive = Some(RealSpan::from_secs(5))),
-        ("--keep-alive 0", |o| o.keep_alive = None),
-        ("--log warn,trantor_engine=trace", |o| {
-            o.log = "warn,trantor_engine=trace".parse().unwrap()
-        }),
-        ("-v", |o| o.log = "debug".parse().unwrap()),
-        ("-vv", |o| o.log = "trace".parse().unwrap()),
-        ("-v --verbose", |o| o.log = "trace".parse().unwrap()),
-        ("--log mio=off -v", |o| o.log = "debug,mio=off".parse().unwrap()),
-    ];
-    for (line, change) in table {
+    let table = include_str!("../options/accepted.txt");
+    for case in table.lines() {
+        let (line, file) = case.split_once(" =>").unwrap();
         let mut expected = Options::default();
-        change(&mut expected);
+        layers::apply_text(&mut expected, "s", &file.trim().replace("; ", "\n")).unwrap();
         assert_eq!(options(line), expected, "{line:?}");
     }
+}
+
+#[test]
+fn values_are_read_in_the_unit_of_their_option() {
+    let read = options(
+        "--seed 18446744073709551615 --match-duration 10 --save-every 5m --lag-limit 100 --keep-alive 0 --metrics 9100 \
+         --metrics-hosts arena.example,arena --idle-limit 90 --agent-output-limit 128 --output-limit 16 --after-win exit",
+    );
+    let mut expected = Options {
+        seed: Some(u64::MAX),
+        match_duration: Some(RealSpan::from_secs(10)),
+        lag_limit: Some(RealSpan::from_millis(100)),
+        keep_alive: None,
+        ends_at_win: true,
+        ..Options::default()
+    };
+    expected.save.every = RealSpan::from_secs(300);
+    expected.metrics.address = Some("127.0.0.1:9100".parse().unwrap());
+    expected.metrics.hosts = vec!["arena.example".to_owned(), "arena".to_owned()];
+    expected.limits.idle_span = Some(RealSpan::from_secs(90));
+    expected.limits.agent_outbox_bytes_max = 128 * 1024;
+    expected.limits.output_bytes_max = 16 * 1024 * 1024;
+    assert_eq!(read, expected);
 }
 
 #[test]
