@@ -17,7 +17,7 @@ use trantor_model::MapSize;
 use trantor_time::{GameTime, RealSpan, RealTime};
 
 use crate::hud::figures::Figures;
-use crate::hud::{FeedLines, FrameFigures, Hud, HudInput};
+use crate::hud::{EventFeed, FrameFigures, Hud, HudInput};
 use crate::input::{Action, Bindings};
 use crate::intent::{Intent, Selection};
 use crate::settings::{SavedView, Settings};
@@ -181,8 +181,8 @@ impl Stage {
     }
 
     /// What is shown, and what happened in words.
-    pub fn scene_and_feed(&self) -> (&Scene, &FeedLines) {
-        (&self.scene, self.hud.feed_lines())
+    pub fn scene_and_feed(&self) -> (&Scene, &EventFeed) {
+        (&self.scene, self.hud.feed())
     }
 
     /// Where the game is listened to from; `None` while there is no map.
@@ -290,14 +290,14 @@ impl Stage {
             self.known = size;
         }
         if shown < self.last_shown {
-            self.hud.go_back_to(shown);
+            self.hud.rewind(shown);
         }
         self.last_shown = shown;
         if let Some(scores) = self.source.take_scores() {
             self.hud.begin_with(&scores);
         }
         while let Some(entry) = self.source.poll_feed() {
-            self.hud.tell(entry, &self.scene);
+            self.hud.add_event(&entry, &self.scene);
         }
         while let Some(notice) = self.source.poll_notice() {
             self.hud.notice(notice);
@@ -307,7 +307,7 @@ impl Stage {
 
     /// Forgets what belongs to the world before. Whoever had a number there is not who has it now.
     fn forget_world(&mut self) {
-        self.hud.forget_world();
+        self.hud.reset_match();
         self.trails.clear();
         self.select(Selection::None);
         if self.known.is_some() {
@@ -322,7 +322,7 @@ impl Stage {
         // Before, the scene may be the one from which a jump that is over has led back.
         self.repeat_recording();
         if self.source.take_new_world() {
-            self.hud.begin_anew();
+            self.hud.leave_gap();
             self.trails.clear();
         }
         if self.source.take_other_run() {

@@ -33,10 +33,10 @@ pub fn measure(frames: usize, out: &mut impl Write) -> anyhow::Result<()> {
                     team: TeamId(0),
                 };
                 let kind = FeedKind::Started(who, CommandKind::Take);
-                hud.tell(FeedEntry { at, kind }, &scene);
+                hud.add_event(&FeedEntry { at, kind }, &scene);
                 if told % 2 == 0 {
                     let kind = FeedKind::Carried(who, Resource::Food, true);
-                    hud.tell(FeedEntry { at, kind }, &scene);
+                    hud.add_event(&FeedEntry { at, kind }, &scene);
                 }
                 entries += 1 + u32::from(told % 2 == 0);
                 told += 1;

@@ -117,7 +117,7 @@ impl Watcher {
             footer: "trantor-viewer --text",
         };
         let mut text = String::new();
-        TextScene::new().draw(scene, &view, feed, &mut text);
+        TextScene::default().draw(scene, &view, feed, &mut text);
         text
     }
 }

@@ -1,117 +1,106 @@
-//! What the connection is doing, when it is not simply working; who won; short messages.
+//! The banner: the state of the connection unless it is live, a pause, the winner; and short messages.
 
 use egui::{
-    Align2, Area, Color32, Context, FontId, Id, Order, Rect, RichText, Sense, Stroke, TextStyle,
-    TextWrapMode, Vec2, WidgetText, vec2,
+    Align2, Color32, Context, FontId, Order, Rect, RichText, Sense, Stroke, TextStyle, TextWrapMode, Ui,
+    Vec2, WidgetText, vec2,
 };
 use trantor_client::LinkState;
 
-use super::layout::Plan;
-use super::theme::{self, Colors};
-use super::{HudInput, directions, icons};
+use super::icons::Pen;
+use super::{PanelContext, directions, theme};
 
-/// Sides of what stands before the words, in points.
-const SWATCH: f32 = 10.0;
+/// Sides of the crown and of the team's or state's colour, in points.
 const CROWN: f32 = 22.0;
+const SWATCH: f32 = 10.0;
 
-pub(super) fn show(context: &Context, colors: &Colors, plan: Plan, input: &HudInput<'_>) -> Option<Rect> {
-    let line = |text, mark| Some(line(context, colors, plan, text, (mark, false)));
-    let text = match &input.scene.link {
-        LinkState::Live => {
-            return if let Some(winner) = input.scene.winner {
-                let name = input
-                    .scene
-                    .teams
-                    .get(usize::from(winner.0))
-                    .map_or("somebody", |team| &team.name);
-                let shade = context.global_style().visuals.strong_text_color();
-                let words = directions::job(&format!("{name} wins"), FontId::proportional(20.0), shade);
-                let mark = (colors.team(winner), true);
-                Some(self::line(context, colors, plan, words.into(), mark))
-            } else if input.scene.clock.paused {
-                line(RichText::new("paused").size(14.0).into(), colors.accent)
-            } else if input.scene.clock.delay_ms > 0 {
-                let text = format!("{} s ago", input.scene.clock.delay_ms / 1_000);
-                line(RichText::new(text).size(14.0).into(), colors.accent)
-            } else {
-                None
-            };
+/// Shows the banner if there is anything to say; returns what it covers.
+pub(super) fn show(context: &Context, cx: &PanelContext<'_>) -> Option<Rect> {
+    let (scene, colors) = (cx.scene(), &cx.colors);
+    if let (LinkState::Live, Some(winner)) = (&scene.link, scene.winner) {
+        let shade = context.global_style().visuals.strong_text_color();
+        let text = format!("{} wins", cx.team_name(winner));
+        let text = directions::job(&text, FontId::proportional(20.0), shade);
+        return Some(banner(context, cx, text.into(), colors.team(winner), true));
+    }
+    let (text, mark) = match &scene.link {
+        LinkState::Live if scene.clock.paused => ("paused".to_owned(), colors.accent),
+        LinkState::Live if scene.clock.delay_ms > 0 => {
+            (format!("{} s ago", scene.clock.delay_ms / 1_000), colors.accent)
         }
-        LinkState::Connecting => format!("connecting to {} …", input.source),
-        LinkState::Greeting => format!("{} answers …", input.source),
+        LinkState::Live => return None,
+        LinkState::Connecting => (format!("connecting to {} …", cx.input.source), colors.gold),
+        LinkState::Greeting => (format!("{} answers …", cx.input.source), colors.gold),
+        LinkState::Loading { tiles, of } => {
+            let percent = u64::from(*tiles) * 100 / u64::from((*of).max(1));
+            (format!("receiving the world: {percent} %"), colors.gold)
+        }
+        other => (link_text(other), colors.gold),
+    };
+    let text = RichText::new(text).size(14.0).into();
+    Some(banner(context, cx, text, mark, false))
+}
+
+/// States of the connection that window and terminal describe alike.
+pub fn link_text(link: &LinkState) -> String {
+    match link {
         LinkState::Delayed { delay_ms, left_ms } => format!(
             "shown {} s late, the first of it in {} s",
             delay_ms / 1_000,
             left_ms.div_ceil(1_000)
         ),
-        LinkState::Loading { tiles, of } => {
-            let share = u64::from(*tiles) * 100 / u64::from((*of).max(1));
-            format!("receiving the world: {share} %")
-        }
         LinkState::Silent { for_ms } => format!("nothing heard for {:.1} s", *for_ms as f64 / 1e3),
         LinkState::Ended { reason } => reason.to_string(),
-    };
-    line(RichText::new(text).size(14.0).into(), colors.gold)
+        LinkState::Live => "live".to_owned(),
+        LinkState::Connecting => "connecting".to_owned(),
+        LinkState::Greeting => "joining".to_owned(),
+        LinkState::Loading { tiles, of } => format!("loading {tiles} of {of} tiles"),
+    }
 }
 
-/// What is told lies over the cards where there is no room between them; answers what it covers. A victory has a crown and
-/// an edge of gold.
-fn line(
+fn banner(
     context: &Context,
-    colors: &Colors,
-    plan: Plan,
+    cx: &PanelContext<'_>,
     text: WidgetText,
-    (mark, is_victory): (Color32, bool),
+    mark: Color32,
+    is_victory: bool,
 ) -> Rect {
-    let laid = Area::new(Id::unique("banner"))
-        .anchor(Align2::CENTER_TOP, vec2(0.0, plan.middle_top()))
-        .order(Order::Foreground)
-        .constrain(false)
-        .fade_in(false)
-        .interactable(false)
-        .show(context, |ui| {
-            let card = match is_victory {
-                true => colors.upper_card().stroke(Stroke::new(2.0, colors.gold_fill)),
-                false => colors.upper_card(),
-            };
-            let room = plan.middle_width() - card.total_margin().sum().x;
-            card.show(ui, |ui| {
-                ui.horizontal(|ui| {
-                    let gap = ui.spacing().item_spacing.x;
-                    let mut room = room - SWATCH - gap;
-                    if is_victory {
-                        let (rect, _) = ui.allocate_exact_size(Vec2::splat(CROWN), Sense::hover());
-                        icons::crown(ui.painter(), rect.center(), CROWN, colors.gold_fill, colors);
-                        room -= CROWN + gap;
-                    }
-                    theme::swatch(ui, colors, mark, SWATCH);
-                    said(ui, text, room);
-                });
-            });
-        });
+    let colors = &cx.colors;
+    let edge = Stroke::new(2.0, colors.gold_fill);
+    let card = match is_victory {
+        true => colors.upper_card().stroke(edge),
+        false => colors.upper_card(),
+    };
+    let mut room = cx.plan.middle_width() - card.total_margin().sum().x;
+    let content = |ui: &mut Ui| {
+        let gap = ui.spacing().item_spacing.x;
+        room -= SWATCH + gap;
+        if is_victory {
+            let (rect, _) = ui.allocate_exact_size(Vec2::splat(CROWN), Sense::hover());
+            Pen::new(ui.painter(), rect.center(), CROWN).crown(colors);
+            room -= CROWN + gap;
+        }
+        theme::swatch(ui, colors, mark, SWATCH);
+        wrapped(ui, text, room);
+    };
+    let area = theme::area("banner", Order::Foreground).interactable(false);
+    let area = area.anchor(Align2::CENTER_TOP, vec2(0.0, cx.plan.middle_top()));
+    let laid = area.show(context, |ui| card.show(ui, |ui| ui.horizontal(content)));
     laid.response.rect
 }
 
-/// Words in one line where they fit, else in as many as they need.
-fn said(ui: &mut egui::Ui, text: WidgetText, room: f32) {
-    let style = TextStyle::Body;
-    let words = text.into_galley(ui, Some(TextWrapMode::Wrap), room.max(1.0), style);
-    ui.label(words);
+/// Text in one line where it fits, else in as many as it needs.
+fn wrapped(ui: &mut Ui, text: WidgetText, room: f32) {
+    let galley = text.into_galley(ui, Some(TextWrapMode::Wrap), room.max(1.0), TextStyle::Body);
+    ui.label(galley);
 }
 
 /// Shows a message, below the banner if there is one.
-pub(super) fn notice(context: &Context, colors: &Colors, plan: Plan, banner: Option<Rect>, text: &str) {
-    let top = banner.map_or(plan.middle_top(), |banner| banner.bottom() + 4.0);
-    Area::new(Id::unique("notice"))
-        .anchor(Align2::CENTER_TOP, vec2(0.0, top))
-        .order(Order::Foreground)
-        .constrain(false)
-        .interactable(false)
-        .show(context, |ui| {
-            let card = colors.upper_card();
-            let room = plan.middle_width() - card.total_margin().sum().x;
-            card.show(ui, |ui| {
-                said(ui, RichText::new(text).color(colors.text).into(), room)
-            });
-        });
+pub(super) fn notice(context: &Context, cx: &PanelContext<'_>, banner: Option<Rect>, text: &str) {
+    let top = banner.map_or(cx.plan.middle_top(), |banner| banner.bottom() + 4.0);
+    let card = cx.colors.upper_card();
+    let room = cx.plan.middle_width() - card.total_margin().sum().x;
+    let text = RichText::new(text).color(cx.colors.text);
+    let area = theme::area("notice", Order::Foreground).interactable(false);
+    let area = area.anchor(Align2::CENTER_TOP, vec2(0.0, top)).fade_in(true);
+    area.show(context, |ui| card.show(ui, |ui| wrapped(ui, text.into(), room)));
 }

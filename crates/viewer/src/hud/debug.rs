@@ -1,18 +1,16 @@
-//! The debugging view: figures of the inside, the frame-time plot, the log, and the command line.
+//! The debugging view: figures, frame times, the log and the command line.
 //!
-//! It shows [`Figures`] and passes lines on; what the figures are and what commands do is the game loop's.
+//! It shows [`Figures`] and passes lines on; the game loop collects figures and executes commands.
 
 use egui::{
-    Align2, Area, Color32, Context, EventFilter, FontId, Id, Key, Modifiers, Order, RichText, ScrollArea,
-    Stroke, Ui, pos2, vec2,
+    Align2, Color32, Context, EventFilter, FontId, Id, Key, Label, Modifiers, Order, Rect, RichText,
+    ScrollArea, Sense, Sides, Stroke, TextEdit, Ui, Vec2, pos2, vec2,
 };
 
-use super::HudInput;
-use super::columns;
+use super::PanelContext;
 use super::figures::{FRAMES_KEPT, Figures, Group};
 use super::layout::KEYS_HEIGHT;
-use super::report::Report;
-use super::theme::{self, Colors};
+use super::theme::{self, Colors, text, truncated};
 use crate::console::{Console, Said};
 
 /// Width of the view, in points.
@@ -21,17 +19,14 @@ const WIDTH: f32 = 640.0;
 const AROUND: f32 = 16.0;
 /// Height of the command line, in points.
 const LINE_HEIGHT: f32 = 26.0;
-/// Least width of a column of figures, and what is between columns, in points.
+/// Least width of a column of figures, and the gap between columns, in points.
 const COLUMN_LEAST: f32 = 165.0;
 const COLUMN_GAP: f32 = 20.0;
-/// Between a group and the heading of the next one, and below all of them, in points.
-const GROUP_GAP: f32 = 9.0;
-/// Height of the words above the bars of frames, in points.
+/// Height of the text above the bars of frame times, in points.
 const SCALE_HEIGHT: f32 = 18.0;
-/// Height of what was said, in points.
-const SAID_HEIGHT: f32 = 84.0;
-
-/// Keys that belong to the command line while it has the focus: tab completes, and does not go on to the next widget.
+/// Height of the answers to commands, in points.
+const ANSWERS_HEIGHT: f32 = 84.0;
+/// Keys that stay in the command line while it has the focus.
 const KEYS_KEPT: EventFilter = EventFilter {
     tab: true,
     vertical_arrows: true,
@@ -41,52 +36,43 @@ const KEYS_KEPT: EventFilter = EventFilter {
 
 #[derive(Debug, Default)]
 pub(super) struct DebugView {
-    /// Whether keys shall go into the command line from the next frame on.
+    /// Whether the command line gets the focus in the next frame.
     wants_focus: bool,
 }
 
 impl DebugView {
-    /// Lets keys go into the command line.
+    /// Moves the focus into the command line.
     pub(super) fn focus(&mut self) {
         self.wants_focus = true;
     }
 
-    pub(super) fn show(
-        &mut self,
-        context: &Context,
-        colors: &Colors,
-        input: &HudInput<'_>,
-        console: &mut Console,
-        report: &mut Report,
-    ) {
-        let card = colors.upper_card();
-        let around = egui::Vec2::splat(AROUND) + vec2(0.0, KEYS_HEIGHT) + card.total_margin().sum();
-        let room = (context.content_rect().size() - around).max(egui::Vec2::splat(1.0));
-        let response = Area::new(Id::unique("debug"))
-            .anchor(Align2::CENTER_BOTTOM, vec2(0.0, -KEYS_HEIGHT))
-            .order(Order::Foreground)
-            .constrain(false)
-            .show(context, |ui| {
-                card.show(ui, |ui| {
-                    ui.set_width(room.x.min(WIDTH));
-                    ui.spacing_mut().item_spacing.y = 2.0;
-                    // All but the command line is scrolled where it does not fit.
-                    theme::scrolled(ui, (room.y - LINE_HEIGHT).max(1.0), |ui| {
-                        figures(ui, colors, input.figures);
-                        plot(ui, colors, input.figures);
-                        for line in &input.figures.log {
-                            ui.add(egui::Label::new(small(line, colors.gold)).truncate());
-                        }
-                        said(ui, colors, console);
-                    });
-                    self.line(ui, colors, console, report);
+    pub(super) fn show(&mut self, context: &Context, cx: &mut PanelContext<'_>, console: &mut Console) {
+        let card = cx.colors.upper_card();
+        let around = Vec2::splat(AROUND) + vec2(0.0, KEYS_HEIGHT) + card.total_margin().sum();
+        let room = (context.content_rect().size() - around).max(Vec2::splat(1.0));
+        let area = theme::area("debug", Order::Foreground).fade_in(true);
+        let area = area.anchor(Align2::CENTER_BOTTOM, vec2(0.0, -KEYS_HEIGHT));
+        let (colors, shown) = (cx.colors, cx.input.figures);
+        let laid = area.show(context, |ui| {
+            card.show(ui, |ui| {
+                ui.set_width(room.x.min(WIDTH));
+                ui.spacing_mut().item_spacing.y = 2.0;
+                // The command line stays in view; the rest scrolls.
+                theme::scrolled(ui, (room.y - LINE_HEIGHT).max(1.0), |ui| {
+                    figures(ui, &colors, shown);
+                    frame_times(ui, &colors, shown);
+                    for line in &shown.log {
+                        truncated(ui, text(line, 10.0, colors.gold).monospace());
+                    }
+                    answers(ui, &colors, console);
                 });
+                self.command_line(ui, cx, console);
             });
-        report.widget("debug", response.response.rect);
+        });
+        cx.report.widget("debug", laid.response.rect);
     }
 
-    /// The command line.
-    fn line(&mut self, ui: &mut Ui, colors: &Colors, console: &mut Console, report: &mut Report) {
+    fn command_line(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, console: &mut Console) {
         let id = Id::unique("command");
         let has_focus = ui.memory(|memory| memory.has_focus(id));
         // These keys would else move the focus or the cursor.
@@ -94,21 +80,21 @@ impl DebugView {
             let mut pressed = |key| has_focus && keys.consume_key(Modifiers::NONE, key);
             (pressed(Key::Tab), pressed(Key::ArrowUp), pressed(Key::ArrowDown))
         });
-        let response = ui
-            .horizontal(|ui| {
-                ui.label(RichText::new(">").monospace().color(colors.accent));
-                let field = egui::TextEdit::singleline(&mut console.line)
-                    .id(id)
-                    .font(FontId::monospace(12.0))
-                    .hint_text("help, speed 500, rate hud 10, lag 100 20 …   tab completes")
-                    .event_filter(KEYS_KEPT)
-                    .desired_width(f32::INFINITY);
-                ui.add(field)
-            })
-            .inner;
-        report.widget("command-line", response.rect);
-        report.state("command-line-focus", response.has_focus());
-        // Only now is in the line what was typed before them.
+        let field = TextEdit::singleline(&mut console.line)
+            .id(id)
+            .font(FontId::monospace(12.0))
+            .hint_text("help, speed 500, rate hud 10, lag 100 20 …   tab completes")
+            .event_filter(KEYS_KEPT)
+            .desired_width(f32::INFINITY);
+        let prompt = RichText::new(">").monospace().color(cx.colors.accent);
+        let line = ui.horizontal(|ui| {
+            ui.label(prompt);
+            ui.add(field)
+        });
+        let response = line.inner;
+        cx.report.widget("command-line", response.rect);
+        cx.report.state("command-line-focus", response.has_focus());
+        // Only now the line contains what was typed before these keys.
         if tab {
             console.complete();
         }
@@ -130,40 +116,19 @@ impl DebugView {
 
 fn cursor_to_end(context: &Context, id: Id, chars: usize) {
     let mut state = egui::text_edit::TextEditState::load(context, id).unwrap_or_default();
-    let end = egui::text::CCursor::new(chars);
-    state
-        .cursor
-        .set_char_range(Some(egui::text::CCursorRange::one(end)));
+    let end = egui::text::CCursorRange::one(egui::text::CCursor::new(chars));
+    state.cursor.set_char_range(Some(end));
     state.store(context, id);
 }
 
-fn small(text: &str, color: Color32) -> RichText {
-    RichText::new(text).monospace().size(10.0).color(color)
-}
-
-/// Groups side by side, in up to three columns as even as they can be in their order.
 fn figures(ui: &mut Ui, colors: &Colors, figures: &Figures) {
-    /// More would be too narrow for the longest lines.
-    const COLUMNS_MAX: usize = 3;
-    let count = columns::fitting(ui.available_width(), COLUMN_LEAST, COLUMN_GAP, COLUMNS_MAX);
-    let heights: Vec<usize> = figures.groups.iter().map(|group| group.rows.len() + 2).collect();
-    let places = columns::even(&heights, count);
-    let line = ui.spacing().item_spacing.y;
-    ui.scope(|ui| {
-        ui.spacing_mut().item_spacing.x = COLUMN_GAP;
-        ui.columns(count, |columns| {
-            let mut last = None;
-            for (group, place) in figures.groups.iter().zip(places) {
-                let column = &mut columns[place];
-                column.spacing_mut().item_spacing = vec2(8.0, line);
-                if last.replace(place) == Some(place) {
-                    column.add_space(GROUP_GAP);
-                }
-                self::group(column, colors, group);
-            }
-        });
+    let count = theme::columns_in(ui.available_width(), COLUMN_LEAST, COLUMN_GAP);
+    let heights = figures.groups.iter().map(|group| group.rows.len() + 2);
+    theme::in_columns(ui, (count, COLUMN_GAP), heights.collect(), |ui, place| {
+        ui.spacing_mut().item_spacing = vec2(8.0, 2.0);
+        group(ui, colors, &figures.groups[place]);
+        ui.add_space(9.0);
     });
-    ui.add_space(GROUP_GAP);
 }
 
 fn group(ui: &mut Ui, colors: &Colors, group: &Group) {
@@ -171,67 +136,50 @@ fn group(ui: &mut Ui, colors: &Colors, group: &Group) {
     theme::heading(ui, colors, group.title);
     for row in &group.rows {
         let color = if row.is_bad { colors.gold } else { colors.text };
-        ui.horizontal(|ui| {
-            ui.label(RichText::new(&row.name).size(10.5).color(colors.weak));
-            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                let value = RichText::new(&row.value).size(10.5).color(color);
-                ui.add(egui::Label::new(value).truncate());
-            });
-        });
+        let name = |ui: &mut Ui| ui.label(text(&row.name, 10.5, colors.weak));
+        let value = |ui: &mut Ui| truncated(ui, text(&row.value, 10.5, color));
+        Sides::new().shrink_right().show(ui, name, value);
     }
 }
 
-/// A bar for each frame, a line at the time that there is for one.
-fn plot(ui: &mut Ui, colors: &Colors, figures: &Figures) {
-    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 60.0), egui::Sense::hover());
+/// A bar for each frame, and a line at the frame interval.
+fn frame_times(ui: &mut Ui, colors: &Colors, figures: &Figures) {
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 60.0), Sense::hover());
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 5.0, colors.well);
     let period = figures.period_ms;
     let most = figures.frame_ms.iter().copied().fold(period * 1.5, f32::max);
-    // The highest bar ends below what is written.
-    let highest = rect.height() - SCALE_HEIGHT;
-    let height = |ms: f32| rect.bottom() - highest * (ms / most);
-    painter.line_segment(
-        [
-            pos2(rect.left(), height(period)),
-            pos2(rect.right(), height(period)),
-        ],
-        Stroke::new(1.0, colors.accent.gamma_multiply(0.6)),
-    );
+    let y_of = |ms: f32| rect.bottom() - (rect.height() - SCALE_HEIGHT) * (ms / most);
+    let line = Stroke::new(1.0, colors.accent.gamma_multiply(0.6));
+    painter.hline(rect.x_range(), y_of(period), line);
     let step = rect.width() / FRAMES_KEPT as f32;
     for (place, &ms) in figures.frame_ms.iter().enumerate() {
         let left = rect.left() + place as f32 * step;
         let color: Color32 = if ms > period { colors.gold } else { colors.accent };
-        let bar = egui::Rect::from_min_max(pos2(left, height(ms)), pos2(left + step.max(1.0), rect.bottom()));
+        let bar = Rect::from_min_max(pos2(left, y_of(ms)), pos2(left + step.max(1.0), rect.bottom()));
         painter.rect_filled(bar, 0.0, color.gamma_multiply(0.8));
     }
-    painter.text(
-        rect.left_top() + vec2(5.0, 3.0),
-        Align2::LEFT_TOP,
-        format!("{most:.1} ms at most, {period:.1} ms to keep the rate"),
-        FontId::proportional(10.0),
-        colors.weak,
-    );
+    let words = format!("{most:.1} ms at most, {period:.1} ms to keep the rate");
+    let (at, font) = (rect.left_top() + vec2(5.0, 3.0), FontId::proportional(10.0));
+    painter.text(at, Align2::LEFT_TOP, words, font, colors.weak);
 }
 
-fn said(ui: &mut Ui, colors: &Colors, console: &Console) {
+fn answers(ui: &mut Ui, colors: &Colors, console: &Console) {
     if console.said().next().is_none() {
         return;
     }
     ui.add_space(3.0);
-    ScrollArea::vertical()
-        .max_height(SAID_HEIGHT)
-        .stick_to_bottom(true)
-        .auto_shrink([false, true])
-        .show(ui, |ui| {
-            ui.spacing_mut().item_spacing.y = 0.0;
-            for said in console.said() {
-                let text = match said {
-                    Said::Asked(text) => small(&format!("> {text}"), colors.weak),
-                    Said::Answered(text) => small(text, colors.text),
-                    Said::Refused(text) => small(text, colors.gold),
-                };
-                ui.add(egui::Label::new(text).wrap());
-            }
-        });
+    let scroll = ScrollArea::vertical().max_height(ANSWERS_HEIGHT);
+    let scroll = scroll.stick_to_bottom(true).auto_shrink([false, true]);
+    scroll.show(ui, |ui| {
+        ui.spacing_mut().item_spacing.y = 0.0;
+        for said in console.said() {
+            let words = match said {
+                Said::Asked(line) => text(format!("> {line}"), 10.0, colors.weak),
+                Said::Answered(line) => text(line, 10.0, colors.text),
+                Said::Refused(line) => text(line, 10.0, colors.gold),
+            };
+            ui.add(Label::new(words.monospace()).wrap());
+        }
+    });
 }

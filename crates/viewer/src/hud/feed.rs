@@ -1,231 +1,349 @@
-//! What happened, newest first, for those who looked elsewhere; with filters.
+//! The events of the game as lines, newest first, for the panel and the terminal.
 //!
-//! A team that talks has one line, and so have those of a team who rise together. Only words for people are spelled out
-//! ([`trantor_client::speech`]); the pointer over such a line shows what was said as it came.
-
-mod line;
+//! A team that talks has one line, and so have agents of a team that hatch or rise together. Only words for people are
+//! spelled out ([`trantor_client::speech`]); the panel shows what was sent under the pointer.
 
 use std::collections::VecDeque;
 
 use egui::text::TextWrapping;
-use egui::{Align, Layout, Response, RichText, Sense, Ui, vec2};
-use glam::Vec2;
+use egui::{Align, Align2, FontId, Label, Layout, Response, RichText, Sense, Ui, pos2, vec2};
 use trantor_client::feed::FeedKind;
 use trantor_client::speech::{self, Talk};
-use trantor_client::{FeedEntry, Scene, Who};
+use trantor_client::{FeedEntry, SceneTeam, Who};
+use trantor_model::{AgentId, Level, TeamId, Tile};
 
-use self::line::{Group, Line, Subject, line_of, talk_in_words, team_name};
-use super::HudInput;
-use super::directions;
-use super::icons;
-use super::report::Report;
-use super::speed::grouped;
-use super::theme::{self, Colors};
+use super::icons::{EventIcon, Pen};
+use super::theme::{self, grouped, text};
+use super::{PanelContext, directions};
 use crate::intent::{Intent, Selection};
 
-/// Lines kept.
+/// Lines kept: more than a screen has rows.
 const LINES_MAX: usize = 200;
-/// Lines shown at once, at most and at least: fewer would be none.
-const SHOWN_MAX: usize = 9;
-const SHOWN_LEAST: usize = 3;
-/// Height of a line, and of what is above and below all of them, in points.
-const LINE_HEIGHT: f32 = 18.0;
-const AROUND: f32 = 76.0;
-/// How wide a broadcast is in full, in points.
-const SAID_WIDTH: f32 = 300.0;
-/// Characters of it: all that servers of ours tell.
-pub(super) const WORDS_FULL: usize = 256;
+/// Characters of a broadcast in a line: what a terminal of usual width has beside time and team.
+const LINE_CHARS_MAX: usize = 60;
+/// Characters of a broadcast that is shown in full: what our servers send.
+pub(super) const TEXT_CHARS_MAX: usize = 256;
 
-/// The lines, and which are wanted.
-#[derive(Debug)]
-pub(super) struct Feed {
+/// The last events, newest first.
+#[derive(Clone, Debug, Default)]
+pub struct EventFeed {
     lines: VecDeque<Line>,
-    wanted: [bool; 3],
 }
 
-impl Default for Feed {
-    fn default() -> Self {
-        Self {
-            lines: VecDeque::with_capacity(LINES_MAX),
-            wanted: [true; 3],
+/// One or several events.
+#[derive(Clone, Debug)]
+struct Line {
+    /// When the last of them happened, in whole units.
+    units: i128,
+    text: String,
+    icon: EventIcon,
+    team: Option<TeamId>,
+    agent: Option<AgentId>,
+    tile: Option<Tile>,
+    group: Option<Group>,
+    /// Events of the group in this line.
+    count: u32,
+    talk: Option<Talk>,
+}
+
+/// Events that make one line together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Group {
+    Joined(TeamId),
+    Rose(TeamId, Level),
+}
+
+impl Group {
+    /// How long after its last event another one still joins the group.
+    fn span_units(self) -> i128 {
+        match self {
+            Self::Joined(_) => 50,
+            Self::Rose(..) => 10,
         }
     }
 }
 
-impl Feed {
-    /// Notes an entry if it is one for the list: steps and single stones are not.
-    pub(super) fn tell(&mut self, entry: &FeedEntry, scene: &Scene) {
+impl Line {
+    /// When it took its place in the list: a talk that continues stays where it began for a while.
+    fn placed_units(&self) -> i128 {
+        self.talk.as_ref().map_or(self.units, Talk::placed)
+    }
+
+    fn subject(&self) -> usize {
+        match self.icon {
+            EventIcon::Born | EventIcon::Died | EventIcon::Left | EventIcon::Pushed | EventIcon::Egg => 0,
+            EventIcon::Ritual | EventIcon::Rose | EventIcon::Won => 1,
+            EventIcon::Talk => 2,
+        }
+    }
+}
+
+impl EventFeed {
+    /// Adds an event; single steps and objects have no line.
+    pub fn add(&mut self, entry: &FeedEntry, teams: &[SceneTeam]) {
+        let units = entry.at.whole_units();
         if let FeedKind::Said(who, words) = &entry.kind
-            && self.goes_on(entry.at.whole_units(), *who, words, scene)
+            && self.continues(units, *who, words, teams)
         {
             return;
         }
-        let Some(mut line) = line_of(entry, scene) else {
+        let Some(mut line) = line(entry, teams) else {
             return;
         };
-        let together = |one: &Line| {
-            one.group == line.group
-                && line
-                    .group
-                    .is_some_and(|group| line.units - one.units <= group.lasts_units())
-        };
-        if let Some(place) = self.lines.iter().position(together)
+        if let Some(group) = line.group
+            && let Some(place) = self
+                .lines
+                .iter()
+                .position(|before| before.group == line.group && units - before.units <= group.span_units())
             && let Some(before) = self.lines.remove(place)
         {
             line.count += before.count;
-            if let Some(Group::Joined(team) | Group::Rose(team, _)) = line.group {
-                // Not one of them, but all.
-                let (_, does) = line.text.split_once(' ').unwrap_or_default();
-                line.text = format!("{}: {} {does}", team_name(scene, team), line.count);
-            }
+            let (Group::Joined(team) | Group::Rose(team, _)) = group;
+            let (_, verb) = line.text.split_once(' ').unwrap_or_default();
+            line.text = format!("{}: {} {verb}", team_name(teams, team), line.count);
         }
-        if self.lines.len() == LINES_MAX {
-            self.lines.pop_back();
-        }
+        self.lines.truncate(LINES_MAX - 1);
         self.lines.push_front(line);
     }
 
-    /// Adds words to the talk that they belong to, if there is one.
-    fn goes_on(&mut self, units: i128, who: Who, words: &[u8], scene: &Scene) -> bool {
-        let goes_on = |line: &Line| {
-            line.talk
-                .as_ref()
-                .is_some_and(|talk| talk.goes_on(units, who.team))
-        };
-        let Some(place) = self.lines.iter().position(goes_on) else {
-            return false;
-        };
-        if let Some(line) = self.lines.get_mut(place)
-            && let Some(talk) = &mut line.talk
-        {
-            let goes_up = talk.add(units, who, words);
+    /// Adds a broadcast to the talk that it continues, if there is one.
+    fn continues(&mut self, units: i128, who: Who, words: &[u8], teams: &[SceneTeam]) -> bool {
+        let lines = self.lines.iter_mut().enumerate();
+        for (place, line) in lines {
+            let Some(talk) = &mut line.talk else { continue };
+            if !talk.goes_on(units, who.team) {
+                continue;
+            }
+            let moves_up = talk.add(units, who, words);
             (line.units, line.agent) = (units, Some(who.agent));
-            line.text = talk_in_words(talk, scene);
-            if goes_up && let Some(line) = self.lines.remove(place) {
+            line.text = talk_text(talk, teams);
+            if moves_up && let Some(line) = self.lines.remove(place) {
                 self.lines.push_front(line);
             }
+            return true;
         }
-        true
+        false
     }
 
-    /// What is shown was moved back: what happened later has not happened.
-    pub(super) fn go_back_to(&mut self, units: i128) {
+    /// Forgets what happened after a moment, in whole units.
+    pub fn rewind(&mut self, units: i128) {
         self.lines.retain(|line| line.units <= units);
     }
 
-    pub(super) fn show(
-        &mut self,
-        ui: &mut Ui,
-        colors: &Colors,
-        input: &HudInput<'_>,
-        report: &mut Report,
-        intents: &mut Vec<Intent>,
-    ) {
+    /// Lines with time and team, for screens without colours; the newest first.
+    pub fn plain_lines(&self, teams: &[SceneTeam]) -> impl Iterator<Item = String> {
+        self.lines.iter().map(|line| {
+            let (at, text) = (line.placed_units(), &line.text);
+            match line.team.filter(|_| text.starts_with('#')) {
+                Some(team) => format!("{at:>7} {} {text}", team_name(teams, team)),
+                None => format!("{at:>7} {text}"),
+            }
+        })
+    }
+}
+
+/// The line of one event.
+fn line(entry: &FeedEntry, teams: &[SceneTeam]) -> Option<Line> {
+    let units = entry.at.whole_units();
+    let line = |icon, text| Line {
+        units,
+        text,
+        icon,
+        team: None,
+        agent: None,
+        tile: None,
+        group: None,
+        count: 1,
+        talk: None,
+    };
+    let by = |who: &Who, icon, verb: &str| Line {
+        team: Some(who.team),
+        agent: Some(who.agent),
+        ..line(icon, format!("#{} {verb}", who.agent.0))
+    };
+    let name = |team| team_name(teams, team);
+    Some(match &entry.kind {
+        FeedKind::Joined(who) => Line {
+            group: Some(Group::Joined(who.team)),
+            ..by(who, EventIcon::Born, "hatched")
+        },
+        FeedKind::Died(who, level) => by(who, EventIcon::Died, &format!("died at level {}", level.get())),
+        FeedKind::Left(who, _) => by(who, EventIcon::Left, "left"),
+        FeedKind::Said(who, words) => {
+            let talk = Talk::new(units, *who, words);
+            Line {
+                text: talk_text(&talk, teams),
+                talk: Some(talk),
+                ..by(who, EventIcon::Talk, "")
+            }
+        }
+        FeedKind::Pushed(who) => by(who, EventIcon::Pushed, "pushed"),
+        FeedKind::Rose(who, level) => Line {
+            group: Some(Group::Rose(who.team, *level)),
+            ..by(who, EventIcon::Rose, &format!("reached level {}", level.get()))
+        },
+        FeedKind::EggLaid(_, team, tile) => Line {
+            team: Some(*team),
+            tile: Some(*tile),
+            ..line(EventIcon::Egg, format!("{} laid an egg", name(*team)))
+        },
+        FeedKind::EggBroken(_, team, tile) => Line {
+            team: Some(*team),
+            tile: Some(*tile),
+            ..line(EventIcon::Egg, format!("an egg of {} broke", name(*team)))
+        },
+        FeedKind::RitualStarted(tile, level, agents) => {
+            let text = format!("{agents} raise level {} to {}", level.get(), level.get() + 1);
+            Line {
+                tile: Some(*tile),
+                ..line(EventIcon::Ritual, text)
+            }
+        }
+        FeedKind::RitualEnded(tile, level, success) => {
+            let result = if *success { "succeeded" } else { "failed" };
+            Line {
+                tile: Some(*tile),
+                ..line(
+                    EventIcon::Ritual,
+                    format!("ritual of level {} {result}", level.get()),
+                )
+            }
+        }
+        FeedKind::Won(team) => Line {
+            team: Some(*team),
+            ..line(EventIcon::Won, format!("{} wins the game", name(*team)))
+        },
+        FeedKind::Started(..) | FeedKind::Refused(..) | FeedKind::Carried(..) => return None,
+    })
+}
+
+/// How often a team spoke, and its newest words for people.
+fn talk_text(talk: &Talk, teams: &[SceneTeam]) -> String {
+    let team = team_name(teams, talk.team);
+    let said = talk.for_people();
+    let said = said.map(|(agent, words)| (agent, speech::line(words, LINE_CHARS_MAX)));
+    match (said, talk.count) {
+        (Some((agent, words)), 1) => format!("#{} “{words}”", agent.0),
+        (Some((_, words)), count) => format!("{team} talks · {count} “{words}”"),
+        (None, count) => format!("{team} talks · {count}"),
+    }
+}
+
+/// A team's name, or its number while the name is unknown.
+pub fn team_name(teams: &[SceneTeam], team: TeamId) -> String {
+    let known = teams.get(usize::from(team.0));
+    known.map_or_else(|| format!("team {}", team.0), |team| team.name.to_string())
+}
+
+/// Lines shown at most; with less room than for the least there is no panel.
+const SHOWN_MAX: usize = 9;
+const SHOWN_LEAST: usize = 3;
+/// Height of a line, and of the panel around them, in points.
+const LINE_HEIGHT: f32 = 18.0;
+const AROUND: f32 = 76.0;
+/// Width of a broadcast in full, in points.
+const TEXT_WIDTH: f32 = 300.0;
+/// Filters, by [`Line::subject`].
+const SUBJECTS: [&str; 3] = ["life", "rituals", "words"];
+
+/// The list with its filters.
+#[derive(Debug)]
+pub(super) struct FeedPanel {
+    wanted: [bool; SUBJECTS.len()],
+}
+
+impl Default for FeedPanel {
+    fn default() -> Self {
+        let wanted = [true; SUBJECTS.len()];
+        Self { wanted }
+    }
+}
+
+impl FeedPanel {
+    pub(super) fn show(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, feed: &EventFeed) {
         let free = ui.ctx().content_rect().bottom() - ui.cursor().top() - AROUND;
         let shown = ((free / LINE_HEIGHT) as usize).min(SHOWN_MAX);
         if shown < SHOWN_LEAST {
             return;
         }
-        colors.card().show(ui, |ui| {
+        cx.colors.card().show(ui, |ui| {
             ui.set_width(ui.available_width());
             ui.spacing_mut().item_spacing.y = 2.0;
             ui.horizontal(|ui| {
-                theme::heading(ui, colors, "Events");
+                theme::heading(ui, &cx.colors, "Events");
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                     ui.spacing_mut().item_spacing.x = 3.0;
-                    for ((_, name), wanted) in Subject::ALL.iter().zip(&mut self.wanted).rev() {
-                        let text = RichText::new(*name).size(10.0);
-                        ui.spacing_mut().button_padding = vec2(5.0, 2.0);
-                        let response = ui.add(theme::toggle(colors, *wanted, text));
-                        report.widget(&format!("feed-{name}"), response.rect);
-                        report.state(&format!("feed-{name}"), *wanted);
-                        if response.clicked() {
-                            *wanted = !*wanted;
-                        }
+                    ui.spacing_mut().button_padding = vec2(5.0, 2.0);
+                    for (name, wanted) in SUBJECTS.iter().zip(&mut self.wanted).rev() {
+                        let name_text = RichText::new(*name).size(10.0);
+                        let response = ui.add(theme::toggle(&cx.colors, *wanted, name_text));
+                        cx.report.widget(&format!("feed-{name}"), response.rect);
+                        cx.report.state(&format!("feed-{name}"), *wanted);
+                        *wanted ^= response.clicked();
                     }
                 });
             });
-            let wanted = self.wanted;
-            let mut lines = self.lines.iter().filter(|line| {
-                let place = Subject::ALL
-                    .iter()
-                    .position(|(subject, _)| *subject == line.subject());
-                place.is_some_and(|place| wanted[place])
-            });
-            for number in 0..shown {
-                let Some(line) = lines.next() else {
-                    if number == 0 {
-                        ui.label(RichText::new("nothing yet").small().color(colors.weak));
-                    }
-                    break;
-                };
-                show_line(ui, colors, line, input, intents);
+            let wanted = feed.lines.iter().filter(|line| self.wanted[line.subject()]);
+            let mut wanted = wanted.take(shown).peekable();
+            if wanted.peek().is_none() {
+                ui.label(RichText::new("nothing yet").small().color(cx.colors.weak));
+            }
+            for line in wanted {
+                show_line(ui, cx, line);
             }
         });
     }
 }
 
-fn show_line(ui: &mut Ui, colors: &Colors, line: &Line, input: &HudInput<'_>, intents: &mut Vec<Intent>) {
-    let (rect, response) =
-        ui.allocate_exact_size(vec2(ui.available_width(), LINE_HEIGHT - 2.0), Sense::click());
+fn show_line(ui: &mut Ui, cx: &mut PanelContext<'_>, line: &Line) {
+    let size = vec2(ui.available_width(), LINE_HEIGHT - 2.0);
+    let (rect, mut response) = ui.allocate_exact_size(size, Sense::click());
     let painter = ui.painter_at(rect);
+    let (colors, middle) = (&cx.colors, rect.center().y);
     if response.hovered() {
         painter.rect_filled(rect, 3.0, colors.well);
     }
-    let sign = egui::pos2(rect.left() + 6.0, rect.center().y);
-    icons::event(&painter, sign, 10.0, line.event, line.tint, colors);
-    let age = input.scene.clock.game.whole_units() - line.placed_units();
+    let fill = line.team.map_or(colors.gold, |team| colors.team(team));
+    Pen::new(&painter, pos2(rect.left() + 6.0, middle), 10.0).event(line.icon, fill, colors);
+    let age = cx.scene().clock.game.whole_units() - line.placed_units();
     let age = painter.text(
-        egui::pos2(rect.right(), rect.center().y),
-        egui::Align2::RIGHT_CENTER,
+        pos2(rect.right(), middle),
+        Align2::RIGHT_CENTER,
         format!("{} u ago", grouped(age)),
-        egui::FontId::proportional(10.0),
+        FontId::proportional(10.0),
         colors.weak,
     );
     let left = rect.left() + 17.0;
-    let small = egui::FontId::proportional(11.0);
-    let right = age.left() - 6.0;
-    let mut job = directions::job(&line.text, small, colors.text);
+    let mut job = directions::job(&line.text, FontId::proportional(11.0), colors.text);
     job.break_on_newline = false;
-    job.wrap = TextWrapping::truncate_at_width(right - left);
-    let text = painter.layout_job(job);
-    painter.galley(
-        egui::pos2(left, rect.center().y - text.size().y / 2.0),
-        text,
-        colors.text,
-    );
-    let response = match &line.talk {
-        Some(talk) => said(response, colors, talk),
-        None => response,
-    };
+    job.wrap = TextWrapping::truncate_at_width(age.left() - 6.0 - left);
+    let galley = painter.layout_job(job);
+    let at = pos2(left, middle - galley.size().y / 2.0);
+    painter.galley(at, galley, colors.text);
+    if let Some(talk) = &line.talk {
+        response = show_talk(response, cx, talk);
+    }
     if response.clicked() {
-        if let Some(agent) = line.agent.and_then(|id| input.scene.agent(id)) {
-            intents.push(Intent::Select(Selection::Agent(agent.id)));
-            intents.push(Intent::Visit(Vec2::new(agent.x, agent.y)));
+        if let Some(agent) = line.agent.and_then(|id| cx.scene().agent(id)) {
+            cx.visit_agent(agent);
         } else if let Some(tile) = line.tile {
-            intents.push(Intent::Select(Selection::Tile(tile)));
-            intents.push(Intent::Visit(Vec2::new(f32::from(tile.x), f32::from(tile.y))));
+            cx.ask(Intent::Select(Selection::Tile(tile)));
+            cx.visit_tile(tile);
         }
     }
 }
 
-/// Shows under the pointer what was said, as it came.
-fn said(response: Response, colors: &Colors, talk: &Talk) -> Response {
+/// Shows the last broadcasts of a talk as they were sent, under the pointer.
+fn show_talk(response: Response, cx: &PanelContext<'_>, talk: &Talk) -> Response {
     response.on_hover_ui(|ui| {
-        ui.set_max_width(SAID_WIDTH);
+        ui.set_max_width(TEXT_WIDTH);
         ui.spacing_mut().item_spacing.y = 3.0;
         for (agent, words) in talk.kept() {
             ui.horizontal_top(|ui| {
                 ui.spacing_mut().item_spacing.x = 6.0;
-                ui.label(
-                    RichText::new(format!("#{}", agent.0))
-                        .size(10.5)
-                        .color(colors.weak),
-                );
-                let words = RichText::new(speech::line(words, WORDS_FULL))
-                    .monospace()
-                    .size(10.5);
-                ui.add(egui::Label::new(words).wrap());
+                ui.label(text(format!("#{}", agent.0), 10.5, cx.colors.weak));
+                let words = RichText::new(speech::line(words, TEXT_CHARS_MAX));
+                ui.add(Label::new(words.monospace().size(10.5)).wrap());
             });
         }
     })
@@ -233,70 +351,46 @@ fn said(response: Response, colors: &Colors, talk: &Talk) -> Response {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use trantor_model::{AgentId, Level, TeamId};
     use trantor_time::GameTime;
 
-    #[test]
-    fn what_belongs_together_is_one_line() {
-        let scene = Scene::default();
-        let mut feed = Feed::default();
-        let who = |agent| Who {
-            agent: AgentId(agent),
-            team: TeamId(0),
-        };
-        let mut tell = |units, kind| {
-            let at = GameTime::from_units(units);
-            feed.tell(&FeedEntry { at, kind }, &scene);
-            let lines = feed.lines.iter().map(|line| (line.text.clone(), line.count));
-            lines.collect::<Vec<_>>()
-        };
-        tell(0, FeedKind::Said(who(1), b"here"[..].into()));
-        tell(1, FeedKind::Pushed(who(3)));
-        let lines = tell(90, FeedKind::Said(who(2), b"where?"[..].into()));
-        let (talks, pushed) = ("team 0 talks · 2 “where?”".to_owned(), "#3 pushed".to_owned());
-        assert_eq!(lines, [(pushed.clone(), 1), (talks, 1)], "it keeps its place");
-        let lines = tell(301, FeedKind::Said(who(2), b"t1.7.g"[..].into()));
-        let talks = "team 0 talks · 3 “where?”".to_owned();
-        assert_eq!(lines, [(talks, 1), (pushed, 1)], "and not for ever");
-        assert_eq!(
-            tell(900, FeedKind::Said(who(1), b"here"[..].into())).len(),
-            3,
-            "long after"
-        );
-        let two = Level::new(2).unwrap();
-        tell(901, FeedKind::Rose(who(1), two));
-        assert_eq!(
-            tell(901, FeedKind::Rose(who(2), two))[0],
-            ("team 0: 2 reached level 2".to_owned(), 2)
-        );
-        assert_eq!(
-            tell(901, FeedKind::Rose(who(3), two))[0].0,
-            "team 0: 3 reached level 2"
-        );
-        assert_eq!(tell(902, FeedKind::Pushed(who(3))).len(), 5);
-        assert_eq!(tell(902, FeedKind::Pushed(who(3))).len(), 6, "a push is a push");
-    }
+    use super::*;
 
     #[test]
-    fn ages_grow_downwards() {
-        let scene = Scene::default();
-        let mut hud = super::super::Hud::new(false);
+    fn events_that_belong_together_are_one_line() {
+        let mut feed = EventFeed::default();
         let who = |agent| Who {
             agent: AgentId(agent),
             team: TeamId(0),
         };
-        let mut tell = |units, kind| {
+        let mut add = |units, kind| {
             let at = GameTime::from_units(units);
-            hud.tell(FeedEntry { at, kind }, &scene);
+            feed.add(&FeedEntry { at, kind }, &[]);
+            feed.plain_lines(&[]).collect::<Vec<_>>()
         };
-        tell(0, FeedKind::Said(who(1), b"here"[..].into()));
-        tell(1, FeedKind::Pushed(who(3)));
-        tell(90, FeedKind::Said(who(2), b"where?"[..].into()));
-        tell(95, FeedKind::Won(TeamId(0)));
-        let placed: Vec<i128> = hud.feed.lines.iter().map(Line::placed_units).collect();
-        assert_eq!(placed, [95, 1, 0]);
-        hud.go_back_to(GameTime::from_units(94));
-        assert_eq!(hud.feed.lines.len(), 2, "the victory is yet to come");
+        let two = Level::new(2).unwrap();
+        add(0, FeedKind::Said(who(1), b"here"[..].into()));
+        add(1, FeedKind::Pushed(who(3)));
+        let lines = add(90, FeedKind::Said(who(2), b"where?"[..].into()));
+        let expected = ["      1 team 0 #3 pushed", "      0 team 0 talks · 2 “where?”"];
+        assert_eq!(lines, expected, "it keeps its place");
+        let lines = add(301, FeedKind::Said(who(2), b"t1.7.g"[..].into()));
+        let expected = ["    301 team 0 talks · 3 “where?”", "      1 team 0 #3 pushed"];
+        assert_eq!(lines, expected, "and moves up after a while");
+        assert_eq!(add(900, FeedKind::Said(who(1), b"here"[..].into())).len(), 3);
+        add(901, FeedKind::Rose(who(1), two));
+        let lines = add(901, FeedKind::Rose(who(2), two));
+        assert_eq!(lines[0], "    901 team 0: 2 reached level 2");
+        add(902, FeedKind::Pushed(who(3)));
+        assert_eq!(
+            add(902, FeedKind::Pushed(who(3))).len(),
+            6,
+            "pushes are not grouped"
+        );
+        for units in 1_000..1_500 {
+            add(units, FeedKind::Pushed(who(3)));
+        }
+        assert_eq!(feed.lines.len(), LINES_MAX);
+        feed.rewind(902);
+        assert_eq!(feed.lines.len(), 0, "older lines were dropped");
     }
 }

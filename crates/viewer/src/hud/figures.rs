@@ -1,25 +1,25 @@
-//! Figures of the inside for the debugging view: words and numbers in groups. How they look is the screen's.
+//! Figures for the debugging view: names and values in groups, the last frame times and the last log lines.
 
-/// Frames that the plot shows, and that its percentiles are of: four seconds at 60 a second.
+/// Frames in the plot and in its percentiles: four seconds at 60 a second.
 pub const FRAMES_KEPT: usize = 240;
 
-/// Groups of figures, in the order in which they are shown.
+/// What the debugging view shows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// The groups.
+    /// Groups in the order in which they are shown.
     pub groups: Vec<Group>,
-    /// What the log said last, oldest first.
+    /// The last log lines, oldest first.
     pub log: Vec<String>,
     /// Milliseconds of the last frames, oldest first.
     pub frame_ms: Vec<f32>,
-    /// Milliseconds from a frame to the next, as aimed at.
+    /// The frame interval aimed at, in milliseconds.
     pub period_ms: f32,
 }
 
-/// Figures of one thing.
+/// Figures under one heading.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Group {
-    /// What they are of.
+    /// The heading.
     pub title: &'static str,
     /// Names and values.
     pub rows: Vec<Row>,
@@ -28,16 +28,16 @@ pub struct Group {
 /// One figure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// What it is.
+    /// What it measures.
     pub name: String,
-    /// How much.
+    /// The value with its unit.
     pub value: String,
     /// Whether it is worse than it should be.
     pub is_bad: bool,
 }
 
 impl Group {
-    /// A group without figures yet.
+    /// An empty group.
     pub fn new(title: &'static str) -> Self {
         Self {
             title,
@@ -50,7 +50,7 @@ impl Group {
         self.judged(name, value, false);
     }
 
-    /// Adds a figure that may be bad.
+    /// Adds a figure that may be marked as bad.
     pub fn judged(&mut self, name: impl Into<String>, value: impl ToString, is_bad: bool) {
         self.rows.push(Row {
             name: name.into(),

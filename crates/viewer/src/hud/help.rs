@@ -1,16 +1,14 @@
 //! The keys: a line at the bottom, and all of them on request.
 
-use egui::{Align2, Area, Context, Id, Order, Rect, RichText, Ui, vec2};
+use egui::{Align2, Context, Frame, Label, Margin, Order, Rect, RichText, Sides, Stroke, Ui, Vec2, vec2};
 
-use super::HudInput;
-use super::columns;
+use super::PanelContext;
 use super::layout::EDGE;
-use super::report::Report;
-use super::theme::{self, Colors};
+use super::theme::{self, Colors, text, truncated};
 use crate::input::{Action, Bindings};
 use crate::intent::Intent;
 
-/// What the line at the bottom names.
+/// The keys in the line at the bottom.
 const HINTS: [(Action, &str); 7] = [
     (Action::Pause, "pause"),
     (Action::Faster, "faster"),
@@ -20,40 +18,8 @@ const HINTS: [(Action, &str); 7] = [
     (Action::HeatMap, "heat map"),
     (Action::Help, "all keys"),
 ];
-
-/// Points of a window's width below which they would cover the columns.
+/// Least width of a window with that line, in points: it would cover the columns of a smaller one.
 pub(super) const HINTS_FROM: f32 = 1_150.0;
-
-/// The line at the bottom; answers what it covers.
-pub(super) fn hints(context: &Context, colors: &Colors, input: &HudInput<'_>) -> Option<Rect> {
-    if context.content_rect().width() < HINTS_FROM {
-        return None;
-    }
-    let laid = Area::new(Id::unique("hints"))
-        .anchor(Align2::CENTER_BOTTOM, vec2(0.0, -EDGE))
-        .order(Order::Middle)
-        .fade_in(false)
-        .interactable(false)
-        .show(context, |ui| {
-            let frame = colors.card().inner_margin(egui::Margin::symmetric(12, 6));
-            frame.show(ui, |ui| {
-                ui.horizontal(|ui| {
-                    ui.spacing_mut().item_spacing.x = 5.0;
-                    for (action, words) in HINTS {
-                        if let Some(key) = input.bindings.keys_of(action).next() {
-                            cap(ui, colors, key);
-                            ui.add(
-                                egui::Label::new(RichText::new(words).size(11.0).color(colors.weak)).extend(),
-                            );
-                            ui.add_space(5.0);
-                        }
-                    }
-                });
-            });
-        });
-    Some(laid.response.rect)
-}
-
 /// What the mouse does.
 const MOUSE: [(&str, &str); 4] = [
     ("select an agent or a tile", "click"),
@@ -61,7 +27,7 @@ const MOUSE: [(&str, &str); 4] = [
     ("turn and tilt", "right drag"),
     ("nearer and further", "wheel, pinch"),
 ];
-/// What belongs together: from an action to another, as in [`Action::ALL`]. Groups stand in this order, in columns as high as each other.
+/// Groups of actions: the first and the last of each, as in [`Action::ALL`].
 const GROUPS: [(&str, Action, Action); 7] = [
     ("Time", Action::Pause, Action::MuchSlower),
     ("Agents", Action::Follow, Action::Search),
@@ -71,129 +37,100 @@ const GROUPS: [(&str, Action, Action); 7] = [
     ("Panels and window", Action::Panels, Action::FullScreen),
     ("Pictures, sound, server", Action::Screenshot, Action::Quit),
 ];
-/// Columns of keys at most, their least width, and what is between them; in points.
-const COLUMNS_MAX: usize = 3;
+/// Width of a column of keys at least and at most, and the gap between columns, in points.
 const COLUMN_LEAST: f32 = 216.0;
-const COLUMN_GAP: f32 = 20.0;
-/// Width of a column where there is room.
 const COLUMN_MOST: f32 = 250.0;
+const COLUMN_GAP: f32 = 20.0;
 /// From the list to the window's edges, both together, in points.
 const AROUND: f32 = 40.0;
 /// Height of a line, in points.
 const LINE: f32 = 17.0;
-/// Between a group and the heading of the next one, in points.
-const GROUP_GAP: f32 = 6.0;
+
+/// The line at the bottom; returns what it covers.
+pub(super) fn hints(context: &Context, cx: &PanelContext<'_>) -> Option<Rect> {
+    if context.content_rect().width() < HINTS_FROM {
+        return None;
+    }
+    let colors = &cx.colors;
+    let card = colors.card().inner_margin(Margin::symmetric(12, 6));
+    let area = theme::area("hints", Order::Middle).interactable(false);
+    let area = area.anchor(Align2::CENTER_BOTTOM, vec2(0.0, -EDGE));
+    let content = |ui: &mut Ui| {
+        ui.spacing_mut().item_spacing.x = 5.0;
+        for (action, words) in HINTS {
+            if let Some(key) = cx.input.bindings.keys_of(action).next() {
+                key_cap(ui, colors, key);
+                ui.add(Label::new(text(words, 11.0, colors.weak)).extend());
+                ui.add_space(5.0);
+            }
+        }
+    };
+    let laid = area.show(context, |ui| card.show(ui, |ui| ui.horizontal(content)));
+    Some(laid.response.rect)
+}
 
 /// Everything that keys and mouse do, in as many columns as there is room for.
-pub(super) fn show(
-    context: &Context,
-    colors: &Colors,
-    input: &HudInput<'_>,
-    report: &mut Report,
-    intents: &mut Vec<Intent>,
-) {
-    let card = colors.upper_card();
-    let room = context.content_rect().size() - card.total_margin().sum() - egui::Vec2::splat(AROUND);
-    let columns = columns::fitting(room.x, COLUMN_LEAST, COLUMN_GAP, COLUMNS_MAX);
-    let width = room
-        .x
-        .min(columns as f32 * (COLUMN_MOST + COLUMN_GAP) - COLUMN_GAP);
-    let laid = Area::new(Id::unique("help"))
-        .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
-        .order(Order::Foreground)
-        .constrain(false)
-        .show(context, |ui| {
-            card.show(ui, |ui| {
-                ui.set_width(width.max(1.0));
-                theme::scrolled(ui, room.y.max(LINE), |ui| {
-                    lines(ui, colors, input.bindings, columns)
-                });
+pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>) {
+    let card = cx.colors.upper_card();
+    let room = context.content_rect().size() - card.total_margin().sum() - Vec2::splat(AROUND);
+    let columns = theme::columns_in(room.x, COLUMN_LEAST, COLUMN_GAP);
+    let width = columns as f32 * (COLUMN_MOST + COLUMN_GAP) - COLUMN_GAP;
+    let area = theme::area("help", Order::Foreground).anchor(Align2::CENTER_CENTER, Vec2::ZERO);
+    let laid = area.fade_in(true).show(context, |ui| {
+        card.show(ui, |ui| {
+            ui.set_width(room.x.min(width).max(1.0));
+            theme::scrolled(ui, room.y.max(LINE), |ui| {
+                lines(ui, &cx.colors, cx.input.bindings, columns)
             });
         });
-    report.widget("help", laid.response.rect);
+    });
+    cx.report.widget("help", laid.response.rect);
     if laid.response.clicked() {
-        intents.push(Intent::Do(Action::Help));
+        cx.ask(Intent::Do(Action::Help));
     }
 }
 
 fn lines(ui: &mut Ui, colors: &Colors, bindings: &Bindings, columns: usize) {
     ui.label(RichText::new("Keys and mouse").size(18.0).strong());
     ui.add_space(2.0);
-    let groups = groups();
-    let heights: Vec<usize> = groups.iter().map(|(_, lines)| lines.len() + 1).collect();
-    let places = columns::even(&heights, columns);
-    ui.scope(|ui| {
-        ui.spacing_mut().item_spacing.x = COLUMN_GAP;
-        ui.columns(columns, |columns| {
-            let mut last = None;
-            for ((title, lines), place) in groups.iter().zip(places) {
-                let column = &mut columns[place];
-                column.spacing_mut().item_spacing = vec2(6.0, 2.0);
-                column.spacing_mut().interact_size.y = LINE;
-                if last.replace(place) == Some(place) {
-                    column.add_space(GROUP_GAP);
-                }
-                theme::heading(column, colors, title);
-                for line in lines {
-                    line.show(column, colors, bindings);
-                }
-            }
-        });
-    });
-    ui.add_space(GROUP_GAP);
-    let note = "To change keys, type : and then, for instance, bind pause p. They are remembered.";
-    ui.label(RichText::new(note).small().color(colors.weak));
-}
-
-/// All that there is, with what each group is called.
-fn groups() -> Vec<(&'static str, Vec<Line>)> {
-    let mouse = MOUSE.into_iter().map(|(what, how)| Line::Mouse(what, how));
-    let mut groups = vec![("Mouse", mouse.collect::<Vec<_>>())];
+    let mouse = MOUSE.map(|(what, how)| (what, vec![how])).to_vec();
+    let mut groups = vec![("Mouse", mouse)];
     groups.extend(GROUPS.map(|(title, first, last)| {
         let actions = Action::ALL
             .iter()
             .filter(|action| (first..=last).contains(action));
-        (title, actions.map(|&action| Line::Key(action)).collect())
+        let line = |&action| (meaning(action), bindings.keys_of(action).collect());
+        (title, actions.map(line).collect())
     }));
-    groups
+    let heights = groups.iter().map(|(_, lines)| lines.len() + 1).collect();
+    theme::in_columns(ui, (columns, COLUMN_GAP), heights, |ui, place| {
+        ui.spacing_mut().item_spacing = vec2(6.0, 2.0);
+        ui.spacing_mut().interact_size.y = LINE;
+        let (title, lines) = &groups[place];
+        theme::heading(ui, colors, title);
+        for (what, keys) in lines {
+            let what = |ui: &mut Ui| truncated(ui, RichText::new(*what).size(11.5));
+            let keys = |ui: &mut Ui| {
+                ui.spacing_mut().item_spacing.x = 3.0;
+                // They are laid out from the right.
+                keys.iter().rev().for_each(|key| key_cap(ui, colors, key));
+            };
+            Sides::new().shrink_left().show(ui, what, keys);
+        }
+        ui.add_space(6.0);
+    });
+    let note = "To change keys, type : and then, for instance, bind pause p. They are remembered.";
+    ui.label(RichText::new(note).small().color(colors.weak));
 }
 
-/// What an action does, for those who read what its group is called.
+/// What an action does, for readers of its group's heading.
 pub(super) fn meaning(action: Action) -> &'static str {
     let meaning = action.meaning();
     meaning.strip_prefix("a recording: ").unwrap_or(meaning)
 }
 
-/// What is done, and with what.
-enum Line {
-    Mouse(&'static str, &'static str),
-    Key(Action),
-}
-
-impl Line {
-    fn show(&self, ui: &mut Ui, colors: &Colors, bindings: &Bindings) {
-        let what = match self {
-            Self::Mouse(what, _) => what,
-            Self::Key(action) => meaning(*action),
-        };
-        let what = |ui: &mut Ui| ui.add(egui::Label::new(RichText::new(what).size(11.5)).truncate());
-        let with = |ui: &mut Ui| match self {
-            Self::Mouse(_, how) => cap(ui, colors, how),
-            Self::Key(action) => {
-                ui.spacing_mut().item_spacing.x = 3.0;
-                // They are laid out from the right.
-                let keys: Vec<&str> = bindings.keys_of(*action).collect();
-                for key in keys.into_iter().rev() {
-                    cap(ui, colors, key);
-                }
-            }
-        };
-        egui::Sides::new().shrink_left().show(ui, what, with);
-    }
-}
-
 /// A key as it looks.
-fn cap(ui: &mut Ui, colors: &Colors, key: &str) {
+fn key_cap(ui: &mut Ui, colors: &Colors, key: &str) {
     let name = match key {
         "arrowup" => "↑",
         "arrowdown" => "↓",
@@ -204,14 +141,13 @@ fn cap(ui: &mut Ui, colors: &Colors, key: &str) {
         "pagedown" => "pg ↓",
         other => other,
     };
-    egui::Frame::new()
+    let frame = Frame::new()
         .fill(colors.well)
-        .stroke(egui::Stroke::new(1.0, colors.edge))
+        .stroke(Stroke::new(1.0, colors.edge))
         .corner_radius(4)
-        .inner_margin(egui::Margin::symmetric(5, 1))
-        .show(ui, |ui| {
-            ui.add(egui::Label::new(RichText::new(name).size(10.5).monospace()).extend());
-        });
+        .inner_margin(Margin::symmetric(5, 1));
+    let name = Label::new(RichText::new(name).size(10.5).monospace()).extend();
+    frame.show(ui, |ui| ui.add(name));
 }
 
 #[cfg(test)]
@@ -221,9 +157,8 @@ mod tests {
     #[test]
     fn every_action_is_in_one_group() {
         for action in Action::ALL {
-            let groups = GROUPS
-                .iter()
-                .filter(|(_, first, last)| (first..=last).contains(&action));
+            let groups = GROUPS.iter();
+            let groups = groups.filter(|(_, first, last)| (first..=last).contains(&action));
             assert_eq!(groups.count(), 1, "{action:?}");
         }
     }

@@ -1,67 +1,278 @@
-//! Everything about one tile or one agent.
+//! The inspector: everything about the selected tile or agent.
 
-mod agent;
-mod tile;
+use egui::{Align2, Button, Color32, FontId, RichText, Sense, Sides, Stroke, StrokeKind, Ui, pos2, vec2};
+use trantor_client::{SceneAction, SceneAgent, SceneClock};
+use trantor_model::{AgentId, CommandKind, Counts, Direction, Resource, Tile};
 
-use egui::{Color32, RichText, Sense, Ui, vec2};
-use trantor_client::{SceneAction, SceneClock};
-use trantor_model::{CommandKind, Counts, Resource};
-
-use super::doings::Doings;
-use super::report::Report;
-use super::theme::{self, Colors};
-use super::{HudInput, icons};
+use super::PanelContext;
+use super::activity::{ActivityLog, Response};
+use super::icons::Pen;
+use super::theme::{self, Colors, grouped, text, truncated};
+use crate::input::Action;
 use crate::intent::{Intent, Selection};
 
-/// A card shows at least so much, in points, however low the window: a line or two, to scroll in.
+/// Least height of the card, in points: a line or two, to scroll in.
 const HEIGHT_LEAST: f32 = 40.0;
-/// Height of a cell with its sign and its number, and what is between cells; in points.
+/// Height of a cell, and the gap between cells, in points.
 const CELL_HEIGHT: f32 = 36.0;
 const CELL_GAP: f32 = 4.0;
+/// Agents and eggs listed on a tile, each.
+const LISTED_MAX: usize = 6;
+/// Food with which an agent's bar is full, and below which the agent is in danger, in units: ten meals and two.
+const FOOD_FULL_UNITS: f32 = 1_260.0;
+const FOOD_LOW_UNITS: f32 = 252.0;
+/// The largest count shown beside what is needed: more would be too wide for the cell.
+const HAVE_SHOWN: u32 = 99;
 
-/// `bottom` is how far down, in points from the window's top, there is room.
-pub(super) fn show(
-    ui: &mut Ui,
-    colors: &Colors,
-    input: &HudInput<'_>,
-    (doings, bottom): (&Doings, f32),
-    report: &mut Report,
-    intents: &mut Vec<Intent>,
-) {
-    match input.selection {
-        Selection::None => report.state("selection", "none"),
-        Selection::Tile(tile) => {
-            report.state("selection", format_args!("tile {} {}", tile.x, tile.y));
-            tile::show(ui, colors, input, tile, bottom, intents);
-        }
-        Selection::Agent(id) => {
-            report.state("selection", format_args!("agent {}", id.0));
-            match input.scene.agent(id) {
-                Some(agent) => agent::show(ui, colors, input, (agent, doings, bottom), report, intents),
-                None => card(ui, colors, bottom, |ui| {
-                    ui.label(RichText::new(format!("agent #{}", id.0)).size(15.0).strong());
-                    ui.label(RichText::new("is not on the map").color(colors.weak));
-                }),
-            }
-        }
+/// Shows the card; it ends at `bottom`, in points from the window's top.
+pub(super) fn show(ui: &mut Ui, cx: &mut PanelContext<'_>, activity: &ActivityLog, bottom: f32) {
+    let selection = match cx.input.selection {
+        Selection::None => "none".to_owned(),
+        Selection::Tile(tile) => format!("tile {} {}", tile.x, tile.y),
+        Selection::Agent(id) => format!("agent {}", id.0),
+    };
+    cx.report.state("selection", selection);
+    if cx.input.selection == Selection::None {
+        return;
     }
-}
-
-/// A card that ends at `bottom`, in points from the window's top: what does not fit is scrolled to.
-fn card(ui: &mut Ui, colors: &Colors, bottom: f32, content: impl FnOnce(&mut Ui)) {
-    let frame = colors.card();
+    let frame = cx.colors.card();
     let room = bottom - ui.cursor().top() - frame.total_margin().sum().y;
     frame.show(ui, |ui| {
         ui.set_width(ui.available_width());
         theme::scrolled(ui, room.max(HEIGHT_LEAST), |ui| {
             ui.spacing_mut().item_spacing.y = 6.0;
-            content(ui);
+            match cx.input.selection {
+                Selection::None => {}
+                Selection::Tile(tile) => tile_card(ui, cx, tile),
+                Selection::Agent(id) => match cx.scene().agent(id) {
+                    Some(agent) => agent_card(ui, cx, agent, activity),
+                    None => missing_card(ui, cx, id),
+                },
+            }
         });
     });
 }
 
-/// A length of game time, in units and, while it runs, in seconds.
-fn span(units: f32, clock: &SceneClock) -> String {
+fn missing_card(ui: &mut Ui, cx: &PanelContext<'_>, id: AgentId) {
+    ui.label(RichText::new(format!("agent #{}", id.0)).size(15.0).strong());
+    ui.label(RichText::new("is not on the map").color(cx.colors.weak));
+}
+
+fn tile_card(ui: &mut Ui, cx: &mut PanelContext<'_>, tile: Tile) {
+    let colors = cx.colors;
+    let title = RichText::new(format!("tile {}, {}", tile.x, tile.y)).size(16.0);
+    let look = Button::new(RichText::new("look").size(11.0));
+    let ((), look) = Sides::new().show(ui, |ui| drop(ui.label(title.strong())), |ui| ui.add(look));
+    if look.clicked() {
+        cx.visit_tile(tile);
+    }
+    let scene = cx.scene();
+    if let Some(counts) = scene.ground.as_ref().and_then(|ground| ground.at(tile)) {
+        inventory(ui, &colors, counts);
+    }
+    let mut agents = scene.agents.iter().filter(|agent| agent.tile == tile);
+    for agent in agents.by_ref().take(LISTED_MAX) {
+        let words = format!("#{} · level {}", agent.id.0, agent.level.get());
+        let button = Button::new(RichText::new(words).size(11.5)).frame(false);
+        let who = |ui: &mut Ui| {
+            theme::swatch(ui, &colors, colors.team(agent.team), 9.0);
+            ui.add(button)
+        };
+        let action = agent.action.as_ref().map_or("", action_text);
+        let action = RichText::new(action).small().color(colors.weak);
+        if Sides::new()
+            .show(ui, who, |ui| drop(ui.label(action)))
+            .0
+            .clicked()
+        {
+            cx.ask(Intent::Select(Selection::Agent(agent.id)));
+        }
+    }
+    let more = agents.count();
+    if more > 0 {
+        ui.label(RichText::new(format!("and {more} more")).color(colors.weak));
+    }
+    for egg in scene.eggs.iter().filter(|egg| egg.tile == tile).take(LISTED_MAX) {
+        ui.horizontal(|ui| {
+            let (rect, _) = ui.allocate_exact_size(vec2(10.0, 12.0), Sense::hover());
+            Pen::new(ui.painter(), rect.center(), 12.0).egg(colors.team(egg.team), &colors);
+            ui.label(format!("egg #{}", egg.id.0));
+        });
+    }
+    for ritual in scene.rituals.iter().filter(|ritual| ritual.tile == tile) {
+        let level = ritual.level.get();
+        let left = duration(ritual.remaining_units, &scene.clock);
+        ui.label(format!("ritual of level {level} to {} · {left}", level + 1));
+        theme::bar(ui, &colors, ritual.progress, colors.gold_fill);
+    }
+}
+
+fn agent_card(ui: &mut Ui, cx: &mut PanelContext<'_>, agent: &SceneAgent, activity: &ActivityLog) {
+    let colors = cx.colors;
+    let (team, follows) = (cx.team_name(agent.team), cx.input.follows);
+    let who = |ui: &mut Ui| {
+        theme::swatch(ui, &colors, colors.team(agent.team), 13.0);
+        ui.label(RichText::new(format!("#{}", agent.id.0)).size(16.0).strong());
+        truncated(ui, RichText::new(team).color(colors.weak));
+    };
+    let follow = |ui: &mut Ui| {
+        let words = RichText::new(if follows { "following" } else { "follow" });
+        ui.add(theme::toggle(&colors, follows, words.size(11.0)))
+    };
+    let ((), response) = Sides::new().shrink_left().show(ui, who, follow);
+    cx.report.widget("follow", response.rect);
+    if response.clicked() {
+        cx.ask(Intent::Do(Action::Follow));
+    }
+    level(ui, &colors, agent);
+    action(ui, cx, agent);
+    if let Some(left) = agent.food_left_units {
+        let low = left < FOOD_LOW_UNITS;
+        let shade = if low { colors.alarm } else { colors.text };
+        let time = RichText::new(duration(left, &cx.scene().clock)).color(shade);
+        let fill = if low { colors.alarm } else { colors.life };
+        let name = RichText::new("lives for").color(colors.weak);
+        titled_bar(ui, &colors, (name, time), left / FOOD_FULL_UNITS, fill);
+    }
+    inventory(ui, &colors, &agent.inventory);
+    let quarter = (agent.heading / std::f32::consts::FRAC_PI_2).round() as usize;
+    let facing = match Direction::ALL[quarter % 4] {
+        Direction::North => "north",
+        Direction::East => "east",
+        Direction::South => "south",
+        Direction::West => "west",
+    };
+    let place = format!("{}, {} · {facing}", agent.tile.x, agent.tile.y);
+    theme::row(ui, &colors, "tile, facing", place);
+    requirement(ui, cx, agent);
+    queue(ui, cx);
+    history(ui, cx, agent, activity);
+}
+
+/// The commands that the agent has queued, where they are known.
+fn queue(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let Some(waiting) = cx.input.waiting else { return };
+    cx.report.state("queue", waiting.len());
+    let name = |kind: &Option<CommandKind>| kind.map_or_else(|| "?".to_owned(), command_name);
+    let words: Vec<String> = waiting.iter().map(name).collect();
+    ui.horizontal_wrapped(|ui| {
+        ui.label(RichText::new("waits to do").color(cx.colors.weak));
+        ui.label(match words.is_empty() {
+            true => "nothing".to_owned(),
+            false => words.join(", "),
+        });
+    });
+}
+
+/// The last commands and their responses.
+fn history(ui: &mut Ui, cx: &PanelContext<'_>, agent: &SceneAgent, activity: &ActivityLog) {
+    let colors = &cx.colors;
+    let mut own = activity.of(agent.id, agent.action.is_some()).peekable();
+    if own.peek().is_none() {
+        return;
+    }
+    section(ui, colors, "Lately");
+    ui.spacing_mut().item_spacing.y = 2.0;
+    ui.spacing_mut().interact_size.y = 14.0;
+    for (command, response) in own {
+        let (mark, shade) = match response {
+            None => ("…", colors.weak),
+            Some(Response::Ok) => ("ok", colors.accent),
+            Some(Response::Ko) => ("ko", colors.alarm),
+        };
+        let ago = cx.scene().clock.game.whole_units() - command.units;
+        let what = |ui: &mut Ui| {
+            let mark = egui::Label::new(text(mark, 10.0, shade).monospace());
+            ui.add_sized(vec2(18.0, 13.0), mark);
+            let words = format!("{} {}", command_name(command.kind), command.detail);
+            truncated(ui, RichText::new(words.trim_end()).size(10.5));
+        };
+        let when = text(format!("{} u", grouped(-ago)), 9.5, colors.weak);
+        Sides::new()
+            .shrink_left()
+            .show(ui, what, |ui| drop(ui.label(when)));
+    }
+}
+
+fn level(ui: &mut Ui, colors: &Colors, agent: &SceneAgent) {
+    ui.horizontal(|ui| {
+        ui.label(RichText::new(format!("level {}", agent.level.get())).strong());
+        ui.spacing_mut().item_spacing.x = 3.0;
+        for step in 1..=8 {
+            let (rect, _) = ui.allocate_exact_size(vec2(13.0, 7.0), Sense::hover());
+            let (fill, rim) = match (step <= agent.level.get(), step) {
+                (true, 8) => (colors.gold_fill, colors.rim(colors.gold_fill)),
+                (true, _) => (colors.team(agent.team), colors.rim(colors.team(agent.team))),
+                (false, _) => (colors.well, Stroke::NONE),
+            };
+            ui.painter().rect(rect, 2.0, fill, rim, StrokeKind::Inside);
+        }
+    });
+}
+
+/// What the agent does now, and how far it is.
+fn action(ui: &mut Ui, cx: &PanelContext<'_>, agent: &SceneAgent) {
+    let (scene, colors) = (cx.scene(), &cx.colors);
+    let mut rituals = scene.rituals.iter();
+    let ritual = rituals.find(|ritual| agent.held && scene.participants(ritual).contains(&agent.id));
+    let (words, progress, left) = match (&agent.action, ritual) {
+        (Some(action), _) => (action_text(action), action.progress, Some(action.remaining_units)),
+        (None, Some(ritual)) => ("held by a ritual", ritual.progress, Some(ritual.remaining_units)),
+        (None, None) if agent.held => ("held by a ritual", 0.0, None),
+        (None, None) => ("waits for its player", 0.0, None),
+    };
+    let left = left.map_or_else(String::new, |units| duration(units, &scene.clock));
+    let left = RichText::new(left).color(colors.weak);
+    let fill = match agent.action {
+        Some(_) => colors.accent,
+        None => colors.gold_fill,
+    };
+    titled_bar(ui, colors, (words.into(), left), progress, fill);
+}
+
+/// A progress bar below a name and a value.
+fn titled_bar(ui: &mut Ui, colors: &Colors, words: (RichText, RichText), share: f32, fill: Color32) {
+    ui.vertical(|ui| {
+        ui.spacing_mut().item_spacing.y = 3.0;
+        Sides::new().show(ui, |ui| ui.label(words.0), |ui| ui.label(words.1));
+        theme::bar(ui, colors, share, fill);
+    });
+}
+
+/// What the next level needs, and what of it is on the agent's tile.
+fn requirement(ui: &mut Ui, cx: &PanelContext<'_>, agent: &SceneAgent) {
+    let Some(requirement) = agent.level.requirement() else {
+        return;
+    };
+    let (scene, colors) = (cx.scene(), &cx.colors);
+    let ground = scene.ground.as_ref().and_then(|ground| ground.at(agent.tile));
+    let alike = |other: &&SceneAgent| other.tile == agent.tile && other.level == agent.level;
+    let here = scene.agents.iter().filter(alike).count() as u32;
+    section(ui, colors, &format!("For level {}", agent.level.get() + 1));
+    cells(ui, colors, |resource| {
+        // No ritual needs food: its cell shows the agents.
+        let (stone, what, have, needed) = match resource {
+            Resource::Food => (None, "agents of its level", here, requirement.agents),
+            stone => {
+                let have = ground.map_or(0, |ground| ground[stone]);
+                (Some(stone), stone.name(), have, requirement.stones[stone])
+            }
+        };
+        (needed > 0).then(|| Cell {
+            stone,
+            text: format!("{}/{needed}", have.min(HAVE_SHOWN)),
+            tip: format!("{have} of {needed} {what} on its tile"),
+            shade: if have >= needed {
+                colors.accent
+            } else {
+                colors.text
+            },
+        })
+    });
+}
+
+/// A length of game time, in units and, while the clock runs, in real time.
+fn duration(units: f32, clock: &SceneClock) -> String {
     match clock.seconds(units) {
         Some(seconds) if seconds >= 100.0 => format!("{units:.0} u · {:.0} min", seconds / 60.0),
         Some(seconds) => format!("{units:.0} u · {seconds:.1} s"),
@@ -69,28 +280,21 @@ fn span(units: f32, clock: &SceneClock) -> String {
     }
 }
 
-/// A heading within a card, apart from what is above it.
-fn section(ui: &mut Ui, colors: &Colors, text: &str) {
+fn section(ui: &mut Ui, colors: &Colors, title: &str) {
     ui.add_space(6.0);
-    theme::heading(ui, colors, text);
+    theme::heading(ui, colors, title);
 }
 
-/// What is in a place of [`cells`].
+/// An icon above a number.
 struct Cell {
-    sign: Sign,
+    /// Its icon; a person's if there is none.
+    stone: Option<Resource>,
     text: String,
-    /// Said under the pointer.
     tip: String,
     shade: Color32,
 }
 
-/// The picture in a cell.
-enum Sign {
-    Person,
-    Resource(Resource),
-}
-
-/// Places side by side, one for each resource in their order, so that rows of them have the same columns; some may be free.
+/// A row with a cell for each resource; some may be empty.
 fn cells(ui: &mut Ui, colors: &Colors, content: impl Fn(Resource) -> Option<Cell>) {
     let count = Resource::COUNT as f32;
     let width = (ui.available_width() - CELL_GAP * (count - 1.0)) / count;
@@ -99,19 +303,16 @@ fn cells(ui: &mut Ui, colors: &Colors, content: impl Fn(Resource) -> Option<Cell
         for resource in Resource::ALL {
             let (rect, response) = ui.allocate_exact_size(vec2(width, CELL_HEIGHT), Sense::hover());
             let Some(cell) = content(resource) else { continue };
-            ui.painter().rect_filled(rect, 5.0, colors.well);
-            let middle = egui::pos2(rect.center().x, rect.top() + 13.0);
-            match cell.sign {
-                Sign::Person => icons::person(ui.painter(), middle, 15.0, colors.weak, colors),
-                Sign::Resource(resource) => icons::resource(ui.painter(), middle, 15.0, resource),
+            let painter = ui.painter();
+            painter.rect_filled(rect, 5.0, colors.well);
+            let pen = Pen::new(painter, pos2(rect.center().x, rect.top() + 13.0), 15.0);
+            match cell.stone {
+                None => pen.person(colors.weak, colors),
+                Some(resource) => pen.resource(resource),
             }
-            ui.painter().text(
-                egui::pos2(rect.center().x, rect.bottom() - 3.0),
-                egui::Align2::CENTER_BOTTOM,
-                cell.text,
-                egui::FontId::proportional(11.0),
-                cell.shade,
-            );
+            let at = pos2(rect.center().x, rect.bottom() - 3.0);
+            let font = FontId::proportional(11.0);
+            painter.text(at, Align2::CENTER_BOTTOM, cell.text, font, cell.shade);
             response.on_hover_text(cell.tip);
         }
     });
@@ -121,7 +322,7 @@ fn inventory(ui: &mut Ui, colors: &Colors, counts: &Counts) {
     cells(ui, colors, |resource| {
         let count = counts[resource];
         Some(Cell {
-            sign: Sign::Resource(resource),
+            stone: Some(resource),
             text: count.to_string(),
             tip: resource.name().to_owned(),
             shade: if count > 0 { colors.text } else { colors.weak },
@@ -129,7 +330,7 @@ fn inventory(ui: &mut Ui, colors: &Colors, counts: &Counts) {
     });
 }
 
-fn doing(action: &SceneAction) -> &'static str {
+fn action_text(action: &SceneAction) -> &'static str {
     if action.refused {
         return "asks in vain";
     }
@@ -146,5 +347,13 @@ fn doing(action: &SceneAction) -> &'static str {
         CommandKind::Take => "picks up",
         CommandKind::Set => "puts down",
         CommandKind::Incantation => "leads a ritual",
+    }
+}
+
+/// A command as players write it.
+fn command_name(kind: CommandKind) -> String {
+    match kind {
+        CommandKind::ConnectNbr => "Connect_nbr".to_owned(),
+        kind => format!("{kind:?}"),
     }
 }

@@ -1,46 +1,46 @@
-//! Levels above agents and words above speakers, placed so that none covers another.
+//! Labels over agents, placed so that none covers another.
 //!
-//! A badge in the team's colour counts the level; from near it has the agent's number beside it, and under the pointer
-//! everything. A few speakers whose words are for people have those beside it; what bots say is a ring on the ground
-//! alone. Whoever matters most is placed first: the selected agent, then those who speak, then by level. A label for
-//! which there is no room is left out; in a crowd that is kinder than an unreadable heap.
+//! A badge in the team's colour shows the level; from near the agent's number is beside it, and under the pointer
+//! everything. A few broadcasts for people have their text beside the badge. The most important labels are placed first:
+//! the selected agent, then speakers, then by level. A label without room is left out.
 
-use egui::{Color32, Context, FontId, LayerId, Order, Painter, Pos2, Rect, Stroke, pos2, vec2};
+use std::cmp::Reverse;
+
+use egui::{Align2, Color32, Context, FontId, Id, LayerId, Order, Painter, Pos2, Rect, Stroke, StrokeKind};
+use egui::{pos2, vec2};
 use glam::Vec3;
 use trantor_client::{EffectKind, SceneAgent, speech};
 use trantor_model::{AgentId, Level, TeamId, Tile};
-
-use super::theme::{Colors, color, ink_on};
-use super::{HudInput, directions};
-use crate::intent::Selection;
 use trantor_render::picture::compose::MIDDLE_HEIGHT;
 use trantor_render::picture::palette;
 
-/// Labels placed at once; more would hide the board.
+use super::theme::{color, ink_on};
+use super::{PanelContext, directions};
+use crate::intent::Selection;
+
+/// Labels placed at most: more would hide the board.
 const LABELS_MAX: usize = 60;
-/// Labels with words placed at once; more cannot be read before they go, and a crowd that speaks would hide the board.
+/// Labels with broadcasts at most: more cannot be read in time.
 const SPOKEN_MAX: usize = 6;
-/// A tile is this many pixels high before agents on it have badges.
+/// Pixels of a tile from which on agents have badges, and numbers.
 const BADGE_PIXELS: f32 = 22.0;
-/// And before they have numbers.
 const NUMBER_PIXELS: f32 = 56.0;
-/// Above an agent's feet, in tiles, before its scale.
+/// Height above an agent's feet, in tiles, before its scale.
 const HEIGHT: f32 = 0.83;
-/// Characters of what is said that are shown.
-const WORDS_SHOWN: usize = 34;
+/// Characters of a broadcast that are shown.
+const TEXT_CHARS_MAX: usize = 34;
 /// Diameter of a badge, in points.
 const BADGE: f32 = 16.0;
-/// From the pointer to the middle of a body that it means, in points.
+/// Distance of the pointer from an agent it points at, in points; from its tile, where tiles are too small for badges.
 const POINTED: f32 = 20.0;
-/// And to the middle of its tile at most, where tiles are too small for badges.
 const MAY_BE_POINTED: f32 = 60.0;
 
 #[derive(Debug, Default)]
 pub(super) struct Labels {
-    /// Candidates of a frame, most important first.
+    /// Candidates of a frame, the most important first.
     candidates: Vec<Candidate>,
-    /// Those of one tile, team and level who have one badge.
-    counted: Vec<(Tile, TeamId, Level)>,
+    /// Groups of agents that have their badge already.
+    counted: Vec<Group>,
     /// What labels cover already.
     taken: Vec<Rect>,
 }
@@ -51,7 +51,7 @@ struct Candidate {
     agent: AgentId,
     at: Pos2,
     beside: Beside,
-    /// Whether others are on its tile.
+    /// Whether other agents are on its tile.
     is_shared: bool,
 }
 
@@ -59,35 +59,34 @@ struct Candidate {
 #[derive(Debug)]
 enum Beside {
     Nothing,
-    /// Who it is.
     Name(String),
-    /// What is said.
-    Words(String),
+    Broadcast(String),
 }
 
-/// Whose badges are one if they are on one tile.
-fn group_of(agent: &SceneAgent) -> (Tile, TeamId, Level) {
+/// Agents that share a badge.
+type Group = (Tile, TeamId, Level);
+
+fn group_of(agent: &SceneAgent) -> Group {
     (agent.tile, agent.team, agent.level)
 }
 
 impl Labels {
-    /// `cards` is what panels cover: labels are not to lie under one.
-    pub(super) fn show(&mut self, context: &Context, input: &HudInput<'_>, cards: &[Rect]) {
-        let colors = Colors::of(input.theme).with_teams(&input.scene.teams);
-        self.collect(context, input);
+    /// `cards`: what panels cover. No label lies under one.
+    pub(super) fn show(&mut self, context: &Context, cx: &PanelContext<'_>, cards: &[Rect]) {
+        self.collect(context, cx);
         self.taken.clear();
         self.counted.clear();
         let mut spoken = 0;
-        let screen = context.content_rect();
-        let painter = context.layer_painter(LayerId::new(Order::Background, egui::Id::unique("labels")));
+        let (screen, colors) = (context.content_rect(), &cx.colors);
+        let painter = context.layer_painter(LayerId::new(Order::Background, Id::unique("labels")));
         for (place, candidate) in self.candidates.iter().enumerate() {
+            let is_spoken = matches!(candidate.beside, Beside::Broadcast(_));
             if self.taken.len() == LABELS_MAX {
                 break;
             }
-            let Some(agent) = input.scene.agent(candidate.agent) else {
+            let Some(agent) = cx.scene().agent(candidate.agent) else {
                 continue;
             };
-            let is_spoken = matches!(candidate.beside, Beside::Words(_));
             if is_spoken && spoken == SPOKEN_MAX {
                 continue;
             }
@@ -97,140 +96,125 @@ impl Labels {
                     continue;
                 }
                 self.counted.push(group_of(agent));
-                (at, count) = self.group(place, input);
+                (at, count) = self.group(place, cx);
             }
-            // Before words are laid out: of a crowd most have no room for a badge.
-            let badge_alone = rect_above(at, BADGE);
-            let is_free = |taken: &[Rect], rect: Rect| !taken.iter().any(|other| other.intersects(rect));
-            if !is_free(&self.taken, badge_alone) {
+            let is_free = |rect: Rect| !self.taken.iter().any(|other| other.intersects(rect));
+            // Before text is laid out: of a crowd most have no room for a badge.
+            if !is_free(rect_above(at, BADGE)) {
                 continue;
             }
             let text = match &candidate.beside {
-                Beside::Name(words) | Beside::Words(words) => Some(words.clone()),
+                Beside::Name(text) | Beside::Broadcast(text) => Some(text.clone()),
                 Beside::Nothing => (count > 1).then(|| format!("×{count}")),
             };
-            let words = text.map(|text| {
+            let galley = text.map(|text| {
                 let font = FontId::proportional(12.0);
                 painter.layout_job(directions::job(&text, font, colors.text))
             });
-            let width = BADGE + words.as_ref().map_or(0.0, |words| words.size().x + 12.0);
-            let is_selected = input.selection == Selection::Agent(candidate.agent);
+            let width = BADGE + galley.as_ref().map_or(0.0, |galley| galley.size().x + 12.0);
             let rect = beside_cards(at, width, screen, cards);
-            // Of the selected one it is always told where it is, even under a panel's edge.
-            let is_clear = screen.contains_rect(rect)
-                && !cards
-                    .iter()
-                    .any(|card| card.contains(at) || card.intersects(rect));
-            if !is_clear && !is_selected {
-                continue;
-            }
-            if !is_free(&self.taken, rect) {
+            let is_covered = |card: &Rect| card.contains(at) || card.intersects(rect);
+            let is_clear = screen.contains_rect(rect) && !cards.iter().any(is_covered);
+            // The selected agent always has its label, even under a card's edge.
+            let is_selected = cx.input.selection == Selection::Agent(candidate.agent);
+            if !is_clear && !is_selected || !is_free(rect) {
                 continue;
             }
             self.taken.push(rect.expand(1.0));
             spoken += usize::from(is_spoken);
-            if width > BADGE {
-                painter.rect(
-                    rect,
-                    BADGE / 2.0,
-                    colors.card,
-                    Stroke::new(1.0, colors.edge),
-                    egui::StrokeKind::Outside,
-                );
-            }
-            if let Some(words) = words {
+            if let Some(galley) = galley {
+                let edge = Stroke::new(1.0, colors.edge);
+                painter.rect(rect, BADGE / 2.0, colors.card, edge, StrokeKind::Outside);
                 let left = rect.left() + BADGE + 5.0;
-                let top = rect.center().y - words.size().y / 2.0;
-                painter.galley(pos2(left, top), words, Color32::WHITE);
+                let top = rect.center().y - galley.size().y / 2.0;
+                painter.galley(pos2(left, top), galley, Color32::WHITE);
             }
             let middle = pos2(rect.left() + BADGE / 2.0, rect.center().y);
             badge(&painter, middle, colors.team(agent.team), agent.level);
         }
     }
 
-    /// Above the heads of all that have one badge with the candidate at `place`, the first of them; and how many they are.
-    fn group(&self, place: usize, input: &HudInput<'_>) -> (Pos2, usize) {
+    /// The place above the agents that share a badge with the candidate at `place`, the first of them, and their number.
+    fn group(&self, place: usize, cx: &PanelContext<'_>) -> (Pos2, usize) {
         let first = &self.candidates[place];
-        let group = |of: &Candidate| input.scene.agent(of.agent).map(group_of);
-        // Those of a level are beside each other.
-        let rest = self.candidates[place..].iter();
-        let of_level = rest.take_while(|other| other.weight == first.weight);
-        let alike =
-            of_level.filter(|other| matches!(other.beside, Beside::Nothing) && group(other) == group(first));
+        let group = |of: &Candidate| cx.scene().agent(of.agent).map(group_of);
+        // Candidates of a level are beside each other.
+        let of_level = self.candidates[place..]
+            .iter()
+            .take_while(|other| other.weight == first.weight);
         let (mut sum, mut top, mut count) = (0.0, first.at.y, 0);
-        for other in alike {
-            (sum, top, count) = (sum + other.at.x, top.min(other.at.y), count + 1);
+        for other in of_level {
+            if matches!(other.beside, Beside::Nothing) && group(other) == group(first) {
+                (sum, top, count) = (sum + other.at.x, top.min(other.at.y), count + 1);
+            }
         }
         (pos2(sum / count as f32, top), count)
     }
 
-    fn collect(&mut self, context: &Context, input: &HudInput<'_>) {
+    fn collect(&mut self, context: &Context, cx: &PanelContext<'_>) {
         self.candidates.clear();
+        let (input, scene) = (cx.input, cx.scene());
         let Some((view, window)) = input.view else { return };
         let screen = context.content_rect();
-        let on_screen = |point: glam::Vec2| pos2(point.x * screen.width(), point.y * screen.height());
+        let on_screen = |ground: Vec3| {
+            let point = view.project(ground)?;
+            let inside = point.cmpge(glam::Vec2::ZERO).all() && point.cmple(glam::Vec2::ONE).all();
+            Some((pos2(point.x * screen.width(), point.y * screen.height()), inside))
+        };
         let home = |agent: &SceneAgent| window.home(glam::Vec2::new(agent.x, agent.y));
         let place = |agent: &SceneAgent| {
-            let home = home(agent);
-            let place = input.places.of(agent, home, view);
-            let point = view.project(place.above(HEIGHT))?;
-            let inside = point.cmpge(glam::Vec2::ZERO).all() && point.cmple(glam::Vec2::ONE).all();
-            inside.then(|| (on_screen(point), place))
+            let place = input.places.of(agent, home(agent), view);
+            let (at, _) = on_screen(place.above(HEIGHT)).filter(|(_, inside)| *inside)?;
+            Some((at, place))
         };
-        for effect in &input.scene.effects {
+        for effect in &scene.effects {
             if let (EffectKind::Broadcast { text }, Some((id, _))) = (effect.kind, effect.agent)
-                && let Some(words) = said(input.scene.text(text))
-                && let Some((at, place)) = input.scene.agent(id).and_then(place)
+                && let words = scene.text(text)
+                && speech::is_for_people(words)
+                && let Some((at, place)) = scene.agent(id).and_then(place)
                 && place.pixels >= BADGE_PIXELS
             {
-                // The latest words of somebody come last in the list, and first here.
+                // Later broadcasts of an agent are further down the list, and weigh more.
                 self.candidates.push(Candidate {
                     weight: 1_000 - (effect.progress * 500.0) as u32,
                     agent: id,
                     at,
-                    beside: Beside::Words(words),
+                    beside: Beside::Broadcast(speech::line(words, TEXT_CHARS_MAX)),
                     is_shared: place.is_shared,
                 });
             }
         }
         let pointer = context.pointer_hover_pos();
-        let may_be_pointed = |ground: Vec3| {
-            pointer.is_some_and(|pointer| {
-                let point = view.project(ground);
-                point.is_some_and(|point| pointer.distance(on_screen(point)) < MAY_BE_POINTED)
-            })
+        let from_pointer = |ground: Vec3, most: f32| {
+            let distance = pointer?.distance(on_screen(ground)?.0);
+            (distance < most).then_some(distance)
         };
-        for agent in &input.scene.agents {
-            let selected = input.selection == Selection::Agent(agent.id);
+        for agent in &scene.agents {
+            let is_selected = input.selection == Selection::Agent(agent.id);
             let home = home(agent);
             let ground = Vec3::new(home.x, 0.0, home.y);
-            // That is nearly all of a large world; where exactly they stand need not be known.
-            if !selected && view.pixels_per_tile(ground) < BADGE_PIXELS && !may_be_pointed(ground) {
+            // Nearly all agents of a large world end here, before it is known where exactly they stand.
+            if !is_selected
+                && view.pixels_per_tile(ground) < BADGE_PIXELS
+                && from_pointer(ground, MAY_BE_POINTED).is_none()
+            {
                 continue;
             }
-            let Some((at, place)) = place(agent) else {
-                continue;
-            };
-            let pixels = place.pixels;
-            let pointed = pointer
-                .and_then(|pointer| {
-                    let middle = view.project(place.above(MIDDLE_HEIGHT))?;
-                    Some(pointer.distance(on_screen(middle)))
-                })
-                .filter(|&off| off < POINTED);
-            if pixels < BADGE_PIXELS && !selected && pointed.is_none() {
+            let Some((at, place)) = place(agent) else { continue };
+            let pointed = from_pointer(place.above(MIDDLE_HEIGHT), POINTED);
+            if place.pixels < BADGE_PIXELS && !is_selected && pointed.is_none() {
                 continue;
             }
-            let weight = match (pointed, selected) {
-                (_, true) => 4_000,
-                (Some(off), false) => 3_000 - off as u32,
-                (None, false) => u32::from(agent.level.get()),
+            let level = agent.level.get();
+            let weight = match pointed {
+                _ if is_selected => 4_000,
+                Some(distance) => 3_000 - distance as u32,
+                None => u32::from(level),
             };
-            let beside = if pointed.is_some() || selected {
-                let team = input.scene.teams.get(usize::from(agent.team.0));
-                let team = team.map_or("", |team| &*team.name);
-                Beside::Name(format!("#{} {team} · level {}", agent.id.0, agent.level.get()))
-            } else if pixels > NUMBER_PIXELS {
+            let beside = if pointed.is_some() || is_selected {
+                let team = cx.team_name(agent.team);
+                Beside::Name(format!("#{} {team} · level {level}", agent.id.0))
+            } else if place.pixels > NUMBER_PIXELS {
                 Beside::Name(format!("#{}", agent.id.0))
             } else {
                 Beside::Nothing
@@ -243,9 +227,9 @@ impl Labels {
                 is_shared: place.is_shared,
             });
         }
-        // Equal weights in the order of their numbers, so that labels do not take turns.
+        // Equal weights in the order of numbers, so that labels do not take turns.
         self.candidates
-            .sort_unstable_by_key(|candidate| (std::cmp::Reverse(candidate.weight), candidate.agent));
+            .sort_unstable_by_key(|candidate| (Reverse(candidate.weight), candidate.agent));
     }
 }
 
@@ -254,14 +238,12 @@ fn rect_above(at: Pos2, width: f32) -> Rect {
     Rect::from_min_size(at - vec2(width / 2.0, BADGE + 2.0), vec2(width, BADGE))
 }
 
-/// The same, moved aside as far as it has to be for the window's edges and for `cards` that begin beside `at`.
+/// The same, moved aside from the window's edges and from `cards` beside `at`.
 fn beside_cards(at: Pos2, width: f32, screen: Rect, cards: &[Rect]) -> Rect {
     let rect = rect_above(at, width);
     let (mut least, mut most) = (screen.left(), screen.right());
-    for card in cards
-        .iter()
-        .filter(|card| card.y_range().intersects(rect.y_range()))
-    {
+    let is_level = |card: &&Rect| card.y_range().intersects(rect.y_range());
+    for card in cards.iter().filter(is_level) {
         if card.right() <= at.x {
             least = least.max(card.right());
         } else if card.left() >= at.x {
@@ -272,63 +254,13 @@ fn beside_cards(at: Pos2, width: f32, screen: Rect, cards: &[Rect]) -> Rect {
     rect.translate(vec2(left - rect.left(), 0.0))
 }
 
-/// A level on the team's colour; the last one within gold.
+/// A level on the team's colour; the highest one has a golden edge.
 fn badge(painter: &Painter, middle: Pos2, team: Color32, level: Level) {
-    let edge = if level == Level::LAST {
-        Stroke::new(2.0, color(palette::GOLD))
-    } else {
-        Stroke::new(1.0, Color32::from_black_alpha(110))
+    let edge = match level == Level::LAST {
+        true => Stroke::new(2.0, color(palette::GOLD)),
+        false => Stroke::new(1.0, Color32::from_black_alpha(110)),
     };
     painter.circle(middle, BADGE / 2.0 - 1.0, team, edge);
-    painter.text(
-        middle,
-        egui::Align2::CENTER_CENTER,
-        level.get(),
-        FontId::proportional(11.0),
-        ink_on(team),
-    );
-}
-
-/// What is said, as far as it fits; nothing of what is for programs.
-fn said(words: &[u8]) -> Option<String> {
-    speech::is_for_people(words).then(|| speech::line(words, WORDS_SHOWN))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_for_programs_are_left_out() {
-        assert_eq!(said(b"come here").as_deref(), Some("come here"));
-        assert_eq!(said(b"t1.3815615345.7.s.2"), None);
-        let long = "word ".repeat(20);
-        assert!(said(long.as_bytes()).unwrap().ends_with('…'));
-    }
-
-    #[test]
-    fn a_label_is_moved_aside_until_it_is_beside_cards() {
-        let screen = Rect::from_min_max(Pos2::ZERO, pos2(600.0, 400.0));
-        let (left, right) = (
-            Rect::from_min_max(pos2(10.0, 10.0), pos2(200.0, 300.0)),
-            Rect::from_min_max(pos2(420.0, 10.0), pos2(590.0, 300.0)),
-        );
-        let placed = |x, y| beside_cards(pos2(x, y), 120.0, screen, &[left, right]);
-        assert_eq!(
-            placed(310.0, 100.0).center().x,
-            310.0,
-            "where there is room it is above the head"
-        );
-        assert!((200.0..202.0).contains(&placed(205.0, 100.0).left()));
-        assert!((418.0..420.0).contains(&placed(415.0, 100.0).right()));
-        assert!(
-            (418.0..420.0).contains(&placed(400.0, 300.0).right()),
-            "one it reaches into"
-        );
-        assert!(
-            (0.0..2.0).contains(&placed(4.0, 390.0).left()),
-            "the window's edges"
-        );
-        assert!((598.0..600.0).contains(&placed(599.0, 390.0).right()));
-    }
+    let (font, ink) = (FontId::proportional(11.0), ink_on(team));
+    painter.text(middle, Align2::CENTER_CENTER, level.get(), font, ink);
 }

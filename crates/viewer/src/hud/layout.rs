@@ -1,12 +1,10 @@
-//! Where panels are: two columns and a map in a corner, or cards along the top where there is no room for those.
+//! Where panels are: two columns and a map in a corner, or cards along the top of a small window.
 
-use egui::{Align2, Rect, pos2, vec2};
+use egui::{Align2, Order, Rect, Ui, pos2, vec2};
 use glam::Vec2;
 
-use super::teams::Room;
-use super::theme::{self, Colors};
-use super::{Hud, HudInput, help, inspect, minimap, teams};
-use crate::intent::{Intent, Selection};
+use super::{Hud, PanelContext, help, inspect, minimap, score, teams, theme};
+use crate::intent::Selection;
 
 /// Width of the columns on both sides, in points.
 pub const COLUMN_WIDTH: f32 = 256.0;
@@ -14,20 +12,86 @@ pub const COLUMN_WIDTH: f32 = 256.0;
 pub(super) const EDGE: f32 = 16.0;
 /// From a card to the one below it, in points.
 const GAP: f32 = 8.0;
-/// A window less wide than this, in points, has a strip of cards along its top instead of columns.
+/// Least width of a window with columns, and with two cards side by side, in points.
 const COLUMNS_FROM: f32 = 900.0;
-/// A window less wide than this has its cards one below the other.
 const TWO_CARDS_FROM: f32 = COLUMN_WIDTH * 2.0 + EDGE * 3.0;
-/// A window less high than this, in points, has either the map in the corner or the inspector: both would be too low.
+/// Least height of a window that has the map in the corner and the inspector at once, in points.
 const MAP_AND_INSPECTOR_FROM: f32 = 960.0;
 /// Height of the card of time in a strip, with its sound, in points.
 const TIME_HEIGHT: f32 = 172.0;
-/// Height of the line of keys with what is around it, and of the time-line of a recording with its gap, in points.
+/// Height of the line of keys with its margins, and of the time-line with its gap, in points.
 pub(super) const KEYS_HEIGHT: f32 = 58.0;
 const TIMELINE_HEIGHT: f32 = 76.0;
-
-/// Height of what is told in the middle, in points: a pause, who won. It is left free of the board, which would otherwise jump.
+/// Height of the banner, in points. It is left free of the board, which would otherwise jump.
 const BANNER_HEIGHT: f32 = 44.0;
+/// Teams shown at most; in a larger game the best.
+const ROWS_MAX: usize = 8;
+/// Height of a team with its levels and of one without, in a column and in a strip, with the gap; in points.
+const LEVELS_HEIGHT: f32 = 68.0;
+const LINE_HEIGHT: f32 = 34.0;
+const STRIP_LINE_HEIGHT: f32 = 32.0;
+/// Height of the line that counts the teams that are not shown.
+const MORE_HEIGHT: f32 = 20.0;
+/// Height of the rest of a column's card of teams with the window's edges, with and without the score.
+const REST_HEIGHT: f32 = 230.0;
+const REST_UNSCORED_HEIGHT: f32 = 125.0;
+/// Height of a card's edges and the headline.
+const HEADLINE_HEIGHT: f32 = 48.0;
+
+/// What of the teams there is room for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Room {
+    /// Teams that are shown, and others.
+    pub rows: usize,
+    pub more: usize,
+    /// Whether the card is in a column, with a title.
+    pub is_column: bool,
+    pub has_levels: bool,
+    pub has_score: bool,
+}
+
+impl Room {
+    fn of_column(height: f32, teams: usize) -> Self {
+        let shown = teams.min(ROWS_MAX);
+        let more = if teams > ROWS_MAX { MORE_HEIGHT } else { 0.0 };
+        let rest = more + REST_HEIGHT + score::extra_height(shown);
+        let has_score = LINE_HEIGHT * shown as f32 + rest < height;
+        let for_lines = match has_score {
+            true => f32::INFINITY,
+            false => height - REST_UNSCORED_HEIGHT,
+        };
+        Self {
+            is_column: true,
+            has_levels: LEVELS_HEIGHT * shown as f32 + rest < height,
+            has_score,
+            ..Self::of_lines(for_lines, LINE_HEIGHT, teams)
+        }
+    }
+
+    fn of_strip(height: f32, teams: usize) -> Self {
+        Self::of_lines(height - HEADLINE_HEIGHT, STRIP_LINE_HEIGHT, teams)
+    }
+
+    /// As many lines as there is room for, the last of which may count the other teams.
+    fn of_lines(height: f32, line: f32, teams: usize) -> Self {
+        let fitting = |height: f32| ((height / line).max(0.0) as usize).min(ROWS_MAX);
+        let rows = match fitting(height) {
+            rows if rows >= teams => teams,
+            _ => fitting(height - MORE_HEIGHT),
+        };
+        Self {
+            rows,
+            more: teams - rows,
+            ..Self::default()
+        }
+    }
+
+    /// Height of the card in a strip.
+    fn height(self) -> f32 {
+        let more = if self.more > 0 { MORE_HEIGHT } else { 0.0 };
+        HEADLINE_HEIGHT + STRIP_LINE_HEIGHT * self.rows as f32 + more
+    }
+}
 
 /// How panels share a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,12 +106,11 @@ enum Shape {
     Nothing,
 }
 
-/// Where panels go in a window of a size.
+/// Where panels go in a window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     size: egui::Vec2,
     shape: Shape,
-    /// What of the teams is shown.
     room: Room,
 }
 
@@ -64,7 +127,7 @@ impl Plan {
         Self { size, shape, room }
     }
 
-    /// For a window whose panels are not shown.
+    /// For a window whose panels are hidden.
     pub(super) fn without_panels(size: egui::Vec2) -> Self {
         Self {
             shape: Shape::Nothing,
@@ -76,7 +139,7 @@ impl Plan {
         self.shape == Shape::Columns
     }
 
-    /// What is covered along the top over the whole width: nothing between two columns.
+    /// What is covered along the top over the whole width.
     fn above(&self) -> f32 {
         match self.shape {
             Shape::Columns | Shape::Nothing => 0.0,
@@ -87,61 +150,56 @@ impl Plan {
 
     /// From the left and from the right edge to what lies between the columns.
     fn aside(&self) -> f32 {
-        if self.is_wide() {
-            COLUMN_WIDTH + EDGE * 2.0
-        } else {
-            EDGE
+        match self.is_wide() {
+            true => COLUMN_WIDTH + EDGE * 2.0,
+            false => EDGE,
         }
     }
 
-    /// Where what is told in the middle begins: who won, messages.
+    /// The top of the banner.
     pub(super) fn middle_top(&self) -> f32 {
         (self.above() + GAP).max(EDGE)
     }
 
-    /// How wide that may be.
+    /// The greatest width of the banner.
     pub(super) fn middle_width(&self) -> f32 {
         self.size.x - self.aside() * 2.0
     }
 
-    /// Height along the bottom that the line of keys takes, and what is around it.
+    /// Height of the line of keys along the bottom, with its margins.
     fn keys_height(&self) -> f32 {
-        if self.size.x >= help::HINTS_FROM {
-            KEYS_HEIGHT
-        } else {
-            EDGE
+        match self.size.x >= help::HINTS_FROM {
+            true => KEYS_HEIGHT,
+            false => EDGE,
         }
     }
 
-    /// Where the time-line may be: its left, right and lower edge.
+    /// Left, right and lower edge of the time-line.
     pub(super) fn timeline(&self, selection: Selection) -> (f32, f32, f32) {
         let right = match (self.shape, selection) {
             (Shape::Pair, Selection::None) | (Shape::Stack | Shape::Nothing, _) => EDGE,
-            // Under the card of time is another, down to the window's edge.
+            // The inspector reaches down to the window's edge.
             (Shape::Columns | Shape::Pair, _) => COLUMN_WIDTH + EDGE * 2.0,
         };
-        (
-            self.aside(),
-            self.size.x - right,
-            self.size.y - self.keys_height(),
-        )
+        let bottom = self.size.y - self.keys_height();
+        (self.aside(), self.size.x - right, bottom)
     }
 
-    /// Where what belongs above all that is along the bottom may be: its left, right and lower edge.
+    /// The same of what lies above all else along the bottom.
     pub(super) fn bottom(&self, has_timeline: bool, selection: Selection) -> (f32, f32, f32) {
         let (left, right, bottom) = self.timeline(selection);
         let above = if has_timeline { TIMELINE_HEIGHT } else { 0.0 };
         (left, right, bottom - above)
     }
 
-    /// Down to where the column on the right may reach.
+    /// The lower edge of the column on the right.
     fn right_bottom(&self, has_timeline: bool) -> f32 {
         match self.shape {
-            Shape::Stack => {
-                // Or nothing of the board would be left.
-                let (.., free) = self.bottom(has_timeline, Selection::None);
-                free.min(self.size.y * 0.68)
-            }
+            // Or nothing of the board would be left.
+            Shape::Stack => self
+                .bottom(has_timeline, Selection::None)
+                .2
+                .min(self.size.y * 0.68),
             _ => self.size.y - EDGE,
         }
     }
@@ -149,7 +207,7 @@ impl Plan {
     /// The part of the window that panels leave free.
     fn clear(&self, has_timeline: bool) -> Rect {
         let below = self.keys_height() + if has_timeline { TIMELINE_HEIGHT } else { 0.0 };
-        // A window of nothing but panels still has a middle.
+        // A window full of panels still has a middle.
         let above = (self.middle_top() + BANNER_HEIGHT).min(self.size.y * 0.4);
         let below = below.min(self.size.y * 0.4);
         let aside = self.aside().min(self.size.x * 0.4);
@@ -158,8 +216,7 @@ impl Plan {
 }
 
 impl Hud {
-    /// The part of a window of `points` that no panel covers in a game of so many teams, as least and most share of
-    /// its sides.
+    /// The part of a window of `points` that no panel covers in a game of so many teams: its corners, from 0 to 1.
     pub fn clear_part(&self, points: egui::Vec2, has_timeline: bool, teams: usize) -> (Vec2, Vec2) {
         if !self.panels.any {
             return (Vec2::splat(0.02), Vec2::splat(0.98));
@@ -170,96 +227,54 @@ impl Hud {
         (share(clear.min), share(clear.max))
     }
 
-    /// Lays out the columns, and notes in [`Hud::cards`] where they are.
-    pub(super) fn columns(
-        &mut self,
-        context: &egui::Context,
-        colors: &Colors,
-        input: &HudInput<'_>,
-        intents: &mut Vec<Intent>,
-    ) {
-        let size = context.content_rect().size();
-        let plan = Plan::new(size, input.scene.teams.len());
-        let mut cards = std::mem::take(&mut self.cards);
-        let mut column = |name, anchor, offset, width, content: &mut dyn FnMut(&mut egui::Ui)| {
-            let covered = theme::column(context, name, anchor, offset, width, content);
-            cards.push(covered);
-            covered.bottom()
+    /// Lays out the columns and adds them to [`Hud::cards`].
+    pub(super) fn columns(&mut self, context: &egui::Context, cx: &mut PanelContext<'_>) {
+        let (size, plan) = (context.content_rect().size(), cx.plan);
+        let cards = &mut self.cards;
+        let mut column = |name, anchor, width, content: &mut dyn FnMut(&mut Ui)| {
+            let Align2([x, y]) = anchor;
+            let offset = vec2(-x.to_sign() * EDGE, -y.to_sign() * EDGE);
+            let area = theme::area(name, Order::Middle).anchor(anchor, offset);
+            let laid = area.show(context, |ui| {
+                ui.set_width(width);
+                ui.spacing_mut().item_spacing.y = GAP;
+                content(ui);
+            });
+            cards.push(laid.response.rect);
+            laid.response.rect.bottom()
         };
         if plan.shape != Shape::Stack {
-            column(
-                "left",
-                Align2::LEFT_TOP,
-                vec2(EDGE, EDGE),
-                COLUMN_WIDTH,
-                &mut |ui| {
-                    let report = &mut self.report;
-                    teams::show(ui, colors, input, (&self.score, plan.room), report, intents);
-                    if plan.is_wide() {
-                        self.feed.show(ui, colors, input, report, intents);
-                    }
-                },
-            );
-        }
-        let width = match plan.shape {
-            Shape::Columns | Shape::Pair => COLUMN_WIDTH,
-            Shape::Stack | Shape::Nothing => (size.x - EDGE * 2.0).max(1.0),
-        };
-        // Where the map in the corner begins, if it is as high as there is room for.
-        let inside = COLUMN_WIDTH - colors.card().total_margin().sum().x;
-        let map_top = minimap::height(input, inside).map(|height| size.y - EDGE - height);
-        let map_top = map_top.filter(|_| plan.is_wide());
-        let is_free = matches!(input.selection, Selection::None);
-        let map_beside = map_top.filter(|_| is_free || size.y >= MAP_AND_INSPECTOR_FROM);
-        let right_bottom = column("right", Align2::RIGHT_TOP, vec2(-EDGE, EDGE), width, &mut |ui| {
-            let report = &mut self.report;
-            self.speed
-                .show(ui, colors, input, plan.is_wide(), report, intents);
-            if plan.shape == Shape::Stack {
-                teams::show(ui, colors, input, (&self.score, plan.room), report, intents);
-            }
-            let bottom = plan.right_bottom(input.recording.is_some());
-            let bottom = map_beside.map_or(bottom, |top| bottom.min(top - GAP));
-            inspect::show(ui, colors, input, (&self.doings, bottom), report, intents);
-        });
-        if map_beside.is_some_and(|top| top >= right_bottom + GAP) {
-            let corner = vec2(-EDGE, -EDGE);
-            column("minimap", Align2::RIGHT_BOTTOM, corner, COLUMN_WIDTH, &mut |ui| {
-                self.minimap.show(ui, colors, input, &mut self.report, intents);
+            column("left", Align2::LEFT_TOP, COLUMN_WIDTH, &mut |ui| {
+                teams::show(ui, cx, &self.score, plan.room);
+                if plan.is_wide() {
+                    self.feed_panel.show(ui, cx, &self.feed);
+                }
             });
         }
-        self.cards = cards;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn some_of_every_window_is_clear() {
-        let mut hud = Hud::new(false);
-        for (width, height) in [
-            (1.0, 1.0),
-            (320.0, 200.0),
-            (800.0, 600.0),
-            (1280.0, 720.0),
-            (3840.0, 2160.0),
-        ] {
-            for scale in [0.5, 1.0, 2.0] {
-                hud.scale = scale;
-                let (least, most) = hud.clear_part(vec2(width, height), true, 4);
-                assert!(
-                    least.cmplt(most).all() || width < 100.0,
-                    "{width} x {height}: {least} to {most}"
-                );
-                assert!(least.cmpge(Vec2::ZERO).all() && most.y <= 1.0);
+        let width = match plan.shape {
+            Shape::Stack => (size.x - EDGE * 2.0).max(1.0),
+            _ => COLUMN_WIDTH,
+        };
+        // The top of the map in the corner, where there is room for it.
+        let inside = COLUMN_WIDTH - cx.colors.card().total_margin().sum().x;
+        let map_height = minimap::height(cx.input, inside).filter(|_| plan.is_wide());
+        let is_beside = cx.input.selection == Selection::None || size.y >= MAP_AND_INSPECTOR_FROM;
+        let map_top = map_height
+            .filter(|_| is_beside)
+            .map(|height| size.y - EDGE - height);
+        let right_bottom = column("right", Align2::RIGHT_TOP, width, &mut |ui| {
+            self.speed.show(ui, cx);
+            if plan.shape == Shape::Stack {
+                teams::show(ui, cx, &self.score, plan.room);
             }
+            let bottom = plan.right_bottom(cx.input.recording.is_some());
+            let bottom = map_top.map_or(bottom, |top| bottom.min(top - GAP));
+            inspect::show(ui, cx, &self.activity, bottom);
+        });
+        if map_top.is_some_and(|top| top >= right_bottom + GAP) {
+            column("minimap", Align2::RIGHT_BOTTOM, COLUMN_WIDTH, &mut |ui| {
+                self.minimap.show(ui, cx);
+            });
         }
-        let (least, most) = hud.clear_part(vec2(3840.0, 2160.0), false, 4);
-        assert!(
-            (most - least).min_element() > 0.6,
-            "panels cover a small part of a large window"
-        );
     }
 }

@@ -1,49 +1,140 @@
 //! The panels over the picture.
 //!
-//! Panels read a [`HudInput`] and answer with [`Intent`]s; they change nothing themselves, least of all time: the
-//! speed shown is always the client's, which knows both what was asked and what the server answered.
+//! Panels read a [`HudInput`] and return [`Intent`]s; they change nothing themselves. The speed shown is the client's,
+//! which knows both what was requested and what the server confirmed.
 
+mod activity;
 mod banner;
-mod columns;
 mod debug;
 mod directions;
-mod doings;
 mod feed;
-mod feed_lines;
 pub mod figures;
 mod help;
-pub mod icons;
-mod input;
+mod icons;
 mod inspect;
 mod labels;
 mod layout;
 mod legend;
 mod minimap;
-pub mod report;
+mod report;
 mod score;
 mod search;
 mod speed;
 mod teams;
-pub mod theme;
+mod theme;
 mod timeline;
-mod volume;
 
-use trantor_client::{FeedEntry, Scene};
+use glam::Vec2;
+use trantor_client::{ClientStats, FeedEntry, Recording, Scene, SceneAgent};
+use trantor_model::{CommandKind, TeamId, Tile};
 use trantor_protocol::wire::ScorePoint;
-use trantor_time::GameTime;
-
-use crate::console::Console;
-use crate::input::Action;
-use crate::intent::Intent;
-use layout::Plan;
-use report::Report;
-use theme::Colors;
-use trantor_render::picture::ground::PaintMode;
+use trantor_render::picture::CameraPose;
+use trantor_render::picture::camera::View;
+use trantor_render::picture::compose::Places;
+use trantor_render::picture::ground::{GroundPaint, PaintMode};
 use trantor_render::picture::palette::Theme;
+use trantor_render::picture::torus::TorusWindow;
+use trantor_time::{GameTime, RealTime};
 
-pub use feed_lines::FeedLines;
-pub use input::{FrameFigures, HudInput};
-pub use layout::COLUMN_WIDTH;
+use self::figures::Figures;
+use self::layout::Plan;
+use self::report::Report;
+use self::theme::Colors;
+use crate::console::Console;
+use crate::input::{Action, Bindings};
+use crate::intent::{Intent, Selection};
+use crate::sound::Volume;
+use crate::source::Repeat;
+
+pub use self::banner::link_text;
+pub use self::feed::{EventFeed, team_name};
+pub use self::layout::COLUMN_WIDTH;
+
+/// Frame rates for the panels.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FrameFigures {
+    /// Frames drawn in the last second; `None` until it is known.
+    pub per_second: Option<f64>,
+    /// The frame rate aimed at; 0 for a single picture.
+    pub target: f64,
+}
+
+/// What panels show.
+#[derive(Clone, Copy)]
+pub struct HudInput<'a> {
+    /// The current instant.
+    pub now: RealTime,
+    /// The board.
+    pub scene: &'a Scene,
+    /// Figures of the connection.
+    pub stats: Option<&'a ClientStats>,
+    /// Name of the server or recording.
+    pub source: &'a str,
+    /// The recording that is played, if it is one.
+    pub recording: Option<&'a Recording>,
+    /// The span of the recording that is repeated.
+    pub repeat: Repeat,
+    /// Frame rates.
+    pub frames: FrameFigures,
+    /// The volume; `None` where there is no sound.
+    pub volume: Option<Volume>,
+    /// Figures of the debugging view; collected only while it is open.
+    pub figures: &'a Figures,
+    /// What is selected.
+    pub selection: Selection,
+    /// The queued commands of the selected agent, where they are known.
+    pub waiting: Option<&'a [Option<CommandKind>]>,
+    /// Whether the camera follows the selected agent.
+    pub follows: bool,
+    /// What the ground shows.
+    pub paint_mode: PaintMode,
+    /// The colour of each tile.
+    pub paint: &'a GroundPaint,
+    /// The view, once there is a map.
+    pub view: Option<(&'a View, &'a TorusWindow)>,
+    /// Where agents stand in it.
+    pub places: &'a Places,
+    /// The pose that the camera moves to.
+    pub camera: CameraPose,
+    /// The keys of actions.
+    pub bindings: &'a Bindings,
+    /// The colours of panels.
+    pub theme: Theme,
+}
+
+/// What each panel reads, and where it writes what the user asks for.
+struct PanelContext<'a> {
+    input: &'a HudInput<'a>,
+    colors: Colors,
+    plan: Plan,
+    report: &'a mut Report,
+    intents: &'a mut Vec<Intent>,
+}
+
+impl<'a> PanelContext<'a> {
+    fn scene(&self) -> &'a Scene {
+        self.input.scene
+    }
+
+    fn team_name(&self, team: TeamId) -> String {
+        team_name(&self.input.scene.teams, team)
+    }
+
+    fn ask(&mut self, intent: Intent) {
+        self.intents.push(intent);
+    }
+
+    /// Selects an agent and moves the camera to it.
+    fn visit_agent(&mut self, agent: &SceneAgent) {
+        self.ask(Intent::Select(Selection::Agent(agent.id)));
+        self.ask(Intent::Visit(Vec2::new(agent.x, agent.y)));
+    }
+
+    /// Moves the camera to a tile.
+    fn visit_tile(&mut self, tile: Tile) {
+        self.ask(Intent::Visit(Vec2::new(f32::from(tile.x), f32::from(tile.y))));
+    }
+}
 
 /// Which panels are open; remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,37 +143,25 @@ pub struct Panels {
     pub any: bool,
     /// The list of keys.
     pub help: bool,
-    /// Figures of the inside.
+    /// The debugging view.
     pub debug: bool,
     /// Names above agents.
     pub labels: bool,
 }
 
-impl Default for Panels {
-    fn default() -> Self {
-        Self {
-            any: true,
-            help: false,
-            debug: false,
-            labels: true,
-        }
-    }
-}
-
-/// The panels, and what they remember from frame to frame.
+/// The panels, and what they keep from frame to frame.
 #[derive(Debug)]
 pub struct Hud {
     /// Which are open.
     pub panels: Panels,
-    /// How large they are, as a part of what the display asks for.
+    /// Their size, as a multiple of what the display asks for.
     pub scale: f32,
-    /// What tests read.
+    /// Lines for scripted tests.
     pub report: Report,
-    feed: feed::Feed,
-    /// The same without panels.
-    feed_lines: FeedLines,
-    doings: doings::Doings,
-    score: score::ScoreLine,
+    feed: EventFeed,
+    feed_panel: feed::FeedPanel,
+    activity: activity::ActivityLog,
+    score: score::ScoreHistory,
     speed: speed::SpeedCard,
     minimap: minimap::Minimap,
     search: search::Search,
@@ -94,20 +173,26 @@ pub struct Hud {
     cards: Vec<egui::Rect>,
     notice: Option<String>,
     is_notice_new: bool,
+    /// The theme that egui's style was set for.
     themed: Option<Theme>,
 }
 
 impl Hud {
-    /// Panels as at a first start. `reports` lets tests read where things are.
+    /// Panels as at a first start. `reports` turns on [`Self::report`].
     pub fn new(reports: bool) -> Self {
         Self {
-            panels: Panels::default(),
+            panels: Panels {
+                any: true,
+                help: false,
+                debug: false,
+                labels: true,
+            },
             scale: 1.0,
             report: Report::new(reports),
-            feed: feed::Feed::default(),
-            feed_lines: FeedLines::default(),
-            doings: doings::Doings::default(),
-            score: score::ScoreLine::default(),
+            feed: EventFeed::default(),
+            feed_panel: feed::FeedPanel::default(),
+            activity: activity::ActivityLog::default(),
+            score: score::ScoreHistory::default(),
             speed: speed::SpeedCard::default(),
             minimap: minimap::Minimap::default(),
             search: search::Search::default(),
@@ -121,19 +206,18 @@ impl Hud {
         }
     }
 
-    /// Notes something that happened.
-    pub fn tell(&mut self, entry: FeedEntry, scene: &Scene) {
-        self.feed.tell(&entry, scene);
-        self.doings.tell(&entry);
-        self.feed_lines.add(&entry, &scene.teams);
+    /// Adds an event.
+    pub fn add_event(&mut self, entry: &FeedEntry, scene: &Scene) {
+        self.feed.add(entry, &scene.teams);
+        self.activity.add(entry);
     }
 
-    /// What happened, in lines.
-    pub fn feed_lines(&self) -> &FeedLines {
-        &self.feed_lines
+    /// The last events.
+    pub fn feed(&self) -> &EventFeed {
+        &self.feed
     }
 
-    /// Shows a message, until another comes or [`Self::forget_notice`].
+    /// Shows a message until the next one or [`Self::forget_notice`].
     pub fn notice(&mut self, text: String) {
         self.notice = Some(text);
         self.is_notice_new = true;
@@ -144,61 +228,56 @@ impl Hud {
         self.notice.as_deref()
     }
 
-    /// Whether a message came since this was asked last.
+    /// Whether a message came since the last call.
     pub fn take_new_notice(&mut self) -> bool {
         std::mem::take(&mut self.is_notice_new)
     }
 
-    /// Shows no message any more.
+    /// Removes the message.
     pub fn forget_notice(&mut self) {
         self.notice = None;
     }
 
-    /// Gives colours and textures to egui again: it is a new one.
+    /// Prepares for a new egui context, which needs style and textures again.
     pub fn forget_context(&mut self) {
         self.themed = None;
         self.minimap = minimap::Minimap::default();
     }
 
-    /// Opens the debugging view and lets keys go into its command line.
+    /// Opens the debugging view with the focus in its command line.
     pub fn open_console(&mut self) {
         self.panels.debug = true;
         self.debug.focus();
     }
 
-    /// Notes the standings, for the score line.
+    /// Samples the standings for the score.
     pub fn sample(&mut self, scene: &Scene) {
         self.score.sample(scene);
     }
 
-    /// What is shown was moved back to this moment: what happened later has not happened.
-    pub fn go_back_to(&mut self, at: GameTime) {
+    /// Forgets what happened later than `at`, after a jump back in a recording.
+    pub fn rewind(&mut self, at: GameTime) {
         let units = at.whole_units();
-        self.feed.go_back_to(units);
-        self.score.go_back_to(units);
-        self.feed_lines.go_back_to(units);
+        self.feed.rewind(units);
+        self.score.rewind(units);
     }
 
-    /// A whole world came, of another moment perhaps: what was not told in between is not known, so that what agents did
-    /// last is no longer the last, and the score has a gap.
-    pub fn begin_anew(&mut self) {
-        self.doings = doings::Doings::default();
+    /// Notes that a new snapshot was loaded: what happened in between is unknown.
+    pub fn leave_gap(&mut self) {
+        self.activity = activity::ActivityLog::default();
         self.score.leave_gap();
     }
 
-    /// The score so far was told with the world; the last events follow as entries.
+    /// Takes over the score so far, which comes with a snapshot; the last events follow as entries.
     pub fn begin_with(&mut self, scores: &[ScorePoint]) {
-        self.feed = feed::Feed::default();
-        self.feed_lines = FeedLines::default();
-        self.score = score::ScoreLine::of(scores);
+        self.feed = EventFeed::default();
+        self.score = score::ScoreHistory::new(scores);
     }
 
-    /// Forgets what belongs to the world before: another server, or the same one begun anew.
-    pub fn forget_world(&mut self) {
-        self.feed = feed::Feed::default();
-        self.feed_lines = FeedLines::default();
-        self.doings = doings::Doings::default();
-        self.score = score::ScoreLine::default();
+    /// Forgets everything about the match before.
+    pub fn reset_match(&mut self) {
+        self.begin_with(&[]);
+        self.activity = activity::ActivityLog::default();
     }
 
     /// Opens or closes the search.
@@ -206,7 +285,7 @@ impl Hud {
         self.search.toggle();
     }
 
-    /// Closes what lies above everything else; `false` if nothing did.
+    /// Closes the topmost panel; `false` if none was open.
     pub fn close_top(&mut self) -> bool {
         if self.search.is_open() {
             self.search.toggle();
@@ -220,7 +299,7 @@ impl Hud {
         true
     }
 
-    /// Lays all panels out and collects what they ask for.
+    /// Lays all panels out and collects what the user asks for.
     pub fn show(&mut self, context: &egui::Context, input: &HudInput<'_>, intents: &mut Vec<Intent>) {
         if self.themed != Some(input.theme) {
             theme::apply(context, input.theme);
@@ -228,57 +307,57 @@ impl Hud {
         }
         // In force from the next frame on.
         context.set_zoom_factor(self.scale);
-        let colors = Colors::of(input.theme).with_teams(&input.scene.teams);
-        self.report.begin(context.pixels_per_point());
-        self.report.scene(input.scene);
-        let size = context.content_rect().size() * context.pixels_per_point();
-        self.report
-            .state("size", format_args!("{:.0}x{:.0}", size.x, size.y));
-        self.report.state("focused", context.input(|input| input.focused));
-        self.report_switches(input);
+        let mut report = std::mem::take(&mut self.report);
+        report.begin(context.pixels_per_point());
+        self.report_state(context, input, &mut report);
         let points = context.content_rect().size();
-        let plan = match self.panels.any {
-            true => Plan::new(points, input.scene.teams.len()),
-            false => Plan::without_panels(points),
+        let cx = &mut PanelContext {
+            input,
+            colors: Colors::new(input.theme, &input.scene.teams),
+            plan: match self.panels.any {
+                true => Plan::new(points, input.scene.teams.len()),
+                false => Plan::without_panels(points),
+            },
+            report: &mut report,
+            intents,
         };
         self.cards.clear();
-        let banner = banner::show(context, &colors, plan, input);
+        let banner = banner::show(context, cx);
         if let Some(text) = &self.notice {
-            banner::notice(context, &colors, plan, banner, text);
+            banner::notice(context, cx, banner, text);
         }
         self.cards.extend(banner);
         if self.panels.any {
-            self.columns(context, &colors, input, intents);
-            // The debugging view lies where the time-line is.
+            self.columns(context, cx);
+            // The debugging view takes the place of the time-line.
             if !self.panels.debug {
-                let timeline = timeline::show(context, &colors, input, &mut self.report, intents);
-                self.cards.extend(timeline);
-                self.cards.extend(legend::show(context, &colors, plan, input));
+                self.cards.extend(timeline::show(context, cx));
+                self.cards.extend(legend::show(context, cx));
             }
-            self.cards.extend(help::hints(context, &colors, input));
+            self.cards.extend(help::hints(context, cx));
         }
         if self.panels.labels {
-            self.labels.show(context, input, &self.cards);
+            self.labels.show(context, cx, &self.cards);
         }
-        self.search
-            .show(context, &colors, input, &mut self.report, intents);
-        if self.panels.debug {
-            self.debug
-                .show(context, &colors, input, &mut self.console, &mut self.report);
-        } else {
-            self.report.state("command-line-focus", false);
+        self.search.show(context, cx);
+        match self.panels.debug {
+            true => self.debug.show(context, cx, &mut self.console),
+            false => cx.report.state("command-line-focus", false),
         }
         if self.panels.help {
-            help::show(context, &colors, input, &mut self.report, intents);
+            help::show(context, cx);
         }
+        self.report = report;
     }
 
-    /// What tests want to know of everything that can be switched.
-    fn report_switches(&mut self, input: &HudInput<'_>) {
-        let report = &mut self.report;
+    fn report_state(&self, context: &egui::Context, input: &HudInput<'_>, report: &mut Report) {
         if !report.is_on() {
             return;
         }
+        report.scene(input.scene);
+        let size = context.content_rect().size() * context.pixels_per_point();
+        report.state("size", format_args!("{:.0}x{:.0}", size.x, size.y));
+        report.state("focused", context.input(|input| input.focused));
         report.state("help", self.panels.help);
         report.state("debug", self.panels.debug);
         report.state("labels", self.panels.labels);
@@ -294,16 +373,12 @@ impl Hud {
         let keys: Vec<&str> = input.bindings.keys_of(Action::Pause).collect();
         report.state("pause-keys", keys.join(","));
         let goal = input.camera;
-        report.state(
-            "looks-at",
-            format_args!("{:.1},{:.1}", goal.target.x, goal.target.y),
-        );
+        let target = format_args!("{:.1},{:.1}", goal.target.x, goal.target.y);
+        report.state("looks-at", target);
         report.state("yaw", format_args!("{:.2}", goal.yaw));
         report.state("distance", format_args!("{:.1}", goal.distance));
-        report.state(
-            "notice",
-            self.notice.as_deref().unwrap_or("none").replace(' ', "_"),
-        );
+        let notice = self.notice.as_deref().unwrap_or("none");
+        report.state("notice", notice.replace(' ', "_"));
     }
 }
 

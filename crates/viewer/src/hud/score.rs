@@ -1,253 +1,307 @@
-//! How the teams got to where they are: one line each, over game time.
+//! The score of each team over game time, as lines.
 
-use egui::{Align2, FontId, Pos2, Rect, Sense, Shape, Stroke, Ui, pos2, vec2};
+use std::cmp::Reverse;
+
+use egui::{Align2, FontId, Pos2, Rect, Response, RichText, Sense, Shape, Stroke, Ui, pos2, vec2};
 use trantor_client::{Scene, SceneTeam};
 use trantor_model::{Level, TeamId};
 use trantor_protocol::wire::ScorePoint;
 
 use super::directions;
-use super::speed::grouped;
-use super::theme::{self, Colors};
+use super::theme::{self, Colors, grouped};
 
-/// Samples kept; when there are more, every other one goes and the next come half as often.
+/// Samples kept; beyond that every other one is dropped and the interval doubles.
 const SAMPLES_MAX: usize = 480;
-/// Units from one sample to the next, at first.
-const SAMPLE_EVERY_UNITS: i128 = 10;
-/// Height of the lines at least, in points.
+/// The first interval between samples, in units.
+const INTERVAL_UNITS: i128 = 10;
+/// Least height of the lines, and height of the times below them, in points.
 const HEIGHT_LEAST: f32 = 72.0;
-/// Below the lines, for the time.
 const TIMES_HEIGHT: f32 = 14.0;
-/// Between the scale's numbers and the lines, and from a line's end to its value, in points.
+/// From the scale's numbers to the lines, and from the end of a line to its value, in points.
 const SCALE_GAP: f32 = 5.0;
 const VALUE_GAP: f32 = 13.0;
-/// From one value to the next, so that all can be read.
+/// From one value to the next, in points.
 const VALUES_APART: f32 = 11.0;
-/// Size of the numbers' type.
-const SMALL: f32 = 10.0;
 /// Points of a line at most: more could not be seen.
 const POINTS_MAX: usize = 160;
 
-/// A team's score: an agent of level `n` counts `n²`, so that one who rises is worth more than one more egg.
+/// A team's score: an agent of level `n` counts `n²`.
 fn score(team: &SceneTeam) -> u64 {
     let level = |number: u8| Level::new(number).expect("there are eight");
-    (team.by_level.iter().zip(1..))
+    let counts = team.by_level.iter().zip(1..);
+    counts
         .map(|(&count, number)| u64::from(count) * level(number).score())
         .sum()
 }
 
-/// The lines.
+#[derive(Clone, Debug)]
+struct Sample {
+    units: f64,
+    /// Of each team.
+    scores: Vec<u64>,
+    /// Whether it begins a line: what was before is unknown.
+    begins: bool,
+}
+
+impl Sample {
+    /// The scores of these teams, with their indices.
+    fn of<'a>(&'a self, teams: &'a [usize]) -> impl Iterator<Item = (u64, usize)> + 'a {
+        teams
+            .iter()
+            .filter_map(|&team| Some((*self.scores.get(team)?, team)))
+    }
+}
+
+/// The scores so far.
 #[derive(Debug)]
-pub(super) struct ScoreLine {
-    /// Units, each team's score then, and whether a line begins with it.
-    samples: Vec<(f64, Vec<u64>, bool)>,
-    every_units: i128,
+pub(super) struct ScoreHistory {
+    samples: Vec<Sample>,
+    interval_units: i128,
     next_at: i128,
-    /// Whether the next sample begins a line, if it does not follow on the last one.
+    /// Whether the next sample begins a line, unless it follows the last one directly.
     leaves_gap: bool,
 }
 
-impl Default for ScoreLine {
+impl Default for ScoreHistory {
     fn default() -> Self {
-        Self {
-            samples: Vec::new(),
-            every_units: SAMPLE_EVERY_UNITS,
-            next_at: 0,
-            leaves_gap: false,
-        }
+        Self::new(&[])
     }
 }
 
-impl ScoreLine {
-    /// What was scored before, in order of time.
-    pub(super) fn of(points: &[ScorePoint]) -> Self {
-        let sample = |point: &ScorePoint| (point.at.as_units_f64(), point.scores.clone(), false);
-        let mut line = Self {
-            samples: points.iter().map(sample).collect(),
-            ..Self::default()
+impl ScoreHistory {
+    /// With the score so far, in order of time.
+    pub(super) fn new(points: &[ScorePoint]) -> Self {
+        let sample = |(place, point): (usize, &ScorePoint)| Sample {
+            units: point.at.as_units_f64(),
+            scores: point.scores.clone(),
+            begins: place == 0,
         };
-        if let ([first, ..], Some(last)) = (&mut line.samples[..], points.last()) {
-            first.2 = true;
-            let units = last.at.whole_units() - points[0].at.whole_units();
-            line.every_units = (units / points.len() as i128).max(SAMPLE_EVERY_UNITS);
-            line.next_at = (last.at.whole_units() / line.every_units + 1) * line.every_units;
+        let mut history = Self {
+            samples: points.iter().enumerate().map(sample).collect(),
+            interval_units: INTERVAL_UNITS,
+            next_at: 0,
+            leaves_gap: false,
+        };
+        if let [first, .., last] = points {
+            let units = last.at.whole_units() - first.at.whole_units();
+            history.interval_units = (units / points.len() as i128).max(INTERVAL_UNITS);
+            history.next_at = history.after(last.at.whole_units());
         }
-        line
+        history
+    }
+
+    /// When the next sample is due after `units`.
+    fn after(&self, units: i128) -> i128 {
+        (units / self.interval_units + 1) * self.interval_units
     }
 
     pub(super) fn sample(&mut self, scene: &Scene) {
-        let units = scene.clock.game.whole_units();
-        // Time stops with a victory, and the line ends with it.
-        let is_last = scene.winner.is_some()
-            && (self.samples.last()).is_none_or(|(at, ..)| *at < scene.clock.game.as_units_f64());
-        if scene.teams.is_empty() || units < self.next_at && !is_last {
+        let (whole, units) = (scene.clock.game.whole_units(), scene.clock.game.as_units_f64());
+        let last = self.samples.last().map(|last| last.units);
+        // Time stops with a victory, and the lines end with it.
+        let is_final = scene.winner.is_some() && last.is_none_or(|last| last < units);
+        if scene.teams.is_empty() || whole < self.next_at && !is_final {
             return;
         }
-        self.next_at = (units / self.every_units + 1) * self.every_units;
-        let follows_on = |last: f64| units as f64 - last <= self.every_units as f64;
-        let begins = match self.samples.last() {
-            Some(&(last, ..)) => self.leaves_gap && !follows_on(last),
-            None => true,
-        };
+        self.next_at = self.after(whole);
+        let follows = last.is_some_and(|last| whole as f64 - last <= self.interval_units as f64);
+        self.samples.push(Sample {
+            units,
+            scores: scene.teams.iter().map(score).collect(),
+            begins: last.is_none() || self.leaves_gap && !follows,
+        });
         self.leaves_gap = false;
-        self.samples.push((
-            scene.clock.game.as_units_f64(),
-            scene.teams.iter().map(score).collect(),
-            begins,
-        ));
         if self.samples.len() > SAMPLES_MAX {
-            let mut place = 0;
-            let mut left_out_begins = false;
-            self.samples.retain_mut(|(.., begins)| {
-                place += 1;
-                let is_kept = place % 2 == 1;
-                *begins |= left_out_begins;
-                left_out_begins = *begins && !is_kept;
-                is_kept
-            });
-            self.every_units *= 2;
+            self.thin_out();
         }
     }
 
-    /// What is shown was moved back: what was scored later has not been.
-    pub(super) fn go_back_to(&mut self, units: i128) {
-        self.samples.retain(|(at, ..)| *at <= units as f64);
+    fn thin_out(&mut self) {
+        let (mut is_kept, mut dropped_begin) = (false, false);
+        self.samples.retain_mut(|sample| {
+            is_kept = !is_kept;
+            sample.begins |= dropped_begin;
+            dropped_begin = sample.begins && !is_kept;
+            is_kept
+        });
+        self.interval_units *= 2;
+    }
+
+    /// Forgets what was scored after a moment, in whole units.
+    pub(super) fn rewind(&mut self, units: i128) {
+        self.samples.retain(|sample| sample.units <= units as f64);
         self.next_at = units;
     }
 
-    /// What is scored next may be long after what was scored last, and nothing is known of the time between.
+    /// Notes that the time up to the next sample is unknown.
     pub(super) fn leave_gap(&mut self) {
         self.leaves_gap = true;
         self.next_at = 0;
     }
 
-    /// `shown` are the teams that have a line, best first.
+    /// Shows the lines of the teams in `shown`, best first.
     pub(super) fn show(&self, ui: &mut Ui, colors: &Colors, teams: &[SceneTeam], shown: &[usize]) {
-        let [(first, ..), .., (last, reached, _)] = &self.samples[..] else {
+        let [first, .., last] = &self.samples[..] else {
             return;
         };
-        let (first, last) = (*first, *last);
-        let tint = |team: usize| colors.team(TeamId(u16::try_from(team).unwrap_or(u16::MAX)));
         ui.horizontal(|ui| {
             theme::heading(ui, colors, "Score");
-            ui.label(
-                egui::RichText::new("sum of squared levels")
-                    .small()
-                    .color(colors.weak),
-            );
+            let words = RichText::new("sum of squared levels");
+            ui.label(words.small().color(colors.weak));
         });
         let height = lines_height(shown.len());
         let size = vec2(ui.available_width(), height + TIMES_HEIGHT);
         let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
-        let painter = ui.painter_at(rect.expand(6.0));
-        let scores = self
-            .samples
-            .iter()
-            .flat_map(|(_, scores, _)| scores_of(scores, shown));
+        let scores = self.samples.iter().flat_map(|sample| sample.of(shown));
         let most = round_up(scores.map(|(score, _)| score).max().unwrap_or(0));
-        let word = |number: u64| {
-            let text = grouped(i128::from(number));
-            painter.layout_no_wrap(text, FontId::proportional(SMALL), colors.weak)
+        // Numbers stand beside the lines; they take at most a third of the width each.
+        let width = |number: u64| number_galley(ui, colors, number).size().x.min(size.x / 3.0);
+        let scale_width = width(most).max(width(most / 2));
+        let values_width = last.of(shown).map(|(score, _)| width(score)).fold(0.0, f32::max);
+        let plot = Plot {
+            lines: Rect::from_min_max(
+                pos2(rect.left() + scale_width + SCALE_GAP, rect.top()),
+                pos2(rect.right() - values_width - VALUE_GAP, rect.top() + height),
+            ),
+            first: first.units,
+            last: last.units,
+            most,
         };
-        // Numbers stand beside the lines, and are as wide as they are.
-        let widest = |numbers: &mut dyn Iterator<Item = u64>| {
-            numbers
-                .map(|number| word(number).size().x)
-                .fold(0.0, f32::max)
-                .min(size.x / 3.0)
-        };
-        let scale = widest(&mut [most / 2, most].into_iter());
-        let values = widest(&mut scores_of(reached, shown).map(|(score, _)| score));
-        let lines = Rect::from_min_max(
-            pos2(rect.left() + scale + SCALE_GAP, rect.top()),
-            pos2(rect.right() - values - VALUE_GAP, rect.top() + height),
-        );
-        let place = |units: f64, score: u64| {
-            let across = (units - first) / (last - first).max(1.0);
-            pos2(
-                lines.left() + lines.width() * across as f32,
-                lines.bottom() - lines.height() * (score as f64 / most as f64) as f32,
-            )
-        };
-        for share in [0u64, 1, 2] {
-            let value = most * share / 2;
-            let y = place(first, value).y;
-            painter.hline(lines.x_range(), y, Stroke::new(1.0, colors.edge));
-            if share > 0 {
-                let word = word(value);
-                let at = pos2(rect.left() + scale - word.size().x, y - word.size().y / 2.0);
-                painter.galley(at, word, colors.weak);
-            }
-        }
-        for (units, x, align) in [
-            (first, lines.left(), Align2::LEFT_BOTTOM),
-            (last, lines.right(), Align2::RIGHT_BOTTOM),
-        ] {
-            let text = format!("{} u", grouped(units as i128));
-            let font = FontId::proportional(SMALL);
-            painter.text(pos2(x, rect.bottom()), align, text, font, colors.weak);
-        }
-        let step = self.samples.len().div_ceil(POINTS_MAX);
+        plot.scale(ui, colors, rect);
         for &team in shown.iter().rev() {
-            // Back from the end, which is always there.
-            let under = colors.rim_under(2.0, tint(team));
-            let mut points: Vec<Pos2> = Vec::new();
-            for (number, (units, scores, begins)) in self.samples.iter().rev().enumerate() {
-                if (*begins || number % step == 0)
-                    && let Some(&score) = scores.get(team)
-                {
-                    points.push(place(*units, score));
-                }
-                if *begins {
-                    let line = std::mem::take(&mut points);
-                    if under != Stroke::NONE {
-                        painter.add(Shape::line(line.clone(), under));
-                    }
-                    painter.add(Shape::line(line, Stroke::new(2.0, tint(team))));
-                }
+            self.line(ui, colors, &plot, team);
+        }
+        plot.values(ui, colors, last, shown);
+        self.tip(ui, response, colors, &plot, (teams, shown));
+    }
+
+    fn line(&self, ui: &Ui, colors: &Colors, plot: &Plot, team: usize) {
+        let tint = team_tint(colors, team);
+        let step = self.samples.len().div_ceil(POINTS_MAX);
+        let mut points: Vec<Pos2> = Vec::new();
+        // From the end, which is always drawn.
+        for (number, sample) in self.samples.iter().rev().enumerate() {
+            if (sample.begins || number % step == 0)
+                && let Some(&score) = sample.scores.get(team)
+            {
+                points.push(plot.at(sample.units, score));
             }
-        }
-        // What each team has reached, beside the end of its line; the best is the topmost.
-        let mut reached: Vec<(u64, usize)> = scores_of(reached, shown).collect();
-        reached.sort_by_key(|&(score, _)| std::cmp::Reverse(score));
-        let mut heights: Vec<f32> = reached.iter().map(|&(score, _)| place(last, score).y).collect();
-        // Beside the lines, or the last of them and the time would read as one.
-        let half = VALUES_APART / 2.0;
-        spread(
-            &mut heights,
-            lines.top() + half,
-            lines.bottom() - half,
-            VALUES_APART,
-        );
-        for ((score, team), y) in reached.into_iter().zip(heights) {
-            let end = place(last, score);
-            painter.circle(end, 3.0, tint(team), colors.rim(tint(team)));
-            painter.circle(pos2(end.x + 8.0, y), 2.5, tint(team), colors.rim(tint(team)));
-            let word = word(score);
-            let at = pos2(end.x + VALUE_GAP, y - word.size().y / 2.0);
-            painter.galley(at, word, colors.weak);
-        }
-        if let Some(pointer) = response.hover_pos().filter(|at| lines.x_range().contains(at.x)) {
-            let share = f64::from((pointer.x - lines.left()) / lines.width());
-            let units = first + (last - first) * share;
-            let after = self.samples.partition_point(|(at, ..)| *at < units);
-            if let Some((at, scores, _)) = self.samples.get(after) {
-                let x = place(*at, 0).x;
-                painter.vline(x, lines.y_range(), Stroke::new(1.0, colors.weak));
-                response.on_hover_ui_at_pointer(|ui| {
-                    ui.label(format!("at {} units", grouped(*at as i128)));
-                    for (score, team) in scores_of(scores, shown) {
-                        ui.horizontal(|ui| {
-                            theme::swatch(ui, colors, tint(team), 8.0);
-                            let name = teams.get(team).map_or("", |team| &*team.name);
-                            let words = format!("{name} {}", grouped(i128::from(score)));
-                            let font = egui::TextStyle::Body.resolve(ui.style());
-                            ui.label(directions::job(&words, font, egui::Color32::PLACEHOLDER));
-                        });
-                    }
-                });
+            if sample.begins {
+                let line = std::mem::take(&mut points);
+                for stroke in [colors.rim_under(2.0, tint), Stroke::new(2.0, tint)] {
+                    ui.painter().add(Shape::line(line.clone(), stroke));
+                }
             }
         }
     }
+
+    /// The scores at the pointer.
+    fn tip(
+        &self,
+        ui: &Ui,
+        response: Response,
+        colors: &Colors,
+        plot: &Plot,
+        (teams, shown): (&[SceneTeam], &[usize]),
+    ) {
+        let pointer = response.hover_pos();
+        let Some(pointer) = pointer.filter(|at| plot.lines.x_range().contains(at.x)) else {
+            return;
+        };
+        let share = f64::from((pointer.x - plot.lines.left()) / plot.lines.width());
+        let units = plot.first + (plot.last - plot.first) * share;
+        let after = self.samples.partition_point(|sample| sample.units < units);
+        let Some(sample) = self.samples.get(after) else {
+            return;
+        };
+        let x = plot.at(sample.units, 0).x;
+        ui.painter()
+            .vline(x, plot.lines.y_range(), Stroke::new(1.0, colors.weak));
+        response.on_hover_ui_at_pointer(|ui| {
+            ui.label(format!("at {} units", grouped(sample.units as i128)));
+            for (score, team) in sample.of(shown) {
+                ui.horizontal(|ui| {
+                    theme::swatch(ui, colors, team_tint(colors, team), 8.0);
+                    let name = teams.get(team).map_or("", |team| &*team.name);
+                    let words = format!("{name} {}", grouped(i128::from(score)));
+                    ui.label(directions::body(ui, &words));
+                });
+            }
+        });
+    }
+}
+
+/// Where the lines are, and what they span.
+struct Plot {
+    lines: Rect,
+    first: f64,
+    last: f64,
+    most: u64,
+}
+
+impl Plot {
+    fn at(&self, units: f64, score: u64) -> Pos2 {
+        let across = (units - self.first) / (self.last - self.first).max(1.0);
+        pos2(
+            self.lines.left() + self.lines.width() * across as f32,
+            self.lines.bottom() - self.lines.height() * (score as f64 / self.most as f64) as f32,
+        )
+    }
+
+    /// Lines at nothing, half and all of the scale with their numbers, and the times below.
+    fn scale(&self, ui: &Ui, colors: &Colors, rect: Rect) {
+        let painter = ui.painter();
+        for value in [0, self.most / 2, self.most] {
+            let y = self.at(self.first, value).y;
+            painter.hline(self.lines.x_range(), y, Stroke::new(1.0, colors.edge));
+            if value > 0 {
+                let number = number_galley(ui, colors, value);
+                let right = self.lines.left() - SCALE_GAP;
+                let at = pos2(right - number.size().x, y - number.size().y / 2.0);
+                painter.galley(at, number, colors.weak);
+            }
+        }
+        for (units, x, align) in [
+            (self.first, self.lines.left(), Align2::LEFT_BOTTOM),
+            (self.last, self.lines.right(), Align2::RIGHT_BOTTOM),
+        ] {
+            let words = format!("{} u", grouped(units as i128));
+            let font = FontId::proportional(10.0);
+            painter.text(pos2(x, rect.bottom()), align, words, font, colors.weak);
+        }
+    }
+
+    /// The last score of each team beside the end of its line; the best is the topmost.
+    fn values(&self, ui: &Ui, colors: &Colors, last: &Sample, shown: &[usize]) {
+        let painter = ui.painter();
+        let mut values: Vec<(u64, usize)> = last.of(shown).collect();
+        values.sort_by_key(|&(score, _)| Reverse(score));
+        let mut heights: Vec<f32> = values
+            .iter()
+            .map(|&(score, _)| self.at(self.last, score).y)
+            .collect();
+        let half = VALUES_APART / 2.0;
+        spread(&mut heights, self.lines.top() + half, self.lines.bottom() - half);
+        for ((score, team), y) in values.into_iter().zip(heights) {
+            let end = self.at(self.last, score);
+            let tint = team_tint(colors, team);
+            painter.circle(end, 3.0, tint, colors.rim(tint));
+            painter.circle(pos2(end.x + 8.0, y), 2.5, tint, colors.rim(tint));
+            let number = number_galley(ui, colors, score);
+            let at = pos2(end.x + VALUE_GAP, y - number.size().y / 2.0);
+            painter.galley(at, number, colors.weak);
+        }
+    }
+}
+
+fn team_tint(colors: &Colors, team: usize) -> egui::Color32 {
+    colors.team(TeamId(u16::try_from(team).unwrap_or(u16::MAX)))
+}
+
+fn number_galley(ui: &Ui, colors: &Colors, number: u64) -> std::sync::Arc<egui::Galley> {
+    let words = grouped(i128::from(number));
+    ui.painter()
+        .layout_no_wrap(words, FontId::proportional(10.0), colors.weak)
 }
 
 /// Height of the lines of so many teams, in points: that of their values below each other.
@@ -255,40 +309,32 @@ fn lines_height(teams: usize) -> f32 {
     HEIGHT_LEAST.max(VALUES_APART * teams as f32)
 }
 
-/// Height of the lines of so many teams beyond the usual, in points.
+/// Height beyond the least for so many teams, in points.
 pub(super) fn extra_height(teams: usize) -> f32 {
     lines_height(teams) - HEIGHT_LEAST
 }
 
-/// The scores of these teams, with whose they are, in their order.
-fn scores_of<'a>(scores: &'a [u64], shown: &'a [usize]) -> impl Iterator<Item = (u64, usize)> + 'a {
-    shown.iter().filter_map(|&team| Some((*scores.get(team)?, team)))
-}
-
-/// Moves heights apart that are too near to each other, all between `least` and `most`, in their order. There is room
-/// for all of them.
-fn spread(heights: &mut [f32], least: f32, most: f32, apart: f32) {
+/// Moves heights apart that are too near to each other, between `least` and `most` and in their order.
+fn spread(heights: &mut [f32], least: f32, most: f32) {
     let mut free = most;
     for height in heights.iter_mut().rev() {
         *height = height.min(free);
-        free = *height - apart;
+        free = *height - VALUES_APART;
     }
     let mut free = least;
     for height in heights {
         *height = height.max(free);
-        free = *height + apart;
+        free = *height + VALUES_APART;
     }
 }
 
 /// The next number that halves to a round one.
 fn round_up(score: u64) -> u64 {
-    let mut decade = 10u64;
+    let mut decade = 1u64;
     loop {
-        for tenths in [10, 12, 16, 20, 24, 30, 40, 60, 80] {
-            let most = (decade / 10).saturating_mul(tenths);
-            if score <= most {
-                return most;
-            }
+        let steps = [10, 12, 16, 20, 24, 30, 40, 60, 80].map(|tenths| decade.saturating_mul(tenths));
+        if let Some(most) = steps.into_iter().find(|&most| score <= most) {
+            return most;
         }
         decade = decade.saturating_mul(10);
     }
@@ -296,121 +342,58 @@ fn round_up(score: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use trantor_time::GameTime;
 
-    #[test]
-    fn a_long_game_keeps_few_samples_and_its_whole_length() {
-        let mut line = ScoreLine::default();
+    use super::*;
+
+    fn add(history: &mut ScoreHistory, units: i64, winner: Option<TeamId>) {
         let mut scene = Scene {
             teams: vec![SceneTeam::default()],
+            winner,
             ..Scene::default()
         };
-        for units in (0..2_000_000).step_by(5) {
-            scene.clock.game = GameTime::from_units(units);
-            line.sample(&scene);
-        }
-        assert!(
-            (SAMPLES_MAX / 3..=SAMPLES_MAX).contains(&line.samples.len()),
-            "{}",
-            line.samples.len()
-        );
-        assert_eq!(line.samples[0].0, 0.0);
-        assert!(line.samples.last().unwrap().0 > 1_980_000.0);
-        assert!(line.samples.is_sorted_by(|one, other| one.0 < other.0));
+        scene.clock.game = GameTime::from_units(units);
+        history.sample(&scene);
     }
 
     #[test]
-    fn a_recording_that_is_moved_back_is_scored_anew_from_there() {
-        let mut line = ScoreLine::default();
-        let mut scene = Scene {
-            teams: vec![SceneTeam::default()],
-            ..Scene::default()
-        };
-        for units in [0, 100, 200, 300, 150, 160] {
-            scene.clock.game = GameTime::from_units(units);
-            if units == 150 {
-                line.go_back_to(150);
-            }
-            line.sample(&scene);
-        }
-        let at: Vec<f64> = line.samples.iter().map(|(at, ..)| *at).collect();
-        assert_eq!(at, [0.0, 100.0, 150.0, 160.0]);
+    fn a_long_game_keeps_few_samples_and_the_gap_of_a_jump() {
+        let mut history = ScoreHistory::default();
+        (0..35).for_each(|units| add(&mut history, units, None));
+        history.leave_gap();
+        add(&mut history, 1_003, None);
+        (1_010..1_000_000)
+            .step_by(5)
+            .for_each(|units| add(&mut history, units, None));
+        assert!((SAMPLES_MAX / 3..=SAMPLES_MAX).contains(&history.samples.len()));
+        assert!(history.samples.is_sorted_by(|one, other| one.units < other.units));
+        assert_eq!(history.samples.iter().filter(|sample| sample.begins).count(), 2);
     }
 
     #[test]
-    fn a_jump_forward_leaves_a_gap_that_stays_when_samples_go() {
-        let mut line = ScoreLine::default();
-        let mut scene = Scene {
-            teams: vec![SceneTeam::default()],
-            ..Scene::default()
-        };
-        let mut sample = |line: &mut ScoreLine, units| {
-            scene.clock.game = GameTime::from_units(units);
-            line.sample(&scene);
-        };
-        let begins = |line: &ScoreLine| -> Vec<f64> {
-            let begins = line.samples.iter().filter(|(.., begins)| *begins);
-            begins.map(|(at, ..)| *at).collect()
-        };
-        for units in 0..35 {
-            sample(&mut line, units);
+    fn the_lines_end_with_the_victory_and_begin_again_after_a_jump_back() {
+        let mut history = ScoreHistory::default();
+        for (units, winner) in [
+            (100, None),
+            (103, None),
+            (104, Some(TeamId(0))),
+            (104, Some(TeamId(0))),
+        ] {
+            add(&mut history, units, winner);
         }
-        line.leave_gap();
-        sample(&mut line, 36);
-        assert_eq!(begins(&line), [0.0], "hardly a jump");
-        line.leave_gap();
-        sample(&mut line, 1_003);
-        sample(&mut line, 1_500);
-        assert_eq!(begins(&line), [0.0, 1_003.0]);
-        for units in 1_501..30_000 {
-            sample(&mut line, units);
-        }
-        let begins = begins(&line);
-        assert!(line.every_units > SAMPLE_EVERY_UNITS);
-        assert!(
-            begins.len() == 2 && (1_003.0..1_600.0).contains(&begins[1]),
-            "{begins:?}"
-        );
-    }
-
-    #[test]
-    fn the_line_ends_with_what_was_scored_at_the_victory() {
-        let mut line = ScoreLine::default();
-        let mut scene = Scene {
-            teams: vec![SceneTeam::default()],
-            ..Scene::default()
+        let units = |history: &ScoreHistory| -> Vec<f64> {
+            history.samples.iter().map(|sample| sample.units).collect()
         };
-        for (units, winner, of_level_8) in [(100, None, 5), (103, None, 5), (104, Some(TeamId(0)), 6)] {
-            scene.clock.game = GameTime::from_units(units);
-            scene.winner = winner;
-            scene.teams[0].by_level[7] = of_level_8;
-            for _ in 0..3 {
-                line.sample(&scene);
-            }
-        }
-        let samples: Vec<_> = line
-            .samples
-            .iter()
-            .map(|(at, scores, _)| (*at, scores[0]))
-            .collect();
-        assert_eq!(samples, [(100.0, 5 * 64), (104.0, 6 * 64)]);
-    }
-
-    #[test]
-    fn a_level_counts_its_square() {
-        let team = SceneTeam {
-            by_level: [2, 0, 1, 0, 0, 0, 0, 1],
-            ..SceneTeam::default()
-        };
-        assert_eq!(score(&team), 2 + 9 + 64);
+        assert_eq!(units(&history), [100.0, 104.0]);
+        history.rewind(102);
+        add(&mut history, 102, None);
+        assert_eq!(units(&history), [100.0, 102.0]);
     }
 
     #[test]
     fn the_scale_ends_above_the_best_and_halves_to_a_round_number() {
         for (score, most) in [
             (0, 10),
-            (10, 10),
             (11, 12),
             (39, 40),
             (81, 100),

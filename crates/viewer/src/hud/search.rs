@@ -1,14 +1,10 @@
-//! Finding an agent by its number or a team by its name.
+//! Search for an agent by its number or a team by its name.
 
-use egui::{Align2, Area, Context, Id, Key, Order, vec2};
-use glam::Vec2;
+use egui::{Align2, Area, Context, Id, Key, Order, TextEdit, vec2};
 use trantor_client::SceneAgent;
 
-use super::layout::{EDGE, Plan};
-use super::report::Report;
-use super::theme::{self, Colors};
-use super::{HudInput, directions};
-use crate::intent::{Intent, Selection};
+use super::layout::EDGE;
+use super::{HudInput, PanelContext, directions, theme};
 
 /// Agents listed.
 const FOUND_MAX: usize = 8;
@@ -25,79 +21,58 @@ impl Search {
     }
 
     pub(super) fn toggle(&mut self) {
-        self.text = match self.text {
-            Some(_) => None,
-            None => Some(String::new()),
-        };
-        self.just_opened = true;
+        self.just_opened = !self.is_open();
+        self.text = self.just_opened.then(String::new);
     }
 
-    pub(super) fn show(
-        &mut self,
-        context: &Context,
-        colors: &Colors,
-        input: &HudInput<'_>,
-        report: &mut Report,
-        intents: &mut Vec<Intent>,
-    ) {
+    pub(super) fn show(&mut self, context: &Context, cx: &mut PanelContext<'_>) {
         let Some(text) = &mut self.text else { return };
-        let plan = Plan::new(context.content_rect().size(), input.scene.teams.len());
-        let mut chosen = None;
-        Area::new(Id::unique("search"))
-            .anchor(
-                Align2::CENTER_TOP,
-                vec2(0.0, if plan.is_wide() { 70.0 } else { EDGE }),
-            )
-            .order(Order::Foreground)
-            .show(context, |ui| {
-                colors.upper_card().show(ui, |ui| {
-                    ui.set_width(300.0);
-                    let field = egui::TextEdit::singleline(text)
-                        .hint_text("number of an agent, or name of a team")
-                        .desired_width(f32::INFINITY);
-                    let response = ui.add(field);
-                    report.widget("search-field", response.rect);
-                    if self.just_opened {
-                        response.request_focus();
-                        self.just_opened = false;
-                    }
-                    let enter = ui.input(|keys| keys.key_pressed(Key::Enter));
-                    for (place, agent) in found(input, text).take(FOUND_MAX).enumerate() {
-                        ui.horizontal(|ui| {
-                            theme::swatch(ui, colors, colors.team(agent.team), 9.0);
-                            let team = input.scene.teams.get(usize::from(agent.team.0));
-                            let name = team.map_or("", |team| &*team.name);
-                            let words = format!("#{} · {name} · level {}", agent.id.0, agent.level.get());
-                            let font = egui::TextStyle::Button.resolve(ui.style());
-                            let words = directions::job(&words, font, egui::Color32::PLACEHOLDER);
-                            let button = ui.add(egui::Button::new(words).frame(false).truncate());
-                            if button.clicked() || (enter && place == 0) {
-                                chosen = Some(*agent);
-                            }
-                        });
+        let top = if cx.plan.is_wide() { 70.0 } else { EDGE };
+        let area = Area::new(Id::unique("search")).order(Order::Foreground);
+        let area = area.anchor(Align2::CENTER_TOP, vec2(0.0, top));
+        let card = cx.colors.upper_card();
+        let content = |ui: &mut egui::Ui| {
+            ui.set_width(300.0);
+            let field = TextEdit::singleline(text)
+                .hint_text("number of an agent, or name of a team")
+                .desired_width(f32::INFINITY);
+            let response = ui.add(field);
+            cx.report.widget("search-field", response.rect);
+            if std::mem::take(&mut self.just_opened) {
+                response.request_focus();
+            }
+            let mut enter = ui.input(|keys| keys.key_pressed(Key::Enter));
+            let mut chosen = None;
+            for agent in found(cx.input, text).take(FOUND_MAX) {
+                ui.horizontal(|ui| {
+                    theme::swatch(ui, &cx.colors, cx.colors.team(agent.team), 9.0);
+                    let (id, level) = (agent.id.0, agent.level.get());
+                    let words = format!("#{id} · {} · level {level}", cx.team_name(agent.team));
+                    let words = directions::body(ui, &words);
+                    let button = ui.add(egui::Button::new(words).frame(false).truncate());
+                    if button.clicked() || std::mem::take(&mut enter) {
+                        chosen = Some(agent);
                     }
                 });
-            });
-        if let Some(agent) = chosen {
+            }
+            chosen
+        };
+        let laid = area.show(context, |ui| card.show(ui, content).inner);
+        if let Some(agent) = laid.inner {
             self.text = None;
-            intents.push(Intent::Select(Selection::Agent(agent.id)));
-            intents.push(Intent::Visit(Vec2::new(agent.x, agent.y)));
+            cx.visit_agent(agent);
         }
     }
 }
 
-/// Agents whose number begins so, or whose team's name holds it.
+/// Agents whose number begins with the text, or whose team's name contains it.
 fn found<'a>(input: &HudInput<'a>, text: &str) -> impl Iterator<Item = &'a SceneAgent> {
     let wanted = text.trim().trim_start_matches('#').to_lowercase();
-    let teams: Vec<bool> = input
-        .scene
-        .teams
-        .iter()
-        .map(|team| team.name.to_lowercase().contains(&wanted))
-        .collect();
     let scene = input.scene;
+    let is_named = |team: &trantor_client::SceneTeam| team.name.to_lowercase().contains(&wanted);
+    let teams: Vec<bool> = scene.teams.iter().map(is_named).collect();
     scene.agents.iter().filter(move |agent| {
-        agent.id.0.to_string().starts_with(&wanted)
-            || teams.get(usize::from(agent.team.0)).copied().unwrap_or(false)
+        let is_of_team = teams.get(usize::from(agent.team.0)).copied();
+        agent.id.0.to_string().starts_with(&wanted) || is_of_team.unwrap_or(false)
     })
 }

@@ -1,319 +1,211 @@
-//! Who is winning: the leader and how near it is to victory, then each team's agents by level, food and eggs, best
-//! first.
+//! The standings: who leads and how near it is to victory, then each team's agents by level, food and eggs.
 
-use egui::{CornerRadius, Response, RichText, Sense, Stroke, Ui, vec2};
+use egui::{Align2, Color32, FontId, Frame, Margin, Painter, Pos2, Rect, Response, RichText, Sense, Sides};
+use egui::{Stroke, StrokeKind, Ui, pos2, vec2};
 use trantor_client::SceneTeam;
 use trantor_model::{Resource, TeamId};
 
-use super::report::Report;
-use super::score::{self, ScoreLine};
-use super::theme::{self, Colors};
-use super::{HudInput, icons};
-use crate::intent::{Intent, Selection};
+use super::PanelContext;
+use super::icons::Pen;
+use super::layout::Room;
+use super::score::ScoreHistory;
+use super::theme::{self, Colors, text, truncated};
 
 /// Agents of the highest level that win a game.
 const WINNING_AGENTS: u32 = 6;
-/// Characters of who ties, at most: the width of the card. Longer names are counted instead.
+/// Characters of the names in a tie that fit the card; of longer ones the number of teams is shown.
 const TIE_CHARS_MAX: usize = 36;
-/// Rows shown; a game with more teams shows the best.
-const ROWS_MAX: usize = 8;
-/// Height of a row with its levels and of one without, in a column and in a strip; in points, with what is between rows.
-const LEVELS_HEIGHT: f32 = 68.0;
-const LINE_HEIGHT: f32 = 34.0;
-const STRIP_LINE_HEIGHT: f32 = 32.0;
-/// Height of the line that says how many more teams there are.
-const MORE_HEIGHT: f32 = 20.0;
-/// Height of all else in a column's card, with the window's edges: with the score, and without.
-const REST_HEIGHT: f32 = 230.0;
-const REST_UNSCORED_HEIGHT: f32 = 125.0;
-/// Height of the card's edges and of who leads.
-const HEADLINE_HEIGHT: f32 = 48.0;
+const HEADLINE_TIP: &str = "Six agents of level 8 win. Who has most of the highest level leads; among equals the next lower one counts.";
 
-/// What of the teams there is room for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Room {
-    /// Teams that have a row.
-    rows: usize,
-    /// Teams that have none.
-    more: usize,
-    /// Whether it is a card in a column: with a title, and with the levels and the score that there is room for.
-    is_column: bool,
-    has_levels: bool,
-    has_score: bool,
-}
-
-impl Room {
-    /// In a column of a window of that height, in points.
-    pub(super) fn of_column(height: f32, teams: usize) -> Self {
-        let shown = teams.min(ROWS_MAX) as f32;
-        let more = if teams > ROWS_MAX { MORE_HEIGHT } else { 0.0 };
-        let rest = more + REST_HEIGHT + score::extra_height(teams.min(ROWS_MAX));
-        let has_score = LINE_HEIGHT * shown + rest < height;
-        Self {
-            is_column: true,
-            has_levels: LEVELS_HEIGHT * shown + rest < height,
-            has_score,
-            ..match has_score {
-                true => Self::of_lines(f32::INFINITY, LINE_HEIGHT, teams),
-                false => Self::of_lines(height - REST_UNSCORED_HEIGHT, LINE_HEIGHT, teams),
-            }
-        }
-    }
-
-    /// In a card of at most that height.
-    pub(super) fn of_strip(height: f32, teams: usize) -> Self {
-        Self::of_lines(height - HEADLINE_HEIGHT, STRIP_LINE_HEIGHT, teams)
-    }
-
-    /// As many lines as there is room for, with one that tells how many more there are.
-    fn of_lines(height: f32, line: f32, teams: usize) -> Self {
-        let fitting = |height: f32| ((height / line).max(0.0) as usize).min(ROWS_MAX);
-        let rows = match fitting(height) {
-            rows if rows >= teams => teams,
-            _ => fitting(height - MORE_HEIGHT),
-        };
-        Self {
-            rows,
-            more: teams - rows,
-            is_column: false,
-            has_levels: false,
-            has_score: false,
-        }
-    }
-
-    /// Height of the card in a strip.
-    pub(super) fn height(self) -> f32 {
-        let more = if self.more > 0 { MORE_HEIGHT } else { 0.0 };
-        HEADLINE_HEIGHT + STRIP_LINE_HEIGHT * self.rows as f32 + more
-    }
-}
-
-pub(super) fn show(
-    ui: &mut Ui,
-    colors: &Colors,
-    input: &HudInput<'_>,
-    (score, room): (&ScoreLine, Room),
-    report: &mut Report,
-    intents: &mut Vec<Intent>,
-) {
-    let teams = &input.scene.teams;
-    colors.card().show(ui, |ui| {
+pub(super) fn show(ui: &mut Ui, cx: &mut PanelContext<'_>, score: &ScoreHistory, room: Room) {
+    let teams = &cx.scene().teams;
+    let weak = cx.colors.weak;
+    cx.colors.card().show(ui, |ui| {
         ui.set_width(ui.available_width());
         ui.spacing_mut().item_spacing.y = if room.is_column { 6.0 } else { 4.0 };
         if room.is_column {
             let title = |ui: &mut Ui| ui.label(RichText::new("Trantor").size(19.0).strong());
-            let source = |ui: &mut Ui| {
-                let source = RichText::new(input.source).small().color(colors.weak);
-                ui.add(egui::Label::new(source).truncate())
-            };
-            egui::Sides::new().shrink_right().show(ui, title, source);
+            let source = RichText::new(cx.input.source).small().color(weak);
+            let source = |ui: &mut Ui| truncated(ui, source);
+            Sides::new().shrink_right().show(ui, title, source);
         }
         if teams.is_empty() {
-            ui.label(RichText::new("no teams yet").color(colors.weak));
+            ui.label(RichText::new("no teams yet").color(weak));
             return;
         }
         let mut standings: Vec<usize> = (0..teams.len()).collect();
         standings.sort_by_key(|&team| std::cmp::Reverse(standing(&teams[team])));
         let leaders = leaders(teams);
-        headline(ui, colors, input, &leaders, standings[0]);
+        headline(ui, cx, &leaders, standings[0]);
         standings.truncate(room.rows);
         for &team in &standings {
-            let leads = leaders[..] == [team];
-            let response = row(ui, colors, input, team, (leads, room.has_levels), intents);
-            report.widget(&format!("team-{team}"), response.rect);
+            let response = row(ui, cx, team, leaders[..] == [team], room.has_levels);
+            cx.report.widget(&format!("team-{team}"), response.rect);
         }
         if room.more > 0 {
-            let text = match room.rows {
+            let words = match room.rows {
                 0 => format!("{} teams", room.more),
                 _ => format!("and {} more", room.more),
             };
-            ui.label(RichText::new(text).small().color(colors.weak));
+            ui.label(RichText::new(words).small().color(weak));
         }
         if room.has_score {
-            score.show(ui, colors, teams, &standings);
+            score.show(ui, &cx.colors, teams, &standings);
         }
     });
 }
 
-/// What decides who leads: agents of the highest level first, then of the next, and so on.
+/// The order of standings: by agents of the highest level, then of the next lower one, and so on.
 fn standing(team: &SceneTeam) -> [u32; 8] {
     let mut levels = team.by_level;
     levels.reverse();
     levels
 }
 
-/// The teams with the best standing; none if nobody is there.
+/// The teams with the best standing; none while no team has agents.
 fn leaders(teams: &[SceneTeam]) -> Vec<usize> {
     let best = teams.iter().map(standing).max().unwrap_or_default();
     let is_best = |&team: &usize| best != [0; 8] && standing(&teams[team]) == best;
     (0..teams.len()).filter(is_best).collect()
 }
 
-/// Which teams tie, and how high they are: "red, blue and green tie at level 6".
+/// Which teams tie at which level: "red, blue and green tie at level 6".
 fn tie(teams: &[SceneTeam], leaders: &[usize]) -> String {
     let Some((&last, others)) = leaders.split_last() else {
         return "nobody leads yet".to_owned();
     };
-    let level = teams[last]
-        .by_level
-        .iter()
-        .rposition(|&count| count > 0)
-        .map_or(1, |place| place + 1);
+    let highest = teams[last].by_level.iter().rposition(|&count| count > 0);
+    let level = highest.map_or(1, |place| place + 1);
     let others: Vec<&str> = others.iter().map(|&team| &*teams[team].name).collect();
-    let named = format!(
-        "{} and {} tie at level {level}",
-        others.join(", "),
-        teams[last].name
-    );
+    let names = format!("{} and {}", others.join(", "), teams[last].name);
+    let named = format!("{names} tie at level {level}");
     match named.chars().count() {
         ..=TIE_CHARS_MAX => named,
         _ => format!("{} teams tie at level {level}", leaders.len()),
     }
 }
 
-/// Who leads, and how many of the six that win it has.
-fn headline(ui: &mut Ui, colors: &Colors, input: &HudInput<'_>, leaders: &[usize], best: usize) {
-    let teams = &input.scene.teams;
-    let winner = input.scene.winner.map(|team| usize::from(team.0));
-    let (who, does) = match (winner, leaders) {
+/// Who leads, and how many of the six winning agents it has.
+fn headline(ui: &mut Ui, cx: &PanelContext<'_>, leaders: &[usize], best: usize) {
+    let (teams, colors) = (&cx.scene().teams, &cx.colors);
+    let winner = cx.scene().winner.map(|team| usize::from(team.0));
+    let (team, verb) = match (winner, leaders) {
         (Some(team), _) => (teams.get(team), "has won".to_owned()),
         (None, &[team]) => (teams.get(team), "leads".to_owned()),
         (None, _) => (None, tie(teams, leaders)),
     };
     let reached = teams[winner.unwrap_or(best).min(teams.len() - 1)].by_level[7];
-    let said = |ui: &mut Ui| {
+    let words = |ui: &mut Ui| {
         ui.spacing_mut().item_spacing.x = 5.0;
-        if let Some(team) = who {
+        if let Some(team) = team {
             let (rect, _) = ui.allocate_exact_size(vec2(16.0, 16.0), Sense::hover());
-            icons::crown(ui.painter(), rect.center(), 15.0, colors.gold_fill, colors);
-            // A long name leaves room for what it does.
-            let font = egui::FontId::proportional(14.0);
-            let does = ui.painter().layout_no_wrap(does.clone(), font, colors.weak);
-            let room = (ui.available_width() - does.size().x - 5.0).max(0.0);
+            Pen::new(ui.painter(), rect.center(), 15.0).crown(colors);
+            // A long name is cut, not the verb.
+            let font = FontId::proportional(14.0);
+            let verb = ui.painter().layout_no_wrap(verb.clone(), font, colors.weak);
+            let room = ui.available_width() - verb.size().x - 5.0;
             ui.scope(|ui| {
-                ui.set_max_width(room);
-                ui.add(egui::Label::new(RichText::new(&*team.name).size(14.0).strong()).truncate());
+                ui.set_max_width(room.max(0.0));
+                truncated(ui, RichText::new(&*team.name).size(14.0).strong());
             });
         }
-        ui.label(RichText::new(&does).size(14.0).color(colors.weak));
+        ui.label(text(verb.clone(), 14.0, colors.weak));
     };
     let count = |ui: &mut Ui| {
         ui.spacing_mut().item_spacing.x = 3.0;
-        let text = format!("{}/{WINNING_AGENTS}", reached.min(WINNING_AGENTS));
-        ui.label(RichText::new(text).strong());
+        let count = format!("{}/{WINNING_AGENTS}", reached.min(WINNING_AGENTS));
+        ui.label(RichText::new(count).strong());
         for place in (0..WINNING_AGENTS).rev() {
             let (rect, _) = ui.allocate_exact_size(vec2(6.0, 12.0), Sense::hover());
             let (fill, rim) = match place < reached {
                 true => (colors.gold_fill, colors.rim(colors.gold_fill)),
                 false => (colors.well, Stroke::NONE),
             };
-            ui.painter().rect(rect, 2.0, fill, rim, egui::StrokeKind::Inside);
+            ui.painter().rect(rect, 2.0, fill, rim, StrokeKind::Inside);
         }
     };
-    let response = ui.scope(|ui| match who.is_none() && !leaders.is_empty() {
-        // The names take the width of the card, and the row below shows how near they are.
-        true => said(ui),
-        false => drop(egui::Sides::new().shrink_left().show(ui, said, count)),
+    let headline = ui.scope(|ui| match team.is_none() && !leaders.is_empty() {
+        // Names that tie take the width of the card; the rows below show the counts.
+        true => words(ui),
+        false => drop(Sides::new().shrink_left().show(ui, words, count)),
     });
-    response.response.on_hover_text(
-        "Six agents of level 8 win. Who has most of the highest level leads; among equals the next lower one counts.",
-    );
+    headline.response.on_hover_text(HEADLINE_TIP);
 }
 
-fn row(
-    ui: &mut Ui,
-    colors: &Colors,
-    input: &HudInput<'_>,
-    place: usize,
-    (leads, has_levels): (bool, bool),
-    intents: &mut Vec<Intent>,
-) -> Response {
-    let team = &input.scene.teams[place];
+fn row(ui: &mut Ui, cx: &mut PanelContext<'_>, place: usize, leads: bool, has_levels: bool) -> Response {
+    let (scene, colors) = (cx.scene(), cx.colors);
+    let team = &scene.teams[place];
     let id = TeamId(u16::try_from(place).unwrap_or(u16::MAX));
     let tint = colors.team(id);
-    let places = input
-        .stats
-        .and_then(|stats| stats.server.as_ref())
-        .and_then(|server| server.teams.get(place))
-        .map_or(team.eggs, |figures| figures.places);
-    let edge = if leads {
-        colors.gold.gamma_multiply(0.8)
-    } else {
-        egui::Color32::TRANSPARENT
+    let server = cx.input.stats.and_then(|stats| stats.server.as_ref());
+    let places = server.and_then(|server| server.teams.get(place));
+    let places = places.map_or(team.eggs, |figures| figures.places);
+    let edge = match leads {
+        true => colors.gold.gamma_multiply(0.8),
+        false => Color32::TRANSPARENT,
     };
-    let response = egui::Frame::new()
+    let frame = Frame::new()
         .fill(colors.well)
         .stroke(Stroke::new(1.0, edge))
-        .corner_radius(CornerRadius::same(8))
-        .inner_margin(egui::Margin::symmetric(8, if has_levels { 6 } else { 2 }))
-        .show(ui, |ui| {
-            ui.set_width(ui.available_width());
-            ui.spacing_mut().item_spacing.y = 4.0;
-            let name = |ui: &mut Ui| {
-                theme::swatch(ui, colors, tint, 12.0);
-                ui.add(egui::Label::new(RichText::new(&*team.name).strong()).truncate());
-            };
-            let figures = |ui: &mut Ui| {
-                ui.spacing_mut().item_spacing.x = 4.0;
-                let egg = |painter: &_, at| icons::egg(painter, at, 12.0, tint, colors);
-                figure(ui, u64::from(places), "places for further agents", egg);
-                let food = |painter: &_, at| icons::resource(painter, at, 11.0, Resource::Food);
-                let carried = team.carried[Resource::Food.index()];
-                figure(ui, carried, "food that they carry", food);
-                let person = |painter: &_, at| icons::person(painter, at, 12.0, tint, colors);
-                figure(ui, u64::from(team.agents), "agents", person);
-            };
-            // Figures first: a long name is cut.
-            egui::Sides::new().shrink_left().show(ui, name, figures);
-            if has_levels {
-                levels(ui, colors, team, tint);
-            }
-        })
-        .response
-        .interact(Sense::click());
-    if response.clicked()
-        && let Some(agent) = input
-            .scene
-            .agents
-            .iter()
-            .filter(|agent| agent.team == id)
-            .max_by_key(|agent| (agent.level, std::cmp::Reverse(agent.id)))
-    {
-        intents.push(Intent::Select(Selection::Agent(agent.id)));
-        intents.push(Intent::Visit(glam::Vec2::new(agent.x, agent.y)));
+        .corner_radius(8)
+        .inner_margin(Margin::symmetric(8, if has_levels { 6 } else { 2 }));
+    let row = frame.show(ui, |ui| {
+        ui.set_width(ui.available_width());
+        ui.spacing_mut().item_spacing.y = 4.0;
+        let name = |ui: &mut Ui| {
+            theme::swatch(ui, &colors, tint, 12.0);
+            truncated(ui, RichText::new(&*team.name).strong());
+        };
+        let figures = |ui: &mut Ui| {
+            ui.spacing_mut().item_spacing.x = 4.0;
+            let pen = |painter: &'_ Painter, at| Pen::new(painter, at, 12.0).egg(tint, &colors);
+            figure(ui, u64::from(places), "places for further agents", pen);
+            let pen = |painter: &'_ Painter, at| Pen::new(painter, at, 11.0).resource(Resource::Food);
+            let food = team.carried[Resource::Food.index()];
+            figure(ui, food, "food that they carry", pen);
+            let pen = |painter: &'_ Painter, at| Pen::new(painter, at, 12.0).person(tint, &colors);
+            figure(ui, u64::from(team.agents), "agents", pen);
+        };
+        Sides::new().shrink_left().show(ui, name, figures);
+        if has_levels {
+            levels(ui, &colors, team, tint);
+        }
+    });
+    let response = row.response.interact(Sense::click());
+    if response.clicked() {
+        let agents = scene.agents.iter().filter(|agent| agent.team == id);
+        if let Some(agent) = agents.max_by_key(|agent| (agent.level, std::cmp::Reverse(agent.id))) {
+            cx.visit_agent(agent);
+        }
     }
     response
 }
 
-/// A sign and a number, from the right, that say what they are when they are pointed at.
-fn figure(ui: &mut Ui, number: u64, what: &str, sign: impl FnOnce(&egui::Painter, egui::Pos2)) {
+/// A number and its icon, from the right, with a tip.
+fn figure(ui: &mut Ui, number: u64, what: &str, icon: impl FnOnce(&Painter, Pos2)) {
     let tip = format!("{number} {what}");
     ui.label(short(number)).on_hover_text(&tip);
     let (rect, response) = ui.allocate_exact_size(vec2(11.0, 14.0), Sense::hover());
-    sign(ui.painter(), rect.center());
+    icon(ui.painter(), rect.center());
     response.on_hover_text(tip);
     ui.add_space(2.0);
 }
 
-/// A number in few figures: of large ones the first three, so that a name fits beside them.
+/// A number in at most three digits and a unit.
 fn short(number: u64) -> String {
-    let in_units = |unit: u64| {
-        let tenths = number / (unit / 10);
-        if tenths < 1_000 {
-            format!("{}.{}", tenths / 10, tenths % 10)
-        } else {
-            (tenths / 10).to_string()
-        }
+    let in_units = |unit: u64, name: &str| match number * 10 / unit {
+        tenths @ ..1_000 => format!("{}.{}{name}", tenths / 10, tenths % 10),
+        tenths => format!("{}{name}", tenths / 10),
     };
     match number {
         0..1_000 => number.to_string(),
-        1_000..1_000_000 => in_units(1_000) + "k",
-        1_000_000.. => in_units(1_000_000) + "M",
+        1_000..1_000_000 => in_units(1_000, "k"),
+        1_000_000.. => in_units(1_000_000, "M"),
     }
 }
 
-/// Eight columns, one for each level, as high as the team has agents there.
-fn levels(ui: &mut Ui, colors: &Colors, team: &SceneTeam, tint: egui::Color32) {
+/// A column for each level, as high as the team has agents of it.
+fn levels(ui: &mut Ui, colors: &Colors, team: &SceneTeam, tint: Color32) {
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 30.0), Sense::hover());
     let most = team.by_level.iter().copied().max().unwrap_or(0).max(4) as f32;
     let step = rect.width() / 8.0;
@@ -321,26 +213,17 @@ fn levels(ui: &mut Ui, colors: &Colors, team: &SceneTeam, tint: egui::Color32) {
     let ground = rect.bottom() - 12.0;
     for (level, &count) in team.by_level.iter().enumerate() {
         let left = rect.left() + step * level as f32;
-        let full = egui::Rect::from_min_max(
-            egui::pos2(left + 2.0, rect.top()),
-            egui::pos2(left + step - 2.0, ground),
-        );
+        let full = Rect::from_min_max(pos2(left + 2.0, rect.top()), pos2(left + step - 2.0, ground));
         painter.rect_filled(full, 2.0, colors.well);
-        let height = full.height() * (count as f32 / most);
-        let filled = full.with_min_y(ground - height);
-        let winning = level == 7;
         if count > 0 {
-            let fill = if winning { colors.gold_fill } else { tint };
-            painter.rect(filled, 2.0, fill, colors.rim(fill), egui::StrokeKind::Inside);
+            let filled = full.with_min_y(ground - full.height() * (count as f32 / most));
+            let fill = if level == 7 { colors.gold_fill } else { tint };
+            painter.rect(filled, 2.0, fill, colors.rim(fill), StrokeKind::Inside);
         }
         let shade = if count > 0 { colors.text } else { colors.weak };
-        painter.text(
-            egui::pos2(full.center().x, rect.bottom() + 1.0),
-            egui::Align2::CENTER_BOTTOM,
-            level + 1,
-            egui::FontId::proportional(10.0),
-            shade,
-        );
+        let at = pos2(full.center().x, rect.bottom() + 1.0);
+        let font = FontId::proportional(10.0);
+        painter.text(at, Align2::CENTER_BOTTOM, level + 1, font, shade);
     }
     response.on_hover_ui(|ui| {
         for (level, &count) in team.by_level.iter().enumerate().filter(|(_, count)| **count > 0) {
@@ -353,30 +236,21 @@ fn levels(ui: &mut Ui, colors: &Colors, team: &SceneTeam, tint: egui::Color32) {
 mod tests {
     use super::*;
 
-    fn team(by_level: [u32; 8]) -> SceneTeam {
-        SceneTeam {
-            by_level,
-            ..SceneTeam::default()
-        }
-    }
-
     #[test]
     fn the_highest_level_leads_and_a_tie_is_named() {
-        let many = team([9, 0, 0, 0, 0, 0, 0, 0]);
-        let high = team([0, 0, 0, 0, 0, 1, 0, 0]);
-        assert_eq!(leaders(&[many.clone(), high.clone()]), [1]);
-        let named = |name: &str, like: &SceneTeam| SceneTeam {
+        let team = |name: &str, by_level| SceneTeam {
             name: name.into(),
-            ..like.clone()
+            by_level,
+            ..SceneTeam::default()
         };
-        let said = |teams: &[SceneTeam]| tie(teams, &leaders(teams));
-        let mut teams = vec![named("red", &high), named("blue", &high), named("low", &many)];
-        assert_eq!(said(&teams), "red and blue tie at level 6");
-        teams.push(named("green", &high));
-        assert_eq!(said(&teams), "red, blue and green tie at level 6");
-        teams.push(named("a team with a long name", &high));
-        assert_eq!(said(&teams), "4 teams tie at level 6");
-        assert_eq!(said(&[team([0; 8])]), "nobody leads yet", "nobody is there");
-        assert_eq!(said(&[]), "nobody leads yet");
+        let (many, high) = ([9, 0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1, 0, 0]);
+        let headline = |teams: &[SceneTeam]| tie(teams, &leaders(teams));
+        let mut teams = vec![team("low", many), team("red", high)];
+        assert_eq!(leaders(&teams), [1]);
+        teams.push(team("blue", high));
+        assert_eq!(headline(&teams), "red and blue tie at level 6");
+        teams.push(team("a team with a long name", high));
+        assert_eq!(headline(&teams), "3 teams tie at level 6");
+        assert_eq!(headline(&[team("red", [0; 8])]), "nobody leads yet");
     }
 }

@@ -1,129 +1,76 @@
-//! Where things are in windows of many sizes, read from what is laid out.
-
-mod fits;
-mod labels;
-mod words;
+//! What panels show and where, read from the shapes of a laid out frame.
 
 use std::sync::Arc;
 
 use egui::epaint::Shape;
-use egui::{Event, Pos2, RawInput, Rect, Vec2, vec2};
-use trantor_client::{ClientStats, SceneTeam};
-use trantor_model::AgentId;
-use trantor_time::{RealSpan, RealTime};
+use egui::{Pos2, RawInput, Rect, vec2};
+use trantor_client::{EffectKind, SceneTeam, Span, Who};
+use trantor_model::{AgentId, Level, Resource};
+use trantor_render::picture::camera::View;
+use trantor_time::{GameSpan, RealSpan};
 
 use super::*;
 use crate::demo::{Demo, DemoScene};
-use crate::hud::figures::Figures;
-use crate::input::Bindings;
-use crate::intent::Selection;
-use crate::source::Repeat;
-use trantor_render::picture::CameraPose;
-use trantor_render::picture::camera::View;
-use trantor_render::picture::compose::Places;
-use trantor_render::picture::ground::GroundPaint;
-use trantor_render::picture::torus::TorusWindow;
 
-/// Windows in use, and some that are hardly of use.
-const SIZES: [(f32, f32); 9] = [
+const USUAL: (f32, f32) = (1280.0, 720.0);
+const SIZES: [(f32, f32); 8] = [
     (1920.0, 1080.0),
-    (1280.0, 720.0),
+    USUAL,
     (1000.0, 560.0),
     (900.0, 400.0),
     (800.0, 500.0),
     (640.0, 360.0),
     (560.0, 400.0),
     (480.0, 900.0),
-    (320.0, 480.0),
 ];
 
-/// Panels that are given a scene frame after frame.
-struct Bench {
+/// Panels that are shown a scene.
+struct Fixture {
     hud: Hud,
     scene: Scene,
-    figures: Figures,
-    stats: Option<ClientStats>,
     selection: Selection,
     paint_mode: PaintMode,
-    theme: Theme,
-    size: Vec2,
-    pointer: Option<Pos2>,
-    context: egui::Context,
+    size: egui::Vec2,
     frames: i64,
+    context: egui::Context,
     words: Vec<Words>,
-    /// What the pointer does next, one thing a frame.
-    gestures: Vec<Event>,
-    intents: Vec<Intent>,
 }
 
-/// Words as laid out.
-#[derive(Clone, Debug)]
+/// A text of the last frame.
+#[derive(Debug)]
 struct Words {
     text: String,
     rect: Rect,
-    /// Beyond which nothing of them is seen.
     clip: Rect,
 }
 
-impl Words {
-    fn is_whole(&self) -> bool {
-        // A hair is lost to nobody.
-        self.clip.expand(1.0).contains_rect(self.rect)
-    }
-}
-
-impl Bench {
+impl Fixture {
     fn new(which: DemoScene, (width, height): (f32, f32)) -> Self {
         let mut scene = Scene::default();
         Demo::new(which).scene(320.0, &mut scene);
         Self {
             hud: Hud::new(false),
             scene,
-            figures: Figures::default(),
-            stats: None,
             selection: Selection::None,
             paint_mode: PaintMode::Mixture,
-            theme: Theme::Dark,
             size: vec2(width, height),
-            pointer: None,
-            context: egui::Context::default(),
             frames: 0,
+            context: egui::Context::default(),
             words: Vec::new(),
-            gestures: Vec::new(),
-            intents: Vec::new(),
         }
-    }
-
-    /// The same with teams of long names, who have much.
-    fn with_teams(which: DemoScene, size: (f32, f32), count: usize) -> Self {
-        let mut bench = Self::new(which, size);
-        bench.scene.teams = (0..count)
-            .map(|team| SceneTeam {
-                name: Arc::from(format!("Team{team}OfAVeryLongNameThatIsCutSomewhere")),
-                agents: 2_500,
-                by_level: [4, 0, 0, 0, 0, 0, 0, 850],
-                eggs: 20,
-                carried: [17_498; 7],
-            })
-            .collect();
-        bench
     }
 
     fn view(&self) -> Option<(View, TorusWindow)> {
         let size = self.scene.ground.as_ref()?.size;
-        let sides = glam::Vec2::new(f32::from(size.width()), f32::from(size.height()));
-        let pose = CameraPose::overview(
-            sides,
-            self.size.x / self.size.y,
-            (glam::Vec2::ZERO, glam::Vec2::ONE),
-        );
+        let sides = Vec2::new(f32::from(size.width()), f32::from(size.height()));
+        let whole = (Vec2::ZERO, Vec2::ONE);
+        let pose = CameraPose::overview(sides, self.size.x / self.size.y, whole);
         let view = pose.view(self.size.x as u32, self.size.y as u32);
         Some((view, TorusWindow::whole(size)))
     }
 
-    /// Lays out some frames; what glides has settled then.
+    /// Lays out some frames, until sizes have settled.
     fn run(&mut self) {
-        let bindings = Bindings::default();
         let mut paint = GroundPaint::default();
         if let Some(ground) = &self.scene.ground {
             paint.update(ground, self.paint_mode);
@@ -134,17 +81,17 @@ impl Bench {
         for _ in 0..6 {
             self.frames += 1;
             self.hud.sample(&self.scene);
-            self.scene.clock.game += trantor_time::GameSpan::from_units(20);
+            self.scene.clock.game += GameSpan::from_units(20);
             let input = HudInput {
                 now: RealTime::ZERO + RealSpan::from_millis(16 * self.frames),
                 scene: &self.scene,
-                stats: self.stats.as_ref(),
+                stats: None,
                 source: "a-server-with-quite-a-long-name.example.org:4242",
                 recording: None,
                 repeat: Repeat::default(),
                 frames: FrameFigures::default(),
                 volume: None,
-                figures: &self.figures,
+                figures: &Figures::default(),
                 selection: self.selection,
                 waiting: None,
                 follows: false,
@@ -153,26 +100,22 @@ impl Bench {
                 view: view.as_ref().map(|(view, window)| (view, window)),
                 places: &places,
                 camera: CameraPose {
-                    target: glam::Vec2::ZERO,
+                    target: Vec2::ZERO,
                     distance: 10.0,
                     yaw: 0.0,
                     pitch: 0.9,
                 },
-                bindings: &bindings,
-                theme: self.theme,
+                bindings: &Bindings::default(),
+                theme: Theme::Dark,
             };
             let raw = RawInput {
-                screen_rect: Some(Rect::from_min_size(Pos2::ZERO, self.size)),
+                screen_rect: Some(self.window()),
                 time: Some(self.frames as f64 / 60.0),
-                events: (self.pointer.map(Event::PointerMoved).into_iter())
-                    .chain(self.gestures.pop())
-                    .collect(),
                 ..RawInput::default()
             };
-            let hud = &mut self.hud;
-            let mut output = self
-                .context
-                .run_ui(raw, |ui| hud.show(&ui.ctx().clone(), &input, &mut self.intents));
+            let mut output = self.context.run_ui(raw, |ui| {
+                self.hud.show(&ui.ctx().clone(), &input, &mut Vec::new())
+            });
             output.textures_delta.clear();
             self.words.clear();
             for shape in &output.shapes {
@@ -181,36 +124,18 @@ impl Bench {
         }
     }
 
-    /// Lays out some frames while the pointer is pressed and let go of at a place.
-    fn click(&mut self, at: Pos2) {
-        self.pointer = Some(at);
-        self.run();
-        self.gestures = [false, true]
-            .map(|pressed| Event::PointerButton {
-                pos: at,
-                button: egui::PointerButton::Primary,
-                pressed,
-                modifiers: egui::Modifiers::NONE,
-            })
-            .to_vec();
-        self.run();
-    }
-
     fn window(&self) -> Rect {
         Rect::from_min_size(Pos2::ZERO, self.size)
     }
 
-    fn says(&self, text: &str) -> Option<&Words> {
-        self.words
-            .iter()
-            .find(|words| words.text.replace('\u{2009}', " ") == text)
+    fn count(&self, text: &str) -> usize {
+        self.words.iter().filter(|words| words.text == text).count()
     }
 
-    /// Where an area is that was laid out in the last frame.
     fn area(&self, name: &'static str) -> Rect {
-        self.context
-            .memory(|memory| memory.area_rect(egui::Id::unique(name)))
-            .unwrap_or_else(|| panic!("there is no {name}"))
+        let id = egui::Id::unique(name);
+        let area = self.context.memory(|memory| memory.area_rect(id));
+        area.unwrap_or_else(|| panic!("there is no {name}"))
     }
 }
 
@@ -218,11 +143,158 @@ fn words_in(shape: &Shape, clip: Rect, found: &mut Vec<Words>) {
     match shape {
         Shape::Vec(shapes) => shapes.iter().for_each(|shape| words_in(shape, clip, found)),
         Shape::Text(text) => found.push(Words {
-            // What is cut is told by the last glyph.
             text: text.galley.rows.iter().map(|row| row.text()).collect(),
             rect: text.galley.rect.translate(text.pos.to_vec2()),
             clip,
         }),
         _ => {}
     }
+}
+
+#[test]
+fn cards_stay_in_the_window_and_apart() {
+    for size in SIZES {
+        for teams in [0, 1, 4, 8, 12, 1_000] {
+            for selection in [Selection::None, Selection::Agent(AgentId(7))] {
+                let is_free = selection == Selection::None;
+                let scene = if is_free {
+                    DemoScene::Victory
+                } else {
+                    DemoScene::Overview
+                };
+                let mut fixture = Fixture::new(scene, size);
+                fixture.selection = selection;
+                fixture.paint_mode = PaintMode::Heat(Resource::Food);
+                fixture.scene.teams = (0..teams)
+                    .map(|team| SceneTeam {
+                        name: Arc::from(format!("Team{team}OfAVeryLongNameThatIsCutSomewhere")),
+                        agents: 2_500,
+                        by_level: [4, 0, 0, 0, 0, 0, 0, 850],
+                        eggs: 20,
+                        carried: [17_498; 7],
+                    })
+                    .collect();
+                fixture.run();
+                let case = format!("{size:?}, {teams} teams, {selection:?}");
+                let cards = &fixture.hud.cards;
+                for (place, card) in cards.iter().enumerate() {
+                    assert!(fixture.window().contains_rect(*card), "{case}: {card:?}");
+                    let others = &cards[place + 1..];
+                    let overlaps = others.iter().any(|other| other.intersects(*card));
+                    assert!(!overlaps, "{case}: {cards:?}");
+                }
+                let has_banner = || cards.contains(&fixture.area("banner"));
+                assert!(!is_free || has_banner(), "{case}: who won");
+                let (least, most) = fixture.hud.clear_part(fixture.size, false, teams);
+                assert!(least.cmplt(most).all(), "{case}: nothing is clear");
+            }
+        }
+    }
+}
+
+#[test]
+fn help_and_debugging_view_fit_every_window() {
+    for size in SIZES {
+        let mut fixture = Fixture::new(DemoScene::Overview, size);
+        (fixture.hud.panels.help, fixture.hud.panels.debug) = (true, true);
+        fixture.run();
+        for name in ["help", "debug"] {
+            let area = fixture.area(name);
+            assert!(fixture.window().contains_rect(area), "{size:?}: {name} {area:?}");
+        }
+        if size.0 >= 800.0 && size.1 >= 500.0 {
+            for action in Action::ALL {
+                let meaning = help::meaning(*action);
+                let mut lines = fixture.words.iter().filter(|words| words.text == meaning);
+                let is_whole = lines.any(|words| words.clip.expand(1.0).contains_rect(words.rect));
+                assert!(is_whole, "{size:?}: {meaning}");
+            }
+        }
+    }
+}
+
+#[test]
+fn agents_of_a_team_and_level_on_one_tile_have_one_badge_that_counts_them() {
+    let mut fixture = Fixture::new(DemoScene::Overview, USUAL);
+    fixture.scene.effects.clear();
+    fixture.scene.agents.truncate(9);
+    for (number, agent) in fixture.scene.agents.iter_mut().enumerate() {
+        // Six and two on a tile, and one elsewhere.
+        agent.level = if number < 6 { Level::LAST } else { Level::FIRST };
+        agent.team = TeamId(0);
+        let y = if number < 8 { 9 } else { 12 };
+        agent.tile = Tile { x: 9, y };
+        (agent.x, agent.y, agent.held) = (9.0, f32::from(y), false);
+    }
+    fixture.run();
+    let counts = ["×6", "×2", "×1"].map(|text| fixture.count(text));
+    assert_eq!(counts, [1, 1, 0]);
+}
+
+#[test]
+fn of_a_crowd_that_speaks_six_are_read_beside_the_cards() {
+    let spoken = |text: &[u8]| {
+        let mut fixture = Fixture::new(DemoScene::Overview, SIZES[0]);
+        let scene = &mut fixture.scene;
+        let (agent, mut effect) = (scene.agents[0], scene.effects[0]);
+        let first = scene.texts.len() as u32;
+        scene.texts.extend_from_slice(text);
+        let len = text.len() as u32;
+        let text_span = Span { first, len };
+        effect.kind = EffectKind::Broadcast { text: text_span };
+        scene.agents.clear();
+        scene.effects.clear();
+        for id in 0..20u32 {
+            let (x, y) = ((id % 2) as f32 * 5.0 + 7.0, (id / 2) as f32 + 5.0);
+            let agent = SceneAgent {
+                id: AgentId(id),
+                x,
+                y,
+                ..agent
+            };
+            scene.agents.push(agent);
+            effect.agent = Some((agent.id, agent.team));
+            scene.effects.push(effect);
+        }
+        fixture.run();
+        let text = String::from_utf8_lossy(text);
+        let labels: Vec<&Words> = (fixture.words.iter())
+            .filter(|words| words.text == text)
+            .collect();
+        for card in &fixture.hud.cards {
+            let is_covered = labels.iter().any(|label| label.rect.intersects(*card));
+            assert!(!is_covered, "{labels:?} {card:?}");
+        }
+        labels.len()
+    };
+    assert_eq!(spoken(b"come here"), 6);
+    assert_eq!(spoken(b"t1.3815615345.7.s.2"), 0, "codes of bots");
+}
+
+#[test]
+fn an_agent_held_by_a_ritual_waits_for_its_end() {
+    let mut fixture = Fixture::new(DemoScene::Ritual, USUAL);
+    let mut agents = fixture.scene.agents.iter();
+    let held = agents.find(|agent| agent.held && agent.action.is_none());
+    fixture.selection = Selection::Agent(held.expect("a ritual has participants").id);
+    fixture.run();
+    assert_eq!(fixture.count("held by a ritual"), 1);
+    let left = fixture.scene.rituals[0].remaining_units;
+    let time = format!("{left:.0} u · {:.1} s", left / 100.0);
+    assert_eq!(fixture.count(&time), 1, "{time}: {:?}", fixture.words);
+}
+
+#[test]
+fn commands_before_a_jump_are_not_the_last_ones() {
+    let mut hud = Hud::new(false);
+    let who = Who {
+        agent: AgentId(7),
+        team: TeamId(0),
+    };
+    let kind = trantor_client::FeedKind::Started(who, CommandKind::Forward);
+    let at = GameTime::from_units(5);
+    hud.add_event(&FeedEntry { at, kind }, &Scene::default());
+    assert_eq!(hud.activity.of(who.agent, true).count(), 1);
+    hud.leave_gap();
+    assert_eq!(hud.activity.of(who.agent, true).count(), 0);
 }

@@ -1,130 +1,122 @@
-//! How the panels look: colours, type, the cards that everything sits on.
+//! How the panels look: colours, type, cards, and the small widgets that several panels use.
 
 use egui::{
-    Align2, Color32, CornerRadius, FontFamily, FontId, Frame, Margin, ScrollArea, Shadow, Stroke, TextStyle,
-    Ui, Visuals,
+    Area, Color32, CornerRadius, FontId, Frame, Id, Label, Margin, Order, Response, RichText, ScrollArea,
+    Sense, Shadow, Stroke, StrokeKind, TextStyle, Ui, Vec2, Visuals, vec2,
 };
 use trantor_client::SceneTeam;
 use trantor_model::TeamId;
+use trantor_render::picture::palette::{Rgb, TeamColors, Theme};
 
-use trantor_render::picture::palette::Theme;
-use trantor_render::picture::palette::{Rgb, TeamColors};
-
-/// Brightness of 255 below which a colour is hardly seen on a dark card, and from which on a light one: there its
-/// contrast is less than 3 to 1, which is what signs need to be known.
+/// Limits of brightness, of 255, for signs on a dark and on a light card: beyond them contrast is less than 3 to 1.
 const DIM_BELOW: u32 = 100;
 const BRIGHT_FROM: u32 = 160;
 
 /// The colours of the panels.
 #[derive(Clone, Copy, Debug)]
-pub struct Colors {
-    /// Behind everything in a card; lets a little of the picture through.
+pub(super) struct Colors {
+    /// Background of a card, slightly transparent.
     pub card: Color32,
-    /// The line around a card.
+    /// Border of a card.
     pub edge: Color32,
-    /// Behind what is set into a card.
+    /// Background of fields and rows within a card.
     pub well: Color32,
-    /// Words.
     pub text: Color32,
-    /// Words that may be overlooked.
+    /// Less important text.
     pub weak: Color32,
-    /// What can be acted on, and what is under way.
+    /// Active controls and progress.
     pub accent: Color32,
-    /// Victory, and what is not as it should be: in words and lines.
+    /// Victory and warnings, in text and lines.
     pub gold: Color32,
-    /// Victory and the highest level, as a surface: bright on light cards as well, where words of that colour could not be read.
+    /// Victory and the highest level, as a surface: brighter than text could be on a light card.
     pub gold_fill: Color32,
-    /// What is wrong.
     pub alarm: Color32,
-    /// A life that is not in danger.
+    /// Food of an agent that is not in danger.
     pub life: Color32,
-    /// Around what has a team's colour, which may be as bright as a card, or as dim.
-    pub rim: Color32,
+    rim: Color32,
     teams: TeamColors,
     theme: Theme,
 }
 
 impl Colors {
-    /// Of a theme.
-    pub fn of(theme: Theme) -> Self {
+    pub(super) fn new(theme: Theme, teams: &[SceneTeam]) -> Self {
+        let hex = |rgb: u32| {
+            let [_, red, green, blue] = rgb.to_be_bytes();
+            Color32::from_rgb(red, green, blue)
+        };
+        let clear = |rgb: u32, alpha: u8| {
+            let [_, red, green, blue] = rgb.to_be_bytes();
+            Color32::from_rgba_unmultiplied(red, green, blue, alpha)
+        };
+        let teams = TeamColors::of(teams);
         match theme {
             Theme::Dark => Self {
-                card: Color32::from_rgba_unmultiplied(0x10, 0x17, 0x29, 232),
-                edge: Color32::from_rgba_unmultiplied(0xB9, 0xCC, 0xFF, 30),
-                well: Color32::from_rgba_unmultiplied(0xFF, 0xFF, 0xFF, 14),
-                text: Color32::from_rgb(0xE6, 0xEC, 0xF8),
-                weak: Color32::from_rgb(0x9D, 0xAB, 0xC9),
-                accent: Color32::from_rgb(0x5C, 0xC8, 0xFF),
-                gold: Color32::from_rgb(0xFF, 0xD2, 0x6B),
-                gold_fill: Color32::from_rgb(0xFF, 0xD2, 0x6B),
-                alarm: Color32::from_rgb(0xFF, 0x7A, 0x6B),
-                life: Color32::from_rgb(0x6F, 0xC4, 0x5C),
-                rim: Color32::from_rgba_unmultiplied(0xC8, 0xD6, 0xF5, 150),
-                teams: TeamColors::default(),
+                card: clear(0x10_17_29, 232),
+                edge: clear(0xB9_CC_FF, 30),
+                well: clear(0xFF_FF_FF, 14),
+                text: hex(0xE6_EC_F8),
+                weak: hex(0x9D_AB_C9),
+                accent: hex(0x5C_C8_FF),
+                gold: hex(0xFF_D2_6B),
+                gold_fill: hex(0xFF_D2_6B),
+                alarm: hex(0xFF_7A_6B),
+                life: hex(0x6F_C4_5C),
+                rim: clear(0xC8_D6_F5, 150),
+                teams,
                 theme,
             },
             Theme::Light => Self {
-                card: Color32::from_rgba_unmultiplied(0xFA, 0xFC, 0xFF, 238),
-                edge: Color32::from_rgba_unmultiplied(0x16, 0x26, 0x4A, 36),
-                well: Color32::from_rgba_unmultiplied(0x10, 0x22, 0x44, 16),
-                text: Color32::from_rgb(0x18, 0x22, 0x36),
-                weak: Color32::from_rgb(0x4A, 0x58, 0x74),
-                accent: Color32::from_rgb(0x0A, 0x74, 0xB8),
-                gold: Color32::from_rgb(0x96, 0x66, 0x00),
-                gold_fill: Color32::from_rgb(0xF2, 0xB4, 0x2C),
-                alarm: Color32::from_rgb(0xC2, 0x36, 0x24),
-                life: Color32::from_rgb(0x35, 0x8A, 0x2C),
-                rim: Color32::from_rgba_unmultiplied(0x10, 0x1C, 0x38, 150),
-                teams: TeamColors::default(),
+                card: clear(0xFA_FC_FF, 238),
+                edge: clear(0x16_26_4A, 36),
+                well: clear(0x10_22_44, 16),
+                text: hex(0x18_22_36),
+                weak: hex(0x4A_58_74),
+                accent: hex(0x0A_74_B8),
+                gold: hex(0x96_66_00),
+                gold_fill: hex(0xF2_B4_2C),
+                alarm: hex(0xC2_36_24),
+                life: hex(0x35_8A_2C),
+                rim: clear(0x10_1C_38, 150),
+                teams,
                 theme,
             },
         }
     }
 
-    /// The same with the colours of these teams.
-    pub fn with_teams(self, teams: &[SceneTeam]) -> Self {
-        let teams = TeamColors::of(teams);
-        Self { teams, ..self }
-    }
-
-    /// A team's colour.
-    pub fn team(&self, team: TeamId) -> Color32 {
+    pub(super) fn team(&self, team: TeamId) -> Color32 {
         color(self.teams.team(team))
     }
 
-    /// The line around what has this colour: one that is as bright as a card, or as dim, would not be seen on it.
-    pub fn rim(&self, fill: Color32) -> Stroke {
+    /// An outline for a fill that has too little contrast with the card, else none.
+    pub(super) fn rim(&self, fill: Color32) -> Stroke {
         let is_lost = match self.theme {
             Theme::Dark => brightness(fill) < DIM_BELOW,
             Theme::Light => brightness(fill) >= BRIGHT_FROM,
         };
-        if is_lost {
-            Stroke::new(1.0, self.rim)
-        } else {
-            Stroke::NONE
+        match is_lost {
+            true => Stroke::new(1.0, self.rim),
+            false => Stroke::NONE,
         }
     }
 
-    /// What lies under a line of this width and colour, and is seen on both sides of it; as [`Self::rim`].
-    pub fn rim_under(&self, line: f32, fill: Color32) -> Stroke {
-        let rim = self.rim(fill);
-        match rim.width {
-            0.0 => Stroke::NONE,
-            width => Stroke::new(line + width * 2.0, rim.color),
+    /// The same as [`Self::rim`] for a line of this width: a wider line to draw below it.
+    pub(super) fn rim_under(&self, line: f32, fill: Color32) -> Stroke {
+        match self.rim(fill) {
+            Stroke { width: 0.0, .. } => Stroke::NONE,
+            rim => Stroke::new(line + rim.width * 2.0, rim.color),
         }
     }
 
-    /// A card that lies over others, of which nothing is to shine through its words.
-    pub fn upper_card(&self) -> Frame {
+    /// An opaque card, for what lies over other cards.
+    pub(super) fn upper_card(&self) -> Frame {
         self.card().fill(self.card.to_opaque())
     }
 
-    /// A card to put things on.
-    pub fn card(&self) -> Frame {
+    pub(super) fn card(&self) -> Frame {
         Frame::new()
             .fill(self.card)
             .stroke(Stroke::new(1.0, self.edge))
-            .corner_radius(CornerRadius::same(12))
+            .corner_radius(12)
             .inner_margin(Margin::symmetric(16, 12))
             .shadow(Shadow {
                 offset: [0, 4],
@@ -135,30 +127,28 @@ impl Colors {
     }
 }
 
-/// What is read on a colour: dark on bright ones, bright on dark ones.
-pub fn ink_on(fill: Color32) -> Color32 {
-    if brightness(fill) > 140 {
-        Color32::from_rgb(0x10, 0x17, 0x29)
-    } else {
-        Color32::WHITE
+/// Text colour on a filled surface: dark on bright ones, white on dark ones.
+pub(super) fn ink_on(fill: Color32) -> Color32 {
+    match brightness(fill) > 140 {
+        true => Color32::from_rgb(0x10, 0x17, 0x29),
+        false => Color32::WHITE,
     }
 }
 
-/// As bright as it looks, of 255.
+/// Perceived brightness, of 255.
 fn brightness(fill: Color32) -> u32 {
     let [red, green, blue, _] = fill.to_array().map(u32::from);
     (red * 299 + green * 587 + blue * 114) / 1_000
 }
 
-/// A colour of the picture in the panels.
-pub fn color(rgb: Rgb) -> Color32 {
+/// A colour of the picture, for panels.
+pub(super) fn color(rgb: Rgb) -> Color32 {
     let [red, green, blue] = rgb.0;
     Color32::from_rgb(red, green, blue)
 }
 
-/// Gives egui our colours and sizes.
-pub fn apply(context: &egui::Context, theme: Theme) {
-    let colors = Colors::of(theme);
+/// Sets egui's style.
+pub(super) fn apply(context: &egui::Context, theme: Theme) {
     let base = match theme {
         Theme::Dark => egui::Theme::Dark,
         Theme::Light => egui::Theme::Light,
@@ -166,25 +156,21 @@ pub fn apply(context: &egui::Context, theme: Theme) {
     context.set_theme(base);
     context.style_mut_of(base, |style| {
         style.text_styles = [
-            (TextStyle::Small, 10.5),
-            (TextStyle::Body, 12.5),
-            (TextStyle::Button, 12.5),
-            (TextStyle::Heading, 22.0),
+            (TextStyle::Small, FontId::proportional(10.5)),
+            (TextStyle::Body, FontId::proportional(12.5)),
+            (TextStyle::Button, FontId::proportional(12.5)),
+            (TextStyle::Heading, FontId::proportional(22.0)),
+            (TextStyle::Monospace, FontId::monospace(11.5)),
         ]
-        .into_iter()
-        .map(|(name, size)| (name, FontId::new(size, FontFamily::Proportional)))
-        .chain([(TextStyle::Monospace, FontId::new(11.5, FontFamily::Monospace))])
-        .collect();
-        style.spacing.item_spacing = egui::vec2(8.0, 6.0);
-        style.spacing.button_padding = egui::vec2(10.0, 5.0);
+        .into();
+        style.spacing.item_spacing = vec2(8.0, 6.0);
+        style.spacing.button_padding = vec2(10.0, 5.0);
         style.spacing.slider_rail_height = 5.0;
-        style.spacing.interact_size = egui::vec2(30.0, 22.0);
+        style.spacing.interact_size = vec2(30.0, 22.0);
         style.animation_time = 0.12;
-        // What goes on beyond an edge is seen to.
         style.spacing.scroll.fade.strength = 1.0;
-        // Panels are looked at while the mouse moves over the board: no text in them is for marking.
         style.interaction.selectable_labels = false;
-        visuals(&mut style.visuals, &colors);
+        visuals(&mut style.visuals, &Colors::new(theme, &[]));
     });
 }
 
@@ -202,30 +188,23 @@ fn visuals(visuals: &mut Visuals, colors: &Colors) {
     visuals.selection.stroke = Stroke::new(1.0, colors.text);
     visuals.slider_trailing_fill = true;
     visuals.handle_shape = egui::style::HandleShape::Circle;
-    let states = [
-        // What cannot be pressed has no edge.
+    let widgets = &mut visuals.widgets;
+    let (hovered, active) = (
+        colors.accent.gamma_multiply(0.28),
+        colors.accent.gamma_multiply(0.5),
+    );
+    for (state, fill, edge, expansion) in [
         (
-            &mut visuals.widgets.noninteractive,
+            &mut widgets.noninteractive,
             colors.well,
             Color32::TRANSPARENT,
             0.0,
         ),
-        (&mut visuals.widgets.inactive, colors.well, colors.edge, 0.0),
-        (
-            &mut visuals.widgets.hovered,
-            colors.accent.gamma_multiply(0.28),
-            colors.accent,
-            1.0,
-        ),
-        (
-            &mut visuals.widgets.active,
-            colors.accent.gamma_multiply(0.5),
-            colors.accent,
-            1.0,
-        ),
-        (&mut visuals.widgets.open, colors.well, colors.edge, 0.0),
-    ];
-    for (state, fill, edge, expansion) in states {
+        (&mut widgets.inactive, colors.well, colors.edge, 0.0),
+        (&mut widgets.hovered, hovered, colors.accent, 1.0),
+        (&mut widgets.active, active, colors.accent, 1.0),
+        (&mut widgets.open, colors.well, colors.edge, 0.0),
+    ] {
         state.bg_fill = fill;
         state.weak_bg_fill = fill;
         state.bg_stroke = Stroke::new(1.0, edge);
@@ -235,58 +214,62 @@ fn visuals(visuals: &mut Visuals, colors: &Colors) {
     }
 }
 
-/// A button that is on or off: framed in both states, so that it is known for one, and told apart by its edge as well.
-pub fn toggle<'a>(colors: &Colors, is_on: bool, text: egui::RichText) -> egui::Button<'a> {
-    let button = egui::Button::new(text).selected(is_on);
-    if is_on {
-        button
+/// An area for a panel: it keeps the place that the layout gives it.
+pub(super) fn area(name: &'static str, order: Order) -> Area {
+    Area::new(Id::unique(name))
+        .order(order)
+        .constrain(false)
+        .fade_in(false)
+}
+
+pub(super) fn text(words: impl Into<String>, size: f32, color: Color32) -> RichText {
+    RichText::new(words).size(size).color(color)
+}
+
+/// A label that is cut with an ellipsis where there is no room for all of it.
+pub(super) fn truncated(ui: &mut Ui, words: RichText) -> Response {
+    ui.add(Label::new(words).truncate())
+}
+
+/// A button that is on or off.
+pub(super) fn toggle<'a>(colors: &Colors, is_on: bool, words: RichText) -> egui::Button<'a> {
+    let button = egui::Button::new(words).selected(is_on);
+    match is_on {
+        true => button
             .fill(colors.accent.gamma_multiply(0.35))
-            .stroke(Stroke::new(1.0, colors.accent))
-    } else {
-        button
+            .stroke(Stroke::new(1.0, colors.accent)),
+        false => button,
     }
 }
 
-/// A card's small heading: letters apart, in a quiet colour.
-pub fn heading(ui: &mut Ui, colors: &Colors, text: &str) {
-    ui.label(
-        egui::RichText::new(text.to_uppercase())
-            .size(10.0)
-            .extra_letter_spacing(1.4)
-            .color(colors.weak)
-            .strong(),
-    );
+/// A small heading of a card or section.
+pub(super) fn heading(ui: &mut Ui, colors: &Colors, words: &str) {
+    let words = text(words.to_uppercase(), 10.0, colors.weak);
+    ui.label(words.extra_letter_spacing(1.4).strong());
 }
 
-/// A thin bar that is filled to `share`.
-pub fn bar(ui: &mut Ui, colors: &Colors, share: f32, fill: Color32, height: f32) {
-    let (rect, _) = ui.allocate_exact_size(egui::vec2(ui.available_width(), height), egui::Sense::hover());
-    let radius = CornerRadius::same((height / 2.0) as u8);
-    ui.painter().rect_filled(rect, radius, colors.well);
-    let mut filled = rect;
-    filled.set_width(rect.width() * share.clamp(0.0, 1.0));
+/// A thin progress bar; `share` is 0 to 1.
+pub(super) fn bar(ui: &mut Ui, colors: &Colors, share: f32, fill: Color32) {
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 5.0), Sense::hover());
+    ui.painter().rect_filled(rect, 2.0, colors.well);
+    let filled = rect.with_max_x(rect.left() + rect.width() * share.clamp(0.0, 1.0));
     if filled.width() >= 1.0 {
         ui.painter()
-            .rect(filled, radius, fill, colors.rim(fill), egui::StrokeKind::Inside);
+            .rect(filled, 2.0, fill, colors.rim(fill), StrokeKind::Inside);
     }
 }
 
-/// A little square in a team's colour.
-pub fn swatch(ui: &mut Ui, colors: &Colors, tint: Color32, size: f32) {
-    let (rect, _) = ui.allocate_exact_size(egui::Vec2::splat(size), egui::Sense::hover());
-    ui.painter().rect(
-        rect,
-        size * 0.28,
-        tint,
-        colors.rim(tint),
-        egui::StrokeKind::Inside,
-    );
+/// A small square in a team's colour.
+pub(super) fn swatch(ui: &mut Ui, colors: &Colors, fill: Color32, size: f32) {
+    let (rect, _) = ui.allocate_exact_size(Vec2::splat(size), Sense::hover());
+    ui.painter()
+        .rect(rect, size * 0.28, fill, colors.rim(fill), StrokeKind::Inside);
 }
 
-/// Content that is scrolled where it is higher than `height`.
+/// Content that scrolls where it is higher than `height`.
 ///
 /// An area remembers how high it was; asked how much room there is, it would never grow again.
-pub fn scrolled(ui: &mut Ui, height: f32, content: impl FnOnce(&mut Ui)) {
+pub(super) fn scrolled(ui: &mut Ui, height: f32, content: impl FnOnce(&mut Ui)) {
     ScrollArea::vertical()
         .max_height(height)
         .min_scrolled_height(height)
@@ -295,33 +278,49 @@ pub fn scrolled(ui: &mut Ui, height: f32, content: impl FnOnce(&mut Ui)) {
 }
 
 /// A name on the left, its value on the right.
-pub fn row(ui: &mut Ui, colors: &Colors, name: &str, value: impl Into<egui::WidgetText>) {
-    ui.horizontal(|ui| {
-        ui.label(egui::RichText::new(name).color(colors.weak));
-        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            ui.label(value)
-        });
-    });
+pub(super) fn row(ui: &mut Ui, colors: &Colors, name: &str, value: impl Into<RichText>) {
+    egui::Sides::new().show(
+        ui,
+        |ui| ui.label(RichText::new(name).color(colors.weak)),
+        |ui| ui.label(value.into()),
+    );
 }
 
-/// A column of cards at an edge of the window; answers what it covers.
-pub fn column(
-    context: &egui::Context,
-    name: &'static str,
-    anchor: Align2,
-    offset: egui::Vec2,
-    width: f32,
-    content: impl FnOnce(&mut Ui),
-) -> egui::Rect {
-    let laid = egui::Area::new(egui::Id::unique(name))
-        .anchor(anchor, offset)
-        .order(egui::Order::Middle)
-        .fade_in(false)
-        .constrain(false)
-        .show(context, |ui| {
-            ui.set_width(width);
-            ui.spacing_mut().item_spacing.y = 8.0;
-            content(ui);
+/// A number with a thin space between thousands.
+pub(super) fn grouped(number: i128) -> String {
+    let digits = number.unsigned_abs().to_string();
+    let mut grouped = String::from(if number < 0 { "-" } else { "" });
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push('\u{2009}');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// How many columns at least `least` wide, `gap` apart, fit into `width`: one to three.
+pub(super) fn columns_in(width: f32, least: f32, gap: f32) -> usize {
+    (((width + gap) / (least + gap)) as usize).clamp(1, 3)
+}
+
+/// Blocks in columns of about the same height, in their order; `heights` in lines.
+pub(super) fn in_columns(
+    ui: &mut Ui,
+    (count, gap): (usize, f32),
+    heights: Vec<usize>,
+    mut block: impl FnMut(&mut Ui, usize),
+) {
+    let all = heights.iter().sum::<usize>().max(1);
+    ui.scope(|ui| {
+        ui.spacing_mut().item_spacing.x = gap;
+        ui.columns(count, |columns| {
+            let mut before = 0;
+            for (place, height) in heights.into_iter().enumerate() {
+                let middle = before + height / 2;
+                before += height;
+                block(&mut columns[middle * count / all], place);
+            }
         });
-    laid.response.rect
+    });
 }

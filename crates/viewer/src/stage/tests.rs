@@ -343,12 +343,12 @@ fn a_match_after_one_that_was_won_has_events_of_its_own() {
         kind: FeedKind::Won(TeamId(0)),
     };
     stage.scene.winner = Some(TeamId(0));
-    stage.hud.tell(won, &stage.scene);
+    stage.hud.add_event(&won, &stage.scene);
     stage.follow_world();
-    assert_eq!(stage.scene_and_feed().1.newest().count(), 1);
+    assert_eq!(stage.scene_and_feed().1.plain_lines(&[]).count(), 1);
     stage.scene.winner = None;
     stage.follow_world();
-    assert_eq!(stage.scene_and_feed().1.newest().count(), 0);
+    assert_eq!(stage.scene_and_feed().1.plain_lines(&[]).count(), 0);
 }
 
 /// Another match begins in the same world, as after a victory.

@@ -1,15 +1,13 @@
-//! The game in a terminal: the same scene, keys and commands as in the window, as characters, over any line.
+//! The game in a terminal: the same scene, keys and commands as in the window.
 //!
 //! ```text
-//! trantor-viewer --text             draws over and over in this terminal, ten times a second
-//! trantor-viewer --text | less      a frame a second, plain, one below the other, until nobody reads
+//! trantor-viewer --text             draws in this terminal, ten times a second
+//! trantor-viewer --text | less      writes a plain page a second until the pipe is closed
 //! ```
 //!
-//! The game loop is the window's, with another [`Screen`](crate::game_loop::Screen). What a frame looks like is
-//! [`text_scene`]'s, what surrounds it is [`words`]', where it looks is [`looking`]'s; [`screen`] puts them on a page, and the terminal itself is [`tty`]'s.
+//! The game loop is the window's, with another [`Screen`](crate::game_loop::Screen). [`text_scene`] draws the scene,
+//! [`words`] writes what is below it, [`screen`] puts both on a page, and [`tty`] is the terminal.
 
-mod keys;
-mod looking;
 mod screen;
 mod text_scene;
 mod tty;
@@ -22,7 +20,7 @@ use anyhow::Context as _;
 use crossbeam_channel::{Receiver, bounded};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use trantor_runtime::real_clock::RealClock;
-use trantor_runtime::threads::{self, Thread};
+use trantor_runtime::threads;
 use trantor_runtime::wait::{Parker, Wait as _, Waker};
 
 use crate::game_loop::{GameLoop, Viewer, parked};
@@ -31,23 +29,21 @@ use crate::logging;
 use crate::settings::Settings;
 use crate::stage::Stage;
 
-use self::keys::KeyReader;
 use self::screen::TextScreen;
 pub use self::text_scene::{TextScale, TextScene, TextView};
-use self::tty::{Keyboard, Terminal};
+use self::tty::Terminal;
 
-/// Keys that wait for the loop: more than anybody types in a tenth of a second, pasted text included.
+/// Keys queued for the loop: more than a tenth of a second of typing, pasted text included.
 const KEYS_MAX: usize = 1_024;
 
-/// What the loop hears of.
 enum Event {
     /// A key, by the name that bindings use.
     Key(String),
-    /// A signal, or the end of the reader.
+    /// A signal.
     End,
 }
 
-/// Shows what `make_stage` makes until the user quits, or nobody reads any more.
+/// Shows what `make_stage` makes until the user quits or the pipe is closed.
 ///
 /// # Errors
 /// If the terminal cannot be set up.
@@ -60,26 +56,39 @@ pub fn run(
     let is_ending = Arc::new(AtomicBool::new(false));
     let terminal = Terminal::open().context("this terminal cannot be drawn on")?;
     let (to_loop, typed) = bounded(KEYS_MAX);
-    let mut typist = None;
+    let mut keyboard = None;
     if terminal.is_live() {
         logging::set_quiet(true);
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            // The terminal must be given back as it was, so these only ask for the end.
+            // The terminal must be restored first, so signals only ask for the end.
             signal_hook::flag::register(signal, Arc::clone(&is_ending))?;
         }
-        if let Some(keyboard) = Keyboard::open()? {
-            let (waker, is_ending) = (parker.waker(), Arc::clone(&is_ending));
-            typist = Some(Typist::start(keyboard, to_loop, waker, is_ending)?);
-        }
     }
-    let screen = TextScreen::new(terminal);
-    let mut game_loop = GameLoop::new(stage, screen, settings, RealClock::new());
+    if terminal.has_keyboard() {
+        let (waker, is_ending) = (parker.waker(), Arc::clone(&is_ending));
+        let read = move || {
+            while !is_ending.load(Ordering::Relaxed) {
+                match tty::read_key() {
+                    Ok(Some(name)) => {
+                        // Keys that find no room are those of a paste; they are lost.
+                        let _ = to_loop.try_send(name);
+                        waker.wake();
+                    }
+                    Ok(None) => {}
+                    Err(error) => return log::warn!("the keyboard is gone: {error}"),
+                }
+            }
+        };
+        keyboard = Some(threads::spawn("keyboard", read)?);
+    }
+    let mut game_loop = GameLoop::new(stage, TextScreen::new(terminal), settings, RealClock::new());
     let take = || next_event(&typed, &is_ending);
     parked::run(&mut game_loop, &mut parker, take, handle);
     is_ending.store(true, Ordering::Relaxed);
-    drop(typist);
+    // Joined by being dropped, within a tenth of a second.
+    drop(keyboard);
     let (screen, settings) = game_loop.finish();
-    // First the terminal, so that what is said from here on can be read.
+    // Restores the terminal, so that later messages can be read.
     drop(screen);
     logging::set_quiet(false);
     settings.save();
@@ -87,7 +96,7 @@ pub fn run(
 }
 
 fn next_event(typed: &Receiver<String>, is_ending: &AtomicBool) -> Option<Event> {
-    // The loop goes on for one more frame, in which it says goodbye; it must not ask for the end twice.
+    // The loop runs one more frame; it must not ask for the end twice.
     if is_ending.swap(false, Ordering::Relaxed) {
         return Some(Event::End);
     }
@@ -103,56 +112,15 @@ fn handle(viewer: &mut Viewer<TextScreen>, event: Event) {
     if screen.is_typing() {
         return screen.type_key(&name, &mut stage.hud().console);
     }
-    // Terminals have no window to close; what every other program ends with ends this one.
     let action = match name.as_str() {
+        // As in other programs for terminals.
         "q" | "ctrl-c" | "ctrl-d" => Some(Action::Quit),
         name => stage.bindings().action_of(name),
     };
     match action {
         Some(Action::Console) => screen.start_typing(),
-        Some(action) if screen.moves(action, stage) => {}
+        Some(action) if screen.pans(action, stage) => {}
         Some(action) => viewer.put_input(Input::Act(action)),
         None => {}
-    }
-}
-
-/// The thread that reads the keyboard.
-struct Typist {
-    thread: Option<Thread<()>>,
-}
-
-impl Typist {
-    fn start(
-        mut keyboard: Keyboard,
-        to_loop: crossbeam_channel::Sender<String>,
-        waker: Waker,
-        is_ending: Arc<AtomicBool>,
-    ) -> std::io::Result<Self> {
-        let read = move || {
-            let mut reader = KeyReader::default();
-            let mut bytes = [0; 256];
-            // A read ends after a tenth of a second with nothing, so that the end is noticed.
-            while !is_ending.load(Ordering::Relaxed) {
-                let count = match keyboard.read(&mut bytes) {
-                    Ok(count) => count,
-                    Err(error) => return log::warn!("the keyboard is gone: {error}"),
-                };
-                for name in reader.read(&bytes[..count]) {
-                    // Keys that find no room are those of a paste; they are lost.
-                    let _ = to_loop.try_send(name);
-                    waker.wake();
-                }
-            }
-        };
-        Ok(Self {
-            thread: Some(threads::spawn("keyboard", read)?),
-        })
-    }
-}
-
-impl Drop for Typist {
-    fn drop(&mut self) {
-        // Joined by being dropped, within a tenth of a second.
-        self.thread = None;
     }
 }

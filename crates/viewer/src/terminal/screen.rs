@@ -1,13 +1,15 @@
-//! A page of characters as the screen of a game loop.
-//!
-//! Only rows that differ from the frame before are written, so that a slow line carries little.
+//! A page of characters as the screen of a game loop. Only rows that changed are written.
 
 use std::io::ErrorKind;
 
+use crossterm::cursor::MoveTo;
+use crossterm::queue;
+use crossterm::style::{Attribute, Print, SetAttribute};
+use crossterm::terminal::{Clear, ClearType};
+use trantor_model::{MapSize, Tile};
 use trantor_runtime::real_clock::date_for_records;
 use trantor_time::{Rate, RealTime};
 
-use super::looking::Look;
 use super::text_scene::{TextScale, TextScene, TextView};
 use super::tty::Terminal;
 use super::words;
@@ -15,44 +17,44 @@ use crate::console::Console;
 use crate::game_loop::Screen;
 use crate::hud::figures::Figures;
 use crate::input::Action;
-use crate::intent::Intent;
+use crate::intent::{Intent, Selection};
 use crate::stage::Stage;
 
-/// Frames a second in a terminal: enough to follow, little enough for a slow line.
+/// Frames a second in a terminal: enough to follow, and little data for a slow line.
 const LIVE_PER_SECOND: f64 = 10.0;
-/// Pages a second for whoever reads them one below the other.
+/// Pages a second in a pipe.
 const PLAIN_PER_SECOND: f64 = 1.0;
+
 /// What is drawn in a terminal.
 #[derive(Debug)]
 pub(super) struct TextScreen {
     terminal: Terminal,
     text: TextScene,
-    /// The picture that is being made, and the rows that are on the page.
-    picture: String,
+    /// The rows on the page.
     page: Vec<String>,
     page_size: (u16, u16),
-    look: Look,
+    /// The scale and the tile in the middle that the user chose.
+    scale: Option<TextScale>,
+    center: Option<Tile>,
     figures: Figures,
     is_typing: bool,
-    /// A frame was drawn.
-    has_begun: bool,
-    /// Nobody reads any more.
-    is_unread: bool,
+    has_drawn: bool,
+    is_closed: bool,
 }
 
 impl TextScreen {
     pub(super) fn new(terminal: Terminal) -> Self {
         Self {
             terminal,
-            text: TextScene::new(),
-            picture: String::new(),
+            text: TextScene::default(),
             page: Vec::new(),
             page_size: (0, 0),
-            look: Look::default(),
+            scale: None,
+            center: None,
             figures: Figures::default(),
             is_typing: false,
-            has_begun: false,
-            is_unread: false,
+            has_drawn: false,
+            is_closed: false,
         }
     }
 
@@ -61,12 +63,11 @@ impl TextScreen {
         self.is_typing
     }
 
-    /// Keys are letters of a command from now on.
     pub(super) fn start_typing(&mut self) {
         self.is_typing = true;
     }
 
-    /// A key while a command is being typed.
+    /// Handles a key of a command.
     pub(super) fn type_key(&mut self, name: &str, console: &mut Console) {
         match name {
             "enter" if console.line.trim().is_empty() => self.is_typing = false,
@@ -88,12 +89,42 @@ impl TextScreen {
         }
     }
 
-    /// Moves over the map, if `action` is one that does; answers whether it is.
-    pub(super) fn moves(&mut self, action: Action, stage: &Stage) -> bool {
-        self.look.moves(action, stage, self.page_size)
+    /// Pans or zooms if `action` does that; returns whether it does.
+    pub(super) fn pans(&mut self, action: Action, stage: &Stage) -> bool {
+        let Some(size) = map_size(stage) else { return false };
+        let whole = TextScale::whole(size, self.page_size.0, self.page_size.1);
+        let scale = self.scale.unwrap_or(whole);
+        // About a sixth of what is in view.
+        let step = match scale {
+            TextScale::Close => 3,
+            TextScale::Blocks(tiles) => i32::from(tiles) * 8,
+        };
+        let mut pan = |x, y| self.center = Some(size.offset(self.center.unwrap_or(middle(size)), x, y));
+        match action {
+            Action::PanWest => pan(-step, 0),
+            Action::PanEast => pan(step, 0),
+            Action::PanNorth => pan(0, -step),
+            Action::PanSouth => pan(0, step),
+            Action::ZoomIn => self.scale = Some(scale.nearer()),
+            Action::ZoomOut => self.scale = Some(scale.further(whole)),
+            Action::Overview => (self.scale, self.center) = (None, None),
+            _ => return false,
+        }
+        true
     }
 
-    /// What is written below the picture, in so many rows at most: first of all what is typed.
+    /// The tile in the middle: of the selection, or chosen by the user, or the map's.
+    fn center(&self, stage: &Stage) -> Tile {
+        let selected = match stage.selection() {
+            Selection::Agent(id) => stage.scene().agent(id).map(|agent| agent.tile),
+            Selection::Tile(tile) => Some(tile),
+            Selection::None => None,
+        };
+        let map = map_size(stage).map(middle);
+        selected.or(self.center).or(map).unwrap_or(Tile { x: 0, y: 0 })
+    }
+
+    /// What is below the picture, in so many rows at most; the command line comes first.
     fn lines_below(&self, stage: &mut Stage, columns: usize, rows: usize) -> Vec<String> {
         let mut lines = Vec::new();
         let shown = stage.scene().clock.game;
@@ -116,31 +147,40 @@ impl TextScreen {
         lines
     }
 
-    /// Writes the rows that differ from those on the page.
+    /// Writes the rows that changed; into a pipe, all of them.
     fn show(&mut self, rows: Vec<String>, size: (u16, u16)) -> std::io::Result<()> {
-        let mut out = String::new();
-        if !self.terminal.is_live() {
-            for row in &rows {
-                out.push_str(row.trim_end());
-                out.push('\n');
-            }
-            out.push('\n');
-        } else if size != self.page_size {
-            out.push_str("\x1b[2J");
-            self.page.clear();
-        }
+        let mut out = Vec::new();
         if self.terminal.is_live() {
-            for (place, row) in rows.iter().enumerate() {
-                if self.page.get(place) != Some(row) {
-                    // The colours of a row end in it, and what is left of an older one goes.
-                    out.push_str(&format!("\x1b[{};1H{row}\x1b[0m\x1b[K", place + 1));
+            if size != self.page_size {
+                queue!(out, Clear(ClearType::All))?;
+                self.page.clear();
+            }
+            for (place, row) in (0u16..).zip(&rows) {
+                if self.page.get(usize::from(place)) != Some(row) {
+                    queue!(out, MoveTo(0, place), Print(row), SetAttribute(Attribute::Reset))?;
+                    queue!(out, Clear(ClearType::UntilNewLine))?;
                 }
             }
+        } else {
+            for row in &rows {
+                out.extend_from_slice(row.trim_end().as_bytes());
+                out.push(b'\n');
+            }
+            out.push(b'\n');
         }
         self.page = rows;
         self.page_size = size;
-        self.terminal.write(out.as_bytes())
+        self.terminal.write(&out)
     }
+}
+
+fn map_size(stage: &Stage) -> Option<MapSize> {
+    stage.scene().ground.as_ref().map(|ground| ground.size)
+}
+
+fn middle(size: MapSize) -> Tile {
+    let (x, y) = (size.width() / 2, size.height() / 2);
+    Tile { x, y }
 }
 
 impl Screen for TextScreen {
@@ -162,45 +202,41 @@ impl Screen for TextScreen {
     }
 
     fn draw(&mut self, stage: &mut Stage, _: RealTime) -> anyhow::Result<bool> {
-        // The first frame has no world yet: into a pipe it is no page, so that `| head` shows the game.
-        if !std::mem::replace(&mut self.has_begun, true) && !self.terminal.is_live() {
+        // The first frame has no world yet: it is no page in a pipe, so that `| head` shows the game.
+        if !std::mem::replace(&mut self.has_drawn, true) && !self.terminal.is_live() {
             return Ok(true);
         }
         let size = self.terminal.size();
         let (columns, rows) = size;
-        // The picture keeps half of the page, whatever is to be said.
+        // The picture keeps half of the page.
         let below = self.lines_below(stage, usize::from(columns), usize::from(rows / 2));
         let footer = match stage.hud().shown_notice() {
             Some(notice) => notice.to_owned(),
             None => words::hints(stage.bindings()),
         };
-        let map = stage.scene().ground.as_ref().map(|ground| ground.size);
         let rows = rows - below.len() as u16;
-        let whole = map.map_or(TextScale::Close, |map| TextScale::whole(map, columns, rows));
+        let whole = map_size(stage).map_or(TextScale::Close, |map| TextScale::whole(map, columns, rows));
         let view = TextView {
             columns,
             rows,
-            scale: self.look.scale(whole),
-            center: self.look.center(stage),
+            scale: self.scale.unwrap_or(whole),
+            center: self.center(stage),
             colored: self.terminal.is_colored(),
             unicode: self.terminal.is_unicode(),
             footer: &footer,
         };
-        self.picture.clear();
+        let mut picture = String::new();
         let (scene, feed) = stage.scene_and_feed();
-        self.text.draw(scene, &view, feed, &mut self.picture);
-        let mut page: Vec<String> = self.picture.lines().map(str::to_owned).collect();
-        page.extend(
-            below
-                .into_iter()
-                .map(|line| line.chars().take(usize::from(columns)).collect()),
-        );
+        self.text.draw(scene, &view, feed, &mut picture);
+        let cut = |line: String| line.chars().take(usize::from(columns)).collect();
+        let mut page: Vec<String> = picture.lines().map(str::to_owned).collect();
+        page.extend(below.into_iter().map(cut));
         if !self.terminal.is_unicode() {
-            page.iter_mut().for_each(|row| *row = words::plain(row));
+            page.iter_mut().for_each(|row| *row = words::ascii(row));
         }
         match self.show(page, size) {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {
-                if !std::mem::replace(&mut self.is_unread, true) {
+                if !std::mem::replace(&mut self.is_closed, true) {
                     stage.ask_host(Intent::Do(Action::Quit));
                 }
                 Ok(false)
@@ -213,12 +249,8 @@ impl Screen for TextScreen {
         match what {
             Intent::Do(Action::Screenshot) => {
                 let file = format!("trantor-{}.txt", date_for_records().as_millis());
-                let end = if self.terminal.is_colored() {
-                    "\x1b[0m\n"
-                } else {
-                    "\n"
-                };
-                let page = self.page.join("\n") + end;
+                let reset = if self.terminal.is_colored() { "\x1b[0m" } else { "" };
+                let page = format!("{}{reset}\n", self.page.join("\n"));
                 Some(match std::fs::write(&file, page) {
                     Ok(()) => format!("saved as {file}"),
                     Err(error) => format!("cannot save {file}: {error}"),

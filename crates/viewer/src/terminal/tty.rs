@@ -1,78 +1,78 @@
-//! The terminal: its size, its modes, and giving it back as it was.
-//!
-//! A terminal that is drawn on shows another page than the one it was found with, without a cursor, and its keyboard
-//! sends each key at once. All of that ends with [`Terminal`] and [`Keyboard`], also when the program fails.
+//! The terminal, through crossterm: its size, modes and keys, and restoring it at the end.
 
-use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
+use std::time::Duration;
 
-use rustix::termios::{self, OptionalActions, SpecialCodeIndex, Termios};
+use crossterm::cursor::{Hide, Show};
+use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::execute;
+use crossterm::terminal::{self, Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen};
 
-/// Size of a page where there is no terminal to ask.
+/// Size of a page where there is no terminal.
 const PAGE: (u16, u16) = (100, 32);
-/// Tenths of a second after which a read of the keyboard ends with nothing.
-const READ_TENTHS: u8 = 1;
+/// How long a read of the keyboard waits, so that the end is noticed.
+const READ_WAIT: Duration = Duration::from_millis(100);
 
-/// Another page, and no cursor; and back.
-const ENTER: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[2J";
-const LEAVE: &[u8] = b"\x1b[?25h\x1b[?1049l";
-
-/// Where frames are written.
+/// Where frames are written. A terminal is restored when it is dropped.
 #[derive(Debug)]
 pub(super) struct Terminal {
     is_live: bool,
-    manner: Manner,
+    has_keyboard: bool,
+    abilities: Abilities,
 }
 
-/// What a terminal can show, as its user said in the usual variables.
+/// What a terminal can show, according to the usual environment variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Manner {
-    /// Whether it can be drawn on at all.
-    is_able: bool,
+struct Abilities {
+    moves_cursor: bool,
     is_colored: bool,
     is_unicode: bool,
 }
 
-impl Manner {
-    /// By `TERM`, `NO_COLOR`, and the first of `LC_ALL`, `LC_CTYPE` and `LANG` that says anything. Where none does,
-    /// letters are taken to be Unicode, as they are nearly everywhere.
+impl Abilities {
+    /// By `TERM`, `NO_COLOR`, and the first of `LC_ALL`, `LC_CTYPE` and `LANG` that is set; without any of these,
+    /// Unicode is assumed.
     fn of(variable: impl Fn(&str) -> Option<String>) -> Self {
-        let said = |name| variable(name).filter(|value| !value.is_empty());
-        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(said);
-        let is_unicode = locale.is_none_or(|locale| {
-            let locale = locale.to_lowercase();
-            locale.contains("utf-8") || locale.contains("utf8")
-        });
+        let set = |name| variable(name).filter(|value| !value.is_empty());
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
+        let is_utf8 = |locale: String| locale.to_lowercase().replace('-', "").contains("utf8");
         Self {
-            is_able: said("TERM").is_none_or(|term| term != "dumb"),
-            is_colored: said("NO_COLOR").is_none(),
-            is_unicode,
+            moves_cursor: set("TERM").is_none_or(|term| term != "dumb"),
+            is_colored: set("NO_COLOR").is_none(),
+            is_unicode: locale.is_none_or(is_utf8),
         }
     }
 }
 
 impl Terminal {
-    /// Takes the standard output over, if it is a terminal.
+    /// Takes over the standard output, and the standard input for keys, if they are terminals.
     ///
     /// # Errors
-    /// If it cannot be written to.
+    /// If the terminal's modes cannot be changed.
     pub(super) fn open() -> io::Result<Self> {
-        let manner = Manner::of(|name| std::env::var(name).ok());
+        let abilities = Abilities::of(|name| std::env::var(name).ok());
+        let is_live = io::stdout().is_terminal() && abilities.moves_cursor;
         let terminal = Self {
-            is_live: io::stdout().is_terminal() && manner.is_able,
-            manner,
+            is_live,
+            has_keyboard: is_live && io::stdin().is_terminal(),
+            abilities,
         };
-        if terminal.is_live {
-            terminal.write(ENTER)?;
+        if terminal.has_keyboard {
+            terminal::enable_raw_mode()?;
+        }
+        if is_live {
+            execute!(io::stdout(), EnterAlternateScreen, Hide, Clear(ClearType::All))?;
         }
         Ok(terminal)
     }
 
-    /// One that is no terminal, for tests.
+    /// A pipe, for tests.
     #[cfg(test)]
     pub(super) fn closed() -> Self {
         Self {
             is_live: false,
-            manner: Manner::of(|_| None),
+            has_keyboard: false,
+            abilities: Abilities::of(|_| None),
         }
     }
 
@@ -81,21 +81,22 @@ impl Terminal {
         self.is_live
     }
 
-    /// Whether colours are wanted.
-    pub(super) fn is_colored(&self) -> bool {
-        self.is_live && self.manner.is_colored
+    pub(super) fn has_keyboard(&self) -> bool {
+        self.has_keyboard
     }
 
-    /// Whether it knows letters beyond ASCII.
+    pub(super) fn is_colored(&self) -> bool {
+        self.is_live && self.abilities.is_colored
+    }
+
     pub(super) fn is_unicode(&self) -> bool {
-        self.manner.is_unicode
+        self.abilities.is_unicode
     }
 
     /// Columns and rows, as they are now.
     pub(super) fn size(&self) -> (u16, u16) {
-        let asked = self.is_live.then(|| termios::tcgetwinsize(io::stdout()));
-        match asked {
-            Some(Ok(size)) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col, size.ws_row),
+        match self.is_live.then(terminal::window_size) {
+            Some(Ok(size)) if size.columns > 0 && size.rows > 0 => (size.columns, size.rows),
             _ => PAGE,
         }
     }
@@ -103,7 +104,7 @@ impl Terminal {
     /// Writes all of `bytes`.
     ///
     /// # Errors
-    /// If nobody reads any more.
+    /// If the output is closed.
     pub(super) fn write(&self, bytes: &[u8]) -> io::Result<()> {
         let mut out = io::stdout().lock();
         out.write_all(bytes)?;
@@ -113,77 +114,77 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
+        // A terminal that is gone needs no restoring.
         if self.is_live {
-            // A terminal that is gone needs nothing back.
-            let _ = self.write(LEAVE);
+            let _ = execute!(io::stdout(), Show, LeaveAlternateScreen);
+        }
+        if self.has_keyboard {
+            let _ = terminal::disable_raw_mode();
         }
     }
 }
 
-/// Where keys come from, each as soon as it is pressed.
-#[derive(Debug)]
-pub(super) struct Keyboard {
-    found: Termios,
+/// Waits a tenth of a second for a key; returns the name that bindings use.
+///
+/// # Errors
+/// If the keyboard is gone.
+pub(super) fn read_key() -> io::Result<Option<String>> {
+    if !event::poll(READ_WAIT)? {
+        return Ok(None);
+    }
+    Ok(match event::read()? {
+        Event::Key(key) if key.kind != KeyEventKind::Release => key_name(key),
+        _ => None,
+    })
 }
 
-impl Keyboard {
-    /// Takes the standard input over; `None` if it is no terminal.
-    ///
-    /// # Errors
-    /// If its modes cannot be changed.
-    pub(super) fn open() -> io::Result<Option<Self>> {
-        let input = io::stdin();
-        if !input.is_terminal() {
-            return Ok(None);
+fn key_name(key: KeyEvent) -> Option<String> {
+    let name = match key.code {
+        _ if key.modifiers.contains(KeyModifiers::ALT) => return None,
+        KeyCode::Char('h') if key.modifiers.contains(KeyModifiers::CONTROL) => "backspace",
+        KeyCode::Char(letter) if key.modifiers.contains(KeyModifiers::CONTROL) => {
+            return Some(format!("ctrl-{letter}"));
         }
-        let found = termios::tcgetattr(&input)?;
-        let mut raw = found.clone();
-        raw.make_raw();
-        raw.special_codes[SpecialCodeIndex::VMIN] = 0;
-        raw.special_codes[SpecialCodeIndex::VTIME] = READ_TENTHS;
-        termios::tcsetattr(&input, OptionalActions::Now, &raw)?;
-        Ok(Some(Self { found }))
-    }
-
-    /// Reads what was typed, waiting a tenth of a second at most; then 0.
-    ///
-    /// # Errors
-    /// If the keyboard is gone.
-    pub(super) fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        match io::stdin().lock().read(bytes) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(0),
-            other => other,
-        }
-    }
-}
-
-impl Drop for Keyboard {
-    fn drop(&mut self) {
-        // A terminal that is gone needs nothing back.
-        let _ = termios::tcsetattr(io::stdin(), OptionalActions::Now, &self.found);
-    }
+        KeyCode::Char(' ') => "space",
+        KeyCode::Char(letter) => return Some(letter.to_string()),
+        KeyCode::F(number) => return Some(format!("f{number}")),
+        KeyCode::Up => "arrowup",
+        KeyCode::Down => "arrowdown",
+        KeyCode::Left => "arrowleft",
+        KeyCode::Right => "arrowright",
+        KeyCode::Home => "home",
+        KeyCode::End => "end",
+        KeyCode::Insert => "insert",
+        KeyCode::Delete => "delete",
+        KeyCode::PageUp => "pageup",
+        KeyCode::PageDown => "pagedown",
+        KeyCode::Enter => "enter",
+        KeyCode::Tab => "tab",
+        KeyCode::Backspace => "backspace",
+        KeyCode::Esc => "escape",
+        _ => return None,
+    };
+    Some(name.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn manner(said: &[(&str, &str)]) -> Manner {
-        Manner::of(|name| {
-            let found = said.iter().find(|(known, _)| *known == name);
-            found.map(|(_, value)| (*value).to_owned())
-        })
-    }
-
     #[test]
-    fn a_terminal_is_drawn_on_as_its_user_says() {
-        let all = manner(&[]);
-        assert!(all.is_able && all.is_colored && all.is_unicode);
-        assert!(!manner(&[("NO_COLOR", "1")]).is_colored && manner(&[("NO_COLOR", "")]).is_colored);
-        assert!(!manner(&[("TERM", "dumb")]).is_able);
-        assert!(!manner(&[("LANG", "C")]).is_unicode && manner(&[("LANG", "de_DE.UTF-8")]).is_unicode);
-        let overruled = manner(&[("LC_ALL", "POSIX"), ("LANG", "en_US.utf8")]);
-        assert!(!overruled.is_unicode, "the first that says anything counts");
-        assert!(manner(&[("LC_ALL", ""), ("LC_CTYPE", "C.UTF-8"), ("LANG", "C")]).is_unicode);
+    fn abilities_follow_the_environment() {
+        let abilities = |set: &[(&str, &str)]| {
+            Abilities::of(|name| {
+                let found = set.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| (*value).to_owned())
+            })
+        };
+        let all = abilities(&[]);
+        assert!(all.moves_cursor && all.is_colored && all.is_unicode);
+        assert!(!abilities(&[("NO_COLOR", "1")]).is_colored && abilities(&[("NO_COLOR", "")]).is_colored);
+        assert!(!abilities(&[("TERM", "dumb")]).moves_cursor);
+        assert!(!abilities(&[("LANG", "C")]).is_unicode);
+        assert!(!abilities(&[("LC_ALL", "POSIX"), ("LANG", "en_US.utf8")]).is_unicode);
+        assert!(abilities(&[("LC_ALL", ""), ("LC_CTYPE", "C.UTF-8"), ("LANG", "C")]).is_unicode);
     }
 }

@@ -1,39 +1,27 @@
-//! The map as characters: which tiles are on the screen, and what stands for each.
+//! The map as characters: which tiles are on the page, and what stands for each.
 
 use trantor_client::{EffectKind, Scene, SceneGround};
 use trantor_model::{Counts, MapSize, Resource, TeamId, Tile};
 
-use super::canvas::{Canvas, Ink};
-use super::{TextScale, TextView, team_ink};
+use super::canvas::{Canvas, PLAIN, Style};
+use super::{DIM, TextScale, TextView, team_style};
 
 /// Columns of a tile close up.
 pub(super) const TILE_COLUMNS: usize = 3;
-
 /// Ever denser characters.
 const SHADES: [char; 8] = [' ', '.', ':', '-', '=', '+', '*', '#'];
-
 /// Colours of food and the six stones.
-const RESOURCE_INKS: [Ink; Resource::COUNT] = [
-    Ink(203),
-    Ink(252),
-    Ink(69),
-    Ink(114),
-    Ink(222),
-    Ink(141),
-    Ink(213),
-];
+const RESOURCE_COLORS: [u8; Resource::COUNT] = [203, 252, 69, 114, 222, 141, 213];
+const RITUAL: Style = Style::color(213).bold();
 
-const DIM: Option<Ink> = Some(Ink(240));
-const RITUAL: Option<Ink> = Some(Ink(213));
-
-/// Who and what is on the screen; keeps its buffer from frame to frame.
+/// What is on the page; keeps its buffer from frame to frame.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TextMap {
-    /// Of each tile or block on the screen.
+    /// Of each tile or block on the page.
     spots: Vec<Spot>,
 }
 
-/// Who and what is in one tile or block.
+/// What is in one tile or block.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spot {
     agents: u32,
@@ -41,12 +29,12 @@ struct Spot {
     highest: Option<(TeamId, u8, f32)>,
     eggs: u32,
     egg_team: Option<TeamId>,
-    /// How much of an elevation is done, in tenths.
+    /// Progress of a ritual, in tenths.
     ritual_tenths: Option<u32>,
     speaking: bool,
 }
 
-/// The part of the map on the screen.
+/// The part of the map on the page.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     size: MapSize,
@@ -71,10 +59,23 @@ impl TextMap {
     ) {
         let window = Window::new(ground.size, view, columns, rows);
         self.gather(scene, &window);
-        self.draw_spots(ground, &window, view, canvas);
+        for (place, spot) in self.spots.iter().enumerate() {
+            let (column, row) = (place % window.width, place / window.width);
+            match view.scale {
+                TextScale::Close => {
+                    let tile = ground.size.index_of(window.tile(column, row));
+                    let at = (column * TILE_COLUMNS, row + 1);
+                    draw_tile(canvas, at, spot, &ground.tiles[tile], view.unicode);
+                }
+                TextScale::Blocks(_) => {
+                    let first = window.tile(column, row);
+                    let (char, style) = block_char(spot, ground, window.block, first);
+                    canvas.put((column, row + 1), char, style);
+                }
+            }
+        }
     }
 
-    /// Finds who and what is in each spot.
     fn gather(&mut self, scene: &Scene, window: &Window) {
         self.spots.clear();
         self.spots.resize(window.width * window.height, Spot::default());
@@ -106,30 +107,6 @@ impl TextMap {
             }
         }
     }
-
-    fn draw_spots(&self, ground: &SceneGround, window: &Window, view: &TextView<'_>, canvas: &mut Canvas) {
-        for row in 0..window.height {
-            for column in 0..window.width {
-                let spot = self.spots[row * window.width + column];
-                match view.scale {
-                    TextScale::Close => {
-                        let counts = ground.tiles[ground.size.index_of(window.tile(column, row))];
-                        draw_tile(
-                            canvas,
-                            (column * TILE_COLUMNS, row + 1),
-                            &spot,
-                            &counts,
-                            view.unicode,
-                        );
-                    }
-                    TextScale::Blocks(_) => {
-                        let (char, ink, bold) = block_char(&spot, ground, window, column, row);
-                        canvas.put(column, row + 1, char, ink, bold);
-                    }
-                }
-            }
-        }
-    }
 }
 
 impl Window {
@@ -150,7 +127,7 @@ impl Window {
             }
         };
         let (width, height) = (sides.0.min(columns / spot_columns), sides.1.min(rows));
-        // Where all fits, the map begins at its own corner; else what is in the middle is in the middle.
+        // Where all fits, the map begins at its own corner; else `center` is in the middle.
         let corner = |center: u16, shown: usize, side: usize, block: usize, tiles: u16| {
             if shown == side {
                 return 0;
@@ -195,7 +172,7 @@ impl Window {
     }
 }
 
-/// Three characters: what lies there, who stands there, how high or how many.
+/// Three characters: a resource, an agent or egg, and its level or their number.
 fn draw_tile(
     canvas: &mut Canvas,
     (column, row): (usize, usize),
@@ -203,85 +180,65 @@ fn draw_tile(
     counts: &Counts,
     unicode: bool,
 ) {
-    let (char, ink) = match rarest(counts) {
-        _ if spot.speaking => ('"', None),
-        Some(resource) => (resource_char(resource), Some(RESOURCE_INKS[resource.index()])),
+    let mut resources = Resource::ALL.into_iter().rev();
+    let (char, style) = match resources.find(|resource| counts[*resource] > 0) {
+        _ if spot.speaking => ('"', PLAIN.bold()),
+        Some(rarest) => {
+            let letter = rarest.name().chars().next().unwrap_or('?');
+            (letter, Style::color(RESOURCE_COLORS[rarest.index()]))
+        }
         None => (if unicode { '·' } else { '.' }, DIM),
     };
-    canvas.put(column, row, char, ink, spot.speaking);
+    canvas.put((column, row), char, style);
     let digit = |count: u32| char::from_digit(count.min(10), 10).unwrap_or('+');
-    let (who, number, ink, bold) = match (spot.ritual_tenths, spot.highest) {
-        (Some(tenths), _) => ('*', digit(tenths), RITUAL, true),
-        (None, Some((team, level, heading))) if spot.agents == 1 => (
-            arrow(heading, unicode),
-            digit(u32::from(level)),
-            team_ink(team),
-            true,
-        ),
-        (None, Some((team, ..))) => ('&', digit(spot.agents), team_ink(team), true),
+    let (who, number, style) = match (spot.ritual_tenths, spot.highest) {
+        (Some(tenths), _) => ('*', digit(tenths), RITUAL),
+        (None, Some((team, level, heading))) => {
+            let (who, number) = match spot.agents {
+                1 => (arrow(heading, unicode), u32::from(level)),
+                agents => ('&', agents),
+            };
+            (who, digit(number), team_style(team).bold())
+        }
         (None, None) if spot.eggs > 0 => {
             let number = if spot.eggs > 1 { digit(spot.eggs) } else { ' ' };
-            ('o', number, spot.egg_team.and_then(team_ink), false)
+            ('o', number, spot.egg_team.map_or(PLAIN, team_style))
         }
         (None, None) => return,
     };
-    canvas.put(column + 1, row, who, ink, bold);
-    canvas.put(column + 2, row, number, ink, bold);
+    canvas.put((column + 1, row), who, style);
+    canvas.put((column + 2, row), number, style);
 }
 
 /// One character for a block of tiles: how many agents, or how much lies there on average.
-fn block_char(
-    spot: &Spot,
-    ground: &SceneGround,
-    window: &Window,
-    column: usize,
-    row: usize,
-) -> (char, Option<Ink>, bool) {
+fn block_char(spot: &Spot, ground: &SceneGround, block: (usize, usize), first: Tile) -> (char, Style) {
     if spot.ritual_tenths.is_some() {
-        return ('*', RITUAL, true);
+        return ('*', RITUAL);
     }
     if let Some((team, ..)) = spot.highest {
-        let char = u8::try_from(spot.agents).ok().filter(|agents| *agents < 10);
-        return (
-            char.map_or('&', |agents| char::from(b'0' + agents)),
-            team_ink(team),
-            true,
-        );
+        let digit = char::from_digit(spot.agents, 10);
+        return (digit.unwrap_or('&'), team_style(team).bold());
     }
     if spot.eggs > 0 {
-        return ('o', spot.egg_team.and_then(team_ink), false);
+        return ('o', spot.egg_team.map_or(PLAIN, team_style));
     }
-    let first = window.tile(column, row);
-    let (mut lying, mut tiles) = (0, 0);
-    for dy in 0..window.block.1 {
-        for dx in 0..window.block.0 {
-            let tile = window.size.offset(first, dx as i32, dy as i32);
-            lying += ground.tiles[window.size.index_of(tile)].total();
-            tiles += 1;
+    let mut lying = 0;
+    for dy in 0..block.1 {
+        for dx in 0..block.0 {
+            let tile = ground.size.offset(first, dx as i32, dy as i32);
+            lying += ground.tiles[ground.size.index_of(tile)].total();
         }
     }
+    let tiles = (block.0 * block.1) as u64;
     let shade = (lying * 2).div_ceil(tiles).min(SHADES.len() as u64 - 1);
-    (SHADES[shade as usize], DIM, false)
-}
-
-/// The rarest kind that lies there; all kinds but food are stones, ever rarer.
-fn rarest(counts: &Counts) -> Option<Resource> {
-    Resource::ALL
-        .into_iter()
-        .rev()
-        .find(|resource| counts[*resource] > 0)
-}
-
-fn resource_char(resource: Resource) -> char {
-    resource.name().chars().next().unwrap_or('?')
+    (SHADES[shade as usize], DIM)
 }
 
 fn arrow(heading: f32, unicode: bool) -> char {
     let quarter = (heading / std::f32::consts::FRAC_PI_2).round() as i32;
-    let arrows = if unicode {
-        ['▲', '►', '▼', '◄']
-    } else {
-        ['^', '>', 'v', '<']
+    let arrows = match unicode {
+        true => ['▲', '►', '▼', '◄'],
+        false => ['^', '>', 'v', '<'],
     };
     arrows[quarter.rem_euclid(4) as usize]
 }

@@ -1,0 +1,164 @@
+//! The last commands of each agent with their responses, for the inspector.
+//!
+//! Viewers are not sent responses, so they are inferred from events: a refused command is answered `ko`; taking,
+//! putting and pushing are answered `ok` exactly when something was taken, put or pushed.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use trantor_client::feed::FeedKind;
+use trantor_client::{FeedEntry, speech};
+use trantor_model::{AgentId, CommandKind};
+
+/// Commands kept of each agent: what the inspector shows.
+const COMMANDS_MAX: usize = 6;
+/// Agents that commands are kept of: more than any game has at once.
+const AGENTS_MAX: usize = 16_384;
+
+/// A command of an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct CommandRecord {
+    /// When it began, in whole units.
+    pub units: i128,
+    pub kind: CommandKind,
+    /// The response; `None` while it is unknown.
+    pub response: Option<Response>,
+    /// The object, or the text as it was sent.
+    pub detail: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Response {
+    Ok,
+    Ko,
+}
+
+/// The last commands of each agent, newest first.
+#[derive(Debug, Default)]
+pub(super) struct ActivityLog {
+    commands: BTreeMap<AgentId, VecDeque<CommandRecord>>,
+}
+
+impl ActivityLog {
+    pub(super) fn add(&mut self, entry: &FeedEntry) {
+        let units = entry.at.whole_units();
+        match &entry.kind {
+            FeedKind::Started(who, kind) => self.begin(who.agent, units, *kind, None),
+            FeedKind::Refused(who, kind) => self.begin(who.agent, units, *kind, Some(Response::Ko)),
+            FeedKind::Carried(who, resource, taken) => {
+                let kind = match taken {
+                    true => CommandKind::Take,
+                    false => CommandKind::Set,
+                };
+                self.succeed(who.agent, kind, resource.name().to_owned());
+            }
+            FeedKind::Said(who, words) => {
+                let text = format!("“{}”", speech::line(words, super::feed::TEXT_CHARS_MAX));
+                self.succeed(who.agent, CommandKind::Broadcast, text);
+            }
+            FeedKind::Pushed(who) => self.succeed(who.agent, CommandKind::Eject, String::new()),
+            FeedKind::Rose(who, level) => {
+                let level = format!("level {}", level.get());
+                self.succeed(who.agent, CommandKind::Incantation, level);
+            }
+            FeedKind::Died(who, _) | FeedKind::Left(who, _) => {
+                self.commands.remove(&who.agent);
+            }
+            _ => {}
+        }
+    }
+
+    /// The commands of an agent, newest first, with their responses. `is_busy`: the newest is still being executed.
+    pub(super) fn of(
+        &self,
+        agent: AgentId,
+        is_busy: bool,
+    ) -> impl Iterator<Item = (&CommandRecord, Option<Response>)> {
+        let own = self.commands.get(&agent).into_iter().flatten();
+        own.enumerate().map(move |(place, command)| {
+            let is_over = place > 0 || !is_busy;
+            let inferred = is_over.then(|| response_without_event(command.kind));
+            (command, command.response.or(inferred))
+        })
+    }
+
+    fn begin(&mut self, agent: AgentId, units: i128, kind: CommandKind, response: Option<Response>) {
+        if self.commands.len() == AGENTS_MAX && !self.commands.contains_key(&agent) {
+            self.commands.pop_first();
+        }
+        let own = self.commands.entry(agent).or_default();
+        own.truncate(COMMANDS_MAX - 1);
+        own.push_front(CommandRecord {
+            units,
+            kind,
+            response,
+            detail: String::new(),
+        });
+    }
+
+    fn succeed(&mut self, agent: AgentId, kind: CommandKind, detail: String) {
+        let last = self.commands.get_mut(&agent).and_then(VecDeque::front_mut);
+        if let Some(last) = last.filter(|last| last.kind == kind) {
+            last.response = Some(Response::Ok);
+            last.detail = detail;
+        }
+    }
+}
+
+/// The response to a command that ended without an event about it.
+fn response_without_event(kind: CommandKind) -> Response {
+    match kind {
+        CommandKind::Take | CommandKind::Set | CommandKind::Eject | CommandKind::Incantation => Response::Ko,
+        _ => Response::Ok,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trantor_client::Who;
+    use trantor_model::{Resource, TeamId};
+    use trantor_time::GameTime;
+
+    use super::*;
+
+    #[test]
+    fn responses_follow_from_events() {
+        let who = |agent| Who {
+            agent: AgentId(agent),
+            team: TeamId(0),
+        };
+        let mut log = ActivityLog::default();
+        for kind in [
+            FeedKind::Started(who(7), CommandKind::Take),
+            FeedKind::Carried(who(7), Resource::Food, true),
+            FeedKind::Started(who(7), CommandKind::Take),
+            FeedKind::Started(who(8), CommandKind::Look),
+            FeedKind::Started(who(7), CommandKind::Forward),
+            FeedKind::Refused(who(7), CommandKind::Forward),
+            FeedKind::Started(who(7), CommandKind::Eject),
+        ] {
+            let at = GameTime::from_units(100);
+            log.add(&FeedEntry { at, kind });
+        }
+        let responses = |is_busy| -> Vec<_> {
+            let commands = log.of(AgentId(7), is_busy);
+            commands
+                .map(|(command, response)| (command.kind, response))
+                .collect()
+        };
+        let (ok, ko) = (Some(Response::Ok), Some(Response::Ko));
+        let before = [
+            (CommandKind::Forward, ko),
+            (CommandKind::Forward, ok),
+            (CommandKind::Take, ko),
+            (CommandKind::Take, ok),
+        ];
+        assert_eq!(responses(true)[0], (CommandKind::Eject, None));
+        assert_eq!(responses(true)[1..], before);
+        assert_eq!(
+            responses(false)[0],
+            (CommandKind::Eject, ko),
+            "no agent was pushed"
+        );
+        assert_eq!(log.of(AgentId(7), true).last().unwrap().0.detail, "food");
+    }
+}
