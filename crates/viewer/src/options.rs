@@ -1,4 +1,4 @@
-//! The command line: what to show, where to, and for how long.
+//! The command line.
 //!
 //! `-h` is the host and `-p` the port, as everywhere around Zappy, so help is `--help` alone. A mistake is
 //! answered by one line, and [`EXIT_STATUS_REFUSED`].
@@ -20,10 +20,10 @@ use trantor_render::picture::palette::Theme;
 use crate::demo::DemoScene;
 use crate::film::gif::film_rate;
 
-/// Exit status for a mistake in the options and a failure to start: the convention of Epitech's tools.
+/// Exit status after a mistake in the options or a failure to start, as of Epitech's tools.
 pub const EXIT_STATUS_REFUSED: u8 = 84;
 
-/// What to do.
+/// The options.
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = "trantor-viewer",
@@ -63,10 +63,10 @@ pub struct Cli {
     #[arg(long, value_name = "NAME")]
     pub demo_scene: Option<DemoScene>,
     /// The light of the picture and the colours of the panels; the light then stands still instead of drifting with game time
-    #[arg(long, value_name = "NAME", value_parser = theme_parser())]
+    #[arg(long, value_name = "NAME", value_parser = one_of([("dark", "An evening", Theme::Dark), ("light", "A clear morning", Theme::Light)]))]
     pub theme: Option<Theme>,
     /// Render quality [default: as last time, or what the graphics adapter affords]
-    #[arg(long, value_name = "NAME", value_parser = quality_parser())]
+    #[arg(long, value_name = "NAME", value_parser = one_of([("swift", "For drawing by the processor", Quality::Swift), ("fine", "For graphics cards", Quality::Fine)]))]
     pub quality: Option<Quality>,
     /// Leave out all panels
     #[arg(long)]
@@ -102,7 +102,7 @@ pub struct FilmOptions {
     pub speed: u32,
 }
 
-/// What is spoken with the server.
+/// The protocol spoken with the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Dialect {
     /// Our own: everything, exactly timed.
@@ -112,10 +112,10 @@ pub enum Dialect {
 }
 
 impl Cli {
-    /// The size of a picture when nothing else is said.
+    /// The default size of a picture.
     pub const SIZE: (u32, u32) = (1280, 720);
 
-    /// The server's token, if a file with it is named.
+    /// The server's token, if there is an option for its file.
     ///
     /// # Errors
     /// If it cannot be read or holds no token.
@@ -129,7 +129,7 @@ impl Cli {
         Ok(Some(token.to_owned()))
     }
 
-    /// The dialect, in the client's words.
+    /// The dialect, for the client.
     pub fn language(&self) -> Language {
         match self.dialect {
             Dialect::Frames => Language::Frames,
@@ -138,40 +138,27 @@ impl Cli {
     }
 }
 
-/// How `--theme` is spelled.
-fn theme_parser() -> impl TypedValueParser<Value = Theme> {
-    let names = [
-        PossibleValue::new("dark").help("An evening"),
-        PossibleValue::new("light").help("A clear morning"),
-    ];
-    PossibleValuesParser::new(names).map(|name| match name.as_str() {
-        "light" => Theme::Light,
-        _ => Theme::Dark,
+/// A parser for names of values, with their help.
+fn one_of<T: Copy + Send + Sync + 'static>(
+    values: [(&'static str, &'static str, T); 2],
+) -> impl TypedValueParser<Value = T> {
+    let names = values.map(|(name, help, _)| PossibleValue::new(name).help(help));
+    PossibleValuesParser::new(names).map(move |name| {
+        let (_, _, value) = values[usize::from(values[0].0 != name)];
+        value
     })
 }
 
-/// How `--quality` is spelled.
-fn quality_parser() -> impl TypedValueParser<Value = Quality> {
-    let names = [
-        PossibleValue::new("swift").help("For drawing by the processor"),
-        PossibleValue::new("fine").help("For graphics cards"),
-    ];
-    PossibleValuesParser::new(names).map(|name| match name.as_str() {
-        "swift" => Quality::Swift,
-        _ => Quality::Fine,
-    })
-}
-
-/// Options of which one says what is filmed. The usual server does not: it plays no recording.
+/// A film needs one of these options: the default server plays no recording.
 const FILMED: [&str; 4] = ["replay", "demo_scene", "host", "port"];
 const FILM_OF_WHAT: &str = "--film needs a recording: --replay PATH, or -p PORT of a server that plays one (trantor-server replay play)";
 
-/// What the command line asks for.
+/// The result of a command line.
 #[derive(Debug)]
 pub enum Asked {
     /// Run with these options.
     Run(Box<Cli>),
-    /// Print this and end with status 0.
+    /// Print this and exit with status 0.
     Print(String),
 }
 
@@ -272,13 +259,14 @@ mod tests {
 
     #[test]
     fn h_is_the_host() {
-        let cli = run("trantor-viewer -h arena.example -p 4321");
+        let cli = run("trantor-viewer -h arena.example -p 4321 --theme light --quality swift");
         assert_eq!((cli.host.as_str(), cli.port), ("arena.example", 4321));
-        let cli = run("trantor-viewer");
-        assert_eq!((cli.host.as_str(), cli.port), ("localhost", 4242));
-        assert!(
-            matches!(asked("trantor-viewer --help"), Ok(Asked::Print(text)) if text.contains("--screenshot"))
+        assert_eq!(
+            (cli.theme, cli.quality),
+            (Some(Theme::Light), Some(Quality::Swift))
         );
+        let help = asked("trantor-viewer --help");
+        assert!(matches!(help, Ok(Asked::Print(text)) if text.contains("--screenshot")));
     }
 
     #[test]

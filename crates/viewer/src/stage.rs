@@ -22,7 +22,7 @@ use crate::input::{Action, Bindings};
 use crate::intent::{Intent, Selection};
 use crate::settings::{SavedView, Settings};
 use crate::sound::Volume;
-use crate::sound::hearing::Ear;
+use crate::sound::mixer::Listener;
 use crate::source::{Repeat, Source};
 use crate::trails::Trails;
 use trantor_render::picture::camera::Camera;
@@ -186,8 +186,8 @@ impl Stage {
     }
 
     /// Where the game is listened to from; `None` while there is no map.
-    pub fn ear(&self) -> Option<Ear> {
-        Some(Ear::of(&self.camera.pose, self.window()?))
+    pub fn listener(&self) -> Option<Listener> {
+        Some(Listener::new(&self.camera.pose, self.window()?))
     }
 
     /// What is selected.

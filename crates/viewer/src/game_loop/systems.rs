@@ -149,8 +149,8 @@ fn hud<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyhow:
 
 fn sound<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyhow::Result<()> {
     let Viewer { stage, sound, .. } = viewer;
-    if let Some(ear) = stage.ear() {
-        sound.play(stage.scene(), &ear, now);
+    if let Some(listener) = stage.listener() {
+        sound.play(stage.scene(), &listener, now);
     }
     Ok(())
 }

@@ -307,11 +307,11 @@ fn what_only_the_program_can_do_is_asked_of_it_and_quitting_ends_the_loop() {
 struct Heard(std::rc::Rc<std::cell::RefCell<(usize, Vec<bool>, f32)>>);
 
 impl crate::sound::Speaker for Heard {
-    fn play(&mut self, _: &crate::sound::hearing::Cue) {
+    fn play(&mut self, _: &crate::sound::mixer::Voice) {
         self.0.borrow_mut().0 += 1;
     }
 
-    fn hum(&mut self, _: &[crate::sound::hearing::Hum; crate::sound::hearing::HUMS_MAX]) {}
+    fn set_loops(&mut self, _: &[Option<crate::sound::mixer::Voice>; crate::sound::mixer::LOOPS_MAX]) {}
 
     fn set_paused(&mut self, is_paused: bool) {
         self.0.borrow_mut().1.push(is_paused);

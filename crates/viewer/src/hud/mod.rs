@@ -136,8 +136,8 @@ impl<'a> PanelContext<'a> {
     }
 }
 
-/// Which panels are open; remembered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Which panels are open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Panels {
     /// All of them.
     pub any: bool,
@@ -150,7 +150,7 @@ pub struct Panels {
 }
 
 /// The panels, and what they keep from frame to frame.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Hud {
     /// Which are open.
     pub panels: Panels,
@@ -183,26 +183,12 @@ impl Hud {
         Self {
             panels: Panels {
                 any: true,
-                help: false,
-                debug: false,
                 labels: true,
+                ..Panels::default()
             },
             scale: 1.0,
             report: Report::new(reports),
-            feed: EventFeed::default(),
-            feed_panel: feed::FeedPanel::default(),
-            activity: activity::ActivityLog::default(),
-            score: score::ScoreHistory::default(),
-            speed: speed::SpeedCard::default(),
-            minimap: minimap::Minimap::default(),
-            search: search::Search::default(),
-            labels: labels::Labels::default(),
-            console: Console::default(),
-            debug: debug::DebugView::default(),
-            cards: Vec::new(),
-            notice: None,
-            is_notice_new: false,
-            themed: None,
+            ..Self::default()
         }
     }
 
@@ -357,13 +343,17 @@ impl Hud {
         report.scene(input.scene);
         let size = context.content_rect().size() * context.pixels_per_point();
         report.state("size", format_args!("{:.0}x{:.0}", size.x, size.y));
-        report.state("focused", context.input(|input| input.focused));
-        report.state("help", self.panels.help);
-        report.state("debug", self.panels.debug);
-        report.state("labels", self.panels.labels);
-        report.state("panels", self.panels.any);
-        report.state("search", self.search.is_open());
-        report.state("follows", input.follows);
+        for (name, is_on) in [
+            ("focused", context.input(|input| input.focused)),
+            ("help", self.panels.help),
+            ("debug", self.panels.debug),
+            ("labels", self.panels.labels),
+            ("panels", self.panels.any),
+            ("search", self.search.is_open()),
+            ("follows", input.follows),
+        ] {
+            report.state(name, is_on);
+        }
         report.state("theme", format_args!("{:?}", input.theme));
         let paint = match input.paint_mode {
             PaintMode::Mixture => "mixture",

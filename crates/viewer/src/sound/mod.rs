@@ -1,57 +1,55 @@
 //! Sounds of the game: broadcasts with their direction, rituals that swell, deaths, births, and the win.
 //!
 //! ```text
-//! scene, camera ─> hearing ─> cues, hums ─> a speaker ─> the device
+//! scene, camera ─> mixer ─> voices ─> speaker ─> the device
 //! ```
 //!
-//! [`hearing`] decides what sounds when and is the same on a manual clock; [`tones`] makes the samples; `device` is a thin
-//! shell around kira, built with the feature `sound` alone. Without it, or without a device, all this is silent
-//! and costs nothing: nothing listens.
+//! [`mixer`] decides what sounds when and is pure; [`tones`] makes the samples; `device` is a thin shell around kira, built
+//! with the feature `sound` alone. Without it, or without a device, nothing is mixed.
 
 #[cfg(feature = "sound")]
 mod device;
-pub mod hearing;
+pub mod mixer;
 pub mod tones;
 
 use trantor_client::Scene;
 use trantor_time::RealTime;
 
-use self::hearing::{Cue, Ear, HUMS_MAX, Hearing, Hum};
+use self::mixer::{LOOPS_MAX, Listener, Mixer, Voice};
 use crate::settings::Settings;
 
-/// How loud, unless somebody said otherwise, in percent.
+/// The volume at a first start, and the step of a key, in percent.
 const VOLUME_PERCENT: u8 = 60;
-/// By how much a key changes that.
 const VOLUME_STEP_PERCENT: u8 = 10;
 
 /// What plays tones.
 pub trait Speaker: std::fmt::Debug {
     /// Begins a tone.
-    fn play(&mut self, cue: &Cue);
-    /// How the rituals sound from now on; told in each frame.
-    fn hum(&mut self, hums: &[Hum; HUMS_MAX]);
-    /// Holds everything that sounds, or lets it go on.
+    fn play(&mut self, voice: &Voice);
+    /// Sets how each ritual sounds from now on.
+    fn set_loops(&mut self, loops: &[Option<Voice>; LOOPS_MAX]);
+    /// Pauses or resumes all voices.
     fn set_paused(&mut self, is_paused: bool);
-    /// How loud all of it is, `0.0..=1.0`.
+    /// Sets the volume, 0 to 1.
     fn set_volume(&mut self, volume: f32);
 }
 
-/// What a person asks of the sound.
+/// A change of the volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SoundChange {
-    /// As loud as this, in percent, and to be heard.
+    /// To so many percent, and on.
     Volume(u8),
     /// A step louder.
     Louder,
     /// A step softer.
     Softer,
-    /// Silent, or to be heard again.
+    /// Off or on.
     Mute(bool),
-    /// The other one of these.
+    /// From off to on, or back.
     ToggleMute,
 }
 
-/// How loud it is.
+/// The volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Volume {
     /// In percent, also while it is off.
@@ -60,34 +58,31 @@ pub struct Volume {
     pub is_muted: bool,
 }
 
-/// The sounds of one viewer.
+/// The sound of a viewer.
 #[derive(Debug)]
 pub struct Sound {
     /// Or why there is none.
     speaker: Result<Box<dyn Speaker>, String>,
-    hearing: Hearing,
-    cues: Vec<Cue>,
-    hums: [Hum; HUMS_MAX],
-    volume_percent: u8,
-    is_muted: bool,
+    mixer: Mixer,
+    volume: Volume,
     is_paused: bool,
 }
 
 impl Sound {
-    /// As it was left, and silent until there is a speaker.
+    /// With the volume of `settings`, and silent until there is a speaker.
     pub fn new(settings: &Settings) -> Self {
         Self {
             speaker: Err("nothing plays it here".to_owned()),
-            hearing: Hearing::default(),
-            cues: Vec::with_capacity(hearing::VOICES_PER_SECOND_MAX),
-            hums: Default::default(),
-            volume_percent: settings.volume_percent.unwrap_or(VOLUME_PERCENT).min(100),
-            is_muted: settings.is_muted,
+            mixer: Mixer::default(),
+            volume: Volume {
+                percent: settings.volume_percent.unwrap_or(VOLUME_PERCENT).min(100),
+                is_muted: settings.is_muted,
+            },
             is_paused: false,
         }
     }
 
-    /// Opens the machine's sound device; without one, the reason is logged and told to whoever asks.
+    /// Opens the sound device; a failure is logged and shown to users who ask for sound.
     #[cfg(feature = "sound")]
     pub fn open_device(&mut self) {
         match device::open() {
@@ -99,76 +94,69 @@ impl Sound {
         }
     }
 
-    /// Nothing to open: the program was built without sound.
+    /// Does nothing: the program was built without sound.
     #[cfg(not(feature = "sound"))]
     pub fn open_device(&mut self) {
         self.speaker = Err("this viewer was built without it (cargo build --features sound)".to_owned());
     }
 
-    /// Plays through this from now on.
+    /// Plays through `speaker` from now on.
     pub fn open(&mut self, speaker: Box<dyn Speaker>) {
         self.speaker = Ok(speaker);
-        self.tell_volume();
+        self.apply_volume();
     }
 
-    /// Plays what began with `scene`, as heard by `ear`.
-    pub fn play(&mut self, scene: &Scene, ear: &Ear, now: RealTime) {
+    /// Plays what began with `scene`.
+    pub fn play(&mut self, scene: &Scene, listener: &Listener, now: RealTime) {
         let Ok(speaker) = &mut self.speaker else { return };
-        self.hearing
-            .listen(scene, ear, now, &mut self.cues, &mut self.hums);
+        let (voices, loops) = self.mixer.mix(scene, listener, now);
         if self.is_paused != scene.clock.paused {
             self.is_paused = scene.clock.paused;
             speaker.set_paused(self.is_paused);
         }
-        if self.is_muted {
-            return;
+        if !self.volume.is_muted {
+            voices.iter().for_each(|voice| speaker.play(voice));
+            speaker.set_loops(&loops);
         }
-        self.cues.iter().for_each(|cue| speaker.play(cue));
-        speaker.hum(&self.hums);
     }
 
-    /// Does as asked, notes it, and answers what the user should read.
+    /// Changes the volume, remembers it, and returns a message for the user.
     pub fn change(&mut self, change: SoundChange, settings: &mut Settings) -> String {
-        let volume = self.volume_percent;
-        match change {
-            SoundChange::Volume(percent) => self.set(percent),
-            SoundChange::Louder => self.set(volume + VOLUME_STEP_PERCENT),
-            SoundChange::Softer => self.set(volume.saturating_sub(VOLUME_STEP_PERCENT)),
-            SoundChange::Mute(is_muted) => self.is_muted = is_muted,
-            SoundChange::ToggleMute => self.is_muted = !self.is_muted,
-        }
-        self.tell_volume();
-        settings.volume_percent = Some(self.volume_percent);
-        settings.is_muted = self.is_muted;
+        let Volume { percent, is_muted } = self.volume;
+        let (percent, is_muted) = match change {
+            SoundChange::Volume(percent) => (percent, false),
+            SoundChange::Louder => (percent + VOLUME_STEP_PERCENT, false),
+            SoundChange::Softer => (percent.saturating_sub(VOLUME_STEP_PERCENT), false),
+            SoundChange::Mute(is_muted) => (percent, is_muted),
+            SoundChange::ToggleMute => (percent, !is_muted),
+        };
+        let percent = percent.min(100);
+        self.volume = Volume { percent, is_muted };
+        self.apply_volume();
+        settings.volume_percent = Some(percent);
+        settings.is_muted = is_muted;
         self.words()
     }
 
-    /// How loud it is; `None` where nothing plays it.
+    /// The volume; `None` where there is no sound.
     pub fn volume(&self) -> Option<Volume> {
-        self.speaker.is_ok().then_some(Volume {
-            percent: self.volume_percent,
-            is_muted: self.is_muted,
-        })
+        self.speaker.is_ok().then_some(self.volume)
     }
 
-    /// How it stands, in words.
+    /// The volume in words.
     pub fn words(&self) -> String {
-        match (&self.speaker, self.is_muted) {
-            (Err(reason), _) => format!("no sound: {reason}"),
-            (Ok(_), true) => format!("sound off, {} % when it is on", self.volume_percent),
-            (Ok(_), false) => format!("sound at {} %", self.volume_percent),
+        let percent = self.volume.percent;
+        match &self.speaker {
+            Err(reason) => format!("no sound: {reason}"),
+            Ok(_) if self.volume.is_muted => format!("sound off, {percent} % when it is on"),
+            Ok(_) => format!("sound at {percent} %"),
         }
     }
 
-    fn set(&mut self, percent: u8) {
-        self.volume_percent = percent.min(100);
-        self.is_muted = false;
-    }
-
-    fn tell_volume(&mut self) {
-        let percent = if self.is_muted { 0 } else { self.volume_percent };
+    fn apply_volume(&mut self) {
+        let Volume { percent, is_muted } = self.volume;
         if let Ok(speaker) = &mut self.speaker {
-            speaker.set_volume(f32::from(percent) / 100.0);
+            speaker.set_volume(if is_muted { 0.0 } else { f32::from(percent) / 100.0 });
         }
     }
 }
@@ -178,22 +166,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn volume_and_silence_are_remembered_and_told() {
+    fn the_volume_is_bounded_and_remembered() {
         let mut settings = Settings::default();
         let mut sound = Sound::new(&settings);
-        assert!(
-            sound
-                .change(SoundChange::Louder, &mut settings)
-                .starts_with("no sound: ")
-        );
-        assert_eq!((settings.volume_percent, settings.is_muted), (Some(70), false));
-        sound.change(SoundChange::ToggleMute, &mut settings);
-        assert!(Sound::new(&settings).is_muted);
-        sound.change(SoundChange::Volume(250), &mut settings);
-        assert_eq!((settings.volume_percent, settings.is_muted), (Some(100), false));
-        for _ in 0..20 {
-            sound.change(SoundChange::Softer, &mut settings);
+        for (change, expected) in [
+            (SoundChange::Louder, (70, false)),
+            (SoundChange::ToggleMute, (70, true)),
+            (SoundChange::Volume(250), (100, false)),
+            (SoundChange::Louder, (100, false)),
+        ] {
+            let words = sound.change(change, &mut settings);
+            assert!(words.starts_with("no sound: "), "{words}");
+            assert_eq!((settings.volume_percent.unwrap(), settings.is_muted), expected);
         }
-        assert_eq!(settings.volume_percent, Some(0));
     }
 }
