@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use trantor_server::background::Background;
-use trantor_server::headless::{self, Simulated};
+use trantor_server::headless;
 use trantor_server::options::Options;
 
 mod support;
@@ -66,10 +66,8 @@ fn played(split: &[u32]) -> (String, i128) {
 
 #[test]
 fn bots_as_processes_play_the_game_of_a_leap() {
-    const CALL: &str = "p sim --seed 7 -x 10 -y 10 -c 6";
-    let Simulated::Print(summary) = headless::simulate(CALL.split(' ').map(OsString::from)) else {
-        panic!("{CALL} is refused");
-    };
+    const CALL: &str = "sim --seed 7 -x 10 -y 10 -c 6";
+    let summary = headless::simulate(CALL.split(' ').map(OsString::from)).expect(CALL);
     let summary: serde_json::Value = serde_json::from_str(&summary).expect("it is JSON");
     assert_eq!(summary["ended"], "won");
     let leap = (

@@ -1,40 +1,127 @@
 //! `trantor-server sim`: a whole game in one go, played by minds of our own, with a summary as JSON.
 //!
-//! No socket is opened and nobody waits: the game leaps from deadline to deadline ([`trantor_engine::leap`]).
+//! No socket is opened and nothing waits: the game leaps from deadline to deadline ([`trantor_engine::leap`]).
 //! Only the length of the run is read from a clock, and only to be printed.
 
-mod cli;
-
+use std::error::Error;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
 
+use clap::error::{ContextKind, ErrorKind};
+use clap::{ArgAction, Parser};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use trantor_engine::leap::{Ended, Leap, Voice};
+use trantor_engine::minds::MindKind;
+use trantor_game::{GameConfig, Rules};
+use trantor_model::MapSize;
+use trantor_protocol::{TeamNameError, check_team_name};
 use trantor_runtime::RealClock;
-use trantor_time::{Clock, GameSpan};
+use trantor_time::{Clock, GameSpan, GameTime};
 
-pub(crate) use self::cli::command;
-use self::cli::{Asked, Game};
-use crate::options::cli::PROGRAM;
+use crate::options::OptionError;
+use crate::options::cli::{PROGRAM, first_line};
 
 /// The word that asks for it, in the place of the first option.
 pub const WORD: &str = "sim";
 
+/// Longest simulation, in units: more than a hundred days at the highest speed, and far from any overflow.
+const UNITS_MAX: u64 = 100_000_000_000;
+
+/// The game that is asked for.
+#[derive(Clone, Debug, PartialEq, Parser)]
+#[command(
+    name = WORD,
+    bin_name = "trantor-server sim",
+    about = "Plays a whole game without connections and without waiting, and prints a summary as JSON.",
+    after_help = "The same seed, map, teams and minds give the same digest, at any time and on any machine: options of \
+                  the server in the environment (TRANTOR_SERVER_SEED=7) or in a file are not heeded.",
+    args_override_self = true,
+    allow_negative_numbers = true
+)]
+pub(crate) struct SimAsked {
+    /// What all chance is drawn from
+    #[arg(long, value_name = "NUMBER", default_value = "1", value_parser = whole::<u64>(0, u64::MAX))]
+    seed: u64,
+    /// Columns of the map
+    #[arg(
+        long,
+        short = 'x',
+        visible_alias = "x",
+        value_name = "NUMBER",
+        default_value = "20"
+    )]
+    #[arg(value_parser = whole::<u32>(1, 1_000))]
+    width: u32,
+    /// Rows of the map
+    #[arg(
+        long,
+        short = 'y',
+        visible_alias = "y",
+        value_name = "NUMBER",
+        default_value = "20"
+    )]
+    #[arg(value_parser = whole::<u32>(1, 1_000))]
+    height: u32,
+    /// Places each team starts with; all are taken
+    #[arg(long, short, value_name = "NUMBER", default_value = "6", value_parser = whole::<u32>(1, 100_000))]
+    clients: u32,
+    /// Agents that a mind has its team grow to at most [default: twice the places, at least 9]
+    #[arg(long, value_name = "NUMBER", value_parser = whole::<usize>(1, 100_000))]
+    team_size_max: Option<usize>,
+    /// Team names
+    #[arg(long, short = 'n', value_name = "NAME", num_args = 1.., action = ArgAction::Set)]
+    #[arg(default_values = ["red", "blue"], value_parser = team_name)]
+    teams: Vec<String>,
+    /// Who plays each team: trivial, random or team; the last also plays the teams behind it
+    #[arg(long, value_name = "MIND", num_args = 1.., action = ArgAction::Set)]
+    #[arg(default_value = "team", value_parser = mind)]
+    minds: Vec<MindKind>,
+    /// Stop at this game time if nobody has won
+    #[arg(long, value_name = "UNITS|win", default_value = "win", value_parser = until)]
+    until: Until,
+    /// Keep a journal of the game, for trantor-server replay
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+}
+
+/// A value of `--until`; `None`: until nothing is due any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Until(Option<GameTime>);
+
+fn whole<T: TryFrom<u64>>(from: u64, to: u64) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |word| {
+        let number = word.parse().ok().filter(|number| (from..=to).contains(number));
+        let number = number.and_then(|number| T::try_from(number).ok());
+        number.ok_or_else(|| format!("must be a whole number from {from} to {to}"))
+    }
+}
+
+fn team_name(name: &str) -> Result<String, TeamNameError> {
+    check_team_name(name).map(|()| name.to_owned())
+}
+
+fn mind(word: &str) -> Result<MindKind, String> {
+    let names = || MindKind::ALL.map(MindKind::name).join(", ");
+    word.parse().map_err(|_| format!("must be one of {}", names()))
+}
+
+fn until(word: &str) -> Result<Until, String> {
+    if word == "win" {
+        return Ok(Until(None));
+    }
+    let units = word.parse().ok().filter(|units| (1..=UNITS_MAX).contains(units));
+    let units = units.and_then(|units| i64::try_from(units).ok());
+    let at = units.map(|units| Until(Some(GameTime::from_units(units))));
+    at.ok_or_else(|| format!("must be win, or a whole number of units from 1 to {UNITS_MAX}"))
+}
+
 /// How far a game is played between two looks at its progress: milliseconds, even with a thousand agents.
 const STRIDE: GameSpan = GameSpan::from_units(50);
 
-/// What became of a call.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Simulated {
-    /// Print this, a summary or a help text, and end with status 0.
-    Print(String),
-    /// Nothing was played, or not to its end: one line that says why.
-    Refused(String),
-}
-
-/// What is told of a game.
+/// What is printed of a game.
 #[derive(Debug, Serialize)]
 struct Summary {
     seed: u64,
@@ -62,31 +149,97 @@ struct Summary {
     actions_per_second: f64,
 }
 
-/// Plays what `arguments` ask for: the program's name, `sim`, then options.
-pub fn simulate(arguments: impl IntoIterator<Item = OsString>) -> Simulated {
-    let asked = match cli::parse(arguments.into_iter().skip(1)) {
-        Ok(Asked::Play(asked)) => asked,
-        Ok(Asked::Print(text)) => return Simulated::Print(text),
-        Err(error) => return Simulated::Refused(error.to_string()),
+/// Plays what `arguments` ask for, of which the first is `sim`. Answers the summary, or a help text.
+///
+/// # Errors
+/// One line that says why nothing was played, or not to its end, and what to say instead.
+pub fn simulate(arguments: impl IntoIterator<Item = OsString>) -> Result<String, OptionError> {
+    let words = arguments.into_iter().enumerate().map(|(place, word)| {
+        // As for the server itself.
+        let asks_for_help = place == 1 && (word == "help" || word == "-help");
+        if asks_for_help { "--help".into() } else { word }
+    });
+    let asked = match SimAsked::try_parse_from(words) {
+        Ok(asked) => asked,
+        Err(error) if error.kind() == ErrorKind::DisplayHelp => return Ok(error.to_string()),
+        Err(error) => return Err(explain(&error)),
     };
-    match play(&asked) {
-        Ok(summary) => Simulated::Print(
-            serde_json::to_string(&summary).expect("names and numbers can always be written"),
-        ),
-        Err(error) => {
-            let file = asked.record.unwrap_or_default();
-            Simulated::Refused(format!("{WORD}: cannot record in {}: {error}", file.display()))
+    let summary = play(&asked, asked.config()?).map_err(|error| {
+        let file = asked.record.clone().unwrap_or_default();
+        OptionError::new(
+            format!("{WORD}: cannot record in {}", file.display()),
+            error.to_string(),
+        )
+    })?;
+    Ok(serde_json::to_string(&summary).expect("names and numbers can always be written"))
+}
+
+impl SimAsked {
+    /// What the game is made from.
+    fn config(&self) -> Result<GameConfig, OptionError> {
+        let config = GameConfig {
+            size: MapSize::new(self.width, self.height).expect("the parser keeps to the range"),
+            teams: self.teams.clone(),
+            places_per_team: self.clients,
+            seed: self.seed,
+            rules: Rules {
+                lock_step: true,
+                ..Rules::default()
+            },
+        };
+        let (minds, teams) = (self.minds.len(), self.teams.len());
+        if minds > teams {
+            let why = format!("{minds} minds for {teams} teams: name a mind for each team at most");
+            return Err(OptionError::new(format!("{WORD}: --minds"), why));
         }
+        if let Some(most) = self.team_size_max.filter(|most| *most < self.clients as usize) {
+            let why = format!("{} places for each team are all taken at the start", self.clients);
+            return Err(OptionError::new(format!("{WORD}: --team-size-max {most}"), why));
+        }
+        config
+            .check()
+            .map_err(|error| OptionError::new(WORD, error.to_string()))?;
+        Ok(config)
     }
+}
+
+/// Says in one line what clap says in several.
+fn explain(error: &clap::Error) -> OptionError {
+    let context = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
+    // clap names a flag with its placeholder, "--seed <NUMBER>"; the flag is the first word.
+    let shown = context(ContextKind::InvalidArg);
+    let flag = shown.split(' ').next().unwrap_or_default();
+    let see = format!("see {PROGRAM} {WORD} --help");
+    let (written, why) = match error.kind() {
+        ErrorKind::UnknownArgument if !flag.starts_with('-') => (
+            format!("'{shown}'"),
+            format!("is a stray word; an option starts with '-', {see}"),
+        ),
+        ErrorKind::UnknownArgument => match error.get(ContextKind::SuggestedArg) {
+            Some(nearest) => (
+                flag.to_owned(),
+                format!("unknown option; the nearest known one is {nearest}"),
+            ),
+            None => (flag.to_owned(), format!("unknown option; {see}")),
+        },
+        ErrorKind::ValueValidation => {
+            let value = context(ContextKind::InvalidValue);
+            let why = error.source().map(ToString::to_string).unwrap_or_default();
+            (format!("{flag} {value}"), why)
+        }
+        ErrorKind::InvalidValue => (format!("{flag} without a value"), format!("it needs one; {see}")),
+        _ => return OptionError::new(WORD, format!("{}; {see}", first_line(error))),
+    };
+    OptionError::new(format!("{WORD}: {written}"), why)
 }
 
 /// # Errors
 /// If the journal cannot be written.
-fn play(asked: &Game) -> io::Result<Summary> {
+fn play(asked: &SimAsked, config: GameConfig) -> io::Result<Summary> {
     let mut journal = asked.record.as_ref().map(File::create).transpose()?;
     let clock = RealClock::new();
     let began = clock.now();
-    let mut leap = Leap::new(asked.config.clone(), &asked.minds, Voice::Values);
+    let mut leap = Leap::new(config, &asked.minds, Voice::Values);
     if let Some(most) = asked.team_size_max {
         leap.limit_agents(most);
     }
@@ -96,12 +249,12 @@ fn play(asked: &Game) -> io::Result<Summary> {
     let progress = progress(asked);
     let ended = loop {
         let next = leap.game().now() + STRIDE;
-        let ended = leap.run(Some(asked.until.map_or(next, |until| until.min(next))));
+        let ended = leap.run(Some(asked.until.0.map_or(next, |until| until.min(next))));
         if let Some(journal) = &mut journal {
             journal.write_all(&leap.take_journal())?;
         }
         progress.set_position(u64::try_from(leap.game().now().whole_units()).unwrap_or(u64::MAX));
-        if ended != Ended::TimeReached || asked.until.is_some_and(|until| leap.game().now() >= until) {
+        if ended != Ended::TimeReached || asked.until.0.is_some_and(|until| leap.game().now() >= until) {
             break ended;
         }
     };
@@ -154,11 +307,11 @@ fn levels(leap: &Leap) -> Vec<u8> {
 }
 
 /// A line on standard error that says how far the game is, if a person looks at it.
-fn progress(asked: &Game) -> ProgressBar {
+fn progress(asked: &SimAsked) -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let (bar, template) = match asked.until {
+    let (bar, template) = match asked.until.0 {
         Some(until) => {
             let units = u64::try_from(until.whole_units()).unwrap_or(u64::MAX);
             (
@@ -181,16 +334,13 @@ mod tests {
 
     use super::*;
 
-    fn call(line: &str) -> Simulated {
-        simulate(line.split(' ').map(OsString::from))
+    fn call(line: &str) -> Result<String, String> {
+        simulate(line.split(' ').map(OsString::from)).map_err(|error| error.to_string())
     }
 
     /// The fields of a summary, but not how long it took.
     fn fields(line: &str) -> serde_json::Map<String, serde_json::Value> {
-        let Simulated::Print(text) = call(line) else {
-            panic!("{line} is refused");
-        };
-        let mut fields: serde_json::Map<_, _> = serde_json::from_str(&text).unwrap();
+        let mut fields: serde_json::Map<_, _> = serde_json::from_str(&call(line).unwrap()).unwrap();
         for measured in ["wall_ms", "actions_per_second"] {
             assert!(fields.remove(measured).unwrap().is_number());
         }
@@ -200,7 +350,7 @@ mod tests {
     #[test]
     fn the_same_call_gives_the_same_summary() {
         const CALL: &str =
-            "p sim --seed 7 --teams red blue --minds team random --until 300 --x 8 --y 9 --clients 2";
+            "sim --seed 7 --teams red blue --minds team random --until 300 --x 8 --y 9 --clients 2";
         let first = fields(CALL);
         assert_eq!(first, fields(CALL));
         assert_eq!(first["units"], 300);
@@ -211,7 +361,7 @@ mod tests {
 
     #[test]
     fn a_game_without_anybody_left_ends() {
-        let fields = fields("p sim --minds trivial -x 5 -y 5 -c 1");
+        let fields = fields("sim --minds trivial -x 5 -y 5 -c 1");
         assert_eq!(fields["ended"], "nothing_due");
         assert_eq!(fields["living"], 0);
         assert_eq!(fields["winner"], serde_json::Value::Null);
@@ -221,61 +371,59 @@ mod tests {
     fn mistakes_are_told_in_one_line_with_what_to_say_instead() {
         for (line, told) in [
             (
-                "p sim --minds clever",
+                "sim --minds clever",
                 "sim: --minds clever: must be one of trivial, random, team",
             ),
             (
-                "p sim --until never",
+                "sim --until never",
                 "sim: --until never: must be win, or a whole number of units from 1 to 100000000000",
             ),
             (
-                "p sim --until -1",
+                "sim --until -1",
                 "sim: --until -1: must be win, or a whole number of units from 1 to 100000000000",
             ),
             (
-                "p sim -x -1",
+                "sim -x -1",
                 "sim: --width -1: must be a whole number from 1 to 1000",
             ),
             (
-                "p sim -x 0",
+                "sim -x 0",
                 "sim: --width 0: must be a whole number from 1 to 1000",
             ),
             (
-                "p sim --seed",
+                "sim --seed",
                 "sim: --seed without a value: it needs one; see trantor-server sim --help",
             ),
             (
-                "p sim --mind team",
+                "sim --mind team",
                 "sim: --mind: unknown option; the nearest known one is --minds",
             ),
             (
-                "p sim -n GRAPHIC b",
+                "sim -n GRAPHIC b",
                 "sim: --teams GRAPHIC: \"GRAPHIC\" cannot be a team's name: as a first line it means something else",
             ),
             (
-                "p sim --lag 5",
+                "sim --lag 5",
                 "sim: --lag: unknown option; see trantor-server sim --help",
             ),
             (
-                "p sim red",
+                "sim red",
                 "sim: 'red': is a stray word; an option starts with '-', see trantor-server sim --help",
             ),
             (
-                "p sim --team-size-max 3",
+                "sim --team-size-max 3",
                 "sim: --team-size-max 3: 6 places for each team are all taken at the start",
             ),
             (
-                "p sim --teams a --minds team team",
+                "sim --teams a --minds team team",
                 "sim: --minds: 2 minds for 1 teams: name a mind for each team at most",
             ),
         ] {
-            assert_eq!(call(line), Simulated::Refused(told.to_owned()), "{line}");
+            assert_eq!(call(line), Err(told.to_owned()), "{line}");
         }
-        assert!(matches!(call("p sim --teams a a"), Simulated::Refused(_)));
-        for line in ["p sim --help", "p sim help"] {
-            assert!(
-                matches!(call(line), Simulated::Print(text) if text.contains("Usage: trantor-server sim"))
-            );
+        assert!(call("sim --teams a a").is_err());
+        for line in ["sim --help", "sim help"] {
+            assert!(call(line).unwrap().contains("Usage: trantor-server sim"));
         }
     }
 
@@ -297,7 +445,7 @@ mod tests {
 
     #[test]
     fn a_team_grows_as_far_as_it_may() {
-        const CALL: &str = "p sim --seed 1 -c 2 --until 1500";
+        const CALL: &str = "sim --seed 1 -c 2 --until 1500";
         let bounded = format!("{CALL} --team-size-max 2");
         assert_eq!(fields(&bounded)["joins"], 4);
         assert!(fields(CALL)["joins"].as_u64() > Some(4));
@@ -306,7 +454,7 @@ mod tests {
     #[test]
     fn what_is_recorded_verifies_and_ends_in_the_same_state() {
         let file = std::env::temp_dir().join(format!("trantor-sim-{}.trj", std::process::id()));
-        let line = format!("p sim --seed 3 -x 8 -y 8 --until 900 --record {}", file.display());
+        let line = format!("sim --seed 3 -x 8 -y 8 --until 900 --record {}", file.display());
         let summary = fields(&line);
         let journal = std::fs::read(&file).unwrap();
         std::fs::remove_file(&file).unwrap();
@@ -318,9 +466,7 @@ mod tests {
             fields(&line.replace(" --record", " --seed 3 --record"))["digest"]
         );
         std::fs::remove_file(&file).unwrap();
-        let nowhere = "p sim --until 1 --record /dev/null/journal.trj";
-        assert!(
-            matches!(call(nowhere), Simulated::Refused(text) if text.starts_with("sim: cannot record in"))
-        );
+        let nowhere = "sim --until 1 --record /dev/null/journal.trj";
+        assert!(call(nowhere).unwrap_err().starts_with("sim: cannot record in"));
     }
 }

@@ -8,7 +8,7 @@ use trantor_runtime::{standard_error, standard_output};
 use trantor_server::console::input::{ConsoleInput, ConsoleThread};
 use trantor_server::event_loop::{EndReason, EventLoop};
 use trantor_server::export::Exporter;
-use trantor_server::headless::{self, Simulated};
+use trantor_server::headless;
 use trantor_server::logging::Logging;
 use trantor_server::manual::{self, ManualAsked};
 use trantor_server::options::cli::{self, Asked, EXIT_STATUS_REFUSED, PROGRAM, Resolved};
@@ -24,9 +24,9 @@ fn main() -> ExitCode {
         .nth(1)
         .is_some_and(|word| word == headless::WORD)
     {
-        return match headless::simulate(std::env::args_os()) {
-            Simulated::Print(text) => print(&text),
-            Simulated::Refused(line) => refuse(line),
+        return match headless::simulate(std::env::args_os().skip(1)) {
+            Ok(text) => print(&text),
+            Err(error) => refuse(error),
         };
     }
     match cli::parse(std::env::args_os(), std::env::vars_os()) {
@@ -36,8 +36,8 @@ fn main() -> ExitCode {
         }
         Ok(Asked::Play(asked)) => run(&asked.options, None, |_| start::play(&asked)),
         Ok(Asked::CheckConfig(files)) => check_config(&files),
-        Ok(Asked::Manual(ManualAsked::Completions(shell))) => print(&manual::completions(shell)),
-        Ok(Asked::Manual(ManualAsked::Man(directory))) => match manual::man(&directory) {
+        Ok(Asked::Manual(ManualAsked::Completions { shell })) => print(&manual::completions(shell)),
+        Ok(Asked::Manual(ManualAsked::Man { directory })) => match manual::man(&directory) {
             Ok(pages) => print(&format!("{}: {pages} pages", directory.display())),
             Err(error) => refuse(format!("{}: {error}", directory.display())),
         },

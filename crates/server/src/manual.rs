@@ -7,27 +7,33 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
-use clap::{Arg, Command, CommandFactory};
+use clap::{Command, CommandFactory as _, Parser, Subcommand as _};
 use clap_complete::Shell;
 
-use crate::console::remote::{self, ConsoleAsked};
-use crate::headless;
+use crate::console::remote::ConsoleAsked;
+use crate::headless::SimAsked;
 use crate::options::cli::{self, PROGRAM, first_line};
 use crate::options::{OptionError, config};
 use crate::replay;
 
 /// The first words of the command line that ask for it.
-pub const WORDS: [&str; 2] = [COMPLETIONS, MAN];
-const COMPLETIONS: &str = "completions";
-const MAN: &str = "man";
+pub const WORDS: [&str; 2] = ["completions", "man"];
 
 /// What is to be written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Parser)]
+#[command(name = PROGRAM, bin_name = PROGRAM, no_binary_name = true)]
 pub enum ManualAsked {
-    /// The completions of one shell, on standard output.
-    Completions(Shell),
-    /// All manual pages, into a directory.
-    Man(PathBuf),
+    /// Write the completions of a shell to standard output.
+    Completions {
+        /// Which shell
+        shell: Shell,
+    },
+    /// Write the manual pages.
+    Man {
+        /// Where to, as man/man1 of a prefix
+        #[arg(value_name = "DIR")]
+        directory: PathBuf,
+    },
 }
 
 /// Reads `words`, of which the first is one of [`WORDS`]. The help text comes back as `Ok(Err(text))`.
@@ -35,29 +41,14 @@ pub enum ManualAsked {
 /// # Errors
 /// One line about the first mistake.
 pub fn parse(words: &[OsString]) -> Result<Result<ManualAsked, String>, OptionError> {
-    let parser = Command::new(PROGRAM)
-        .bin_name(PROGRAM)
-        .no_binary_name(true)
-        .subcommands(own_commands());
-    let matches = match parser.try_get_matches_from(words) {
-        Ok(matches) => matches,
-        Err(error) if error.kind() == ErrorKind::DisplayHelp => return Ok(Err(error.to_string())),
+    match ManualAsked::try_parse_from(words) {
+        Ok(asked) => Ok(Ok(asked)),
+        Err(error) if error.kind() == ErrorKind::DisplayHelp => Ok(Err(error.to_string())),
         Err(error) => {
             let word = words[0].to_string_lossy().into_owned();
-            return Err(OptionError::new(word, first_line(&error)));
+            Err(OptionError::new(word, first_line(&error)))
         }
-    };
-    let (name, matches) = matches.subcommand().expect("one of the two words came first");
-    Ok(Ok(if name == COMPLETIONS {
-        ManualAsked::Completions(*matches.get_one(WHAT).expect("clap asks for it"))
-    } else {
-        ManualAsked::Man(
-            matches
-                .get_one::<PathBuf>(WHAT)
-                .expect("clap asks for it")
-                .clone(),
-        )
-    }))
+    }
 }
 
 /// The completions of `shell`.
@@ -86,40 +77,14 @@ fn commands_in(command: &Command) -> usize {
 
 /// The program with all its commands, as nobody parses it: each is looked for by its first word.
 fn whole_command() -> Command {
-    cli::command().subcommands(
-        [
-            config::command().name(config::WORD),
-            ConsoleAsked::command().name(remote::WORD),
-            replay::command().name(replay::WORD),
-            headless::command().name(headless::WORD),
-        ]
-        .into_iter()
-        .chain(own_commands()),
-    )
+    let others = [
+        config::command(),
+        ConsoleAsked::command(),
+        replay::command().name(replay::WORD),
+        SimAsked::command(),
+    ];
+    ManualAsked::augment_subcommands(cli::command().subcommands(others))
 }
-
-fn own_commands() -> [Command; 2] {
-    [
-        Command::new(COMPLETIONS)
-            .about("Write the completions of a shell to standard output.")
-            .arg(
-                Arg::new(WHAT)
-                    .value_name("SHELL")
-                    .required(true)
-                    .value_parser(clap::value_parser!(Shell))
-                    .help("Which shell"),
-            ),
-        Command::new(MAN).about("Write the manual pages.").arg(
-            Arg::new(WHAT)
-                .value_name("DIR")
-                .required(true)
-                .value_parser(clap::value_parser!(PathBuf))
-                .help("Where to, as man/man1 of a prefix"),
-        ),
-    ]
-}
-
-const WHAT: &str = "what";
 
 #[cfg(test)]
 mod tests {
@@ -184,9 +149,14 @@ mod tests {
         };
         assert_eq!(
             parse("completions bash"),
-            Ok(Ok(ManualAsked::Completions(Shell::Bash)))
+            Ok(Ok(ManualAsked::Completions { shell: Shell::Bash }))
         );
-        assert_eq!(parse("man d"), Ok(Ok(ManualAsked::Man("d".into()))));
+        assert_eq!(
+            parse("man d"),
+            Ok(Ok(ManualAsked::Man {
+                directory: "d".into()
+            }))
+        );
         assert_eq!(
             parse("completions"),
             Err("completions: <SHELL> is missing".to_owned())

@@ -11,7 +11,7 @@ use trantor_runtime::life::LoopThread;
 use trantor_runtime::real_clock::RealClock;
 use trantor_runtime::wait::{Parker, Wait as _};
 use trantor_server::event_loop::{self, EventLoop};
-use trantor_server::headless::{self, Simulated};
+use trantor_server::headless;
 use trantor_server::options::cli::{self, Asked};
 use trantor_server::start;
 use trantor_time::{Clock as _, GameTime, Rate, RealSpan, RealTime};
@@ -49,13 +49,11 @@ fn recorded(name: &str, options: &str) -> Recorded {
     let file = format!("{name}-{}.trj", std::process::id());
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(file);
     let line = format!(
-        "trantor-server sim --seed 3 -x 12 -y 10 --teams red blue {options} --record {}",
+        "sim --seed 3 -x 12 -y 10 --teams red blue {options} --record {}",
         file.display()
     );
-    match headless::simulate(words(&line)) {
-        Simulated::Print(_) => Recorded(file),
-        Simulated::Refused(why) => panic!("{why}"),
-    }
+    headless::simulate(words(&line)).expect("the game is recorded");
+    Recorded(file)
 }
 
 /// A server that plays a recording.

@@ -92,7 +92,7 @@ pub fn parse(
     }
     if arguments.get(1).is_some_and(|word| word == config::WORD) {
         return Ok(match config::parse(&arguments[1..])? {
-            Ok(ConfigAsked::Check(files)) => Asked::CheckConfig(files),
+            Ok(ConfigAsked::Check { files }) => Asked::CheckConfig(files),
             // What is left behind `config print` are flags of the server.
             Ok(ConfigAsked::Print) => match resolve_by(
                 config::print_command(),

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use clap::{Arg, Command};
+use clap::{Command, CommandFactory as _, FromArgMatches as _, Parser};
 
 use super::cli::{PROGRAM, Resolved, first_line};
 use super::origins::Origins;
@@ -18,11 +18,22 @@ pub const WORD: &str = "config";
 const SAMPLE: &str = include_str!("../../../../assets/config/server.toml");
 
 /// What is to be done with files of options.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Parser)]
+#[command(
+    name = "config",
+    bin_name = "trantor-server config",
+    about = "Checks a file of options, or prints the options as they are.",
+    disable_help_subcommand = true
+)]
 pub enum ConfigAsked {
-    /// Tell every mistake in these files.
-    Check(Vec<PathBuf>),
+    /// Tell every mistake in FILE, with its line and what to write instead; status 84 if there is one
+    Check {
+        /// A file for --config
+        #[arg(value_name = "FILE", required = true, num_args = 1..)]
+        files: Vec<PathBuf>,
+    },
     /// Print all options as the rest of the command line, the environment and the file make them.
+    #[command(skip)]
     Print,
 }
 
@@ -35,12 +46,9 @@ pub fn parse(words: &[OsString]) -> Result<Result<ConfigAsked, String>, OptionEr
     if words.get(1).is_some_and(|word| word == "print") {
         return Ok(Ok(ConfigAsked::Print));
     }
-    match command().try_get_matches_from(words) {
-        Ok(matches) => {
-            let (_, matches) = matches.subcommand().expect("clap asks for a subcommand");
-            let files = matches.get_many(FILES).into_iter().flatten().cloned().collect();
-            Ok(Ok(ConfigAsked::Check(files)))
-        }
+    let parsed = command().try_get_matches_from(words);
+    match parsed.and_then(|matches| ConfigAsked::from_arg_matches(&matches)) {
+        Ok(asked) => Ok(Ok(asked)),
         Err(error) if error.kind() == ErrorKind::DisplayHelp => Ok(Err(error.to_string())),
         Err(error) => Err(OptionError::new(
             WORD,
@@ -99,24 +107,7 @@ pub fn print(resolved: &Resolved) -> String {
 
 /// The command as clap knows it.
 pub fn command() -> Command {
-    Command::new("trantor-server config")
-        .bin_name("trantor-server config")
-        .about("Checks a file of options, or prints the options as they are.")
-        .subcommand_required(true)
-        .disable_help_subcommand(true)
-        .subcommand(
-            Command::new("check")
-                .about("Tell every mistake in FILE, with its line and what to write instead; status 84 if there is one")
-                .arg(
-                    Arg::new(FILES)
-                        .value_name("FILE")
-                        .required(true)
-                        .num_args(1..)
-                        .value_parser(clap::value_parser!(PathBuf))
-                        .help("A file for --config"),
-                ),
-        )
-        .subcommand(print_command())
+    ConfigAsked::command().subcommand(print_command())
 }
 
 /// The command behind `config print`.
@@ -128,5 +119,3 @@ pub(super) fn print_command() -> Command {
         .about("Print all options as a file, and where each was said; takes the flags of the server itself")
         .after_help(None)
 }
-
-const FILES: &str = "files";

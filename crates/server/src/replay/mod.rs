@@ -41,12 +41,13 @@ pub fn run(asked: &ReplayAsked) -> ExitCode {
         }
     };
     let done = match asked {
-        ReplayAsked::Verify { json, .. } => verify::run(&files, asked.files(), *json),
-        ReplayAsked::Info { json, .. } => info::run(&files, *json),
+        ReplayAsked::Verify(look) => verify::run(&files, asked.files(), look.json),
+        ReplayAsked::Info(look) => info::run(&files, look.json),
         ReplayAsked::Export { .. } => export::run(&files, asked.files()),
+        ReplayAsked::Play { .. } => unreachable!("the server itself plays it"),
     };
     match done {
-        Ok(Worst::Unfinished) if !matches!(asked, ReplayAsked::Verify { .. }) => ExitCode::SUCCESS,
+        Ok(Worst::Unfinished) if !matches!(asked, ReplayAsked::Verify(_)) => ExitCode::SUCCESS,
         Ok(worst) => worst.exit_code(),
         // Whoever reads the lines may have had enough of them: `replay export … | head`.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
