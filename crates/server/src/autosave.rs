@@ -13,10 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use trantor_game::{Game, Snapshot};
-use trantor_runtime::RealClock;
-use trantor_time::{Clock, RealSpan};
 
-use crate::shell::Shell;
 use crate::store;
 
 /// The timer's name, as it stands in logs and metrics.
@@ -110,6 +107,16 @@ impl Autosave {
             stats: SaveStats::default(),
             _lock: lock,
         })
+    }
+
+    /// Has the game saved as soon as no other save is under way.
+    pub(crate) fn want(&mut self) {
+        self.is_wanted = true;
+    }
+
+    /// Whether that is to be done now, which it then counts as.
+    pub(crate) fn take_wanted(&mut self) -> bool {
+        !self.is_under_way && std::mem::take(&mut self.is_wanted)
     }
 
     /// Keeps so many of the newest saves from now on.
@@ -214,66 +221,6 @@ impl SaveTask {
             }
         }
         Ok(Saved::Written(digest))
-    }
-}
-
-/// Captures the game and has a disk job write it: what the timer does. Answers to which directory.
-///
-/// # Errors
-/// If no save was begun, which is counted; in one line.
-pub(crate) fn save(shell: &mut Shell) -> Result<PathBuf, String> {
-    let clock = RealClock::new();
-    let autosave = shell.autosave.as_mut();
-    let autosave = autosave.ok_or("there is no place to save to: start the server with --save DIR")?;
-    let directory = autosave.directory.clone();
-    let began = clock.now();
-    let task = autosave.capture(|| shell.engine.state_to_save());
-    let task = task.ok_or("the last save is still being written; this one is skipped")?;
-    shell.stats.save_capture.record(clock.now().since(began));
-    let work = move || {
-        let began = clock.now();
-        task.write().map(|saved| (saved, clock.now().since(began)))
-    };
-    let done = |shell: &mut Shell, outcome: Result<(Saved, RealSpan), String>| {
-        if let Ok((_, took)) = &outcome {
-            shell.stats.save_write.record(*took);
-        }
-        note(shell, outcome.map(|(saved, _)| saved));
-    };
-    match shell.disk.submit(TIMER, work, done) {
-        Ok(()) => Ok(directory),
-        Err(refused) => {
-            note(shell, Err(refused.to_string()));
-            Err(refused.to_string())
-        }
-    }
-}
-
-/// Has the game saved in this pass, or in the one in which the save that is under way is written: a team has won, or another run
-/// of the journal has begun.
-pub(crate) fn save_soon(shell: &mut Shell) {
-    if let Some(autosave) = &mut shell.autosave {
-        autosave.is_wanted = true;
-    }
-}
-
-/// Does what [`save_soon`] asked for. An ending loop takes no jobs, and saves at its end.
-pub(crate) fn save_if_wanted(shell: &mut Shell) {
-    let is_ending = shell.listener.is_none();
-    match &mut shell.autosave {
-        Some(autosave) if autosave.is_wanted && !autosave.is_under_way && !is_ending => {
-            autosave.is_wanted = false
-        }
-        _ => return,
-    }
-    if let Err(reason) = save(shell) {
-        log::warn!("{reason}");
-    }
-}
-
-fn note(shell: &mut Shell, done: Result<Saved, String>) {
-    if let Some(autosave) = &mut shell.autosave {
-        autosave.note(done);
     }
 }
 

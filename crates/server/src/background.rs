@@ -12,7 +12,7 @@ use trantor_engine::EngineConfig;
 use trantor_runtime::life::{LoopThread, StartError};
 
 use crate::event_loop::{Ended, EventLoop};
-use crate::tasks::TaskSender;
+use crate::shell::tasks::TaskSender;
 
 /// A server that runs in the background. Dropping it ends it in order.
 pub struct Background {

@@ -23,14 +23,15 @@ use trantor_time::{Clock, RealSpan, RealTime};
 
 use crate::autosave::{self, Autosave};
 use crate::keep_alive::KeepAlive;
+use crate::keeping;
 use crate::listener::{Door, Listener};
+use crate::options::RecordKeep;
 use crate::passes::Passes;
-use crate::recorder::RecordKeep;
 use crate::reload::Reload;
 use crate::service_manager::ServiceManager;
 use crate::shell::Shell;
+use crate::shell::tasks::TaskSender;
 use crate::stages::{self, STAGES};
-use crate::tasks::TaskSender;
 
 /// How long an ending loop goes on trying to deliver what it owes. With the rest of the end it stays well within
 /// the second that people and service managers wait.
@@ -138,8 +139,8 @@ impl EventLoop {
     }
 
     /// Reads the options again at SIGHUP, which otherwise ends the loop.
-    pub fn reload_at_hang_up(&mut self, reload: Reload) {
-        self.shell.reload = Some(reload);
+    pub fn reload_at_hang_up(&mut self, mut reload: Reload) {
+        self.shell.reload = Some(Box::new(move |shell| reload.again(shell)));
     }
 
     /// Tells a service manager that `what` is ready, that it is alive as often as that is wanted, and of its end.
@@ -194,13 +195,8 @@ impl EventLoop {
     pub fn save(&mut self, autosave: Autosave, every: RealSpan) -> io::Result<()> {
         self.shell.autosave = Some(autosave);
         self.shell.engine.expect_saves();
-        let save = |shell: &mut Shell| {
-            if let Err(reason) = autosave::save(shell) {
-                log::warn!("{reason}");
-            }
-        };
         self.shell
-            .every(autosave::TIMER, every, save)
+            .every(autosave::TIMER, every, keeping::save_or_warn)
             .map_err(io::Error::other)?;
         self.shell.disk.start()
     }
@@ -387,9 +383,9 @@ mod tests {
 
     use trantor_time::ManualClock;
 
+    use crate::console;
     use crate::options::Options;
-    use crate::tasks::TaskError;
-    use crate::{console, recorder};
+    use crate::shell::tasks::TaskError;
 
     /// One on a port that the system chooses.
     fn event_loop(options: Options) -> EventLoop {
@@ -413,7 +409,7 @@ mod tests {
             timer > RealClock::new().now(),
             "the beginning of the journal waits for its turn"
         );
-        recorder::sync(&mut event_loop.shell);
+        keeping::sync(&mut event_loop.shell);
         while synced(&event_loop) == 0 {
             event_loop.pass();
         }

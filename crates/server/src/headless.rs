@@ -22,7 +22,7 @@ use trantor_runtime::RealClock;
 use trantor_time::{Clock, GameSpan, GameTime};
 
 use crate::options::OptionError;
-use crate::options::cli::{PROGRAM, first_line};
+use crate::options::{PROGRAM, first_line};
 
 /// The word that asks for it, in the place of the first option.
 pub const WORD: &str = "sim";

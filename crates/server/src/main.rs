@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use trantor_runtime::{standard_error, standard_output};
-use trantor_server::console::input::{ConsoleInput, ConsoleThread};
+use trantor_server::cli::manual::{self, ManualAsked};
+use trantor_server::cli::{self, Asked, Resolved, config};
+use trantor_server::console::input::{self, ConsoleThread};
 use trantor_server::event_loop::{EndReason, EventLoop};
 use trantor_server::export::Exporter;
 use trantor_server::headless;
 use trantor_server::logging::Logging;
-use trantor_server::manual::{self, ManualAsked};
-use trantor_server::options::cli::{self, Asked, EXIT_STATUS_REFUSED, PROGRAM, Resolved};
-use trantor_server::options::{OptionError, Options, config};
+use trantor_server::options::{ConsoleInput, EXIT_STATUS_REFUSED, OptionError, Options, PROGRAM};
 use trantor_server::reload::Reload;
 use trantor_server::service_manager::ServiceManager;
 use trantor_server::start::StartError;
@@ -92,7 +92,7 @@ fn run(
     }
     tell(&format!("{PROGRAM}: {line}"));
     let at_end = (options.console == ConsoleInput::UntilEnd).then(|| event_loop.stop_signal());
-    let console = match options.console.is_wanted(!options.auto_start) {
+    let console = match input::is_wanted(options.console, !options.auto_start) {
         false => None,
         true => match ConsoleThread::start(event_loop.tasks(), at_end) {
             Ok(console) => {

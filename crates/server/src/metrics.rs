@@ -12,17 +12,16 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
-use trantor_engine::{CloseReason, Counters, Engine, EngineStats, Fired, FiredKind, Spans};
+use trantor_engine::{CloseReason, Counters, Engine, EngineStats, FiredKind, Spans};
 use trantor_game::DueKind;
 use trantor_time::{NANOS, RealSpan};
 
 use crate::autosave::Autosave;
 use crate::histogram::{Histogram, bounds_seconds};
 use crate::listener::Listener;
-use crate::passes::Passes;
+use crate::passes::{LoopStats, REAL_KINDS, StageTotals};
 use crate::recorder::Recorder;
 use crate::shell::Shell;
-use crate::stages::STAGES;
 
 /// What every name begins with, followed by an underscore.
 const PREFIX: &str = "trantor";
@@ -35,62 +34,6 @@ const LOGGED: [&str; 5] = [
     "sessions_agents",
     "game_slips",
 ];
-
-/// Deadlines in real time, by kind. Those of the game are counted by the engine.
-const REAL_KINDS: [FiredKind; 7] = [
-    FiredKind::SessionLimit,
-    FiredKind::GoOn,
-    FiredKind::TextNews,
-    FiredKind::Tick,
-    FiredKind::Stats,
-    FiredKind::MatchEnd,
-    FiredKind::Recorded,
-];
-
-/// What the loop counts of itself; all from zero.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct LoopStats {
-    passes: u64,
-    /// Passes in which nothing was done: what woke the loop woke it for nothing.
-    idle_passes: u64,
-    busy: RealSpan,
-    pass_time: Histogram,
-    pub(crate) sleeps: u64,
-    /// How late the loop woke after the deadline that ended its sleep.
-    pub(crate) wake_lateness: Histogram,
-    /// Items and time of each stage.
-    stages: [(u64, RealSpan); STAGES.len()],
-    real_deadlines: [u64; REAL_KINDS.len()],
-    deadline_lateness: Histogram,
-    /// How long captures of the game held the loop, and how long the disk worker wrote them.
-    pub(crate) save_capture: Histogram,
-    pub(crate) save_write: Histogram,
-}
-
-impl LoopStats {
-    /// Counts a pass that has ended.
-    pub(crate) fn count_pass(&mut self, passes: &Passes) {
-        let mut items = 0;
-        for (stage, (count, time)) in passes.stages().iter().zip(&mut self.stages) {
-            items += u64::from(stage.items);
-            *count += u64::from(stage.items);
-            *time += stage.time;
-        }
-        self.passes += 1;
-        self.idle_passes += u64::from(items == 0);
-        self.busy += passes.duration();
-        self.pass_time.record(passes.duration());
-    }
-
-    /// Counts a deadline that fired.
-    pub(crate) fn count_deadline(&mut self, fired: Fired) {
-        if let Some(place) = REAL_KINDS.iter().position(|kind| *kind == fired.kind) {
-            self.real_deadlines[place] += 1;
-        }
-        let lateness_ns = i64::try_from(fired.lateness_ns).unwrap_or(i64::MAX);
-        self.deadline_lateness.record(RealSpan::from_nanos(lateness_ns));
-    }
-}
 
 /// One named metric at one moment.
 #[derive(Debug)]
@@ -231,12 +174,9 @@ fn collect_passes(m: &mut Table, own: &LoopStats, stats: &EngineStats) {
     } else {
         0.0
     };
-    let by_stage = |of: fn(&(u64, RealSpan)) -> f64| {
-        let stages = STAGES.iter().zip(&own.stages);
-        Value::Counters(
-            "stage",
-            stages.map(|(stage, used)| (stage.name, of(used))).collect(),
-        )
+    let by_stage = |of: fn(&StageTotals) -> f64| {
+        let samples = own.stages.iter().map(|stage| (stage.name, of(stage)));
+        Value::Counters("stage", samples.collect())
     };
     m.help("Time since the start, sleeping included")
         .gauge("uptime_seconds", uptime);
@@ -251,9 +191,9 @@ fn collect_passes(m: &mut Table, own: &LoopStats, stats: &EngineStats) {
     m.help("Duration of passes")
         .histogram("loop_pass_seconds", &own.pass_time);
     m.help("Items that the stages of passes did")
-        .add("loop_stage_items", by_stage(|used| used.0 as f64));
+        .add("loop_stage_items", by_stage(|stage| stage.items as f64));
     m.help("Time that the stages of passes took")
-        .add("loop_stage_seconds", by_stage(|used| seconds(used.1)));
+        .add("loop_stage_seconds", by_stage(|stage| seconds(stage.time)));
     m.help("Passes before which the loop had nothing to do")
         .counter("loop_sleeps", own.sleeps);
     m.help("How late a sleep ended after its deadline")

@@ -1,10 +1,13 @@
-//! Passes of the loop: what each stage may spend, what it did spend, and the log line of a pass that took long.
+//! Passes of the loop: what each stage may spend, what it did spend, the totals, and the log line of a long pass.
 //!
 //! Which stages there are, and what they do, is [`crate::stages`]'.
 
 use std::fmt;
 
+use trantor_engine::{Fired, FiredKind};
 use trantor_time::{Clock, RealSpan, RealTime};
+
+use crate::histogram::Histogram;
 
 /// What a stage may spend in one pass; it always gets at least one item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -275,6 +278,77 @@ impl Turn<'_> {
         if let Some(start) = self.item_start.take() {
             self.passes.note_item(now - start);
         }
+    }
+}
+
+/// Deadlines in real time, by kind. Those of the game are counted by the engine.
+pub(crate) const REAL_KINDS: [FiredKind; 7] = [
+    FiredKind::SessionLimit,
+    FiredKind::GoOn,
+    FiredKind::TextNews,
+    FiredKind::Tick,
+    FiredKind::Stats,
+    FiredKind::MatchEnd,
+    FiredKind::Recorded,
+];
+
+/// What the loop counts of itself; all from zero.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LoopStats {
+    pub(crate) passes: u64,
+    /// Passes in which nothing was done: what woke the loop woke it for nothing.
+    pub(crate) idle_passes: u64,
+    pub(crate) busy: RealSpan,
+    pub(crate) pass_time: Histogram,
+    pub(crate) sleeps: u64,
+    /// How late the loop woke after the deadline that ended its sleep.
+    pub(crate) wake_lateness: Histogram,
+    /// In the order of a pass; none before the first.
+    pub(crate) stages: Vec<StageTotals>,
+    pub(crate) real_deadlines: [u64; REAL_KINDS.len()],
+    pub(crate) deadline_lateness: Histogram,
+    /// How long captures of the game held the loop, and how long the disk worker wrote them.
+    pub(crate) save_capture: Histogram,
+    pub(crate) save_write: Histogram,
+}
+
+/// What a stage did in all passes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StageTotals {
+    pub(crate) name: &'static str,
+    pub(crate) items: u64,
+    pub(crate) time: RealSpan,
+}
+
+impl LoopStats {
+    /// Counts a pass that has ended.
+    pub(crate) fn count_pass(&mut self, passes: &Passes) {
+        if self.stages.is_empty() {
+            let named = passes.stages().iter().map(|stage| StageTotals {
+                name: stage.name,
+                ..StageTotals::default()
+            });
+            self.stages.extend(named);
+        }
+        let mut items = 0;
+        for (stage, totals) in passes.stages().iter().zip(&mut self.stages) {
+            items += u64::from(stage.items);
+            totals.items += u64::from(stage.items);
+            totals.time += stage.time;
+        }
+        self.passes += 1;
+        self.idle_passes += u64::from(items == 0);
+        self.busy += passes.duration();
+        self.pass_time.record(passes.duration());
+    }
+
+    /// Counts a deadline that fired.
+    pub(crate) fn count_deadline(&mut self, fired: Fired) {
+        if let Some(place) = REAL_KINDS.iter().position(|kind| *kind == fired.kind) {
+            self.real_deadlines[place] += 1;
+        }
+        let lateness_ns = i64::try_from(fired.lateness_ns).unwrap_or(i64::MAX);
+        self.deadline_lateness.record(RealSpan::from_nanos(lateness_ns));
     }
 }
 

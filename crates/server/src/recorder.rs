@@ -31,10 +31,9 @@ use std::path::{Path, PathBuf};
 use trantor_engine::{Engine, JournalBytes, JournalPressure};
 use trantor_time::{RealSpan, RealTime};
 
-pub use self::keep::RecordKeep;
-use self::run::{Run, ToSync, pack, tidy_up};
-use crate::autosave::{self, Autosave};
-use crate::shell::Shell;
+use self::run::{Run, pack, tidy_up};
+pub(crate) use self::run::{ToSync, force};
+use crate::options::RecordKeep;
 
 /// Finished pieces that may wait to be packed. More would mean that packing does not keep up; they stay as they are,
 /// which every reader takes as well.
@@ -42,7 +41,7 @@ const TO_PACK_MAX: usize = 64;
 
 /// The longest that what was written may lie with the system before it is forced to the disk. Forcing makes the disk busy
 /// and with it, on some file systems, whoever writes; seldom enough, it is not felt.
-const SYNC_SPAN: RealSpan = RealSpan::from_secs(5);
+pub(crate) const SYNC_SPAN: RealSpan = RealSpan::from_secs(5);
 
 /// The longest that inputs wait to be written while nothing is sent. A server writes by need before, even where one agent
 /// plays at 100 units a second, so that inputs do not wake it: with 10 ms every command did where few agents play.
@@ -61,12 +60,6 @@ const SAVE_ROOM_BYTES_MIN: u64 = 16 * 1024 * 1024;
 
 /// As many saves have room at least: one is written while the last one is still there, and each may be larger than the one before.
 const SAVE_ROOM_SAVES: u64 = 4;
-
-/// The name of the timer and the job that force to the disk, as they stand in logs and metrics.
-const SYNC: &str = "journal_sync";
-
-/// The name of the timer that tries again.
-const RETRY: &str = "journal_retry";
 
 /// The journals of a game on the disk.
 #[derive(Debug)]
@@ -250,13 +243,51 @@ impl Recorder {
         Ok(())
     }
 
+    /// Whether a sync is to be set, which it then counts as.
+    pub(crate) fn take_sync_wanted(&mut self) -> bool {
+        self.is_unsynced && !std::mem::replace(&mut self.is_sync_due, true)
+    }
+
+    /// No timer could be set for it.
+    pub(crate) fn put_off_sync(&mut self, error: &str) {
+        self.is_sync_due = false;
+        self.note_not_tried(error);
+    }
+
+    /// Begins a sync: looks whether the run can go on, and answers what a job is to force to the disk, if there is anything.
+    pub(crate) fn begin_sync(&mut self, engine: &mut Engine, saves: Option<&Path>) -> Option<ToSync> {
+        self.is_sync_due = false;
+        self.look_for_removal(engine);
+        if let Some(free) = self.free_beside(saves) {
+            self.look_for_room(free, engine);
+        }
+        self.take_to_sync().unwrap_or_else(|error| {
+            self.note_not_tried(&error.to_string());
+            None
+        })
+    }
+
     /// What is to be forced to the disk, if there is anything: of the run, and finished pieces that were not packed yet.
     fn take_to_sync(&mut self) -> io::Result<Option<ToSync>> {
         self.is_unsynced = false;
         let waiting = self.to_pack.iter().chain(&self.packing);
         let run = self.run.as_ref();
-        run.map(|run| run.to_sync(waiting.map(PathBuf::as_path)))
-            .transpose()
+        let to_sync = run.map(|run| run.to_sync(self.runs_begun, waiting.map(PathBuf::as_path)));
+        to_sync.transpose()
+    }
+
+    /// What became of forcing to the disk what belongs to the run that was begun as number `run`.
+    pub(crate) fn end_sync(
+        &mut self,
+        (run, unsynced): (u32, usize),
+        outcome: Result<bool, String>,
+        engine: &mut Engine,
+    ) {
+        match outcome {
+            Ok(true) => self.note_synced(run, unsynced),
+            Ok(false) => self.note_not_tried("its file system has no way to"),
+            Err(error) => self.note_sync_failed(run, &error, engine),
+        }
     }
 
     /// What a job about the run that was begun as number `run` forced to the disk is there.
@@ -269,7 +300,7 @@ impl Recorder {
     }
 
     /// It was not tried to force anything to the disk, for want of something else than the disk: it is tried again.
-    fn note_not_tried(&mut self, error: &str) {
+    pub(crate) fn note_not_tried(&mut self, error: &str) {
         log::warn!("the journal cannot be forced to the disk: {error}");
         self.stats.not_synced += 1;
         self.is_unsynced = self.run.is_some();
@@ -368,16 +399,54 @@ impl Recorder {
         }
     }
 
-    /// The next piece for a job to pack; `None` while another one is at it.
-    fn take_to_pack(&mut self) -> Option<PathBuf> {
+    /// The next piece for a job to pack, and its work; `None` while another one is at it.
+    pub(crate) fn take_to_pack(
+        &mut self,
+    ) -> Option<(PathBuf, impl FnOnce() -> io::Result<()> + Send + use<>)> {
         if self.packing.is_some() {
             return None;
         }
         self.packing = self.to_pack.pop_front();
-        self.packing.clone()
+        let (keep, directory) = (self.keep, self.directory.clone());
+        let piece = self.packing.clone()?;
+        let of_job = piece.clone();
+        let work = move || {
+            pack(&of_job)?;
+            if let Some(run) = of_job.parent() {
+                tidy_old(keep, &directory, run);
+            }
+            Ok(())
+        };
+        Some((piece, work))
     }
 
-    fn note_packed(&mut self, piece: &Path, packed: Result<(), String>) {
+    /// No job packs it: the loop is ending, after which the rest is packed.
+    pub(crate) fn put_back(&mut self, piece: PathBuf) {
+        self.packing = None;
+        self.to_pack.push_front(piece);
+    }
+
+    /// How long until it is to be tried again, where the disk has refused and no attempt is set; one counts as set then.
+    pub(crate) fn take_retry_span(&mut self) -> Option<RealSpan> {
+        if self.run.is_some() || std::mem::replace(&mut self.is_retry_due, true) {
+            return None;
+        }
+        let span = self.retry_span;
+        self.retry_span = (span * 2).min(RETRY_SPAN_MAX);
+        Some(span)
+    }
+
+    /// Tries again. Answers whether another run was begun.
+    pub(crate) fn retry(&mut self, engine: &mut Engine, saves: Option<&Path>) -> bool {
+        self.is_retry_due = false;
+        // More than what ended it: a run that ends as soon as it is begun is of no use.
+        let needed = self.save_room_bytes().saturating_mul(2);
+        let free = self.free_beside(saves);
+        free.is_none_or(|free| free >= needed) && self.resume(engine)
+    }
+
+    /// What became of packing a piece.
+    pub(crate) fn note_packed(&mut self, piece: &Path, packed: Result<(), String>) {
         self.packing = None;
         let Err(error) = packed else {
             self.stats.packed += 1;
@@ -418,124 +487,6 @@ fn tidy_old(keep: RecordKeep, directory: &Path, current: &Path) {
     }
 }
 
-/// Has a disk job pack the next finished piece, if there is one and no other job is packing. Called in each pass, so that the
-/// one after it has its turn when this one is done.
-pub(crate) fn pack_finished(shell: &mut Shell) {
-    let Some(recorder) = &mut shell.recorder else {
-        return;
-    };
-    let Some(piece) = recorder.take_to_pack() else {
-        return;
-    };
-    let (keep, directory) = (recorder.keep, recorder.directory.clone());
-    let [of_job, when_done] = [(); 2].map(|()| piece.clone());
-    let work = move || {
-        pack(&of_job)?;
-        if let Some(run) = of_job.parent() {
-            tidy_old(keep, &directory, run);
-        }
-        Ok::<(), io::Error>(())
-    };
-    let done = move |shell: &mut Shell, packed| {
-        if let Some(recorder) = &mut shell.recorder {
-            recorder.note_packed(&when_done, packed);
-        }
-    };
-    if shell.disk.submit("pack journal", work, done).is_err()
-        && let Some(recorder) = &mut shell.recorder
-    {
-        // The loop is ending, after which the rest is packed.
-        recorder.packing = None;
-        recorder.to_pack.push_front(piece);
-    }
-}
-
-/// Sets a timer that has a job force to the disk what was written, unless one is set: a server in which nothing happens
-/// is not woken for it.
-pub(crate) fn sync_later(shell: &mut Shell) {
-    match &mut shell.recorder {
-        Some(recorder) if recorder.is_unsynced && !recorder.is_sync_due => recorder.is_sync_due = true,
-        _ => return,
-    }
-    let registered = shell.once(SYNC, SYNC_SPAN, sync);
-    if let (Err(error), Some(recorder)) = (registered, &mut shell.recorder) {
-        recorder.is_sync_due = false;
-        recorder.note_not_tried(&error.to_string());
-    }
-}
-
-/// Sets a timer that tries again, where the disk has refused and none is set.
-pub(crate) fn retry_later(shell: &mut Shell) {
-    let Some(recorder) = &mut shell.recorder else {
-        return;
-    };
-    if recorder.run.is_some() || recorder.is_retry_due {
-        return;
-    }
-    recorder.is_retry_due = true;
-    let span = recorder.retry_span;
-    recorder.retry_span = (span * 2).min(RETRY_SPAN_MAX);
-    let registered = shell.once(RETRY, span, |shell| {
-        let Shell {
-            recorder,
-            engine,
-            autosave,
-            ..
-        } = shell;
-        let Some(recorder) = recorder else { return };
-        recorder.is_retry_due = false;
-        // More than what ended it: a run that ends as soon as it is begun is of no use.
-        let needed = recorder.save_room_bytes().saturating_mul(2);
-        let free = recorder.free_beside(autosave.as_ref().map(Autosave::directory));
-        if free.is_none_or(|free| free >= needed) && recorder.resume(engine) {
-            // A run goes on from a save only if it passes through it.
-            autosave::save_soon(shell);
-        }
-    });
-    if let Err(error) = registered {
-        log::error!("the game is not recorded any more: {error}");
-    }
-}
-
-/// Has a job force to the disk what was written.
-pub(crate) fn sync(shell: &mut Shell) {
-    let Shell {
-        recorder,
-        engine,
-        autosave,
-        ..
-    } = shell;
-    let Some(recorder) = recorder else {
-        return;
-    };
-    recorder.is_sync_due = false;
-    recorder.look_for_removal(engine);
-    if let Some(free) = recorder.free_beside(autosave.as_ref().map(Autosave::directory)) {
-        recorder.look_for_room(free, engine);
-    }
-    let ToSync { files, unsynced } = match recorder.take_to_sync() {
-        Ok(Some(to_sync)) => to_sync,
-        Ok(None) => return,
-        Err(error) => return recorder.note_not_tried(&error.to_string()),
-    };
-    let run = recorder.runs_begun;
-    let work = move || run::force(&files);
-    let done = move |shell: &mut Shell, outcome: Result<bool, String>| {
-        let Shell { recorder, engine, .. } = shell;
-        let Some(recorder) = recorder else { return };
-        match outcome {
-            Ok(true) => recorder.note_synced(run, unsynced),
-            Ok(false) => recorder.note_not_tried("its file system has no way to"),
-            Err(error) => recorder.note_sync_failed(run, &error, engine),
-        }
-    };
-    if let Err(refused) = shell.disk.submit(SYNC, work, done)
-        && let Some(recorder) = &mut shell.recorder
-    {
-        recorder.note_not_tried(&refused.to_string());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -569,13 +520,13 @@ mod tests {
         recorder.resume(&mut engine);
         assert_eq!(recorder.stats.resumed, 1);
         // A job about the first run that took long says nothing of the second.
-        let unsynced = recorder.take_to_sync().unwrap().unwrap().unsynced;
+        let unsynced = recorder.take_to_sync().unwrap().unwrap().of_run.1;
         recorder.note_sync_failed(first, "input/output error", &mut engine);
         recorder.note_synced(first, unsynced);
         assert!(recorder.run.is_some());
-        assert_eq!(recorder.take_to_sync().unwrap().unwrap().unsynced, unsynced);
+        assert_eq!(recorder.take_to_sync().unwrap().unwrap().of_run.1, unsynced);
         recorder.note_synced(recorder.runs_begun, unsynced);
-        assert_eq!(recorder.take_to_sync().unwrap().unwrap().unsynced, 0);
+        assert_eq!(recorder.take_to_sync().unwrap().unwrap().of_run.1, 0);
         drop(recorder);
         fs::remove_dir_all(&directory).unwrap();
     }
@@ -618,7 +569,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_file_system_that_cannot_be_forced_does_not_end_the_run() {
-        let forced = |path: &str| run::force(&[fs::File::open(path).unwrap()]);
+        let forced = |path: &str| force(&[fs::File::open(path).unwrap()]);
         assert!(!forced("/dev/null").unwrap());
         assert!(forced(std::env::temp_dir().to_str().unwrap()).unwrap());
     }

@@ -16,11 +16,11 @@
 use trantor_engine::Engine;
 use trantor_time::{NANOS, RealSpan, RealTime};
 
-use crate::autosave;
 use crate::console;
+use crate::keeping;
 use crate::listener::Listener;
 use crate::passes::{Budget, Turn};
-use crate::recorder::{self, Recorder};
+use crate::recorder::Recorder;
 use crate::shell::{Flushed, Shell};
 
 /// Time that a stage may take in one pass: a tenth of what a player would notice.
@@ -229,12 +229,12 @@ fn outputs(shell: &mut Shell, turn: &mut Turn<'_>) {
         turn.name_item("output");
     });
     if shell.take_won() {
-        autosave::save_soon(shell);
+        keeping::save_soon(shell);
         if shell.ends_at_win {
             end_later(shell);
         }
     }
-    autosave::save_if_wanted(shell);
+    keeping::save_if_wanted(shell);
 }
 
 /// Ends the loop when all peers were sent the winner: viewers are in turn, with the next tick, and spectators later.
@@ -258,9 +258,9 @@ fn journal(shell: &mut Shell, turn: &mut Turn<'_>) {
     turn.admits();
     turn.name_item("journal");
     recorder.write(&mut shell.engine, shell.now);
-    recorder::pack_finished(shell);
-    recorder::sync_later(shell);
-    recorder::retry_later(shell);
+    keeping::pack_finished(shell);
+    keeping::sync_later(shell);
+    keeping::retry_later(shell);
 }
 
 /// Writes answers, and what waits before them, as far as the peers take it.

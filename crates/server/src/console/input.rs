@@ -16,35 +16,19 @@ use trantor_runtime::threads::{self, Thread};
 use trantor_time::RealSpan;
 
 use super::Answer;
+use crate::options::ConsoleInput;
 use crate::shell::Shell;
-use crate::tasks::{TaskError, TaskSender};
+use crate::shell::tasks::{TaskError, TaskSender};
 
 /// Bytes read at once.
 const PIECE_BYTES: usize = 1024;
 
-/// Whether standard input is read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ConsoleInput {
-    /// If it is a terminal, or the game waits for its start.
-    #[default]
-    Auto,
-    /// Whatever it is.
-    On,
-    /// Whatever it is, and its end is the server's: a program that starts one and holds its input takes it along, however it
-    /// ends itself.
-    UntilEnd,
-    /// Never.
-    Off,
-}
-
-impl ConsoleInput {
-    /// Whether to read standard input, for a game that waits for `start` there or does not.
-    pub fn is_wanted(self, awaits_start: bool) -> bool {
-        match self {
-            Self::On | Self::UntilEnd => true,
-            Self::Off => false,
-            Self::Auto => awaits_start || is_our_terminal(),
-        }
+/// Whether to read standard input, for a game that waits for `start` there or does not.
+pub fn is_wanted(input: ConsoleInput, awaits_start: bool) -> bool {
+    match input {
+        ConsoleInput::On | ConsoleInput::UntilEnd => true,
+        ConsoleInput::Off => false,
+        ConsoleInput::Auto => awaits_start || is_our_terminal(),
     }
 }
 

@@ -17,7 +17,7 @@ pub mod words;
 
 use trantor_engine::{AdminRequest, ConnId, OperatorLine};
 
-use crate::autosave;
+use crate::keeping;
 use crate::shell::Shell;
 use words::Request;
 
@@ -68,7 +68,7 @@ pub fn as_lines(answer: &Answer) -> String {
 }
 
 fn save(shell: &mut Shell) -> Answer {
-    let directory = autosave::save(shell)?;
+    let directory = keeping::save(shell)?;
     Ok(format!(
         "saving in {}; the log tells if that fails\n",
         directory.display()

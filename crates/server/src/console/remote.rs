@@ -14,7 +14,7 @@ use trantor_protocol::{OPERATOR_WORD, read_token};
 use trantor_runtime::standard_output;
 use trantor_runtime::user_token::user_token;
 
-use crate::options::cli::{PROGRAM, first_line};
+use crate::options::{PROGRAM, first_line};
 
 /// The first word of the command line that asks for it.
 pub const WORD: &str = "console";

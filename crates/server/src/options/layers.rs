@@ -151,7 +151,7 @@ fn first(mistakes: Vec<OptionError>) -> OptionError {
 }
 
 /// What a text says of one option: which, its value, and where it stands.
-pub(super) type Said = (&'static str, toml::Value, String);
+pub(crate) type Said = (&'static str, toml::Value, String);
 
 /// Reads TOML `text` into `options`; answers what it said.
 ///
@@ -224,7 +224,7 @@ pub(crate) fn check_can_be_read_again(path: &Path) -> Result<(), OptionError> {
 ///
 /// # Errors
 /// In words, if it cannot be read or is far too long.
-pub(super) fn read_bounded(path: &Path) -> Result<String, String> {
+pub(crate) fn read_bounded(path: &Path) -> Result<String, String> {
     use std::io::Read;
 
     let cannot = |error: std::io::Error| format!("cannot be read: {error}");

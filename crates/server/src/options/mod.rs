@@ -2,13 +2,13 @@
 //!
 //! Flags win over the environment, the environment over the file, the file over the defaults.
 //! [`Options`] says of each option what it is for, its flags and what it takes; [`values`] reads what was written
-//! for it, on the command line ([`cli`]), in the environment and in the file ([`layers`]).
+//! for it, on the command line ([`crate::cli`]), in the environment and in the file ([`layers`]).
 
-pub mod cli;
-pub mod config;
+mod error;
 pub mod layers;
 pub mod log_filter;
 pub mod origins;
+mod record_keep;
 pub mod settings;
 pub mod values;
 
@@ -25,17 +25,32 @@ use trantor_protocol::limits::TEXT_FREQUENCY_MAX;
 use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::{Frequency, RealSpan};
 
-use crate::console::input::ConsoleInput;
 use crate::keep_alive::{KEEP_ALIVE, KeepAlive};
-use crate::recorder::RecordKeep;
 
+pub(crate) use error::Clash;
+pub use error::{EXIT_STATUS_REFUSED, OptionError, PROGRAM, first_line};
 pub use log_filter::LogFilter;
-use origins::Origins;
+pub use record_keep::RecordKeep;
 use values::{
     CONSOLES, CONTROLS, DIALECTS, LEVELS, ON_OFF, REFILL_NEWS, address, choice, fits, frequency, host_names,
     lag_limit, log_filter, number, on_off, path, record_keep, save_span, seconds, seconds_or_never,
     socket_address, switch, whole,
 };
+
+/// Whether standard input is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ConsoleInput {
+    /// If it is a terminal, or the game waits for its start.
+    #[default]
+    Auto,
+    /// Whatever it is.
+    On,
+    /// Whatever it is, and its end is the server's: a program that starts one and holds its input takes it along, however it
+    /// ends itself.
+    UntilEnd,
+    /// Never.
+    Off,
+}
 
 /// What 0 switches off. Not spelled as an `Option`, which for clap is an option that may be left out.
 pub type OrNone<T> = Option<T>;
@@ -502,68 +517,5 @@ impl Options {
             return clash(["clients", "teams"], &asked, &most);
         }
         Ok(())
-    }
-}
-
-/// Two options of which each may be as it is, but not beside the other.
-#[derive(Debug)]
-pub(crate) struct Clash {
-    /// Their names, the one to be mended first.
-    pub(crate) names: [&'static str; 2],
-    /// What is wrong.
-    pub(crate) error: OptionError,
-}
-
-impl Clash {
-    /// The mistake where no flag has a part in it: with the place of what was written.
-    pub(crate) fn elsewhere(self, origins: &Origins) -> OptionError {
-        let error = match self.names.iter().find_map(|name| origins.of(name)) {
-            Some(origin) => self.error.within(&origin.place),
-            None => self.error,
-        };
-        error.elsewhere()
-    }
-}
-
-/// Why the options cannot be used: what was written, and what is accepted. One line.
-///
-/// The program prints it and exits with status 84, which the tools of the Zappy world look for.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{written}: {accepted}")]
-pub struct OptionError {
-    written: String,
-    accepted: String,
-    is_elsewhere: bool,
-}
-
-impl OptionError {
-    /// The same in a file of options, or at a place in it.
-    pub(crate) fn within(self, place: &str) -> Self {
-        Self {
-            is_elsewhere: self.is_elsewhere,
-            ..Self::new(format!("{place}: {}", self.written), self.accepted)
-        }
-    }
-
-    /// The same as no mistake of the command line.
-    pub(crate) fn elsewhere(self) -> Self {
-        Self {
-            is_elsewhere: true,
-            ..self
-        }
-    }
-
-    /// Whether it stands in the file of options or in the environment, and not on the command line.
-    pub fn is_elsewhere(&self) -> bool {
-        self.is_elsewhere
-    }
-
-    pub(crate) fn new(written: impl Into<String>, accepted: impl Into<String>) -> Self {
-        Self {
-            // A control character in what was written would break the promise of one line.
-            written: written.into().replace(char::is_control, "?"),
-            accepted: accepted.into().replace(char::is_control, " "),
-            is_elsewhere: false,
-        }
     }
 }

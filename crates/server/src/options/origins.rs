@@ -21,19 +21,19 @@ pub struct Origin {
 
 impl Origins {
     /// Notes an accepted value. The last one noted counts, as the layers have it.
-    pub(super) fn note(&mut self, name: &'static str, words: &[String], place: impl Into<String>) {
+    pub(crate) fn note(&mut self, name: &'static str, words: &[String], place: impl Into<String>) {
         self.set(name, in_file(name, words), place);
     }
 
     /// Notes all that a file says.
-    pub(super) fn note_all(&mut self, said: Vec<Said>) {
+    pub(crate) fn note_all(&mut self, said: Vec<Said>) {
         for (name, value, place) in said {
             self.set(name, value.to_string(), place);
         }
     }
 
     /// Notes a value that is already as the file would have it.
-    pub(super) fn set(&mut self, name: &'static str, value: String, place: impl Into<String>) {
+    pub(crate) fn set(&mut self, name: &'static str, value: String, place: impl Into<String>) {
         let place = place.into();
         self.0.insert(name, Origin { value, place });
     }

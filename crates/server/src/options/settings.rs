@@ -74,12 +74,12 @@ fn name_of(arg: &'static Arg) -> &'static str {
 }
 
 /// The option's short flag.
-pub(super) fn short(name: &str) -> Option<char> {
+pub(crate) fn short(name: &str) -> Option<char> {
     ALL.get_arguments().find(|arg| name_of(arg) == name)?.get_short()
 }
 
 /// All options as flags whose words [`set`] checks later: what is wrong in the file is told first, and help before both.
-pub(super) fn flags() -> impl Iterator<Item = Arg> {
+pub(crate) fn flags() -> impl Iterator<Item = Arg> {
     let mut heading = "";
     ALL.get_arguments().map(move |arg| {
         let name = name_of(arg);
@@ -102,7 +102,7 @@ pub(super) fn flags() -> impl Iterator<Item = Arg> {
 ///
 /// # Errors
 /// Why it does not take them, as the end of an error line; nothing has changed then.
-pub(super) fn set(options: &mut Options, name: &str, words: &[String]) -> Result<(), String> {
+pub(crate) fn set(options: &mut Options, name: &str, words: &[String]) -> Result<(), String> {
     if name == TEAMS {
         return match team_names_fault(words) {
             Some(fault) => Err(fault),
@@ -126,7 +126,7 @@ pub(super) fn set(options: &mut Options, name: &str, words: &[String]) -> Result
 ///
 /// # Errors
 /// As [`set`] has it.
-pub(super) fn set_toml(options: &mut Options, name: &str, value: &toml::Value) -> Result<(), String> {
+pub(crate) fn set_toml(options: &mut Options, name: &str, value: &toml::Value) -> Result<(), String> {
     if name != TEAMS {
         return set(options, name, &[of_toml(value)]);
     }
@@ -140,7 +140,7 @@ pub(super) fn set_toml(options: &mut Options, name: &str, value: &toml::Value) -
 
 /// What an option accepts from the command line (or, with `in_file`, from the file) where there is no value, as the end
 /// of an error line.
-pub(super) fn must_be(name: &str, in_file: bool) -> String {
+pub(crate) fn must_be(name: &str, in_file: bool) -> String {
     let mut unchanged = Options::default();
     let nothing = match in_file {
         true => set_toml(&mut unchanged, name, &toml::Value::String(String::new())),
@@ -154,7 +154,7 @@ pub(super) fn must_be(name: &str, in_file: bool) -> String {
 }
 
 /// An accepted value as the file would have it: the first way to write it there that means the same.
-pub(super) fn in_file(name: &str, words: &[String]) -> String {
+pub(crate) fn in_file(name: &str, words: &[String]) -> String {
     let quoted = |word: &str| toml::Value::String(word.to_owned()).to_string();
     if name == TEAMS {
         let names: Vec<String> = words.iter().map(|name| quoted(name)).collect();

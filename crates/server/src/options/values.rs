@@ -14,9 +14,9 @@ use trantor_protocol::check_team_name;
 use trantor_protocol::text::Dialect;
 use trantor_time::{Frequency, RealSpan};
 
-use super::{FREQUENCY_MAX, Hosts, LAG_LIMIT_MS_MAX, LogFilter, OrNone, SAVE_EVERY_MS};
-use crate::console::input::ConsoleInput;
-use crate::recorder::RecordKeep;
+use super::{
+    ConsoleInput, FREQUENCY_MAX, Hosts, LAG_LIMIT_MS_MAX, LogFilter, OrNone, RecordKeep, SAVE_EVERY_MS,
+};
 
 /// What stands before TOML among words, so that a reader knows the type that it has there.
 const TOML_MARK: char = '\u{1}';

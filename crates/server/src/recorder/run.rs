@@ -46,11 +46,12 @@ pub(super) struct Run {
 
 /// What is to be forced to the disk.
 #[derive(Debug)]
-pub(super) struct ToSync {
+pub(crate) struct ToSync {
     /// All of it.
-    pub(super) files: Vec<File>,
-    /// How many of them the run keeps open until that is done, the longest kept first.
-    pub(super) unsynced: usize,
+    pub(crate) files: Vec<File>,
+    /// Which run it belongs to, by the number of runs begun, and how many of the files that run keeps open until this is
+    /// done, the longest kept first.
+    pub(crate) of_run: (u32, usize),
 }
 
 impl Run {
@@ -149,7 +150,11 @@ impl Run {
     ///
     /// # Errors
     /// If there is no descriptor for it.
-    pub(super) fn to_sync<'a>(&self, waiting: impl Iterator<Item = &'a Path>) -> io::Result<ToSync> {
+    pub(super) fn to_sync<'a>(
+        &self,
+        number: u32,
+        waiting: impl Iterator<Item = &'a Path>,
+    ) -> io::Result<ToSync> {
         let of_run = self.unsynced.iter().chain([&self.file]).map(File::try_clone);
         let waiting = waiting
             .map(File::open)
@@ -159,7 +164,7 @@ impl Run {
                 .chain([File::open(&self.directory)])
                 .chain(waiting)
                 .collect::<io::Result<_>>()?,
-            unsynced: self.unsynced.len(),
+            of_run: (number, self.unsynced.len()),
         })
     }
 
@@ -268,7 +273,7 @@ fn packed_path(piece: &Path) -> PathBuf {
 ///
 /// # Errors
 /// What the system says. It says so once: what was not written then counts as written from then on.
-pub(super) fn force(files: &[File]) -> io::Result<bool> {
+pub(crate) fn force(files: &[File]) -> io::Result<bool> {
     let mut can = true;
     for file in files {
         match file.sync_all() {
@@ -361,14 +366,14 @@ mod tests {
         let directory = std::env::temp_dir().join(format!("trantor-runs-{}", std::process::id()));
         fs::create_dir_all(&directory).unwrap();
         let mut run = Run::create(&directory).unwrap();
-        let to_sync = |run: &Run, waiting: &[&Path]| run.to_sync(waiting.iter().copied()).unwrap();
+        let to_sync = |run: &Run, waiting: &[&Path]| run.to_sync(1, waiting.iter().copied()).unwrap();
         let first = to_sync(&run, &[]);
         assert_eq!(
             first.files.len(),
             3,
             "the list of runs, the piece, and the list of pieces"
         );
-        run.were_synced(first.unsynced);
+        run.were_synced(first.of_run.1);
         assert_eq!(to_sync(&run, &[]).files.len(), 2);
 
         // A finished piece is there until it is packed, and with it the power may fail as well.

@@ -3,7 +3,6 @@
 //! Files are what `--record` leaves, one piece of a journal each, compressed or not; a directory stands for the
 //! pieces in it. The playing itself is [`trantor_game::replay`]'s; showing a recording to viewers is [`crate::playback`]'s.
 
-mod cli;
 mod export;
 mod info;
 mod outcome;
@@ -12,10 +11,11 @@ mod piece_file;
 mod verify;
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-pub(crate) use cli::command;
-pub use cli::{Asked, ReplayAsked, WORD, parse};
+use clap::{Args, Subcommand};
+
 pub use export::export_bytes;
 pub use outcome::{Checked, Outcome};
 pub use piece_file::{PieceFileError, pieces_in, read};
@@ -24,7 +24,69 @@ pub use verify::{verify_all, verify_bytes};
 use trantor_game::journal::{CutShort, Ending};
 use trantor_runtime::standard_error;
 
-use crate::options::cli::{EXIT_STATUS_REFUSED, PROGRAM};
+use crate::options::{EXIT_STATUS_REFUSED, PROGRAM};
+
+/// What is to be done with journals.
+#[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
+pub enum ReplayAsked {
+    /// Play journals again and compare every digest; status 0 if all agree, 1 if one does not, 2 if all agree
+    /// and a recording has no end mark, as after a kill
+    Verify(Look),
+    /// Say what journals hold, without playing them
+    Info(Look),
+    /// Play journals and tell all that happens, one event a line
+    Export {
+        /// As lines of JSON, which is also what happens without this flag
+        #[arg(long)]
+        json: bool,
+        /// Which.
+        #[command(flatten)]
+        files: Files,
+    },
+    /// Show a recording to viewers, who can pause it, step it, change its speed and jump in it
+    #[command(after_help = "Without --frequency it is played at the speeds at which it was recorded.")]
+    Play {
+        /// Which.
+        #[command(flatten)]
+        files: Files,
+        /// Where to begin, in units (1500) or as a part of the recording (40%)
+        #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+        at: Option<String>,
+        /// Begin with time standing still
+        #[arg(long)]
+        paused: bool,
+    },
+}
+
+/// Files to look at.
+#[derive(Clone, Debug, PartialEq, Eq, Args)]
+pub struct Look {
+    /// One line of JSON for each file
+    #[arg(long)]
+    pub json: bool,
+    /// Which.
+    #[command(flatten)]
+    pub files: Files,
+}
+
+/// The files and directories named.
+#[derive(Clone, Debug, PartialEq, Eq, Args)]
+pub struct Files {
+    /// Pieces of a journal as --record leaves them; a directory stands for all pieces in it
+    #[arg(value_name = "FILE", required = true, num_args = 1..)]
+    pub files: Vec<PathBuf>,
+}
+
+impl ReplayAsked {
+    /// The files and directories named.
+    pub fn files(&self) -> &[PathBuf] {
+        let (Self::Verify(Look { files, .. })
+        | Self::Info(Look { files, .. })
+        | Self::Export { files, .. }
+        | Self::Play { files, .. }) = self;
+        &files.files
+    }
+}
 
 /// Exit status of `verify` where everything agrees and a recording has no end mark: its writer was killed, could not write on,
 /// or is still at work.

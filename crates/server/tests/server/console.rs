@@ -14,8 +14,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
 use trantor_engine::{ConnId, Engine, Input};
+use trantor_server::cli::{Asked, parse};
 use trantor_server::console::{as_lines, operate, words};
-use trantor_server::options::cli::{Asked, parse};
 use trantor_time::{RealSpan, RealTime};
 
 /// An engine on a manual clock.

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 
-use trantor_server::options::cli::{Asked, parse};
+use trantor_server::cli::config;
+use trantor_server::cli::{Asked, parse};
 use trantor_server::options::settings::{is_common, names};
-use trantor_server::options::{Options, config, layers};
+use trantor_server::options::{Options, layers};
 use trantor_time::RealSpan;
 
 const SAMPLE: &str = include_str!("../../../../assets/config/server.toml");

@@ -20,7 +20,7 @@ use trantor_server::export::Exporter;
 use trantor_server::options::Options;
 use trantor_server::replay::{Checked, Outcome, pieces_in, verify_all};
 use trantor_server::shell::Shell;
-use trantor_server::tasks::TaskSender;
+use trantor_server::shell::tasks::TaskSender;
 use trantor_time::{Clock, RealTime};
 
 /// Longer than any answer takes on a busy machine, short enough to wait for in a failing test.

@@ -19,7 +19,7 @@ use trantor_time::GameTime;
 use self::values::{event_value, input_value};
 use super::outcome::{Checked, Outcome};
 use super::{Worst, line, piece_file};
-use crate::options::cli::PROGRAM;
+use crate::options::PROGRAM;
 use crate::store::PIECE;
 
 /// Everything recorded lies before it.

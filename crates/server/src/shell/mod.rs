@@ -2,6 +2,9 @@
 //!
 //! Which part of it is done in which stage, and how much of it in one pass, is `stages`' to say.
 
+pub(crate) mod disk;
+pub mod tasks;
+
 use std::io;
 use std::path::Path;
 
@@ -11,16 +14,16 @@ use trantor_engine::{CloseCause, ConnId, Control, Engine, Input, Output};
 use trantor_runtime::{StopSignal, UserToken, Wait as _};
 use trantor_time::{RealSpan, RealTime, RegisterError, Timers};
 
+use self::disk::Disk;
+use self::tasks::TaskQueue;
 use crate::autosave::Autosave;
 use crate::conn::{Conns, READ_BYTES_MAX, ReadOutcome, Shown, WriteOutcome};
-use crate::disk::Disk;
 use crate::listener::{Listener, WAITING_MAX};
-use crate::metrics::LoopStats;
-use crate::recorder::{RecordKeep, Recorder};
-use crate::reload::Reload;
+use crate::options::RecordKeep;
+use crate::passes::LoopStats;
+use crate::recorder::Recorder;
 use crate::service_manager::ServiceManager;
 use crate::signals::{Signal, Termination};
-use crate::tasks::TaskQueue;
 use crate::wait::{MioWait, WaitPolicy, spacing_at};
 
 /// Tokens of what is watched besides connections, whose tokens count from zero.
@@ -29,7 +32,7 @@ pub(crate) const TOKEN_SIGNALS: Token = Token(usize::MAX - 17);
 
 /// The state of the server's loop.
 ///
-/// It belongs to the loop's thread; others reach it by tasks only ([`crate::tasks`]):
+/// It belongs to the loop's thread; others reach it by tasks only ([`tasks`]):
 ///
 /// ```compile_fail,E0277
 /// fn another_thread_may_have<T: Send>() {}
@@ -59,8 +62,8 @@ pub struct Shell {
     pub(crate) recorder: Option<Recorder>,
     /// Saving now and then, if that is asked for.
     pub(crate) autosave: Option<Autosave>,
-    /// The options, if they can be read again.
-    pub(crate) reload: Option<Reload>,
+    /// Reads the options again, if they can be.
+    pub(crate) reload: Option<TimerCallback>,
     /// The token for programs of the server's own user, while those control it.
     pub(crate) user_token: Option<UserToken>,
     /// Who started the program as a service, if anybody did.
@@ -262,7 +265,7 @@ impl Shell {
             (Signal::End(name), _) => Some(name),
             (Signal::HangUp, None) => Some("SIGHUP"),
             (Signal::HangUp, Some(mut reload)) => {
-                reload.again(self);
+                reload(self);
                 self.reload = Some(reload);
                 None
             }

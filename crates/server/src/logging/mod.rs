@@ -1,6 +1,8 @@
 //! The program's log on standard error, whose filter can be changed while it runs.
 //!
-//! Nobody who logs waits for whoever reads; see [`crate::log_lines`].
+//! Nobody who logs waits for whoever reads; see [`lines`].
+
+mod lines;
 
 use std::io::{self, IsTerminal};
 use std::panic;
@@ -9,8 +11,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use env_logger::{Target, WriteStyle};
 use log::{Log, Metadata, Record};
 
-use crate::log_lines::LogLines;
-pub use crate::log_lines::LogThread;
+use self::lines::LogLines;
+pub use self::lines::LogThread;
 use crate::options::LogFilter;
 
 /// The log of this process; clones are the same log.

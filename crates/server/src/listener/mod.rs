@@ -4,6 +4,8 @@
 //! The system's queue is emptied as fast as it fills, also beyond the rate: a connection that waits there is behind all
 //! that came before it, from whichever address. What is over the rate waits here, or is closed ([`FairQueue`]).
 
+mod fair_queue;
+
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -14,7 +16,7 @@ use mio::{Interest, Registry, Token};
 use rustix::net::sockopt::set_socket_linger;
 use trantor_time::{NANOS, RealSpan, RealTime};
 
-use crate::fair_queue::FairQueue;
+use self::fair_queue::FairQueue;
 
 /// How long no connection is accepted after the system had no descriptor for one. Descriptors come back when
 /// connections close, and those are not waited for: another program may hold them.

@@ -1,7 +1,7 @@
 //! A queue for accepted connections that serves addresses in turn.
 //!
 //! The system's own queue is first in, first out: whoever connects thousands of times a second fills it for all.
-//! Here each address waits behind its own connections only. How fast connections leave is [`crate::listener`]'s.
+//! Here each address waits behind its own connections only. How fast connections leave is [`super`]'s.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
@@ -10,7 +10,7 @@ use trantor_engine::limits::address_group;
 
 /// Items by the address they come from, for IPv6 by network.
 #[derive(Debug)]
-pub(crate) struct FairQueue<T> {
+pub(super) struct FairQueue<T> {
     /// Looked up, never gone through; none is empty.
     by_group: HashMap<IpAddr, VecDeque<T>>,
     /// Groups with items, each once, in the order in which they are served.
@@ -20,7 +20,7 @@ pub(crate) struct FairQueue<T> {
 }
 
 impl<T> FairQueue<T> {
-    pub(crate) fn new(len_max: usize) -> Self {
+    pub(super) fn new(len_max: usize) -> Self {
         Self {
             by_group: HashMap::new(),
             turns: VecDeque::new(),
@@ -30,11 +30,11 @@ impl<T> FairQueue<T> {
     }
 
     /// Sets how many items there may be; those that are there stay.
-    pub(crate) fn set_len_max(&mut self, len_max: usize) {
+    pub(super) fn set_len_max(&mut self, len_max: usize) {
         self.len_max = len_max;
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.len == 0
     }
 
@@ -43,7 +43,7 @@ impl<T> FairQueue<T> {
     ///
     /// # Errors
     /// The item, if its address has its share or there is no room.
-    pub(crate) fn push(&mut self, peer: IpAddr, item: T) -> Result<(), T> {
+    pub(super) fn push(&mut self, peer: IpAddr, item: T) -> Result<(), T> {
         let group = address_group(peer);
         let room = self.len_max.saturating_sub(self.len);
         let items = self.by_group.get(&group).map_or(0, VecDeque::len);
@@ -59,7 +59,7 @@ impl<T> FairQueue<T> {
     }
 
     /// The oldest item of the address whose turn it is.
-    pub(crate) fn pop(&mut self) -> Option<T> {
+    pub(super) fn pop(&mut self) -> Option<T> {
         let group = self.turns.pop_front()?;
         let items = self.by_group.get_mut(&group)?;
         let item = items.pop_front()?;

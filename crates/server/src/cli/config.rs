@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Command, CommandFactory as _, FromArgMatches as _, Parser};
 
-use super::cli::{PROGRAM, Resolved, first_line};
-use super::origins::Origins;
-use super::settings::find;
-use super::{OptionError, Options, layers};
+use super::Resolved;
+use crate::options::origins::Origins;
+use crate::options::settings::find;
+use crate::options::{OptionError, Options, PROGRAM, first_line, layers};
 
 /// The first word of the command line that asks for it.
 pub const WORD: &str = "config";
@@ -23,7 +23,8 @@ const SAMPLE: &str = include_str!("../../../../assets/config/server.toml");
     name = "config",
     bin_name = "trantor-server config",
     about = "Checks a file of options, or prints the options as they are.",
-    disable_help_subcommand = true
+    disable_help_subcommand = true,
+    arg_required_else_help = false
 )]
 pub enum ConfigAsked {
     /// Tell every mistake in FILE, with its line and what to write instead; status 84 if there is one
@@ -38,7 +39,7 @@ pub enum ConfigAsked {
 }
 
 /// Reads `words`, of which the first is `config`. The help text comes back as `Ok(Err(text))`. The flags behind `print`
-/// are left for [`super::cli::resolve`].
+/// are left for [`super::resolve`].
 ///
 /// # Errors
 /// One line about the first mistake.
@@ -112,7 +113,7 @@ pub fn command() -> Command {
 
 /// The command behind `config print`.
 pub(super) fn print_command() -> Command {
-    super::cli::command()
+    super::command()
         .name("print")
         .bin_name(format!("{PROGRAM} {WORD} print"))
         .version(None)

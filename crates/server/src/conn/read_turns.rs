@@ -1,8 +1,8 @@
-//! Whose turn it is to be read: who has just sent something comes before who had more than one read could take.
+//! Read scheduling: connections with fresh data go before connections with a backlog.
 //!
-//! A player's command is a few bytes, all of which one read takes. Whoever sends without end always has more, and a hundred such
-//! peers would put a player's command off by a hundred reads, a millisecond. So they wait in a row of their own, and are given
-//! a turn after each [`FRESH_IN_A_ROW_MAX`] of the others, or whenever nobody else waits.
+//! A player's command is a few bytes, all of which one read takes. A peer that floods always has more, and a hundred such
+//! peers would delay a player's command by a hundred reads, a millisecond. They have a queue of their own, with a turn after
+//! each [`FRESH_IN_A_ROW_MAX`] of the others, or when that queue is empty.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ const FRESH_IN_A_ROW_MAX: u32 = 8;
 
 /// Connections with something to read. Each is to be in it once at most, which is its owner's to know.
 #[derive(Debug, Default)]
-pub(crate) struct ReadTurns {
+pub(super) struct ReadTurns {
     /// The system reported that they have something.
     fresh: VecDeque<ConnId>,
     /// They had more than one read could take, or were made to wait for having sent too much.
@@ -25,17 +25,17 @@ pub(crate) struct ReadTurns {
 
 impl ReadTurns {
     /// It has just sent something.
-    pub(crate) fn push_fresh(&mut self, id: ConnId) {
+    pub(super) fn push_fresh(&mut self, id: ConnId) {
         self.fresh.push_back(id);
     }
 
     /// It has more than it could be read at once.
-    pub(crate) fn push_more(&mut self, id: ConnId) {
+    pub(super) fn push_more(&mut self, id: ConnId) {
         self.more.push_back(id);
     }
 
     /// Whose turn it is.
-    pub(crate) fn pop(&mut self) -> Option<ConnId> {
+    pub(super) fn pop(&mut self) -> Option<ConnId> {
         if self.fresh_in_a_row < FRESH_IN_A_ROW_MAX
             && let Some(id) = self.fresh.pop_front()
         {
@@ -47,12 +47,12 @@ impl ReadTurns {
     }
 
     /// Whether nobody waits.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.fresh.is_empty() && self.more.is_empty()
     }
 
     /// Nobody is read any more.
-    pub(crate) fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.fresh.clear();
         self.more.clear();
     }

@@ -20,8 +20,8 @@ use trantor_runtime::fault::caught;
 use trantor_runtime::threads::{self, Thread};
 use trantor_time::{Clock, RealSpan, RealTime};
 
-use crate::shell::Shell;
-use crate::tasks::{Task, TaskSender};
+use super::Shell;
+use super::tasks::{Task, TaskSender};
 
 /// Jobs in flight: a sync, a pack and a save, of which there is one each.
 const JOBS_MAX: usize = 3;

@@ -9,6 +9,8 @@
 //! server's loop runs, since that loop collects the metrics itself ([`crate::metrics`]). Connections are bounded in
 //! number, rate, time and bytes; each carries one request.
 
+mod http;
+
 use std::cmp::Reverse;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr};
@@ -22,12 +24,12 @@ use trantor_runtime::life::{LoopThread, StartError, StopSignal};
 use trantor_runtime::{RealClock, Wait as _, Waker};
 use trantor_time::{Clock, RealSpan, RealTime};
 
-use crate::http::{self, Page, Request, Status};
+use self::http::{Page, Request, Status};
 use crate::listener::{Door, Listener};
 use crate::metrics::{self, Table};
 use crate::options::MetricsOptions;
 use crate::shell::Shell;
-use crate::tasks::TaskSender;
+use crate::shell::tasks::TaskSender;
 use crate::wait::MioWait;
 
 /// Connections at one time; a new one evicts another. A few scrapers stay far below, and a peer that opens thousands

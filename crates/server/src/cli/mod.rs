@@ -2,29 +2,29 @@
 //!
 //! `-n red blue -c 5` takes names up to the next option; a repeated option's last value wins; `help`, `-help`
 //! and `--help` all help. Every mistake is answered by one line that says what is accepted. The flags come
-//! from [`super::settings`].
+//! from [`crate::options::settings`].
+
+pub mod config;
+pub mod manual;
+pub mod replay;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::builder::Resettable;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::{ContextKind, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use log::LevelFilter;
 use trantor_protocol::text::Dialect;
 
+use self::config::ConfigAsked;
+use self::manual::ManualAsked;
 use crate::console::remote::{self, ConsoleAsked};
-use crate::manual::{self, ManualAsked};
+use crate::options::origins::Origins;
+use crate::options::settings::{find, flags, is_common, must_be, names, nearest_name, set, short};
+use crate::options::{OptionError, Options, PROGRAM, first_line, layers};
 use crate::playback::PlayAsked;
-use crate::replay::{self, ReplayAsked};
-
-use super::config::{self, ConfigAsked};
-use super::origins::Origins;
-use super::settings::{find, flags, is_common, must_be, names, nearest_name, set, short};
-use super::{OptionError, Options, layers};
-
-/// Exit status for every mistake in the options and every failure to start: the convention of Epitech's tools.
-pub const EXIT_STATUS_REFUSED: u8 = 84;
+use crate::replay::ReplayAsked;
 
 /// What the command line asks for.
 #[derive(Debug, PartialEq, Eq)]
@@ -229,9 +229,6 @@ fn summary(command: Command) -> Command {
         .after_help("--help has all options, and the other commands.")
 }
 
-/// The program's name, which its error lines start with.
-pub const PROGRAM: &str = "trantor-server";
-
 const CONFIG: &str = layers::CONFIG;
 const VERBOSE: &str = "verbose";
 const SPEED_OR_DURATION: &str = "t";
@@ -344,29 +341,4 @@ fn explain(error: &clap::Error) -> OptionError {
         ErrorKind::InvalidUtf8 => OptionError::new("the command line", "must be valid UTF-8"),
         _ => OptionError::new("the command line", first_line(error)),
     }
-}
-
-/// The line of clap's that says what is wrong: "error: the argument … cannot …" is followed by advice over several.
-pub fn first_line(error: &clap::Error) -> String {
-    let names = |kind| match error.get(kind) {
-        Some(ContextValue::Strings(names)) => names.join(", "),
-        _ => String::new(),
-    };
-    match error.kind() {
-        ErrorKind::MissingSubcommand => return format!("say what: {}", names(ContextKind::ValidSubcommand)),
-        ErrorKind::InvalidValue => {
-            let valid = names(ContextKind::ValidValue);
-            let value = error.get(ContextKind::InvalidValue).map(ToString::to_string);
-            if let (false, Some(value)) = (valid.is_empty(), value) {
-                return format!("{value:?} is none of {valid}");
-            }
-        }
-        ErrorKind::MissingRequiredArgument => {
-            return format!("{} is missing", names(ContextKind::InvalidArg));
-        }
-        _ => {}
-    }
-    let text = error.to_string();
-    let first = text.lines().next().unwrap_or_default();
-    first.trim_start_matches("error: ").to_owned()
 }

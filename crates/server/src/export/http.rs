@@ -3,25 +3,25 @@
 use std::net::IpAddr;
 
 /// Longest head of a request, in bytes: browsers send about one thousand.
-pub(crate) const HEAD_BYTES_MAX: usize = 8 * 1024;
+pub(super) const HEAD_BYTES_MAX: usize = 8 * 1024;
 
 /// What is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Page {
+pub(super) enum Page {
     Metrics,
     Health,
 }
 
 /// What a request gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Request {
+pub(super) enum Request {
     Page(Page),
     Refused(Status),
 }
 
 /// The statuses in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Status {
+pub(super) enum Status {
     Ok,
     BadRequest,
     NotFound,
@@ -48,7 +48,7 @@ impl Status {
 
 /// Reads the head of a request to a host that is called by its address, `localhost` or one of `hosts`; `None` while
 /// more of it must come.
-pub(crate) fn parse(head: &[u8], hosts: &[String]) -> Option<Request> {
+pub(super) fn parse(head: &[u8], hosts: &[String]) -> Option<Request> {
     let is_whole = head.windows(4).any(|end| end == b"\r\n\r\n") || head.windows(2).any(|end| end == b"\n\n");
     if !is_whole {
         return (head.len() > HEAD_BYTES_MAX).then_some(Request::Refused(Status::HeadTooLarge));
@@ -90,12 +90,12 @@ fn is_ours(hosts: &[String], host: &str) -> bool {
 }
 
 /// The answer with the metrics, in OpenMetrics text.
-pub(crate) fn metrics(page: &str) -> Vec<u8> {
+pub(super) fn metrics(page: &str) -> Vec<u8> {
     whole(Status::Ok, "application/openmetrics-text; version=1.0.0", page)
 }
 
 /// An answer in plain text.
-pub(crate) fn answer(status: Status, body: &str) -> Vec<u8> {
+pub(super) fn answer(status: Status, body: &str) -> Vec<u8> {
     whole(status, "text/plain", body)
 }
 
@@ -116,7 +116,7 @@ fn whole(status: Status, content_type: &str, body: &str) -> Vec<u8> {
 }
 
 /// The answer to a refused request, with a hint for people.
-pub(crate) fn refusal(status: Status) -> Vec<u8> {
+pub(super) fn refusal(status: Status) -> Vec<u8> {
     let hint = match status {
         Status::Misdirected => "Ask for this host by its address, or by a name of --metrics-hosts.",
         _ => "There is GET /metrics and GET /health.",

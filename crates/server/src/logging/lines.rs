@@ -32,12 +32,12 @@ pub struct LogThread {
 
 /// The queue's near end; clones put into the same queue.
 #[derive(Clone)]
-pub(crate) struct LogLines {
+pub(super) struct LogLines {
     jobs: Sender<Job>,
 }
 
 /// A place for a logger to write to, a whole line at a time.
-pub(crate) struct LineSink {
+pub(super) struct LineSink {
     lines: LogLines,
     lost: u64,
 }
@@ -47,7 +47,7 @@ impl LogLines {
     ///
     /// # Errors
     /// If the system refuses a thread.
-    pub(crate) fn start(output: impl Write + Send + 'static) -> io::Result<(Self, LogThread)> {
+    pub(super) fn start(output: impl Write + Send + 'static) -> io::Result<(Self, LogThread)> {
         let (jobs, to_do) = bounded(LINES_MAX);
         let thread = Some(threads::spawn("log", move || write_out(&to_do, output))?);
         let lines = Self { jobs: jobs.clone() };
@@ -55,7 +55,7 @@ impl LogLines {
     }
 
     /// A place to write lines to.
-    pub(crate) fn sink(&self) -> LineSink {
+    pub(super) fn sink(&self) -> LineSink {
         LineSink {
             lines: self.clone(),
             lost: 0,
@@ -63,7 +63,7 @@ impl LogLines {
     }
 
     /// Waits until what was put in so far is written, but not for long.
-    pub(crate) fn flush(&self) {
+    pub(super) fn flush(&self) {
         let (tell, told) = bounded(1);
         let span = FLUSH_SPAN.to_std();
         let _held = match self.jobs.send_timeout(Job::Tell(tell), span) {

@@ -10,11 +10,10 @@ use clap::error::ErrorKind;
 use clap::{Command, CommandFactory as _, Parser, Subcommand as _};
 use clap_complete::Shell;
 
+use super::{command, config, replay};
 use crate::console::remote::ConsoleAsked;
 use crate::headless::SimAsked;
-use crate::options::cli::{self, PROGRAM, first_line};
-use crate::options::{OptionError, config};
-use crate::replay;
+use crate::options::{OptionError, PROGRAM, first_line};
 
 /// The first words of the command line that ask for it.
 pub const WORDS: [&str; 2] = ["completions", "man"];
@@ -83,7 +82,7 @@ fn whole_command() -> Command {
         replay::command().name(replay::WORD),
         SimAsked::command(),
     ];
-    ManualAsked::augment_subcommands(cli::command().subcommands(others))
+    ManualAsked::augment_subcommands(command().subcommands(others))
 }
 
 #[cfg(test)]

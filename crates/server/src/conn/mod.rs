@@ -3,6 +3,8 @@
 //! It moves bytes and knows nothing of what they mean. Which bytes wait to be written, and when a connection has
 //! had its day, is the engine's to say; how much is read before others get their turn is the loop's.
 
+mod read_turns;
+
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
@@ -13,9 +15,9 @@ use mio::{Interest, Registry, Token};
 use slab::Slab;
 use trantor_engine::{CloseCause, ConnId};
 
+use self::read_turns::ReadTurns;
 use crate::keep_alive::{KeepAlive, prepare};
 use crate::options::Options;
-use crate::read_turns::ReadTurns;
 use crate::wait::Ready;
 
 /// Bytes taken by one read. A peer that has sent more waits for its next turn with others that have (`read_turns`), so that a

@@ -1,6 +1,6 @@
 //! Tasks that other threads send to the loop: one bounded queue, whose senders wake the loop.
 //!
-//! A task is given the [`Shell`], which the loop's thread alone may touch. The ends of disk jobs ([`crate::disk`]) come
+//! A task is given the [`Shell`], which the loop's thread alone may touch. The ends of disk jobs ([`super::disk`]) come
 //! this way too.
 
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use trantor_runtime::Waker;
 
-use crate::shell::Shell;
+use super::Shell;
 
 /// Tasks that may wait: forty passes' worth at the budget of a pass.
 const TASKS_MAX: usize = 4_096;
