@@ -47,8 +47,8 @@ impl Engine {
                     let is_coming = session.flow.answer.as_ref().is_some_and(Answer::is_world);
                     assert!(
                         match is_coming {
-                            true => viewers.coming().contains(conn),
-                            false => viewers.told().contains(conn),
+                            true => viewers.joining().contains(conn),
+                            false => viewers.watching().contains(conn),
                         },
                         "each text viewer is listed, by whether it knows the world"
                     );
@@ -127,7 +127,7 @@ impl Engine {
             self.sessions.unidentified.len(),
             "peers that have not said what they are are listed"
         );
-        self.sessions.check_text_news();
+        self.sessions.check_text_log();
         assert_eq!(
             viewers,
             self.sessions.viewers().len(),
@@ -148,8 +148,8 @@ impl Engine {
             "what is owed to all together is bounded"
         );
         assert!(
-            self.sessions.text_viewers().late() == 0
-                || (self.is_text_news_due && self.sessions.text_viewers().late() <= text_viewers),
+            self.sessions.text_viewers().turns_left() == 0
+                || (self.is_text_news_due && self.sessions.text_viewers().turns_left() <= text_viewers),
             "text viewers that wait for their turn get it"
         );
         assert!(

@@ -124,10 +124,10 @@ impl Engine {
     pub fn begin_pass(&mut self, now: RealTime) {
         self.counters.passes += 1;
         self.sessions.set_now(now);
-        let has_told = self.sessions.release(now);
+        let has_released = self.sessions.release(now);
         self.end_wait_if_due(now);
         let sprint_ended = self.take_game_time(now);
-        if has_told || sprint_ended {
+        if has_released || sprint_ended {
             // Many viewers are told of it by and by, and nothing else may be due.
             self.settle();
         }
@@ -160,29 +160,29 @@ impl Engine {
 
     /// The next session with bytes to write that the shell has not been told of since they came; those with answers first.
     pub fn next_dirty(&mut self) -> Option<ConnId> {
-        self.sessions.take_announced()
+        self.sessions.take_dirty()
     }
 
     /// The same, those with answers only.
     pub fn next_dirty_answer(&mut self) -> Option<ConnId> {
-        self.sessions.take_announced_answer()
+        self.sessions.take_dirty_answer()
     }
 
     /// The same, the others only: viewers, and agents that are sent something because of others. For shells that write that
     /// within a budget of its own.
     pub fn next_dirty_message(&mut self) -> Option<ConnId> {
-        self.sessions.take_announced_message()
+        self.sessions.take_dirty_message()
     }
 
     /// A connection takes bytes again: it is among the dirty ones of its kind, if any wait for it.
     pub fn write_soon(&mut self, conn: ConnId) {
-        self.sessions.announce(conn);
+        self.sessions.mark_dirty(conn);
     }
 
     /// The shell stopped writing to a connection before all was written, and may go on when it likes: it is the next dirty
     /// one of its kind again, if bytes wait for it.
     pub fn write_later(&mut self, conn: ConnId) {
-        self.sessions.announce_first(conn);
+        self.sessions.mark_dirty_first(conn);
     }
 
     /// What to write next to a connection, in one write: to an agent one line, to a viewer all there is.

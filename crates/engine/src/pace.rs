@@ -303,9 +303,9 @@ mod tests {
         pace.pause(ms(12)).unwrap();
         assert_eq!(pace.step_units(1, None), Ok(units(2)));
         pace.resume(ms(12)).unwrap();
-        let passed_over = GameTime::from_nanounits(1_500_000_000);
-        assert_eq!(pace.lateness_ns(ms(12), passed_over), 0);
-        assert_eq!(pace.lateness_ns(ms(15), passed_over), 3_000_000);
+        let skipped = GameTime::from_nanounits(1_500_000_000);
+        assert_eq!(pace.lateness_ns(ms(12), skipped), 0);
+        assert_eq!(pace.lateness_ns(ms(15), skipped), 3_000_000);
         assert_eq!(pace.lateness_ns(ms(35), units(3)), 13_000_000);
     }
 

@@ -195,7 +195,7 @@ impl Engine {
             }
             Timer::TellTextViewers => {
                 self.is_text_news_due = false;
-                self.sessions.tell_late(limits::TEXT_VIEWERS_PER_TURN);
+                self.sessions.serve_turns(limits::TEXT_VIEWERS_PER_TURN);
                 FiredKind::TextNews
             }
             Timer::TellMap => {

@@ -162,7 +162,7 @@ impl Engine {
                 self.answer_on_at(conn, at.unwrap_or(now));
             }
         } else if answer.is_world() {
-            self.sessions.has_world(conn, &answer.passed_over);
+            self.sessions.finish_joining(conn, &answer.skipped);
             if answer.kind == AnswerKind::Greeting {
                 self.end_text_greeting(conn);
             }
@@ -212,7 +212,7 @@ impl Engine {
 
     /// Sees to it that many text viewers hear their news by and by, each once in a while (docs/decisions/0093).
     pub(super) fn tell_late_viewers(&mut self) {
-        if self.sessions.text_viewers().late() == 0 || self.is_text_news_due {
+        if self.sessions.text_viewers().turns_left() == 0 || self.is_text_news_due {
             return;
         }
         self.is_text_news_due = true;

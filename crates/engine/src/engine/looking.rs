@@ -40,7 +40,7 @@ impl Engine {
             Role::Viewer(observer) => matches!(observer.feed, Feed::News),
             Role::TextViewer => {
                 let gets_world = session.flow.answer.as_ref().is_some_and(Answer::is_world);
-                !gets_world && !self.is_map_news_due && self.sessions.text_viewers().late() == 0
+                !gets_world && !self.is_map_news_due && self.sessions.text_viewers().turns_left() == 0
             }
             _ => false,
         }

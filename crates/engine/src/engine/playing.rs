@@ -210,11 +210,11 @@ impl Engine {
         if self.sessions.text_viewers().is_empty() {
             return;
         }
-        self.sessions.restart_coming(before);
+        self.sessions.restart_joining(before);
         let frequency = self.pace.clock().frequency();
         self.text_news
             .announce(&mut self.sessions, &GuiEvent::Frequency(frequency));
-        if self.sessions.text_viewers().told().is_empty() {
+        if self.sessions.text_viewers().watching().is_empty() {
             return;
         }
         let (game, habits) = (&self.game, Habits::of(&self.config));
@@ -229,10 +229,10 @@ impl Engine {
             &mut answer,
             limits::ANSWER_BYTES_AT_ONCE,
         );
-        self.sessions.push_jump_to_told(&lines, &answer);
+        self.sessions.publish_jump(&lines, &answer);
         if answer.next < Subject::End {
-            self.sessions.tell_world_again(&answer);
-            for conn in self.sessions.text_viewers().coming().to_vec() {
+            self.sessions.rejoin_all(&answer);
+            for conn in self.sessions.text_viewers().joining().to_vec() {
                 self.answer_on_at(conn, now);
             }
         }

@@ -30,9 +30,7 @@ impl Engine {
     /// of many passes at once, and what it sends is in the journal.
     pub fn journal_pressure(&self) -> JournalPressure {
         match &self.recorder {
-            Some(_) if self.is_ahead_of_journal() && self.sessions.has_announced() => {
-                JournalPressure::Presses
-            }
+            Some(_) if self.is_ahead_of_journal() && self.sessions.has_dirty() => JournalPressure::Presses,
             Some(recorder) if recorder.is_much_untaken() => JournalPressure::Presses,
             Some(recorder) if recorder.has_untaken() => JournalPressure::Waits,
             _ => JournalPressure::None,

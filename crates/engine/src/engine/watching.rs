@@ -81,7 +81,7 @@ impl Engine {
             return;
         };
         let frames = self.news.encode(std::mem::take(&mut observer.news_from));
-        let takes_news = self.sessions.takes_news(conn, frames.len());
+        let takes_news = self.sessions.takes_changes(conn, frames.len());
         let Some(observer) = self.sessions.observer_mut(conn) else {
             return;
         };

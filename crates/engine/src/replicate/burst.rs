@@ -74,7 +74,7 @@ pub(crate) fn write_world_on(
                 next.map_or(Subject::Ritual(RitualId(0)), Subject::Egg)
             }
             Subject::Ritual(from) => {
-                let next = write_next_ritual(out, ids, game, known, from, &mut answer.passed_over);
+                let next = write_next_ritual(out, ids, game, known, from, &mut answer.skipped);
                 next.map_or(Subject::Winner, Subject::Ritual)
             }
             Subject::Winner => {
@@ -146,7 +146,7 @@ fn write_next_ritual(
     game: &Game,
     known: &Known,
     from: RitualId,
-    passed_over: &mut Vec<RitualId>,
+    skipped: &mut Vec<RitualId>,
 ) -> Option<RitualId> {
     let here = game.world().rituals_from(from).next();
     let before = known.ritual_from(from);
@@ -158,7 +158,7 @@ fn write_next_ritual(
     }
     let ritual = here.filter(|ritual| ritual.id() == id);
     if ritual.is_some_and(|ritual| ritual.participants().is_empty()) {
-        passed_over.push(id);
+        skipped.push(id);
     } else if let Some(ritual) = ritual {
         let line = GuiEvent::RitualStarted {
             tile: ritual.tile(),

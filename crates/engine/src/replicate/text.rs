@@ -131,7 +131,7 @@ impl TextNews {
             std::mem::swap(&mut self.lines, &mut self.held_back);
         }
         self.lines.append(&mut self.held_back);
-        sessions.push_to_text_viewers(&self.lines);
+        sessions.publish_text(&self.lines);
     }
 
     /// Whether there is more to be told of the whole map.
@@ -147,13 +147,13 @@ impl TextNews {
         }
         self.lines.clear();
         self.write_map_on(game);
-        sessions.push_to_text_viewers(&self.lines);
+        sessions.publish_text(&self.lines);
     }
 
     /// Tells what was held back for an outcome that did not come. Called when there are no more events.
     pub(crate) fn tell_held_back(&mut self, sessions: &mut Sessions) {
         if !self.held_back.is_empty() {
-            sessions.push_to_text_viewers(&self.held_back);
+            sessions.publish_text(&self.held_back);
             self.held_back.clear();
         }
     }
@@ -168,7 +168,7 @@ impl TextNews {
     pub(crate) fn announce(&mut self, sessions: &mut Sessions, line: &GuiEvent<'_>) {
         self.lines.clear();
         self.write(line);
-        sessions.push_to_text_viewers(&self.lines);
+        sessions.publish_text(&self.lines);
     }
 
     fn write(&mut self, line: &GuiEvent<'_>) {

@@ -39,7 +39,7 @@ pub(crate) struct Answer {
     /// What the viewer knows from before.
     pub(crate) known: Rc<Known>,
     /// Elevations that were passed over, since nobody takes part in them any more.
-    pub(crate) passed_over: Vec<RitualId>,
+    pub(crate) skipped: Vec<RitualId>,
 }
 
 /// What it answers.
@@ -75,7 +75,7 @@ impl Answer {
             kind,
             next: Subject::FIRST,
             known: Rc::default(),
-            passed_over: Vec::new(),
+            skipped: Vec::new(),
         }
     }
 
@@ -93,10 +93,10 @@ impl Answer {
     }
 
     /// Whether the viewer was told of this, so that it is told what happens to it.
-    pub(crate) fn has_told(&self, subject: Subject) -> bool {
+    pub(crate) fn has_sent(&self, subject: Subject) -> bool {
         match subject {
             Subject::Team(team) if team < self.known.teams => true,
-            Subject::Ritual(ritual) if self.passed_over.contains(&ritual) => false,
+            Subject::Ritual(ritual) if self.skipped.contains(&ritual) => false,
             _ => subject < self.next,
         }
     }
@@ -105,7 +105,7 @@ impl Answer {
     pub(crate) fn restart(&mut self, before: &Game) {
         self.known = Rc::new(Known::by(self, before));
         self.next = Subject::FIRST;
-        self.passed_over.clear();
+        self.skipped.clear();
     }
 }
 
@@ -136,15 +136,15 @@ impl Known {
         .max(answer.known.teams);
         let known = &answer.known;
         keep_told(&mut told.agents, &known.agents, |agent| {
-            answer.has_told(Subject::Agent(*agent))
+            answer.has_sent(Subject::Agent(*agent))
         });
         keep_told(&mut told.eggs, &known.eggs, |egg| {
-            answer.has_told(Subject::Egg(*egg))
+            answer.has_sent(Subject::Egg(*egg))
         });
         keep_told(&mut told.rituals, &known.rituals, |(ritual, _)| {
-            answer.has_told(Subject::Ritual(*ritual))
+            answer.has_sent(Subject::Ritual(*ritual))
         });
-        if !answer.has_told(Subject::Winner) {
+        if !answer.has_sent(Subject::Winner) {
             told.winner = known.winner;
         }
         told

@@ -4,15 +4,14 @@
 //! apart. What a request leads to is decided by the engine; a session only understands it.
 
 mod allowance;
-mod announced;
 mod answer;
 mod delay;
 mod flow;
 mod inbox;
 mod observer;
 mod outbox;
+mod send;
 mod table;
-mod telling;
 #[cfg(test)]
 mod tests;
 mod text_viewers;
@@ -31,7 +30,8 @@ pub(crate) use observer::{Feed, Observer, Watched};
 pub(crate) use outbox::{Outbox, OutboxFull};
 pub(crate) use table::Sessions;
 
-use announced::Announcement;
+use delay::Held as Delayed;
+use send::DirtyState;
 
 use crate::input::ConnId;
 use crate::limits::Limits;
@@ -57,16 +57,18 @@ pub(crate) struct Session {
     pub(crate) token: TokenShown,
     /// How much later than it happens it is told of the game; no time for those who play or control.
     pub(crate) delay: RealSpan,
-    /// How far it has heard what all text viewers are told, if it is one of those who hear it as it happens.
-    news_heard: Option<u64>,
+    /// Its position in the log of text viewers, if it reads that.
+    text_position: Option<u64>,
+    /// What waits for its delay.
+    held: Delayed,
     /// Whether its agent has nothing to do and could do something, as of its last answer or command.
     pub(crate) owes_command: bool,
     /// How what it says is held up.
     pub(crate) flow: Flow,
     /// Offences so far.
     pub(crate) violations: u32,
-    /// How the shell is told that bytes wait.
-    announcement: Announcement,
+    /// Where it stands among those with bytes to write.
+    dirty: DirtyState,
     /// Whether the engine has decided to let it go and will do so before it returns.
     is_doomed: bool,
 }
@@ -149,11 +151,12 @@ impl Session {
             heard_at: RealTime::ZERO,
             token: TokenShown::default(),
             delay: RealSpan::ZERO,
-            news_heard: None,
+            text_position: None,
+            held: Delayed::default(),
             owes_command: false,
             flow: Flow::new(now, requests_per_second),
             violations: 0,
-            announcement: Announcement::default(),
+            dirty: DirtyState::default(),
             is_doomed: false,
         }
     }

@@ -1,7 +1,7 @@
 //! All sessions: found by connection or by agent, and listed by what they are.
 //!
-//! What they are told is in [`super::telling`], what all text viewers are told in [`super::text_viewers`], and which of
-//! them need a write in [`super::announced`]. The lists are in the order in which their members came, so that everything told to several is told in an
+//! What they are sent and which of them are dirty is in [`super::send`], what all text viewers are sent in
+//! [`super::text_viewers`]. The lists are in the order in which their members came, so that everything told to several is told in an
 //! order that a replay repeats.
 
 use std::collections::{HashMap, VecDeque};
@@ -11,8 +11,8 @@ use std::net::IpAddr;
 use trantor_model::{AgentId, MapSize};
 use trantor_time::RealTime;
 
-use super::announced::Announced;
 use super::delay::Delay;
+use super::send::Dirty;
 use super::text_viewers::TextViewers;
 use super::unidentified::Unidentified;
 use super::{Observer, Role, Session, TokenShown};
@@ -53,7 +53,7 @@ pub(crate) struct Sessions {
     by_agent: HashMap<AgentId, ConnId, BuildHasherDefault<NumberHasher>>,
     pub(super) text_viewers: TextViewers,
     viewers: Vec<ConnId>,
-    pub(super) announced: Announced,
+    pub(super) dirty: Dirty,
     /// Agents that have nothing to do and could do something.
     owing: usize,
     /// Bytes that wait in all outboxes together.
@@ -84,7 +84,7 @@ impl Sessions {
             by_agent: HashMap::default(),
             text_viewers: TextViewers::default(),
             viewers: Vec::new(),
-            announced: Announced::default(),
+            dirty: Dirty::default(),
             owing: 0,
             owed_bytes: 0,
             filling: Vec::new(),
@@ -119,12 +119,12 @@ impl Sessions {
     /// Forgets a session; it is on no list then.
     pub(crate) fn remove(&mut self, conn: ConnId) -> Option<Session> {
         self.get(conn)?;
-        let session = self.slots[conn.slot as usize].take()?;
+        let mut session = self.slots[conn.slot as usize].take()?;
         self.open -= 1;
         self.owed_bytes -= session.outbox.len();
         self.owing -= usize::from(session.owes_command);
         self.unlist(&session.role, conn);
-        self.delay.forget(conn);
+        self.delay.forget(&mut session.held);
         self.unidentified.remove(&session);
         let group = address_group(session.peer);
         if let Some(count) = self.by_address.get_mut(&group) {
@@ -191,7 +191,7 @@ impl Sessions {
             self.unidentified.remove(session);
         }
         // It may have had news that it was not announced for.
-        self.announce(conn);
+        self.mark_dirty(conn);
         match &self.slots[conn.slot as usize]
             .as_ref()
             .expect("it was there just now")
@@ -271,7 +271,7 @@ impl Sessions {
     fn unlist(&mut self, role: &Role, conn: ConnId) {
         match role {
             Role::Agent(agent) => drop(self.by_agent.remove(agent)),
-            Role::TextViewer => self.text_viewers.remove(conn),
+            Role::TextViewer => self.remove_text_viewer(conn),
             Role::Viewer(_) => self.viewers.retain(|viewer| *viewer != conn),
             Role::Held(_)
             | Role::Greeted { .. }

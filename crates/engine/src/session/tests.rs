@@ -1,4 +1,4 @@
-//! Sessions found, listed, told and announced.
+//! Sessions found, listed, sent to and dirty.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -8,7 +8,7 @@ use trantor_time::{RealSpan, RealTime};
 
 use super::{Role, Session, Sessions};
 use crate::input::ConnId;
-use crate::limits::{DELAYED_BYTES_MAX, Limits, TEXT_VIEWERS_AT_ONCE_MAX};
+use crate::limits::{DELAYED_BYTES_MAX, DELAYED_BYTES_PER_VIEWER_MAX, Limits, TEXT_VIEWERS_AT_ONCE_MAX};
 use crate::output::CloseReason;
 
 fn conn(slot: u32, generation: u32) -> ConnId {
@@ -43,7 +43,7 @@ fn a_late_word_about_a_connection_that_is_gone_reaches_nobody() {
     assert!(sessions.get(conn(1, 0)).is_none());
     assert!(sessions.remove(conn(1, 0)).is_none());
     sessions.push(conn(1, 0), |outbox| outbox.push(b'x'));
-    assert_eq!(sessions.take_announced(), None);
+    assert_eq!(sessions.take_dirty(), None);
     assert!(sessions.get(conn(1, 1)).is_some());
     assert_eq!(sessions.len(), 2);
 }
@@ -54,10 +54,10 @@ fn lists_follow_the_roles() {
     sessions.set_role(conn(2, 0), Role::TextViewer);
     sessions.set_role(conn(0, 0), Role::TextViewer);
     sessions.set_role(conn(1, 0), Role::Agent(AgentId(7)));
-    sessions.has_world(conn(2, 0), &[]);
-    sessions.has_world(conn(0, 0), &[]);
+    sessions.finish_joining(conn(2, 0), &[]);
+    sessions.finish_joining(conn(0, 0), &[]);
     assert_eq!(
-        sessions.text_viewers().told(),
+        sessions.text_viewers().watching(),
         [conn(2, 0), conn(0, 0)],
         "in the order they came"
     );
@@ -68,7 +68,7 @@ fn lists_follow_the_roles() {
         is_write_shut: false,
     };
     sessions.set_role(conn(1, 0), leaving);
-    assert_eq!(sessions.text_viewers().told(), [conn(0, 0)]);
+    assert_eq!(sessions.text_viewers().watching(), [conn(0, 0)]);
     assert_eq!(sessions.of_agent(AgentId(7)), None);
     assert_eq!((sessions.len(), sessions.agents()), (2, 0));
 }
@@ -90,42 +90,42 @@ fn a_session_without_room_is_doomed_once() {
 }
 
 #[test]
-fn each_session_is_announced_once_and_only_while_bytes_wait() {
+fn each_session_is_dirty_once_and_only_while_bytes_wait() {
     let mut sessions = sessions(2);
     for slot in [1, 0, 1, 1] {
         sessions.push(conn(slot, 0), |outbox| outbox.push(b'x'));
     }
-    assert_eq!(sessions.take_announced(), Some(conn(1, 0)));
+    assert_eq!(sessions.take_dirty(), Some(conn(1, 0)));
     sessions.push(conn(1, 0), |outbox| outbox.push(b'x'));
     sessions.sent(conn(0, 0), 1);
     assert_eq!(
-        sessions.take_announced(),
+        sessions.take_dirty(),
         Some(conn(1, 0)),
-        "what was written meanwhile is not announced"
+        "what was written meanwhile is not dirty"
     );
-    assert_eq!(sessions.take_announced(), None);
+    assert_eq!(sessions.take_dirty(), None);
 }
 
 #[test]
-fn what_was_told_in_part_is_told_on_first_among_its_kind() {
+fn what_was_written_in_part_goes_first_among_its_kind() {
     let mut sessions = sessions(4);
     sessions.set_role(conn(2, 0), Role::TextViewer);
     sessions.set_role(conn(3, 0), Role::TextViewer);
     for slot in [3, 2, 1, 0] {
         sessions.push(conn(slot, 0), |outbox| outbox.push(b'x'));
     }
-    assert_eq!(sessions.take_announced_message(), Some(conn(3, 0)));
-    assert_eq!(sessions.take_announced_answer(), Some(conn(1, 0)));
-    sessions.announce_first(conn(3, 0));
-    sessions.announce_first(conn(1, 0));
-    sessions.announce_first(conn(1, 0));
+    assert_eq!(sessions.take_dirty_message(), Some(conn(3, 0)));
+    assert_eq!(sessions.take_dirty_answer(), Some(conn(1, 0)));
+    sessions.mark_dirty_first(conn(3, 0));
+    sessions.mark_dirty_first(conn(1, 0));
+    sessions.mark_dirty_first(conn(1, 0));
     for slot in [1, 0, 3, 2] {
-        assert_eq!(sessions.take_announced(), Some(conn(slot, 0)));
+        assert_eq!(sessions.take_dirty(), Some(conn(slot, 0)));
     }
-    assert_eq!(sessions.take_announced(), None);
+    assert_eq!(sessions.take_dirty(), None);
     sessions.sent(conn(1, 0), 1);
-    sessions.announce_first(conn(1, 0));
-    assert_eq!(sessions.take_announced(), None, "nothing is left");
+    sessions.mark_dirty_first(conn(1, 0));
+    assert_eq!(sessions.take_dirty(), None, "nothing is left");
 }
 
 /// A session that was sent a message and is then answered comes with the answers, once.
@@ -138,33 +138,33 @@ fn answers_go_before_messages() {
     for slot in [2, 1] {
         sessions.push(conn(slot, 0), |outbox| outbox.push(b'a'));
     }
-    assert_eq!(sessions.take_announced_answer(), Some(conn(2, 0)));
-    assert_eq!(sessions.take_announced_answer(), Some(conn(1, 0)));
-    sessions.announce_first(conn(1, 0));
+    assert_eq!(sessions.take_dirty_answer(), Some(conn(2, 0)));
+    assert_eq!(sessions.take_dirty_answer(), Some(conn(1, 0)));
+    sessions.mark_dirty_first(conn(1, 0));
     assert_eq!(
-        sessions.take_announced_answer(),
+        sessions.take_dirty_answer(),
         Some(conn(1, 0)),
         "its answer was not written"
     );
-    assert_eq!(sessions.take_announced_answer(), None);
+    assert_eq!(sessions.take_dirty_answer(), None);
     for piece in [1, 1] {
         sessions.sent(conn(1, 0), piece);
     }
-    assert_eq!(sessions.take_announced_message(), Some(conn(0, 0)));
-    assert_eq!(sessions.take_announced_message(), None);
+    assert_eq!(sessions.take_dirty_message(), Some(conn(0, 0)));
+    assert_eq!(sessions.take_dirty_message(), None);
     sessions.push_message(conn(1, 0), |outbox| outbox.push(b'm'));
-    assert_eq!(sessions.take_announced_answer(), None);
-    assert_eq!(sessions.take_announced_message(), Some(conn(1, 0)));
+    assert_eq!(sessions.take_dirty_answer(), None);
+    assert_eq!(sessions.take_dirty_message(), Some(conn(1, 0)));
 }
 
-/// A text viewer that has been told how the world is, and is told of what happens after `delay`.
+/// A text viewer that has the world, and is sent updates after `delay`.
 fn add_text_viewer(sessions: &mut Sessions, conn: ConnId, delay: RealSpan) {
     sessions.insert(session(conn));
     let session = sessions.get_mut(conn).unwrap();
     session.outbox.make_stream();
     session.delay = delay;
     sessions.set_role(conn, Role::TextViewer);
-    sessions.has_world(conn, &[]);
+    sessions.finish_joining(conn, &[]);
 }
 
 /// Everything that waits for a session, which takes it.
@@ -174,7 +174,7 @@ fn take_all(sessions: &mut Sessions, conn: ConnId) -> Vec<u8> {
     taken
 }
 
-/// More happens than may be held: text viewers go, and what others are told has no gaps.
+/// More happens than may be held: text viewers are disconnected, and what others are sent has no gaps.
 #[test]
 fn too_much_delayed_text_takes_nothing_from_those_who_stay() {
     let mut sessions = sessions(1);
@@ -187,7 +187,7 @@ fn too_much_delayed_text_takes_nothing_from_those_who_stay() {
     let news = vec![b'x'; DELAYED_BYTES_MAX / 4];
     for round in 0..8 {
         sessions.push_mark(stays, |outbox| outbox.push(b'0' + round));
-        sessions.push_to_told(&news, &[]);
+        sessions.append_text(&news);
         let is_going = sessions.get(text).is_none_or(Session::is_going);
         assert_eq!(is_going, round >= 3, "{round}");
         if let Some((conn, reason)) = sessions.take_doomed() {
@@ -201,12 +201,45 @@ fn too_much_delayed_text_takes_nothing_from_those_who_stay() {
     assert_eq!(take_all(&mut sessions, stays), b"01234567");
 }
 
+#[test]
+fn a_viewer_that_holds_too_much_is_disconnected_and_its_room_is_free_again() {
+    let mut sessions = sessions(2);
+    for slot in 0..2 {
+        sessions.get_mut(conn(slot, 0)).unwrap().delay = RealSpan::from_secs(60);
+    }
+    for round in 0..2 {
+        // Two take turns, and are sent the same.
+        let mut piece = 0_u32;
+        while sessions.take_doomed().is_none() {
+            for slot in 0..2 {
+                let bytes = piece.to_le_bytes().repeat(4_096);
+                sessions.push(conn(slot, round), |outbox| outbox.extend_from_slice(&bytes));
+            }
+            piece += 1;
+        }
+        let pieces = DELAYED_BYTES_PER_VIEWER_MAX / (4 * 4_096);
+        assert!((pieces - 10..=pieces).contains(&(piece as usize)), "{piece}");
+        sessions.check_text_log();
+        for slot in 0..2 {
+            sessions.remove(conn(slot, round));
+            sessions.insert(session(conn(slot, round + 1)));
+            sessions.get_mut(conn(slot, round + 1)).unwrap().delay = RealSpan::from_secs(60);
+        }
+        while sessions.take_doomed().is_some() {}
+    }
+    let now = RealTime::ZERO + RealSpan::from_secs(60);
+    while sessions.release(now) {}
+    assert_eq!((sessions.next_release(), sessions.take_dirty()), (None, None));
+    sessions.check_text_log();
+}
+
 #[derive(Clone, Debug)]
 enum Step {
-    TellAll(Vec<u8>),
+    Publish(Vec<u8>),
     Answer(usize, Vec<u8>),
-    Turn(usize),
-    Come,
+    Turns(usize),
+    Pass(i64),
+    Come(bool),
     Go(usize),
     Leave(usize),
 }
@@ -214,75 +247,109 @@ enum Step {
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let bytes = || prop::collection::vec(any::<u8>(), 1..4);
     let step = prop_oneof![
-        6 => bytes().prop_map(Step::TellAll),
+        6 => bytes().prop_map(Step::Publish),
         3 => (any::<usize>(), bytes()).prop_map(|(viewer, what)| Step::Answer(viewer, what)),
-        4 => (0_usize..9).prop_map(Step::Turn),
-        2 => Just(Step::Come),
+        4 => (0_usize..9).prop_map(Step::Turns),
+        4 => (0_i64..900).prop_map(Step::Pass),
+        2 => any::<bool>().prop_map(Step::Come),
         1 => any::<usize>().prop_map(Step::Go),
         1 => any::<usize>().prop_map(Step::Leave),
     ];
     prop::collection::vec(step, 0..120)
 }
 
+/// A text viewer with a list of what it is to be sent, from when on.
+struct Expected {
+    conn: ConnId,
+    delay: RealSpan,
+    due: Vec<(RealTime, Vec<u8>)>,
+    received: Vec<u8>,
+}
+
+impl Expected {
+    /// All that leaves until `now`.
+    fn due_at(&self, now: RealTime) -> Vec<u8> {
+        let due = self.due.iter().take_while(|(at, _)| *at <= now);
+        due.flat_map(|(_, bytes)| bytes).copied().collect()
+    }
+
+    fn receive(&mut self, sessions: &mut Sessions) {
+        self.received.extend(take_all(sessions, self.conn));
+    }
+}
+
 proptest! {
-    /// Against a list for each: whoever comes and goes, everybody hears everything from when it came, in order, and
-    /// its own answers where they belong.
+    /// Against a list for each: whoever comes and goes, every viewer is sent everything from when it came, in order and never
+    /// early, and its own answers where they belong.
     #[test]
-    fn many_text_viewers_hear_all_that_happens_in_order(steps in steps()) {
+    fn many_text_viewers_are_sent_all_that_happens_in_order(steps in steps()) {
         let mut sessions = Sessions::new(MapSize::new(1, 1).unwrap());
-        let mut slots = 0;
-        let mut come = |sessions: &mut Sessions| {
+        let (mut slots, mut now) = (0, RealTime::ZERO);
+        let mut come = |sessions: &mut Sessions, is_delayed: bool| {
             slots += 1;
-            add_text_viewer(sessions, conn(slots - 1, 0), RealSpan::ZERO);
-            (conn(slots - 1, 0), Vec::new(), Vec::new())
+            let (conn, delay) = (conn(slots - 1, 0), RealSpan::from_secs(i64::from(is_delayed)));
+            add_text_viewer(sessions, conn, delay);
+            Expected { conn, delay, due: Vec::new(), received: Vec::new() }
         };
-        // Who, what it is to hear, and what it has heard.
-        let mut model: Vec<(ConnId, Vec<u8>, Vec<u8>)> =
-            (0..TEXT_VIEWERS_AT_ONCE_MAX).map(|_| come(&mut sessions)).collect();
+        let mut viewers: Vec<_> =
+            (0..TEXT_VIEWERS_AT_ONCE_MAX).map(|nth| come(&mut sessions, nth % 2 == 0)).collect();
         for step in steps {
-            let count = model.len().max(1);
+            let count = viewers.len().max(1);
             match step {
-                Step::TellAll(what) => {
-                    sessions.push_to_told(&what, &[]);
-                    model.iter_mut().for_each(|(_, due, _)| due.extend_from_slice(&what));
+                Step::Publish(what) => {
+                    sessions.append_text(&what);
+                    viewers.iter_mut().for_each(|viewer| viewer.due.push((now + viewer.delay, what.clone())));
                 }
                 Step::Answer(viewer, what) => {
-                    if let Some((conn, due, heard)) = model.get_mut(viewer % count) {
-                        sessions.push(*conn, |outbox| outbox.extend_from_slice(&what));
-                        due.extend_from_slice(&what);
-                        heard.extend(take_all(&mut sessions, *conn));
-                        prop_assert_eq!(&*heard, &*due, "an answer comes at once, after all before it");
+                    if let Some(viewer) = viewers.get_mut(viewer % count) {
+                        sessions.push(viewer.conn, |outbox| outbox.extend_from_slice(&what));
+                        viewer.due.push((now + viewer.delay, what));
+                        viewer.receive(&mut sessions);
+                        if viewer.delay == RealSpan::ZERO {
+                            prop_assert_eq!(&viewer.received, &viewer.due_at(now), "an answer comes at once");
+                        }
                     }
                 }
-                Step::Turn(turn) => sessions.tell_late(turn),
-                Step::Come => model.push(come(&mut sessions)),
+                Step::Turns(turns) => sessions.serve_turns(turns),
+                Step::Pass(millis) => {
+                    now += RealSpan::from_millis(millis);
+                    sessions.set_now(now);
+                    while sessions.release(now) {}
+                }
+                Step::Come(is_delayed) => viewers.push(come(&mut sessions, is_delayed)),
                 Step::Go(viewer) => {
-                    if !model.is_empty() {
-                        let (conn, ..) = model.remove(viewer % count);
-                        sessions.remove(conn);
+                    if !viewers.is_empty() {
+                        sessions.remove(viewers.remove(viewer % count).conn);
                     }
                 }
                 Step::Leave(viewer) => {
-                    if !model.is_empty() {
-                        let (conn, due, mut heard) = model.remove(viewer % count);
+                    if !viewers.is_empty() {
+                        let mut viewer = viewers.remove(viewer % count);
                         let leaving = Role::Leaving { reason: CloseReason::Goodbye, is_write_shut: false };
-                        sessions.set_role(conn, leaving);
-                        heard.extend(take_all(&mut sessions, conn));
-                        prop_assert_eq!(heard, due, "who leaves has all that happened until then");
-                        sessions.remove(conn);
+                        sessions.set_role(viewer.conn, leaving);
+                        viewer.receive(&mut sessions);
+                        if viewer.delay == RealSpan::ZERO {
+                            prop_assert_eq!(&viewer.received, &viewer.due_at(now), "all until it leaves");
+                        }
+                        sessions.remove(viewer.conn);
                     }
                 }
             }
-            while let Some(conn) = sessions.take_announced() {
-                let (_, _, heard) = model.iter_mut().find(|(viewer, ..)| *viewer == conn).unwrap();
-                heard.extend(take_all(&mut sessions, conn));
+            while let Some(conn) = sessions.take_dirty() {
+                viewers.iter_mut().find(|viewer| viewer.conn == conn).unwrap().receive(&mut sessions);
             }
-            sessions.check_text_news();
+            sessions.check_text_log();
+            for viewer in &viewers {
+                prop_assert!(viewer.due_at(now).starts_with(&viewer.received), "in order and never early");
+            }
         }
-        sessions.tell_late(usize::MAX);
-        for (conn, due, mut heard) in model {
-            heard.extend(take_all(&mut sessions, conn));
-            prop_assert_eq!(heard, due);
+        now += RealSpan::from_secs(2);
+        sessions.set_now(now);
+        while sessions.release(now) {}
+        sessions.serve_turns(usize::MAX);
+        for mut viewer in viewers {
+            viewer.receive(&mut sessions);
+            prop_assert_eq!(&viewer.received, &viewer.due_at(now));
         }
     }
 }

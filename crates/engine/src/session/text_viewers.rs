@@ -1,10 +1,11 @@
-//! What all text viewers are told: the same, encoded once.
+//! Text viewers: an append-only log of updates, encoded once, in which each viewer has a position.
 //!
-//! A few hear each event in the pass in which it happens. Of many each has its turn now and then
-//! (docs/decisions/0093): until then what happened is kept once for all of them, and each knows how far it has heard.
-//! Who is still being told how the world is hears of what it has been told only.
+//! A few read each event in the pass in which it happens; of many each has its turn now and then (docs/decisions/0093). A
+//! spectator delay bounds the position. A viewer that is still being sent the world (it joins) has no position: it is sent
+//! updates about what it has been sent already.
 
-use std::rc::Rc;
+use std::collections::VecDeque;
+use std::ops::Range;
 
 use trantor_game::{Game, RitualId};
 use trantor_time::RealSpan;
@@ -18,24 +19,95 @@ use crate::replicate::Lines;
 /// Viewers in text, in the order they came.
 #[derive(Debug, Default)]
 pub(crate) struct TextViewers {
-    /// Those who are still being told how the world is.
-    coming: Vec<ConnId>,
-    /// Those who know, and are told what happens.
-    told: Vec<ConnId>,
-    news: News,
-    /// So many of `told` may have news that they were not announced for, from `next_late` on and round the end.
-    late: usize,
-    next_late: usize,
-    /// Those of `told` that see the past, and the longest of their delays, as long as they are the same.
-    delayed: Option<(RealSpan, Rc<[ConnId]>)>,
-    /// Who of `told` was not told of which elevation under way, and so is not to hear of its end.
-    passed_over: Vec<(ConnId, RitualId)>,
+    /// Those that are still being sent the world.
+    joining: Vec<ConnId>,
+    /// Those that have it, and read the log.
+    watching: Vec<ConnId>,
+    log: TextLog,
+    /// So many of `watching` may have unread updates without being dirty, from `next_turn` on and round the end.
+    turns_left: usize,
+    next_turn: usize,
+    /// The longest delay of those that read the log.
+    delay: RealSpan,
+    /// Who of `watching` was not sent which elevation under way, and so is not to hear of its end.
+    skipped_rituals: Vec<(ConnId, RitualId)>,
+    /// What a viewer does not read, since it was sent other lines instead.
+    skipped_bytes: Vec<(ConnId, Range<u64>)>,
+}
+
+/// Updates that some viewer has yet to read.
+#[derive(Debug, Default)]
+struct TextLog {
+    /// The last one grows up to [`CHUNK_BYTES`].
+    chunks: VecDeque<Vec<u8>>,
+    /// Position of the first byte kept.
+    begin: u64,
+    /// Position behind the last byte.
+    end: u64,
+    /// How far viewers with a delay may read.
+    released: u64,
+}
+
+/// Bytes of a chunk of the log from which on another one begins.
+const CHUNK_BYTES: usize = 64 * 1024;
+
+impl TextLog {
+    fn append(&mut self, bytes: &[u8]) {
+        match self.chunks.back_mut().filter(|chunk| chunk.len() < CHUNK_BYTES) {
+            Some(chunk) => chunk.extend_from_slice(bytes),
+            None => {
+                let mut chunk = Vec::with_capacity(CHUNK_BYTES.max(bytes.len()));
+                chunk.extend_from_slice(bytes);
+                self.chunks.push_back(chunk);
+            }
+        }
+        self.end += bytes.len() as u64;
+    }
+
+    /// Appends the bytes from one position up to another to `out`, but for those in `skipped`, which are in order.
+    fn copy(&self, range: Range<u64>, skipped: &[Range<u64>], out: &mut Vec<u8>) {
+        let mut from = range.start;
+        for skipped in skipped {
+            self.copy_all(from..skipped.start, out);
+            from = skipped.end;
+        }
+        self.copy_all(from..range.end, out);
+    }
+
+    fn copy_all(&self, range: Range<u64>, out: &mut Vec<u8>) {
+        let mut at = self.begin;
+        for chunk in &self.chunks {
+            let end = at + chunk.len() as u64;
+            if end <= range.start {
+                at = end;
+                continue;
+            }
+            let [from, until] =
+                [range.start, range.end].map(|position| (position.clamp(at, end) - at) as usize);
+            out.extend_from_slice(&chunk[from..until]);
+            at = end;
+        }
+    }
+
+    fn forget_before(&mut self, position: u64) {
+        while let Some(first) = self.chunks.front_mut()
+            && self.begin + first.len() as u64 <= position
+        {
+            self.begin += first.len() as u64;
+            if self.chunks.len() == 1 {
+                // Its room is used again.
+                self.chunks[0].clear();
+                return;
+            }
+            self.chunks.pop_front();
+        }
+    }
 }
 
 impl TextViewers {
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
-        self.coming.len() + self.told.len()
+        self.joining.len() + self.watching.len()
     }
 
     /// Whether there are none.
@@ -43,289 +115,314 @@ impl TextViewers {
         self.len() == 0
     }
 
-    /// Those who are still being told how the world is.
-    pub(crate) fn coming(&self) -> &[ConnId] {
-        &self.coming
+    /// Those that are still being sent the world.
+    pub(crate) fn joining(&self) -> &[ConnId] {
+        &self.joining
     }
 
-    /// Those who are told what happens.
-    pub(crate) fn told(&self) -> &[ConnId] {
-        &self.told
+    /// Those that have the world and read the log.
+    pub(crate) fn watching(&self) -> &[ConnId] {
+        &self.watching
     }
 
-    /// How many of them may have news that they were not announced for.
-    pub(crate) fn late(&self) -> usize {
-        self.late
+    /// How many of them wait for their turn.
+    pub(crate) fn turns_left(&self) -> usize {
+        self.turns_left
     }
 
-    /// Each is to be gone to once, in turn.
-    pub(super) fn begin_round(&mut self) {
-        self.late = self.told.len();
+    pub(super) fn log_end(&self) -> u64 {
+        self.log.end
     }
 
     pub(super) fn add(&mut self, conn: ConnId) {
-        self.coming.push(conn);
+        self.joining.push(conn);
     }
 
-    pub(super) fn remove(&mut self, conn: ConnId) {
-        self.coming.retain(|viewer| *viewer != conn);
-        let Some(index) = self.told.iter().position(|viewer| *viewer == conn) else {
-            return;
-        };
-        self.told.remove(index);
-        self.passed_over.retain(|(viewer, _)| *viewer != conn);
-        self.delayed = None;
-        self.next_late -= usize::from(index < self.next_late);
-        self.late = self.late.min(self.told.len());
-        if self.told.is_empty() {
-            self.forget_told();
+    fn skip_rituals(&mut self, conn: ConnId, rituals: &[RitualId]) {
+        let skipped = rituals.iter().map(|ritual| (conn, *ritual));
+        self.skipped_rituals.extend(skipped);
+    }
+
+    /// What a viewer that reads up to `until` does not read.
+    fn take_skipped(&mut self, conn: ConnId, until: u64) -> Vec<Range<u64>> {
+        let skipped = &mut self.skipped_bytes;
+        if skipped.is_empty() {
+            return Vec::new();
         }
+        let skipped = skipped.extract_if(.., |(viewer, range)| *viewer == conn && range.end <= until);
+        skipped.map(|(_, range)| range).collect()
     }
 
-    fn pass_over(&mut self, conn: ConnId, rituals: &[RitualId]) {
-        self.passed_over
-            .extend(rituals.iter().map(|ritual| (conn, *ritual)));
-    }
-
-    /// There is nobody left who knows the world.
-    fn forget_told(&mut self) {
-        (self.late, self.next_late, self.delayed) = (0, 0, None);
-        self.passed_over.clear();
-        self.news.forget_before(self.news.end());
-    }
-}
-
-/// What happened, in text, and has not been told to everybody.
-#[derive(Debug, Default)]
-struct News {
-    bytes: Vec<u8>,
-    /// Bytes that stood before these.
-    forgotten: u64,
-}
-
-impl News {
-    fn end(&self) -> u64 {
-        self.forgotten + self.bytes.len() as u64
-    }
-
-    fn since(&self, position: u64) -> &[u8] {
-        let told = usize::try_from(position - self.forgotten).unwrap_or(usize::MAX);
-        &self.bytes[told..]
-    }
-
-    fn forget_before(&mut self, position: u64) {
-        let told = usize::try_from(position - self.forgotten).unwrap_or(usize::MAX);
-        self.bytes.drain(..told);
-        self.forgotten = position;
+    /// Bytes that wait for the delay.
+    fn delayed_bytes(&self) -> usize {
+        (self.log.end - self.log.released) as usize
     }
 }
 
 impl Sessions {
-    /// A text viewer knows how the world is, but for these elevations: from now on it is told what happens.
-    pub(crate) fn has_world(&mut self, conn: ConnId, passed_over: &[RitualId]) {
-        let end = self.text_viewers.news.end();
-        let Some(session) = self.get_mut(conn) else { return };
-        session.news_heard = (session.delay == RealSpan::ZERO).then_some(end);
-        self.text_viewers.coming.retain(|viewer| *viewer != conn);
+    pub(super) fn remove_text_viewer(&mut self, conn: ConnId) {
         let viewers = &mut self.text_viewers;
-        viewers.told.push(conn);
-        viewers.pass_over(conn, passed_over);
-        // It stands between those whose turn is to come and those round the end of the list.
-        viewers.late += usize::from(viewers.late > 0);
-        viewers.delayed = None;
-    }
-
-    /// Tells all text viewers something; those who do not know yet how the world is, as far as it is about what they
-    /// were told of.
-    pub(crate) fn push_to_text_viewers(&mut self, lines: &Lines) {
-        if !self.text_viewers.coming.is_empty() {
-            self.push_to_coming(lines);
-        }
-        let apart = match self.text_viewers.passed_over.is_empty() {
-            true => Vec::new(),
-            false => self.push_apart(lines),
-        };
-        self.push_to_told(lines.bytes(), &apart);
-    }
-
-    /// Tells all text viewers that know how the world is how another one is, as far as `answer` has come.
-    pub(crate) fn push_jump_to_told(&mut self, bytes: &[u8], answer: &Answer) {
-        self.push_to_told(bytes, &[]);
-        let viewers = &mut self.text_viewers;
-        viewers.passed_over.clear();
-        for index in 0..viewers.told.len() {
-            viewers.pass_over(viewers.told[index], &answer.passed_over);
-        }
-    }
-
-    /// Tells those by themselves who were not told of an elevation that ends with these lines; answers who they are.
-    fn push_apart(&mut self, lines: &Lines) -> Vec<ConnId> {
-        let passed_over = &mut self.text_viewers.passed_over;
-        let is_over = |(_, ritual): &mut (ConnId, RitualId)| lines.mention(Subject::Ritual(*ritual));
-        let over: Vec<_> = passed_over.extract_if(.., is_over).collect();
-        let mut apart: Vec<ConnId> = over.iter().map(|(conn, _)| *conn).collect();
-        apart.sort_unstable();
-        apart.dedup();
-        let end = self.text_viewers.news.end() + lines.bytes().len() as u64;
-        for &conn in &apart {
-            self.catch_up(conn);
-            let told = lines.only(|subject| match subject {
-                Subject::Ritual(ritual) => !over.contains(&(conn, ritual)),
-                _ => true,
-            });
-            self.push(conn, |outbox| outbox.extend_from_slice(&told));
-            if let Some(heard) = self.get_mut(conn).and_then(|session| session.news_heard.as_mut()) {
-                *heard = end;
-            }
-        }
-        apart
-    }
-
-    /// Tells all text viewers that know how the world is something, but for those who were told `apart`.
-    pub(super) fn push_to_told(&mut self, bytes: &[u8], apart: &[ConnId]) {
-        self.hold_for_text_viewers(bytes, apart);
-        let viewers = &mut self.text_viewers;
-        viewers.news.bytes.extend_from_slice(bytes);
-        if viewers.told.len() > limits::TEXT_VIEWERS_AT_ONCE_MAX
-            && viewers.news.bytes.len() <= limits::TEXT_NEWS_BYTES_MAX
-        {
-            viewers.begin_round();
+        viewers.joining.retain(|viewer| *viewer != conn);
+        let Some(index) = viewers.watching.iter().position(|viewer| *viewer == conn) else {
             return;
-        }
-        for index in 0..self.text_viewers.told.len() {
-            let conn = self.text_viewers.told[index];
-            self.catch_up(conn);
-            self.announce(conn);
-        }
-        let news = &mut self.text_viewers.news;
-        news.forget_before(news.end());
+        };
+        viewers.watching.remove(index);
+        viewers.skipped_rituals.retain(|(viewer, _)| *viewer != conn);
+        viewers.skipped_bytes.retain(|(viewer, _)| *viewer != conn);
+        viewers.next_turn -= usize::from(index < viewers.next_turn);
+        viewers.turns_left = viewers.turns_left.min(viewers.watching.len());
+        self.watching_changed();
     }
 
-    fn push_to_coming(&mut self, lines: &Lines) {
-        for index in 0..self.text_viewers.coming.len() {
-            let conn = self.text_viewers.coming[index];
+    /// Notes the longest delay of those that read the log; without one nothing of it waits, and without readers nothing is kept.
+    fn watching_changed(&mut self) {
+        let watching = self.text_viewers.watching.iter();
+        let delays = watching
+            .filter_map(|conn| self.get(*conn))
+            .map(|session| session.delay);
+        self.text_viewers.delay = delays.max().unwrap_or(RealSpan::ZERO);
+        if self.text_viewers.delay == RealSpan::ZERO {
+            self.release_text_log();
+        }
+        if self.text_viewers.watching.is_empty() {
+            let viewers = &mut self.text_viewers;
+            (viewers.turns_left, viewers.next_turn) = (0, 0);
+            viewers.skipped_rituals.clear();
+            viewers.log.forget_before(viewers.log.end);
+        }
+    }
+
+    /// Nothing of the log waits any more.
+    fn release_text_log(&mut self) {
+        if self.text_viewers.delayed_bytes() > 0 {
+            self.delay.forget_text();
+            self.text_viewers.log.released = self.text_viewers.log.end;
+        }
+    }
+
+    /// A text viewer has the world, but for these elevations: from now on it reads the log.
+    pub(crate) fn finish_joining(&mut self, conn: ConnId, skipped: &[RitualId]) {
+        let end = self.text_viewers.log.end;
+        let Some(session) = self.get_mut(conn) else { return };
+        session.text_position = Some(end);
+        let viewers = &mut self.text_viewers;
+        viewers.joining.retain(|viewer| *viewer != conn);
+        viewers.watching.push(conn);
+        viewers.skip_rituals(conn, skipped);
+        // It stands between those whose turn is to come and those round the end of the list.
+        viewers.turns_left += usize::from(viewers.turns_left > 0);
+        self.watching_changed();
+    }
+
+    /// Sends all text viewers an update; those that join, as far as it is about what they have.
+    pub(crate) fn publish_text(&mut self, lines: &Lines) {
+        for index in 0..self.text_viewers.joining.len() {
+            let conn = self.text_viewers.joining[index];
             let Some(answer) = self.get(conn).and_then(|session| session.flow.answer.as_ref()) else {
                 continue;
             };
-            let told = lines.only(|subject| answer.has_told(subject));
-            if !told.is_empty() {
-                self.push(conn, |outbox| outbox.extend_from_slice(&told));
+            let known = lines.only(|subject| answer.has_sent(subject));
+            if !known.is_empty() {
+                self.push(conn, |outbox| outbox.extend_from_slice(&known));
             }
+        }
+        if !self.text_viewers.skipped_rituals.is_empty() {
+            self.push_without_skipped(lines);
+        }
+        self.append_text(lines.bytes());
+    }
+
+    /// Sends all text viewers that have the world how another one is, as far as `answer` has come.
+    pub(crate) fn publish_jump(&mut self, bytes: &[u8], answer: &Answer) {
+        self.append_text(bytes);
+        let viewers = &mut self.text_viewers;
+        viewers.skipped_rituals.clear();
+        for index in 0..viewers.watching.len() {
+            viewers.skip_rituals(viewers.watching[index], &answer.skipped);
         }
     }
 
-    /// The world is another than `before`: who is still being told how it is, is told all of it once more.
-    pub(crate) fn restart_coming(&mut self, before: &Game) {
-        for index in 0..self.text_viewers.coming.len() {
-            let session = self.get_mut(self.text_viewers.coming[index]);
+    /// Viewers that were not sent an elevation that ends with these lines are sent the others alone, and do not read these.
+    fn push_without_skipped(&mut self, lines: &Lines) {
+        let skipped = &mut self.text_viewers.skipped_rituals;
+        let is_over = |(_, ritual): &mut (ConnId, RitualId)| lines.mention(Subject::Ritual(*ritual));
+        let over: Vec<_> = skipped.extract_if(.., is_over).collect();
+        let mut conns: Vec<ConnId> = over.iter().map(|(conn, _)| *conn).collect();
+        conns.sort_unstable();
+        conns.dedup();
+        let end = self.text_viewers.log.end;
+        for conn in conns {
+            let others = lines.only(|subject| match subject {
+                Subject::Ritual(ritual) => !over.contains(&(conn, ritual)),
+                _ => true,
+            });
+            self.push(conn, |outbox| outbox.extend_from_slice(&others));
+            let behind = end + lines.bytes().len() as u64;
+            self.text_viewers.skipped_bytes.push((conn, end..behind));
+        }
+    }
+
+    /// Appends to the log, and lets its viewers read on.
+    pub(super) fn append_text(&mut self, bytes: &[u8]) {
+        let viewers = &mut self.text_viewers;
+        if viewers.watching.is_empty() || bytes.is_empty() {
+            return;
+        }
+        viewers.log.append(bytes);
+        if viewers.delay == RealSpan::ZERO {
+            viewers.log.released = viewers.log.end;
+        } else {
+            let leaves = self.delay.leaves(self.now, viewers.delay);
+            if self.delay.hold_text(leaves, bytes.len()).is_err() {
+                log::warn!("too much happens for the delay of spectators in text: they are disconnected");
+                for conn in self.text_viewers.watching.clone() {
+                    if self
+                        .get(conn)
+                        .is_some_and(|session| session.delay > RealSpan::ZERO)
+                    {
+                        self.doom(conn, CloseReason::OutboxFull);
+                    }
+                }
+                self.release_text_log();
+            }
+        }
+        self.read_on_text_log();
+    }
+
+    /// Lets viewers with a delay read so many bytes further.
+    pub(super) fn release_text(&mut self, bytes: usize) {
+        self.text_viewers.log.released += bytes as u64;
+        self.read_on_text_log();
+    }
+
+    /// Lets a few viewers read on at once, and each of many in its turn.
+    fn read_on_text_log(&mut self) {
+        let viewers = &mut self.text_viewers;
+        let unread = viewers.log.released - viewers.log.begin;
+        if viewers.watching.len() > limits::TEXT_VIEWERS_AT_ONCE_MAX
+            && unread <= limits::TEXT_NEWS_BYTES_MAX as u64
+        {
+            viewers.turns_left = viewers.watching.len();
+            return;
+        }
+        for index in 0..self.text_viewers.watching.len() {
+            let conn = self.text_viewers.watching[index];
+            self.catch_up(conn);
+            self.mark_dirty(conn);
+        }
+        match self.text_viewers.delay == RealSpan::ZERO {
+            true => self.text_viewers.log.forget_before(self.text_viewers.log.end),
+            false => self.trim_text_log(),
+        }
+    }
+
+    /// The world is another than `before`: viewers that join are sent all of it once more.
+    pub(crate) fn restart_joining(&mut self, before: &Game) {
+        for index in 0..self.text_viewers.joining.len() {
+            let session = self.get_mut(self.text_viewers.joining[index]);
             if let Some(answer) = session.and_then(|session| session.flow.answer.as_mut()) {
                 answer.restart(before);
             }
         }
     }
 
-    /// The world is another, of which the text viewers that knew it before are yet to be told all from `answer` on.
-    pub(crate) fn tell_world_again(&mut self, answer: &Answer) {
-        for conn in std::mem::take(&mut self.text_viewers.told) {
+    /// The world is another: text viewers that had the one before are sent all of it from `answer` on, as if they joined.
+    pub(crate) fn rejoin_all(&mut self, answer: &Answer) {
+        for conn in std::mem::take(&mut self.text_viewers.watching) {
             self.catch_up(conn);
-            self.announce(conn);
+            self.mark_dirty(conn);
+            // What waits for a delay leaves before the world that follows.
+            let position = self
+                .get_mut(conn)
+                .and_then(|session| session.text_position.take());
+            let end = self.text_viewers.log.end;
+            let skipped = self.text_viewers.take_skipped(conn, end);
+            let mut delayed = Vec::new();
+            let unread = position.unwrap_or(end)..end;
+            self.text_viewers.log.copy(unread, &skipped, &mut delayed);
+            if !delayed.is_empty() {
+                self.push(conn, |outbox| outbox.append(&mut delayed));
+            }
             if let Some(session) = self.get_mut(conn) {
-                session.news_heard = None;
                 session.flow.answer = Some(answer.clone());
-                self.text_viewers.coming.push(conn);
+                self.text_viewers.joining.push(conn);
             }
         }
-        self.text_viewers.forget_told();
+        self.watching_changed();
     }
 
-    /// Keeps something for all text viewers that are told later, but for those who were told `apart`.
-    fn hold_for_text_viewers(&mut self, bytes: &[u8], apart: &[ConnId]) {
-        let (delay, to) = self.text_viewers.delayed.take().unwrap_or_else(|| {
-            let delay_of = |conn: &ConnId| self.get(*conn).map_or(RealSpan::ZERO, |session| session.delay);
-            let told = self.text_viewers.told.iter().copied();
-            let delayed: Rc<[ConnId]> = told.filter(|conn| delay_of(conn) > RealSpan::ZERO).collect();
-            (
-                delayed.iter().map(delay_of).max().unwrap_or(RealSpan::ZERO),
-                delayed,
-            )
-        });
-        let others = match apart.is_empty() {
-            true => Rc::clone(&to),
-            false => to.iter().copied().filter(|conn| !apart.contains(conn)).collect(),
-        };
-        if delay > RealSpan::ZERO
-            && self
-                .delay
-                .hold_for_several(self.now, delay, &others, bytes)
-                .is_err()
-        {
-            log::warn!("too much happens for the delay of spectators in text: they are let go");
-            self.delay.forget_several();
-            for conn in to.iter() {
-                self.doom(*conn, CloseReason::OutboxFull);
-            }
-        }
-        self.text_viewers.delayed = Some((delay, to));
-    }
-
-    /// Puts what a text viewer is yet to hear into its outbox.
+    /// Puts what a text viewer may read and has not into its outbox.
     pub(super) fn catch_up(&mut self, conn: ConnId) {
-        let end = self.text_viewers.news.end();
-        let heard = self.get_mut(conn).and_then(|session| session.news_heard.as_mut());
-        if let Some(heard) = heard.filter(|heard| **heard < end) {
-            let from = std::mem::replace(heard, end);
-            let news = std::mem::take(&mut self.text_viewers.news);
-            self.push_quietly(conn, |outbox| outbox.extend_from_slice(news.since(from)));
-            self.text_viewers.news = news;
-        }
+        let (end, released) = (self.text_viewers.log.end, self.text_viewers.log.released);
+        let Some(session) = self.get_mut(conn) else { return };
+        let until = if session.delay > RealSpan::ZERO {
+            released
+        } else {
+            end
+        };
+        let Some(position) = session
+            .text_position
+            .as_mut()
+            .filter(|position| **position < until)
+        else {
+            return;
+        };
+        let from = std::mem::replace(position, until);
+        let skipped = self.text_viewers.take_skipped(conn, until);
+        let log = std::mem::take(&mut self.text_viewers.log);
+        self.push_quietly(conn, |outbox| log.copy(from..until, &skipped, outbox));
+        self.text_viewers.log = log;
     }
 
-    /// Tells the next `count` of the text viewers whose turn has not come yet.
-    pub(crate) fn tell_late(&mut self, count: usize) {
-        let count = count.min(self.text_viewers.late);
-        self.text_viewers.late -= count;
+    /// Lets the next `count` of the viewers that wait for their turn read on.
+    pub(crate) fn serve_turns(&mut self, count: usize) {
+        let count = count.min(self.text_viewers.turns_left);
+        self.text_viewers.turns_left -= count;
         for _ in 0..count {
-            if self.text_viewers.next_late >= self.text_viewers.told.len() {
-                self.text_viewers.next_late = 0;
-                self.forget_heard();
+            if self.text_viewers.next_turn >= self.text_viewers.watching.len() {
+                self.text_viewers.next_turn = 0;
+                self.trim_text_log();
             }
-            if let Some(&conn) = self.text_viewers.told.get(self.text_viewers.next_late) {
+            if let Some(&conn) = self.text_viewers.watching.get(self.text_viewers.next_turn) {
                 self.catch_up(conn);
-                self.announce(conn);
+                self.mark_dirty(conn);
             }
-            self.text_viewers.next_late += 1;
+            self.text_viewers.next_turn += 1;
         }
-        if self.text_viewers.late == 0 {
-            self.forget_heard();
+        if self.text_viewers.turns_left == 0 {
+            self.trim_text_log();
         }
     }
 
-    /// Forgets what everybody has heard.
-    fn forget_heard(&mut self) {
-        let told = self.text_viewers.told.iter();
-        let heard = told.filter_map(|conn| self.get(*conn)?.news_heard).min();
-        let news = &mut self.text_viewers.news;
-        news.forget_before(heard.unwrap_or(news.end()));
+    /// Forgets what all have read.
+    fn trim_text_log(&mut self) {
+        let watching = self.text_viewers.watching.iter();
+        let read = watching.filter_map(|conn| self.get(*conn)?.text_position).min();
+        let log = &mut self.text_viewers.log;
+        log.forget_before(read.unwrap_or(log.end));
     }
 
-    /// What is kept for all text viewers is bounded, and nobody has missed any of it.
-    pub(crate) fn check_text_news(&self) {
+    /// The log is bounded, no viewer has missed any of it, and what waits for the delay is counted.
+    pub(crate) fn check_text_log(&self) {
         let TextViewers {
-            told,
-            news,
-            next_late,
+            watching,
+            log,
+            next_turn,
             ..
         } = &self.text_viewers;
-        assert!(*next_late <= told.len(), "the next one is one of them");
+        assert!(*next_turn <= watching.len(), "the next turn is a viewer's");
+        let unread = (log.released - log.begin) as usize;
         assert!(
-            news.bytes.len() <= limits::TEXT_NEWS_BYTES_MAX,
-            "what is kept for all is bounded"
+            unread <= limits::TEXT_NEWS_BYTES_MAX + CHUNK_BYTES,
+            "what waits for turns is bounded"
         );
-        for heard in told.iter().filter_map(|conn| self.get(*conn)?.news_heard) {
+        for position in watching.iter().filter_map(|conn| self.get(*conn)?.text_position) {
             assert!(
-                (news.forgotten..=news.end()).contains(&heard),
-                "nobody misses what happened"
+                (log.begin..=log.end).contains(&position),
+                "no viewer misses updates"
             );
         }
+        let held = self.iter().map(|session| &session.held);
+        self.delay.check(held, self.text_viewers.delayed_bytes());
     }
 }
