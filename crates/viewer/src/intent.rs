@@ -6,7 +6,7 @@ use glam::Vec2;
 use trantor_client::ControlRequest;
 use trantor_model::{AgentId, Tile};
 use trantor_render::gpu::Quality;
-use trantor_render::gpu::surface::Forced;
+use trantor_render::gpu::surface::Fault;
 use trantor_render::picture::ground::PaintMode;
 use trantor_time::GameTime;
 
@@ -39,8 +39,8 @@ pub enum Intent {
     Record(Take),
     /// Another render quality; `None` for what the graphics adapter affords.
     Quality(Option<Quality>),
-    /// A fault of the graphics device, to see what comes of it.
-    Gpu(Forced),
+    /// A failure of the graphics device, to see that it is recovered.
+    Gpu(Fault),
 }
 
 /// What is selected.

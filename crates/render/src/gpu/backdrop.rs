@@ -4,8 +4,8 @@
 //! moves they are drawn at half of the picture's size, which a moving picture hides; once it rests, in full.
 
 use wgpu::{
-    BindGroup, BindGroupLayout, CommandEncoder, Device, LoadOp, Operations, RenderPass, RenderPipeline,
-    StoreOp, TextureFormat, TextureUsages, TextureView,
+    BindGroup, BindGroupLayout, BindingResource, CommandEncoder, Device, FilterMode, RenderPass,
+    RenderPipeline, TextureFormat, TextureUsages, TextureView,
 };
 
 use super::bindings;
@@ -53,29 +53,16 @@ impl Backdrop {
         format: TextureFormat,
         size: (u32, u32),
     ) -> Self {
-        let sampler = device.create_sampler(&wgpu::SamplerDescriptor {
-            label: Some("backdrop"),
-            mag_filter: wgpu::FilterMode::Linear,
-            ..Default::default()
-        });
+        let sampler = bindings::filter(device, "backdrop", FilterMode::Linear);
         let kept = [1, 2].map(|divisor| {
             let size = (size.0.div_ceil(divisor).max(1), size.1.div_ceil(divisor).max(1));
             let usage = TextureUsages::RENDER_ATTACHMENT | TextureUsages::TEXTURE_BINDING;
             let view = view(&texture(device, "backdrop", size, format, 1, usage));
-            let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
-                label: Some("backdrop"),
-                layout,
-                entries: &[
-                    wgpu::BindGroupEntry {
-                        binding: 0,
-                        resource: wgpu::BindingResource::TextureView(&view),
-                    },
-                    wgpu::BindGroupEntry {
-                        binding: 1,
-                        resource: wgpu::BindingResource::Sampler(&sampler),
-                    },
-                ],
-            });
+            let resources = [
+                BindingResource::TextureView(&view),
+                BindingResource::Sampler(&sampler),
+            ];
+            let group = bindings::group(device, "backdrop", layout, &resources);
             Kept { view, group }
         });
         Self {
@@ -90,13 +77,14 @@ impl Backdrop {
 
     /// What a shader reads of a kept background.
     pub(super) fn layout(device: &Device) -> BindGroupLayout {
-        device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-            label: Some("backdrop"),
-            entries: &[
+        bindings::layout(
+            device,
+            "backdrop",
+            &[
                 bindings::picture(0),
                 bindings::sampler(1, wgpu::SamplerBindingType::Filtering),
             ],
-        })
+        )
     }
 
     /// Decides what has to be drawn for a frame that looks like `look`. Follows each frame that is encoded.
@@ -133,19 +121,8 @@ impl Backdrop {
         look: Option<&FrameLook>,
     ) {
         let Some(fineness) = self.due else { return };
-        let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-            label: Some("backdrop"),
-            color_attachments: &[Some(wgpu::RenderPassColorAttachment {
-                view: &self.kept[fineness as usize].view,
-                depth_slice: None,
-                resolve_target: None,
-                ops: Operations {
-                    load: LoadOp::Clear(wgpu::Color::BLACK),
-                    store: StoreOp::Store,
-                },
-            })],
-            ..Default::default()
-        });
+        let kept = &self.kept[fineness as usize].view;
+        let mut pass = bindings::color_pass(encoder, "backdrop", kept, false);
         pipelines.draw_background(&mut pass, groups, look, fineness == Fineness::Half);
     }
 

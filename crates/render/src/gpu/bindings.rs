@@ -1,8 +1,84 @@
-//! What shaders are bound to, one word for each kind of it, and texels on their way into a texture.
+//! What shaders are bound to, one function for each kind of it; passes, and texels on their way into a texture.
 //!
 //! Which group holds what is said where the group is made.
 
-use wgpu::{BindGroupLayoutEntry, BindingType, Queue, ShaderStages, Texture};
+use wgpu::{
+    BindGroup, BindGroupEntry, BindGroupLayout, BindGroupLayoutEntry, BindingResource, BindingType, Buffer,
+    BufferUsages, Color, CommandEncoder, Device, FilterMode, LoadOp, Operations, Queue, RenderPass, Sampler,
+    ShaderStages, StoreOp, Texture, TextureView,
+};
+
+/// A layout of these entries.
+pub fn layout(device: &Device, label: &str, entries: &[BindGroupLayoutEntry]) -> BindGroupLayout {
+    device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+        label: Some(label),
+        entries,
+    })
+}
+
+/// A group of these resources, bound in their order.
+pub fn group(
+    device: &Device,
+    label: &str,
+    layout: &BindGroupLayout,
+    resources: &[BindingResource<'_>],
+) -> BindGroup {
+    let entries = resources.iter().cloned().zip(0..);
+    let entries: Vec<_> = entries
+        .map(|(resource, binding)| BindGroupEntry { binding, resource })
+        .collect();
+    device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: Some(label),
+        layout,
+        entries: &entries,
+    })
+}
+
+/// A buffer for a uniform of so many bytes.
+pub fn uniform_buffer(device: &Device, label: &str, bytes: usize) -> Buffer {
+    device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some(label),
+        size: bytes as u64,
+        usage: BufferUsages::UNIFORM | BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    })
+}
+
+/// A sampler that reads between texels in this way, and not beyond the edge.
+pub fn filter(device: &Device, label: &str, filter: FilterMode) -> Sampler {
+    device.create_sampler(&wgpu::SamplerDescriptor {
+        label: Some(label),
+        mag_filter: filter,
+        min_filter: filter,
+        ..Default::default()
+    })
+}
+
+/// A pass without depth that draws on `view`: over what is there, or on black.
+pub fn color_pass<'a>(
+    encoder: &'a mut CommandEncoder,
+    label: &str,
+    view: &TextureView,
+    is_over: bool,
+) -> RenderPass<'a> {
+    let load = match is_over {
+        true => LoadOp::Load,
+        false => LoadOp::Clear(Color::BLACK),
+    };
+    encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+        label: Some(label),
+        color_attachments: &[Some(wgpu::RenderPassColorAttachment {
+            view,
+            depth_slice: None,
+            resolve_target: None,
+            ops: Operations {
+                load,
+                store: StoreOp::Store,
+            },
+        })],
+        ..Default::default()
+    })
+}
 
 /// A uniform that `stages` read.
 pub fn uniform(binding: u32, stages: ShaderStages) -> BindGroupLayoutEntry {
@@ -51,30 +127,17 @@ fn texture(binding: u32, sample_type: wgpu::TextureSampleType) -> BindGroupLayou
     }
 }
 
-/// A rectangle of a texture of four bytes a texel.
-#[derive(Clone, Copy, Debug)]
-pub struct Patch {
-    /// Which of the texture's copies, 0 for the full size.
-    pub mip_level: u32,
-    /// Texels from the left.
-    pub x: u32,
-    /// Texels from the top.
-    pub y: u32,
-    /// Texels across.
-    pub width: u32,
-    /// Texels down.
-    pub height: u32,
-}
-
-/// Writes the rows of `patch`, one behind the other, into `texture`.
-pub fn write_texels(queue: &Queue, texture: &Texture, patch: Patch, texels: &[u8]) {
-    let Patch {
-        mip_level,
-        x,
-        y,
-        width,
-        height,
-    } = patch;
+/// Writes a rectangle of a texture of four bytes a texel, whose least corner is `[x, y]`: `texels` are its rows, one behind
+/// the other, of `width` texels each.
+pub fn write_texels<T: bytemuck::Pod>(
+    queue: &Queue,
+    texture: &Texture,
+    mip_level: u32,
+    [x, y]: [u32; 2],
+    width: u32,
+    texels: &[T],
+) {
+    let texels: &[u8] = bytemuck::cast_slice(texels);
     queue.write_texture(
         wgpu::TexelCopyTextureInfo {
             texture,
@@ -90,7 +153,7 @@ pub fn write_texels(queue: &Queue, texture: &Texture, patch: Patch, texels: &[u8
         },
         wgpu::Extent3d {
             width,
-            height,
+            height: texels.len() as u32 / (width * 4).max(1),
             depth_or_array_layers: 1,
         },
     );

@@ -1,14 +1,14 @@
 //! What shaders read besides instances: the frame's numbers, the map of shadows, the ground's paint.
 
 use wgpu::{
-    BindGroup, BindGroupLayout, Buffer, Device, Queue, Sampler, Texture, TextureFormat, TextureUsages,
-    TextureView,
+    BindGroup, BindGroupLayout, BindingResource, Buffer, Device, Queue, Sampler, Texture, TextureFormat,
+    TextureUsages, TextureView,
 };
 
-use super::bindings::{self, Patch};
+use super::bindings;
 use super::targets::{DEPTH_FORMAT, texture, texture_with_levels, view};
 use super::uniforms::FrameUniform;
-use crate::picture::ground::{DirtyRows, GroundPaint};
+use crate::picture::ground::GroundPaint;
 
 /// All of it, on one device.
 #[derive(Debug)]
@@ -31,22 +31,18 @@ pub(super) struct Light {
 impl Light {
     /// With a map of shadows of so many pixels a side.
     pub(super) fn new(device: &Device, shadow_side: u32) -> Self {
-        let frame_layout = frame_layout(device);
-        let lit_layout = lit_layout(device);
-        let uniform = device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("frame"),
-            size: size_of::<FrameUniform>() as u64,
-            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
-        let frame = device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("frame"),
-            layout: &frame_layout,
-            entries: &[wgpu::BindGroupEntry {
-                binding: 0,
-                resource: uniform.as_entire_binding(),
-            }],
-        });
+        let frame_entries = [bindings::uniform(0, wgpu::ShaderStages::VERTEX_FRAGMENT)];
+        let frame_layout = bindings::layout(device, "frame", &frame_entries);
+        let lit_entries = [
+            bindings::depth(0),
+            bindings::sampler(1, wgpu::SamplerBindingType::Comparison),
+            bindings::picture(2),
+            bindings::sampler(3, wgpu::SamplerBindingType::Filtering),
+            bindings::picture(4),
+        ];
+        let lit_layout = bindings::layout(device, "light", &lit_entries);
+        let uniform = bindings::uniform_buffer(device, "frame", size_of::<FrameUniform>());
+        let frame = bindings::group(device, "frame", &frame_layout, &[uniform.as_entire_binding()]);
         let shadow_map = view(&texture(
             device,
             "shadows",
@@ -120,18 +116,10 @@ impl Light {
             );
             paint.forget_uploads();
         }
-        let (width, height) = crowd_sides;
         let mut changed = false;
         if let Some(texels) = paint.crowd_mut().take_new() {
             changed = true;
-            let patch = Patch {
-                mip_level: 0,
-                x: 0,
-                y: 0,
-                width,
-                height,
-            };
-            bindings::write_texels(queue, &self.crowd, patch, bytemuck::cast_slice(texels));
+            bindings::write_texels(queue, &self.crowd, 0, [0, 0], crowd_sides.0, texels);
         }
         let mut bands = paint.take_budget();
         while bands > 0
@@ -143,63 +131,20 @@ impl Light {
                 let first = rows.first >> number;
                 let end = (rows.first + rows.count).div_ceil(1 << number).min(level.height);
                 if first < end {
-                    let rows = DirtyRows {
-                        first,
-                        count: end - first,
-                    };
-                    write_rows(
+                    let texels = &level.texels[(first * level.width) as usize..(end * level.width) as usize];
+                    bindings::write_texels(
                         queue,
                         &self.paint,
                         number as u32,
+                        [0, first],
                         level.width,
-                        rows,
-                        &level.texels,
+                        texels,
                     );
                 }
             }
         }
         changed
     }
-}
-
-fn write_rows(
-    queue: &Queue,
-    texture: &Texture,
-    mip_level: u32,
-    width: u32,
-    rows: DirtyRows,
-    texels: &[[u8; 4]],
-) {
-    let first = (rows.first * width) as usize;
-    let texels = &texels[first..first + (rows.count * width) as usize];
-    let patch = Patch {
-        mip_level,
-        x: 0,
-        y: rows.first,
-        width,
-        height: rows.count,
-    };
-    bindings::write_texels(queue, texture, patch, bytemuck::cast_slice(texels));
-}
-
-fn frame_layout(device: &Device) -> BindGroupLayout {
-    device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-        label: Some("frame"),
-        entries: &[bindings::uniform(0, wgpu::ShaderStages::VERTEX_FRAGMENT)],
-    })
-}
-
-fn lit_layout(device: &Device) -> BindGroupLayout {
-    device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-        label: Some("light"),
-        entries: &[
-            bindings::depth(0),
-            bindings::sampler(1, wgpu::SamplerBindingType::Comparison),
-            bindings::picture(2),
-            bindings::sampler(3, wgpu::SamplerBindingType::Filtering),
-            bindings::picture(4),
-        ],
-    })
 }
 
 fn lit_group(
@@ -209,32 +154,14 @@ fn lit_group(
     [paint, crowd]: [&Texture; 2],
     paint_sampler: &Sampler,
 ) -> BindGroup {
-    device.create_bind_group(&wgpu::BindGroupDescriptor {
-        label: Some("light"),
-        layout,
-        entries: &[
-            wgpu::BindGroupEntry {
-                binding: 0,
-                resource: wgpu::BindingResource::TextureView(shadow_map),
-            },
-            wgpu::BindGroupEntry {
-                binding: 1,
-                resource: wgpu::BindingResource::Sampler(shadow_sampler),
-            },
-            wgpu::BindGroupEntry {
-                binding: 2,
-                resource: wgpu::BindingResource::TextureView(&view(paint)),
-            },
-            wgpu::BindGroupEntry {
-                binding: 3,
-                resource: wgpu::BindingResource::Sampler(paint_sampler),
-            },
-            wgpu::BindGroupEntry {
-                binding: 4,
-                resource: wgpu::BindingResource::TextureView(&view(crowd)),
-            },
-        ],
-    })
+    let resources = [
+        BindingResource::TextureView(shadow_map),
+        BindingResource::Sampler(shadow_sampler),
+        BindingResource::TextureView(&view(paint)),
+        BindingResource::Sampler(paint_sampler),
+        BindingResource::TextureView(&view(crowd)),
+    ];
+    bindings::group(device, "light", layout, &resources)
 }
 
 fn paint_texture(device: &Device, label: &str, sides: (u32, u32), levels: u32) -> Texture {

@@ -19,7 +19,7 @@ pub mod buffers;
 pub mod context;
 mod light;
 pub mod offscreen;
-mod pipelines;
+pub mod pipelines;
 mod post;
 mod quality;
 pub mod renderer;

@@ -1,18 +1,15 @@
 //! The pipelines of the picture: which shader reads which lists, what covers what.
 
-mod background;
-
 use wgpu::{
-    BindGroupLayout, BlendComponent, BlendFactor, BlendOperation, BlendState, ColorTargetState, ColorWrites,
-    CompareFunction, DepthStencilState, Device, FragmentState, MultisampleState, PipelineLayout,
-    PrimitiveState, PrimitiveTopology, RenderPipeline, ShaderModule, TextureFormat, VertexBufferLayout,
-    VertexState, VertexStepMode, vertex_attr_array,
+    BindGroup, BindGroupLayout, BlendComponent, BlendFactor, BlendOperation, BlendState, ColorTargetState,
+    ColorWrites, CompareFunction, DepthBiasState, DepthStencilState, Device, FragmentState, MultisampleState,
+    PrimitiveState, PrimitiveTopology, RenderPass, RenderPipeline, ShaderModule, TextureFormat,
+    VertexBufferLayout, VertexState, VertexStepMode, vertex_attr_array,
 };
 
-use self::background::{Background, backdrops, backgrounds};
 use super::shaders;
 use super::targets::{DEPTH_FORMAT, LIGHT_FORMAT};
-use crate::picture::draw_list::{Decal, DecalKind, Glow, GlowKind, Instance, Wave};
+use crate::picture::draw_list::{Decal, DecalKind, FrameLook, Glow, GlowKind, Instance, Wave};
 use crate::picture::mesh::Vertex;
 
 /// Corners drawn for a wave: two a step, and the first two again.
@@ -36,6 +33,13 @@ pub(super) struct Pipelines {
     pub(super) glows: [RenderPipeline; GlowKind::COUNT],
 }
 
+#[derive(Debug)]
+struct Background {
+    sky: RenderPipeline,
+    /// Without the paint, and with it.
+    ground: [RenderPipeline; 2],
+}
+
 /// What shaders are given besides what they draw.
 pub(super) struct Layouts<'a> {
     pub(super) frame: &'a BindGroupLayout,
@@ -44,17 +48,10 @@ pub(super) struct Layouts<'a> {
 }
 
 /// Colour times its own opacity is laid over what is there; beyond its opacity it adds.
-const OVER: BlendState = BlendState {
-    color: BlendComponent {
-        src_factor: BlendFactor::One,
-        dst_factor: BlendFactor::OneMinusSrcAlpha,
-        operation: BlendOperation::Add,
-    },
-    alpha: BlendComponent::OVER,
-};
+const OVER: BlendState = BlendState::PREMULTIPLIED_ALPHA_BLENDING;
 
 /// Light is added to light.
-const ADD: BlendState = BlendState {
+pub(super) const ADD: BlendState = BlendState {
     color: BlendComponent {
         src_factor: BlendFactor::One,
         dst_factor: BlendFactor::One,
@@ -63,20 +60,113 @@ const ADD: BlendState = BlendState {
     alpha: BlendComponent::OVER,
 };
 
-/// What one pipeline of the picture differs in from the others.
-struct Kind<'a> {
-    label: &'a str,
-    module: &'a ShaderModule,
-    layout: &'a PipelineLayout,
-    buffers: &'a [Option<VertexBufferLayout<'a>>],
-    topology: PrimitiveTopology,
-    blend: Option<BlendState>,
+/// What one pipeline differs in from the others.
+#[derive(Debug)]
+pub struct Kind<'a> {
+    /// Its name in error messages.
+    pub label: &'a str,
+    /// Its shader.
+    pub module: &'a ShaderModule,
+    /// The shader's function for corners.
+    pub vertex: &'a str,
+    /// The shader's function for pixels; `None` if only the depth is drawn.
+    pub fragment: Option<&'a str>,
+    /// Layouts of the groups that it is given.
+    pub groups: &'a [&'a BindGroupLayout],
+    /// Corners and instances.
+    pub buffers: &'a [Option<VertexBufferLayout<'a>>],
+    /// What the corners make.
+    pub topology: PrimitiveTopology,
+    /// The target's format.
+    pub format: TextureFormat,
+    /// How it is mixed with what is there; `None` covers it.
+    pub blend: Option<BlendState>,
     /// `None` where nothing can be in front or behind.
-    depth: Option<CompareFunction>,
-    writes_depth: bool,
+    pub depth: Option<DepthStencilState>,
+    /// Samples a pixel.
+    pub samples: u32,
+    /// Overrides of the shader.
+    pub constants: &'a [(&'static str, f64)],
+}
+
+impl<'a> Kind<'a> {
+    /// Triangles without corners of their own, which cover what is there.
+    pub fn new(
+        label: &'a str,
+        module: &'a ShaderModule,
+        groups: &'a [&'a BindGroupLayout],
+        format: TextureFormat,
+    ) -> Self {
+        Self {
+            label,
+            module,
+            vertex: "vertex",
+            fragment: Some("fragment"),
+            groups,
+            buffers: &[],
+            topology: PrimitiveTopology::TriangleList,
+            format,
+            blend: None,
+            depth: None,
+            samples: 1,
+            constants: &[],
+        }
+    }
+}
+
+/// Makes a pipeline. Nothing is culled: leaves and grass are drawn from both sides, and nothing else is large enough to
+/// gain by it.
+pub fn pipeline(device: &Device, kind: &Kind<'_>) -> RenderPipeline {
+    let groups: Vec<_> = kind.groups.iter().map(|group| Some(*group)).collect();
+    let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+        label: Some(kind.label),
+        bind_group_layouts: &groups,
+        immediate_size: 0,
+    });
+    let options = wgpu::PipelineCompilationOptions {
+        constants: kind.constants,
+        ..Default::default()
+    };
+    let target = Some(ColorTargetState {
+        format: kind.format,
+        blend: kind.blend,
+        write_mask: ColorWrites::ALL,
+    });
+    device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+        label: Some(kind.label),
+        layout: Some(&layout),
+        vertex: VertexState {
+            module: kind.module,
+            entry_point: Some(kind.vertex),
+            compilation_options: options.clone(),
+            buffers: kind.buffers,
+        },
+        primitive: PrimitiveState {
+            topology: kind.topology,
+            ..Default::default()
+        },
+        depth_stencil: kind.depth.clone(),
+        multisample: MultisampleState {
+            count: kind.samples,
+            ..Default::default()
+        },
+        fragment: kind.fragment.map(|entry| FragmentState {
+            module: kind.module,
+            entry_point: Some(entry),
+            compilation_options: options,
+            targets: std::slice::from_ref(&target),
+        }),
+        multiview_mask: None,
+        cache: None,
+    })
+}
+
+/// What makes the pipelines of the picture.
+struct Maker<'a> {
+    device: &'a Device,
     samples: u32,
-    /// What the shader is fixed to, besides what holds for all.
-    fixed: &'a [(&'static str, f64)],
+    /// The screen's format if the picture goes there at once.
+    direct: Option<TextureFormat>,
 }
 
 impl Pipelines {
@@ -87,9 +177,13 @@ impl Pipelines {
         samples: u32,
         direct: Option<TextureFormat>,
     ) -> Self {
-        let plain = layout(device, &[Some(layouts.frame)]);
-        let lit = layout(device, &[Some(layouts.frame), Some(layouts.light)]);
-        let kept = layout(device, &[Some(layouts.frame), Some(layouts.backdrop)]);
+        let maker = Maker {
+            device,
+            samples,
+            direct,
+        };
+        let [plain, lit] = [&[layouts.frame][..], &[layouts.frame, layouts.light]];
+        let format = direct.unwrap_or(LIGHT_FORMAT);
         let vertex = VertexBufferLayout {
             array_stride: size_of::<Vertex>() as u64,
             step_mode: VertexStepMode::Vertex,
@@ -97,189 +191,175 @@ impl Pipelines {
         };
         let body_attributes =
             vertex_attr_array![4 => Float32x4, 5 => Float32x3, 6 => Float32x4, 7 => Unorm8x4, 8 => Unorm8x4];
-        let body = [Some(vertex), Some(instances::<Instance>(&body_attributes))];
+        let body = [Some(vertex), instances::<Instance>(&body_attributes)];
         let decal_attributes =
             vertex_attr_array![0 => Float32x2, 1 => Float32x2, 2 => Float32x2, 3 => Unorm8x4];
-        let decal = [Some(instances::<Decal>(&decal_attributes))];
+        let decal = [instances::<Decal>(&decal_attributes)];
         let wave_attributes = vertex_attr_array![0 => Float32x2, 1 => Float32x2, 2 => Unorm8x4];
+        let wave = [instances::<Wave>(&wave_attributes)];
         let glow_attributes =
             vertex_attr_array![0 => Float32x3, 1 => Float32x2, 2 => Float32x2, 3 => Unorm8x4];
-        let glow = [Some(instances::<Glow>(&glow_attributes))];
+        let glow = [instances::<Glow>(&glow_attributes)];
         let module = |label: &str, source: &str| shaders::module(device, label, source);
         let bodies = module("bodies", shaders::BODY);
         let marks = module("marks", shaders::DECAL);
+        let waves = module("waves", shaders::WAVE);
         let lights = module("lights", shaders::GLOW);
-        let over_ground = |label, module, buffers, fixed: &[(&'static str, f64)]| {
-            pipeline(
-                device,
-                &Kind {
-                    label,
-                    module,
-                    layout: &plain,
-                    buffers,
-                    topology: PrimitiveTopology::TriangleStrip,
-                    blend: Some(OVER),
-                    // Drawn right after the ground and before all that stands on it: nothing can be in front.
-                    depth: Some(CompareFunction::Always),
-                    writes_depth: false,
-                    samples,
-                    fixed,
-                },
-                direct,
-            )
+        let strip = |label, module, buffers, blend, compare, constants: &[(&'static str, f64)]| {
+            let kind = Kind {
+                buffers,
+                topology: PrimitiveTopology::TriangleStrip,
+                blend: Some(blend),
+                depth: Some(depth(compare, false)),
+                samples,
+                ..Kind::new(label, module, plain, format)
+            };
+            maker.make(kind, constants)
         };
+        // Drawn right after the ground and before all that stands on it: nothing can be in front.
+        let over_ground = CompareFunction::Always;
         Self {
-            background: backgrounds(device, &plain, &lit, samples, direct),
-            backdrop: direct.map(|_| backdrops(device, &kept, samples, direct)),
+            background: maker.backgrounds(plain, lit),
+            backdrop: direct.map(|_| maker.backdrops(layouts)),
             bodies: [0.0, 1.0].map(|posed| {
-                pipeline(
-                    device,
-                    &Kind {
-                        label: "bodies",
-                        module: &bodies,
-                        layout: &lit,
-                        buffers: &body,
-                        topology: PrimitiveTopology::TriangleList,
-                        blend: None,
-                        depth: Some(CompareFunction::Less),
-                        writes_depth: true,
-                        samples,
-                        fixed: &[("POSED", posed)],
-                    },
-                    direct,
-                )
+                let kind = Kind {
+                    buffers: &body,
+                    depth: Some(depth(CompareFunction::Less, true)),
+                    samples,
+                    ..Kind::new("bodies", &bodies, lit, format)
+                };
+                maker.make(kind, &[("POSED", posed)])
             }),
-            shadows: [0.0, 1.0].map(|posed| shadow_pipeline(device, &bodies, &plain, &body, posed)),
+            shadows: [0.0, 1.0].map(|posed| {
+                let kind = Kind {
+                    vertex: "shadow_vertex",
+                    fragment: None,
+                    buffers: &body,
+                    depth: Some(DepthStencilState {
+                        bias: DepthBiasState {
+                            constant: 1,
+                            slope_scale: 1.5,
+                            clamp: 0.0,
+                        },
+                        ..depth(CompareFunction::Less, true)
+                    }),
+                    constants: &[("POSED", posed)],
+                    ..Kind::new("shadows", &bodies, plain, format)
+                };
+                pipeline(device, &kind)
+            }),
             decals: std::array::from_fn(|kind| {
-                over_ground("marks", &marks, &decal, &[("KIND", kind as f64)])
-            }),
-            wave: over_ground(
-                "waves",
-                &module("waves", shaders::WAVE),
-                &[Some(instances::<Wave>(&wave_attributes))],
-                &[],
-            ),
-            glows: std::array::from_fn(|kind| {
-                pipeline(
-                    device,
-                    &Kind {
-                        label: "lights",
-                        module: &lights,
-                        layout: &plain,
-                        buffers: &glow,
-                        topology: PrimitiveTopology::TriangleStrip,
-                        blend: Some(ADD),
-                        depth: Some(CompareFunction::Less),
-                        writes_depth: false,
-                        samples,
-                        fixed: &[("KIND", kind as f64)],
-                    },
-                    direct,
+                strip(
+                    "marks",
+                    &marks,
+                    &decal,
+                    OVER,
+                    over_ground,
+                    &[("KIND", kind as f64)],
                 )
             }),
+            wave: strip("waves", &waves, &wave, OVER, over_ground, &[]),
+            glows: std::array::from_fn(|kind| {
+                let compare = CompareFunction::Less;
+                strip("lights", &lights, &glow, ADD, compare, &[("KIND", kind as f64)])
+            }),
+        }
+    }
+
+    /// Draws sky and ground; `coarse` at half of the picture's size. Without `look` there is no ground.
+    pub(super) fn draw_background(
+        &self,
+        pass: &mut RenderPass<'_>,
+        [frame, light]: [&BindGroup; 2],
+        look: Option<&FrameLook>,
+        coarse: bool,
+    ) {
+        let background = &self.background[usize::from(coarse)];
+        pass.set_bind_group(0, frame, &[]);
+        pass.set_pipeline(&background.sky);
+        pass.draw(0..3, 0..1);
+        if let Some(look) = look {
+            pass.set_bind_group(1, light, &[]);
+            pass.set_pipeline(&background.ground[usize::from(look.paint_shows)]);
+            pass.draw(0..4, 0..look.ground.cells.0 * look.ground.cells.1);
         }
     }
 }
 
-fn instances<'a, T>(attributes: &'a [wgpu::VertexAttribute]) -> VertexBufferLayout<'a> {
-    VertexBufferLayout {
-        array_stride: size_of::<T>() as u64,
-        step_mode: VertexStepMode::Instance,
-        attributes,
+impl Maker<'_> {
+    /// Makes a pipeline of the picture, whose shaders know whether it goes to the screen at once.
+    fn make(&self, kind: Kind<'_>, constants: &[(&'static str, f64)]) -> RenderPipeline {
+        let direct = if self.direct.is_some() { 1.0 } else { 0.0 };
+        let constants = [&[("DIRECT", direct), ("SHADOWS", 1.0 - direct)], constants].concat();
+        pipeline(
+            self.device,
+            &Kind {
+                constants: &constants,
+                ..kind
+            },
+        )
+    }
+
+    /// In full and at half of the size. A kept background has no depth: the ground is flat, and what stands on it hides
+    /// nothing of it. It has one sample a pixel: nothing in it has edges that need more.
+    fn backgrounds(&self, plain: &[&BindGroupLayout], lit: &[&BindGroupLayout]) -> [Background; 2] {
+        let sky = shaders::module(self.device, "sky", shaders::SKY);
+        let ground = shaders::module(self.device, "ground", shaders::GROUND);
+        let format = self.direct.unwrap_or(LIGHT_FORMAT);
+        let is_kept = self.direct.is_some();
+        let samples = if is_kept { 1 } else { self.samples };
+        let behind = |writes| (!is_kept).then(|| depth(CompareFunction::LessEqual, writes));
+        [1.0, 2.0].map(|pixel| {
+            let sky = Kind {
+                depth: behind(false),
+                samples,
+                ..Kind::new("sky", &sky, plain, format)
+            };
+            Background {
+                sky: self.make(sky, &[("PIXEL", pixel)]),
+                ground: [0.0, 1.0].map(|paint| {
+                    let ground = Kind {
+                        topology: PrimitiveTopology::TriangleStrip,
+                        depth: behind(true),
+                        samples,
+                        ..Kind::new("ground", &ground, lit, format)
+                    };
+                    self.make(ground, &[("PIXEL", pixel), ("PAINT", paint)])
+                }),
+            }
+        })
+    }
+
+    /// The two pipelines that put a kept background into a picture.
+    fn backdrops(&self, layouts: &Layouts<'_>) -> [RenderPipeline; 2] {
+        let module = shaders::module(self.device, "backdrop", shaders::BACKDROP);
+        let groups = [layouts.frame, layouts.backdrop];
+        let format = self.direct.unwrap_or(LIGHT_FORMAT);
+        [0.0, 1.0].map(|spread| {
+            let kind = Kind {
+                depth: Some(depth(CompareFunction::Always, false)),
+                samples: self.samples,
+                ..Kind::new("backdrop", &module, &groups, format)
+            };
+            self.make(kind, &[("SPREAD", spread)])
+        })
     }
 }
 
-fn layout(device: &Device, groups: &[Option<&BindGroupLayout>]) -> PipelineLayout {
-    device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-        label: Some("picture"),
-        bind_group_layouts: groups,
-        immediate_size: 0,
-    })
+fn depth(compare: CompareFunction, writes: bool) -> DepthStencilState {
+    DepthStencilState {
+        format: DEPTH_FORMAT,
+        depth_write_enabled: Some(writes),
+        depth_compare: Some(compare),
+        stencil: Default::default(),
+        bias: Default::default(),
+    }
 }
 
-fn pipeline(device: &Device, kind: &Kind<'_>, direct: Option<TextureFormat>) -> RenderPipeline {
-    let direct_or_not = if direct.is_some() { 1.0 } else { 0.0 };
-    let mut constants = vec![("DIRECT", direct_or_not), ("SHADOWS", 1.0 - direct_or_not)];
-    constants.extend(kind.fixed.iter().copied());
-    let options = wgpu::PipelineCompilationOptions {
-        constants: &constants,
-        ..Default::default()
-    };
-    device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-        label: Some(kind.label),
-        layout: Some(kind.layout),
-        vertex: VertexState {
-            module: kind.module,
-            entry_point: Some("vertex"),
-            compilation_options: options.clone(),
-            buffers: kind.buffers,
-        },
-        primitive: PrimitiveState {
-            topology: kind.topology,
-            // Leaves and grass are drawn from both sides; nothing else is large enough to gain by culling.
-            cull_mode: None,
-            ..Default::default()
-        },
-        depth_stencil: kind.depth.map(|compare| DepthStencilState {
-            format: DEPTH_FORMAT,
-            depth_write_enabled: Some(kind.writes_depth),
-            depth_compare: Some(compare),
-            stencil: Default::default(),
-            bias: Default::default(),
-        }),
-        multisample: MultisampleState {
-            count: kind.samples,
-            ..Default::default()
-        },
-        fragment: Some(FragmentState {
-            module: kind.module,
-            entry_point: Some("fragment"),
-            compilation_options: options,
-            targets: &[Some(ColorTargetState {
-                format: direct.unwrap_or(LIGHT_FORMAT),
-                blend: kind.blend,
-                write_mask: ColorWrites::ALL,
-            })],
-        }),
-        multiview_mask: None,
-        cache: None,
-    })
-}
-
-fn shadow_pipeline(
-    device: &Device,
-    module: &ShaderModule,
-    layout: &PipelineLayout,
-    buffers: &[Option<VertexBufferLayout<'_>>],
-    posed: f64,
-) -> RenderPipeline {
-    device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-        label: Some("shadows"),
-        layout: Some(layout),
-        vertex: VertexState {
-            module,
-            entry_point: Some("shadow_vertex"),
-            compilation_options: wgpu::PipelineCompilationOptions {
-                constants: &[("POSED", posed)],
-                ..Default::default()
-            },
-            buffers,
-        },
-        primitive: PrimitiveState::default(),
-        depth_stencil: Some(DepthStencilState {
-            format: DEPTH_FORMAT,
-            depth_write_enabled: Some(true),
-            depth_compare: Some(CompareFunction::Less),
-            stencil: Default::default(),
-            bias: wgpu::DepthBiasState {
-                constant: 1,
-                slope_scale: 1.5,
-                clamp: 0.0,
-            },
-        }),
-        multisample: MultisampleState::default(),
-        fragment: None,
-        multiview_mask: None,
-        cache: None,
+fn instances<T>(attributes: &[wgpu::VertexAttribute]) -> Option<VertexBufferLayout<'_>> {
+    Some(VertexBufferLayout {
+        array_stride: size_of::<T>() as u64,
+        step_mode: VertexStepMode::Instance,
+        attributes,
     })
 }

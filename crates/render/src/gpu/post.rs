@@ -1,11 +1,12 @@
 //! From light to a screen: the glow around bright things, and the last step.
 
 use wgpu::{
-    BindGroup, BindGroupLayout, BlendState, CommandEncoder, Device, LoadOp, Operations, RenderPipeline,
-    Sampler, StoreOp, TextureFormat, TextureView,
+    BindGroup, BindGroupLayout, BindingResource, CommandEncoder, Device, RenderPipeline, Sampler,
+    TextureFormat, TextureView,
 };
 
 use super::bindings;
+use super::pipelines::{ADD, Kind, pipeline};
 use super::shaders;
 use super::targets::{GLOW_LEVELS, LIGHT_FORMAT, LightTargets};
 
@@ -34,73 +35,30 @@ struct Steps {
 
 impl Post {
     pub(super) fn new(device: &Device, output: TextureFormat) -> Self {
-        let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-            label: Some("post"),
-            entries: &[
-                bindings::picture(0),
-                bindings::sampler(1, wgpu::SamplerBindingType::Filtering),
-                bindings::picture(2),
-                bindings::uniform(3, wgpu::ShaderStages::FRAGMENT),
-            ],
-        });
+        let entries = [
+            bindings::picture(0),
+            bindings::sampler(1, wgpu::SamplerBindingType::Filtering),
+            bindings::picture(2),
+            bindings::uniform(3, wgpu::ShaderStages::FRAGMENT),
+        ];
+        let layout = bindings::layout(device, "post", &entries);
         let module = shaders::module(device, "post", shaders::POST);
-        let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-            label: Some("post"),
-            bind_group_layouts: &[Some(&layout)],
-            immediate_size: 0,
-        });
-        let step = |entry: &str, format: TextureFormat, blend: Option<BlendState>| {
-            device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-                label: Some(entry),
-                layout: Some(&pipeline_layout),
-                vertex: wgpu::VertexState {
-                    module: &module,
-                    entry_point: Some("vertex"),
-                    compilation_options: Default::default(),
-                    buffers: &[],
-                },
-                primitive: Default::default(),
-                depth_stencil: None,
-                multisample: Default::default(),
-                fragment: Some(wgpu::FragmentState {
-                    module: &module,
-                    entry_point: Some(entry),
-                    compilation_options: Default::default(),
-                    targets: &[Some(wgpu::ColorTargetState {
-                        format,
-                        blend,
-                        write_mask: wgpu::ColorWrites::ALL,
-                    })],
-                }),
-                multiview_mask: None,
-                cache: None,
-            })
-        };
-        let add = BlendState {
-            color: wgpu::BlendComponent {
-                src_factor: wgpu::BlendFactor::One,
-                dst_factor: wgpu::BlendFactor::One,
-                operation: wgpu::BlendOperation::Add,
-            },
-            alpha: wgpu::BlendComponent::OVER,
+        let groups = [&layout];
+        let step = |entry, format, blend| {
+            let kind = Kind {
+                fragment: Some(entry),
+                blend,
+                ..Kind::new(entry, &module, &groups, format)
+            };
+            pipeline(device, &kind)
         };
         Self {
             bright: step("bright", LIGHT_FORMAT, None),
             down: step("down", LIGHT_FORMAT, None),
-            up: step("up", LIGHT_FORMAT, Some(add)),
+            up: step("up", LIGHT_FORMAT, Some(ADD)),
             compose: step("compose", output, None),
-            sampler: device.create_sampler(&wgpu::SamplerDescriptor {
-                label: Some("post"),
-                mag_filter: wgpu::FilterMode::Linear,
-                min_filter: wgpu::FilterMode::Linear,
-                ..Default::default()
-            }),
-            settings: device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some("post"),
-                size: 16,
-                usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
-                mapped_at_creation: false,
-            }),
+            sampler: bindings::filter(device, "post", wgpu::FilterMode::Linear),
+            settings: bindings::uniform_buffer(device, "post", size_of::<[f32; 4]>()),
             layout,
             steps: None,
         }
@@ -110,28 +68,13 @@ impl Post {
     pub(super) fn resize(&mut self, device: &Device, targets: &LightTargets) {
         // What is bound must not be what is drawn on, even if it is not read: hence the first of each twice.
         let group = |source: &TextureView, glow: &TextureView| {
-            device.create_bind_group(&wgpu::BindGroupDescriptor {
-                label: Some("post"),
-                layout: &self.layout,
-                entries: &[
-                    wgpu::BindGroupEntry {
-                        binding: 0,
-                        resource: wgpu::BindingResource::TextureView(source),
-                    },
-                    wgpu::BindGroupEntry {
-                        binding: 1,
-                        resource: wgpu::BindingResource::Sampler(&self.sampler),
-                    },
-                    wgpu::BindGroupEntry {
-                        binding: 2,
-                        resource: wgpu::BindingResource::TextureView(glow),
-                    },
-                    wgpu::BindGroupEntry {
-                        binding: 3,
-                        resource: self.settings.as_entire_binding(),
-                    },
-                ],
-            })
+            let resources = [
+                BindingResource::TextureView(source),
+                BindingResource::Sampler(&self.sampler),
+                BindingResource::TextureView(glow),
+                self.settings.as_entire_binding(),
+            ];
+            bindings::group(device, "post", &self.layout, &resources)
         };
         self.steps = Some(Steps {
             bright: group(&targets.picture, &targets.picture),
@@ -155,21 +98,15 @@ impl Post {
             .steps
             .as_ref()
             .expect("targets are given before anything is drawn");
-        step(
-            encoder,
-            "bright",
-            &self.bright,
-            &steps.bright,
-            &targets.glow[0],
-            false,
-        );
+        let glow = &targets.glow;
+        step(encoder, "bright", &self.bright, &steps.bright, &glow[0], false);
         for level in 1..GLOW_LEVELS {
             step(
                 encoder,
                 "down",
                 &self.down,
                 &steps.levels[level - 1],
-                &targets.glow[level],
+                &glow[level],
                 false,
             );
         }
@@ -179,7 +116,7 @@ impl Post {
                 "up",
                 &self.up,
                 &steps.levels[level],
-                &targets.glow[level - 1],
+                &glow[level - 1],
                 true,
             );
         }
@@ -195,23 +132,7 @@ fn step(
     draws: &TextureView,
     adds: bool,
 ) {
-    let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-        label: Some(label),
-        color_attachments: &[Some(wgpu::RenderPassColorAttachment {
-            view: draws,
-            depth_slice: None,
-            resolve_target: None,
-            ops: Operations {
-                load: if adds {
-                    LoadOp::Load
-                } else {
-                    LoadOp::Clear(wgpu::Color::BLACK)
-                },
-                store: StoreOp::Store,
-            },
-        })],
-        ..Default::default()
-    });
+    let mut pass = bindings::color_pass(encoder, label, draws, adds);
     pass.set_pipeline(pipeline);
     pass.set_bind_group(0, reads, &[]);
     pass.draw(0..3, 0..1);

@@ -1,110 +1,105 @@
-//! What a window's surface answers when it is asked for a picture to draw on, and what is done about it.
+//! What a window's surface answers when it is asked for a picture to draw on, and how it is recovered.
 //!
-//! [`Care`] decides on values alone, so that all of it is tested without a window; whoever holds the surface carries it
-//! out. [`Forced`] is how a person sees each of it happen.
+//! [`SurfaceState`] decides on values alone, so that all of it is tested without a window; the owner of the surface carries
+//! it out. [`Fault`] injects each failure.
 
 use wgpu::{CurrentSurfaceTexture, SurfaceTexture};
 
 /// Surfaces made one after the other, none of which was drawn on, before the device is given up with them.
-const MADE_IN_A_ROW_MAX: u32 = 4;
+const RECREATED_IN_A_ROW_MAX: u32 = 4;
 
 /// What a surface answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum Status {
     /// A picture to draw on.
     Good,
     /// The same, but it no longer fits the window.
-    Unfitting,
-    /// There was no picture in time, as while the display is busy.
-    Timeout,
-    /// The window is hidden.
-    Hidden,
-    /// The window has changed, and the surface has to be set up for it.
+    Suboptimal,
+    /// No picture for now: the display is busy, or the window is hidden.
+    None,
+    /// The window has changed, and the surface has to be configured for it.
     Outdated,
     /// The surface is gone.
     Lost,
-    /// It was asked in a wrong way, by us or by the driver.
-    Refused,
+    /// A validation error, ours or the driver's.
+    Invalid,
 }
 
-impl Answer {
+impl Status {
     /// The answer, and the picture if there is one.
     pub fn of(texture: CurrentSurfaceTexture) -> (Self, Option<SurfaceTexture>) {
         match texture {
             CurrentSurfaceTexture::Success(frame) => (Self::Good, Some(frame)),
-            CurrentSurfaceTexture::Suboptimal(frame) => (Self::Unfitting, Some(frame)),
-            CurrentSurfaceTexture::Timeout => (Self::Timeout, None),
-            CurrentSurfaceTexture::Occluded => (Self::Hidden, None),
+            CurrentSurfaceTexture::Suboptimal(frame) => (Self::Suboptimal, Some(frame)),
+            CurrentSurfaceTexture::Timeout | CurrentSurfaceTexture::Occluded => (Self::None, None),
             CurrentSurfaceTexture::Outdated => (Self::Outdated, None),
             CurrentSurfaceTexture::Lost => (Self::Lost, None),
-            CurrentSurfaceTexture::Validation => (Self::Refused, None),
+            CurrentSurfaceTexture::Validation => (Self::Invalid, None),
         }
     }
 }
 
 /// What is done before the next frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Remedy {
-    /// Nothing: the next one may fare better.
+pub enum Recovery {
+    /// Nothing: the next frame may fare better.
     None,
-    /// The surface is set up again for the window as it is.
-    SetUp,
+    /// The surface is configured again for the window as it is.
+    Reconfigure,
     /// Another surface is made for the same window, on the same device.
-    MakeAgain,
+    Recreate,
     /// The device is given up; another one draws on the same window.
     GiveUp,
 }
 
 /// Follows what a surface answers.
 #[derive(Debug, Default)]
-pub struct Care {
-    made_in_a_row: u32,
-    /// For which size it was set up although it gave a picture, unless it has given one that fits since.
-    set_up_for: Option<(u32, u32)>,
-    remedied: u64,
+pub struct SurfaceState {
+    recreated_in_a_row: u32,
+    /// For which size it was configured although it gave a picture, unless it has given one that fits since.
+    configured_for: Option<(u32, u32)>,
+    recoveries: u64,
 }
 
-impl Care {
+impl SurfaceState {
     /// What is to be done about an answer of a surface of that size.
-    pub fn follow(&mut self, answer: Answer, size: (u32, u32)) -> Remedy {
-        let remedy = match answer {
-            Answer::Good | Answer::Timeout | Answer::Hidden => Remedy::None,
+    pub fn follow(&mut self, status: Status, size: (u32, u32)) -> Recovery {
+        let recovery = match status {
+            Status::Good | Status::None => Recovery::None,
             // Some drivers say so for ever, and what they give can be drawn on.
-            Answer::Unfitting if self.set_up_for == Some(size) => Remedy::None,
-            Answer::Unfitting | Answer::Outdated => Remedy::SetUp,
-            Answer::Lost if self.made_in_a_row < MADE_IN_A_ROW_MAX => Remedy::MakeAgain,
-            Answer::Lost | Answer::Refused => Remedy::GiveUp,
+            Status::Suboptimal if self.configured_for == Some(size) => Recovery::None,
+            Status::Suboptimal | Status::Outdated => Recovery::Reconfigure,
+            Status::Lost if self.recreated_in_a_row < RECREATED_IN_A_ROW_MAX => Recovery::Recreate,
+            Status::Lost | Status::Invalid => Recovery::GiveUp,
         };
-        match answer {
-            Answer::Good => self.set_up_for = None,
-            Answer::Unfitting => self.set_up_for = Some(size),
-            Answer::Timeout | Answer::Hidden | Answer::Outdated | Answer::Lost | Answer::Refused => {}
+        match status {
+            Status::Good | Status::Suboptimal => {
+                self.configured_for = (status == Status::Suboptimal).then_some(size);
+                self.recreated_in_a_row = 0;
+            }
+            Status::Lost => self.recreated_in_a_row += 1,
+            Status::None | Status::Outdated | Status::Invalid => {}
         }
-        match answer {
-            Answer::Good | Answer::Unfitting => self.made_in_a_row = 0,
-            Answer::Lost => self.made_in_a_row += 1,
-            Answer::Timeout | Answer::Hidden | Answer::Outdated | Answer::Refused => {}
-        }
-        self.remedied += u64::from(remedy != Remedy::None);
-        remedy
+        self.recoveries += u64::from(recovery != Recovery::None);
+        recovery
     }
 
     /// How often something was done.
-    pub fn remedied(&self) -> u64 {
-        self.remedied
+    pub fn recoveries(&self) -> u64 {
+        self.recoveries
     }
 }
 
-/// A misfortune that a person asks for, to see what comes of it.
+/// A failure that the user injects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Forced {
+pub enum Fault {
     /// The device is lost, as if its driver had crashed.
     DeviceLost,
-    /// The surface answers the next question with this.
-    Answer(Answer),
+    /// The next answer of the surface.
+    Surface(Status),
 }
 
-impl Forced {
+impl Fault {
     /// All of them, as they are typed.
     pub const NAMES: [&str; 4] = ["lose", "lose-surface", "outdated", "timeout"];
 
@@ -112,9 +107,9 @@ impl Forced {
     pub fn named(name: &str) -> Option<Self> {
         Some(match name {
             "lose" => Self::DeviceLost,
-            "lose-surface" => Self::Answer(Answer::Lost),
-            "outdated" => Self::Answer(Answer::Outdated),
-            "timeout" => Self::Answer(Answer::Timeout),
+            "lose-surface" => Self::Surface(Status::Lost),
+            "outdated" => Self::Surface(Status::Outdated),
+            "timeout" => Self::Surface(Status::None),
             _ => return None,
         })
     }
@@ -124,81 +119,37 @@ impl Forced {
 mod tests {
     use super::*;
 
-    fn remedies(answers: &[Answer]) -> Vec<Remedy> {
-        let mut care = Care::default();
-        answers
-            .iter()
-            .map(|&answer| care.follow(answer, (640, 480)))
-            .collect()
-    }
+    const SIZE: (u32, u32) = (640, 480);
 
     #[test]
-    fn each_answer_has_its_remedy() {
-        for (answer, remedy) in [
-            (Answer::Good, Remedy::None),
-            (Answer::Unfitting, Remedy::SetUp),
-            (Answer::Timeout, Remedy::None),
-            (Answer::Hidden, Remedy::None),
-            (Answer::Outdated, Remedy::SetUp),
-            (Answer::Lost, Remedy::MakeAgain),
-            (Answer::Refused, Remedy::GiveUp),
-        ] {
-            assert_eq!(remedies(&[answer]), [remedy], "{answer:?}");
-        }
-    }
-
-    #[test]
-    fn a_surface_that_never_fits_is_set_up_once_for_each_size() {
-        let mut care = Care::default();
-        let mut follow = |answer, width| care.follow(answer, (width, 480));
+    fn a_surface_that_never_fits_is_configured_once_for_each_size() {
+        let mut state = SurfaceState::default();
+        let mut follow = |status, width| state.follow(status, (width, 480));
         for width in [640, 641, 640] {
-            assert_eq!(follow(Answer::Unfitting, width), Remedy::SetUp);
-            for _ in 0..3 {
-                assert_eq!(follow(Answer::Unfitting, width), Remedy::None);
-            }
+            assert_eq!(follow(Status::Suboptimal, width), Recovery::Reconfigure);
+            assert_eq!(follow(Status::Suboptimal, width), Recovery::None);
         }
-        assert_eq!(follow(Answer::Good, 640), Remedy::None);
-        let again = follow(Answer::Unfitting, 640);
-        assert_eq!(again, Remedy::SetUp, "it had fitted in between");
-    }
-
-    #[test]
-    fn the_answers_are_those_of_the_library() {
-        for (texture, answer) in [
-            (CurrentSurfaceTexture::Timeout, Answer::Timeout),
-            (CurrentSurfaceTexture::Occluded, Answer::Hidden),
-            (CurrentSurfaceTexture::Outdated, Answer::Outdated),
-            (CurrentSurfaceTexture::Lost, Answer::Lost),
-            (CurrentSurfaceTexture::Validation, Answer::Refused),
-        ] {
-            let (said, frame) = Answer::of(texture);
-            assert!(said == answer && frame.is_none(), "{said:?} for {answer:?}");
-        }
+        assert_eq!(follow(Status::Good, 640), Recovery::None);
+        let again = follow(Status::Suboptimal, 640);
+        assert_eq!(again, Recovery::Reconfigure, "it had fitted in between");
     }
 
     #[test]
     fn a_surface_that_is_lost_again_and_again_takes_the_device_with_it() {
-        let often = [Answer::Lost; MADE_IN_A_ROW_MAX as usize + 1];
-        assert_eq!(remedies(&often).last(), Some(&Remedy::GiveUp));
-        // Neither waiting nor setting it up again shows that it can be drawn on.
-        let mut between = often
-            .map(|answer| [answer, Answer::Timeout, Answer::Outdated])
-            .concat();
-        assert!(remedies(&between).contains(&Remedy::GiveUp));
-        between.insert(7, Answer::Good);
-        assert!(
-            !remedies(&between).contains(&Remedy::GiveUp),
-            "it was drawn on in between"
+        let mut state = SurfaceState::default();
+        for lost in 0..=RECREATED_IN_A_ROW_MAX {
+            let recovery = state.follow(Status::Lost, SIZE);
+            assert_eq!(recovery == Recovery::GiveUp, lost == RECREATED_IN_A_ROW_MAX);
+            // Neither shows that it can be drawn on.
+            state.follow(Status::None, SIZE);
+            assert_eq!(state.follow(Status::Outdated, SIZE), Recovery::Reconfigure);
+        }
+        state.follow(Status::Good, SIZE);
+        assert_eq!(
+            state.follow(Status::Lost, SIZE),
+            Recovery::Recreate,
+            "it was drawn on"
         );
-    }
-
-    #[test]
-    fn what_can_be_typed_is_understood() {
-        assert!(
-            Forced::NAMES
-                .into_iter()
-                .all(|name| Forced::named(name).is_some())
-        );
-        assert_eq!(Forced::named("explode"), None);
+        assert_eq!(state.follow(Status::Invalid, SIZE), Recovery::GiveUp);
     }
 }

@@ -4,7 +4,7 @@
 //! layouts are those that the shaders read; nothing here knows a device.
 
 use bytemuck::{Pod, Zeroable};
-use glam::Vec2;
+use glam::{Vec2, Vec3};
 
 use super::camera::View;
 use super::palette::{Mood, Rgb};
@@ -88,6 +88,24 @@ pub struct Decal {
     pub color: [u8; 4],
 }
 
+impl Decal {
+    /// One that points to the north, without parameters.
+    pub fn at(position: Vec2, reach: f32, color: [u8; 4]) -> Self {
+        Self {
+            position: position.to_array(),
+            reach,
+            yaw: 0.0,
+            params: [0.0; 2],
+            color,
+        }
+    }
+
+    /// The same with these parameters.
+    pub fn with(self, params: [f32; 2]) -> Self {
+        Self { params, ..self }
+    }
+}
+
 /// Which mark a [`Decal`] is, in the order in which they cover each other. Numbers are those of the shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
@@ -105,7 +123,7 @@ pub enum DecalKind {
     /// A circle of signs under a ritual. Params: progress; turn in radians.
     Rune = 5,
     /// Under an agent: eight segments, as many lit as its level, and a point that shows where it faces.
-    /// Params: level; how much it flashes.
+    /// Params: level; unused.
     Standing = 6,
     /// The ring around what is selected. Params: turn; unused.
     Selection = 7,
@@ -146,6 +164,20 @@ pub struct Glow {
     pub param: f32,
     /// Its colour, as on a screen.
     pub color: [u8; 4],
+}
+
+impl Glow {
+    /// One of `[width, height]`, without a parameter.
+    pub fn at(position: Vec3, [width, height]: [f32; 2], strength: f32, color: Rgb) -> Self {
+        Self {
+            position: position.to_array(),
+            width,
+            height,
+            strength,
+            param: 0.0,
+            color: color.with(1.0),
+        }
+    }
 }
 
 /// Which form a [`Glow`] has. Numbers are those of the shader.

@@ -36,7 +36,7 @@ pub(super) struct WindowScreen {
     window: Option<Arc<Window>>,
     losses: Losses,
     recording: Option<Recording>,
-    /// How much beauty is paid for; `None` for what the graphics adapter affords.
+    /// The render quality; `None` for what the graphics adapter affords.
     quality: Option<Quality>,
     /// As it should be at the next start; none until somebody or the system said one.
     size: Option<(u32, u32)>,
@@ -318,9 +318,9 @@ impl Screen for WindowScreen {
         if drawn == Drawn::Shown {
             open.rest.shown();
         }
-        let remedied = open.canvas.surface_remedied();
+        let recoveries = open.canvas.surface_recoveries();
         let report = &mut stage.hud().report;
-        report.state("surface-remedied", remedied);
+        report.state("surface-recoveries", recoveries);
         report.state("drawn", drawn == Drawn::Shown);
         match drawn {
             Drawn::Shown => {
@@ -365,9 +365,9 @@ impl Screen for WindowScreen {
                 },
             }),
             Intent::Quality(quality) => self.set_quality(quality, stage),
-            Intent::Gpu(forced) => {
+            Intent::Gpu(fault) => {
                 if let Some(open) = &mut self.open {
-                    open.canvas.force(forced);
+                    open.canvas.inject(fault);
                 }
                 None
             }

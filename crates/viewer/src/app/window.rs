@@ -10,7 +10,7 @@ use winit::window::Window;
 
 use crate::painter::{Laid, Painter};
 use crate::stage::Stage;
-use trantor_render::gpu::surface::{Answer, Care, Forced, Remedy};
+use trantor_render::gpu::surface::{Fault, Recovery, Status, SurfaceState};
 use trantor_render::gpu::{Context, ContextError, Offscreen, Pixels, Quality, Renderer};
 
 /// A window that can be drawn on.
@@ -24,9 +24,9 @@ pub(super) struct Canvas {
     painter: Painter,
     /// Whether the surface has to be set up again before it is drawn on.
     stale: bool,
-    care: Care,
-    /// What the surface is taken to answer next.
-    forced: Option<Answer>,
+    state: SurfaceState,
+    /// An injected answer of the surface.
+    injected: Option<Status>,
 }
 
 /// What became of a frame.
@@ -83,14 +83,14 @@ impl Canvas {
             renderer,
             painter,
             stale: true,
-            care: Care::default(),
-            forced: None,
+            state: SurfaceState::default(),
+            injected: None,
         };
         canvas.set_up(size);
         Ok(canvas)
     }
 
-    /// How much beauty is paid for.
+    /// The render quality.
     pub(super) fn quality(&self) -> Quality {
         self.renderer.quality()
     }
@@ -110,17 +110,17 @@ impl Canvas {
         self.context.lost()
     }
 
-    /// Lets a misfortune happen.
-    pub(super) fn force(&mut self, forced: Forced) {
-        match forced {
-            Forced::DeviceLost => self.context.lose(),
-            Forced::Answer(answer) => self.forced = Some(answer),
+    /// Injects a failure.
+    pub(super) fn inject(&mut self, fault: Fault) {
+        match fault {
+            Fault::DeviceLost => self.context.lose(),
+            Fault::Surface(status) => self.injected = Some(status),
         }
     }
 
-    /// How often something had to be done about the surface.
-    pub(super) fn surface_remedied(&self) -> u64 {
-        self.care.remedied()
+    /// How often the surface was recovered.
+    pub(super) fn surface_recoveries(&self) -> u64 {
+        self.state.recoveries()
     }
 
     /// The longest side of a texture that the adapter takes.
@@ -130,7 +130,7 @@ impl Canvas {
 
     /// Whether nothing is known that would have to be done about the device or the surface.
     pub(super) fn is_sound(&self) -> bool {
-        self.context.lost().is_none() && !self.stale && self.forced.is_none()
+        self.context.lost().is_none() && !self.stale && self.injected.is_none()
     }
 
     /// The window has another size: the next frame follows it. One that is dragged is told of many before that.
@@ -164,10 +164,10 @@ impl Canvas {
         if self.stale {
             self.set_up(self.window.inner_size());
         }
-        let (answer, frame) = match self.forced.take() {
-            Some(answer) => (answer, None),
-            None if self.has_area() => Answer::of(self.surface.get_current_texture()),
-            None => (Answer::Hidden, None),
+        let (status, frame) = match self.injected.take() {
+            Some(status) => (status, None),
+            None if self.has_area() => Status::of(self.surface.get_current_texture()),
+            None => (Status::None, None),
         };
         let drawn = match frame {
             Some(frame) => {
@@ -184,21 +184,21 @@ impl Canvas {
                 Drawn::Unseen
             }
         };
-        match self.care.follow(answer, (self.config.width, self.config.height)) {
-            Remedy::None => drawn,
-            Remedy::SetUp => {
+        match self.state.follow(status, (self.config.width, self.config.height)) {
+            Recovery::None => drawn,
+            Recovery::Reconfigure => {
                 self.stale = true;
                 drawn
             }
-            Remedy::MakeAgain => self.make_surface_again(),
-            Remedy::GiveUp => {
-                log::error!("the window's surface gives no picture: {answer:?}");
+            Recovery::Recreate => self.recreate_surface(),
+            Recovery::GiveUp => {
+                log::error!("the window's surface gives no picture: {status:?}");
                 Drawn::Lost
             }
         }
     }
 
-    fn make_surface_again(&mut self) -> Drawn {
+    fn recreate_surface(&mut self) -> Drawn {
         log::warn!("the window's surface was lost");
         match self.context.instance.create_surface(Arc::clone(&self.window)) {
             Ok(surface) => {

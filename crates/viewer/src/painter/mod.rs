@@ -9,14 +9,15 @@ use std::collections::BTreeMap;
 use egui::epaint::{ImageDelta, Primitive, Vertex};
 use egui::{ClippedPrimitive, ImageData, TextureFilter, TextureId, TexturesDelta};
 use wgpu::{
-    BindGroup, BindGroupLayout, BlendState, Buffer, CommandEncoder, Device, IndexFormat, RenderPass,
-    RenderPipeline, Sampler, Texture, TextureFormat, TextureUsages, TextureView, VertexStepMode,
+    BindGroup, BindGroupLayout, BindingResource, BlendState, Buffer, CommandEncoder, Device, IndexFormat,
+    RenderPass, RenderPipeline, Sampler, Texture, TextureFormat, TextureUsages, TextureView, VertexStepMode,
     vertex_attr_array,
 };
 
 use trantor_render::gpu::Context;
-use trantor_render::gpu::bindings::{self, Patch};
+use trantor_render::gpu::bindings;
 use trantor_render::gpu::buffers::InstanceBuffer;
+use trantor_render::gpu::pipelines::{Kind, pipeline};
 use trantor_render::gpu::shaders;
 use trantor_render::gpu::targets::{texture, view};
 
@@ -79,25 +80,18 @@ impl Painter {
     /// A painter for pictures of this format.
     pub fn new(context: &Context, format: TextureFormat) -> Self {
         let device = &context.device;
-        let layout = layout(device);
-        let sampler = |filter| {
-            device.create_sampler(&wgpu::SamplerDescriptor {
-                label: Some("panels"),
-                mag_filter: filter,
-                min_filter: filter,
-                ..Default::default()
-            })
-        };
+        let entries = [
+            bindings::uniform(0, wgpu::ShaderStages::VERTEX),
+            bindings::picture(1),
+            bindings::sampler(2, wgpu::SamplerBindingType::Filtering),
+        ];
+        let layout = bindings::layout(device, "panels", &entries);
+        let sampler = |filter| bindings::filter(device, "panels", filter);
         Self {
-            pipeline: pipeline(device, &layout, format),
+            pipeline: panels_pipeline(device, &layout, format),
             layout,
             samplers: [wgpu::FilterMode::Linear, wgpu::FilterMode::Nearest].map(sampler),
-            screen: device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some("panels"),
-                size: size_of::<[f32; 4]>() as u64,
-                usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
-                mapped_at_creation: false,
-            }),
+            screen: bindings::uniform_buffer(device, "panels", size_of::<[f32; 4]>()),
             textures: BTreeMap::new(),
             corners: InstanceBuffer::new(device, "panels"),
             indices: InstanceBuffer::new(device, "panels"),
@@ -125,19 +119,7 @@ impl Painter {
         }
         if let Some((encoder, view, size)) = target {
             let pieces = self.upload(context, laid, size);
-            let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-                label: Some("panels"),
-                color_attachments: &[Some(wgpu::RenderPassColorAttachment {
-                    view,
-                    depth_slice: None,
-                    resolve_target: None,
-                    ops: wgpu::Operations {
-                        load: wgpu::LoadOp::Load,
-                        store: wgpu::StoreOp::Store,
-                    },
-                })],
-                ..Default::default()
-            });
+            let mut pass = bindings::color_pass(encoder, "panels", view, true);
             self.draw(&mut pass, &pieces);
         }
         for id in laid.textures.free.drain() {
@@ -200,28 +182,16 @@ impl Painter {
     fn change_texture(&mut self, context: &Context, id: TextureId, delta: &ImageDelta) {
         let ImageData::Color(image) = &delta.image;
         let [width, height] = image.size.map(|side| side as u32);
-        let (x, y) = match delta.pos {
-            Some([x, y]) => (x as u32, y as u32),
+        let at = match delta.pos {
+            Some(at) => at.map(|side| side as u32),
             None => {
                 let made = self.make_texture(&context.device, (width, height), delta.options.magnification);
                 self.textures.insert(id, made);
-                (0, 0)
+                [0, 0]
             }
         };
         if let Some((texture, _)) = self.textures.get(&id) {
-            let patch = Patch {
-                mip_level: 0,
-                x,
-                y,
-                width,
-                height,
-            };
-            bindings::write_texels(
-                &context.queue,
-                texture,
-                patch,
-                bytemuck::cast_slice(&image.pixels),
-            );
+            bindings::write_texels(&context.queue, texture, 0, at, width, &image.pixels);
         }
     }
 
@@ -232,24 +202,12 @@ impl Painter {
             TextureFilter::Linear => &self.samplers[0],
             TextureFilter::Nearest => &self.samplers[1],
         };
-        let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("panels"),
-            layout: &self.layout,
-            entries: &[
-                wgpu::BindGroupEntry {
-                    binding: 0,
-                    resource: self.screen.as_entire_binding(),
-                },
-                wgpu::BindGroupEntry {
-                    binding: 1,
-                    resource: wgpu::BindingResource::TextureView(&view(&texture)),
-                },
-                wgpu::BindGroupEntry {
-                    binding: 2,
-                    resource: wgpu::BindingResource::Sampler(sampler),
-                },
-            ],
-        });
+        let resources = [
+            self.screen.as_entire_binding(),
+            BindingResource::TextureView(&view(&texture)),
+            BindingResource::Sampler(sampler),
+        ];
+        let group = bindings::group(device, "panels", &self.layout, &resources);
         (texture, group)
     }
 }
@@ -262,53 +220,20 @@ fn clip_of(rect: egui::Rect, size: (u32, u32)) -> [u32; 4] {
     [left, top, right.saturating_sub(left), bottom.saturating_sub(top)]
 }
 
-fn layout(device: &Device) -> BindGroupLayout {
-    device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-        label: Some("panels"),
-        entries: &[
-            bindings::uniform(0, wgpu::ShaderStages::VERTEX),
-            bindings::picture(1),
-            bindings::sampler(2, wgpu::SamplerBindingType::Filtering),
-        ],
-    })
-}
-
-fn pipeline(device: &Device, group: &BindGroupLayout, format: TextureFormat) -> RenderPipeline {
+fn panels_pipeline(device: &Device, group: &BindGroupLayout, format: TextureFormat) -> RenderPipeline {
     let module = shaders::module(device, "panels", include_str!("panels.wgsl"));
-    let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-        label: Some("panels"),
-        bind_group_layouts: &[Some(group)],
-        immediate_size: 0,
-    });
-    device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-        label: Some("panels"),
-        layout: Some(&layout),
-        vertex: wgpu::VertexState {
-            module: &module,
-            entry_point: Some("vertex"),
-            compilation_options: Default::default(),
-            buffers: &[Some(wgpu::VertexBufferLayout {
-                array_stride: size_of::<Vertex>() as u64,
-                step_mode: VertexStepMode::Vertex,
-                attributes: &vertex_attr_array![0 => Float32x2, 1 => Float32x2, 2 => Unorm8x4],
-            })],
-        },
-        primitive: wgpu::PrimitiveState::default(),
-        depth_stencil: None,
-        multisample: wgpu::MultisampleState::default(),
-        fragment: Some(wgpu::FragmentState {
-            module: &module,
-            entry_point: Some("fragment"),
-            compilation_options: Default::default(),
-            targets: &[Some(wgpu::ColorTargetState {
-                format,
-                blend: Some(BlendState::PREMULTIPLIED_ALPHA_BLENDING),
-                write_mask: wgpu::ColorWrites::ALL,
-            })],
-        }),
-        multiview_mask: None,
-        cache: None,
-    })
+    let corners = wgpu::VertexBufferLayout {
+        array_stride: size_of::<Vertex>() as u64,
+        step_mode: VertexStepMode::Vertex,
+        attributes: &vertex_attr_array![0 => Float32x2, 1 => Float32x2, 2 => Unorm8x4],
+    };
+    let (buffers, groups) = ([Some(corners)], [group]);
+    let kind = Kind {
+        buffers: &buffers,
+        blend: Some(BlendState::PREMULTIPLIED_ALPHA_BLENDING),
+        ..Kind::new("panels", &module, &groups, format)
+    };
+    pipeline(device, &kind)
 }
 
 #[cfg(test)]

@@ -325,11 +325,15 @@ fn a_lost_graphics_device_or_surface_is_made_anew_in_the_same_window_and_a_pictu
         let part = differing.count() as f64 / before.len() as f64;
         assert!(part < 0.001, "a part of {part} of the picture is another");
     };
-    let number = |remedied: &str| remedied.parse::<u64>().unwrap();
-    let mut remedied = number(&viewer.wait_for_state("surface-remedied", |_| true));
+    let number = |recoveries: &str| recoveries.parse::<u64>().unwrap();
+    let mut recoveries = number(&viewer.wait_for_state("surface-recoveries", |_| true));
     for (line, more) in [("gpu outdated", 1), ("gpu lose-surface", 1), ("gpu timeout", 0)] {
-        remedied += more;
-        force(&mut viewer, line, &format!("state surface-remedied {remedied}"));
+        recoveries += more;
+        force(
+            &mut viewer,
+            line,
+            &format!("state surface-recoveries {recoveries}"),
+        );
         // One frame is not drawn, and the next one is.
         viewer.wait_for("state drawn false");
         viewer.wait_for("state drawn true");

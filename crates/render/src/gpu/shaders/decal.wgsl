@@ -106,7 +106,7 @@ fn fragment(in: DecalOut) -> @location(0) vec4f {
         let lit = f32(segment < in.params.x);
         let ring = band(r, 0.72, 0.075, soft) * gap;
         let disc = smoothstep(0.62 + soft, 0.62 - soft, r);
-        let bright = mix(in.color.rgb * 0.55, mix(in.color.rgb, vec3f(1.0), 0.45) * (1.35 + in.params.y), lit);
+        let bright = mix(in.color.rgb * 0.55, mix(in.color.rgb, vec3f(1.0), 0.45) * 1.35, lit);
         let alpha = ring * mix(0.4, 0.95, lit);
         out = vec4f(bright * alpha, alpha);
         let under = disc * 0.34;

@@ -60,14 +60,9 @@ pub(super) fn compose(frame: &Frame<'_>, births: &[(AgentId, f32)], list: &mut D
     }
 }
 
-fn contact(position: Vec2, reach: f32, height: f32, opacity: f32) -> Decal {
-    Decal {
-        position: position.to_array(),
-        reach,
-        yaw: 0.0,
-        params: [height, 0.0],
-        color: [0, 0, 0, opacity as u8],
-    }
+/// The soft dark spot under a thing of this height.
+pub(super) fn contact(position: Vec2, reach: f32, height: f32, opacity: f32) -> Decal {
+    Decal::at(position, reach, [0, 0, 0, opacity as u8]).with([height, 0.0])
 }
 
 fn draw(frame: &Frame<'_>, agent: &SceneAgent, births: &[(AgentId, f32)], place: Place, list: &mut DrawList) {
@@ -91,16 +86,12 @@ fn draw(frame: &Frame<'_>, agent: &SceneAgent, births: &[(AgentId, f32)], place:
     );
     // One who is held stands on the circle of signs, which would not be read under a second one.
     if !agent.held {
-        list.decal(
-            DecalKind::Standing,
-            Decal {
-                position: position.to_array(),
-                reach: 0.4 * scale.max(0.8),
-                yaw: agent.heading,
-                params: [f32::from(agent.level.get()), stance.flash],
-                color: color.with(1.0),
-            },
-        );
+        let standing = Decal {
+            yaw: agent.heading,
+            ..Decal::at(position, 0.4 * scale.max(0.8), color.with(1.0))
+        };
+        let params = [f32::from(agent.level.get()), 0.0];
+        list.decal(DecalKind::Standing, standing.with(params));
     }
     let body = Instance {
         position: [position.x, stance.lift, position.y],
@@ -141,8 +132,6 @@ struct Stance {
     /// Above the ground.
     lift: f32,
     stretch: f32,
-    /// How much its mark on the ground flashes.
-    flash: f32,
     /// How much it shines by itself.
     glow: f32,
 }
@@ -160,7 +149,6 @@ impl Stance {
             ],
             lift: 0.0,
             stretch: 1.0 + 0.012 * breath,
-            flash: 0.0,
             glow: 0.0,
         };
         if agent.held {

@@ -7,11 +7,15 @@ use trantor_model::{AgentId, Level, Resource};
 use super::super::draw_list::{Decal, DecalKind, DrawList, Instance, Wave};
 use super::super::palette::{self, Rgb};
 use super::super::shapes::Shape;
-use super::particles::{burst, column, halo, ring, spark};
+use super::particles::Particles;
 use super::places::scale_of;
 use super::rituals::color_of;
 use super::{Frame, grounded, smoothstep};
 
+/// How fast things rise in a column of light.
+pub(super) const COLUMN_PACE: f32 = 0.03;
+const WHITE: Rgb = Rgb::hex(0xFF_FF_FF);
+const BLACK: Rgb = Rgb::hex(0);
 /// How far a broadcast's ring is drawn at most, in tiles; on smaller maps it goes round half of the torus, where
 /// it has met everybody.
 const WAVE_TILES_MAX: f32 = 48.0;
@@ -66,273 +70,156 @@ fn copies(frame: &Frame<'_>, position: Vec2, reach: f32) -> impl Iterator<Item =
 }
 
 fn draw(frame: &Frame<'_>, effect: &SceneEffect, position: Vec2, reach: f32, list: &mut DrawList) {
-    let team = effect
-        .agent
-        .map_or(Rgb::hex(0xFF_FF_FF), |(_, team)| frame.colors.team(team));
+    let team = team_color(frame, effect);
     let progress = effect.progress;
     let fading = 1.0 - progress;
+    let at = &mut Particles {
+        frame,
+        position,
+        list,
+    };
     match effect.kind {
         EffectKind::Broadcast { .. } => {
             let opacity = fading.powf(0.7) * (0.25 + 0.75 * frame.lively()) * frame.wave_strength;
-            list.waves.push(Wave {
+            at.list.waves.push(Wave {
                 position: position.to_array(),
                 radius: reach,
                 depth: (0.35 + 0.12 * reach).min(1.5),
-                color: team.mix(Rgb::hex(0xFF_FF_FF), 0.3).with(opacity),
+                color: team.mix(WHITE, 0.3).with(opacity),
             });
-            spark(position, 0.75, 0.09, 2.5 * fading, team, list);
+            at.spark(0.75, 0.09, 2.5 * fading, team);
         }
         EffectKind::Birth => {
-            ring(position, 0.9, progress, 0.25, team, fading, list);
-            column(position, 0.22, 1.2 * fading, 0.9 * fading, team, frame, list);
-            burst(frame, position, progress, 9, 0.55, team, list);
+            at.ring(0.9, progress, 0.25, team, fading);
+            at.column(0.22, 1.2 * fading, 0.9 * fading, team, COLUMN_PACE);
+            at.burst(progress, 9, 0.55, team);
         }
-        EffectKind::Death { level, heading } => dead(frame, effect, position, level, heading, list),
+        EffectKind::Death { level, heading } => dead(at, effect, level, heading),
         EffectKind::Departure { level, heading } => {
             let lift = smoothstep(0.0, 1.0, progress);
-            list.body(
-                Shape::Character,
-                Instance {
-                    position: [position.x, lift * 1.4, position.y],
-                    pose: [0.0, 0.0, 2.6 * lift, 0.0],
-                    ..Instance::at(position, scale_of(level), team)
-                        .facing(heading)
-                        .accented(palette::GOLD)
-                        .present(1.0 - smoothstep(0.3, 0.95, progress))
-                },
-            );
-            column(
-                position,
-                0.3,
-                2.4,
-                0.8 * fading,
-                team.mix(Rgb::hex(0xFF_FF_FF), 0.5),
-                frame,
-                list,
-            );
+            let body = Instance {
+                position: [position.x, lift * 1.4, position.y],
+                pose: [0.0, 0.0, 2.6 * lift, 0.0],
+                ..Instance::at(position, scale_of(level), team)
+                    .facing(heading)
+                    .accented(palette::GOLD)
+                    .present(1.0 - smoothstep(0.3, 0.95, progress))
+            };
+            at.list.body(Shape::Character, body);
+            at.column(0.3, 2.4, 0.8 * fading, team.mix(WHITE, 0.5), COLUMN_PACE);
         }
         EffectKind::Push { heading } => {
             let ahead = Vec2::new(heading.sin(), -heading.cos());
-            ring(
-                position + ahead * 0.35 * progress,
-                1.15,
-                progress,
-                0.35,
-                Rgb::hex(0xFF_F0_D8),
-                fading,
-                list,
-            );
-            burst(
-                frame,
-                position + ahead * 0.4,
-                progress,
-                7,
-                0.7,
-                Rgb::hex(0xE8_D8_B8),
-                list,
-            );
+            at.beside(ahead * 0.35 * progress)
+                .ring(0.8, progress, 0.35, Rgb::hex(0xFF_F0_D8), fading);
+            at.beside(ahead * 0.4)
+                .burst(progress, 7, 0.7, Rgb::hex(0xE8_D8_B8));
         }
-        EffectKind::Took { resource } => carried(position, resource, progress, list),
-        EffectKind::Put { resource } => carried(position, resource, fading, list),
-        EffectKind::Ate => burst(
-            frame,
-            position,
-            progress,
-            5,
-            0.3,
-            palette::resource(Resource::Food),
-            list,
-        ),
-        EffectKind::EggLaid { team } => {
-            ring(
-                position,
-                0.6,
-                progress,
-                0.3,
-                frame.colors.team(team),
-                fading,
-                list,
-            );
-        }
+        EffectKind::Took { resource } => carried(at, resource, progress),
+        EffectKind::Put { resource } => carried(at, resource, fading),
+        EffectKind::Ate => at.burst(progress, 5, 0.3, palette::resource(Resource::Food)),
+        EffectKind::EggLaid { team } => at.ring(0.6, progress, 0.3, frame.colors.team(team), fading),
         EffectKind::EggBroken { team } => {
-            burst(frame, position, progress, 8, 0.5, Rgb::hex(0xF7_EE_DD), list);
-            ring(
-                position,
-                0.5,
-                progress,
-                0.2,
-                frame.colors.team(team),
-                fading * 0.6,
-                list,
-            );
+            at.burst(progress, 8, 0.5, Rgb::hex(0xF7_EE_DD));
+            at.ring(0.5, progress, 0.2, frame.colors.team(team), fading * 0.6);
         }
-        EffectKind::RitualEnded { level, success: true } => succeeded(frame, position, level, progress, list),
-        EffectKind::RitualEnded { success: false, .. } => failed(frame, position, progress, list),
+        EffectKind::RitualEnded { level, success: true } => succeeded(at, level, progress),
+        EffectKind::RitualEnded { success: false, .. } => failed(at, progress),
         EffectKind::Rose { level } => {
-            let (sparks, height) = if level == Level::LAST {
-                (26, 2.6)
-            } else {
-                (10, 1.5)
+            let (sparks, height) = match level {
+                Level::LAST => (26, 2.6),
+                _ => (10, 1.5),
             };
-            column(position, 0.16, height, 1.3 * fading, palette::GOLD, frame, list);
-            burst(
-                frame,
-                position,
-                progress,
-                sparks,
-                0.25 * height,
-                palette::GOLD,
-                list,
-            );
+            at.column(0.16, height, 1.3 * fading, palette::GOLD, COLUMN_PACE);
+            at.burst(progress, sparks, 0.25 * height, palette::GOLD);
         }
     }
+}
+
+fn team_color(frame: &Frame<'_>, effect: &SceneEffect) -> Rgb {
+    effect.agent.map_or(WHITE, |(_, team)| frame.colors.team(team))
 }
 
 /// The light of an elevation breaks out of its circle: wider and with more sparks, the higher the level.
-fn succeeded(frame: &Frame<'_>, position: Vec2, level: Level, progress: f32, list: &mut DrawList) {
+fn succeeded(at: &mut Particles<'_>, level: Level, progress: f32) {
     let color = color_of(level);
     let high = f32::from(level.get()) / 7.0;
     let fading = 1.0 - progress;
-    ring(position, 2.0 + 0.8 * high, progress, 0.22, color, fading, list);
+    at.ring(2.0 + 0.8 * high, progress, 0.22, color, fading);
     let second = (progress * 1.6 - 0.3).clamp(0.0, 1.0);
     if second > 0.0 {
-        ring(
-            position,
-            1.4 + 0.6 * high,
-            second,
-            0.3,
-            palette::GOLD,
-            1.0 - second,
-            list,
-        );
+        at.ring(1.4 + 0.6 * high, second, 0.3, palette::GOLD, 1.0 - second);
     }
-    circle(
-        frame,
-        position,
-        1.0 + 0.35 * progress,
-        1.0,
-        color,
-        fading * fading,
-        list,
-    );
+    at.rune(1.0 + 0.35 * progress, 1.0, BLACK.mix(color, fading * fading));
     let height = 4.4 + 1.5 * high;
-    column(
-        position,
-        0.4 + 0.5 * progress,
-        height,
-        2.2 * fading * fading,
-        color,
-        frame,
-        list,
-    );
+    let strength = 2.2 * fading * fading;
+    at.column(0.4 + 0.5 * progress, height, strength, color, COLUMN_PACE);
     let flash = (1.0 - progress * 2.5).max(0.0);
-    halo(position, 1.6 + 0.6 * high, 1.2 * flash, color, list);
+    at.halo(1.6 + 0.6 * high, 1.2 * flash, color);
     let sparks = 12 + 4 * u16::from(level.get());
-    burst(frame, position, progress, sparks, 1.0 + 0.5 * high, color, list);
-    burst(frame, position, second, sparks / 2, 0.6, palette::GOLD, list);
+    at.burst(progress, sparks, 1.0 + 0.5 * high, color);
+    at.burst(second, sparks / 2, 0.6, palette::GOLD);
 }
 
 /// The circle goes out, the column sinks back, and what is left falls down as ash.
-fn failed(frame: &Frame<'_>, position: Vec2, progress: f32, list: &mut DrawList) {
+fn failed(at: &mut Particles<'_>, progress: f32) {
     let ash = Rgb::hex(0x8A_93_A8);
     let fading = 1.0 - progress;
-    circle(frame, position, 0.98, fading, ash, fading * fading, list);
+    at.rune(0.98, fading, BLACK.mix(ash, fading * fading));
     let sunk = fading * fading * fading;
-    column(position, 0.3, 2.4 * sunk, 0.9 * sunk, ash, frame, list);
-    ring(position, 1.2, progress, 0.4, ash, 0.6 * fading, list);
-    for number in 0..(10.0 * frame.lively()) as u16 {
+    at.column(0.3, 2.4 * sunk, 0.9 * sunk, ash, COLUMN_PACE);
+    at.ring(1.2, progress, 0.4, ash, 0.6 * fading);
+    for number in 0..(10.0 * at.frame.lively()) as u16 {
         let own = f32::from(number) * 2.399_963;
         let away = 0.25 + 0.3 * (own * 1.7).sin().abs() + 0.15 * progress;
-        let off = Vec2::new(own.sin(), own.cos()) * away;
         let height = (1.1 + 0.5 * (own * 2.3).sin()) * (1.0 - progress * progress);
-        spark(position + off, height.max(0.03), 0.03, 0.9 * fading, ash, list);
+        at.beside(Vec2::new(own.sin(), own.cos()) * away)
+            .spark(height.max(0.03), 0.03, 0.9 * fading, ash);
     }
 }
 
-/// The circle of signs of an elevation that is over: as bright as `strength`, 0 gone.
-fn circle(
-    frame: &Frame<'_>,
-    position: Vec2,
-    reach: f32,
-    grown: f32,
-    color: Rgb,
-    strength: f32,
-    list: &mut DrawList,
-) {
-    list.decal(
-        DecalKind::Rune,
-        Decal {
-            position: position.to_array(),
-            reach,
-            yaw: 0.0,
-            params: [grown, frame.units * 0.012],
-            color: Rgb::hex(0).mix(color, strength).with(1.0),
-        },
-    );
-}
-
 /// Falls over backwards, sinks, and leaves a small light that rises.
-fn dead(
-    frame: &Frame<'_>,
-    effect: &SceneEffect,
-    position: Vec2,
-    level: Level,
-    heading: f32,
-    list: &mut DrawList,
-) {
-    let team = effect
-        .agent
-        .map_or(Rgb::hex(0xFF_FF_FF), |(_, team)| frame.colors.team(team));
+fn dead(at: &mut Particles<'_>, effect: &SceneEffect, level: Level, heading: f32) {
+    let position = at.position;
     let progress = effect.progress;
     let fall = smoothstep(0.0, 0.22, progress);
-    let grey = team.mix(Rgb::hex(0x70_74_80), 0.75 * fall);
+    let grey = team_color(at.frame, effect).mix(Rgb::hex(0x70_74_80), 0.75 * fall);
     let presence = 1.0 - smoothstep(0.55, 1.0, progress);
-    list.body(
-        Shape::Character,
-        Instance {
-            position: [position.x, -0.12 * smoothstep(0.5, 1.0, progress), position.y],
-            pose: [0.0, -1.45 * fall, 0.6 * fall, 0.0],
-            ..Instance::at(position, scale_of(level), grey)
-                .facing(heading)
-                .present(presence)
-        },
-    );
-    list.decal(
+    let body = Instance {
+        position: [position.x, -0.12 * smoothstep(0.5, 1.0, progress), position.y],
+        pose: [0.0, -1.45 * fall, 0.6 * fall, 0.0],
+        ..Instance::at(position, scale_of(level), grey)
+            .facing(heading)
+            .present(presence)
+    };
+    at.list.body(Shape::Character, body);
+    let shadow = Decal::at(position, 0.4, [0, 0, 0, (130.0 * presence) as u8]);
+    at.list.decal(
         DecalKind::Contact,
         Decal {
-            position: position.to_array(),
-            reach: 0.4,
             yaw: heading,
-            params: [0.0; 2],
-            color: [0, 0, 0, (130.0 * presence) as u8],
+            ..shadow
         },
     );
     let rising = smoothstep(0.15, 1.0, progress);
     let strength = 1.6 * (rising * std::f32::consts::PI).sin();
-    let sway = (frame.units * 0.07).sin() * 0.05;
-    spark(
-        position + Vec2::new(sway, 0.0),
-        0.2 + 1.3 * rising,
-        0.085,
-        strength,
-        Rgb::hex(0xDC_EC_FF),
-        list,
-    );
+    let sway = (at.frame.units * 0.07).sin() * 0.05;
+    at.beside(Vec2::new(sway, 0.0))
+        .spark(0.2 + 1.3 * rising, 0.085, strength, Rgb::hex(0xDC_EC_FF));
 }
 
 /// Between the ground (0) and an agent's hands (1), on an arc.
-fn carried(position: Vec2, resource: Resource, progress: f32, list: &mut DrawList) {
+fn carried(at: &mut Particles<'_>, resource: Resource, progress: f32) {
+    let position = at.position;
     let height = 0.62 * smoothstep(0.0, 0.8, progress) + 0.1 * (progress * std::f32::consts::PI).sin();
     let scale = 1.15 * (1.0 - smoothstep(0.6, 1.0, progress));
     if scale > 0.02 {
-        list.body(
-            Shape::of(resource),
-            Instance {
-                position: [position.x, height, position.y],
-                ..Instance::at(position, scale, palette::resource(resource))
-                    .facing(progress * 5.0)
-                    .glowing(0.35)
-            },
-        );
+        let thing = Instance {
+            position: [position.x, height, position.y],
+            ..Instance::at(position, scale, palette::resource(resource))
+                .facing(progress * 5.0)
+                .glowing(0.35)
+        };
+        at.list.body(Shape::of(resource), thing);
     }
 }

@@ -40,40 +40,21 @@ pub struct TrailPoint {
 
 pub(super) fn compose(frame: &Frame<'_>, marks: &Marks, list: &mut DrawList) {
     for point in &marks.trail {
-        mark(
-            frame,
-            point.position,
-            0.2,
-            point.heading,
-            [0.0; 2],
-            DecalKind::Dash,
-            point.color.with(0.75 * (1.0 - point.age)),
-            list,
-        );
+        let color = point.color.with(0.75 * (1.0 - point.age));
+        let dash = Decal {
+            yaw: point.heading,
+            ..Decal::at(point.position, 0.2, color)
+        };
+        mark(frame, DecalKind::Dash, dash, list);
     }
+    let white = Rgb::hex(0xFF_FF_FF);
     if let Some(tile) = marks.hovered {
-        mark(
-            frame,
-            middle_of(tile),
-            0.5,
-            0.0,
-            [0.0; 2],
-            DecalKind::TileFill,
-            Rgb::hex(0xFF_FF_FF).with(0.10),
-            list,
-        );
+        let fill = Decal::at(middle_of(tile), 0.5, white.with(0.10));
+        mark(frame, DecalKind::TileFill, fill, list);
     }
     if let Some(tile) = marks.tile {
-        mark(
-            frame,
-            middle_of(tile),
-            0.56,
-            0.0,
-            [frame.units * 0.004; 2],
-            DecalKind::TileFrame,
-            Rgb::hex(0xFF_FF_FF).with(0.95),
-            list,
-        );
+        let outline = Decal::at(middle_of(tile), 0.56, white.with(0.95));
+        mark(frame, DecalKind::TileFrame, outline, list);
     }
     let Some(agent) = marks.agent.and_then(|id| frame.scene.agent(id)) else {
         return;
@@ -84,61 +65,25 @@ pub(super) fn compose(frame: &Frame<'_>, marks: &Marks, list: &mut DrawList) {
         let tile = frame
             .size
             .offset(agent.tile, dx * ahead - dy * across, dy * ahead + dx * across);
-        mark(
-            frame,
-            middle_of(tile),
-            0.47,
-            0.0,
-            [0.0; 2],
-            DecalKind::TileFill,
-            color.with(0.26),
-            list,
-        );
+        let fill = Decal::at(middle_of(tile), 0.47, color.with(0.26));
+        mark(frame, DecalKind::TileFill, fill, list);
     }
     for copy in frame.window.copies(Vec2::new(agent.x, agent.y)) {
         let place = frame.places.of(agent, copy, &frame.view);
         let reach = (RING * place.scale).max(RING_PIXELS / place.pixels);
         if frame.view.sees(grounded(place.position), reach + 0.5) {
-            list.decal(
-                DecalKind::Selection,
-                Decal {
-                    position: place.position.to_array(),
-                    reach,
-                    yaw: 0.0,
-                    params: [frame.units * 0.01, 0.0],
-                    color: Rgb::hex(0xFF_FF_FF).with(1.0),
-                },
-            );
+            let ring = Decal::at(place.position, reach, white.with(1.0));
+            list.decal(DecalKind::Selection, ring.with([frame.units * 0.01, 0.0]));
         }
     }
 }
 
-#[expect(
-    clippy::too_many_arguments,
-    reason = "one line of numbers for each mark reads better than a struct around it"
-)]
-fn mark(
-    frame: &Frame<'_>,
-    at: Vec2,
-    reach: f32,
-    yaw: f32,
-    params: [f32; 2],
-    kind: DecalKind,
-    color: [u8; 4],
-    list: &mut DrawList,
-) {
-    for position in frame.window.copies(at) {
-        if frame.view.sees(grounded(position), reach + 0.5) {
-            list.decal(
-                kind,
-                Decal {
-                    position: position.to_array(),
-                    reach,
-                    yaw,
-                    params,
-                    color,
-                },
-            );
+/// Draws a mark at all places where its position is seen.
+fn mark(frame: &Frame<'_>, kind: DecalKind, decal: Decal, list: &mut DrawList) {
+    for position in frame.window.copies(decal.position.into()) {
+        if frame.view.sees(grounded(position), decal.reach + 0.5) {
+            let position = position.to_array();
+            list.decal(kind, Decal { position, ..decal });
         }
     }
 }

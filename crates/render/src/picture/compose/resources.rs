@@ -7,9 +7,10 @@ use glam::Vec2;
 use trantor_client::SceneGround;
 use trantor_model::{Counts, Resource, Tile};
 
-use super::super::draw_list::{Decal, DecalKind, DrawList, Instance};
+use super::super::draw_list::{DecalKind, DrawList, Instance};
 use super::super::palette::{self, Rgb};
 use super::super::shapes::Shape;
+use super::agents::contact;
 use super::{Frame, grounded, lot, signed};
 
 /// Pieces of one resource drawn on a tile; more of it makes them larger instead.
@@ -79,15 +80,10 @@ fn tile_things(
         let pieces = count.min(PIECES_MAX);
         let heap = 1.0 + 0.13 * (count as f32 / PIECES_MAX as f32).max(1.0).log2().min(4.0);
         let color = palette::resource(resource);
+        let reach = if pieces > 1 { 0.23 } else { 0.17 } * heap;
         list.decal(
             DecalKind::Contact,
-            Decal {
-                position: slot.to_array(),
-                reach: if pieces > 1 { 0.23 } else { 0.17 } * heap,
-                yaw: 0.0,
-                params: [0.16 * heap, 0.0],
-                color: [0, 0, 0, (105.0 * detail) as u8],
-            },
+            contact(slot, reach, 0.16 * heap, 105.0 * detail),
         );
         for piece in 0..pieces {
             let lots = lot(tile, resource as u32 + 8 * (piece + 1));

@@ -3,8 +3,9 @@
 use glam::Vec2;
 use trantor_model::Level;
 
-use super::super::draw_list::{Decal, DecalKind, DrawList, Glow, GlowKind};
+use super::super::draw_list::{DrawList, GlowKind};
 use super::super::palette::{self, Rgb};
+use super::particles::Particles;
 use super::{Frame, grounded, middle_of, smoothstep};
 
 /// Sparks around a column at its end.
@@ -19,67 +20,39 @@ pub(super) fn compose(frame: &Frame<'_>, list: &mut DrawList) {
                 continue;
             }
             let risen = smoothstep(0.0, 0.08, progress);
-            list.decal(
-                DecalKind::Rune,
-                Decal {
-                    position: position.to_array(),
-                    reach: 0.98 * (0.6 + 0.4 * risen),
-                    yaw: 0.0,
-                    params: [progress, frame.units * 0.012],
-                    color: color.with(1.0),
-                },
-            );
             let height = 0.7 + 4.2 * progress;
-            list.glow(
-                GlowKind::Column,
-                Glow {
-                    position: grounded(position).to_array(),
-                    width: 0.22 + 0.26 * progress,
-                    height,
-                    strength: (0.5 + 1.9 * progress * progress) * risen,
-                    param: frame.units * 0.02,
-                    color: color.with(1.0),
-                },
-            );
-            list.glow(
-                GlowKind::Halo,
-                Glow {
-                    position: (grounded(position) + glam::Vec3::Y * 0.3).to_array(),
-                    width: 1.0 + 0.7 * progress,
-                    height: 0.75 + 0.45 * progress,
-                    strength: 0.2 + 0.55 * progress * pulse(frame.units, progress),
-                    param: 0.0,
-                    color: color.with(1.0),
-                },
-            );
-            sparks(frame, position, progress, height, color, list);
+            let strength = (0.5 + 1.9 * progress * progress) * risen;
+            let halo = [1.0 + 0.7 * progress, 0.75 + 0.45 * progress];
+            let halo_strength = 0.2 + 0.55 * progress * pulse(frame.units, progress);
+            let mut at = Particles {
+                frame,
+                position,
+                list,
+            };
+            at.rune(0.98 * (0.6 + 0.4 * risen), progress, color);
+            at.column(0.22 + 0.26 * progress, height, strength, color, 0.02);
+            at.light(GlowKind::Halo, 0.3, halo, halo_strength, color);
+            sparks(&mut at, progress, height, color);
         }
     }
 }
 
-fn sparks(frame: &Frame<'_>, position: Vec2, progress: f32, height: f32, color: Rgb, list: &mut DrawList) {
-    let count = (f32::from(SPARKS) * (0.2 + 0.8 * progress) * frame.lively()) as u16;
+fn sparks(at: &mut Particles<'_>, progress: f32, height: f32, color: Rgb) {
+    let units = at.frame.units;
+    let color = color.mix(Rgb::hex(0xFF_FF_FF), 0.35);
+    let count = (f32::from(SPARKS) * (0.2 + 0.8 * progress) * at.frame.lively()) as u16;
     for spark in 0..count {
         let own = f32::from(spark) * 0.618_034;
-        let rise = (own + frame.units * 0.006 * (1.0 + 0.5 * own.fract())).fract();
-        let angle = own * std::f32::consts::TAU + frame.units * 0.03;
+        let rise = (own + units * 0.006 * (1.0 + 0.5 * own.fract())).fract();
+        let angle = own * std::f32::consts::TAU + units * 0.03;
         let radius = 0.42 * (1.0 - 0.55 * rise) + 0.06 * (own * 7.0).sin();
         let size = 0.034 + 0.026 * own.fract();
-        let fade = (rise * std::f32::consts::PI).sin();
-        list.glow(
-            GlowKind::Spark,
-            Glow {
-                position: [
-                    position.x + angle.sin() * radius,
-                    0.08 + rise * height * 0.8,
-                    position.y + angle.cos() * radius,
-                ],
-                width: size,
-                height: size,
-                strength: 2.2 * fade,
-                param: 0.0,
-                color: color.mix(Rgb::hex(0xFF_FF_FF), 0.35).with(1.0),
-            },
+        let strength = 2.2 * (rise * std::f32::consts::PI).sin();
+        at.beside(Vec2::new(angle.sin(), angle.cos()) * radius).spark(
+            0.08 + rise * height * 0.8,
+            size,
+            strength,
+            color,
         );
     }
 }

@@ -3,9 +3,10 @@
 use glam::Vec2;
 use trantor_model::Level;
 
-use super::super::draw_list::{DrawList, Glow, GlowKind};
+use super::super::draw_list::{DrawList, GlowKind};
 use super::super::palette::{self, Rgb};
-use super::particles::{column, halo};
+use super::effects::COLUMN_PACE;
+use super::particles::Particles;
 use super::{Frame, grounded, scramble, signed};
 
 /// Pieces of confetti over each of them.
@@ -27,41 +28,33 @@ pub(super) fn compose(frame: &Frame<'_>, list: &mut DrawList) {
             if !frame.view.sees(grounded(position), 3.0) {
                 continue;
             }
-            column(position, 0.16, 3.2, 0.4, palette::GOLD, frame, list);
-            halo(position, 0.9, 0.14, palette::GOLD, list);
+            let mut at = Particles {
+                frame,
+                position,
+                list,
+            };
+            at.column(0.16, 3.2, 0.4, palette::GOLD, COLUMN_PACE);
+            at.halo(0.9, 0.14, palette::GOLD);
             for piece in 0..CONFETTI {
-                confetti(
-                    frame,
-                    position,
-                    scramble(agent.id.0 * CONFETTI + piece),
-                    team,
-                    list,
-                );
+                confetti(&mut at, scramble(agent.id.0 * CONFETTI + piece), team);
             }
         }
     }
 }
 
 /// One piece: falls, sways, and begins again at the top.
-fn confetti(frame: &Frame<'_>, position: Vec2, lots: u32, team: Rgb, list: &mut DrawList) {
-    let own = signed(lots, 0);
-    let fallen = (frame.units * (0.006 + 0.002 * own) + own * 7.0).rem_euclid(1.0);
-    let sway = (frame.units * 0.05 + own * 20.0).sin() * 0.12;
-    let at = position + Vec2::new(signed(lots, 8) + sway, signed(lots, 16) - sway) * 0.75;
+fn confetti(at: &mut Particles<'_>, lots: u32, team: Rgb) {
+    let (own, units) = (signed(lots, 0), at.frame.units);
+    let fallen = (units * (0.006 + 0.002 * own) + own * 7.0).rem_euclid(1.0);
+    let sway = (units * 0.05 + own * 20.0).sin() * 0.12;
     let color = match lots >> 24 & 3 {
         0 => palette::GOLD,
         1 => Rgb::hex(0xFF_FF_FF),
         _ => team,
     };
-    list.glow(
-        GlowKind::Spark,
-        Glow {
-            position: [at.x, CONFETTI_HEIGHT * (1.0 - fallen) + 0.03, at.y],
-            width: 0.036,
-            height: 0.05,
-            strength: 2.2 * (fallen * std::f32::consts::PI).sin().sqrt(),
-            param: 0.0,
-            color: color.with(1.0),
-        },
-    );
+    let off = Vec2::new(signed(lots, 8) + sway, signed(lots, 16) - sway) * 0.75;
+    let height = CONFETTI_HEIGHT * (1.0 - fallen) + 0.03;
+    let strength = 2.2 * (fallen * std::f32::consts::PI).sin().sqrt();
+    at.beside(off)
+        .light(GlowKind::Spark, height, [0.036, 0.05], strength, color);
 }
