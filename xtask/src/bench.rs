@@ -62,9 +62,9 @@ enum What {
 /// Starts the one asked for.
 pub fn run(options: &Options) -> Result<ExitCode> {
     match options.what {
-        What::Stress => cargo_bench("trantor-viewer", "stress", &options.passed_on),
-        What::Pacing => cargo_bench("trantor-viewer", "pacing", &options.passed_on),
-        What::Panels => cargo_bench("trantor-viewer", "panels", &options.passed_on),
+        What::Stress => frame_loop("stress", &options.passed_on),
+        What::Pacing => frame_loop("pacing", &options.passed_on),
+        What::Panels => frame_loop("panels", &options.passed_on),
         What::Wake => measuring_program("wake", &options.passed_on),
         What::Idle => measuring_program("idle", &options.passed_on),
         What::Accuracy => measuring_program("accuracy", &options.passed_on),
@@ -87,6 +87,11 @@ fn cargo_bench(package: &str, name: &str, passed_on: &[String]) -> Result<ExitCo
         .args(passed_on);
     process::check(&mut bench)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn frame_loop(part: &str, passed_on: &[String]) -> Result<ExitCode> {
+    let arguments = [&[part.to_owned()], passed_on].concat();
+    cargo_bench("trantor-viewer", "frame_loop", &arguments)
 }
 
 /// Keeps a server busy for a long time.

@@ -19,7 +19,6 @@ pub mod game_loop;
 pub mod hud;
 pub mod input;
 pub mod intent;
-pub mod lag;
 pub mod logging;
 pub mod net;
 pub mod offscreen;
@@ -46,7 +45,7 @@ use input::Bindings;
 use options::Cli;
 use replay_server::ReplayServer;
 use settings::Settings;
-use source::Source;
+
 use stage::{Stage, StageOptions};
 
 /// Does what the command line asks for.
@@ -113,8 +112,8 @@ const FIRST_STEPS: &str =
 
 fn stage(cli: &Cli, settings: &Settings, waker: Waker) -> anyhow::Result<Stage> {
     let source = match cli.demo_scene {
-        Some(which) => Source::demo(Demo::new(which)),
-        None => Source::live(&cli.host, cli.port, cli.language(), cli.token()?, move || {
+        Some(which) => source::demo(Demo::new(which)),
+        None => source::live(&cli.host, cli.port, cli.language(), cli.token()?, move || {
             waker.wake();
         })?,
     };

@@ -9,7 +9,7 @@ use std::net::{Shutdown, TcpStream, ToSocketAddrs as _};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use trantor_runtime::real_clock::RealClock;
 use trantor_runtime::threads::{self, Thread};
 use trantor_runtime::user_token::user_token;
@@ -37,10 +37,10 @@ const WRITE_WITHIN: Duration = Duration::from_secs(10);
 /// What the thread tells the loop.
 #[derive(Debug)]
 pub enum NetEvent {
-    /// Connected; what is sent from now on goes to `out`.
+    /// Connected.
     Opened {
         /// Bytes for the server.
-        out: Outgoing,
+        out: Sender<Vec<u8>>,
         /// The token that the server has left for programs of this user.
         token: Option<String>,
     },
@@ -57,10 +57,6 @@ pub enum NetEvent {
 
 /// Bytes from the server; give them back with [`Net::give_back`] and their memory is used again.
 pub type Piece = Vec<u8>;
-
-/// Where bytes for the server go.
-#[derive(Debug)]
-pub struct Outgoing(Sender<Vec<u8>>);
 
 /// The loop's end of the thread.
 #[derive(Debug)]
@@ -119,11 +115,6 @@ impl Net {
         self.events.try_recv().ok()
     }
 
-    /// Whether events wait.
-    pub fn has_events(&self) -> bool {
-        !self.events.is_empty()
-    }
-
     /// How many events wait.
     pub fn waiting(&self) -> usize {
         self.events.len()
@@ -180,25 +171,6 @@ impl Drop for Net {
             // Whether something came or not, the thread is looked at again.
             let _ = self.events.recv_timeout(Duration::from_millis(20));
         }
-    }
-}
-
-impl Outgoing {
-    /// Puts `bytes` in line.
-    ///
-    /// # Errors
-    /// If the connection is over, or so much waits that the server must be stuck.
-    pub fn send(&self, bytes: Vec<u8>) -> Result<(), &'static str> {
-        match self.0.try_send(bytes) {
-            Ok(()) => Ok(()),
-            Err(TrySendError::Full(_)) => Err("the server does not read"),
-            Err(TrySendError::Disconnected(_)) => Err("the connection is over"),
-        }
-    }
-
-    /// Whether the line takes more.
-    pub fn has_room(&self) -> bool {
-        !self.0.is_full()
     }
 }
 
@@ -303,7 +275,6 @@ impl Reader {
         let (open, ended) = bounded::<()>(0);
         let for_writing = socket.try_clone()?;
         let writer = threads::spawn("network-out", move || write_all(&for_writing, &outgoing, &ended))?;
-        let out = Outgoing(out);
         let result = if self.tell(NetEvent::Opened { out, token }).is_ok() {
             self.read_all(&mut socket)
         } else {

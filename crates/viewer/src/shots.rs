@@ -9,7 +9,7 @@ use trantor_time::{RealSpan, RealTime};
 use crate::demo::{Demo, DemoScene};
 use crate::input::Action;
 use crate::intent::Selection;
-use crate::source::Source;
+use crate::source;
 use crate::stage::{Stage, StageOptions};
 use trantor_render::picture::palette::Theme;
 
@@ -174,7 +174,7 @@ impl Shot {
             panels: self.panels,
             ..StageOptions::default()
         };
-        let mut stage = Stage::new(Source::demo(Demo::new(self.scene)), options);
+        let mut stage = Stage::new(source::demo(Demo::new(self.scene)), options);
         stage.resize(size, egui::vec2(size.0 as f32, size.1 as f32));
         // A demo begins when it is looked at first; what is watched of it comes after a leap.
         stage.update(None, RealTime::ZERO);

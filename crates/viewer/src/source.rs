@@ -1,266 +1,145 @@
-//! Where scenes come from: a server's game, or a synthetic one.
+//! Where scenes come from: a server's game ([`live`]), or a synthetic one ([`demo`]).
 
 mod live;
 mod playing;
 mod repeat;
 
-use trantor_client::{
-    Client, ClientStats, ControlRequest, FeedEntry, Language, Recording, Scene, SceneClock,
-};
+use std::fmt::Debug;
+
+use trantor_client::{ClientStats, ControlRequest, FeedEntry, Language, Recording, Scene, SceneClock};
 use trantor_model::{AgentId, CommandKind};
 use trantor_protocol::wire::ScorePoint;
 use trantor_time::{GameTime, RealTime};
 
 use crate::demo::Demo;
-use crate::lag::Lag;
-pub use live::Live;
-pub use playing::Playing;
+use live::Live;
+use playing::Playing;
 pub use repeat::Repeat;
 
-/// Something to watch.
-#[derive(Debug)]
-pub enum Source {
-    /// A server's game.
-    Live(Box<Live>),
-    /// A synthetic scene.
-    Demo(Box<Playing>),
+/// Watches the server at `host` and `port`, and shows it a token if it has one. `wake` is called, from another thread,
+/// when something came.
+///
+/// # Errors
+/// If the operating system refuses a thread.
+pub fn live(
+    host: &str,
+    port: u16,
+    language: Language,
+    token: Option<String>,
+    wake: impl Fn() + Send + 'static,
+) -> std::io::Result<Box<dyn Source>> {
+    Ok(Box::new(Live::new(host, port, language, token, wake)?))
 }
 
-impl Source {
-    /// Watches the server at `host` and `port`, and shows it a token if it has one. `wake` is called, from another thread, when something came.
-    ///
-    /// # Errors
-    /// If the operating system refuses a thread.
-    pub fn live(
-        host: &str,
-        port: u16,
-        language: Language,
-        token: Option<String>,
-        wake: impl Fn() + Send + 'static,
-    ) -> std::io::Result<Self> {
-        Live::new(host, port, language, token, wake).map(|live| Self::Live(Box::new(live)))
-    }
+/// Shows a demo.
+pub fn demo(demo: Demo) -> Box<dyn Source> {
+    Box::new(Playing::new(demo, |_| false))
+}
 
-    /// Shows a demo.
-    pub fn demo(demo: Demo) -> Self {
-        Self::Demo(Box::new(Playing::new(demo, None)))
-    }
+/// Shows a demo beside a network that brings pieces without meaning: for tests and measurements of the loop.
+///
+/// `take` handles one piece, given the time, and answers whether there was one.
+pub fn demo_with_network(demo: Demo, take: fn(RealTime) -> bool) -> Box<dyn Source> {
+    Box::new(Playing::new(demo, take))
+}
 
-    /// Shows a demo beside a network that brings pieces without meaning: for tests and measurements of the loop.
-    ///
-    /// `take` handles one piece, given the time, and answers whether there was one.
-    pub fn demo_with_network(demo: Demo, take: fn(RealTime) -> bool) -> Self {
-        Self::Demo(Box::new(Playing::new(demo, Some(take))))
-    }
-
-    /// Takes one thing that came from the network; `false` when nothing waits.
-    pub fn take_network(&mut self, now: RealTime) -> bool {
-        match self {
-            Self::Live(live) => live.take_network(now),
-            Self::Demo(playing) => playing.take_network(now),
-        }
-    }
-
-    /// Whether things from the network wait, and there is room to take them.
-    pub fn has_network(&self) -> bool {
-        matches!(self, Self::Live(live) if live.has_network())
-    }
-
-    /// How many pieces from the network wait.
-    pub fn pieces_waiting(&self) -> usize {
-        match self {
-            Self::Live(live) => live.pieces_waiting(),
-            Self::Demo(_) => 0,
-        }
-    }
-
-    /// Makes the way to the server longer on purpose, or as long as it is.
-    ///
-    /// # Errors
-    /// If there is no way; the text is for the user.
-    pub fn set_lag(&mut self, lag: Option<Lag>) -> Result<(), String> {
-        let Self::Live(live) = self else {
-            return Err("there is no connection that could lag".to_owned());
-        };
-        live.set_lag(lag);
-        Ok(())
-    }
-
-    /// How much longer the way is made.
-    pub fn lag(&self) -> Option<Lag> {
-        match self {
-            Self::Live(live) => live.lag().map(|(lag, _)| lag),
-            Self::Demo(_) => None,
-        }
-    }
-
-    /// Leaves the server, if there is one, and joins it again at once.
-    ///
-    /// # Errors
-    /// If there is none to join; the text is for the user.
-    pub fn reconnect(&mut self) -> Result<(), String> {
-        let Self::Live(live) = self else {
-            return Err("there is no server to join".to_owned());
-        };
-        live.reconnect();
-        Ok(())
-    }
-
-    /// Does what is due, and sends what is to be sent.
-    pub fn tend(&mut self, now: RealTime) {
-        if let Self::Live(live) = self {
-            live.tend(now);
-        }
-    }
-
-    /// When [`Self::tend`] has something to do without anything having come.
-    pub fn next_timeout(&self) -> Option<RealTime> {
-        match self {
-            Self::Live(live) => live.next_timeout(),
-            Self::Demo(_) => None,
-        }
-    }
+/// Something to watch. The default methods are those of a source without a connection.
+pub trait Source: Debug {
+    /// What is watched, in a few words.
+    fn name(&self) -> &str;
 
     /// Writes what is to be seen at `now`, never less than before. While there is no world, the last one stays.
-    pub fn scene(&mut self, now: RealTime, scene: &mut Scene) {
-        match self {
-            Self::Live(live) => live.scene(now, scene),
-            Self::Demo(playing) => playing.scene(now, scene),
-        }
-    }
-
-    /// Whether a whole world came since this was asked last: of another moment of a recording, of a game joined again, or
-    /// since this viewer had been too slow for the news. What happened in between was not told.
-    pub fn take_new_world(&mut self) -> bool {
-        match self {
-            Self::Live(live) => live.take_new_world(),
-            Self::Demo(_) => false,
-        }
-    }
-
-    /// Whether a world came since this was asked last that is none of the game shown before: the server was started
-    /// anew, or it is another one.
-    pub fn take_other_run(&mut self) -> bool {
-        match self {
-            Self::Live(live) => live.take_other_run(),
-            Self::Demo(_) => false,
-        }
-    }
+    fn scene(&mut self, now: RealTime, scene: &mut Scene);
 
     /// Asks for another speed, a pause or a step.
     ///
     /// # Errors
     /// If it cannot be asked; the text is for the user.
-    pub fn request(&mut self, request: ControlRequest, now: RealTime) -> Result<(), String> {
-        match self {
-            Self::Live(live) => live.request(request, now),
-            Self::Demo(playing) => {
-                playing.request(request);
-                Ok(())
-            }
-        }
-    }
+    fn request(&mut self, request: ControlRequest, now: RealTime) -> Result<(), String>;
 
     /// Writes speed and pause as they were asked for, without waiting for the next scene.
-    pub fn fill_speed(&self, clock: &mut SceneClock) {
-        match self {
-            Self::Live(live) => {
-                if let Some(client) = live.client() {
-                    client.fill_speed(clock);
-                }
-            }
-            Self::Demo(playing) => playing.fill_speed(clock),
-        }
+    fn fill_speed(&self, clock: &mut SceneClock);
+
+    /// The oldest thing shown and not yet read.
+    fn poll_feed(&mut self) -> Option<FeedEntry>;
+
+    /// The demo, if it is one.
+    fn as_demo(&self) -> Option<&Demo> {
+        None
+    }
+
+    /// Takes one thing that came from the network; `false` when nothing waits.
+    fn take_network(&mut self, now: RealTime) -> bool;
+
+    /// How many pieces from the network wait.
+    fn pieces_waiting(&self) -> usize {
+        0
+    }
+
+    /// Handles time-outs that are due, and sends what is to be sent.
+    fn tend(&mut self, _now: RealTime) {}
+
+    /// When [`Self::tend`] has something to do without anything having come.
+    fn next_timeout(&self) -> Option<RealTime> {
+        None
+    }
+
+    /// Leaves the server and joins it again at once.
+    ///
+    /// # Errors
+    /// If there is none to join; the text is for the user.
+    fn reconnect(&mut self) -> Result<(), String> {
+        Err("there is no server to join".to_owned())
+    }
+
+    /// Whether a whole world came since this was asked last: of another moment of a recording, of a game joined again, or
+    /// a fresh snapshot for a viewer that was too slow. What happened in between was not sent.
+    fn take_new_world(&mut self) -> bool {
+        false
+    }
+
+    /// Whether a world came since this was asked last that is none of the game shown before: the server was started
+    /// anew, or it is another one.
+    fn take_other_run(&mut self) -> bool {
+        false
     }
 
     /// The time-line of what is watched, if it is a recording.
-    pub fn recording(&self) -> Option<&Recording> {
-        match self {
-            Self::Live(live) => live.client().and_then(Client::recording),
-            Self::Demo(_) => None,
-        }
-    }
-
-    /// Asks which commands of an agent wait for their turn, from now on.
-    pub fn watch(&mut self, agent: Option<AgentId>) {
-        if let Self::Live(live) = self {
-            live.watch(agent);
-        }
-    }
-
-    /// The commands of `agent` that wait, as far as they were told.
-    pub fn waiting(&self, agent: AgentId) -> Option<&[Option<CommandKind>]> {
-        let Self::Live(live) = self else { return None };
-        let (of, commands) = live.client()?.waiting()?;
-        (of == agent).then_some(commands)
+    fn recording(&self) -> Option<&Recording> {
+        None
     }
 
     /// Moves a recording to a moment.
     ///
     /// # Errors
     /// If it cannot be; the text is for the user.
-    pub fn seek(&mut self, to: GameTime) -> Result<(), String> {
-        match self {
-            Self::Live(live) => {
-                let client = live.client_mut().ok_or("there is no connection")?;
-                client.seek(to).map_err(|error| error.to_string())
-            }
-            Self::Demo(_) => Err("this is no recording".to_owned()),
-        }
+    fn seek(&mut self, _to: GameTime) -> Result<(), String> {
+        Err("this is no recording".to_owned())
     }
 
-    /// How the score went before the world that is shown, once for each world with which that was told.
-    pub fn take_scores(&mut self) -> Option<Vec<ScorePoint>> {
-        match self {
-            Self::Live(live) => live.client_mut().and_then(Client::take_scores),
-            Self::Demo(_) => None,
-        }
+    /// Asks which commands of an agent wait for their turn, from now on.
+    fn watch(&mut self, _agent: Option<AgentId>) {}
+
+    /// The commands of `agent` that wait, as far as they are known.
+    fn waiting(&self, _agent: AgentId) -> Option<&[Option<CommandKind>]> {
+        None
     }
 
-    /// The oldest thing shown and not yet read.
-    pub fn poll_feed(&mut self) -> Option<FeedEntry> {
-        match self {
-            Self::Live(live) => live.client_mut().and_then(Client::poll_feed),
-            Self::Demo(playing) => playing.poll_feed(),
-        }
+    /// How the score went before the world that is shown, once for each world that came with it.
+    fn take_scores(&mut self) -> Option<Vec<ScorePoint>> {
+        None
     }
 
     /// The oldest message for the user.
-    pub fn poll_notice(&mut self) -> Option<String> {
-        match self {
-            Self::Live(live) => live.poll_notice(),
-            Self::Demo(_) => None,
-        }
+    fn poll_notice(&mut self) -> Option<String> {
+        None
     }
 
     /// Figures about the connection, if there is one.
-    pub fn stats(&self, now: RealTime) -> Option<ClientStats> {
-        match self {
-            Self::Live(live) => live.client().map(|client| client.stats(now)),
-            Self::Demo(_) => None,
-        }
+    fn stats(&self, _now: RealTime) -> Option<ClientStats> {
+        None
     }
 
-    /// What is watched, in a few words.
-    pub fn name(&self) -> &str {
-        match self {
-            Self::Live(live) => live.address(),
-            Self::Demo(_) => "a synthetic scene",
-        }
-    }
-
-    /// The demo, if it is one.
-    pub fn as_demo(&self) -> Option<&Demo> {
-        match self {
-            Self::Demo(playing) => Some(playing.demo()),
-            Self::Live(_) => None,
-        }
-    }
-
-    /// Says goodbye, if there is somebody to say it to.
-    pub fn leave(&mut self) {
-        if let Self::Live(live) = self {
-            live.leave();
-        }
-    }
+    /// Says goodbye to the server.
+    fn leave(&mut self) {}
 }

@@ -69,7 +69,7 @@ struct Framed {
 /// Everything between a source and a picture.
 #[derive(Debug)]
 pub struct Stage {
-    source: Source,
+    source: Box<dyn Source>,
     scene: Scene,
     hud: Hud,
     camera: Camera,
@@ -121,7 +121,7 @@ pub struct Stage {
 
 impl Stage {
     /// A stage that shows `source`.
-    pub fn new(source: Source, options: StageOptions) -> Self {
+    pub fn new(source: Box<dyn Source>, options: StageOptions) -> Self {
         let mut hud = Hud::new(options.reports);
         hud.panels.any = options.panels;
         hud.panels.labels = options.panels;
@@ -171,8 +171,8 @@ impl Stage {
     }
 
     /// Where scenes come from.
-    pub fn source(&mut self) -> &mut Source {
-        &mut self.source
+    pub fn source(&mut self) -> &mut dyn Source {
+        &mut *self.source
     }
 
     /// What is shown.

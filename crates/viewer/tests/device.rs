@@ -2,9 +2,11 @@
 
 use std::io::Write as _;
 
-use trantor_render::gpu::{Context, Offscreen, Quality, Renderer};
-use trantor_viewer::offscreen::screenshot::draw_with;
+use trantor_render::gpu::{Context, Offscreen, Pixels, Quality, Renderer};
+use trantor_time::RealTime;
+use trantor_viewer::offscreen::screenshot::Studio;
 use trantor_viewer::shots::SHOTS;
+use trantor_viewer::stage::Stage;
 
 const SIZE: (u32, u32) = (640, 360);
 
@@ -21,21 +23,30 @@ fn device() -> Option<Context> {
     }
 }
 
-/// Whoever draws with a lost device is told so, and a new one draws what the old one drew, to the pixel.
+fn draw_with(
+    context: &Context,
+    stage: &mut Stage,
+    quality: Quality,
+    now: RealTime,
+) -> anyhow::Result<Pixels> {
+    Studio::new(context, quality, SIZE).picture(stage, now)
+}
+
+/// Drawing with a lost device is an error, and a new one draws what the old one drew, to the pixel.
 #[test]
 fn a_lost_device_is_noticed_and_a_new_one_draws_the_same() {
     let Some(old) = device() else { return };
     for quality in [Quality::Swift, Quality::Fine] {
         let context = Context::without_window().expect("there was one a moment ago");
         let (mut stage, now) = SHOTS[0].stage(SIZE);
-        let before = draw_with(&old, &mut stage, quality, SIZE, now).expect("it is not lost yet");
+        let before = draw_with(&old, &mut stage, quality, now).expect("it is not lost yet");
         assert_eq!(context.lost(), None);
         context.lose();
         let why = context.lost().expect("it was given up").to_owned();
-        let refused = draw_with(&context, &mut stage, quality, SIZE, now).expect_err("it is lost");
+        let refused = draw_with(&context, &mut stage, quality, now).expect_err("it is lost");
         assert!(refused.to_string().contains(&why), "{refused:#} says {why:?}");
         let new = Context::without_window().expect("there was one a moment ago");
-        let after = draw_with(&new, &mut stage, quality, SIZE, now).expect("it is not lost");
+        let after = draw_with(&new, &mut stage, quality, now).expect("it is not lost");
         assert!(
             before == after,
             "{quality:?}: the new device draws something else"

@@ -14,18 +14,16 @@ use trantor_server::cli::{self, Asked};
 use trantor_server::event_loop::{self, EventLoop};
 use trantor_server::headless;
 use trantor_server::start;
-use trantor_time::{Clock as _, GameTime, Rate, RealSpan, RealTime};
-use trantor_viewer::game_loop::{GameLoop, Screen, Wake};
-use trantor_viewer::hud::figures::Figures;
+use trantor_time::{Clock as _, GameTime, RealSpan};
+use trantor_viewer::game_loop::pretend::PretendScreen;
+use trantor_viewer::game_loop::{GameLoop, Wake};
 use trantor_viewer::input::Input;
-use trantor_viewer::intent::Intent;
 use trantor_viewer::settings::Settings;
-use trantor_viewer::source::Source;
+use trantor_viewer::source;
 use trantor_viewer::stage::{Stage, StageOptions};
 
 /// How long anything may take that is waited for.
 const PATIENCE: RealSpan = RealSpan::from_secs(30);
-const PIXELS: (u32, u32) = (1280, 720);
 const RECORDED_UNITS: i64 = 2_000;
 
 fn words(line: &str) -> impl Iterator<Item = OsString> {
@@ -89,58 +87,9 @@ fn play(recording: Recorded) -> Playing {
     }
 }
 
-/// Panels and lists, and nothing to see them on.
-#[derive(Default)]
-struct Unseen {
-    egui: egui::Context,
-    /// What the pointer does with the panels next, one thing a frame.
-    pointer: Vec<Event>,
-}
-
-impl Screen for Unseen {
-    fn display_rate(&mut self, _: RealTime) -> Rate {
-        Rate::per_second(60.0).expect("a rate")
-    }
-
-    fn size(&self) -> ((u32, u32), f32) {
-        (PIXELS, 1.0)
-    }
-
-    fn lay_out(&mut self, stage: &mut Stage, figures: &Figures, now: RealTime) {
-        let events = if self.pointer.is_empty() {
-            Vec::new()
-        } else {
-            vec![self.pointer.remove(0)]
-        };
-        let input = egui::RawInput {
-            screen_rect: Some(Rect::from_min_size(
-                Pos2::ZERO,
-                vec2(PIXELS.0 as f32, PIXELS.1 as f32),
-            )),
-            time: Some(now.as_nanos() as f64 / 1e9),
-            events,
-            ..Default::default()
-        };
-        let mut output = self
-            .egui
-            .run_ui(input, |ui| stage.panels(&ui.ctx().clone(), figures, now));
-        // Nobody draws.
-        output.textures_delta.clear();
-    }
-
-    fn draw(&mut self, stage: &mut Stage, _: RealTime) -> anyhow::Result<bool> {
-        stage.compose();
-        Ok(true)
-    }
-
-    fn host_request(&mut self, _: Intent, _: &mut Stage, _: RealTime) -> Option<String> {
-        None
-    }
-}
-
 /// Somebody at a viewer.
 struct Person {
-    game_loop: GameLoop<Unseen, RealClock>,
+    game_loop: GameLoop<PretendScreen, RealClock>,
     parker: Parker,
     timeline: Option<Rect>,
 }
@@ -149,7 +98,7 @@ impl Person {
     fn at(port: u16) -> Self {
         let parker = Parker::new();
         let waker = parker.waker();
-        let source = Source::live(
+        let source = source::live(
             "localhost",
             port,
             trantor_client::Language::Frames,
@@ -162,8 +111,10 @@ impl Person {
             ..StageOptions::default()
         };
         let stage = Stage::new(source.expect("a thread"), options);
+        let mut screen = PretendScreen::new(60.0);
+        screen.panels = Some(egui::Context::default());
         Self {
-            game_loop: GameLoop::new(stage, Unseen::default(), Settings::default(), RealClock::new()),
+            game_loop: GameLoop::new(stage, screen, Settings::default(), RealClock::new()),
             parker,
             timeline: None,
         }
@@ -273,7 +224,7 @@ impl Person {
         events.insert(1, button(at(parts[0]), true));
         events.push(button(at(parts[parts.len() - 1]), false));
         let count = events.len() as u64;
-        self.game_loop.viewer().screen.pointer = events;
+        self.game_loop.viewer().screen.pointer = events.into();
         self.frames(count + 2);
     }
 

@@ -5,8 +5,9 @@ use std::io::Write;
 use trantor_render::gpu::{Context, Offscreen};
 use trantor_runtime::real_clock::RealClock;
 use trantor_time::{Clock as _, RealSpan};
-use trantor_viewer::offscreen::screenshot;
-use trantor_viewer::painter::Painter;
+use trantor_viewer::game_loop::pretend::lay_out;
+use trantor_viewer::hud::figures::Figures;
+use trantor_viewer::painter::{Laid, Painter};
 use trantor_viewer::shots::{SHOTS, Shot};
 
 use super::WARMING;
@@ -50,7 +51,12 @@ fn over(context: &Context, shot: &Shot, frames: usize, size: (u32, u32)) -> anyh
         let now = now + STEP * frame as i64;
         stage.update(Some(STEP), now);
         let (used, start) = (all(), own());
-        let mut laid = screenshot::lay_out(&mut stage, &egui, size, now);
+        let output = lay_out(&mut stage, &egui, size, &Figures::default(), now, Vec::new());
+        let mut laid = Laid {
+            textures: output.textures_delta,
+            primitives: egui.tessellate(output.shapes, output.pixels_per_point),
+            pixels_per_point: output.pixels_per_point,
+        };
         let laid_out = own();
         let mut encoder = context.device.create_command_encoder(&Default::default());
         painter.paint(context, &mut laid, Some((&mut encoder, &view, size)));

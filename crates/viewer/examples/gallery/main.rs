@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
-use trantor_render::gpu::{Pixels, Quality};
+use trantor_render::gpu::{Context, Pixels, Quality};
 use trantor_viewer::demo::DemoScene;
 use trantor_viewer::input::Action;
 use trantor_viewer::offscreen::screenshot;
@@ -102,7 +102,8 @@ const TERMINAL: (u16, u16) = (118, 24);
 
 /// Takes the pictures of [`LIVE`], in their order.
 fn take_live(port: u16) -> Result<Vec<(&'static str, Pixels)>> {
-    let mut watcher = live::Watcher::connect("localhost", port, SIZE)?;
+    let context = Context::without_window()?;
+    let mut watcher = live::Watcher::connect(&context, "localhost", port, SIZE)?;
     let now = watcher.now();
     if watcher.stage().scene().clock.paused {
         watcher.stage().act(Action::Pause, now);

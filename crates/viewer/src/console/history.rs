@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::{Completion, Vocabulary, complete};
+use super::Vocabulary;
+use super::commands::complete;
 
 /// Lines that can be gone back to.
 const HISTORY_MAX: usize = 100;
@@ -107,7 +108,7 @@ impl Console {
 
     /// Completes the word being typed, and says what it could be if that is more than one.
     pub fn complete(&mut self) {
-        let Completion { line, choices } = complete(&self.line, &self.vocabulary);
+        let (line, choices) = complete(&self.line, &self.vocabulary);
         self.was_replaced |= line != self.line;
         self.line = line;
         if !choices.is_empty() {
@@ -115,7 +116,7 @@ impl Console {
         }
     }
 
-    /// Tells the names that completion knows.
+    /// Other names for completion.
     pub fn set_vocabulary(&mut self, vocabulary: Vocabulary) {
         self.vocabulary = vocabulary;
     }

@@ -1,15 +1,32 @@
 //! What typed commands do.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
+use std::ops::RangeInclusive;
+use std::str::FromStr;
 
-use trantor_time::{Pace, Rate, RealSpan, RealTime};
+use log::LevelFilter;
+use trantor_client::ControlRequest;
+use trantor_protocol::limits::TEXT_FREQUENCY_MAX;
+use trantor_protocol::wire::StepKind;
+use trantor_render::gpu::Quality;
+use trantor_render::gpu::surface::Fault;
+use trantor_time::{GameTime, Pace, Pacing, Rate, RealSpan, RealTime};
 
 use super::Viewer;
 use super::timers::{Purpose, Timer};
-use crate::console::{Command, RateChange, Vocabulary, WORDS, Word, usage_of};
+use crate::console::{COMMANDS, Command, Vocabulary};
+use crate::film::gif::film_rate;
+use crate::film::recording::{Format, RECORD_SECONDS_MAX, Take};
 use crate::input::{Action, Bindings};
 use crate::intent::Intent;
 use crate::logging;
+use crate::settings::PANEL_SCALE;
+use crate::sound::SoundChange;
+
+/// Longest time of a reminder, in seconds: a day.
+const REMIND_SECONDS_MAX: f64 = 86_400.0;
+/// Frames a second that can be aimed at: fewer are no motion, more no display shows.
+const FRAMES_PER_SECOND: RangeInclusive<f64> = 1.0..=1_000.0;
 
 impl<S> Viewer<S> {
     /// Does what `line` asks for, and answers what to say.
@@ -17,53 +34,78 @@ impl<S> Viewer<S> {
     /// # Errors
     /// If it means nothing or cannot be done; the text says what to type instead, where something can be.
     pub(super) fn run_command(&mut self, line: &str, now: RealTime) -> Result<String, String> {
-        let command = Command::parse(line).map_err(|mistake| mistake.to_string())?;
-        let Some(command) = command else {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let Some((name, arguments)) = words.split_first() else {
             return Ok(String::new());
         };
-        match command {
-            Command::Help(None) => return Ok(WORDS.iter().map(help_line).collect()),
-            Command::Help(Some(word)) => return Ok(help_line(word)),
-            Command::Rates(system) => return self.rates(system.as_deref()),
-            Command::Rate(system, change) => return self.change_rate(&system, change),
-            Command::Frames(rate) => return Ok(self.aim_at(rate)),
-            Command::Lags => return Ok(self.lag_words()),
-            Command::Lag(lag) => {
-                self.stage.source().set_lag(lag)?;
-                return Ok(self.lag_words());
-            }
-            Command::Levels => return Ok(logging::levels()),
-            Command::Log(level, target) => {
-                logging::set_level(target.as_deref(), level);
+        let command = Command::named(name)?;
+        let usage = |what: String| format!("{what}; type {}", command.usage());
+        if let Some(intent) = parse_intent(command.name, arguments, usage)? {
+            return self.run_intent(intent, now);
+        }
+        match (command.name, arguments) {
+            ("help", []) => return Ok(COMMANDS.iter().map(Command::help_line).collect()),
+            ("help", [name]) => return Ok(Command::named(name)?.help_line()),
+            ("rate", []) => return self.rates(None),
+            ("rate", [system]) => return self.rates(Some(system)),
+            ("rate", [system, change]) => return self.change_rate(system, change, usage),
+            ("frames", [rate]) => return self.set_frame_rate(rate).map_err(usage),
+            ("log", [level, target @ ..]) if target.len() < 2 => {
+                let level: LevelFilter = level
+                    .parse()
+                    .map_err(|_| usage(format!("{level:?} is no level")))?;
+                logging::set_level(target.first().copied(), level);
                 return Ok(logging::levels());
             }
-            Command::Values(beginning) => return self.list_values(&beginning),
-            Command::Timers => return Ok(self.list_timers(now)),
-            Command::Remind(seconds, text) => return self.remind(seconds, text, now),
-            Command::Cancel(number) => return self.cancel(number),
-            Command::Keys(action) => return Ok(self.keys(action)),
-            Command::Bind(action, keys) => return self.bind(action, Some(keys)),
-            Command::Unbind(action) => return self.bind(action, None),
-            Command::Scale(factor) => {
+            ("log", []) => return Ok(logging::levels()),
+            ("values", []) => return self.list_values(""),
+            ("values", [beginning]) => return self.list_values(beginning),
+            ("timers", []) => return Ok(self.list_timers(now)),
+            ("remind", [after, text @ ..]) if !text.is_empty() => {
+                let after = seconds(after, REMIND_SECONDS_MAX).map_err(usage)?;
+                return self.remind(after, text.join(" "), now);
+            }
+            ("cancel", [timer]) => {
+                let number = timer.trim_start_matches('#').parse();
+                let number = number.map_err(|_| usage(format!("{timer:?} is no number of a timer")))?;
+                return self.cancel(number);
+            }
+            ("keys", []) => return Ok(self.keys(None)),
+            ("keys", [action]) => return Ok(self.keys(Some(find_action(action)?))),
+            ("bind", [action, keys @ ..]) if !keys.is_empty() => {
+                let keys = keys.iter().map(|key| key.to_lowercase()).collect();
+                return self.bind(find_action(action)?, Some(keys));
+            }
+            ("unbind", [action]) => return self.bind(find_action(action)?, None),
+            ("scale", [factor]) => {
+                let factor = within(factor, PANEL_SCALE, "a scale is a number").map_err(usage)?;
                 self.stage.hud().scale = factor;
                 self.settings.scale = Some(factor);
                 self.settings.save();
             }
-            Command::Intent(Intent::Do(Action::Quit)) => self.quit(),
-            Command::Intent(Intent::Quality(quality)) => {
-                self.settings.quality = quality;
-                self.settings.save();
-                self.stage.intend(Intent::Quality(quality), now)?;
-            }
-            Command::Intent(Intent::Sound(change)) => {
+            ("volume", []) => return Ok(self.sound.words()),
+            ("reconnect", []) => self.stage.source().reconnect()?,
+            ("clear", []) => self.stage.hud().console.clear(),
+            (_, []) => return Err(usage("something is missing".to_owned())),
+            (_, [first, ..]) => return Err(usage(format!("{first:?} does not fit here"))),
+        }
+        Ok(String::new())
+    }
+
+    fn run_intent(&mut self, intent: Intent, now: RealTime) -> Result<String, String> {
+        match intent {
+            Intent::Do(Action::Quit) => self.quit(),
+            Intent::Sound(change) => {
                 let said = self.sound.change(change, &mut self.settings);
                 self.settings.save();
                 return Ok(said);
             }
-            Command::Intent(intent) => self.stage.intend(intent, now)?,
-            Command::Volume => return Ok(self.sound.words()),
-            Command::Reconnect => self.stage.source().reconnect()?,
-            Command::Clear => self.stage.hud().console.clear(),
+            Intent::Quality(quality) => {
+                self.settings.quality = quality;
+                self.settings.save();
+                self.stage.intend(intent, now)?;
+            }
+            intent => self.stage.intend(intent, now)?,
         }
         Ok(String::new())
     }
@@ -98,20 +140,34 @@ impl<S> Viewer<S> {
         }
     }
 
-    fn change_rate(&mut self, name: &str, change: RateChange) -> Result<String, String> {
-        let Some(system) = self.schedule.system_mut(name) else {
-            return Err(self.no_such_system(name));
-        };
+    fn change_rate(
+        &mut self,
+        name: &str,
+        change: &str,
+        usage: impl Fn(String) -> String,
+    ) -> Result<String, String> {
+        let no_such_system = self.no_such_system(name);
+        let system = self.schedule.system_mut(name);
         match change {
-            RateChange::Pace(pace) => system.set_pace(pace),
-            RateChange::Pacing(pacing) => system.set_pacing(pacing),
-            // Without these two nobody could type `on` again.
-            RateChange::Enabled(false) if matches!(name, "input" | "hud") => {
+            // Without these two `on` could not be typed again.
+            "off" if matches!(name, "input" | "hud") => {
                 return Err(format!(
                     "without {name} nothing could be typed any more; type rate {name} 5 for a slow one"
                 ));
             }
-            RateChange::Enabled(is_enabled) => system.set_enabled(is_enabled),
+            "off" | "on" => system.ok_or(no_such_system)?.set_enabled(change == "on"),
+            "grid" => system.ok_or(no_such_system)?.set_pacing(Pacing::Grid),
+            "spacing" => system.ok_or(no_such_system)?.set_pacing(Pacing::Spacing),
+            _ => {
+                let pace = match change {
+                    "uncapped" => Ok(Pace::Uncapped),
+                    number => number
+                        .parse()
+                        .map_err(|_| format!("{number:?} is no rate"))
+                        .and_then(|rate| Pace::from_setting(rate).map_err(|error| error.to_string())),
+                };
+                system.ok_or(no_such_system)?.set_pace(pace.map_err(usage)?);
+            }
         }
         self.rates(Some(name))
     }
@@ -121,18 +177,16 @@ impl<S> Viewer<S> {
         format!("there is no system {name:?}; there are {}", names.join(", "))
     }
 
-    fn aim_at(&mut self, rate: Option<Rate>) -> String {
-        self.fixed_rate = rate.is_some();
-        let Some(rate) = rate else {
-            return "as the display says, from its next frame on".to_owned();
-        };
+    fn set_frame_rate(&mut self, rate: &str) -> Result<String, String> {
+        if rate == "auto" {
+            self.fixed_rate = false;
+            return Ok("as the display says, from its next frame on".to_owned());
+        }
+        let rate = within(rate, FRAMES_PER_SECOND, "frames a second are a number")?;
+        let rate = Rate::per_second(rate).map_err(|error| error.to_string())?;
+        self.fixed_rate = true;
         self.pacer.set_target(rate);
-        format!("{} frames a second", rate.as_per_second())
-    }
-
-    fn lag_words(&mut self) -> String {
-        let lag = self.stage.source().lag();
-        lag.map_or_else(|| "no lag on purpose".to_owned(), |lag| lag.words())
+        Ok(format!("{} frames a second", rate.as_per_second()))
     }
 
     fn list_values(&self, beginning: &str) -> Result<String, String> {
@@ -161,8 +215,7 @@ impl<S> Viewer<S> {
         running.iter().map(line).collect()
     }
 
-    fn remind(&mut self, seconds: f64, text: String, now: RealTime) -> Result<String, String> {
-        let after = RealSpan::from_nanos((seconds * 1e9) as i64);
+    fn remind(&mut self, after: RealSpan, text: String, now: RealTime) -> Result<String, String> {
         let number = self.timers.start(Purpose::Reminder(text), after, now);
         let number = number.ok_or("too many timers are requested")?;
         Ok(format!("timer #{number}"))
@@ -194,7 +247,7 @@ impl<S> Viewer<S> {
             None => changed.remove(&action),
         };
         let bindings = Bindings::with(&changed);
-        // A viewer that cannot be told anything any more would have to be mended with an editor.
+        // Without these keys the command line could not be opened to undo it.
         if let Some(lost) = [Action::Help, Action::Debug]
             .into_iter()
             .find(|&kept| bindings.keys_of(kept).next().is_none())
@@ -211,8 +264,85 @@ impl<S> Viewer<S> {
     }
 }
 
-fn help_line(word: &Word) -> String {
-    format!("{} — {}\n", usage_of(word), word.does)
+/// The intent of a command that a key or a panel could have as well; `None` if it is none of those.
+fn parse_intent(
+    name: &str,
+    arguments: &[&str],
+    usage: impl Fn(String) -> String,
+) -> Result<Option<Intent>, String> {
+    let step = |kind| Intent::Control(ControlRequest::Step(kind));
+    Ok(Some(match (name, arguments) {
+        ("speed", ["max"]) => Intent::Control(ControlRequest::SetFrequency(TEXT_FREQUENCY_MAX)),
+        ("speed", [speed]) => {
+            let speed = within(speed, 1..=TEXT_FREQUENCY_MAX, "a speed is a whole number").map_err(usage)?;
+            Intent::Control(ControlRequest::SetFrequency(speed))
+        }
+        ("pause", []) => Intent::Control(ControlRequest::Pause),
+        ("resume", []) => Intent::Control(ControlRequest::Resume),
+        ("step", [] | ["unit"]) => step(StepKind::Unit),
+        ("step", ["action"]) => step(StepKind::Action),
+        ("step", ["event"]) => step(StepKind::Event),
+        ("do", [action]) => Intent::Do(find_action(action)?),
+        ("quit", []) => Intent::Do(Action::Quit),
+        ("goto", [x, y]) => match (x.parse(), y.parse()) {
+            (Ok(x), Ok(y)) => Intent::GoTo(x, y),
+            _ => return Err(usage(format!("{x:?} and {y:?} are no tile"))),
+        },
+        ("seek", [units]) => match units.parse() {
+            Ok(units) => Intent::Seek(GameTime::from_units(units)),
+            Err(_) => return Err(usage(format!("{units:?} is no number of units"))),
+        },
+        ("record", [span, how @ ..]) if how.len() <= 2 => Intent::Record(take(span, how).map_err(usage)?),
+        ("quality", ["swift"]) => Intent::Quality(Some(Quality::Swift)),
+        ("quality", ["fine"]) => Intent::Quality(Some(Quality::Fine)),
+        ("quality", ["auto"]) => Intent::Quality(None),
+        ("volume", [change @ ("off" | "on")]) => Intent::Sound(SoundChange::Mute(*change == "off")),
+        ("volume", [percent]) => {
+            let percent = percent.trim_end_matches('%');
+            let percent = within(percent, 0..=100, "a volume is a whole number").map_err(usage)?;
+            Intent::Sound(SoundChange::Volume(percent))
+        }
+        ("gpu", [fault]) => match Fault::named(fault) {
+            Some(fault) => Intent::Gpu(fault),
+            None => return Ok(None),
+        },
+        _ => return Ok(None),
+    }))
+}
+
+/// A number within `range`; `what` says what it is in the error.
+fn within<T>(text: &str, range: RangeInclusive<T>, what: &str) -> Result<T, String>
+where
+    T: FromStr + PartialOrd + Display,
+{
+    let number = text.parse().ok().filter(|number| range.contains(number));
+    number.ok_or_else(|| format!("{what} from {} to {}, not {text:?}", range.start(), range.end()))
+}
+
+fn seconds(text: &str, most: f64) -> Result<RealSpan, String> {
+    let seconds = within(text, 0.0..=most, "seconds are a number")?;
+    Ok(RealSpan::from_nanos((seconds * 1e9) as i64))
+}
+
+/// `10`, `10 png`, `10 gif 25`: for how long, into what, pictures a second.
+fn take(span: &str, how: &[&str]) -> Result<Take, String> {
+    let (format, rate) = match how {
+        [] => (Format::Gif, None),
+        [rate] if rate.starts_with(|first: char| first.is_ascii_digit()) => (Format::Gif, Some(rate)),
+        ["gif", rate @ ..] => (Format::Gif, rate.first()),
+        ["png", rate @ ..] => (Format::Png, rate.first()),
+        [other, ..] => return Err(format!("pictures are gif or png, not {other:?}")),
+    };
+    let rate = rate.map(|rate| film_rate(rate)).transpose()?;
+    Ok(Take {
+        span: seconds(span, RECORD_SECONDS_MAX)?,
+        format,
+        per_second: rate.unwrap_or(format.usual_rate()),
+    })
+}
+
+fn find_action(name: &str) -> Result<Action, String> {
+    Action::named(name).ok_or_else(|| format!("there is no action {name:?}; type keys for all of them"))
 }
 
 #[cfg(test)]

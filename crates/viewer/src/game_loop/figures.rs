@@ -11,7 +11,6 @@ use trantor_time::{Pace, RealSpan, RealTime};
 use super::Viewer;
 use crate::hud::figures::Group;
 use crate::logging;
-use crate::source::Source;
 
 /// Timers of the user that are listed.
 const TIMERS_LISTED: usize = 6;
@@ -129,7 +128,7 @@ pub(super) fn collect<S>(viewer: &mut Viewer<S>, now: RealTime) {
         frames(viewer),
         systems(viewer),
         pending(viewer, now),
-        connection(viewer, stats.as_ref()),
+        connection(stats.as_ref()),
         server(stats.as_ref()),
     ];
     let figures = &mut viewer.figures;
@@ -236,14 +235,8 @@ fn pending<S>(viewer: &mut Viewer<S>, now: RealTime) -> Group {
     group
 }
 
-fn connection<S>(viewer: &mut Viewer<S>, stats: Option<&ClientStats>) -> Group {
+fn connection(stats: Option<&ClientStats>) -> Group {
     let mut group = Group::new("Connection");
-    if let Source::Live(live) = viewer.stage.source()
-        && let Some((lag, counts)) = live.lag()
-    {
-        group.judged("lag on purpose", lag.words(), true);
-        group.row("on the way", format!("{} of {}", counts.in_flight, counts.sent));
-    }
     let Some(stats) = stats else {
         group.row("there is none", "");
         return group;

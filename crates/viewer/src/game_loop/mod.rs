@@ -176,7 +176,7 @@ impl<S: Screen, C: Clock> GameLoop<S, C> {
         self.viewer.stage.source().tend(now);
         self.viewer.pacer.flushed();
         let wake = self.next_wake(now);
-        if !is_quiet || self.viewer.stage.source().has_network() || wake <= now {
+        if !is_quiet || self.viewer.stage.source().pieces_waiting() > 0 || wake <= now {
             Wake::Now
         } else {
             Wake::At(wake)

@@ -1,5 +1,6 @@
-//! A screen that shows nothing: for the tests of the loop, and to measure its pace
-//! without a display.
+//! A screen that shows nothing: for the tests of the loop, and to measure its pace without a display.
+
+use std::collections::VecDeque;
 
 use trantor_time::{Rate, RealSpan, RealTime};
 
@@ -11,13 +12,20 @@ use crate::stage::Stage;
 /// A display that reports a rate, and a renderer that makes its lists and throws them away.
 #[derive(Debug)]
 pub struct PretendScreen {
-    rate: Rate,
-    pixels_per_point: f32,
-    /// When each frame was drawn, as far as there is room.
-    drawn: Vec<RealTime>,
-    /// What else a frame does, told when it began.
-    work: fn(RealTime),
-    asked: Vec<Intent>,
+    /// What the display reports, from the next frame on.
+    pub rate: Rate,
+    /// Its density; the picture has the same size in pixels.
+    pub pixels_per_point: f32,
+    /// What else a frame does, given when it began.
+    pub work: fn(RealTime),
+    /// Lays out the panels, if there is one.
+    pub panels: Option<egui::Context>,
+    /// What the pointer does with the panels, one thing a frame.
+    pub pointer: VecDeque<egui::Event>,
+    /// When frames were drawn, each at the instant that its systems were given, as far as there is room.
+    pub drawn: Vec<RealTime>,
+    /// What was asked of the program around the loop.
+    pub asked: Vec<Intent>,
 }
 
 /// Frames that are noted: an hour at 144 a second.
@@ -26,48 +34,25 @@ const FRAMES_MAX: usize = 144 * 3_600;
 const PIXELS: (u32, u32) = (1280, 720);
 
 impl PretendScreen {
-    /// A display that shows `rate` pictures a second.
-    pub fn new(rate: Rate) -> Self {
+    /// A display that shows so many pictures a second.
+    ///
+    /// # Panics
+    /// If that is no rate.
+    pub fn new(per_second: f64) -> Self {
         Self {
-            rate,
+            rate: Rate::per_second(per_second).expect("a rate"),
             pixels_per_point: 1.0,
-            drawn: Vec::new(),
             work: |_| (),
+            panels: None,
+            pointer: VecDeque::new(),
+            drawn: Vec::new(),
             asked: Vec::new(),
         }
-    }
-
-    /// The same, with `work` to be done in each frame; it is told when the frame began.
-    pub fn working(self, work: fn(RealTime)) -> Self {
-        Self { work, ..self }
-    }
-
-    /// A display of that density, the same in pixels.
-    pub fn with_density(self, pixels_per_point: f32) -> Self {
-        Self {
-            pixels_per_point,
-            ..self
-        }
-    }
-
-    /// Another display: it reports another rate from the next frame on.
-    pub fn set_rate(&mut self, rate: Rate) {
-        self.rate = rate;
-    }
-
-    /// When frames were drawn, each at the instant that its systems were given.
-    pub fn drawn(&self) -> &[RealTime] {
-        &self.drawn
     }
 
     /// From each frame to the next.
     pub fn intervals(&self) -> impl Iterator<Item = RealSpan> + '_ {
         self.drawn.windows(2).map(|pair| pair[1] - pair[0])
-    }
-
-    /// What was asked of the program around the loop.
-    pub fn asked(&self) -> &[Intent] {
-        &self.asked
     }
 }
 
@@ -80,7 +65,14 @@ impl Screen for PretendScreen {
         (PIXELS, self.pixels_per_point)
     }
 
-    fn lay_out(&mut self, _: &mut Stage, _: &Figures, _: RealTime) {}
+    fn lay_out(&mut self, stage: &mut Stage, figures: &Figures, now: RealTime) {
+        if let Some(egui) = &self.panels {
+            let events = self.pointer.pop_front().into_iter().collect();
+            let mut output = lay_out(stage, egui, PIXELS, figures, now, events);
+            output.textures_delta.clear();
+            std::hint::black_box(egui.tessellate(output.shapes, output.pixels_per_point));
+        }
+    }
 
     fn draw(&mut self, stage: &mut Stage, now: RealTime) -> anyhow::Result<bool> {
         stage.compose();
@@ -92,9 +84,26 @@ impl Screen for PretendScreen {
     }
 
     fn host_request(&mut self, what: Intent, _: &mut Stage, _: RealTime) -> Option<String> {
-        if self.asked.len() < FRAMES_MAX {
-            self.asked.push(what);
-        }
+        self.asked.push(what);
         None
     }
+}
+
+/// Lays out the panels of a stage in a picture of `size`, at one pixel a point.
+pub fn lay_out(
+    stage: &mut Stage,
+    egui: &egui::Context,
+    size: (u32, u32),
+    figures: &Figures,
+    now: RealTime,
+    events: Vec<egui::Event>,
+) -> egui::FullOutput {
+    let size = egui::vec2(size.0 as f32, size.1 as f32);
+    let input = egui::RawInput {
+        screen_rect: Some(egui::Rect::from_min_size(egui::Pos2::ZERO, size)),
+        time: Some(now.as_nanos() as f64 / 1e9),
+        events,
+        ..Default::default()
+    };
+    egui.run_ui(input, |ui| stage.panels(&ui.ctx().clone(), figures, now))
 }

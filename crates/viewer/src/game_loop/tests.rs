@@ -4,7 +4,7 @@ use super::pretend::PretendScreen;
 use super::*;
 use crate::demo::{Demo, DemoScene};
 use crate::input::Action;
-use crate::source::Source;
+use crate::source;
 use crate::stage::StageOptions;
 use trantor_time::{ManualClock, RealSpan};
 
@@ -21,10 +21,10 @@ fn at(millis: i64) -> RealTime {
 fn test_loop(rate: f64) -> (TestLoop, ManualClock) {
     let clock = ManualClock::default();
     let stage = Stage::new(
-        Source::demo(Demo::new(DemoScene::Ritual)),
+        source::demo(Demo::new(DemoScene::Ritual)),
         StageOptions::default(),
     );
-    let screen = PretendScreen::new(hertz(rate));
+    let screen = PretendScreen::new(rate);
     (
         GameLoop::new(stage, screen, Settings::default(), clock.clone()),
         clock,
@@ -54,11 +54,11 @@ fn type_line(game_loop: &mut TestLoop, line: &str) {
 fn frames_follow_the_display_and_its_change() {
     let (mut game_loop, clock) = test_loop(144.0);
     run(&mut game_loop, &clock, at(1_000));
-    let drawn = game_loop.viewer().screen.drawn().len();
+    let drawn = game_loop.viewer().screen.drawn.len();
     assert!((143..=145).contains(&drawn), "{drawn} frames in a second");
-    game_loop.viewer().screen.set_rate(hertz(75.0));
+    game_loop.viewer().screen.rate = hertz(75.0);
     run(&mut game_loop, &clock, at(2_000));
-    let later = game_loop.viewer().screen.drawn().len() - drawn;
+    let later = game_loop.viewer().screen.drawn.len() - drawn;
     assert!((74..=76).contains(&later), "{later} frames in the next");
 }
 
@@ -97,17 +97,18 @@ fn a_flood_from_the_network_gets_a_third_of_the_time_beside_slow_frames() {
         true
     };
     let stage = Stage::new(
-        Source::demo_with_network(Demo::new(DemoScene::Ritual), take),
+        source::demo_with_network(Demo::new(DemoScene::Ritual), take),
         StageOptions::default(),
     );
-    let screen = PretendScreen::new(hertz(60.0)).working(|_| CLOCK.with(|clock| clock.advance(FRAME)));
+    let mut screen = PretendScreen::new(60.0);
+    screen.work = |_| CLOCK.with(|clock| clock.advance(FRAME));
     let mut game_loop = GameLoop::new(stage, screen, Settings::default(), clock.clone());
     run(&mut game_loop, &clock, at(10_000));
     let (_, in_events) = game_loop.viewer().pacer.time_in_frames_and_events();
     let share = in_events.as_secs_f64() / 10.0;
     assert!((share - 1.0 / 3.0).abs() < 0.01, "{share} of the time");
     // Back to back, frames of 30 ms would be 33.
-    let drawn = game_loop.viewer().screen.drawn().len();
+    let drawn = game_loop.viewer().screen.drawn.len();
     assert!((219..=225).contains(&drawn), "{drawn} frames");
 }
 
@@ -241,7 +242,7 @@ fn closed_nothing_is_collected_for_the_debugging_view() {
 #[test]
 fn a_system_that_fails_is_told_of_and_the_loop_goes_on() {
     let (mut game_loop, clock) = test_loop(60.0);
-    game_loop.viewer().screen = PretendScreen::new(hertz(60.0)).working(|_| panic!("the renderer broke"));
+    game_loop.viewer().screen.work = |_| panic!("the renderer broke");
     game_loop.event(|viewer, _| viewer.put_input(Input::Act(Action::Debug)));
     run(&mut game_loop, &clock, at(500));
     let figures = &game_loop.viewer().figures;
@@ -257,7 +258,7 @@ fn a_system_that_fails_is_told_of_and_the_loop_goes_on() {
 #[test]
 fn a_system_that_fails_in_each_frame_is_said_once_and_called_less_and_less() {
     let (mut game_loop, clock) = test_loop(60.0);
-    game_loop.viewer().screen = PretendScreen::new(hertz(60.0)).working(|_| panic!("the renderer broke"));
+    game_loop.viewer().screen.work = |_| panic!("the renderer broke");
     run(&mut game_loop, &clock, at(50));
     let shown = |game_loop: &mut TestLoop| game_loop.viewer().stage.hud().shown_notice().map(str::to_owned);
     assert_eq!(
@@ -269,16 +270,16 @@ fn a_system_that_fails_in_each_frame_is_said_once_and_called_less_and_less() {
     let failed = calls(&mut game_loop, "graphics");
     assert!(failed < 15, "it failed {failed} times in a minute");
     // It works again, and draws each frame.
-    game_loop.viewer().screen = PretendScreen::new(hertz(60.0));
+    game_loop.viewer().screen = PretendScreen::new(60.0);
     run(&mut game_loop, &clock, at(71_000));
-    assert!(game_loop.viewer().screen.drawn().len() > 50);
+    assert!(game_loop.viewer().screen.drawn.len() > 50);
 }
 
 #[test]
 fn the_first_frame_updates_nothing_and_the_second_counts_from_it() {
     let (mut game_loop, clock) = test_loop(60.0);
     game_loop.turn();
-    assert_eq!(game_loop.viewer().screen.drawn().len(), 1);
+    assert_eq!(game_loop.viewer().screen.drawn.len(), 1);
     assert!(game_loop.viewer().stage.scene().ground.is_none());
     clock.advance(RealSpan::from_millis(20));
     game_loop.turn();
@@ -296,7 +297,7 @@ fn what_only_the_program_can_do_is_asked_of_it_and_quitting_ends_the_loop() {
     });
     run(&mut game_loop, &clock, at(100));
     assert_eq!(
-        game_loop.viewer().screen.asked(),
+        game_loop.viewer().screen.asked,
         [Intent::Do(Action::Screenshot), Intent::Do(Action::FullScreen)]
     );
     assert!(game_loop.is_over());
@@ -326,7 +327,7 @@ impl crate::sound::Speaker for Heard {
 fn the_game_is_heard_as_it_is_shown_held_by_a_pause_and_silent_when_asked() {
     let (mut game_loop, clock) = test_loop(60.0);
     game_loop.viewer().stage = Stage::new(
-        Source::demo(Demo::new(DemoScene::Overview)),
+        source::demo(Demo::new(DemoScene::Overview)),
         StageOptions::default(),
     );
     let heard = std::rc::Rc::default();
@@ -352,7 +353,7 @@ fn the_game_is_heard_as_it_is_shown_held_by_a_pause_and_silent_when_asked() {
 /// What a person sees of a map after doing this, at a density.
 fn after_gestures(pixels_per_point: f32, gestures: &[Input]) -> (f32, Option<trantor_model::Tile>) {
     let (mut game_loop, clock) = test_loop(60.0);
-    game_loop.viewer().screen = PretendScreen::new(hertz(60.0)).with_density(pixels_per_point);
+    game_loop.viewer().screen.pixels_per_point = pixels_per_point;
     run(&mut game_loop, &clock, at(100));
     game_loop.event(|viewer, _| {
         gestures.iter().for_each(|input| viewer.put_input(input.clone()));

@@ -83,7 +83,7 @@ impl DebugView {
         let field = TextEdit::singleline(&mut console.line)
             .id(id)
             .font(FontId::monospace(12.0))
-            .hint_text("help, speed 500, rate hud 10, lag 100 20 …   tab completes")
+            .hint_text("help, speed 500, rate hud 10 …   tab completes")
             .event_filter(KEYS_KEPT)
             .desired_width(f32::INFINITY);
         let prompt = RichText::new(">").monospace().color(cx.colors.accent);

@@ -144,7 +144,7 @@ fn write(
             watch.step_on(&plan)?;
         }
         watch.stage.show_as_running(plan.units_per_second());
-        let pixels = studio.draw(&mut watch.stage, plan.film_time(picture))?;
+        let pixels = studio.picture(&mut watch.stage, plan.film_time(picture))?;
         gif.add(picture.unsigned_abs(), &pixels).with_context(cannot)?;
     }
     let out = gif.finish(plan.pictures.unsigned_abs()).with_context(cannot)?;

@@ -6,9 +6,12 @@ use anyhow::{Context as _, bail};
 use trantor_client::LinkState;
 use trantor_runtime::real_clock::RealClock;
 use trantor_runtime::wait::{Parker, Wait as _};
-use trantor_time::{Clock as _, RealSpan, RealTime};
+use trantor_time::{Clock as _, Rate, RealSpan, RealTime};
 
+use crate::game_loop::Screen;
+use crate::game_loop::pretend::lay_out;
 use crate::hud::figures::Figures;
+use crate::intent::Intent;
 use crate::options::Cli;
 use crate::painter::{Laid, Painter};
 use crate::stage::Stage;
@@ -91,34 +94,20 @@ const SETTLING: i64 = 16;
 /// # Errors
 /// If there is nothing to draw with.
 pub fn draw(stage: &mut Stage, quality: Quality, size: (u32, u32), now: RealTime) -> anyhow::Result<Pixels> {
-    draw_with(&Context::without_window()?, stage, quality, size, now)
+    Studio::new(&Context::without_window()?, quality, size).picture(stage, now)
 }
 
-/// The same with a device that is there.
-///
-/// # Errors
-/// If the device is lost.
-pub fn draw_with(
-    context: &Context,
-    stage: &mut Stage,
-    quality: Quality,
-    size: (u32, u32),
-    now: RealTime,
-) -> anyhow::Result<Pixels> {
-    Studio::new(context, quality, size).draw(stage, now)
-}
-
-/// All that is needed to draw without a window, for one picture or many.
+/// A screen in memory, for one picture or many.
 pub struct Studio<'a> {
     context: &'a Context,
     target: Offscreen,
     renderer: Renderer,
     painter: Painter,
     egui: egui::Context,
-    quality: Quality,
+    laid: Laid,
     size: (u32, u32),
-    /// Whether a picture was drawn.
-    has_drawn: bool,
+    /// Whether a picture was taken.
+    is_settled: bool,
 }
 
 impl<'a> Studio<'a> {
@@ -129,10 +118,10 @@ impl<'a> Studio<'a> {
             renderer: Renderer::new(context, quality, Offscreen::FORMAT, size),
             painter: Painter::new(context, Offscreen::FORMAT),
             egui: egui::Context::default(),
+            laid: Laid::empty(),
             context,
-            quality,
             size,
-            has_drawn: false,
+            is_settled: false,
         }
     }
 
@@ -140,50 +129,71 @@ impl<'a> Studio<'a> {
     ///
     /// # Errors
     /// If the device is lost.
-    pub fn draw(&mut self, stage: &mut Stage, now: RealTime) -> anyhow::Result<Pixels> {
-        let Self { context, target, .. } = self;
-        stage.set_detail(self.quality.detail());
+    pub fn picture(&mut self, stage: &mut Stage, now: RealTime) -> anyhow::Result<Pixels> {
+        stage.set_detail(self.renderer.quality().detail());
         stage.finish_paint();
         stage.compose();
-        if !std::mem::replace(&mut self.has_drawn, true) {
+        if !std::mem::replace(&mut self.is_settled, true) {
             // New panels know nothing of what others were given.
             stage.hud().forget_context();
             // The first layout only measures; later ones settle what glides into place.
             for round in 0..SETTLING {
-                let mut laid = lay_out(stage, &self.egui, self.size, now + STEP * round);
-                self.painter.paint(context, &mut laid, None);
+                self.lay_out(stage, &Figures::default(), now + STEP * round);
             }
         }
-        let mut laid = lay_out(stage, &self.egui, self.size, now + STEP * SETTLING);
-        let mut encoder = context.device.create_command_encoder(&Default::default());
-        let view = target.view();
+        self.lay_out(stage, &Figures::default(), now + STEP * SETTLING);
+        self.render(stage);
+        self.read()
+    }
+
+    /// The picture drawn last.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn read(&mut self) -> anyhow::Result<Pixels> {
+        let Context { device, queue, .. } = self.context;
+        let mut encoder = device.create_command_encoder(&Default::default());
+        self.target.encode_copy(&mut encoder);
+        queue.submit([encoder.finish()]);
+        Ok(self.target.read(self.context)?)
+    }
+
+    fn render(&mut self, stage: &mut Stage) {
+        let Context { device, queue, .. } = self.context;
+        let mut encoder = device.create_command_encoder(&Default::default());
+        let view = self.target.view();
         let (list, paint) = stage.drawing();
-        self.renderer.upload(&context.device, &context.queue, list, paint);
+        self.renderer.upload(device, queue, list, paint);
         self.renderer.encode(&mut encoder, list, &view);
-        self.painter
-            .paint(context, &mut laid, Some((&mut encoder, &view, self.size)));
-        target.encode_copy(&mut encoder);
-        context.queue.submit([encoder.finish()]);
-        Ok(target.read(context)?)
+        let onto = (&mut encoder, &view, self.size);
+        self.painter.paint(self.context, &mut self.laid, Some(onto));
+        queue.submit([encoder.finish()]);
     }
 }
 
-/// Lays out the panels of a stage, at one pixel a point.
-pub fn lay_out(stage: &mut Stage, context: &egui::Context, size: (u32, u32), now: RealTime) -> Laid {
-    let input = egui::RawInput {
-        screen_rect: Some(egui::Rect::from_min_size(
-            egui::Pos2::ZERO,
-            egui::vec2(size.0 as f32, size.1 as f32),
-        )),
-        time: Some(now.as_nanos() as f64 / 1e9),
-        ..Default::default()
-    };
-    let output = context.run_ui(input, |ui| {
-        stage.panels(&ui.ctx().clone(), &Figures::default(), now)
-    });
-    Laid {
-        textures: output.textures_delta,
-        primitives: context.tessellate(output.shapes, output.pixels_per_point),
-        pixels_per_point: output.pixels_per_point,
+impl Screen for Studio<'_> {
+    fn display_rate(&mut self, _: RealTime) -> Rate {
+        Rate::per_second(60.0).expect("it is a rate")
+    }
+
+    fn size(&self) -> ((u32, u32), f32) {
+        (self.size, 1.0)
+    }
+
+    fn lay_out(&mut self, stage: &mut Stage, figures: &Figures, now: RealTime) {
+        let output = lay_out(stage, &self.egui, self.size, figures, now, Vec::new());
+        self.laid.textures.append(output.textures_delta);
+        self.laid.primitives = self.egui.tessellate(output.shapes, output.pixels_per_point);
+        self.laid.pixels_per_point = output.pixels_per_point;
+    }
+
+    fn draw(&mut self, stage: &mut Stage, _: RealTime) -> anyhow::Result<bool> {
+        stage.compose();
+        self.render(stage);
+        Ok(true)
+    }
+
+    fn host_request(&mut self, _: Intent, _: &mut Stage, _: RealTime) -> Option<String> {
+        None
     }
 }

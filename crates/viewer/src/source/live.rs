@@ -3,26 +3,27 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use trantor_client::{Client, ClientConfig, ClientEvent, ControlRequest, Language, LinkState, Scene};
-use trantor_model::{AgentId, MapSize};
-use trantor_time::link::LinkCounts;
-use trantor_time::{NANOS, RealSpan, RealTime};
+use crossbeam_channel::{Sender, TrySendError};
+use trantor_client::{
+    Client, ClientConfig, ClientEvent, ClientStats, ControlRequest, FeedEntry, Language, LinkState,
+    Recording, Scene, SceneClock,
+};
+use trantor_model::{AgentId, CommandKind, MapSize};
+use trantor_protocol::wire::ScorePoint;
+use trantor_time::{GameTime, NANOS, RealSpan, RealTime};
 
-use crate::lag::{Lag, Line};
-use crate::net::{Net, NetEvent, Outgoing};
+use super::Source;
+use crate::net::{Net, NetEvent};
 
 /// A server's game, over one connection after the other.
 #[derive(Debug)]
-pub struct Live {
+pub(super) struct Live {
     net: Net,
     address: String,
     language: Language,
     token: Option<String>,
-    program: String,
-    session: Option<(Client, Outgoing)>,
-    /// The way here and the way there, as long as they are made.
-    down: Line<NetEvent>,
-    up: Line<Vec<u8>>,
+    /// The connection, and where bytes for the server go.
+    session: Option<(Client, Sender<Vec<u8>>)>,
     /// Why there is no connection.
     waiting_for: Arc<str>,
     /// Whether the game shown last was won, and when the server is asked for the next one.
@@ -49,11 +50,10 @@ pub struct Live {
     notices: Vec<String>,
 }
 
-/// Messages for the user that may wait: nobody reads more in the seconds that one is shown.
+/// Messages for the user that may wait: each is shown for seconds.
 const NOTICES_MAX: usize = 16;
 
 impl Live {
-    /// See [`Source::live`](super::Source::live).
     pub(super) fn new(
         host: &str,
         port: u16,
@@ -61,7 +61,7 @@ impl Live {
         token: Option<String>,
         wake: impl Fn() + Send + 'static,
     ) -> std::io::Result<Self> {
-        // As addresses of the sixth version are written with a port, and as they are looked up.
+        // IPv6 addresses are written in brackets before a port, and looked up without them.
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let address = match host.contains(':') {
             true => format!("[{host}]:{port}"),
@@ -73,12 +73,9 @@ impl Live {
             address,
             language,
             token,
-            program: concat!("trantor-viewer ", env!("CARGO_PKG_VERSION")).to_owned(),
             was_won: false,
             next_try_at: RealTime::ZERO,
             session: None,
-            down: Line::new(0),
-            up: Line::new(1),
             watched: None,
             is_world_new: false,
             ticks: 0,
@@ -92,119 +89,15 @@ impl Live {
         })
     }
 
-    /// What the way here did to what was sent, while it is made longer.
-    pub fn lag(&self) -> Option<(Lag, LinkCounts)> {
-        Some((self.down.lag()?, self.down.counts()))
-    }
-
-    pub(super) fn set_lag(&mut self, lag: Option<Lag>) {
-        self.down.set(lag);
-        self.up.set(lag);
-    }
-
-    pub(super) fn address(&self) -> &str {
-        &self.address
-    }
-
-    pub(super) fn client(&self) -> Option<&Client> {
+    fn client(&self) -> Option<&Client> {
         self.session.as_ref().map(|(client, _)| client)
     }
 
-    pub(super) fn client_mut(&mut self) -> Option<&mut Client> {
+    fn client_mut(&mut self) -> Option<&mut Client> {
         self.session.as_mut().map(|(client, _)| client)
     }
 
-    pub(super) fn has_network(&self) -> bool {
-        self.net.has_events() && !self.down.is_full()
-    }
-
-    pub(super) fn pieces_waiting(&self) -> usize {
-        self.net.waiting() + self.down.len()
-    }
-
-    /// Leaves the server and joins it again at once.
-    pub(super) fn reconnect(&mut self) {
-        self.given_up = None;
-        self.waiting_for = format!("joining {} …", self.address).into();
-        self.net.connect_again();
-    }
-
-    /// Says goodbye, if there is somebody to say it to.
-    pub(super) fn leave(&mut self) {
-        if let Some((client, out)) = &mut self.session {
-            client.leave();
-            self.up.set(None);
-            self.up.clear();
-            send(client, &mut self.up, out, RealTime::ZERO);
-        }
-    }
-
-    /// The oldest message for the user.
-    pub(super) fn poll_notice(&mut self) -> Option<String> {
-        (!self.notices.is_empty()).then(|| self.notices.remove(0))
-    }
-
-    /// The user wants to see the waiting commands of another agent. A server that is joined later is told then.
-    pub(super) fn watch(&mut self, agent: Option<AgentId>) {
-        self.watched = agent;
-        if let Some((client, _)) = &mut self.session
-            && let Err(error) = client.watch(self.watched)
-        {
-            log::debug!("nobody is told which agent is watched: {error}");
-        }
-    }
-
-    pub(super) fn next_timeout(&self) -> Option<RealTime> {
-        let client = self
-            .session
-            .as_ref()
-            .and_then(|(client, _)| client.next_timeout());
-        let arrivals = [self.down.next_arrival(), self.up.next_arrival()];
-        arrivals.into_iter().flatten().chain(client).min()
-    }
-
-    pub(super) fn take_network(&mut self, now: RealTime) -> bool {
-        while !self.down.is_full()
-            && let Some(event) = self.net.poll()
-        {
-            let bytes = match &event {
-                NetEvent::Bytes(piece) => piece.len(),
-                NetEvent::Opened { .. } | NetEvent::Closed { .. } => 0,
-            };
-            self.down.put(event, bytes, now);
-            if self.down.lag().is_none() {
-                // Without lag what came is taken at once, so that the line to the thread stays the only one.
-                break;
-            }
-        }
-        let Some(event) = self.down.take(now) else {
-            return false;
-        };
-        match event {
-            NetEvent::Opened { out, token } => {
-                // Servers of other kinds know no token, and text viewers may change the speed without one.
-                let left = token.filter(|_| self.language == Language::Frames);
-                let config = ClientConfig {
-                    language: self.language,
-                    token: self.token.clone().or(left),
-                    program: self.program.clone(),
-                };
-                self.session = Some((Client::new(config, now), out));
-            }
-            NetEvent::Bytes(piece) => {
-                if let Some((client, _)) = &mut self.session {
-                    client.handle(&piece, now);
-                }
-                self.net.give_back(piece);
-            }
-            NetEvent::Closed { reason, again_in } => self.closed(reason, again_in, now),
-        }
-        self.tend(now);
-        true
-    }
-
     fn closed(&mut self, reason: String, again_in: Duration, now: RealTime) {
-        self.up.clear();
         let again_ns = i64::try_from(again_in.as_nanos()).unwrap_or(i64::MAX);
         self.next_try_at = now.saturating_add(RealSpan::from_nanos(again_ns));
         let session = self.session.take();
@@ -231,8 +124,117 @@ impl Live {
         }
         .into();
     }
+}
 
-    pub(super) fn tend(&mut self, now: RealTime) {
+impl Source for Live {
+    fn name(&self) -> &str {
+        &self.address
+    }
+
+    fn take_network(&mut self, now: RealTime) -> bool {
+        let Some(event) = self.net.poll() else {
+            return false;
+        };
+        match event {
+            NetEvent::Opened { out, token } => {
+                // Servers of other kinds know no token, and text viewers may change the speed without one.
+                let left = token.filter(|_| self.language == Language::Frames);
+                let config = ClientConfig {
+                    language: self.language,
+                    token: self.token.clone().or(left),
+                    program: concat!("trantor-viewer ", env!("CARGO_PKG_VERSION")).to_owned(),
+                };
+                self.session = Some((Client::new(config, now), out));
+            }
+            NetEvent::Bytes(piece) => {
+                if let Some(client) = self.client_mut() {
+                    client.handle(&piece, now);
+                }
+                self.net.give_back(piece);
+            }
+            NetEvent::Closed { reason, again_in } => self.closed(reason, again_in, now),
+        }
+        self.tend(now);
+        true
+    }
+
+    fn pieces_waiting(&self) -> usize {
+        self.net.waiting()
+    }
+
+    fn next_timeout(&self) -> Option<RealTime> {
+        self.client().and_then(Client::next_timeout)
+    }
+
+    fn reconnect(&mut self) -> Result<(), String> {
+        self.given_up = None;
+        self.waiting_for = format!("joining {} …", self.address).into();
+        self.net.connect_again();
+        Ok(())
+    }
+
+    fn leave(&mut self) {
+        if let Some((client, out)) = &mut self.session {
+            client.leave();
+            send(client, out);
+        }
+    }
+
+    fn poll_notice(&mut self) -> Option<String> {
+        (!self.notices.is_empty()).then(|| self.notices.remove(0))
+    }
+
+    fn watch(&mut self, agent: Option<AgentId>) {
+        // A server that is joined later is asked then.
+        self.watched = agent;
+        if let Some(client) = self.client_mut()
+            && let Err(error) = client.watch(agent)
+        {
+            log::debug!("the server is not asked for the commands of an agent: {error}");
+        }
+    }
+
+    fn waiting(&self, agent: AgentId) -> Option<&[Option<CommandKind>]> {
+        let (of, commands) = self.client()?.waiting()?;
+        (of == agent).then_some(commands)
+    }
+
+    fn fill_speed(&self, clock: &mut SceneClock) {
+        if let Some(client) = self.client() {
+            client.fill_speed(clock);
+        }
+    }
+
+    fn recording(&self) -> Option<&Recording> {
+        self.client().and_then(Client::recording)
+    }
+
+    fn seek(&mut self, to: GameTime) -> Result<(), String> {
+        let client = self.client_mut().ok_or("there is no connection")?;
+        client.seek(to).map_err(|error| error.to_string())
+    }
+
+    fn take_scores(&mut self) -> Option<Vec<ScorePoint>> {
+        self.client_mut().and_then(Client::take_scores)
+    }
+
+    fn poll_feed(&mut self) -> Option<FeedEntry> {
+        self.client_mut().and_then(Client::poll_feed)
+    }
+
+    fn stats(&self, now: RealTime) -> Option<ClientStats> {
+        self.client().map(|client| client.stats(now))
+    }
+
+    fn take_new_world(&mut self) -> bool {
+        std::mem::take(&mut self.is_world_new)
+    }
+
+    fn take_other_run(&mut self) -> bool {
+        std::mem::take(&mut self.is_other_run)
+    }
+
+    fn tend(&mut self, now: RealTime) {
         let Some((client, out)) = &mut self.session else {
             return;
         };
@@ -292,18 +294,10 @@ impl Live {
             }
             self.notices.push(notice);
         }
-        send(client, &mut self.up, out, now);
+        send(client, out);
     }
 
-    pub(super) fn take_new_world(&mut self) -> bool {
-        std::mem::take(&mut self.is_world_new)
-    }
-
-    pub(super) fn take_other_run(&mut self) -> bool {
-        std::mem::take(&mut self.is_other_run)
-    }
-
-    pub(super) fn scene(&mut self, now: RealTime, scene: &mut Scene) {
+    fn scene(&mut self, now: RealTime, scene: &mut Scene) {
         let Some((client, _)) = &mut self.session else {
             let reason = match self.was_won && self.given_up.is_none() {
                 true => {
@@ -332,7 +326,7 @@ impl Live {
         }
     }
 
-    pub(super) fn request(&mut self, request: ControlRequest, now: RealTime) -> Result<(), String> {
+    fn request(&mut self, request: ControlRequest, now: RealTime) -> Result<(), String> {
         let Some((client, _)) = &mut self.session else {
             let why = if self.was_won {
                 "the match is over"
@@ -347,21 +341,19 @@ impl Live {
     }
 }
 
-/// Puts what is to be sent on its way, and hands over what has come to its end.
-fn send(client: &mut Client, up: &mut Line<Vec<u8>>, out: &Outgoing, now: RealTime) {
+/// Hands what is to be sent to the socket's thread. Where that has no room the bytes stay with the client, which gives the
+/// connection up if they stay too long.
+fn send(client: &mut Client, out: &Sender<Vec<u8>>) {
     let unsent = client.unsent();
-    if !unsent.is_empty() && !up.is_full() {
-        let count = unsent.len();
-        up.put(unsent.to_vec(), count, now);
-        client.sent(count);
+    if unsent.is_empty() || out.is_full() {
+        return;
     }
-    // What finds no room stays; if it stays too long, the client gives the connection up.
-    while out.has_room()
-        && let Some(bytes) = up.take(now)
-    {
-        if let Err(why) = out.send(bytes) {
-            // The socket's thread notices by itself, and tells.
-            log::debug!("bytes stay unsent: {why}");
+    let count = unsent.len();
+    match out.try_send(unsent.to_vec()) {
+        Ok(()) => client.sent(count),
+        // Of the end of a connection the socket's thread tells by itself.
+        Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
+            log::debug!("{count} bytes stay unsent")
         }
     }
 }

@@ -6,12 +6,13 @@ use trantor_client::{ControlRequest, FeedEntry, Scene, SceneClock};
 use trantor_protocol::wire::StepKind;
 use trantor_time::RealTime;
 
+use super::Source;
 use crate::demo::news::{NEWS_MAX, add_news};
 use crate::demo::{self, Demo};
 
-/// A demo, with the little control that makes sense for one.
+/// A demo and its clock.
 #[derive(Debug)]
-pub struct Playing {
+pub(super) struct Playing {
     demo: Demo,
     units: f64,
     frequency: u32,
@@ -19,12 +20,12 @@ pub struct Playing {
     last: Option<RealTime>,
     /// What was shown and not yet read.
     news: VecDeque<FeedEntry>,
-    /// See [`super::Source::demo_with_network`].
-    network: Option<fn(RealTime) -> bool>,
+    /// See [`super::demo_with_network`].
+    network: fn(RealTime) -> bool,
 }
 
 impl Playing {
-    pub(super) fn new(demo: Demo, network: Option<fn(RealTime) -> bool>) -> Self {
+    pub(super) fn new(demo: Demo, network: fn(RealTime) -> bool) -> Self {
         Self {
             demo,
             units: 0.0,
@@ -35,20 +36,26 @@ impl Playing {
             network,
         }
     }
+}
 
-    pub(super) fn demo(&self) -> &Demo {
-        &self.demo
+impl Source for Playing {
+    fn name(&self) -> &str {
+        "a synthetic scene"
     }
 
-    pub(super) fn take_network(&mut self, now: RealTime) -> bool {
-        self.network.is_some_and(|take| take(now))
+    fn as_demo(&self) -> Option<&Demo> {
+        Some(&self.demo)
     }
 
-    pub(super) fn poll_feed(&mut self) -> Option<FeedEntry> {
+    fn take_network(&mut self, now: RealTime) -> bool {
+        (self.network)(now)
+    }
+
+    fn poll_feed(&mut self) -> Option<FeedEntry> {
         self.news.pop_front()
     }
 
-    pub(super) fn scene(&mut self, now: RealTime, scene: &mut Scene) {
+    fn scene(&mut self, now: RealTime, scene: &mut Scene) {
         let elapsed = now.since(self.last.unwrap_or(now));
         self.last = Some(now);
         if !self.paused {
@@ -59,12 +66,12 @@ impl Playing {
         self.fill_speed(&mut scene.clock);
     }
 
-    pub(super) fn fill_speed(&self, clock: &mut SceneClock) {
+    fn fill_speed(&self, clock: &mut SceneClock) {
         clock.frequency = self.frequency;
         clock.paused = self.paused;
     }
 
-    pub(super) fn request(&mut self, request: ControlRequest) {
+    fn request(&mut self, request: ControlRequest, _: RealTime) -> Result<(), String> {
         match request {
             ControlRequest::SetFrequency(frequency) => self.frequency = frequency.max(1),
             ControlRequest::Pause => self.paused = true,
@@ -74,5 +81,6 @@ impl Playing {
                 self.units = (self.units / 7.0).floor() * 7.0 + 7.0
             }
         }
+        Ok(())
     }
 }

@@ -3,8 +3,7 @@
 use super::{Stage, StageOptions};
 use crate::demo::{Demo, DemoScene};
 use crate::intent::Selection;
-use crate::lag::Lag;
-use crate::source::Source;
+use crate::source::{self, Source};
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
@@ -20,7 +19,7 @@ const PATIENCE: RealSpan = RealSpan::from_secs(20);
 
 /// A source that watches `listener`, with what its loop would do.
 struct Watching {
-    source: Source,
+    source: Box<dyn Source>,
     parker: Parker,
     clock: RealClock,
     scene: Scene,
@@ -31,7 +30,7 @@ impl Watching {
         let parker = Parker::new();
         let waker = parker.waker();
         let port = listener.local_addr().unwrap().port();
-        let source = Source::live("127.0.0.1", port, Language::Frames, None, move || waker.wake()).unwrap();
+        let source = source::live("127.0.0.1", port, Language::Frames, None, move || waker.wake()).unwrap();
         Self {
             source,
             parker,
@@ -41,7 +40,7 @@ impl Watching {
     }
 
     /// Turns until `done` answers something.
-    fn until<T>(&mut self, mut done: impl FnMut(&mut Source, &Scene) -> Option<T>) -> T {
+    fn until<T>(&mut self, mut done: impl FnMut(&mut dyn Source, &Scene) -> Option<T>) -> T {
         let end = self.clock.now() + PATIENCE;
         loop {
             let now = self.clock.now();
@@ -49,7 +48,7 @@ impl Watching {
             while self.source.take_network(now) {}
             self.source.tend(now);
             self.source.scene(now, &mut self.scene);
-            if let Some(done) = done(&mut self.source, &self.scene) {
+            if let Some(done) = done(&mut *self.source, &self.scene) {
                 return done;
             }
             let look_again = now + RealSpan::from_millis(10);
@@ -82,7 +81,7 @@ fn greet(listener: &TcpListener) -> TcpStream {
     socket
 }
 
-fn over(_: &mut Source, scene: &Scene) -> Option<Arc<str>> {
+fn over(_: &mut dyn Source, scene: &Scene) -> Option<Arc<str>> {
     match &scene.link {
         LinkState::Ended { reason } => Some(Arc::clone(reason)),
         _ => None,
@@ -180,7 +179,7 @@ fn another_run_or_server_is_known_by_its_ticks_and_its_teams() {
 fn what_is_selected_in_one_run_of_a_server_is_not_in_the_next() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut watching = Watching::start(&listener);
-    let nothing = Source::demo(Demo::new(DemoScene::Overview));
+    let nothing = source::demo(Demo::new(DemoScene::Overview));
     let source = std::mem::replace(&mut watching.source, nothing);
     let mut stage = Stage::new(source, StageOptions::default());
     let tile = Selection::Tile(Tile { x: 0, y: 0 });
@@ -193,27 +192,6 @@ fn what_is_selected_in_one_run_of_a_server_is_not_in_the_next() {
         stage.source().reconnect().unwrap();
         watching.until_staged(&mut stage, |stage| !matches!(stage.link(), LinkState::Live));
     }
-}
-
-#[test]
-fn a_lag_is_felt_both_ways() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut watching = Watching::start(&listener);
-    let lag = Lag {
-        latency_ms: 120,
-        jitter_ms: 0,
-    };
-    watching.source.set_lag(Some(lag)).unwrap();
-    let start = watching.clock.now();
-    let mut server = greet(&listener);
-    server.set_nonblocking(true).unwrap();
-    let mut byte = [0];
-    watching.until(|_, _| server.read(&mut byte).is_ok().then_some(()));
-    let took = watching.clock.now() - start;
-    assert!(
-        took >= RealSpan::from_millis(240),
-        "the greeting here and the answer back: {took:?}"
-    );
 }
 
 /// Between two matches the server is gone, and that is no failure.
@@ -263,7 +241,7 @@ fn a_server_that_says_nothing_is_left_and_asked_again() {
     watching.until(|_, scene| (!matches!(scene.link, LinkState::Ended { .. })).then_some(()));
 }
 
-fn over_and_closed(source: &mut Source, scene: &Scene) -> Option<Arc<str>> {
+fn over_and_closed(source: &mut dyn Source, scene: &Scene) -> Option<Arc<str>> {
     over(source, scene).filter(|reason| reason.starts_with("waiting"))
 }
 
@@ -283,7 +261,7 @@ fn another_kind_of_server_is_told_apart_and_left() {
 #[test]
 fn addresses_of_the_sixth_version_are_written_as_they_should_be() {
     for host in ["::1", "[::1]"] {
-        let source = Source::live(host, 4242, Language::Frames, None, || {}).unwrap();
+        let source = source::live(host, 4242, Language::Frames, None, || {}).unwrap();
         assert_eq!(source.name(), "[::1]:4242");
     }
 }

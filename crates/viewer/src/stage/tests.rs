@@ -3,6 +3,7 @@
 use super::acts::next_heat_map;
 use super::*;
 use crate::demo::{Demo, DemoScene};
+use crate::source;
 use glam::Vec3;
 use trantor_client::{FeedEntry, FeedKind};
 use trantor_model::{AgentId, Resource, TeamId};
@@ -13,7 +14,7 @@ const PIXELS: (u32, u32) = (1280, 720);
 
 fn stage(which: DemoScene) -> Stage {
     let mut stage = Stage::new(
-        Source::demo(Demo::new(which)),
+        source::demo(Demo::new(which)),
         StageOptions {
             panels: true,
             ..StageOptions::default()
@@ -309,11 +310,11 @@ fn first_words_wait_for_a_world() {
         ..StageOptions::default()
     };
     // Nobody listens: port 0 is none.
-    let nobody = Source::live("127.0.0.1", 0, trantor_client::Language::Frames, None, || {}).unwrap();
+    let nobody = source::live("127.0.0.1", 0, trantor_client::Language::Frames, None, || {}).unwrap();
     let mut waiting = Stage::new(nobody, options());
     waiting.update(None, RealTime::ZERO);
     assert_eq!(waiting.hud().shown_notice(), None);
-    let mut stage = Stage::new(Source::demo(Demo::new(DemoScene::Overview)), options());
+    let mut stage = Stage::new(source::demo(Demo::new(DemoScene::Overview)), options());
     stage.update(None, RealTime::ZERO);
     assert_eq!(stage.hud().shown_notice(), Some("click an agent"));
     assert!(stage.take_new_notice(), "for as long as any message");
@@ -424,7 +425,7 @@ fn a_match_begins_with_the_view_that_the_hand_chose_in_the_match_before() {
     );
 
     let mut again = Stage::new(
-        Source::demo(Demo::new(DemoScene::Overview)),
+        source::demo(Demo::new(DemoScene::Overview)),
         StageOptions {
             view: Some(saved),
             panels: true,

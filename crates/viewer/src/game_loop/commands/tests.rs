@@ -5,7 +5,7 @@ use crate::demo::{Demo, DemoScene};
 use crate::game_loop::GameLoop;
 use crate::game_loop::pretend::PretendScreen;
 use crate::settings::Settings;
-use crate::source::Source;
+use crate::source;
 use crate::stage::{Stage, StageOptions};
 use trantor_render::gpu::Quality;
 use trantor_time::ManualClock;
@@ -17,11 +17,11 @@ struct Bench(GameLoop<PretendScreen, ManualClock>);
 impl Bench {
     fn new() -> Self {
         let mut stage = Stage::new(
-            Source::demo(Demo::new(DemoScene::Overview)),
+            source::demo(Demo::new(DemoScene::Overview)),
             StageOptions::default(),
         );
         stage.update(None, NOW);
-        let screen = PretendScreen::new(Rate::per_second(60.0).unwrap());
+        let screen = PretendScreen::new(60.0);
         Self(GameLoop::new(
             stage,
             screen,
@@ -53,8 +53,9 @@ impl Bench {
 #[test]
 fn speed_pause_and_step_reach_the_game() {
     let mut bench = Bench::new();
-    bench.said("speed 250");
+    bench.said("  speed   250 ");
     bench.said("pause");
+    bench.said("   ");
     assert_eq!((bench.clock().frequency, bench.clock().paused), (250, true));
     let before = bench.clock().game.whole_units();
     bench.said("step unit");
@@ -66,27 +67,79 @@ fn speed_pause_and_step_reach_the_game() {
 #[test]
 fn rates_of_systems_and_frames_are_changed() {
     let mut bench = Bench::new();
-    assert_eq!(bench.said("rate hud 10"), "hud: 10 a second\n");
-    assert_eq!(bench.said("rate hud uncapped"), "hud: uncapped: each frame\n");
-    assert_eq!(bench.said("rate statistics off"), "statistics: off\n");
+    for (line, answer) in [
+        ("rate hud 10", "hud: 10 a second\n"),
+        ("rate hud -1", "hud: uncapped: each frame\n"),
+        ("rate hud grid", "hud: uncapped: each frame\n"),
+        ("rate statistics off", "statistics: off\n"),
+        ("rate statistics on", "statistics: 1 a second\n"),
+        ("frames 30", "30 frames a second"),
+    ] {
+        assert_eq!(bench.said(line), answer, "{line}");
+    }
     assert_eq!(bench.said("rate").lines().count(), 8);
-    assert!(bench.run("rate hud off").unwrap_err().contains("type rate hud 5"));
-    assert!(
-        bench
-            .run("rate noise 5")
-            .unwrap_err()
-            .contains("there are input, network, mirror")
-    );
-    bench.said("frames 30");
-    assert_eq!(
-        (
-            bench.viewer().pacer.target().as_per_second(),
-            bench.viewer().fixed_rate
-        ),
-        (30.0, true)
-    );
+    let target = bench.viewer().pacer.target().as_per_second();
+    assert_eq!((target, bench.viewer().fixed_rate), (30.0, true));
     bench.said("frames auto");
     assert!(!bench.viewer().fixed_rate);
+}
+
+#[test]
+fn a_mistake_says_what_to_type() {
+    let mut bench = Bench::new();
+    for (line, wanted) in [
+        (
+            "spede 100",
+            "there is no command \"spede\", did you mean speed?; type help for all of them",
+        ),
+        (
+            "xyzzy",
+            "there is no command \"xyzzy\"; type help for all of them",
+        ),
+        (
+            "speed fast",
+            "a speed is a whole number from 1 to 10000, not \"fast\"; type speed UNITS_PER_SECOND | max",
+        ),
+        ("speed", "something is missing; type speed UNITS_PER_SECOND | max"),
+        ("pause now", "\"now\" does not fit here; type pause"),
+        ("rate hud 0", "type rate [SYSTEM"),
+        ("rate hud often", "\"often\" is no rate; type rate"),
+        ("rate hud off", "type rate hud 5 for a slow one"),
+        ("rate noise 5", "there are input, network, mirror"),
+        ("log loud", "\"loud\" is no level; type log [LEVEL [TARGET]]"),
+        ("remind 5", "\"5\" does not fit here; type remind SECONDS TEXT"),
+        (
+            "record 5 gif 60",
+            "1 to 50 pictures a second, not \"60\"; type record SECONDS",
+        ),
+        (
+            "record 5 mpg",
+            "pictures are gif or png, not \"mpg\"; type record SECONDS",
+        ),
+        ("record 5 gif 20 x", "type record SECONDS"),
+        ("volume 101", "from 0 to 100, not \"101\"; type volume [PERCENT"),
+        ("scale 9", "from 0.5 to 3, not \"9\"; type scale FACTOR"),
+        ("frames nan", "a number from 1 to 1000, not \"nan\"; type frames"),
+        (
+            "bind fly x",
+            "there is no action \"fly\"; type keys for all of them",
+        ),
+        (
+            "quality best",
+            "\"best\" does not fit here; type quality swift | fine | auto",
+        ),
+        ("gpu explode", "\"explode\" does not fit here; type gpu lose"),
+        ("goto a b", "are no tile; type goto X Y"),
+        ("goto 40 0", "tiles go from 0 0 to 19 19"),
+        ("help me", "there is no command \"me\""),
+        ("reconnect", "there is no server to join"),
+        ("seek 5", "this is no recording"),
+        ("values x", "type values for all of them"),
+        ("cancel 7", "type timers"),
+    ] {
+        let said = bench.run(line).unwrap_err();
+        assert!(said.contains(wanted), "{line}: {said}");
+    }
 }
 
 #[test]
@@ -95,7 +148,6 @@ fn timers_are_listed_and_cancelled() {
     assert_eq!(bench.said("timers"), "nothing is waited for");
     assert_eq!(bench.said("remind 90 look north"), "timer #0");
     assert_eq!(bench.said("timers"), "#0 “look north” in 90.0 s\n");
-    assert!(bench.run("cancel 7").unwrap_err().contains("type timers"));
     assert!(bench.said("cancel #0").contains("is cancelled"));
     assert_eq!(bench.said("timers"), "nothing is waited for");
     for _ in 0..256 {
@@ -105,13 +157,6 @@ fn timers_are_listed_and_cancelled() {
         bench.run("remind 1 x").unwrap_err(),
         "too many timers are requested"
     );
-}
-
-#[test]
-fn a_lag_needs_a_connection() {
-    let mut bench = Bench::new();
-    assert_eq!(bench.said("lag"), "no lag on purpose");
-    assert!(bench.run("lag 100 20").unwrap_err().contains("connection"));
 }
 
 #[test]
@@ -144,7 +189,7 @@ fn the_render_quality_is_changed_and_remembered() {
 #[test]
 fn help_names_every_command_and_values_are_listed_by_their_beginning() {
     let mut bench = Bench::new();
-    assert_eq!(bench.said("help").lines().count(), WORDS.len());
+    assert_eq!(bench.said("help").lines().count(), COMMANDS.len());
     assert_eq!(
         bench.said("help step"),
         "step [unit | event | action] — while paused: one unit on, to the next event, or to the end of an action\n"
@@ -155,7 +200,6 @@ fn help_names_every_command_and_values_are_listed_by_their_beginning() {
         values.starts_with("loop.frames_count 1.000\nloop.passes_count 1.000\n"),
         "{values}"
     );
-    assert!(bench.run("values x").is_err());
     bench.said("quit");
     assert!(bench.0.is_over());
 }
