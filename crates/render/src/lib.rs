@@ -7,5 +7,10 @@
 //! [`picture`] decides on plain data alone and knows no graphics card; [`gpu`] draws the lists and knows no game. Must
 //! not know: windows, panels, options, the network, or the machine's clock.
 
+#![expect(
+    missing_docs,
+    reason = "names that say it all need no sentence; only our own programs build on this"
+)]
+
 pub mod gpu;
 pub mod picture;

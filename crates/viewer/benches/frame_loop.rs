@@ -132,7 +132,7 @@ fn measure(screen: PretendScreen, events: Events, length: RealSpan) -> Outcome {
     }
     let length = clock.now() - start;
     let used = processor_time_for_measurement().unwrap_or_default() - used_before;
-    let (_, in_events) = game_loop.viewer().pacer.time_in_frames_and_events();
+    let in_events = game_loop.viewer().pacer.time_in_events;
     delays.sort_unstable();
     Outcome {
         screen: game_loop.finish().0,

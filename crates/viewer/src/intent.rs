@@ -14,14 +14,11 @@ use crate::film::recording::Take;
 use crate::input::Action;
 use crate::sound::SoundChange;
 
-/// What the user asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Intent {
-    /// What a key does.
     Do(Action),
     /// Another speed, a pause or a step.
     Control(ControlRequest),
-    /// Another selection.
     Select(Selection),
     /// The camera over a place that the hand points at on the map in the corner.
     LookAt(Vec2),
@@ -31,9 +28,7 @@ pub enum Intent {
     GoTo(u16, u16),
     /// A recording moved to a moment.
     Seek(GameTime),
-    /// Another paint of the ground.
     Paint(PaintMode),
-    /// More or less sound.
     Sound(SoundChange),
     /// The pictures of a while into files; asked for again, the end of it.
     Record(Take),
@@ -43,13 +38,10 @@ pub enum Intent {
     Gpu(Fault),
 }
 
-/// What is selected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Selection {
-    /// Nothing.
     #[default]
     None,
-    /// A tile.
     Tile(Tile),
     /// An agent; it may have died since.
     Agent(AgentId),

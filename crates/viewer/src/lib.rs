@@ -11,6 +11,11 @@
 //! a terminal, [`offscreen`] draws into files. The rules of the game and the protocol are the client's: nothing here
 //! decides what is true.
 
+#![expect(
+    missing_docs,
+    reason = "names that say it all need no sentence; only our own programs build on this"
+)]
+
 pub mod app;
 pub mod console;
 pub mod demo;

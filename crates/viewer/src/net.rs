@@ -34,18 +34,15 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(3);
 /// How long a full socket may stay full before the connection is given up.
 const WRITE_WITHIN: Duration = Duration::from_secs(10);
 
-/// What the thread tells the loop.
+/// What the thread sends to the loop.
 #[derive(Debug)]
 pub enum NetEvent {
-    /// Connected.
     Opened {
-        /// Bytes for the server.
         out: Sender<Vec<u8>>,
         /// The token that the server has left for programs of this user.
         token: Option<String>,
     },
-    /// Bytes from the server.
-    Bytes(Piece),
+    Bytes(Vec<u8>),
     /// The connection is over, or could not be made.
     Closed {
         /// What a person should read.
@@ -55,15 +52,11 @@ pub enum NetEvent {
     },
 }
 
-/// Bytes from the server; give them back with [`Net::give_back`] and their memory is used again.
-pub type Piece = Vec<u8>;
-
 /// The loop's end of the thread.
 #[derive(Debug)]
 pub struct Net {
     events: Receiver<NetEvent>,
-    spare: Sender<Piece>,
-    /// A word in it ends the wait for the next try; its end ends the thread.
+    /// Send `()` to connect now; drop to stop the thread.
     again: Option<Sender<()>>,
     open: OpenSocket,
     thread: Option<Thread<()>>,
@@ -88,22 +81,19 @@ impl Net {
     /// If the operating system refuses a thread.
     pub fn start(host: &str, port: u16, wake: impl Fn() + Send + 'static) -> io::Result<Self> {
         let (to_loop, events) = bounded(PIECES_MAX);
-        let (spare, spares) = bounded(PIECES_MAX);
-        let (again, told_again) = bounded(1);
+        let (again, asked) = bounded(1);
         let open = OpenSocket::default();
         let mut reader = Reader {
             host: host.to_owned(),
             port,
             to_loop,
-            spares,
-            told_again,
+            asked,
             open: Arc::clone(&open),
             wake: Box::new(wake),
         };
         let thread = threads::spawn("network", move || reader.run())?;
         Ok(Self {
             events,
-            spare,
             again: Some(again),
             open,
             thread: Some(thread),
@@ -142,13 +132,6 @@ impl Net {
             let _ = again.try_send(());
         }
     }
-
-    /// Lets the memory of bytes be used again.
-    pub fn give_back(&self, mut piece: Piece) {
-        piece.clear();
-        // With enough spares at hand this one is dropped.
-        let _ = self.spare.try_send(piece);
-    }
 }
 
 impl Drop for Net {
@@ -174,20 +157,11 @@ impl Drop for Net {
     }
 }
 
-/// Why there is a next try.
-enum Next {
-    /// The user asked for it.
-    Asked,
-    /// Its time came.
-    InTime,
-}
-
 struct Reader {
     host: String,
     port: u16,
     to_loop: Sender<NetEvent>,
-    spares: Receiver<Piece>,
-    told_again: Receiver<()>,
+    asked: Receiver<()>,
     open: OpenSocket,
     wake: Box<dyn Fn() + Send>,
 }
@@ -218,25 +192,25 @@ impl Reader {
                 Err(error) => in_words(&error),
             };
             lock(&self.open).socket = None;
-            if self.tell(NetEvent::Closed { reason, again_in }).is_err() {
+            if self.send(NetEvent::Closed { reason, again_in }).is_err() {
                 return;
             }
             match self.wait_for_next_try(again_in) {
-                Some(Next::InTime) => again_in = (again_in * 2).min(RETRY_AFTER_MAX),
-                Some(Next::Asked) => again_in = RETRY_AFTER,
+                Some(true) => again_in = RETRY_AFTER,
+                Some(false) => again_in = (again_in * 2).min(RETRY_AFTER_MAX),
                 None => return,
             }
         }
     }
 
-    /// Answers why there is a next try, if there is one.
-    fn wait_for_next_try(&self, again_in: Duration) -> Option<Next> {
+    /// Whether the user asked for the next try; `None` if there is none.
+    fn wait_for_next_try(&self, again_in: Duration) -> Option<bool> {
         loop {
-            match self.told_again.recv_timeout(again_in) {
-                Ok(()) => return Some(Next::Asked),
+            match self.asked.recv_timeout(again_in) {
+                Ok(()) => return Some(true),
                 Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) if lock(&self.open).held => {}
-                Err(RecvTimeoutError::Timeout) => return Some(Next::InTime),
+                Err(RecvTimeoutError::Timeout) => return Some(false),
             }
         }
     }
@@ -275,7 +249,7 @@ impl Reader {
         let (open, ended) = bounded::<()>(0);
         let for_writing = socket.try_clone()?;
         let writer = threads::spawn("network-out", move || write_all(&for_writing, &outgoing, &ended))?;
-        let result = if self.tell(NetEvent::Opened { out, token }).is_ok() {
+        let result = if self.send(NetEvent::Opened { out, token }).is_ok() {
             self.read_all(&mut socket)
         } else {
             Ok(())
@@ -288,24 +262,22 @@ impl Reader {
     }
 
     fn read_all(&self, socket: &mut TcpStream) -> io::Result<()> {
+        let mut buffer = vec![0; PIECE_BYTES];
         loop {
-            let mut piece = self.spares.try_recv().unwrap_or_default();
-            piece.resize(PIECE_BYTES, 0);
-            let count = match socket.read(&mut piece) {
+            let count = match socket.read(&mut buffer) {
                 Ok(0) => return Ok(()),
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             };
-            piece.truncate(count);
-            if self.tell(NetEvent::Bytes(piece)).is_err() {
+            if self.send(NetEvent::Bytes(buffer[..count].to_vec())).is_err() {
                 return Ok(());
             }
         }
     }
 
     /// Fails when nobody listens any more.
-    fn tell(&self, event: NetEvent) -> Result<(), ()> {
+    fn send(&self, event: NetEvent) -> Result<(), ()> {
         self.to_loop.send(event).map_err(drop)?;
         (self.wake)();
         Ok(())

@@ -13,7 +13,6 @@ use crate::source;
 use crate::stage::{Stage, StageOptions};
 use trantor_render::picture::palette::Theme;
 
-/// One picture.
 #[derive(Clone, Copy, Debug)]
 pub struct Shot {
     /// Of its file, without an ending.
@@ -22,24 +21,19 @@ pub struct Shot {
     pub title: &'static str,
     /// Below it: what is to be seen.
     pub caption: &'static str,
-    /// What is watched.
     pub scene: DemoScene,
     /// Which moment of it, in milliseconds of a demo at its own speed.
     pub at_ms: i64,
     /// For how long before that it is watched, for what has a past: score lines, trails, a gliding eye.
     pub watched_ms: i64,
-    /// Whether panels are shown.
     pub panels: bool,
-    /// The light.
     pub theme: Theme,
     /// What somebody does once the scene is there.
     pub acts: &'static [Act],
 }
 
-/// Something done at the screen.
 #[derive(Clone, Copy, Debug)]
 pub enum Act {
-    /// As with a key.
     Do(Action),
     /// As with a click on an agent.
     Select(AgentId),

@@ -63,7 +63,6 @@ pub trait Source: Debug {
     /// The oldest thing shown and not yet read.
     fn poll_feed(&mut self) -> Option<FeedEntry>;
 
-    /// The demo, if it is one.
     fn as_demo(&self) -> Option<&Demo> {
         None
     }

@@ -40,9 +40,7 @@ pub struct StageOptions {
     pub theme: Theme,
     /// Whether the light stands still instead of drifting with game time.
     pub light_stands: bool,
-    /// Which key does what.
     pub bindings: Bindings,
-    /// Whether panels are shown.
     pub panels: bool,
     /// Whether tests read what panels say.
     pub reports: bool,
@@ -66,7 +64,6 @@ struct Framed {
     scale: f32,
 }
 
-/// Everything between a source and a picture.
 #[derive(Debug)]
 pub struct Stage {
     source: Box<dyn Source>,
@@ -120,7 +117,6 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// A stage that shows `source`.
     pub fn new(source: Box<dyn Source>, options: StageOptions) -> Self {
         let mut hud = Hud::new(options.reports);
         hud.panels.any = options.panels;
@@ -170,12 +166,10 @@ impl Stage {
         }
     }
 
-    /// Where scenes come from.
     pub fn source(&mut self) -> &mut dyn Source {
         &mut *self.source
     }
 
-    /// What is shown.
     pub fn scene(&self) -> &Scene {
         &self.scene
     }
@@ -190,17 +184,14 @@ impl Stage {
         Some(Listener::new(&self.camera.pose, self.window()?))
     }
 
-    /// What is selected.
     pub fn selection(&self) -> Selection {
         self.selection
     }
 
-    /// The panels.
     pub fn hud(&mut self) -> &mut Hud {
         &mut self.hud
     }
 
-    /// Which key does what.
     pub fn bindings(&self) -> &Bindings {
         &self.bindings
     }
@@ -227,17 +218,14 @@ impl Stage {
         }
     }
 
-    /// Other keys from now on.
     pub fn set_bindings(&mut self, bindings: Bindings) {
         self.bindings = bindings;
     }
 
-    /// What panels say of frames.
     pub fn set_frame_figures(&mut self, frames: FrameFigures) {
         self.frames = frames;
     }
 
-    /// What panels say of the sound.
     pub fn set_volume(&mut self, volume: Option<Volume>) {
         self.volume = volume;
     }
@@ -385,7 +373,6 @@ impl Stage {
         }
     }
 
-    /// How the connection stands.
     pub fn link(&self) -> &LinkState {
         &self.scene.link
     }

@@ -16,7 +16,6 @@ const AGENTS_MAX: usize = 200;
 /// Units after which a step is forgotten.
 const FORGOTTEN_AFTER_UNITS: f64 = 400.0;
 
-/// The steps of all agents.
 #[derive(Debug, Default)]
 pub struct Trails {
     steps: BTreeMap<AgentId, Walk>,
@@ -52,7 +51,6 @@ impl Trails {
         }
     }
 
-    /// Forgets everything.
     pub fn clear(&mut self) {
         self.steps.clear();
     }
@@ -116,8 +114,8 @@ mod tests {
         let mut trails = Trails::default();
         let mut points = Vec::new();
         let chosen = [AgentId(5_000), AgentId(7_000)];
-        for (chosen, begin) in chosen.into_iter().zip([0, 300]) {
-            for step in 0..100u16 {
+        for (chosen, begin) in chosen.into_iter().zip([0, 60]) {
+            for step in 0..30u16 {
                 demo.scene(f64::from(begin + step), &mut scene);
                 trails.follow(&scene, Some(chosen));
             }

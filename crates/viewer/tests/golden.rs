@@ -3,6 +3,8 @@
 //! `UPDATE_GOLDEN=1 cargo test -p trantor-viewer --test golden` draws them anew; the difference is then looked
 //! at like code. A picture that differs is left beside the build's other files, and the message says where.
 //!
+//! Also what becomes of a device that is lost (in the window it is in `window/`), and another kind of device.
+//!
 //! The pictures were made by Mesa's software driver. Others round differently, hence the tolerance; where there is
 //! nothing to draw with, the test says so and ends, but with `CI=true` it fails.
 
@@ -10,8 +12,8 @@ use std::fs::File;
 use std::io::{BufReader, Write as _};
 use std::path::{Path, PathBuf};
 
-use trantor_render::gpu::{Context, Pixels, Quality};
-use trantor_viewer::offscreen::screenshot;
+use trantor_render::gpu::{Context, Offscreen, Pixels, Quality, Renderer};
+use trantor_viewer::offscreen::screenshot::Studio;
 use trantor_viewer::shots::{SHOTS, Shot};
 
 /// Small, so that all of them together take seconds and kilobytes.
@@ -43,19 +45,25 @@ const COMPARED: &[(&str, Quality, bool)] = &[
     ("big-world", Quality::Swift, false),
 ];
 
-#[test]
-fn pictures_are_as_they_were() {
-    if let Err(why) = Context::without_window() {
+/// A device, unless there is nothing to draw with.
+fn device() -> Option<Context> {
+    let device = Context::without_window();
+    if let Err(why) = &device {
         assert!(std::env::var_os("CI").is_none(), "nothing to draw with: {why}");
         let mut out = std::io::stderr().lock();
-        writeln!(out, "SKIPPED, nothing was compared: {why}").expect("somebody reads what tests say");
-        return;
+        writeln!(out, "SKIPPED, nothing was drawn: {why}").expect("somebody reads what tests say");
     }
+    device.ok()
+}
+
+#[test]
+fn pictures_are_as_they_were() {
+    let Some(context) = device() else { return };
     let renew = std::env::var_os("UPDATE_GOLDEN").is_some();
     let wrong: Vec<String> = COMPARED
         .iter()
         .filter_map(|&(name, quality, panels)| {
-            let drawn = draw(name, quality, panels);
+            let drawn = draw(&context, name, quality, panels);
             let file = format!(
                 "{name}{}{}.png",
                 if quality == Quality::Swift { "-swift" } else { "" },
@@ -82,6 +90,64 @@ fn pictures_are_as_they_were() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Drawing with a lost device is an error, and a new one draws what the old one drew, to the pixel.
+#[test]
+fn a_lost_device_is_noticed_and_a_new_one_draws_the_same() {
+    let Some(context) = device() else { return };
+    for quality in [Quality::Swift, Quality::Fine] {
+        let lost = Context::without_window().expect("there was one a moment ago");
+        let (mut stage, now) = SHOTS[0].stage(SIZE);
+        let mut draw = |context| Studio::new(context, quality, SIZE).picture(&mut stage, now);
+        let before = draw(&lost).expect("it is not lost yet");
+        lost.lose();
+        let why = lost.lost().expect("it was given up").to_owned();
+        let refused = draw(&lost).expect_err("it is lost");
+        assert!(refused.to_string().contains(&why), "{refused:#} says {why:?}");
+        let after = draw(&context).expect("it is not lost");
+        assert!(
+            before == after,
+            "{quality:?}: the new device draws something else"
+        );
+    }
+}
+
+/// On a graphics card the swift picture is the same one with smooth edges.
+#[test]
+fn a_swift_picture_has_smooth_edges_on_a_graphics_card() {
+    let Some(context) = device() else { return };
+    let size = (640, 360);
+    let (mut stage, _) = SHOTS[1].stage(size);
+    stage.set_detail(Quality::Swift.detail());
+    stage.finish_paint();
+    stage.compose();
+    let [plain, smooth] = [true, false].map(|is_software| {
+        stage.drawing().1.forget_uploads();
+        let format = Offscreen::FORMAT;
+        let mut renderer = Renderer::for_adapter(&context, is_software, Quality::Swift, format, size);
+        let target = Offscreen::new(&context.device, format, size);
+        let (list, paint) = stage.drawing();
+        renderer.upload(&context.device, &context.queue, list, paint);
+        let mut encoder = context.device.create_command_encoder(&Default::default());
+        renderer.encode(&mut encoder, list, &target.view());
+        target.encode_copy(&mut encoder);
+        context.queue.submit([encoder.finish()]);
+        target.read(&context).expect("the device is not lost").rgba
+    });
+    // From pixel to pixel of a row, four values apart.
+    let steps = |rgba: &[u8]| -> u64 {
+        let far = rgba.iter().zip(&rgba[4..]).map(|(one, next)| one.abs_diff(*next));
+        far.filter(|&step| step > 60).map(u64::from).sum()
+    };
+    let (hard, soft) = (steps(&plain), steps(&smooth));
+    assert!(soft < hard * 9 / 10, "{soft} is hardly less than {hard}");
+    let apart = plain
+        .iter()
+        .zip(&smooth)
+        .map(|(one, other)| u64::from(one.abs_diff(*other)));
+    let mean = apart.sum::<u64>() as f64 / plain.len() as f64;
+    assert!(mean < 4.0, "another picture: {mean}");
+}
+
 /// What the tolerance lets pass is less than what anybody would see.
 #[test]
 fn a_change_that_can_be_seen_is_noticed() {
@@ -105,7 +171,7 @@ fn a_change_that_can_be_seen_is_noticed() {
     assert!(differs(&picture, &covered).is_some(), "an agent is white");
 }
 
-fn draw(name: &str, quality: Quality, panels: bool) -> Pixels {
+fn draw(context: &Context, name: &str, quality: Quality, panels: bool) -> Pixels {
     let shot = SHOTS
         .iter()
         .find(|shot| shot.name == name)
@@ -113,7 +179,8 @@ fn draw(name: &str, quality: Quality, panels: bool) -> Pixels {
     let shot = Shot { panels, ..*shot };
     let size = if panels { SIZE_WITH_PANELS } else { SIZE };
     let (mut stage, now) = shot.stage(size);
-    screenshot::draw(&mut stage, quality, size, now).expect("there is something to draw with")
+    let mut studio = Studio::new(context, quality, size);
+    studio.picture(&mut stage, now).expect("the device is not lost")
 }
 
 /// # Errors

@@ -75,11 +75,6 @@ impl Drop for Watched {
 }
 
 #[test]
-fn a_line_without_end_is_not_kept() {
-    Watched::start("gui").withstands(|_| vec![b'x'; 64 * 1024]);
-}
-
-#[test]
 fn lines_without_end_are_not_kept() {
     let mut watched = Watched::start("gui");
     watched.server.write_all(b"msz 10 10\nsgt 10000\n").unwrap();

@@ -15,7 +15,6 @@ pub struct InstanceBuffer {
 const FIRST_BYTES: u64 = 16 * 1024;
 
 impl InstanceBuffer {
-    /// An empty buffer.
     pub fn new(device: &Device, label: &'static str) -> Self {
         Self {
             label,
@@ -24,7 +23,6 @@ impl InstanceBuffer {
         }
     }
 
-    /// Replaces what is in it.
     pub fn upload<T: Pod>(&mut self, device: &Device, queue: &Queue, items: &[T]) {
         let bytes: &[u8] = bytemuck::cast_slice(items);
         let needed = bytes.len() as u64;
@@ -38,12 +36,10 @@ impl InstanceBuffer {
         self.count = u32::try_from(items.len()).expect("no list has as many entries as an index has values");
     }
 
-    /// How many instances it holds.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// All of its bytes.
     pub fn slice(&self) -> wgpu::BufferSlice<'_> {
         self.buffer.slice(..)
     }
@@ -65,7 +61,6 @@ struct Run {
 }
 
 impl FrameInstances {
-    /// No instances yet.
     pub fn new(device: &Device) -> Self {
         Self {
             buffer: allocate(device, "instances", FIRST_BYTES),

@@ -7,13 +7,9 @@ use wgpu::{Adapter, Device, Instance, Queue, Surface};
 /// A device to draw with.
 #[derive(Debug)]
 pub struct Context {
-    /// Where surfaces come from.
     pub instance: Instance,
-    /// What draws.
     pub adapter: Adapter,
-    /// The connection to it.
     pub device: Device,
-    /// Where work for it goes.
     pub queue: Queue,
     /// Why it cannot be drawn with any more: what was said first.
     lost: Arc<OnceLock<String>>,
@@ -27,20 +23,12 @@ pub enum ContextError {
         "no graphics adapter was found ({reason}). On Debian or Ubuntu install one that draws in software: \
          apt-get install libvulkan1 mesa-vulkan-drivers. --text shows the game in a terminal, without any."
     )]
-    NoAdapter {
-        /// What was tried.
-        reason: String,
-    },
+    NoAdapter { reason: String },
     /// The adapter gave no device.
     #[error(
         "the graphics adapter {adapter:?} refused to work: {reason}. WGPU_BACKEND=gl tries the other way to it."
     )]
-    NoDevice {
-        /// Its name.
-        adapter: String,
-        /// What it said.
-        reason: String,
-    },
+    NoDevice { adapter: String, reason: String },
 }
 
 impl Context {

@@ -8,7 +8,6 @@ use wgpu::{Buffer, CommandEncoder, Device, Texture, TextureFormat, TextureUsages
 use super::context::Context;
 use super::targets::{texture, view};
 
-/// A target in memory.
 #[derive(Debug)]
 pub struct Offscreen {
     size: (u32, u32),
@@ -19,9 +18,7 @@ pub struct Offscreen {
 /// A finished picture: rows from top to bottom, four bytes a pixel (red, green, blue, opacity).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pixels {
-    /// Pixels a row.
     pub width: u32,
-    /// Rows.
     pub height: u32,
     /// `4 · width · height` bytes.
     pub rgba: Vec<u8>,
@@ -58,7 +55,6 @@ impl Offscreen {
         }
     }
 
-    /// Where to draw.
     pub fn view(&self) -> TextureView {
         view(&self.texture)
     }

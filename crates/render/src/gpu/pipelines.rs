@@ -65,7 +65,6 @@ pub(super) const ADD: BlendState = BlendState {
 pub struct Kind<'a> {
     /// Its name in error messages.
     pub label: &'a str,
-    /// Its shader.
     pub module: &'a ShaderModule,
     /// The shader's function for corners.
     pub vertex: &'a str,
@@ -83,7 +82,6 @@ pub struct Kind<'a> {
     pub blend: Option<BlendState>,
     /// `None` where nothing can be in front or behind.
     pub depth: Option<DepthStencilState>,
-    /// Samples a pixel.
     pub samples: u32,
     /// Overrides of the shader.
     pub constants: &'a [(&'static str, f64)],

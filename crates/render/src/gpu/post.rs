@@ -8,7 +8,7 @@ use wgpu::{
 use super::bindings;
 use super::pipelines::{ADD, Kind, pipeline};
 use super::shaders;
-use super::targets::{GLOW_LEVELS, LIGHT_FORMAT, LightTargets};
+use super::targets::{LIGHT_FORMAT, LightTargets};
 
 #[derive(Debug)]
 pub(super) struct Post {
@@ -64,7 +64,6 @@ impl Post {
         }
     }
 
-    /// Follows new targets.
     pub(super) fn resize(&mut self, device: &Device, targets: &LightTargets) {
         // What is bound must not be what is drawn on, even if it is not read: hence the first of each twice.
         let group = |source: &TextureView, glow: &TextureView| {
@@ -83,7 +82,6 @@ impl Post {
         });
     }
 
-    /// Sets how strongly the glow shows.
     pub(super) fn set(&self, queue: &wgpu::Queue, glow: f32) {
         let settings = [glow, 0.0, 0.0, 0.0];
         queue.write_buffer(&self.settings, 0, bytemuck::cast_slice(&settings));
@@ -100,25 +98,11 @@ impl Post {
             .expect("targets are given before anything is drawn");
         let glow = &targets.glow;
         step(encoder, "bright", &self.bright, &steps.bright, &glow[0], false);
-        for level in 1..GLOW_LEVELS {
-            step(
-                encoder,
-                "down",
-                &self.down,
-                &steps.levels[level - 1],
-                &glow[level],
-                false,
-            );
+        for (reads, draws) in steps.levels.iter().zip(&glow[1..]) {
+            step(encoder, "down", &self.down, reads, draws, false);
         }
-        for level in (1..GLOW_LEVELS).rev() {
-            step(
-                encoder,
-                "up",
-                &self.up,
-                &steps.levels[level],
-                &glow[level - 1],
-                true,
-            );
+        for (reads, draws) in steps.levels[1..].iter().zip(glow).rev() {
+            step(encoder, "up", &self.up, reads, draws, true);
         }
         step(encoder, "compose", &self.compose, &steps.compose, output, false);
     }

@@ -14,7 +14,6 @@ pub enum Quality {
 }
 
 impl Quality {
-    /// As it is chosen.
     pub fn name(self) -> &'static str {
         match self {
             Self::Swift => "swift",
@@ -22,7 +21,6 @@ impl Quality {
         }
     }
 
-    /// How much detail this affords.
     pub fn detail(self) -> Detail {
         match self {
             Self::Swift => Detail::SWIFT,
@@ -47,7 +45,6 @@ impl Quality {
         }
     }
 
-    /// Whether bodies throw shadows.
     pub(super) fn has_shadows(self) -> bool {
         self == Self::Fine
     }

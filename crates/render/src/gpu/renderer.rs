@@ -24,7 +24,6 @@ use crate::picture::{CameraPose, Shape, TorusWindow};
 #[derive(Debug)]
 pub struct Renderer {
     quality: Quality,
-    /// Samples a pixel.
     samples: u32,
     pipelines: Pipelines,
     light: Light,

@@ -18,7 +18,6 @@ pub(super) const POST: &str = source!("screen.wgsl", "post.wgsl");
 /// Steps of a wave's band; the same number is in `wave.wgsl`.
 pub(super) const WAVE_STEPS: u32 = 96;
 
-/// A shader of this text.
 pub fn module(device: &Device, label: &str, source: &str) -> ShaderModule {
     device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: Some(label),

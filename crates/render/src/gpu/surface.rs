@@ -11,7 +11,6 @@ const RECREATED_IN_A_ROW_MAX: u32 = 4;
 /// What a surface answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// A picture to draw on.
     Good,
     /// The same, but it no longer fits the window.
     Suboptimal,
@@ -19,7 +18,6 @@ pub enum Status {
     None,
     /// The window has changed, and the surface has to be configured for it.
     Outdated,
-    /// The surface is gone.
     Lost,
     /// A validation error, ours or the driver's.
     Invalid,
@@ -39,7 +37,6 @@ impl Status {
     }
 }
 
-/// What is done before the next frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
     /// Nothing: the next frame may fare better.
@@ -84,7 +81,6 @@ impl SurfaceState {
         recovery
     }
 
-    /// How often something was done.
     pub fn recoveries(&self) -> u64 {
         self.recoveries
     }

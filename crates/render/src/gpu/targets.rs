@@ -64,7 +64,6 @@ impl LightTargets {
     }
 }
 
-/// A flat texture.
 pub fn texture(
     device: &Device,
     label: &str,
@@ -102,7 +101,6 @@ pub(super) fn texture_with_levels(
     })
 }
 
-/// All of a texture.
 pub fn view(texture: &Texture) -> TextureView {
     texture.create_view(&wgpu::TextureViewDescriptor::default())
 }

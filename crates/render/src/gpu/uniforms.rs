@@ -5,7 +5,6 @@ use glam::{Mat4, Vec3, Vec4};
 
 use crate::picture::draw_list::FrameLook;
 
-/// One frame's numbers.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(super) struct FrameUniform {
@@ -103,7 +102,6 @@ impl FrameUniform {
             && self.all_but_the_eye() == other.all_but_the_eye()
     }
 
-    /// Whether both lie in the same light.
     pub(super) fn has_the_light_of(&self, other: &Self) -> bool {
         let light = |of: &Self| {
             [

@@ -21,9 +21,7 @@ pub struct CameraPose {
 /// A camera with a goal that it glides to.
 #[derive(Clone, Debug)]
 pub struct Camera {
-    /// Where it is now.
     pub pose: CameraPose,
-    /// Where it is going.
     pub goal: CameraPose,
 }
 
@@ -44,15 +42,11 @@ const LEFT_AFTER_A_SECOND: f32 = 0.000_2;
 pub struct View {
     /// Takes world positions to clip space; depth runs from 0 near to 1 far.
     pub clip_from_world: Mat4,
-    /// The reverse.
     pub world_from_clip: Mat4,
-    /// Where the eye is.
     pub eye: Vec3,
     /// To the right and up on the screen, in world space; length 1.
     pub right: Vec3,
-    /// See `right`.
     pub up: Vec3,
-    /// What it looks at.
     pub target: Vec3,
     /// Height in pixels of a thing one tile high at a distance of one tile.
     pub pixels_per_tile_at_one: f32,
@@ -60,7 +54,6 @@ pub struct View {
 }
 
 impl Camera {
-    /// A camera that rests at `pose`.
     pub fn new(pose: CameraPose) -> Self {
         Self { pose, goal: pose }
     }

@@ -125,7 +125,6 @@ impl Crowd {
         }
     }
 
-    /// Cells a row, and rows.
     pub fn sides(&self) -> (u32, u32) {
         (self.columns, self.rows)
     }

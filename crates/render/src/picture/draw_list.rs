@@ -11,7 +11,6 @@ use super::palette::{Mood, Rgb};
 use super::shapes::Shape;
 use super::torus::TorusWindow;
 
-/// One copy of a mesh.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct Instance {
@@ -130,7 +129,6 @@ pub enum DecalKind {
 }
 
 impl DecalKind {
-    /// How many there are.
     pub const COUNT: usize = 8;
 }
 
@@ -162,7 +160,6 @@ pub struct Glow {
     pub strength: f32,
     /// A number whose meaning depends on the kind.
     pub param: f32,
-    /// Its colour, as on a screen.
     pub color: [u8; 4],
 }
 
@@ -184,16 +181,13 @@ impl Glow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum GlowKind {
-    /// A round spark.
     Spark = 0,
     /// A column of light that stands on the ground. Param: phase of what rises in it.
     Column = 1,
-    /// A soft halo.
     Halo = 2,
 }
 
 impl GlowKind {
-    /// How many there are.
     pub const COUNT: usize = 3;
 }
 
@@ -212,14 +206,11 @@ pub struct DrawList {
     pub frame: Option<FrameLook>,
 }
 
-/// What holds for a whole frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrameLook {
-    /// The eye.
     pub view: View,
     /// Which part of the endless plane is shown.
     pub window: TorusWindow,
-    /// The light.
     pub mood: Mood,
     /// Game time in units, for what moves by itself; wraps far from zero, so only for looks.
     pub units: f32,
@@ -234,7 +225,6 @@ pub struct FrameLook {
     pub paint_shows: bool,
     /// Radius around the target within which things cast shadows, in tiles.
     pub shadow_reach: f32,
-    /// The ground that is drawn.
     pub ground: GroundGrid,
 }
 
@@ -245,7 +235,6 @@ pub struct GroundGrid {
     pub least: Vec2,
     /// Sides of a cell, in tiles.
     pub cell: Vec2,
-    /// Cells a row, and rows.
     pub cells: (u32, u32),
 }
 
@@ -289,17 +278,14 @@ impl DrawList {
         self.frame = None;
     }
 
-    /// Adds a copy of `shape`.
     pub fn body(&mut self, shape: Shape, instance: Instance) {
         self.bodies[shape as usize].push(instance);
     }
 
-    /// Adds a mark.
     pub fn decal(&mut self, kind: DecalKind, decal: Decal) {
         self.decals[kind as usize].push(decal);
     }
 
-    /// Adds a light.
     pub fn glow(&mut self, kind: GlowKind, glow: Glow) {
         self.glows[kind as usize].push(glow);
     }

@@ -48,9 +48,7 @@ pub struct GroundPaint {
 /// The paint at one size.
 #[derive(Debug)]
 pub struct Level {
-    /// Texels a row.
     pub width: u32,
-    /// Rows.
     pub height: u32,
     /// All texels, row by row.
     pub texels: Vec<[u8; 4]>,
@@ -59,9 +57,7 @@ pub struct Level {
 /// Some rows of the paint that changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DirtyRows {
-    /// The first of them.
     pub first: u32,
-    /// How many.
     pub count: u32,
 }
 
@@ -121,7 +117,6 @@ impl GroundPaint {
         self.size
     }
 
-    /// Where the agents are.
     pub fn crowd(&self) -> &Crowd {
         &self.crowd
     }
@@ -171,7 +166,6 @@ impl GroundPaint {
         }
     }
 
-    /// Paints one tile.
     fn follow(&mut self, ground: &SceneGround, place: u32) {
         // A place that the ground does not have would be its mistake; it has nothing to show.
         let (Some(counts), Some(map)) = (ground.tiles.get(place as usize), self.levels.first_mut()) else {

@@ -24,17 +24,13 @@ pub struct Vertex {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Part {
-    /// Moves with the whole.
     Body = 0,
     /// Swings forward while the right one swings back.
     LeftFoot = 1,
-    /// See `LeftFoot`.
     RightFoot = 2,
     /// Swings against the left foot; is raised.
     LeftArm = 3,
-    /// See `LeftArm`.
     RightArm = 4,
-    /// Turns by itself.
     Head = 5,
 }
 
@@ -70,7 +66,6 @@ impl Paint {
         }
     }
 
-    /// The instance's second colour, at `brightness`.
     pub fn accent(brightness: f32) -> Self {
         Self {
             accent: true,
@@ -78,7 +73,6 @@ impl Paint {
         }
     }
 
-    /// The same on another part.
     pub fn on(self, part: Part) -> Self {
         Self { part, ..self }
     }
@@ -92,7 +86,6 @@ impl Paint {
     }
 }
 
-/// Collects triangles.
 #[derive(Debug, Default)]
 pub struct MeshBuilder {
     vertices: Vec<Vertex>,
@@ -100,7 +93,6 @@ pub struct MeshBuilder {
 }
 
 impl MeshBuilder {
-    /// An empty mesh.
     pub fn new() -> Self {
         Self {
             vertices: Vec::new(),
@@ -114,7 +106,6 @@ impl MeshBuilder {
         self
     }
 
-    /// The triangles so far.
     pub fn finish(self) -> Vec<Vertex> {
         self.vertices
     }

@@ -15,7 +15,6 @@ pub use self::teams::TeamColors;
 pub struct Rgb(pub [u8; 3]);
 
 impl Rgb {
-    /// From `0xRRGGBB`.
     pub const fn hex(rgb: u32) -> Self {
         let [_, red, green, blue] = rgb.to_be_bytes();
         Self([red, green, blue])
@@ -65,7 +64,6 @@ pub fn resource(resource: Resource) -> Rgb {
 /// Gold, for crowns, levels and victory.
 pub const GOLD: Rgb = Rgb::hex(0xFF_D2_6B);
 
-/// Light or dark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Theme {
@@ -89,7 +87,6 @@ pub struct Mood {
     pub sun: Vec3,
     /// Where the sun stands, towards it; length 1.
     pub sun_direction: Vec3,
-    /// Light from above.
     pub ambient_above: Vec3,
     /// Light thrown back by the ground.
     pub ambient_below: Vec3,
@@ -97,7 +94,6 @@ pub struct Mood {
     pub ground: [Vec3; 2],
     /// What the ground's broad patches tend to.
     pub ground_patch: Vec3,
-    /// Lines between tiles.
     pub seam: Vec3,
     /// The line where the map ends and begins again.
     pub rim: Vec3,

@@ -18,7 +18,6 @@ use super::mesh::{MeshBuilder, Paint, Vertex};
 pub enum Shape {
     /// Berries under a leaf.
     Food,
-    /// A cube.
     Linemate,
     /// A pyramid of three sides.
     Deraumere,
@@ -38,7 +37,6 @@ pub enum Shape {
     ThystamePlain,
     /// A speck that stands for any resource far away.
     Speck,
-    /// An agent.
     Character,
     /// An agent far away.
     Figurine,
@@ -83,7 +81,6 @@ impl Shape {
         Self::Flower,
     ];
 
-    /// How many there are.
     pub const COUNT: usize = Self::ALL.len();
 
     /// The shape of a resource seen from near.
@@ -106,7 +103,6 @@ impl Shape {
         matches!(self, Self::Character | Self::Egg)
     }
 
-    /// Its triangles.
     pub fn mesh(self) -> Vec<Vertex> {
         let mut mesh = MeshBuilder::new();
         match self {

@@ -54,7 +54,6 @@ impl TorusWindow {
         Self { middle, ..self }
     }
 
-    /// The sides of the map.
     pub fn sides(&self) -> Vec2 {
         self.half * 2.0
     }

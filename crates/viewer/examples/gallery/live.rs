@@ -99,7 +99,7 @@ impl<'a> Watcher<'a> {
             rows,
             scale: size.map_or(TextScale::Close, |size| TextScale::whole(size, columns, rows)),
             center: Tile { x: 0, y: 0 },
-            colored: true,
+            colored: false,
             unicode: true,
             footer: "trantor-viewer --text",
         };

@@ -5,7 +5,6 @@
 //! need a server that plays one (`--recording`).
 
 mod live;
-mod page;
 mod small_png;
 
 use std::fmt::Write as _;
@@ -18,7 +17,7 @@ use clap::Parser;
 use trantor_render::gpu::{Context, Pixels, Quality};
 use trantor_viewer::demo::DemoScene;
 use trantor_viewer::input::Action;
-use trantor_viewer::offscreen::screenshot;
+use trantor_viewer::offscreen::screenshot::Studio;
 use trantor_viewer::shots::{SHOTS, Shot};
 
 #[derive(Parser)]
@@ -55,27 +54,29 @@ fn main() -> Result<()> {
     let file_of = |name: &str| folder.join(name).with_extension("png");
     let mut out = std::io::stdout().lock();
     // The recording goes on from here, so that pictures of it come first.
-    if let Some(port) = arguments.recording
-        && LIVE.iter().any(|[name, ..]| wanted(name))
-    {
-        for (name, pixels) in take_live(port)?.into_iter().filter(|(name, _)| wanted(name)) {
+    let mut in_terminal = None;
+    if let Some(port) = arguments.recording {
+        let (pictures, text) = take_live(port)?;
+        for ([name, ..], pixels) in LIVE.iter().zip(pictures).filter(|([name, ..], _)| wanted(name)) {
             let bytes = keep(&pixels, &file_of(name))?;
             writeln!(out, "{name} {} kB", bytes / 1000)?;
         }
+        in_terminal = Some(text);
     }
     for shot in SHOTS.iter().filter(|shot| wanted(shot.name)) {
         let bytes = take(shot, &file_of(shot.name))?;
         writeln!(out, "{} {} kB", shot.name, bytes / 1000)?;
     }
-    if arguments.only.is_none() {
+    if let (None, Some(in_terminal)) = (&arguments.only, in_terminal) {
         let page = arguments.docs.join("gallery.md");
-        std::fs::write(&page, text()).with_context(|| format!("cannot write {}", page.display()))?;
+        std::fs::write(&page, text(&in_terminal))
+            .with_context(|| format!("cannot write {}", page.display()))?;
     }
     Ok(())
 }
 
 /// Pictures of a recording that a server plays: name, title, caption.
-const LIVE: [[&str; 3]; 3] = [
+const LIVE: [[&str; 3]; 2] = [
     [
         "timeline",
         "A match again, at any moment",
@@ -87,11 +88,6 @@ const LIVE: [[&str; 3]; 3] = [
         "What goes on inside",
         "Frames, systems, queues, clocks and pending work of the viewer itself, and a command line.",
     ],
-    [
-        "text",
-        "Without a display",
-        "The same match in a terminal, for ssh: `trantor-viewer --text`.",
-    ],
 ];
 /// How long a recording is watched before the first picture: until events and scores are there.
 const WATCHED: Duration = Duration::from_secs(10);
@@ -100,8 +96,8 @@ const SETTLED: Duration = Duration::from_secs(5);
 /// Columns and rows of the terminal.
 const TERMINAL: (u16, u16) = (118, 24);
 
-/// Takes the pictures of [`LIVE`], in their order.
-fn take_live(port: u16) -> Result<Vec<(&'static str, Pixels)>> {
+/// Takes the pictures of [`LIVE`], in their order, and the page of a terminal.
+fn take_live(port: u16) -> Result<([Pixels; 2], String)> {
     let context = Context::without_window()?;
     let mut watcher = live::Watcher::connect(&context, "localhost", port, SIZE)?;
     let now = watcher.now();
@@ -114,9 +110,7 @@ fn take_live(port: u16) -> Result<Vec<(&'static str, Pixels)>> {
     let now = watcher.now();
     watcher.stage().act(Action::Debug, now);
     watcher.run(SETTLED);
-    let debugging = watcher.picture()?;
-    let pictures = [timeline, debugging, page::draw(&text)?];
-    Ok(LIVE.iter().map(|[name, ..]| *name).zip(pictures).collect())
+    Ok(([timeline, watcher.picture()?], text))
 }
 
 /// Takes one picture and answers its bytes.
@@ -126,7 +120,8 @@ fn take(shot: &Shot, file: &Path) -> Result<u64> {
         _ => SIZE,
     };
     let (mut stage, now) = shot.stage(size);
-    let pixels = screenshot::draw(&mut stage, Quality::Fine, size, now)?;
+    let context = Context::without_window()?;
+    let pixels = Studio::new(&context, Quality::Fine, size).picture(&mut stage, now)?;
     keep(&pixels, file)
 }
 
@@ -143,7 +138,7 @@ fn keep(pixels: &Pixels, file: &Path) -> Result<u64> {
 }
 
 /// The page.
-fn text() -> String {
+fn text(in_terminal: &str) -> String {
     let mut page = String::from(
         "# Gallery\n\nPictures by the viewer itself, without a window: `cargo xtask gallery` draws them anew, and this page \
          with them.\nMost scenes are synthetic (`--demo-scene`), the last ones a recorded match; the panels are those of every match.\n",
@@ -156,5 +151,11 @@ fn text() -> String {
         )
         .expect("a string takes everything");
     }
+    write!(
+        page,
+        "\n## Without a display\n\nThe same match in a terminal, for ssh: `trantor-viewer --text`.\n\n```text\n{}\n```\n",
+        in_terminal.trim_end()
+    )
+    .expect("a string takes everything");
     page
 }

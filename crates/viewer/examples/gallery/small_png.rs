@@ -1,17 +1,12 @@
 //! PNG files of 256 colours: a quarter of the bytes, and with flat faces nobody sees it.
 //!
-//! Colours are chosen by median cut: the box of colours with the widest side, weighed by how many pixels it holds, is
-//! cut where half of them are on either side, until there are 256. What a pixel's colour is off is made up for by its
-//! neighbours, so that soft light has no rings.
+//! What a pixel's colour is off is made up for by its neighbours, so that soft light has no rings.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
 use trantor_render::gpu::Pixels;
-
-/// Colours of a picture at most; one byte names each.
-const COLORS_MAX: usize = 256;
 
 type Color = [u8; 3];
 
@@ -20,11 +15,11 @@ type Color = [u8; 3];
 /// # Errors
 /// If the file cannot be written.
 pub fn write(pixels: &Pixels, file: &Path) -> io::Result<()> {
-    let mut counts: BTreeMap<Color, u32> = BTreeMap::new();
-    for pixel in pixels.rgba.chunks_exact(4) {
-        *counts.entry([pixel[0], pixel[1], pixel[2]]).or_default() += 1;
-    }
-    let palette = palette(counts.into_iter().collect());
+    let (width, height) = (pixels.width as u16, pixels.height as u16);
+    // One, the slowest, chooses colours best.
+    let quantized = gif::Frame::from_rgba_speed(width, height, &mut pixels.rgba.clone(), 1);
+    let palette = quantized.palette.unwrap_or_default();
+    let palette: Vec<Color> = palette.as_chunks::<3>().0.to_vec();
     let named = named(pixels, &palette);
     let mut encoder = png::Encoder::new(
         io::BufWriter::new(std::fs::File::create(file)?),
@@ -75,66 +70,6 @@ fn named(pixels: &Pixels, palette: &[Color]) -> Vec<u8> {
         rows[1].fill([0.0; 3]);
     }
     named
-}
-
-/// At most [`COLORS_MAX`] colours that stand for all of `colors`, each with how often it occurs.
-fn palette(colors: Vec<(Color, u32)>) -> Vec<Color> {
-    let mut boxes = vec![colors];
-    while boxes.len() < COLORS_MAX {
-        let widest = (0..boxes.len())
-            .filter(|&place| boxes[place].len() > 1)
-            .max_by_key(|&place| {
-                let (_, width) = widest_side(&boxes[place]);
-                // Few pixels far apart, as the lights are, matter as much as many that are alike.
-                u64::from(width) * u64::from(width) * u64::from(pixels_of(&boxes[place]).isqrt())
-            });
-        let Some(place) = widest else { break };
-        let (channel, _) = widest_side(&boxes[place]);
-        boxes[place].sort_unstable_by_key(|(color, _)| (color[channel], *color));
-        let half = pixels_of(&boxes[place]) / 2;
-        let mut below = 0;
-        let cut = boxes[place]
-            .iter()
-            .position(|(_, count)| {
-                below += count;
-                below > half
-            })
-            .unwrap_or(0)
-            .clamp(1, boxes[place].len() - 1);
-        let upper = boxes[place].split_off(cut);
-        boxes.push(upper);
-    }
-    boxes.iter().map(|colors| mean(colors)).collect()
-}
-
-fn pixels_of(colors: &[(Color, u32)]) -> u32 {
-    colors.iter().map(|(_, count)| count).sum()
-}
-
-/// The channel in which these colours differ most, and by how much.
-fn widest_side(colors: &[(Color, u32)]) -> (usize, u8) {
-    (0..3)
-        .map(|channel| {
-            let (least, most) = colors
-                .iter()
-                .fold((u8::MAX, u8::MIN), |(least, most), (color, _)| {
-                    (least.min(color[channel]), most.max(color[channel]))
-                });
-            (channel, most - least)
-        })
-        .max_by_key(|&(_, width)| width)
-        .expect("a colour has three channels")
-}
-
-fn mean(colors: &[(Color, u32)]) -> Color {
-    let pixels = u64::from(pixels_of(colors)).max(1);
-    std::array::from_fn(|channel| {
-        let sum: u64 = colors
-            .iter()
-            .map(|(color, count)| u64::from(color[channel]) * u64::from(*count))
-            .sum();
-        ((sum + pixels / 2) / pixels) as u8
-    })
 }
 
 fn nearest(palette: &[Color], color: Color) -> usize {

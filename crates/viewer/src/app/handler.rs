@@ -16,7 +16,6 @@ use super::screen::WindowScreen;
 use crate::game_loop::{GameLoop, Viewer, Wake};
 use crate::input::{Action, HeldBefore, Input, key_name};
 
-/// The program with a window.
 pub(super) struct App {
     game_loop: GameLoop<WindowScreen, RealClock>,
     gate: WakeGate,

@@ -13,7 +13,6 @@ use crate::stage::Stage;
 use trantor_render::gpu::surface::{Fault, Recovery, Status, SurfaceState};
 use trantor_render::gpu::{Context, ContextError, Offscreen, Pixels, Quality, Renderer};
 
-/// A window that can be drawn on.
 #[derive(Debug)]
 pub(super) struct Canvas {
     pub(super) window: Arc<Window>,
@@ -90,7 +89,6 @@ impl Canvas {
         Ok(canvas)
     }
 
-    /// The render quality.
     pub(super) fn quality(&self) -> Quality {
         self.renderer.quality()
     }
@@ -110,7 +108,6 @@ impl Canvas {
         self.context.lost()
     }
 
-    /// Injects a failure.
     pub(super) fn inject(&mut self, fault: Fault) {
         match fault {
             Fault::DeviceLost => self.context.lose(),
@@ -118,7 +115,6 @@ impl Canvas {
         }
     }
 
-    /// How often the surface was recovered.
     pub(super) fn surface_recoveries(&self) -> u64 {
         self.state.recoveries()
     }

@@ -4,7 +4,6 @@ use trantor_render::gpu::surface::Fault;
 
 use crate::input::Action;
 
-/// A command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
     /// The first word of the line.
@@ -22,11 +21,11 @@ enum Slot {
     Command,
     Action,
     Timer,
-    Value,
     OneOf(&'static [&'static str]),
     Anything,
 }
 
+const FIGURES: [&str; 5] = ["frames", "systems", "pending", "connection", "server"];
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 const PACES: [&str; 5] = ["uncapped", "off", "on", "grid", "spacing"];
 
@@ -74,7 +73,12 @@ pub const COMMANDS: [Command; 26] = [
             ]),
         ],
     ),
-    command("values", "[BEGINNING]", "published values", &[Slot::Value]),
+    command(
+        "values",
+        "[BEGINNING]",
+        "the figures of the debugging view",
+        &[Slot::OneOf(&FIGURES)],
+    ),
     command("timers", "", "what is waited for", &[]),
     command(
         "remind",
@@ -188,12 +192,8 @@ impl Command {
 /// Names that exist only in the running program.
 #[derive(Clone, Debug, Default)]
 pub struct Vocabulary {
-    /// Names of systems.
     pub systems: Vec<&'static str>,
-    /// Numbers of timers.
     pub timers: Vec<u64>,
-    /// Names of published values.
-    pub values: Vec<String>,
 }
 
 /// Completes the last word of `line` as far as it is certain; answers also what it could be, if that is more than one.
@@ -232,7 +232,6 @@ impl Slot {
             Self::Command => COMMANDS.iter().map(|command| command.name.to_owned()).collect(),
             Self::Action => Action::ALL.iter().map(|action| action.name()).collect(),
             Self::Timer => vocabulary.timers.iter().map(u64::to_string).collect(),
-            Self::Value => vocabulary.values.clone(),
             Self::OneOf(words) => words.iter().map(|&word| word.to_owned()).collect(),
             Self::Anything => Vec::new(),
         }
@@ -248,7 +247,6 @@ mod tests {
         let vocabulary = Vocabulary {
             systems: vec!["input", "interpolation", "hud"],
             timers: vec![7],
-            values: vec!["loop.passes_count".into(), "loop.frames_count".into()],
         };
         for (line, completed) in [
             ("sp", "speed "),
@@ -257,7 +255,7 @@ mod tests {
             ("rate i", "rate in"),
             ("rate hud unc", "rate hud uncapped "),
             ("cancel ", "cancel 7 "),
-            ("values l", "values loop."),
+            ("values f", "values frames "),
             ("help lo", "help log "),
             ("bind hea", "bind heat-map "),
             ("xyz", "xyz"),

@@ -5,17 +5,13 @@ use std::collections::VecDeque;
 use super::Vocabulary;
 use super::commands::complete;
 
-/// Lines that can be gone back to.
 const HISTORY_MAX: usize = 100;
-/// Lines of answers kept.
 const SAID_MAX: usize = 200;
 /// Longest line that is taken, in bytes.
 const LINE_BYTES_MAX: usize = 512;
 
-/// The command line.
 #[derive(Clone, Debug, Default)]
 pub struct Console {
-    /// What is being typed.
     pub line: String,
     /// Whether the line was changed from here, so that whoever shows it puts the cursor at its end.
     pub was_replaced: bool,
@@ -27,12 +23,9 @@ pub struct Console {
     vocabulary: Vocabulary,
 }
 
-/// A line that was said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// By the user.
     Asked(String),
-    /// In answer.
     Answered(String),
     /// In answer to what could not be done.
     Refused(String),
@@ -82,7 +75,6 @@ impl Console {
         self.said.iter()
     }
 
-    /// Forgets what was said.
     pub fn clear(&mut self) {
         self.said.clear();
     }

@@ -4,7 +4,6 @@
 //! follow no rules: agents walk along paths drawn beforehand, and a moment of a demo is a function of game time
 //! alone, so that any frame can be made again.
 
-pub mod news;
 mod path;
 mod staging;
 
@@ -17,7 +16,6 @@ use trantor_time::GameTime;
 use path::Path;
 use trantor_render::picture::CameraPose;
 
-/// Which synthetic scene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DemoScene {
     /// A whole map of ordinary size, with a bit of everything.
@@ -45,11 +43,9 @@ pub struct Demo {
 /// Units a second in demos: the default of servers.
 pub const FREQUENCY: u32 = 100;
 
-/// Teams of the demos.
 const TEAMS: [&str; 4] = ["Terminus", "Anacreon", "Siwenna", "Korell"];
 
 impl Demo {
-    /// Sets a scene up.
     pub fn new(which: DemoScene) -> Self {
         let (side, agents) = match which {
             DemoScene::Overview | DemoScene::Close => (20, 36),

@@ -28,7 +28,6 @@ pub(super) struct Step {
     pub(super) resource: Resource,
 }
 
-/// A moment on a path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moment {
     pub(super) tile: Tile,
@@ -40,11 +39,14 @@ pub(super) struct Moment {
 
 impl Path {
     /// One that begins at `tile`.
-    pub(super) fn draw(size: MapSize, mut tile: Tile, lots: &mut Lots) -> Self {
-        let mut facing = Direction::ALL[lots.below(4) as usize];
-        let first = tile;
-        let mut actions = Vec::with_capacity(ACTIONS);
-        while actions.len() < ACTIONS {
+    pub(super) fn draw(size: MapSize, tile: Tile, lots: &mut Lots) -> Self {
+        let mut walk = Walk {
+            size,
+            tile,
+            facing: Direction::ALL[lots.below(4) as usize],
+            actions: Vec::with_capacity(ACTIONS),
+        };
+        while walk.actions.len() < ACTIONS {
             let kind = match lots.below(100) {
                 0..58 => CommandKind::Forward,
                 58..66 => CommandKind::Left,
@@ -55,56 +57,28 @@ impl Path {
                 95..99 => CommandKind::Inventory,
                 _ => CommandKind::Broadcast,
             };
-            let resource = Resource::ALL[lots.below(7) as usize];
-            push(&mut actions, size, &mut tile, &mut facing, kind, resource);
+            walk.push(kind, Resource::ALL[lots.below(7) as usize]);
         }
         // Home, so that the path can begin again without a jump.
-        let (dx, dy) = size.shortest(tile, first);
-        for (wanted, count) in [
-            (if dx > 0 { Direction::East } else { Direction::West }, dx.abs()),
-            (
-                if dy > 0 {
-                    Direction::South
-                } else {
-                    Direction::North
-                },
-                dy.abs(),
-            ),
-        ] {
+        let (dx, dy) = size.shortest(walk.tile, tile);
+        let across = if dx > 0 { Direction::East } else { Direction::West };
+        let down = if dy > 0 {
+            Direction::South
+        } else {
+            Direction::North
+        };
+        for (direction, count) in [(across, dx.abs()), (down, dy.abs())] {
             for _ in 0..count {
-                while facing != wanted {
-                    push(
-                        &mut actions,
-                        size,
-                        &mut tile,
-                        &mut facing,
-                        CommandKind::Right,
-                        Resource::Food,
-                    );
-                }
-                push(
-                    &mut actions,
-                    size,
-                    &mut tile,
-                    &mut facing,
-                    CommandKind::Forward,
-                    Resource::Food,
-                );
+                walk.face(direction);
+                walk.push(CommandKind::Forward, Resource::Food);
             }
         }
-        let start = actions[0].facing;
-        while facing != start {
-            push(
-                &mut actions,
-                size,
-                &mut tile,
-                &mut facing,
-                CommandKind::Right,
-                Resource::Food,
-            );
-        }
+        walk.face(walk.actions[0].facing);
         let ahead = f64::from(lots.below(1_000)) / 10.0;
-        Self { actions, ahead }
+        Self {
+            actions: walk.actions,
+            ahead,
+        }
     }
 
     /// The action under way at `units`, counted from the demo's beginning, and how much of it is done.
@@ -154,24 +128,33 @@ impl Path {
     }
 }
 
-fn push(
-    actions: &mut Vec<Step>,
+/// A path that is being made.
+struct Walk {
     size: MapSize,
-    tile: &mut Tile,
-    facing: &mut Direction,
-    kind: CommandKind,
-    resource: Resource,
-) {
-    actions.push(Step {
-        kind,
-        tile: *tile,
-        facing: *facing,
-        resource,
-    });
-    match kind {
-        CommandKind::Forward => *tile = size.step(*tile, *facing),
-        CommandKind::Right => *facing = facing.turned(Turn::Right),
-        CommandKind::Left => *facing = facing.turned(Turn::Left),
-        _ => {}
+    tile: Tile,
+    facing: Direction,
+    actions: Vec<Step>,
+}
+
+impl Walk {
+    fn push(&mut self, kind: CommandKind, resource: Resource) {
+        self.actions.push(Step {
+            kind,
+            tile: self.tile,
+            facing: self.facing,
+            resource,
+        });
+        match kind {
+            CommandKind::Forward => self.tile = self.size.step(self.tile, self.facing),
+            CommandKind::Left => self.facing = self.facing.turned(Turn::Left),
+            CommandKind::Right => self.facing = self.facing.turned(Turn::Right),
+            _ => {}
+        }
+    }
+
+    fn face(&mut self, direction: Direction) {
+        while self.facing != direction {
+            self.push(CommandKind::Right, Resource::Food);
+        }
     }
 }

@@ -36,16 +36,7 @@ pub(super) fn fill(which: DemoScene, paths: &[Path], size: MapSize, units: f64, 
             life_and_death(scene, units);
         }
         DemoScene::Ritual => {
-            ritual(
-                scene,
-                Tile {
-                    x: RITUAL.x as u16,
-                    y: RITUAL.y as u16,
-                },
-                Level::new(7),
-                units + 235.0,
-                6,
-            );
+            ritual(scene, Tile { x: 6, y: 6 }, Level::new(7), units + 235.0, 6);
             eggs(scene, 2, size);
         }
         DemoScene::Broadcast => {
@@ -68,13 +59,8 @@ pub(super) fn fill(which: DemoScene, paths: &[Path], size: MapSize, units: f64, 
                     x: (middle + away * around.sin()) as u16,
                     y: (middle + away * around.cos()) as u16,
                 };
-                ritual(
-                    scene,
-                    tile,
-                    Level::new(1 + (number % 7) as u8),
-                    units + f64::from(number) * 41.0,
-                    0,
-                );
+                let level = Level::new(1 + (number % 7) as u8);
+                ritual(scene, tile, level, units + f64::from(number) * 41.0, 0);
             }
         }
     }
@@ -245,13 +231,8 @@ fn what_walkers_did(scene: &mut Scene, paths: &[Path], units: f64, teams: u16) {
                 _ => continue,
             };
             let place = Vec2::new(f32::from(step.tile.x), f32::from(step.tile.y));
-            effect(
-                scene,
-                kind,
-                place,
-                Some((AgentId(number), team_of(number, teams))),
-                age,
-            );
+            let agent = (AgentId(number), team_of(number, teams));
+            effect(scene, kind, place, Some(agent), age);
         }
     }
 }
@@ -259,42 +240,24 @@ fn what_walkers_did(scene: &mut Scene, paths: &[Path], units: f64, teams: u16) {
 /// A birth, a death and a push that come round again and again.
 fn life_and_death(scene: &mut Scene, units: f64) {
     let born = scene.agents[20];
-    effect(
-        scene,
-        EffectKind::Birth,
-        Vec2::new(born.x, born.y),
-        Some((born.id, born.team)),
-        (units + 14.0).rem_euclid(260.0),
-    );
     let death = EffectKind::Death {
         level: Level::FIRST,
         heading: 0.8,
     };
-    effect(
-        scene,
-        death,
-        Vec2::new(11.0, 10.0),
-        Some((AgentId(90), TeamId(1))),
-        (units + 45.0).rem_euclid(310.0),
-    );
     let push = EffectKind::Push {
         heading: std::f32::consts::FRAC_PI_2,
     };
-    effect(
-        scene,
-        push,
-        Vec2::new(9.0, 12.0),
-        Some((AgentId(91), TeamId(2))),
-        (units + 9.0).rem_euclid(140.0),
-    );
     let rose = EffectKind::Rose { level: Level::LAST };
-    effect(
-        scene,
-        rose,
-        Vec2::new(12.0, 7.0),
-        Some((AgentId(92), TeamId(0))),
-        (units + 30.0).rem_euclid(240.0),
-    );
+    let who = |agent, team| (AgentId(agent), TeamId(team));
+    let at_birth = Vec2::new(born.x, born.y);
+    for (kind, place, agent, since, again) in [
+        (EffectKind::Birth, at_birth, (born.id, born.team), 14.0, 260.0),
+        (death, Vec2::new(11.0, 10.0), who(90, 1), 45.0, 310.0),
+        (push, Vec2::new(9.0, 12.0), who(91, 2), 9.0, 140.0),
+        (rose, Vec2::new(12.0, 7.0), who(92, 0), 30.0, 240.0),
+    ] {
+        effect(scene, kind, place, Some(agent), (units + since).rem_euclid(again));
+    }
 }
 
 fn speak(scene: &mut Scene, agent: usize, words: &[u8], age: f64) {
@@ -303,13 +266,8 @@ fn speak(scene: &mut Scene, agent: usize, words: &[u8], age: f64) {
     };
     let text = say(scene, words);
     let place = Vec2::new(f32::from(speaker.tile.x), f32::from(speaker.tile.y));
-    effect(
-        scene,
-        EffectKind::Broadcast { text },
-        place,
-        Some((speaker.id, speaker.team)),
-        age,
-    );
+    let agent = (speaker.id, speaker.team);
+    effect(scene, EffectKind::Broadcast { text }, place, Some(agent), age);
 }
 
 fn say(scene: &mut Scene, words: &[u8]) -> Span {

@@ -1,6 +1,6 @@
 //! Pictures as an animated GIF: what changed since the picture before, in the best 256 colours for that.
 //!
-//! A picture is told when the next one that differs is there, since only then it is known how long it is shown. So
+//! A picture is written when the next one that differs is there, since only then it is known how long it is shown. So
 //! pictures that are left out make a film jump, and never change its speed.
 
 use std::borrow::Cow;
@@ -24,6 +24,7 @@ pub fn film_rate(text: &str) -> Result<u32, String> {
         .filter(|rate| (1..=PER_SECOND_MAX).contains(rate));
     known.ok_or_else(|| format!("a film has 1 to {PER_SECOND_MAX} pictures a second, not {text:?}"))
 }
+
 /// Longest side of a film in pixels: larger pictures are halved until they fit. A minute of them is tens of megabytes.
 const SIDE_PIXELS_MAX: u32 = 960;
 /// A colour has changed when one of its parts did by this much: less is not seen, and makes a film several times as large.
@@ -33,7 +34,7 @@ const QUANTIZER_SPEED: i32 = 10;
 
 /// An animated GIF that is being written.
 pub struct GifFilm<W: Write> {
-    encoder: Encoder<W>,
+    out: Out<W>,
     per_second: u32,
     halvings: u32,
     size: (u16, u16),
@@ -43,28 +44,23 @@ pub struct GifFilm<W: Write> {
     held: Option<(Frame<'static>, u64)>,
 }
 
+/// Before the first picture, which has the film's size, and after it.
+enum Out<W: Write> {
+    Empty(Option<W>),
+    Begun(Encoder<W>),
+}
+
 impl<W: Write> GifFilm<W> {
-    /// A film of pictures of this size, so many a second (`1..=`[`PER_SECOND_MAX`]), that begins again at its end.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub fn new(out: W, size: (u32, u32), per_second: u32) -> io::Result<Self> {
-        let longer = size.0.max(size.1);
-        let halvings = (0..16)
-            .find(|halvings| longer >> halvings <= SIDE_PIXELS_MAX)
-            .unwrap_or(16);
-        let side = |pixels: u32| (pixels >> halvings).max(1) as u16;
-        let size = (side(size.0), side(size.1));
-        let mut encoder = Encoder::new(out, size.0, size.1, &[]).map_err(io_error)?;
-        encoder.set_repeat(Repeat::Infinite).map_err(io_error)?;
-        Ok(Self {
-            encoder,
+    /// A film of so many pictures a second (`1..=`[`PER_SECOND_MAX`]) that begins again at its end.
+    pub fn new(out: W, per_second: u32) -> Self {
+        Self {
+            out: Out::Empty(Some(out)),
             per_second: per_second.clamp(1, PER_SECOND_MAX),
-            halvings,
-            size,
+            halvings: 0,
+            size: (1, 1),
             shown: Vec::new(),
             held: None,
-        })
+        }
     }
 
     /// Adds the picture number `turn` of the film, counted from 0 and growing; all have the size of the first.
@@ -72,31 +68,49 @@ impl<W: Write> GifFilm<W> {
     /// # Errors
     /// If it cannot be written.
     pub fn add(&mut self, turn: u64, pixels: &Pixels) -> io::Result<()> {
+        if let Out::Empty(out) = &mut self.out
+            && let Some(out) = out.take()
+        {
+            let longer = pixels.width.max(pixels.height);
+            self.halvings = (0..16)
+                .find(|halvings| longer >> halvings <= SIDE_PIXELS_MAX)
+                .unwrap_or(16);
+            let side = |pixels: u32| (pixels >> self.halvings).max(1) as u16;
+            self.size = (side(pixels.width), side(pixels.height));
+            let mut encoder = Encoder::new(out, self.size.0, self.size.1, &[]).map_err(io_error)?;
+            encoder.set_repeat(Repeat::Infinite).map_err(io_error)?;
+            self.out = Out::Begun(encoder);
+        }
         let Some(frame) = self.changed(&shrunk(pixels, self.halvings, self.size)) else {
             return Ok(());
         };
-        self.tell_held(turn)?;
+        self.write_held(turn)?;
         self.held = Some((frame, turn));
         Ok(())
     }
 
-    /// Ends the film as long as `turns` pictures.
+    /// Ends the film as long as `turns` pictures, and flushes it.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If it cannot be written, or has no picture.
     pub fn finish(mut self, turns: u64) -> io::Result<W> {
-        self.tell_held(turns)?;
-        self.encoder.into_inner().map_err(io_error)
+        self.write_held(turns)?;
+        let Out::Begun(encoder) = self.out else {
+            return Err(io::Error::other("no picture was taken"));
+        };
+        let mut out = encoder.into_inner().map_err(io_error)?;
+        out.flush()?;
+        Ok(out)
     }
 
-    fn tell_held(&mut self, until: u64) -> io::Result<()> {
-        let Some((mut frame, from)) = self.held.take() else {
+    fn write_held(&mut self, until: u64) -> io::Result<()> {
+        let (Some((mut frame, from)), Out::Begun(encoder)) = (self.held.take(), &mut self.out) else {
             return Ok(());
         };
         // Instants are rounded, not lengths: nothing adds up.
         let at = |turn: u64| turn * 100 / u64::from(self.per_second);
         frame.delay = u16::try_from(at(until) - at(from)).unwrap_or(u16::MAX);
-        self.encoder.write_frame(&frame).map_err(io_error)
+        encoder.write_frame(&frame).map_err(io_error)
     }
 
     /// The smallest part of a picture that holds all that is new in it, the rest of that see-through; `None` if nothing is.
@@ -201,7 +215,7 @@ mod tests {
             (5, 3) => [255, 255, 255],
             _ => [(x * 30 + 1) as u8, (y * 40) as u8, 90],
         });
-        let mut film = GifFilm::new(Vec::new(), (8, 6), 30).unwrap();
+        let mut film = GifFilm::new(Vec::new(), 30);
         // Picture 2 is left out, 1 and 4 show nothing new.
         for (turn, picture) in [(0, &still), (1, &still), (3, &dot), (4, &dot), (5, &still)] {
             film.add(turn, picture).unwrap();
@@ -224,7 +238,7 @@ mod tests {
     #[test]
     fn large_pictures_are_halved_until_they_fit() {
         let large = pixels((2_000, 4), |x, _| if x % 2 == 0 { [0; 3] } else { [200; 3] });
-        let mut film = GifFilm::new(Vec::new(), (2_000, 4), 10).unwrap();
+        let mut film = GifFilm::new(Vec::new(), 10);
         film.add(0, &large).unwrap();
         assert_eq!(film.size, (500, 1));
         assert!(

@@ -28,12 +28,10 @@ pub const RECORD_SECONDS_MAX: f64 = 60.0;
 /// Pictures that may wait to be compressed: at 1920 × 1080 about 130 MB.
 const WAITING_MAX: usize = 16;
 
-/// What to record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Take {
     /// For how long, unless it is asked for again before.
     pub span: RealSpan,
-    /// Into what.
     pub format: Format,
     /// Pictures a second, `1..=`[`super::gif::PER_SECOND_MAX`].
     pub per_second: u32,
@@ -92,17 +90,17 @@ impl Recording {
 
     fn start_in(into: PathBuf, take: Take, now: RealTime) -> io::Result<Self> {
         let (to_writer, pictures) = bounded(WAITING_MAX);
-        let writer = match take.format {
+        let sink = match take.format {
             Format::Png => {
                 std::fs::create_dir(&into)?;
-                let folder = into.clone();
-                threads::spawn("recording", move || write_numbered(&folder, &pictures))?
+                Sink::Png(into.clone(), 0)
             }
             Format::Gif => {
                 let file = BufWriter::new(File::create_new(&into)?);
-                threads::spawn("recording", move || write_gif(file, take.per_second, &pictures))?
+                Sink::Gif(GifFilm::new(file, take.per_second))
             }
         };
+        let writer = threads::spawn("recording", move || write(sink, &pictures))?;
         let most = RealSpan::from_nanos((RECORD_SECONDS_MAX * 1e9) as i64);
         Ok(Self {
             into,
@@ -118,7 +116,6 @@ impl Recording {
         })
     }
 
-    /// Where the pictures go.
     pub fn target(&self) -> &Path {
         &self.into
     }
@@ -128,7 +125,6 @@ impl Recording {
         !self.is_over(now) && self.turn_at(now) >= self.turns
     }
 
-    /// Adds a picture.
     pub fn add(&mut self, pixels: Pixels, now: RealTime) {
         let turn = self.turn_at(now);
         let Some(to_writer) = &self.to_writer else { return };
@@ -183,44 +179,46 @@ impl Recording {
     }
 }
 
-/// Pictures by their turns. Where some were left out the one before is there again: what makes a film of them takes one
-/// after the other.
-fn write_numbered(folder: &Path, pictures: &Receiver<(u64, Pixels)>) -> io::Result<()> {
-    let (begin, first) = pictures.recv().map_err(|_| nothing_taken())?;
-    let file = |turn: u64| folder.join(format!("{turn:05}.png"));
-    first.write_png(&file(0))?;
+/// Into what pictures are written.
+enum Sink {
+    /// Numbered files in a folder, with the number of the last.
+    Png(PathBuf, u64),
+    Gif(GifFilm<BufWriter<File>>),
+}
+
+impl Sink {
+    fn add(&mut self, turn: u64, pixels: &Pixels) -> io::Result<()> {
+        let (folder, last) = match self {
+            Self::Gif(film) => return film.add(turn, pixels),
+            Self::Png(folder, last) => (folder, last),
+        };
+        let file = |turn: u64| folder.join(format!("{turn:05}.png"));
+        // Where some were left out the one before is there again: what makes a film of them takes one after the other.
+        for left_out in *last + 1..turn {
+            // Not every file system has files under two names.
+            std::fs::hard_link(file(*last), file(left_out))
+                .or_else(|_| std::fs::copy(file(*last), file(left_out)).map(drop))?;
+        }
+        *last = turn;
+        pixels.write_png(&file(turn))
+    }
+}
+
+/// Writes pictures with their turns. The film begins with its first picture, whenever that came.
+fn write(mut sink: Sink, pictures: &Receiver<(u64, Pixels)>) -> io::Result<()> {
+    let (begin, first) = pictures
+        .recv()
+        .map_err(|_| io::Error::other("no picture was taken"))?;
+    sink.add(0, &first)?;
     let mut last = 0;
     for (turn, pixels) in pictures {
-        let turn = turn - begin;
-        for left_out in last + 1..turn {
-            // Not every file system has files under two names.
-            std::fs::hard_link(file(last), file(left_out))
-                .or_else(|_| std::fs::copy(file(last), file(left_out)).map(drop))?;
-        }
-        pixels.write_png(&file(turn))?;
-        last = turn;
+        last = turn - begin;
+        sink.add(last, &pixels)?;
     }
-    Ok(())
-}
-
-fn nothing_taken() -> io::Error {
-    io::Error::other("no picture was taken")
-}
-
-fn write_gif(file: BufWriter<File>, per_second: u32, pictures: &Receiver<(u64, Pixels)>) -> io::Result<()> {
-    let (turn, first) = pictures.recv().map_err(|_| nothing_taken())?;
-    // The film begins with its first picture, whenever that came.
-    let mut film = GifFilm::new(file, (first.width, first.height), per_second)?;
-    film.add(0, &first)?;
-    let mut last = 0;
-    for (later, pixels) in pictures {
-        last = later - turn;
-        film.add(last, &pixels)?;
+    match sink {
+        Sink::Gif(film) => film.finish(last + 1).map(drop),
+        Sink::Png(..) => Ok(()),
     }
-    let file = film.finish(last + 1)?;
-    file.into_inner()
-        .map(|_| ())
-        .map_err(io::IntoInnerError::into_error)
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ use trantor_render::gpu::Quality;
 use trantor_render::gpu::surface::Fault;
 use trantor_time::{GameTime, Pace, Pacing, Rate, RealSpan, RealTime};
 
-use super::Viewer;
 use super::timers::{Purpose, Timer};
+use super::{Viewer, figures};
 use crate::console::{COMMANDS, Command, Vocabulary};
 use crate::film::gif::film_rate;
 use crate::film::recording::{Format, RECORD_SECONDS_MAX, Take};
@@ -58,8 +58,8 @@ impl<S> Viewer<S> {
                 return Ok(logging::levels());
             }
             ("log", []) => return Ok(logging::levels()),
-            ("values", []) => return self.list_values(""),
-            ("values", [beginning]) => return self.list_values(beginning),
+            ("values", []) => return self.list_values("", now),
+            ("values", [beginning]) => return self.list_values(beginning, now),
             ("timers", []) => return Ok(self.list_timers(now)),
             ("remind", [after, text @ ..]) if !text.is_empty() => {
                 let after = seconds(after, REMIND_SECONDS_MAX).map_err(usage)?;
@@ -115,21 +115,20 @@ impl<S> Viewer<S> {
         Vocabulary {
             systems: self.schedule.systems().iter().map(|system| system.name).collect(),
             timers: self.timers.running().iter().map(|timer| timer.number).collect(),
-            values: self.values.by_name.keys().map(|name| name.to_string()).collect(),
         }
     }
 
     /// How often systems are called: all, or the one of that name.
     fn rates(&self, only: Option<&str>) -> Result<String, String> {
         let mut lines = String::new();
-        let systems = self.schedule.systems().iter();
-        for system in systems.filter(|system| only.is_none_or(|only| only == system.name)) {
+        let systems = self.schedule.systems().iter().enumerate();
+        for (place, system) in systems.filter(|(_, system)| only.is_none_or(|only| only == system.name)) {
             let wanted = match system.pace() {
                 None => "off".to_owned(),
                 Some(Pace::Uncapped) => "uncapped: each frame".to_owned(),
                 Some(Pace::At(rate)) => format!("{} a second", rate.as_per_second()),
             };
-            let reached = self.values.calls_per_second(system.name);
+            let reached = self.rates.calls(place);
             let reached = reached.map_or_else(String::new, |rate| format!(", called {rate:.1} a second"));
             // Writing to a string cannot fail.
             let _ = writeln!(lines, "{}: {wanted}{reached}", system.name);
@@ -155,9 +154,9 @@ impl<S> Viewer<S> {
                     "without {name} nothing could be typed any more; type rate {name} 5 for a slow one"
                 ));
             }
-            "off" | "on" => system.ok_or(no_such_system)?.set_enabled(change == "on"),
-            "grid" => system.ok_or(no_such_system)?.set_pacing(Pacing::Grid),
-            "spacing" => system.ok_or(no_such_system)?.set_pacing(Pacing::Spacing),
+            "off" | "on" => system.ok_or(no_such_system)?.pacer.set_enabled(change == "on"),
+            "grid" => system.ok_or(no_such_system)?.pacer.set_pacing(Pacing::Grid),
+            "spacing" => system.ok_or(no_such_system)?.pacer.set_pacing(Pacing::Spacing),
             _ => {
                 let pace = match change {
                     "uncapped" => Ok(Pace::Uncapped),
@@ -166,7 +165,7 @@ impl<S> Viewer<S> {
                         .map_err(|_| format!("{number:?} is no rate"))
                         .and_then(|rate| Pace::from_setting(rate).map_err(|error| error.to_string())),
                 };
-                system.ok_or(no_such_system)?.set_pace(pace.map_err(usage)?);
+                system.ok_or(no_such_system)?.pacer.set_pace(pace.map_err(usage)?);
             }
         }
         self.rates(Some(name))
@@ -189,11 +188,18 @@ impl<S> Viewer<S> {
         Ok(format!("{} frames a second", rate.as_per_second()))
     }
 
-    fn list_values(&self, beginning: &str) -> Result<String, String> {
+    /// The figures of the debugging view whose names begin so.
+    fn list_values(&mut self, beginning: &str, now: RealTime) -> Result<String, String> {
         let mut lines = String::new();
-        let values = self.values.by_name.iter();
-        for (name, value) in values.filter(|(name, _)| name.starts_with(beginning)) {
-            let _ = writeln!(lines, "{name} {value:.3}");
+        for group in figures::groups(self, now) {
+            for row in group.rows {
+                let name = format!("{}.{}", group.title, row.name)
+                    .to_lowercase()
+                    .replace(' ', "-");
+                if name.starts_with(beginning) {
+                    let _ = writeln!(lines, "{name} {}", row.value);
+                }
+            }
         }
         match lines.is_empty() {
             true => Err(format!(

@@ -1,12 +1,10 @@
-//! The figures of the debugging view, in the window and in the terminal, and values by name.
+//! The figures of the debugging view, in the window and in the terminal, and of the command `values`.
 //!
-//! Figures are collected in the frames in which the debugging view is open, values once a second.
-
-use std::borrow::Cow;
-use std::collections::BTreeMap;
+//! They are collected in the frames in which the view is open, and when they are asked for. Rates are counted once a
+//! second.
 
 use trantor_client::ClientStats;
-use trantor_time::{Pace, RealSpan, RealTime};
+use trantor_time::{Due, Pace, RealSpan, RealTime};
 
 use super::Viewer;
 use crate::hud::figures::Group;
@@ -17,126 +15,80 @@ const TIMERS_LISTED: usize = 6;
 /// Lines of the log that are shown.
 const LOG_LINES: usize = 5;
 
-/// Numbers by dotted names, for `values` and the panels; set once a second.
+/// Frames drawn and calls of each system a second, over the time between the last two counts.
 #[derive(Debug, Default)]
-pub struct Values {
-    /// The numbers.
-    pub by_name: BTreeMap<Cow<'static, str>, f64>,
-    /// When they were set last, and what had been counted by then: passes, frames, calls of each system.
-    last: Option<(RealTime, Vec<u64>)>,
+pub struct Rates {
+    counted: Option<(RealTime, Vec<u64>)>,
+    per_second: Vec<f64>,
 }
 
-impl Values {
-    /// The value of that name, once it is known.
-    pub fn get(&self, name: &str) -> Option<f64> {
-        self.by_name.get(name).copied()
+impl Rates {
+    pub(super) fn frames(&self) -> Option<f64> {
+        self.per_second.first().copied()
     }
 
-    fn set(&mut self, name: impl Into<Cow<'static, str>>, value: f64) {
-        self.by_name.insert(name.into(), value);
-    }
-
-    /// How often a system was called in the last second.
-    pub fn calls_per_second(&self, system: &str) -> Option<f64> {
-        self.get(&format!("system.{system}.calls_per_second"))
+    /// Of the system in this place of the list.
+    pub(super) fn calls(&self, system: usize) -> Option<f64> {
+        self.per_second.get(system + 1).copied()
     }
 }
 
-/// Sets all values. Rates are over the time since the last call.
-pub(super) fn set_values<S>(viewer: &mut Viewer<S>, now: RealTime) {
-    let Viewer {
-        stage,
-        values,
-        pacer,
-        inputs,
-        schedule,
-        started,
-        drawn,
-        ..
-    } = viewer;
-    let systems = schedule.systems();
-    let counts: Vec<u64> = [pacer.frames(), *drawn]
-        .into_iter()
-        .chain(systems.iter().map(|system| system.calls()))
-        .collect();
-    if let Some((last, before)) = values.last.take()
-        && now > last
+pub(super) fn count_rates<S>(viewer: &mut Viewer<S>, now: RealTime) {
+    let calls = viewer.schedule.systems().iter();
+    let calls = calls.map(|system| system.pacer.calls());
+    let counts: Vec<u64> = std::iter::once(viewer.drawn).chain(calls).collect();
+    let rates = &mut viewer.rates;
+    if let Some((last, before)) = &rates.counted
+        && now > *last
     {
-        let names = ["loop.passes_per_second".into(), "loop.frames_per_second".into()];
-        let of_systems = systems
-            .iter()
-            .map(|system| Cow::from(format!("system.{}.calls_per_second", system.name)));
-        let seconds = now.since(last).as_secs_f64();
-        for (name, (count, before)) in names
-            .into_iter()
-            .chain(of_systems)
-            .zip(counts.iter().zip(&before))
-        {
-            values.set(name, (count - before) as f64 / seconds);
-        }
+        let seconds = now.since(*last).as_secs_f64();
+        let added = counts.iter().zip(before).map(|(count, before)| count - before);
+        rates.per_second = added.map(|added| added as f64 / seconds).collect();
     }
-    values.last = Some((now, counts));
-    values.set("loop.uptime_seconds", now.since(*started).as_secs_f64());
-    values.set("loop.passes_count", pacer.frames() as f64);
-    values.set("loop.frames_count", *drawn as f64);
-    values.set("frame.took_p50_ms", pacer.took(0.5).as_millis_f64());
-    values.set("frame.took_p99_ms", pacer.took(0.99).as_millis_f64());
-    values.set("frame.interval_p99_ms", pacer.interval(0.99).as_millis_f64());
-    if let Some(off) = pacer.pace().off_period(0.99) {
-        values.set("frame.off_period_p99_ms", off.as_millis_f64());
-    }
-    if let Some(first) = pacer.first_shown() {
-        values.set("frame.first_after_ms", first.as_millis_f64());
-    }
-    values.set("input.dropped_count", inputs.dropped() as f64);
-    values.set("graphics.instances_count", stage.instances() as f64);
-    if let Some(stats) = stage.source().stats(now) {
-        values.set("network.received_bytes", stats.bytes_in as f64);
-        values.set("network.silent_ms", stats.network_age_ns as f64 / 1e6);
-        values.set("clock.error_ms", stats.clock.error_bound_ns as f64 / 1e6);
-        values.set("clock.round_trip_ms", stats.clock.rtt_best_ns as f64 / 1e6);
-        values.set("display.delay_ms", stats.display_delay_ns as f64 / 1e6);
-    }
+    rates.counted = Some((now, counts));
 }
 
-/// Tells tests how the loop keeps its pace.
+/// Reports to tests how the loop keeps its pace.
 pub(super) fn report<S>(viewer: &mut Viewer<S>) {
-    let Viewer {
-        stage, values, pacer, ..
-    } = viewer;
-    let report = &mut stage.hud().report;
-    report.state(
-        "frames-target",
-        format_args!("{:.1}", pacer.target().as_per_second()),
-    );
+    let (pacer, rate) = (&viewer.pacer, viewer.rates.frames());
+    let report = &mut viewer.stage.hud().report;
+    let target = pacer.target().as_per_second();
+    report.state("frames-target", format_args!("{target:.1}"));
     for (name, value) in [
-        ("frames-per-second", "loop.frames_per_second"),
-        ("interval-p99-ms", "frame.interval_p99_ms"),
-        ("took-p50-ms", "frame.took_p50_ms"),
-        ("first-frame-after-ms", "frame.first_after_ms"),
+        ("frames-per-second", rate),
+        ("interval-p99-ms", Some(pacer.interval(0.99).as_millis_f64())),
+        ("took-p50-ms", Some(pacer.took(0.5).as_millis_f64())),
+        (
+            "first-frame-after-ms",
+            pacer.first_shown.map(RealSpan::as_millis_f64),
+        ),
     ] {
-        if let Some(value) = values.get(value) {
+        if let Some(value) = value {
             report.state(name, format_args!("{value:.2}"));
         }
     }
 }
 
-/// Collects all figures of this frame.
+/// Collects what the debugging view shows.
 pub(super) fn collect<S>(viewer: &mut Viewer<S>, now: RealTime) {
-    let stats = viewer.stage.source().stats(now);
-    let groups = vec![
-        frames(viewer),
-        systems(viewer),
-        pending(viewer, now),
-        connection(stats.as_ref()),
-        server(stats.as_ref()),
-    ];
+    viewer.figures.groups = groups(viewer, now);
     let figures = &mut viewer.figures;
-    figures.groups = groups;
     figures.frame_ms.clear();
     figures.frame_ms.extend(viewer.pacer.millis());
     figures.period_ms = viewer.pacer.target().interval().as_millis_f64() as f32;
     figures.log = logging::recent(LOG_LINES);
+}
+
+/// All figures of this moment.
+pub(super) fn groups<S>(viewer: &mut Viewer<S>, now: RealTime) -> Vec<Group> {
+    let stats = viewer.stage.source().stats(now);
+    vec![
+        frames(viewer, now),
+        systems(viewer),
+        pending(viewer, now),
+        connection(stats.as_ref()),
+        server(stats.as_ref()),
+    ]
 }
 
 fn ms(span: RealSpan) -> String {
@@ -147,11 +99,11 @@ fn nanos_ms(nanos: i64) -> String {
     ms(RealSpan::from_nanos(nanos))
 }
 
-fn frames<S>(viewer: &Viewer<S>) -> Group {
+fn frames<S>(viewer: &Viewer<S>, now: RealTime) -> Group {
     let mut group = Group::new("Frames");
     let pacer = &viewer.pacer;
     let target = pacer.target();
-    let rate = viewer.values.get("loop.frames_per_second");
+    let rate = viewer.rates.frames();
     let shown = rate.map_or_else(|| "–".to_owned(), |rate| format!("{rate:.1}"));
     let is_slow = rate.is_some_and(|rate| rate < target.as_per_second() * 0.95);
     group.judged(
@@ -163,19 +115,22 @@ fn frames<S>(viewer: &Viewer<S>) -> Group {
     group.judged("took p50", ms(p50), p50 > target.interval());
     group.judged("took p99", ms(p99), p99 > target.interval());
     group.row("apart p99", ms(pacer.interval(0.99)));
-    if let Some(off) = pacer.pace().off_period(0.99) {
+    if let Some(off) = pacer.pace.off_period(0.99) {
         group.judged("off the period p99", ms(off), off > target.interval());
     }
-    if let Some(first) = pacer.first_shown() {
+    if let Some(first) = pacer.first_shown {
         group.row("first one after", ms(first));
     }
-    group.row("longest ever", ms(pacer.longest()));
-    let (in_frames, in_events) = pacer.time_in_frames_and_events();
-    let all = viewer.values.get("loop.uptime_seconds").unwrap_or(0.0).max(1e-3);
+    group.row("longest ever", ms(pacer.longest));
+    let all = now.since(viewer.started).as_secs_f64().max(1e-3);
     let share = |span: RealSpan| span.as_secs_f64() * 100.0 / all;
     group.row(
         "frames, events",
-        format!("{:.1} %, {:.1} %", share(in_frames), share(in_events)),
+        format!(
+            "{:.1} %, {:.1} %",
+            share(pacer.time_in_frames),
+            share(pacer.time_in_events)
+        ),
     );
     group.row("drawn things", viewer.stage.instances());
     group
@@ -184,15 +139,15 @@ fn frames<S>(viewer: &Viewer<S>) -> Group {
 /// Time by stage of a frame, and rates: each system is a stage.
 fn systems<S>(viewer: &Viewer<S>) -> Group {
     let mut group = Group::new("Systems");
-    for system in viewer.schedule.systems() {
-        let rate = viewer.values.calls_per_second(system.name);
+    for (place, system) in viewer.schedule.systems().iter().enumerate() {
+        let rate = viewer.rates.calls(place);
         let rate = rate.map_or_else(|| "–".to_owned(), |rate| format!("{rate:.0}"));
         let wanted = match system.pace() {
             Some(Pace::At(wanted)) => format!(" of {}", wanted.as_per_second()),
             Some(Pace::Uncapped) | None => String::new(),
         };
         let mut value = format!("{rate}{wanted}/s · {}", ms(system.mean_time()));
-        let (failures, overruns) = (system.failures(), system.overruns());
+        let (failures, overruns) = (system.failures(), system.pacer.overruns());
         if system.pace().is_none() {
             "off".clone_into(&mut value);
         } else if failures > 0 {
@@ -210,7 +165,7 @@ fn pending<S>(viewer: &mut Viewer<S>, now: RealTime) -> Group {
     let mut group = Group::new("Pending");
     let until = |at: RealTime| format!("in {}", ms((at - now).max(RealSpan::ZERO)));
     for system in viewer.schedule.systems() {
-        if let Some(at) = system.due_at() {
+        if let Due::At(at) = system.pacer.due() {
             group.row(system.name, until(at));
         }
     }
@@ -222,11 +177,7 @@ fn pending<S>(viewer: &mut Viewer<S>, now: RealTime) -> Group {
         group.row("connection", until(at));
     }
     group.row("pieces in line", source.pieces_waiting());
-    group.judged(
-        "inputs dropped",
-        viewer.inputs.dropped(),
-        viewer.inputs.dropped() > 0,
-    );
+    group.judged("inputs dropped", viewer.inputs.dropped, viewer.inputs.dropped > 0);
     let (count, last) = viewer.schedule.failures();
     group.judged("failures", count, count > 0);
     if let Some(failure) = last {

@@ -34,7 +34,7 @@ use crate::settings::Settings;
 use crate::sound::Sound;
 use crate::stage::{Pointer, Stage};
 
-use self::figures::Values;
+use self::figures::Rates;
 use self::pacer::FramePacer;
 use self::schedule::Schedule;
 use self::timers::Timers;
@@ -63,9 +63,7 @@ pub trait Screen {
 /// The state that all systems share.
 #[derive(Debug)]
 pub struct Viewer<S> {
-    /// What is watched, and how.
     pub stage: Stage,
-    /// What it is drawn on.
     pub screen: S,
     /// What keys and mouse did since the last frame.
     pub inputs: InputQueue,
@@ -73,15 +71,13 @@ pub struct Viewer<S> {
     pub settings: Settings,
     /// When a frame is due, and how long frames take.
     pub pacer: FramePacer,
-    /// Which systems a frame calls.
     pub schedule: Schedule,
     /// Timers that the panels and the user ask for.
     pub timers: Timers,
     /// What the debugging view shows; filled only while it is open.
     pub figures: Figures,
-    /// What the game sounds like.
     pub sound: Sound,
-    values: Values,
+    rates: Rates,
     pointer: Pointer,
     started: RealTime,
     /// Frames that were drawn; a screen may leave one out.
@@ -93,7 +89,6 @@ pub struct Viewer<S> {
     is_over: bool,
 }
 
-/// The loop.
 #[derive(Debug)]
 pub struct GameLoop<S: Screen, C> {
     viewer: Viewer<S>,
@@ -113,7 +108,6 @@ pub enum Wake {
 const PIECES_PER_TURN: u32 = 16;
 
 impl<S: Screen, C: Clock> GameLoop<S, C> {
-    /// A loop that shows `stage` on `screen`.
     pub fn new(stage: Stage, screen: S, settings: Settings, clock: C) -> Self {
         let schedule = Schedule::new(systems::list::<S>().map(|(name, pace, _)| (name, pace)));
         Self {
@@ -127,7 +121,7 @@ impl<S: Screen, C: Clock> GameLoop<S, C> {
                 schedule,
                 timers: Timers::default(),
                 figures: Figures::default(),
-                values: Values::default(),
+                rates: Rates::default(),
                 pointer: Pointer::default(),
                 started: clock.now(),
                 drawn: 0,
@@ -139,17 +133,14 @@ impl<S: Screen, C: Clock> GameLoop<S, C> {
         }
     }
 
-    /// The state.
     pub fn viewer(&mut self) -> &mut Viewer<S> {
         &mut self.viewer
     }
 
-    /// Whether the loop is to end.
     pub fn is_over(&self) -> bool {
         self.viewer.is_over
     }
 
-    /// The clock that the loop goes by.
     pub fn clock(&self) -> &C {
         &self.clock
     }
@@ -187,7 +178,7 @@ impl<S: Screen, C: Clock> GameLoop<S, C> {
     pub fn finish(mut self) -> (S, Settings) {
         self.viewer.stage.source().leave();
         self.viewer.stage.remember(&mut self.viewer.settings);
-        log::info!("{}", self.viewer.pacer.pace());
+        log::info!("{}", self.viewer.pacer.pace);
         (self.viewer.screen, self.viewer.settings)
     }
 

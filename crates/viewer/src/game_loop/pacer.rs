@@ -25,12 +25,12 @@ pub struct FramePacer {
     is_unflushed: bool,
     /// When the last frames began, and how long they took.
     frames: VecDeque<(RealTime, RealSpan)>,
-    /// From the start of the program to the end of the first frame.
-    first_shown: Option<RealSpan>,
-    longest: RealSpan,
-    time_in_frames: RealSpan,
-    time_in_events: RealSpan,
-    pace: Pace,
+    /// From the start of the program to the end of the first frame, once there was one.
+    pub first_shown: Option<RealSpan>,
+    pub longest: RealSpan,
+    pub time_in_frames: RealSpan,
+    pub time_in_events: RealSpan,
+    pub pace: Pace,
 }
 
 impl FramePacer {
@@ -54,7 +54,6 @@ impl FramePacer {
         self.budget.set_rate(target);
     }
 
-    /// The frequency aimed at.
     pub fn target(&self) -> Rate {
         self.budget.rate()
     }
@@ -116,34 +115,12 @@ impl FramePacer {
         self.is_unflushed && self.budget.flush_due(now)
     }
 
-    /// Work left by events was flushed.
     pub fn flushed(&mut self) {
         self.is_unflushed = false;
     }
 
-    /// Frames begun.
     pub fn frames(&self) -> u64 {
         self.budget.frames()
-    }
-
-    /// How well the rate is kept.
-    pub fn pace(&self) -> &Pace {
-        &self.pace
-    }
-
-    /// From the start of the program to the end of the first frame, once there was one.
-    pub fn first_shown(&self) -> Option<RealSpan> {
-        self.first_shown
-    }
-
-    /// The longest frame so far.
-    pub fn longest(&self) -> RealSpan {
-        self.longest
-    }
-
-    /// Time spent in frames, and in events, since the start.
-    pub fn time_in_frames_and_events(&self) -> (RealSpan, RealSpan) {
-        (self.time_in_frames, self.time_in_events)
     }
 
     /// The time below which a share `quantile` (0 to 1) of the last frames stayed; zero before the first.

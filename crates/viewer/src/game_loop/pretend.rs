@@ -50,7 +50,6 @@ impl PretendScreen {
         }
     }
 
-    /// From each frame to the next.
     pub fn intervals(&self) -> impl Iterator<Item = RealSpan> + '_ {
         self.drawn.windows(2).map(|pair| pair[1] - pair[0])
     }

@@ -26,14 +26,12 @@ pub struct Schedule {
 /// One system: its rate, and what was counted of it.
 #[derive(Debug)]
 pub struct System {
-    /// Its name.
     pub name: &'static str,
-    pacer: Pacer,
+    pub pacer: Pacer,
     time: RealSpan,
     failing: Option<Failing>,
 }
 
-/// Failures in a row.
 #[derive(Clone, Copy, Debug)]
 struct Failing {
     failures: u32,
@@ -58,7 +56,6 @@ impl Schedule {
         }
     }
 
-    /// All systems, in their order.
     pub fn systems(&self) -> &[System] {
         &self.systems
     }
@@ -120,42 +117,9 @@ impl Schedule {
 }
 
 impl System {
-    /// Changes how often it is called; the time already waited counts.
-    pub fn set_pace(&mut self, pace: Pace) {
-        self.pacer.set_pace(pace);
-    }
-
-    /// Changes how its interval is counted.
-    pub fn set_pacing(&mut self, pacing: Pacing) {
-        self.pacer.set_pacing(pacing);
-    }
-
-    /// Switches it off, or on again.
-    pub fn set_enabled(&mut self, is_enabled: bool) {
-        self.pacer.set_enabled(is_enabled);
-    }
-
     /// How often it is to be called; `None` if it is off.
     pub fn pace(&self) -> Option<Pace> {
         (self.pacer.due() != Due::Never).then(|| self.pacer.pace())
-    }
-
-    /// When it is due, if it has a rate of its own.
-    pub fn due_at(&self) -> Option<RealTime> {
-        match self.pacer.due() {
-            Due::At(at) => Some(at),
-            Due::Now | Due::Never => None,
-        }
-    }
-
-    /// Calls so far.
-    pub fn calls(&self) -> u64 {
-        self.pacer.calls()
-    }
-
-    /// Calls that took longer than their interval.
-    pub fn overruns(&self) -> u64 {
-        self.pacer.overruns()
     }
 
     /// Failures in a row; 0 for a sound system.
@@ -163,9 +127,8 @@ impl System {
         self.failing.map_or(0, |failing| failing.failures)
     }
 
-    /// What a call takes on average.
     pub fn mean_time(&self) -> RealSpan {
-        RealSpan::from_nanos(self.time.as_nanos() / (self.calls().max(1) as i64))
+        RealSpan::from_nanos(self.time.as_nanos() / (self.pacer.calls().max(1) as i64))
     }
 }
 

@@ -9,7 +9,7 @@
 //! | `hud` | each frame | panels, and the commands typed into them |
 //! | `sound` | each frame | what begins to be heard with this scene |
 //! | `graphics` | each frame | the lists to draw, the picture; what only the screen can do |
-//! | `statistics` | once a second | published values |
+//! | `statistics` | once a second | rates of frames and systems |
 //!
 //! The first frame updates nothing: mirror and interpolation begin with the second. A system that fails is
 //! called again after a while that doubles with each failure; the user is told of the first.
@@ -75,19 +75,11 @@ fn input<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyho
                 }
             }
             Input::Act(action) => stage.act(action, now),
-            Input::Moved { to, is_over_panel } => pointer.moved(to, is_over_panel, stage),
-            Input::Left => stage.hover(None),
-            Input::Button {
-                button,
-                state,
-                is_over_panel,
-            } => pointer.button(button, state, is_over_panel, stage),
-            Input::Wheel(delta) => pointer.wheel(delta, stage),
-            Input::Pinch(delta) => pointer.pinch(delta, stage),
-            Input::Rotate(degrees) => pointer.rotate(degrees, stage),
-            Input::FocusLost => {
-                stage.release_all();
-                pointer.let_go();
+            other => {
+                if other == Input::FocusLost {
+                    stage.release_all();
+                }
+                pointer.handle(other, stage);
             }
         }
     }
@@ -135,7 +127,7 @@ fn hud<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyhow:
         figures::collect(viewer, now);
     }
     viewer.stage.set_frame_figures(FrameFigures {
-        per_second: viewer.values.get("loop.frames_per_second"),
+        per_second: viewer.rates.frames(),
         target: viewer.pacer.target().as_per_second(),
     });
     viewer.stage.set_volume(viewer.sound.volume());
@@ -184,7 +176,7 @@ fn graphics<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> an
 }
 
 fn statistics<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyhow::Result<()> {
-    figures::set_values(viewer, now);
+    figures::count_rates(viewer, now);
     figures::report(viewer);
     // Completion knows what there is, a second late at most.
     let vocabulary = viewer.vocabulary();

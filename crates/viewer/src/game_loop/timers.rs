@@ -2,7 +2,6 @@
 
 use trantor_time::{RealSpan, RealTime};
 
-/// What a timer is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// The message on the screen has been there long enough.
@@ -11,14 +10,11 @@ pub enum Purpose {
     Reminder(String),
 }
 
-/// A timer that runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timer {
-    /// When it is due.
     pub at: RealTime,
     /// Its number, which no other timer gets.
     pub number: u64,
-    /// What it is for.
     pub purpose: Purpose,
 }
 
@@ -51,7 +47,6 @@ impl Timers {
         Some(self.running.remove(place))
     }
 
-    /// Removes all timers with this purpose.
     pub fn cancel_all(&mut self, purpose: &Purpose) {
         self.running.retain(|timer| timer.purpose != *purpose);
     }
@@ -69,7 +64,6 @@ impl Timers {
 }
 
 impl Timer {
-    /// Its line in lists.
     pub fn title(&self) -> String {
         match &self.purpose {
             Purpose::Notice => format!("#{} message goes", self.number),

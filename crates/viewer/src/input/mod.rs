@@ -15,12 +15,11 @@ pub use queue::{Input, InputQueue};
 
 /// Declares each action once: its name, what help says of it, and its keys unless changed.
 macro_rules! actions {
-    ($($(#[$doc:meta])* $name:ident: $meaning:literal, $keys:expr;)+) => {
-        /// What a key can do.
+    ($($name:ident: $meaning:literal, $keys:expr;)+) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
         #[serde(rename_all = "kebab-case")]
         pub enum Action {
-            $($(#[$doc])* $name,)+
+            $($name,)+
         }
 
         impl Action {
@@ -41,95 +40,50 @@ macro_rules! actions {
 }
 
 actions! {
-    /// Stops and starts game time.
     Pause: "pause, go on", ["space"];
-    /// While paused, one unit on.
     StepUnit: "one unit on (paused)", ["."];
-    /// While paused, on to the next thing that happens.
     StepEvent: "to the next event (paused)", ["n"];
-    /// While paused, on to the end of somebody's action.
     StepAction: "to the end of an action (paused)", [","];
-    /// Half again as fast.
     Faster: "faster", ["+", "="];
-    /// Two thirds of the speed.
     Slower: "slower", ["-"];
-    /// Ten times as fast.
     MuchFaster: "ten times as fast", ["pageup"];
-    /// A tenth of the speed.
     MuchSlower: "a tenth of the speed", ["pagedown"];
-    /// A recording, one unit back.
     StepBack: "a recording: one unit back", ["b"];
-    /// A recording, a little back.
     SeekBack: "a recording: 100 units back", ["j"];
-    /// A recording, a little on.
     SeekOn: "a recording: 100 units on", ["k"];
-    /// The beginning of a span that is repeated.
     RepeatFrom: "a recording: repeat from here", ["["];
-    /// The end of a span that is repeated.
     RepeatTo: "a recording: repeat to here", ["]"];
-    /// No span is repeated any more.
     RepeatNothing: "a recording: play on", ["\\"];
-    /// Moves the view; while held.
     PanNorth: "move ahead", ["w", "arrowup"];
-    /// See `PanNorth`.
     PanSouth: "move back", ["s", "arrowdown"];
-    /// See `PanNorth`.
     PanWest: "move left", ["a", "arrowleft"];
-    /// See `PanNorth`.
     PanEast: "move right", ["d", "arrowright"];
-    /// Turns the view; while held.
     TurnLeft: "turn left", ["q"];
-    /// See `TurnLeft`.
     TurnRight: "turn right", ["e"];
-    /// Looks further down; while held.
     TiltDown: "look further down", ["r"];
-    /// See `TiltDown`.
     TiltUp: "look further up", ["v"];
-    /// Nearer; while held.
     ZoomIn: "nearer", ["x"];
-    /// Further; while held.
     ZoomOut: "further", ["z"];
-    /// The whole map.
     Overview: "the whole map", ["home", "o"];
-    /// Stays with the selected agent.
     Follow: "follow the selected agent", ["f"];
-    /// Selects the next agent.
     NextAgent: "next agent", ["tab"];
-    /// Selects nothing.
     Clear: "select nothing, close", ["escape"];
-    /// Finds agents and teams.
     Search: "find an agent or a team", ["/"];
-    /// Goes through the heat maps.
     HeatMap: "heat maps, one after the other", ["m"];
-    /// Where agents went.
     Trails: "trails", ["t"];
-    /// Names above agents.
     Labels: "labels", ["l"];
-    /// All panels on and off.
     Panels: "panels", ["f2"];
-    /// Light and dark.
     Theme: "light or dark", ["f4"];
-    /// All keys.
     Help: "this help", ["h", "f1"];
-    /// What goes on inside.
     Debug: "what goes on inside", ["f3"];
-    /// The command line.
     Console: "type a command", [":", "`"];
-    /// Without a frame around it.
     FullScreen: "full screen", ["f11"];
-    /// The picture into a file.
     Screenshot: "picture into a file", ["f12"];
-    /// The pictures of a while into files.
     Record: "start and stop recording", ["f9"];
-    /// Sound off and on.
     Mute: "sound off, on", ["u"];
-    /// Softer.
     Softer: "softer", ["9"];
-    /// Louder.
     Louder: "louder", ["0"];
-    /// Tries a server that is gone again at once.
     Reconnect: "join the server again", ["f5"];
-    /// Ends the viewer.
     Quit: "quit", ["f10"];
 }
 
@@ -146,7 +100,6 @@ impl Action {
         name
     }
 
-    /// The action that is written so.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|action| action.name() == name)
     }
@@ -187,7 +140,6 @@ impl Action {
     }
 }
 
-/// Which key does what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bindings {
     actions: BTreeMap<String, Action>,
@@ -219,7 +171,6 @@ impl Bindings {
         Self { actions }
     }
 
-    /// What the key of that name does.
     pub fn action_of(&self, name: &str) -> Option<Action> {
         self.actions.get(name).copied()
     }

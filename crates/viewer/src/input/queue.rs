@@ -14,14 +14,11 @@ use super::Action;
 /// a thousand keys between two frames.
 const INPUTS_MAX: usize = 1_024;
 
-/// One thing that a person did.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
-    /// A key went down or up.
     Key {
         /// As [`super::key_name`] names it.
         name: String,
-        /// Down, or up.
         is_down: bool,
         /// Whether it goes down again because it is held.
         is_repeat: bool,
@@ -30,22 +27,16 @@ pub enum Input {
     },
     /// The same as a key that does this.
     Act(Action),
-    /// The pointer moved.
     Moved {
         /// Where to, in pixels of the window.
         to: PhysicalPosition<f64>,
-        /// Whether a panel is there.
         is_over_panel: bool,
     },
-    /// The pointer left the window.
     Left,
     /// A button of the mouse went down or up.
     Button {
-        /// Which.
         button: MouseButton,
-        /// Down or up.
         state: ElementState,
-        /// Whether a panel takes it.
         is_over_panel: bool,
     },
     /// The wheel turned, or two fingers moved on a touchpad.
@@ -62,7 +53,7 @@ pub enum Input {
 #[derive(Debug, Default)]
 pub struct InputQueue {
     inputs: VecDeque<Input>,
-    dropped: u64,
+    pub dropped: u64,
 }
 
 impl InputQueue {
@@ -78,24 +69,8 @@ impl InputQueue {
         }
     }
 
-    /// Takes the oldest.
     pub fn take(&mut self) -> Option<Input> {
         self.inputs.pop_front()
-    }
-
-    /// How many wait.
-    pub fn len(&self) -> usize {
-        self.inputs.len()
-    }
-
-    /// Whether none waits.
-    pub fn is_empty(&self) -> bool {
-        self.inputs.is_empty()
-    }
-
-    /// How many found no room.
-    pub fn dropped(&self) -> u64 {
-        self.dropped
     }
 }
 
@@ -126,7 +101,6 @@ mod tests {
         for _ in 0..INPUTS_MAX + 5 {
             queue.put(Input::Pinch(0.1));
         }
-        assert_eq!((queue.len(), queue.dropped()), (INPUTS_MAX, 5));
-        assert!(!queue.is_empty());
+        assert_eq!((queue.inputs.len(), queue.dropped), (INPUTS_MAX, 5));
     }
 }

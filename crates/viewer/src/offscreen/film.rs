@@ -130,7 +130,7 @@ fn write(
     let context = Context::without_window()?;
     let mut studio = Studio::new(&context, quality, size);
     let out = BufWriter::new(File::create(file).with_context(cannot)?);
-    let mut gif = GifFilm::new(out, size, plan.per_second).with_context(cannot)?;
+    let mut gif = GifFilm::new(out, plan.per_second);
     for picture in 0..plan.pictures {
         match (is_demo, picture) {
             (true, _) => watch.show_demo(&plan, picture),
@@ -147,10 +147,7 @@ fn write(
         let pixels = studio.picture(&mut watch.stage, plan.film_time(picture))?;
         gif.add(picture.unsigned_abs(), &pixels).with_context(cannot)?;
     }
-    let out = gif.finish(plan.pictures.unsigned_abs()).with_context(cannot)?;
-    out.into_inner()
-        .map_err(std::io::IntoInnerError::into_error)
-        .with_context(cannot)?;
+    gif.finish(plan.pictures.unsigned_abs()).with_context(cannot)?;
     Ok(format!(
         "{} pictures, {} units apart, in {}",
         plan.pictures,

@@ -40,7 +40,8 @@ pub fn take(mut stage: Stage, mut parker: Parker, cli: &Cli, file: &Path) -> any
         let (name, seconds) = (stage.source().name(), cli.after);
         bail!("no game was seen at {name} within {seconds} s{why}");
     }
-    let pixels = draw(&mut stage, quality_of_a_still(cli), size, now)?;
+    let context = Context::without_window()?;
+    let pixels = Studio::new(&context, quality_of_a_still(cli), size).picture(&mut stage, now)?;
     stage.source().leave();
     pixels
         .write_png(file)
@@ -88,14 +89,6 @@ fn watch(stage: &mut Stage, parker: &mut Parker, after: RealSpan) -> RealTime {
 
 /// Layouts before the one that is drawn: enough for panels' animations to end.
 const SETTLING: i64 = 16;
-
-/// Draws a stage as it is, with a device of its own.
-///
-/// # Errors
-/// If there is nothing to draw with.
-pub fn draw(stage: &mut Stage, quality: Quality, size: (u32, u32), now: RealTime) -> anyhow::Result<Pixels> {
-    Studio::new(&Context::without_window()?, quality, size).picture(stage, now)
-}
 
 /// A screen in memory, for one picture or many.
 pub struct Studio<'a> {

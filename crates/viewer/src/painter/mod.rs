@@ -21,7 +21,6 @@ use trantor_render::gpu::pipelines::{Kind, pipeline};
 use trantor_render::gpu::shaders;
 use trantor_render::gpu::targets::{texture, view};
 
-/// Draws what egui lays out.
 #[derive(Debug)]
 pub struct Painter {
     pipeline: RenderPipeline,
@@ -51,14 +50,11 @@ struct Piece {
 pub struct Laid {
     /// Textures that came, changed and went. All must be applied, in order, drawn or not.
     pub textures: TexturesDelta,
-    /// Triangles.
     pub primitives: Vec<ClippedPrimitive>,
-    /// Pixels of a point.
     pub pixels_per_point: f32,
 }
 
 impl Laid {
-    /// Nothing laid out yet.
     pub fn empty() -> Self {
         Self {
             textures: TexturesDelta::default(),

@@ -150,7 +150,6 @@ impl Source for Live {
                 if let Some(client) = self.client_mut() {
                     client.handle(&piece, now);
                 }
-                self.net.give_back(piece);
             }
             NetEvent::Closed { reason, again_in } => self.closed(reason, again_in, now),
         }

@@ -2,15 +2,13 @@
 
 use std::collections::VecDeque;
 
-use trantor_client::{ControlRequest, FeedEntry, Scene, SceneClock};
+use trantor_client::{ControlRequest, EffectKind, FeedEntry, FeedKind, Scene, SceneClock, Who};
 use trantor_protocol::wire::StepKind;
-use trantor_time::RealTime;
+use trantor_time::{GameSpan, RealTime};
 
 use super::Source;
-use crate::demo::news::{NEWS_MAX, add_news};
 use crate::demo::{self, Demo};
 
-/// A demo and its clock.
 #[derive(Debug)]
 pub(super) struct Playing {
     demo: Demo,
@@ -82,5 +80,33 @@ impl Source for Playing {
             }
         }
         Ok(())
+    }
+}
+
+/// Entries that wait for a reader; one who reads once a frame never misses one.
+const NEWS_MAX: usize = 256;
+
+/// Adds what began in `scene` since the scene before it; the oldest go where there is no room.
+fn add_news(scene: &Scene, news: &mut VecDeque<FeedEntry>) {
+    for effect in &scene.effects {
+        if effect.age_units >= scene.clock.elapsed_units {
+            continue;
+        }
+        let who = effect.agent.map(|(agent, team)| Who { agent, team });
+        let kind = match (effect.kind, who) {
+            (EffectKind::Birth, Some(who)) => FeedKind::Joined(who),
+            (EffectKind::Death { level, .. }, Some(who)) => FeedKind::Died(who, level),
+            (EffectKind::Push { .. }, Some(who)) => FeedKind::Pushed(who),
+            (EffectKind::Rose { level }, Some(who)) => FeedKind::Rose(who, level),
+            (EffectKind::Broadcast { text }, Some(who)) => FeedKind::Said(who, scene.text(text).into()),
+            _ => continue,
+        };
+        if news.len() == NEWS_MAX {
+            news.pop_front();
+        }
+        news.push_back(FeedEntry {
+            at: scene.clock.game - GameSpan::from_nanounits((f64::from(effect.age_units) * 1e9) as i128),
+            kind,
+        });
     }
 }

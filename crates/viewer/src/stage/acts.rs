@@ -159,7 +159,7 @@ impl Stage {
 }
 
 /// None, then one for each resource, then none.
-pub(super) fn next_heat_map(mode: PaintMode) -> PaintMode {
+fn next_heat_map(mode: PaintMode) -> PaintMode {
     match mode {
         PaintMode::Mixture => PaintMode::Heat(Resource::Food),
         PaintMode::Heat(resource) => {

@@ -43,7 +43,6 @@ impl Stage {
         Ok(())
     }
 
-    /// Moves a recording to a moment.
     pub fn seek(&mut self, to: GameTime) {
         if let Err(why) = self.source.seek(to) {
             self.hud.notice(why);
@@ -91,7 +90,6 @@ impl Stage {
         Ok(())
     }
 
-    /// Selects something else.
     pub fn select(&mut self, selection: Selection) {
         if self.selection != selection {
             self.selection = selection;

@@ -246,19 +246,6 @@ fn over_and_closed(source: &mut dyn Source, scene: &Scene) -> Option<Arc<str>> {
 }
 
 #[test]
-fn another_kind_of_server_is_told_apart_and_left() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut watching = Watching::start(&listener);
-    let (mut server, _) = listener.accept().unwrap();
-    server.write_all(b"HTTP/1.0 408 Request Timeout\r\n\r\n").unwrap();
-    let notice = watching.until(|source, _| source.poll_notice());
-    assert!(
-        notice.contains("not a Zappy server") && notice.contains("HTTP/1.0 408"),
-        "{notice}"
-    );
-}
-
-#[test]
 fn addresses_of_the_sixth_version_are_written_as_they_should_be() {
     for host in ["::1", "[::1]"] {
         let source = source::live(host, 4242, Language::Frames, None, || {}).unwrap();

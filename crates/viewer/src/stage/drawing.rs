@@ -8,7 +8,6 @@ use trantor_render::picture::palette::Mood;
 use trantor_render::picture::{DrawList, Options};
 
 impl Stage {
-    /// Makes the lists to draw.
     pub fn compose(&mut self) {
         self.marks.agent = self.selection.agent();
         self.marks.tile = match self.selection {
@@ -68,7 +67,6 @@ impl Stage {
         self.paint.finish(&self.scene);
     }
 
-    /// How many things are drawn.
     pub fn instances(&self) -> usize {
         self.list.instances()
     }

@@ -5,6 +5,7 @@ use winit::dpi::PhysicalPosition;
 use winit::event::{ElementState, MouseButton, MouseScrollDelta};
 
 use super::Stage;
+use crate::input::Input;
 
 /// A press that moves less than this, in points, is a click: on a display of twice the density it is as far for the hand.
 const CLICK_POINTS: f32 = 4.0;
@@ -29,8 +30,40 @@ enum Gesture {
 }
 
 impl Pointer {
-    /// It moved.
-    pub fn moved(&mut self, to: PhysicalPosition<f64>, over_panel: bool, stage: &mut Stage) {
+    /// Does to the board what the mouse or a touchpad did; other inputs are not for it.
+    pub fn handle(&mut self, input: Input, stage: &mut Stage) {
+        match input {
+            Input::Moved { to, is_over_panel } => self.moved(to, is_over_panel, stage),
+            Input::Left => stage.hover(None),
+            Input::Button { state, .. } if state == ElementState::Released => {
+                if let Some(Gesture::Press(at)) = self.gesture.take() {
+                    stage.click(at);
+                }
+            }
+            // A press on a panel is not for the board.
+            Input::Button {
+                button,
+                is_over_panel: false,
+                ..
+            } => match button {
+                MouseButton::Left => self.gesture = Some(Gesture::Press(self.at)),
+                MouseButton::Right | MouseButton::Middle => self.gesture = Some(Gesture::Turn),
+                _ => {}
+            },
+            Input::Wheel(MouseScrollDelta::LineDelta(_, away)) => stage.zoom(away, self.at),
+            Input::Wheel(MouseScrollDelta::PixelDelta(pixels)) => {
+                let notches = pixels.y as f32 / (POINTS_PER_NOTCH * stage.pixels_per_point());
+                stage.zoom(notches, self.at);
+            }
+            Input::Pinch(delta) => stage.zoom(delta as f32 * NOTCHES_PER_PINCH, self.at),
+            Input::Rotate(degrees) => stage.turn_by(degrees.to_radians()),
+            // That a button goes up may not be told any more.
+            Input::FocusLost => self.gesture = None,
+            Input::Button { .. } | Input::Key { .. } | Input::Act(_) => {}
+        }
+    }
+
+    fn moved(&mut self, to: PhysicalPosition<f64>, over_panel: bool, stage: &mut Stage) {
         let from = self.at;
         self.at = Vec2::new(to.x as f32, to.y as f32);
         match self.gesture {
@@ -45,48 +78,5 @@ impl Pointer {
             Some(Gesture::Press(_)) | None => {}
         }
         stage.hover((!over_panel && self.gesture.is_none()).then_some(self.at));
-    }
-
-    /// A button went down or up; a press on a panel is not for the board.
-    pub fn button(&mut self, button: MouseButton, state: ElementState, over_panel: bool, stage: &mut Stage) {
-        match (state, button) {
-            (ElementState::Pressed, _) if over_panel => {}
-            (ElementState::Pressed, MouseButton::Left) => self.gesture = Some(Gesture::Press(self.at)),
-            (ElementState::Pressed, MouseButton::Right | MouseButton::Middle) => {
-                self.gesture = Some(Gesture::Turn)
-            }
-            (ElementState::Pressed, _) => {}
-            (ElementState::Released, _) => {
-                if let Some(Gesture::Press(at)) = self.gesture.take() {
-                    stage.click(at);
-                }
-            }
-        }
-    }
-
-    /// Buttons go elsewhere from now on: that one goes up may never be told.
-    pub fn let_go(&mut self) {
-        self.gesture = None;
-    }
-
-    /// The wheel turned, or two fingers moved on a touchpad.
-    pub fn wheel(&mut self, delta: MouseScrollDelta, stage: &mut Stage) {
-        let notches = match delta {
-            MouseScrollDelta::LineDelta(_, away) => away,
-            MouseScrollDelta::PixelDelta(pixels) => {
-                pixels.y as f32 / (POINTS_PER_NOTCH * stage.pixels_per_point())
-            }
-        };
-        stage.zoom(notches, self.at);
-    }
-
-    /// Two fingers were spread (positive) or pinched; 1 is twice the size.
-    pub fn pinch(&mut self, delta: f64, stage: &mut Stage) {
-        stage.zoom(delta as f32 * NOTCHES_PER_PINCH, self.at);
-    }
-
-    /// Two fingers were turned, by so many degrees.
-    pub fn rotate(&mut self, degrees: f32, stage: &mut Stage) {
-        stage.turn_by(degrees.to_radians());
     }
 }

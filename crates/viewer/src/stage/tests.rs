@@ -1,8 +1,8 @@
 //! A stage with a demo on it, driven without a window.
 
-use super::acts::next_heat_map;
 use super::*;
 use crate::demo::{Demo, DemoScene};
+use crate::game_loop::pretend::lay_out;
 use crate::source;
 use glam::Vec3;
 use trantor_client::{FeedEntry, FeedKind};
@@ -97,28 +97,6 @@ fn those_who_share_a_tile_are_told_apart_where_they_are_drawn() {
         selected.sort_unstable();
         selected.dedup();
         assert_eq!(selected.len(), 3, "from {distance} tiles");
-    }
-}
-
-#[test]
-fn those_held_by_an_elevation_are_found_around_its_circle() {
-    let mut stage = stage(DemoScene::Ritual);
-    stage.compose();
-    let held: Vec<AgentId> = (stage.scene.agents.iter())
-        .filter(|agent| agent.held)
-        .map(|agent| agent.id)
-        .collect();
-    assert!(held.len() > 1);
-    for id in held {
-        stage.select(Selection::Agent(id));
-        stage.compose();
-        let ring = Vec2::from(stage.list.decals[DecalKind::Selection as usize][0].position);
-        let body = bodies(&stage)
-            .into_iter()
-            .find(|(feet, _)| feet.distance(ring) < 1e-4);
-        let (_, middle) = body.expect("the ring is around a body");
-        stage.click(middle);
-        assert_eq!(stage.selection, Selection::Agent(id));
     }
 }
 
@@ -222,22 +200,22 @@ fn following_goes_over_the_seam_without_a_jump() {
 }
 
 #[test]
-fn keys_change_the_speed_and_pause() {
+fn keys_of_one_frame_go_on_from_each_other() {
     let mut stage = stage(DemoScene::Overview);
-    let now = RealTime::ZERO + RealSpan::from_millis(16);
-    stage.act(Action::Faster, now);
-    stage.update(Some(RealSpan::from_millis(16)), now);
-    assert_eq!(stage.scene().clock.frequency, 150);
-    stage.act(Action::MuchFaster, now);
-    stage.act(Action::Pause, now);
+    for action in [Action::Faster, Action::Faster, Action::Faster, Action::Pause] {
+        stage.act(action, RealTime::ZERO);
+    }
+    let clock = stage.scene().clock;
+    assert_eq!((clock.frequency, clock.paused), (338, true));
     run(&mut stage, 2);
-    assert_eq!(stage.scene().clock.frequency, 1_500);
     let stood = stage.scene().clock.game;
     run(&mut stage, 10);
     assert_eq!(stage.scene().clock.game, stood);
-    stage.act(Action::StepUnit, now);
+    stage.act(Action::StepUnit, RealTime::ZERO);
     run(&mut stage, 1);
     assert_eq!(stage.scene().clock.game.whole_units(), stood.whole_units() + 1);
+    stage.act(Action::Pause, RealTime::ZERO);
+    assert!(!stage.scene().clock.paused);
 }
 
 #[test]
@@ -249,16 +227,7 @@ fn panels_on_a_new_device_have_all_their_textures() {
         let mut known = std::collections::BTreeSet::new();
         for frame in 1..=4 {
             let now = RealTime::ZERO + RealSpan::from_millis(16 * frame);
-            let raw = egui::RawInput {
-                screen_rect: Some(egui::Rect::from_min_size(
-                    egui::Pos2::ZERO,
-                    egui::vec2(1280.0, 720.0),
-                )),
-                ..egui::RawInput::default()
-            };
-            let mut output = context.run_ui(raw, |ui| {
-                stage.panels(&ui.ctx().clone(), &Figures::default(), now);
-            });
+            let mut output = lay_out(&mut stage, &context, PIXELS, &Figures::default(), now, Vec::new());
             known.extend(output.textures_delta.set.keys().copied());
             output.textures_delta.clear();
             for drawn in context.tessellate(output.shapes, output.pixels_per_point) {
@@ -321,19 +290,6 @@ fn first_words_wait_for_a_world() {
     stage.hud().forget_notice();
     run(&mut stage, 2);
     assert_eq!(stage.hud().shown_notice(), None, "once");
-}
-
-#[test]
-fn keys_of_one_frame_go_on_from_each_other() {
-    let mut stage = stage(DemoScene::Overview);
-    for _ in 0..3 {
-        stage.act(Action::Faster, RealTime::ZERO);
-    }
-    assert_eq!(stage.scene().clock.frequency, 338);
-    for is_paused in [true, false] {
-        stage.act(Action::Pause, RealTime::ZERO);
-        assert_eq!(stage.scene().clock.paused, is_paused);
-    }
 }
 
 #[test]
@@ -437,15 +393,6 @@ fn a_match_begins_with_the_view_that_the_hand_chose_in_the_match_before() {
     assert_eq!(again.camera.pose, chosen, "a start begins with it");
     again.act(Action::Overview, RealTime::ZERO);
     assert_eq!(remembered(&again), None, "the whole map is a choice as well");
-}
-
-#[test]
-fn heat_maps_come_round() {
-    let mut mode = PaintMode::Mixture;
-    for _ in 0..=Resource::COUNT {
-        mode = next_heat_map(mode);
-    }
-    assert_eq!(mode, PaintMode::Mixture);
 }
 
 #[test]

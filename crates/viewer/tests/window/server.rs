@@ -87,15 +87,3 @@ impl Asker {
         None
     }
 }
-
-/// A player of the first team, who is there and does nothing.
-pub(crate) fn join_as_player(address: SocketAddr) -> TcpStream {
-    let mut socket = TcpStream::connect(address).unwrap();
-    socket.set_read_timeout(Some(PATIENCE.to_std())).unwrap();
-    socket.write_all(b"red\n").unwrap();
-    let mut lines = BufReader::new(socket.try_clone().unwrap()).lines();
-    // The greeting, the places left, and the map: then it is born.
-    let told: Vec<String> = lines.by_ref().take(3).map(Result::unwrap).collect();
-    assert_eq!(told.len(), 3, "{told:?}");
-    socket
-}

@@ -125,7 +125,6 @@ fn grown(progress: f32) -> f32 {
     (1.0 - (-progress * 14.0).exp() * spring.cos()).clamp(0.02, 1.2)
 }
 
-/// What a body does at a moment.
 struct Stance {
     /// As [`Instance::pose`].
     pose: [f32; 4],

@@ -15,9 +15,7 @@ const RING_PIXELS: f32 = 12.0;
 /// What is to be marked on the map.
 #[derive(Clone, Debug, Default)]
 pub struct Marks {
-    /// The tile under the pointer.
     pub hovered: Option<Tile>,
-    /// The selected tile.
     pub tile: Option<Tile>,
     /// The selected agent; what it sees is shown too.
     pub agent: Option<AgentId>,
@@ -25,14 +23,12 @@ pub struct Marks {
     pub trail: Vec<TrailPoint>,
 }
 
-/// A place where an agent was.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrailPoint {
     /// As a tile position.
     pub position: Vec2,
     /// Which way it went on, as a heading.
     pub heading: f32,
-    /// Of its team.
     pub color: Rgb,
     /// 0 new, 1 about to be forgotten.
     pub age: f32,

@@ -79,15 +79,12 @@ impl Detail {
 pub struct Options {
     /// The picture's width and height in pixels.
     pub pixels: (u32, u32),
-    /// The light.
     pub mood: Mood,
     /// Whether the ground's paint shows at any distance (heat maps).
     pub paint_everywhere: bool,
     /// The middle of the map that is shown; `None` for the map as it is numbered.
     pub middle: Option<Vec2>,
-    /// How much detail to pay for.
     pub detail: Detail,
-    /// Seconds since the picture before.
     pub elapsed_seconds: f32,
 }
 
@@ -117,7 +114,6 @@ struct Frame<'a> {
     style: Option<(f32, f32)>,
     /// How much of all motion is left out.
     calm: f32,
-    /// How much detail to pay for.
     detail: Detail,
     /// See [`effects::wave_strength`].
     wave_strength: f32,

@@ -36,7 +36,6 @@ impl Particles<'_> {
         self.list.decal(DecalKind::Rune, rune);
     }
 
-    /// One spark.
     pub(super) fn spark(&mut self, height: f32, size: f32, strength: f32, color: Rgb) {
         self.light(GlowKind::Spark, height, [size, size], strength, color);
     }

@@ -51,16 +51,13 @@ struct Shared {
     count: f32,
 }
 
-/// Where a body is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
     /// Its feet, as a tile position.
     pub position: Vec2,
     /// Pixels that a tile is high there.
     pub pixels: f32,
-    /// How large it is.
     pub scale: f32,
-    /// Whether others are on its tile.
     pub is_shared: bool,
 }
 
@@ -72,7 +69,6 @@ impl Place {
 }
 
 impl Places {
-    /// Follows a scene.
     pub fn gather(&mut self, scene: &Scene) {
         self.shared.clear();
         let Some(ground) = &scene.ground else { return };
