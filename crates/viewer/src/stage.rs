@@ -3,7 +3,6 @@
 //! The window and the screenshot drive the same stage, so that a picture in a file is the picture on a screen.
 
 mod acts;
-mod choices;
 mod drawing;
 mod motion;
 mod pointer;
@@ -12,7 +11,7 @@ mod pointing;
 use std::collections::VecDeque;
 
 use glam::Vec2;
-use trantor_client::{LinkState, Scene};
+use trantor_client::Scene;
 use trantor_model::MapSize;
 use trantor_time::{GameTime, RealSpan, RealTime};
 
@@ -46,7 +45,7 @@ pub struct StageOptions {
     pub reports: bool,
     /// How large panels are, as a part of what the display asks for; `None` for as large as that.
     pub scale: Option<f32>,
-    /// How a map was looked at last.
+    /// The view that the hand chose last, in this session or an earlier one; flights to an agent or an event leave it.
     pub view: Option<SavedView>,
     /// What is said for a few seconds once there is a world.
     pub first_words: Option<&'static str>,
@@ -90,16 +89,16 @@ pub struct Stage {
     shows_trails: bool,
     selection: Selection,
     follows: bool,
-    theme: Theme,
-    light_stands: bool,
-    bindings: Bindings,
-    detail: Detail,
+    options: StageOptions,
+    /// How much detail the graphics adapter affords.
+    pub detail: Detail,
     host_requests: VecDeque<Intent>,
     pixels: (u32, u32),
     points: egui::Vec2,
-    frames: FrameFigures,
+    /// What panels say of frames.
+    pub frames: FrameFigures,
     /// See [`HudInput::volume`].
-    volume: Option<Volume>,
+    pub volume: Option<Volume>,
     /// The map whose events and scores are kept.
     known: Option<MapSize>,
     /// Whether the scene before had a winner.
@@ -108,10 +107,6 @@ pub struct Stage {
     repeat: Repeat,
     /// The moment shown last.
     last_shown: GameTime,
-    /// The view that the hand chose last, in this session or an earlier one; flights to an agent or an event leave it.
-    view: Option<SavedView>,
-    /// See [`StageOptions::first_words`].
-    first_words: Option<&'static str>,
     /// From the scene before the last one to that, in real time.
     elapsed_seconds: f32,
 }
@@ -147,9 +142,7 @@ impl Stage {
             shows_trails: false,
             selection: Selection::None,
             follows: false,
-            theme: options.theme,
-            light_stands: options.light_stands,
-            bindings: options.bindings,
+            options,
             detail: Detail::FINE,
             host_requests: VecDeque::new(),
             pixels: (1, 1),
@@ -160,8 +153,6 @@ impl Stage {
             was_won: false,
             repeat: Repeat::default(),
             last_shown: GameTime::ZERO,
-            view: options.view,
-            first_words: options.first_words,
             elapsed_seconds: 0.0,
         }
     }
@@ -193,17 +184,12 @@ impl Stage {
     }
 
     pub fn bindings(&self) -> &Bindings {
-        &self.bindings
+        &self.options.bindings
     }
 
     /// The light and the panels' colours.
     pub fn theme(&self) -> Theme {
-        self.theme
-    }
-
-    /// Says how much detail the graphics adapter affords.
-    pub fn set_detail(&mut self, detail: Detail) {
-        self.detail = detail;
+        self.options.theme
     }
 
     /// The oldest request that only the program around the stage can carry out.
@@ -219,15 +205,7 @@ impl Stage {
     }
 
     pub fn set_bindings(&mut self, bindings: Bindings) {
-        self.bindings = bindings;
-    }
-
-    pub fn set_frame_figures(&mut self, frames: FrameFigures) {
-        self.frames = frames;
-    }
-
-    pub fn set_volume(&mut self, volume: Option<Volume>) {
-        self.volume = volume;
+        self.options.bindings = bindings;
     }
 
     /// Shows a message for a few seconds.
@@ -235,15 +213,10 @@ impl Stage {
         self.hud.notice(text);
     }
 
-    /// Whether a message was shown since this was asked last.
-    pub fn take_new_notice(&mut self) -> bool {
-        self.hud.take_new_notice()
-    }
-
     /// Notes what should be as it is at the next start.
     pub fn remember(&self, settings: &mut Settings) {
-        settings.theme = Some(self.theme);
-        settings.view = self.view;
+        settings.theme = Some(self.options.theme);
+        settings.view = self.options.view;
     }
 
     /// Follows the window's size, in pixels and in points of the display.
@@ -317,7 +290,7 @@ impl Stage {
             self.forget_world();
         }
         let Some(ground) = &self.scene.ground else { return };
-        if let Some(words) = self.first_words.take() {
+        if let Some(words) = self.options.first_words.take() {
             self.hud.notice(words.to_owned());
         }
         let size = ground.size;
@@ -362,8 +335,8 @@ impl Stage {
             view: view.as_ref().map(|(view, window)| (view, window)),
             places: self.composer.places(),
             camera: self.camera.goal,
-            bindings: &self.bindings,
-            theme: self.theme,
+            bindings: &self.options.bindings,
+            theme: self.options.theme,
         };
         self.hud.show(context, &input, &mut intents);
         for intent in intents {
@@ -371,10 +344,6 @@ impl Stage {
                 self.hud.notice(why);
             }
         }
-    }
-
-    pub fn link(&self) -> &LinkState {
-        &self.scene.link
     }
 }
 

@@ -117,7 +117,7 @@ fn a_swift_picture_has_smooth_edges_on_a_graphics_card() {
     let Some(context) = device() else { return };
     let size = (640, 360);
     let (mut stage, _) = SHOTS[1].stage(size);
-    stage.set_detail(Quality::Swift.detail());
+    stage.detail = Quality::Swift.detail();
     stage.finish_paint();
     stage.compose();
     let [plain, smooth] = [true, false].map(|is_software| {

@@ -45,14 +45,14 @@ impl<'a> Watcher<'a> {
             false => Quality::Fine,
         };
         let screen = Studio::new(context, quality, size);
-        stage.set_detail(quality.detail());
+        stage.detail = quality.detail();
         let clock = RealClock::new();
         let mut watcher = Self {
             game_loop: GameLoop::new(stage, screen, Settings::default(), clock),
             parker,
         };
         let mut waited = Duration::ZERO;
-        while !matches!(watcher.stage().link(), LinkState::Live) {
+        while !matches!(watcher.stage().scene().link, LinkState::Live) {
             if waited >= PATIENCE {
                 bail!("no world came from {host}:{port}");
             }

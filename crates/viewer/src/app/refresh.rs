@@ -1,12 +1,16 @@
 //! How often the display that shows the window shows a new picture, and whether it shows the window at all.
 //!
-//! A window that has moved to another display, or whose display has changed its mode, is noticed within a second.
+//! On X11 the server is asked once a second for what winit does not tell: whether the window is mapped, and the rates of
+//! the displays now (winit keeps those that it found first). Elsewhere winit is right.
 
 use trantor_time::frame_budget::target_rate;
 use trantor_time::{Rate, RealSpan, RealTime};
+use winit::monitor::MonitorHandle;
 use winit::raw_window_handle::{HasWindowHandle as _, RawWindowHandle};
 use winit::window::Window;
+use x11rb::connection::Connection as _;
 use x11rb::errors::ReplyError;
+use x11rb::protocol::randr::ConnectionExt as _;
 use x11rb::protocol::xproto::{ConnectionExt as _, MapState};
 use x11rb::rust_connection::RustConnection;
 
@@ -16,10 +20,18 @@ const ASK_EVERY: RealSpan = RealSpan::from_secs(1);
 /// Frames a second of a hidden window: they draw nothing, and sounds and events go on in time.
 const HIDDEN_PER_SECOND: f64 = 10.0;
 
+/// A display that is on.
+struct Display {
+    /// On the desktop, in pixels.
+    place: (i32, i32),
+    hertz: f64,
+}
+
+/// Follows the displays.
 #[derive(Debug)]
 pub(super) struct RefreshRate {
-    /// On X11, to ask whether the window is mapped: winit does not tell.
-    x11: Option<RustConnection>,
+    /// On X11, the connection and the screen.
+    x11: Option<(RustConnection, usize)>,
     asked_at: Option<RealTime>,
     rate: Rate,
     /// Whether other windows lie over all of it.
@@ -32,7 +44,7 @@ impl RefreshRate {
     /// Nothing asked yet; the target is that of displays that say nothing.
     pub(super) fn new() -> Self {
         Self {
-            x11: x11rb::connect(None).ok().map(|(connection, _)| connection),
+            x11: x11rb::connect(None).ok(),
             asked_at: None,
             rate: target_rate([]),
             is_covered: false,
@@ -64,19 +76,37 @@ impl RefreshRate {
             return self.rate;
         }
         self.asked_at = Some(now);
-        let is_mapped = self.x11.as_ref().map_or(Ok(true), |x11| is_mapped(x11, window));
-        self.is_put_away = !is_mapped.unwrap_or_else(|error| {
-            log::warn!("the X server does not tell whether the window is mapped: {error}");
-            self.x11 = None;
-            true
-        }) || window.is_minimized() == Some(true);
-        // What winit knows of the window's own display may be older than its list. Of two displays that show the same the
-        // faster one counts; where the system does not say which display it is, the fastest of all.
-        let place = window.current_monitor().map(|display| display.position());
-        let displays = window.available_monitors();
-        let shown = displays.filter(|display| place.is_none_or(|place| display.position() == place));
-        let rates = shown.filter_map(|display| display.refresh_rate_millihertz());
-        self.rate = target_rate(rates.map(|millihertz| f64::from(millihertz) / 1e3));
+        let asked = self.x11.as_ref().map(|(x11, screen)| {
+            self.is_put_away = !is_mapped(x11, window)?;
+            displays(x11, *screen)
+        });
+        let displays = match asked {
+            Some(Ok(displays)) => displays,
+            Some(Err(error)) => {
+                log::warn!("the X server does not tell about displays: {error}");
+                self.x11 = None;
+                self.is_put_away = false;
+                Vec::new()
+            }
+            None => {
+                self.is_put_away = window.is_minimized() == Some(true);
+                let displays = window.available_monitors();
+                let rate = |display: &MonitorHandle| display.refresh_rate_millihertz().unwrap_or_default();
+                displays
+                    .map(|display| Display {
+                        place: display.position().into(),
+                        hertz: f64::from(rate(&display)) / 1e3,
+                    })
+                    .collect()
+            }
+        };
+        // The display that shows most of the window. Of two that show the same the faster one counts; where the system does
+        // not say which display it is, the fastest of all.
+        let shows = window.current_monitor().map(|display| display.position().into());
+        let is_there = |display: &Display| shows == Some(display.place);
+        let is_known = displays.iter().any(is_there);
+        let shown = displays.iter().filter(|display| !is_known || is_there(display));
+        self.rate = target_rate(shown.map(|display| display.hertz));
         self.rate
     }
 }
@@ -90,4 +120,25 @@ fn is_mapped(x11: &RustConnection, window: &Window) -> Result<bool, ReplyError> 
     let id = u32::try_from(handle.window).unwrap_or_default();
     let attributes = x11.get_window_attributes(id)?.reply()?;
     Ok(attributes.map_state == MapState::VIEWABLE)
+}
+
+/// All displays that are on.
+fn displays(x11: &RustConnection, screen: usize) -> Result<Vec<Display>, ReplyError> {
+    let root = x11.setup().roots[screen].root;
+    let resources = x11.randr_get_screen_resources_current(root)?.reply()?;
+    let mut displays = Vec::new();
+    for &crtc in &resources.crtcs {
+        let crtc = x11
+            .randr_get_crtc_info(crtc, resources.config_timestamp)?
+            .reply()?;
+        if let Some(mode) = resources.modes.iter().find(|mode| mode.id == crtc.mode) {
+            // Without dots it is no number, and no rate.
+            let dots = f64::from(mode.htotal) * f64::from(mode.vtotal);
+            displays.push(Display {
+                place: (crtc.x.into(), crtc.y.into()),
+                hertz: f64::from(mode.dot_clock) / dots,
+            });
+        }
+    }
+    Ok(displays)
 }

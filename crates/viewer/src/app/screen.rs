@@ -388,7 +388,7 @@ impl Losses {
 
 /// Lets the picture have as much detail as `quality` affords.
 fn follow_quality(stage: &mut Stage, quality: Quality) {
-    stage.set_detail(quality.detail());
+    stage.detail = quality.detail();
     stage.hud().report.state("quality", quality.name());
 }
 

@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 use super::Vocabulary;
 use super::commands::complete;
 
+/// Lines that can be gone back to: more than a user types in a session.
 const HISTORY_MAX: usize = 100;
+/// Lines of answers kept: all values and all keys, and what was said before.
 const SAID_MAX: usize = 200;
 /// Longest line that is taken, in bytes.
 const LINE_BYTES_MAX: usize = 512;

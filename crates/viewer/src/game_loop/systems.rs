@@ -101,7 +101,7 @@ fn mirror<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyh
     if !viewer.is_first_frame {
         viewer.stage.follow_world();
     }
-    if viewer.stage.take_new_notice() {
+    if viewer.stage.hud().take_new_notice() {
         // The one before is gone, and so is its timer.
         viewer.timers.cancel_all(&Purpose::Notice);
         if viewer.timers.start(Purpose::Notice, NOTICE_FOR, now).is_none() {
@@ -126,11 +126,11 @@ fn hud<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyhow:
     if viewer.stage.hud().panels.debug {
         figures::collect(viewer, now);
     }
-    viewer.stage.set_frame_figures(FrameFigures {
+    viewer.stage.frames = FrameFigures {
         per_second: viewer.rates.frames(),
         target: viewer.pacer.target().as_per_second(),
-    });
-    viewer.stage.set_volume(viewer.sound.volume());
+    };
+    viewer.stage.volume = viewer.sound.volume();
     viewer.screen.lay_out(&mut viewer.stage, &viewer.figures, now);
     while let Some(line) = viewer.stage.hud().console.take_entered() {
         let answer = viewer.run_command(&line, now);

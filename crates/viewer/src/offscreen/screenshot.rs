@@ -123,7 +123,7 @@ impl<'a> Studio<'a> {
     /// # Errors
     /// If the device is lost.
     pub fn picture(&mut self, stage: &mut Stage, now: RealTime) -> anyhow::Result<Pixels> {
-        stage.set_detail(self.renderer.quality().detail());
+        stage.detail = self.renderer.quality().detail();
         stage.finish_paint();
         stage.compose();
         if !std::mem::replace(&mut self.is_settled, true) {

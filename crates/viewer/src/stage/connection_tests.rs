@@ -67,7 +67,7 @@ impl Watching {
         let end = self.clock.now() + PATIENCE;
         while !done(stage) {
             let now = self.clock.now();
-            assert!(now < end, "nothing came of it: {:?}", stage.link());
+            assert!(now < end, "nothing came of it: {:?}", stage.scene().link);
             while stage.source().take_network(now) {}
             stage.update(None, now);
             self.parker.wait(Some(now + RealSpan::from_millis(10)));
@@ -185,12 +185,12 @@ fn what_is_selected_in_one_run_of_a_server_is_not_in_the_next() {
     let tile = Selection::Tile(Tile { x: 0, y: 0 });
     for (ticks, kept) in [(1_000, Selection::None), (1_010, tile), (0, Selection::None)] {
         let server = let_in(&listener, "red", ticks);
-        watching.until_staged(&mut stage, |stage| matches!(stage.link(), LinkState::Live));
+        watching.until_staged(&mut stage, |stage| matches!(stage.scene().link, LinkState::Live));
         assert_eq!(stage.selection(), kept, "after {ticks} ticks");
         stage.select(tile);
         drop(server);
         stage.source().reconnect().unwrap();
-        watching.until_staged(&mut stage, |stage| !matches!(stage.link(), LinkState::Live));
+        watching.until_staged(&mut stage, |stage| !matches!(stage.scene().link, LinkState::Live));
     }
 }
 

@@ -35,7 +35,10 @@ impl Pointer {
         match input {
             Input::Moved { to, is_over_panel } => self.moved(to, is_over_panel, stage),
             Input::Left => stage.hover(None),
-            Input::Button { state, .. } if state == ElementState::Released => {
+            Input::Button {
+                state: ElementState::Released,
+                ..
+            } => {
                 if let Some(Gesture::Press(at)) = self.gesture.take() {
                     stage.click(at);
                 }

@@ -286,7 +286,7 @@ fn first_words_wait_for_a_world() {
     let mut stage = Stage::new(source::demo(Demo::new(DemoScene::Overview)), options());
     stage.update(None, RealTime::ZERO);
     assert_eq!(stage.hud().shown_notice(), Some("click an agent"));
-    assert!(stage.take_new_notice(), "for as long as any message");
+    assert!(stage.hud().take_new_notice(), "for as long as any message");
     stage.hud().forget_notice();
     run(&mut stage, 2);
     assert_eq!(stage.hud().shown_notice(), None, "once");

@@ -127,9 +127,10 @@ impl Display {
         self.run("xdotool", &["search", "--name", "Trantor", "windowfocus"]);
     }
 
+    /// Drags with the left button, and gives a slow viewer time to see that it went up.
     pub(crate) fn drag(&self, from: Point, to: Point) {
         self.xdotool(from, "sleep 0.3 mousedown 1 sleep 0.3");
-        self.xdotool(to, "sleep 0.5 mouseup 1");
+        self.xdotool(to, "sleep 0.5 mouseup 1 sleep 1");
     }
 
     /// Moves the mouse and does there what the words say. A button is held for some frames: one that is pressed and

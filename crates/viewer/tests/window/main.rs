@@ -1,20 +1,20 @@
 //! The viewer in a real X window, moved by injected input, against a real server.
 //!
-//! Xvfb gives the window a display of 60 Hz, xdotool moves the mouse, and the server is asked by a second
-//! connection what came of it. Needs both programs; without them the test says that it is skipped, and on CI
-//! it fails.
+//! Xvfb gives the window a display of 60 Hz, xdotool moves the mouse, and the viewer reports what came of it. Needs both
+//! programs; without them the test says that it is skipped, and on CI it fails.
 
 #![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
 
 mod display;
-mod server;
 mod viewer;
 
+use std::io::Write as _;
+use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 
 use display::{Display, Point, tools_are_here};
-use server::{Asker, start_server};
 use trantor_server::background::Background;
+use trantor_server::options::Options;
 use trantor_time::RealSpan;
 use viewer::Viewer;
 
@@ -23,12 +23,15 @@ const PATIENCE: RealSpan = RealSpan::from_secs(30);
 /// Lines of the viewer that are read while one is waited for; it says a line only when something changes.
 const LINES_MAX: usize = 100_000;
 
-/// A server, a display, and a viewer in a window there that shows the server's game; nothing where the tools are missing.
+/// A server on a thread of this process, a display, and a viewer in a window there that shows the server's game; nothing
+/// where the tools are missing.
 fn watching() -> Option<(Background, Display, Viewer)> {
     if !tools_are_here() {
         return None;
     }
-    let server = start_server();
+    let options = Options::default();
+    let listen = SocketAddr::new(options.bind, 0);
+    let server = Background::start(listen, options.engine_config(7)).unwrap();
     let display = Display::start();
     let mut viewer = Viewer::start(&display, server.address());
     viewer.wait_for("state link live");
@@ -37,41 +40,30 @@ fn watching() -> Option<(Background, Display, Viewer)> {
 
 #[test]
 fn the_window_changes_the_speed_pauses_and_steps() {
-    if !tools_are_here() {
+    let Some((server, display, mut viewer)) = watching() else {
         return;
-    }
-    let server = start_server();
-    let mut asker = Asker::connect(server.address());
-    assert_eq!(asker.frequency(), 100);
-
-    let display = Display::start();
-    let mut viewer = Viewer::start(&display, server.address());
-    viewer.wait_for("state link live");
+    };
+    // A change made elsewhere shows in the window.
+    let mut other = TcpStream::connect(server.address()).unwrap();
+    other.write_all(b"GRAPHIC\nsst 250\n").unwrap();
+    viewer.wait_for("state frequency 250");
 
     // A drag along the slider, which is logarithmic from 1 to 10,000: to the left of the middle is below 100.
     let slider = viewer.place_of("speed-slider");
     display.drag(slider.at(0.5), slider.at(0.25));
-    let dragged = asker.wait_for_frequency(|frequency| (2..100).contains(&frequency));
-    viewer.wait_for(&format!("state frequency {dragged}"));
-
-    // The other way round: a change made elsewhere shows in the window.
-    asker.send("sst 250");
-    viewer.wait_for("state frequency 250");
+    let is_dragged = |frequency: &str| (2..100).contains(&frequency.parse::<u32>().unwrap());
+    viewer.wait_for_state("frequency", is_dragged);
 
     display.click(viewer.place_of("pause").at(0.5));
     viewer.wait_for("state paused true");
     viewer.wait_for("state unconfirmed false");
-    assert_eq!(asker.frequency(), 250, "a pause is not a change of frequency");
+    viewer.wait_for_state("frequency", is_dragged);
 
     let step = viewer.place_of("step-unit").at(0.5);
     display.click(step);
-    let first = viewer.wait_for_whole_unit();
+    let first = viewer.wait_for_whole_unit_after(0);
     display.click(step);
-    assert_eq!(
-        viewer.wait_for_whole_unit(),
-        first + 1,
-        "a second step is the next unit"
-    );
+    assert_eq!(viewer.wait_for_whole_unit_after(first), first + 1);
 
     display.click(viewer.place_of("pause").at(0.5));
     viewer.wait_for("state paused false");
@@ -79,16 +71,16 @@ fn the_window_changes_the_speed_pauses_and_steps() {
 
 #[test]
 fn keys_typed_lines_and_the_mouse_reach_panels_and_board() {
-    let Some((server, display, mut viewer)) = watching() else {
+    let Some((_server, display, mut viewer)) = watching() else {
         return;
     };
-    let mut asker = Asker::connect(server.address());
     viewer.focus(&display);
     // A number typed into a field.
     display.click(viewer.place_of("speed-field").at(0.4));
     viewer.wait_for("state speed-field-focus true");
     display.type_line("33");
-    asker.wait_for_frequency(|frequency| frequency == 33);
+    viewer.wait_for("state frequency 33");
+    viewer.wait_for("state unconfirmed false");
 
     // The board: a click selects, the right button turns, the wheel goes nearer.
     let middle = Point { x: 600.0, y: 400.0 };
@@ -125,13 +117,13 @@ fn keys_typed_lines_and_the_mouse_reach_panels_and_board() {
     viewer.wait_for("state command-line-focus true");
     display.type_line("do screenshot");
     let said = viewer.wait_for_state("notice", |notice| notice.starts_with("saved_as_"));
-    let picture = viewer.folder().join(said.trim_start_matches("saved_as_"));
+    let picture = viewer.folder.join(said.trim_start_matches("saved_as_"));
     assert!(
         picture.metadata().unwrap().len() > 10_000,
         "a picture has some bytes"
     );
     display.keys("F10");
-    assert!(viewer.wait_for_end(), "it ends in order");
+    assert_eq!(viewer.wait_for_status(), Some(0), "it ends in order");
 }
 
 #[test]
@@ -148,7 +140,8 @@ fn a_key_that_is_held_when_the_window_gets_the_keyboard_does_nothing() {
     display.xdotool(Point { x: 1200.0, y: 700.0 }, "sleep 1 keyup h");
     display.keys("l");
     viewer.wait_for("state labels false");
-    assert!(!viewer.has_said("state help true"), "nobody pressed it here");
+    let is_shown = viewer.seen.iter().any(|line| line == "state help true");
+    assert!(!is_shown, "it was not pressed here");
     display.keys("h");
     viewer.wait_for("state help true");
 }
@@ -169,7 +162,7 @@ fn the_window_follows_its_size_and_the_rate_of_its_display() {
     viewer.wait_for("state link live");
     viewer.focus(&display);
     display.keys("F10");
-    assert!(viewer.wait_for_end(), "it ends in order");
+    assert_eq!(viewer.wait_for_status(), Some(0), "it ends in order");
 }
 
 #[test]
@@ -186,7 +179,7 @@ fn a_window_that_nobody_sees_is_not_drawn() {
     viewer.wait_for("state frames-target 60.0");
     viewer.focus(&display);
     display.keys("F10");
-    assert!(viewer.wait_for_end(), "it ends in order");
+    assert_eq!(viewer.wait_for_status(), Some(0), "it ends in order");
 }
 
 #[test]
@@ -217,7 +210,7 @@ fn a_picture_that_stands_still_is_not_drawn_again_until_it_changes() {
     display.keys("space");
     viewer.wait_for("state resting false");
     display.keys("F10");
-    assert!(viewer.wait_for_end(), "it ends in order");
+    assert_eq!(viewer.wait_for_status(), Some(0), "it ends in order");
 }
 
 #[test]
@@ -269,7 +262,7 @@ fn a_lost_graphics_device_or_surface_is_made_anew_in_the_same_window_and_a_pictu
     viewer.wait_for("state debug false");
     is_as_before(&mut viewer);
     display.keys("F10");
-    assert!(viewer.wait_for_end(), "it ends in order");
+    assert_eq!(viewer.wait_for_status(), Some(0), "it ends in order");
 }
 
 #[test]
@@ -310,7 +303,7 @@ fn an_interrupt_ends_the_window_in_order_and_keeps_settings() {
         return;
     };
     viewer.interrupt();
-    assert!(viewer.wait_for_end(), "it ends in order");
+    assert_eq!(viewer.wait_for_status(), Some(0), "it ends in order");
     assert!(viewer.settings().contains("full_screen"), "{}", viewer.settings());
 }
 
