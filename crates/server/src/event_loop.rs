@@ -149,7 +149,7 @@ impl EventLoop {
     /// If there are too many timers.
     pub fn serve(&mut self, manager: ServiceManager, what: &str) -> io::Result<()> {
         manager.ready(what);
-        if let Some(every) = manager.sign_of_life_every() {
+        if let Some(every) = manager.watchdog_interval() {
             let alive = |shell: &mut Shell| shell.manager.alive();
             self.shell
                 .every("watchdog", every, alive)

@@ -138,7 +138,7 @@ pub fn play(asked: &PlayAsked) -> Result<(EventLoop, String), StartError> {
 
 /// The socket that a service manager has opened, or else one of our own on `address`.
 fn door(address: SocketAddr) -> Result<Door, StartError> {
-    match service_manager::socket_handed_over() {
+    match service_manager::inherited_listener() {
         Ok(Some(socket)) => Ok(Door::HandedOver(socket)),
         Ok(None) => Ok(Door::Address(address)),
         Err(error) => Err(StartError::HandedOver(error)),

@@ -475,7 +475,10 @@ fn a_service_manager_hands_a_socket_over_and_is_told() {
     let mut told = [0; 256];
     let mut next = || {
         let count = heard.recv(&mut told).unwrap();
-        String::from_utf8(told[..count].to_vec()).unwrap()
+        String::from_utf8(told[..count].to_vec())
+            .unwrap()
+            .trim_end()
+            .to_owned()
     };
     assert!(next().starts_with(&format!("READY=1\nSTATUS=listening on {address}")));
     assert_eq!(next(), "WATCHDOG=1");
