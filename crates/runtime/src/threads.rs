@@ -1,15 +1,14 @@
 //! The only place that starts threads: every one has a name and is joined.
 //!
-//! Which work a thread does, and how it is told to end, is its starter's to say; see [`crate::life`] for loops.
+//! Which work a thread does, and how it is asked to end, is its starter's to say; see [`crate::life`] for loops.
 
 use std::io;
-use std::panic::{self, AssertUnwindSafe};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::{self, ThreadId};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::thread;
 
 use trantor_time::RealSpan;
 
-/// Starts a thread called `name`, which must not be empty: it is what debuggers, logs and panics show.
+/// Starts a thread called `name`, which must not be empty: debuggers, logs and panics show it.
 ///
 /// # Errors
 /// If the operating system refuses another thread.
@@ -21,42 +20,36 @@ pub fn spawn<T: Send + 'static>(
         !name.is_empty(),
         "a thread without a name cannot be found in a debugger"
     );
-    let ending = Arc::new(Ending {
-        result: Mutex::new(None),
-        ended: Condvar::new(),
-    });
-    let seen_by_thread = Arc::clone(&ending);
+    let (running, ended) = sync_channel(0);
+    let body = move || {
+        // Dropped at the end, also by a panic: that is what a join with a limit waits for.
+        let _running = running;
+        body()
+    };
     #[expect(
         clippy::disallowed_methods,
         reason = "the one place where threads are started"
     )]
-    let handle = thread::Builder::new().name(name.to_owned()).spawn(move || {
-        let result = panic::catch_unwind(AssertUnwindSafe(body));
-        // Unwind safety: the closure is gone, and what it shared with others they guard themselves.
-        *seen_by_thread
-            .result
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Some(result);
-        seen_by_thread.ended.notify_all();
-    })?;
+    let handle = thread::Builder::new().name(name.to_owned()).spawn(body)?;
     Ok(Thread {
         name: name.to_owned(),
         handle: Some(handle),
-        ending,
+        ended,
     })
 }
 
 /// A thread that was started, and will be joined: at the latest when this value is dropped.
 ///
-/// Dropping it waits for the thread, so tell the thread to end first.
+/// Dropping it waits for the thread, so ask the thread to end first.
 #[derive(Debug)]
 pub struct Thread<T> {
     name: String,
-    handle: Option<thread::JoinHandle<()>>,
-    ending: Arc<Ending<T>>,
+    handle: Option<thread::JoinHandle<T>>,
+    /// Nothing is ever sent; the thread drops the other end.
+    ended: Receiver<()>,
 }
 
-/// What a thread that panicked said.
+/// The panic of a thread.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("thread {name:?} panicked: {message}")]
 pub struct Panicked {
@@ -75,8 +68,8 @@ impl<T> Thread<T> {
     /// # Panics
     /// If called on the thread itself, which could never return.
     pub fn join(mut self) -> Result<T, Panicked> {
-        self.join_system_thread();
-        self.take_result()
+        let handle = self.handle.take();
+        self.join_handle(handle.expect("only a join takes the handle"))
     }
 
     /// As [`Self::join`], but waits no longer than `limit` and then gives the thread back.
@@ -84,97 +77,43 @@ impl<T> Thread<T> {
     /// # Errors
     /// `Err(self)` if the thread has not ended by then.
     pub fn join_within(self, limit: RealSpan) -> Result<Result<T, Panicked>, Self> {
-        {
-            let result = self.ending.result.lock().unwrap_or_else(PoisonError::into_inner);
-            let (result, _) = self
-                .ending
-                .ended
-                .wait_timeout_while(result, limit.to_std(), |result| result.is_none())
-                .unwrap_or_else(PoisonError::into_inner);
-            if result.is_none() {
-                drop(result);
-                return Err(self);
-            }
+        match self.ended.recv_timeout(limit.to_std()) {
+            Err(RecvTimeoutError::Timeout) => Err(self),
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => Ok(self.join()),
         }
-        Ok(self.join())
     }
 
-    /// Lets the thread run on unjoined: only for one that was told to end, did not, and must not hold up an exit.
+    /// Lets the thread run on unjoined: only for one that was asked to end, did not, and must not delay an exit.
     pub fn abandon(mut self) {
         log::warn!("thread {:?} did not end in time and is left behind", self.name);
         self.handle = None;
     }
 
-    /// The name it was started with.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// The system's identity of the thread, to compare with [`thread::current`].
-    pub fn id(&self) -> ThreadId {
-        self.handle
-            .as_ref()
-            .expect("a thread keeps its handle until it is joined")
-            .thread()
-            .id()
-    }
-
     /// Whether it has ended, so that joining would not wait.
     pub fn has_ended(&self) -> bool {
-        self.ending
-            .result
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .is_some()
+        self.handle.as_ref().is_none_or(thread::JoinHandle::is_finished)
     }
 
-    fn join_system_thread(&mut self) {
-        let Some(handle) = self.handle.take() else { return };
+    fn join_handle(&self, handle: thread::JoinHandle<T>) -> Result<T, Panicked> {
         assert!(
             handle.thread().id() != thread::current().id(),
             "a thread cannot wait for its own end"
         );
-        if handle.join().is_err() {
-            // The body's panic was caught; only a panic while storing its result could come here.
-            log::error!("thread {:?} failed outside its body", self.name);
-        }
-    }
-
-    fn take_result(&mut self) -> Result<T, Panicked> {
-        let result = self
-            .ending
-            .result
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        match result {
-            Some(Ok(value)) => Ok(value),
-            Some(Err(panic)) => Err(Panicked {
-                name: self.name.clone(),
-                message: crate::fault::panic_message(&*panic),
-            }),
-            None => Err(Panicked {
-                name: self.name.clone(),
-                message: "no result was stored".to_owned(),
-            }),
-        }
+        handle.join().map_err(|panic| Panicked {
+            name: self.name.clone(),
+            message: crate::fault::panic_message(&*panic),
+        })
     }
 }
 
 impl<T> Drop for Thread<T> {
     fn drop(&mut self) {
-        let unjoined = self.handle.is_some();
-        self.join_system_thread();
-        if unjoined && let Err(panicked) = self.take_result() {
+        if let Some(handle) = self.handle.take()
+            && let Err(panicked) = self.join_handle(handle)
+        {
             log::error!("{panicked}");
         }
     }
-}
-
-#[derive(Debug)]
-struct Ending<T> {
-    result: Mutex<Option<thread::Result<T>>>,
-    ended: Condvar,
 }
 
 #[cfg(test)]
@@ -196,18 +135,14 @@ mod tests {
 
     #[test]
     fn joining_within_a_limit_gives_a_slow_thread_back() {
-        let gate = Arc::new((Mutex::new(false), Condvar::new()));
-        let of_thread = Arc::clone(&gate);
+        let (open, gate) = sync_channel::<()>(0);
         let thread = spawn("slow", move || {
-            let open = of_thread.0.lock().unwrap();
-            drop(of_thread.1.wait_while(open, |open| !*open).unwrap());
+            let _opened = gate.recv();
         })
         .unwrap();
-        let thread = thread
-            .join_within(RealSpan::from_millis(1))
-            .expect_err("the gate is still shut");
-        *gate.0.lock().unwrap() = true;
-        gate.1.notify_all();
-        thread.join().unwrap();
+        let thread = thread.join_within(RealSpan::from_millis(1));
+        let thread = thread.expect_err("the gate is still shut");
+        drop(open);
+        assert_eq!(thread.join_within(RealSpan::from_secs(60)).unwrap(), Ok(()));
     }
 }

@@ -8,7 +8,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::mpsc::sync_channel;
 
-use trantor_engine::EngineConfig;
+use trantor_engine::{Engine, EngineConfig};
 use trantor_runtime::life::{LoopThread, StartError};
 
 use crate::event_loop::{Ended, EventLoop};
@@ -29,7 +29,7 @@ impl Background {
     pub fn start(address: SocketAddr, config: EngineConfig) -> Result<Self, StartError> {
         let (tell, told) = sync_channel(1);
         let make = move || {
-            let event_loop = EventLoop::new(address, config)?;
+            let event_loop = EventLoop::new(address, |now| Ok(Engine::new(config, now)))?;
             let signal = event_loop.stop_signal();
             tell.send((event_loop.address(), event_loop.tasks()))
                 .expect("the starter keeps the other end until the loop is made");

@@ -13,9 +13,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use trantor_engine::{Control, Engine, EngineConfig, EngineStats, PlaybackStart};
-use trantor_game::replay::Recording;
-use trantor_game::{Game, GameConfig, Snapshot};
+use trantor_engine::{Control, Engine, EngineStats};
+use trantor_game::{GameConfig, Snapshot};
 use trantor_runtime::fault::{Fault, caught};
 use trantor_runtime::life::StopSignal;
 use trantor_runtime::{RealClock, Wait as _, Woken};
@@ -61,55 +60,18 @@ pub enum EndReason {
 }
 
 impl EventLoop {
-    /// A loop that listens at `door`, mostly an address, around a new engine.
+    /// A loop that listens at `door`, mostly an address, around the engine that `make` makes.
     ///
     /// # Errors
-    /// If the address cannot be listened on, or the system gives no descriptors.
-    pub fn new(door: impl Into<Door>, config: EngineConfig) -> io::Result<Self> {
-        let accepts_per_second = config.limits.accepts_per_second;
-        Self::around(door.into(), accepts_per_second, |now| {
-            Ok(Engine::new(config, now))
-        })
-    }
-
-    /// A loop that listens at `door`, mostly an address, around an engine that goes on with `game`.
-    ///
-    /// # Errors
-    /// As [`Self::new`].
-    pub fn resume(door: impl Into<Door>, config: EngineConfig, game: Game) -> io::Result<Self> {
-        let accepts_per_second = config.limits.accepts_per_second;
-        Self::around(door.into(), accepts_per_second, |now| {
-            Ok(Engine::resume(config, game, now))
-        })
-    }
-
-    /// A loop that listens at `door` and shows `recording`; see [`Engine::play`].
-    ///
-    /// # Errors
-    /// As [`Self::new`], or if the recording is not what it was when it was read.
-    pub fn play(
-        door: impl Into<Door>,
-        config: EngineConfig,
-        recording: &Arc<Recording>,
-        start: PlaybackStart,
-    ) -> io::Result<Self> {
-        let accepts_per_second = config.limits.accepts_per_second;
-        Self::around(door.into(), accepts_per_second, |now| {
-            Engine::play(config, recording, start, now).map_err(io::Error::other)
-        })
-    }
-
-    fn around(
-        door: Door,
-        accepts_per_second: u32,
-        make: impl FnOnce(RealTime) -> io::Result<Engine>,
-    ) -> io::Result<Self> {
-        let mut listener = Listener::open(door)?;
-        listener.limit_rate(accepts_per_second);
+    /// If the address cannot be listened on, the system gives no descriptors, or `make` fails.
+    pub fn new(door: impl Into<Door>, make: impl FnOnce(RealTime) -> io::Result<Engine>) -> io::Result<Self> {
+        let mut listener = Listener::open(door.into())?;
         let address = listener.address();
         let clock = RealClock::new();
         let now = clock.now();
-        let mut shell = Shell::new(make(now)?, listener, now)?;
+        let engine = make(now)?;
+        listener.limit_rate(engine.config().limits.accepts_per_second);
+        let mut shell = Shell::new(engine, listener, now)?;
         // Programs of this user find its token as soon as they can connect.
         if shell.engine.config().control == Control::User {
             shell.set_control(Control::User, None);
@@ -390,7 +352,10 @@ mod tests {
     /// One on a port that the system chooses.
     fn event_loop(options: Options) -> EventLoop {
         let options = Options { port: 0, ..options };
-        EventLoop::new(options.listen_address(), options.engine_config(1)).unwrap()
+        EventLoop::new(options.listen_address(), |now| {
+            Ok(Engine::new(options.engine_config(1), now))
+        })
+        .unwrap()
     }
 
     #[test]

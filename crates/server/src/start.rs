@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use trantor_engine::{Control, PlaybackStart};
+use trantor_engine::{Control, Engine, PlaybackStart};
 use trantor_game::Game;
 use trantor_time::RealSpan;
 
@@ -61,13 +61,15 @@ pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
         }
         !options.ends_at_win
     });
-    let made = match saved {
-        Some(game) if options.lock_step && !game.config().rules.lock_step => {
-            return Err(StartError::NotInLockStep);
-        }
-        Some(game) => EventLoop::resume(door, config, game),
-        None => EventLoop::new(door, config),
-    };
+    if options.lock_step && saved.as_ref().is_some_and(|game| !game.config().rules.lock_step) {
+        return Err(StartError::NotInLockStep);
+    }
+    let made = EventLoop::new(door, |now| {
+        Ok(match saved {
+            Some(game) => Engine::resume(config, game, now),
+            None => Engine::new(config, now),
+        })
+    });
     let mut event_loop = made.map_err(|error| StartError::new(address, error))?;
     event_loop.keep_alive(options.keep_alive());
     if options.ends_at_win {
@@ -126,7 +128,9 @@ pub fn play(asked: &PlayAsked) -> Result<(EventLoop, String), StartError> {
         follows_speed: asked.follows_speed,
         is_paused: asked.is_paused,
     };
-    let made = EventLoop::play(door(address)?, config, &recording, start);
+    let made = EventLoop::new(door(address)?, |now| {
+        Engine::play(config, &recording, start, now).map_err(io::Error::other)
+    });
     let mut event_loop = made.map_err(|error| StartError::new(address, error))?;
     event_loop.keep_alive(options.keep_alive());
     let (address, what) = (event_loop.address(), playback::described(&recording));

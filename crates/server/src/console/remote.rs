@@ -3,13 +3,12 @@
 //! With words on the command line it says them as one line and ends; without, it says what it reads on standard input.
 
 use std::ffi::OsString;
-use std::io::{self, BufRead, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::ops::Range;
 use std::path::PathBuf;
 
 use clap::Parser;
-use trantor_protocol::text::{Cut, LineCutter, printable};
+use trantor_protocol::text::printable;
 use trantor_protocol::{OPERATOR_WORD, read_token};
 use trantor_runtime::standard_output;
 use trantor_runtime::user_token::user_token;
@@ -99,22 +98,15 @@ pub fn run(asked: &ConsoleAsked) -> Result<bool, String> {
 }
 
 /// Bytes of the longest line that is taken from a server: its own have a few hundred.
-const LINE_BYTES_MAX: usize = 64 * 1024;
+const LINE_BYTES_MAX: u64 = 64 * 1024;
 
 /// Lines of a server before it says whether we may operate: the greeting, and one more.
 const GREETING_LINES_MAX: usize = 16;
 
-/// Bytes read at once.
-const PIECE_BYTES: usize = 4 * 1024;
-
 /// The connection. What the server says is neither believed to end nor to be text.
 struct Server {
     at: String,
-    socket: TcpStream,
-    lines: LineCutter,
-    piece: Box<[u8; PIECE_BYTES]>,
-    /// What of the piece was read, and not taken yet.
-    unread: Range<usize>,
+    reader: BufReader<TcpStream>,
 }
 
 impl Server {
@@ -134,10 +126,7 @@ impl Server {
         let token = given.or_else(|| user_token(socket.local_addr().ok()?, socket.peer_addr().ok()?));
         let mut server = Self {
             at: at.to_owned(),
-            socket,
-            lines: LineCutter::with_max(LINE_BYTES_MAX),
-            piece: Box::new([0; PIECE_BYTES]),
-            unread: 0..0,
+            reader: BufReader::new(socket),
         };
         let first = match &token {
             Some(token) => format!("{OPERATOR_WORD} {token}"),
@@ -169,33 +158,22 @@ impl Server {
     }
 
     fn say(&mut self, line: &str) -> Result<(), String> {
-        let said = self.socket.write_all(format!("{line}\n").as_bytes());
+        let said = self.reader.get_mut().write_all(format!("{line}\n").as_bytes());
         said.map_err(|error| format!("{}: {error}", self.at))
     }
 
     /// The next line, without what would control a terminal.
     fn line(&mut self) -> Result<String, String> {
-        loop {
-            let mut unread = &self.piece[self.unread.clone()];
-            let cut = self.lines.next(&mut unread);
-            self.unread.start = self.unread.end - unread.len();
-            match cut {
-                Some(Cut::Line(line)) => return Ok(printable(&String::from_utf8_lossy(line)).collect()),
-                Some(Cut::TooLong) => {
-                    return Err(format!(
-                        "{}: a line has more than {LINE_BYTES_MAX} bytes",
-                        self.at
-                    ));
-                }
-                None => {}
-            }
-            let count = match self.socket.read(&mut self.piece[..]) {
-                Ok(0) => return Err(format!("{}: the server closed the connection", self.at)),
-                Ok(count) => count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(format!("{}: {error}", self.at)),
-            };
-            self.unread = 0..count;
+        let mut line = Vec::new();
+        let mut bounded = self.reader.by_ref().take(LINE_BYTES_MAX + 1);
+        match bounded.read_until(b'\n', &mut line) {
+            Err(error) => Err(format!("{}: {error}", self.at)),
+            Ok(_) if line.ends_with(b"\n") => Ok(printable(&String::from_utf8_lossy(&line)).collect()),
+            Ok(_) if line.len() as u64 > LINE_BYTES_MAX => Err(format!(
+                "{}: a line has more than {LINE_BYTES_MAX} bytes",
+                self.at
+            )),
+            Ok(_) => Err(format!("{}: the server closed the connection", self.at)),
         }
     }
 }

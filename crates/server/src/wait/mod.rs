@@ -347,27 +347,32 @@ mod tests {
     }
 
     #[test]
-    fn no_wait_ends_early() {
+    fn no_wait_ends_early_and_each_has_one_wake_up() {
         let mut wait = MioWait::new().unwrap();
-        for micros in [1, 20, 50, 99, 300, 999, 1_000, 1_001, 2_500] {
+        for micros in [1, 20, 50, 99, 200, 200, 200, 300, 999, 1_000, 1_001, 2_500] {
             let until = in_micros(micros);
             assert_eq!(wait.wait(Some(until)), Woken::Deadline);
             assert!(RealClock::new().now() >= until);
         }
+        let stats = wait.stats();
+        assert!(stats.wake_ups <= 12 || !cfg!(target_os = "linux"), "{stats:?}");
+        // So long that a busy machine does not make them sparse: some are deferred in the end, and none is early.
+        wait.set_policy(WaitPolicy {
+            spacing: RealSpan::from_millis(20),
+            ..WaitPolicy::default()
+        });
+        for _ in 0..1_000 {
+            let until = in_micros(20);
+            assert_eq!(wait.wait(Some(until)), Woken::Deadline);
+            assert!(RealClock::new().now() >= until);
+            if wait.stats().deferred > 0 {
+                return;
+            }
+        }
+        panic!("nothing was deferred");
     }
 
     #[cfg(target_os = "linux")]
-    #[test]
-    fn one_wake_up_per_deadline() {
-        let mut wait = MioWait::new().unwrap();
-        for _ in 0..200 {
-            wait.wait(Some(in_micros(200)));
-        }
-        let stats = wait.stats();
-        assert!(stats.wake_ups <= 200, "{stats:?}");
-        assert!(stats.timers_set <= 200, "{stats:?}");
-    }
-
     #[test]
     fn what_arrives_spends_no_wake_up_of_deadlines() {
         let mut wait = MioWait::new().unwrap();
@@ -452,25 +457,6 @@ mod tests {
     }
 
     #[test]
-    fn deadlines_that_come_thick_are_deferred() {
-        let mut wait = MioWait::new().unwrap();
-        // So long that a busy machine does not make them sparse.
-        wait.set_policy(WaitPolicy {
-            spacing: RealSpan::from_millis(20),
-            ..WaitPolicy::default()
-        });
-        let mut waits = 0;
-        while wait.stats().deferred == 0 {
-            let until = in_micros(20);
-            assert_eq!(wait.wait(Some(until)), Woken::Deadline);
-            assert!(RealClock::new().now() >= until);
-            waits += 1;
-            assert!(waits < 1_000, "nothing was put off");
-        }
-        assert!(waits > 30, "the first {waits} were in store");
-    }
-
-    #[test]
     fn a_precise_wait_is_never_early_and_keeps_what_arrives() {
         let mut wait = MioWait::new().unwrap();
         let (listener, address) = listen(&wait);
@@ -492,25 +478,16 @@ mod tests {
             }
         }
         let stats = wait.stats();
-        // Elsewhere the poll counts milliseconds, which no lead makes up for.
-        assert!(stats.spins > 0 || !cfg!(target_os = "linux"), "{stats:?}");
-        assert!(stats.deferred == 0 || stats.spins_disabled == 1, "{stats:?}");
-    }
-
-    #[test]
-    fn a_precise_wait_does_not_spin_without_a_deadline_of_the_game() {
-        let mut wait = MioWait::new().unwrap();
+        // No deadline of the game: nothing to spin for.
         wait.set_policy(WaitPolicy {
             is_precise: true,
             ..WaitPolicy::default()
         });
-        // Enough to learn a lead from.
-        for _ in 0..300 {
-            wait.wait(Some(in_micros(150)));
-        }
-        wait.waker().wake();
-        wait.wait(None);
-        assert_eq!(wait.stats().spins, 0);
+        wait.wait(Some(in_micros(150)));
+        assert_eq!(wait.stats().spins, stats.spins);
+        // Elsewhere the poll counts milliseconds, which no lead makes up for.
+        assert!(stats.spins > 0 || !cfg!(target_os = "linux"), "{stats:?}");
+        assert!(stats.deferred == 0 || stats.spins_disabled == 1, "{stats:?}");
     }
 
     #[test]
