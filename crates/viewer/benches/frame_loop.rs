@@ -6,7 +6,7 @@
 //! - `pacing`: a viewer that has time to spare, beside displays of several rates. Good: frames within 1 % of the rate, 99
 //!   of 100 intervals within 1.5 ms of the period.
 //! - `panels`: what laying out the panels and cutting them into triangles costs, and what the debugging view adds. Good:
-//!   open, at most a twentieth of a frame of 16.7 ms; closed, nothing that can be told from chance.
+//!   open, at most a twentieth of a frame of 16.7 ms; closed, nothing that exceeds the noise.
 //!
 //! Run it in the real-time class (`chrt -f 50`) where other programs want the processors.
 

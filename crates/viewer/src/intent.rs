@@ -17,7 +17,6 @@ use crate::sound::SoundChange;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Intent {
     Do(Action),
-    /// Another speed, a pause or a step.
     Control(ControlRequest),
     Select(Selection),
     /// The camera over a place that the hand points at on the map in the corner.
@@ -26,7 +25,6 @@ pub enum Intent {
     Visit(Vec2),
     /// The camera over this tile, and the tile selected.
     GoTo(u16, u16),
-    /// A recording moved to a moment.
     Seek(GameTime),
     Paint(PaintMode),
     Sound(SoundChange),
@@ -48,7 +46,6 @@ pub enum Selection {
 }
 
 impl Selection {
-    /// The agent, if it is one.
     pub fn agent(self) -> Option<AgentId> {
         match self {
             Self::Agent(id) => Some(id),

@@ -80,7 +80,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         (None, Some(file)) => {
             let (stage, parker) = unseen()?;
             let said = offscreen::film::make(stage, parker, cli, &cli.film, file)?;
-            // Whoever does not read it has the file.
+            // If it is not read, the file is there.
             let _ = writeln!(std::io::stdout(), "{said}");
             Ok(())
         }
@@ -111,7 +111,7 @@ fn check_writable(file: &Path) -> io::Result<()> {
     }
 }
 
-/// What somebody reads who has never started a viewer.
+/// Shown at the first start.
 const FIRST_STEPS: &str =
     "Click an agent or a tile. Space pauses, + and - change the speed, H shows all keys.";
 

@@ -4,123 +4,86 @@
 //! written over, and gets what was said when it is given back.
 
 use std::collections::VecDeque;
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
+use env_logger::Logger;
 use log::{LevelFilter, Log, Metadata, Record};
 
-/// What is said unless asked for otherwise; drivers say much that helps nobody.
+/// What is logged unless asked for otherwise; drivers log a lot.
 const USUAL: &str = "error,wgpu_hal=off";
-/// Lines kept.
+/// Lines kept, for the debugging view.
 const LINES_MAX: usize = 64;
 /// Longest line kept, in characters.
 const LINE_CHARS_MAX: usize = 400;
 
 /// Takes the place of the log of this process, at the levels of `RUST_LOG` or else the usual ones.
 pub fn start() {
-    let asked = std::env::var("RUST_LOG").unwrap_or_else(|_| USUAL.to_owned());
-    let levels = Levels::parse(&asked);
-    log::set_max_level(levels.most());
-    state().levels = levels;
+    state().set(&std::env::var("RUST_LOG").unwrap_or_else(|_| USUAL.to_owned()));
     // Only a second start can fail, and that changes nothing.
     let _ = log::set_logger(&KEEPING);
 }
 
-/// Says `level` of what comes from `target` from now on; `None` for all that has no level of its own.
+/// Logs `level` of what comes from `target` from now on; `None` for all that has no level of its own.
 pub fn set_level(target: Option<&str>, level: LevelFilter) {
     let mut state = state();
-    state.levels.set(target, level);
-    log::set_max_level(state.levels.most());
+    let levels = with_level(&state.levels, target, level);
+    state.set(&levels);
 }
 
 /// The levels, as `RUST_LOG` writes them.
 pub fn levels() -> String {
-    state().levels.to_string()
+    state().levels.clone()
 }
 
-/// The last `count` lines, oldest first.
 pub fn recent(count: usize) -> Vec<String> {
     let state = state();
     let skipped = state.lines.len().saturating_sub(count);
     state.lines.iter().skip(skipped).cloned().collect()
 }
 
-/// Writes nothing to the error output until told again that it may; lines are kept all the same.
+/// Whether nothing is written to the error output; lines are kept all the same.
 pub fn set_quiet(is_quiet: bool) {
     state().is_quiet = is_quiet;
 }
 
-/// How much is said, by where it comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Levels {
-    usual: LevelFilter,
-    /// Beginnings of targets.
-    by_target: Vec<(String, LevelFilter)>,
-}
-
-impl Levels {
-    /// As `RUST_LOG` writes them: `warn,trantor_client=debug`. What is no level is left out.
-    fn parse(text: &str) -> Self {
-        let mut levels = Self {
-            usual: LevelFilter::Off,
-            by_target: Vec::new(),
-        };
-        for part in text.split(',') {
-            let (target, level) = match part.split_once('=') {
-                Some((target, level)) => (Some(target.trim()), level),
-                None => (None, part),
-            };
-            if let Ok(level) = level.trim().parse() {
-                levels.set(target, level);
-            }
-        }
-        levels
-    }
-
-    fn set(&mut self, target: Option<&str>, level: LevelFilter) {
-        let Some(target) = target else {
-            self.usual = level;
-            return;
-        };
-        self.by_target.retain(|(known, _)| known != target);
-        self.by_target.push((target.to_owned(), level));
-        // The longest first, so that the first that fits is the one that was meant.
-        self.by_target
-            .sort_by_key(|(known, _)| std::cmp::Reverse(known.len()));
-    }
-
-    fn of(&self, target: &str) -> LevelFilter {
-        let fits = self
-            .by_target
-            .iter()
-            .find(|(known, _)| target.starts_with(known.as_str()));
-        fits.map_or(self.usual, |&(_, level)| level)
-    }
-
-    fn most(&self) -> LevelFilter {
-        let levels = self.by_target.iter().map(|&(_, level)| level);
-        levels.fold(self.usual, Ord::max)
-    }
-}
-
-impl std::fmt::Display for Levels {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", self.usual.to_string().to_lowercase())?;
-        for (target, level) in &self.by_target {
-            write!(f, ",{target}={}", level.to_string().to_lowercase())?;
-        }
-        Ok(())
-    }
+/// Other levels: what is changed takes the place of what was said of the same target.
+fn with_level(levels: &str, target: Option<&str>, level: LevelFilter) -> String {
+    let level = level.to_string().to_lowercase();
+    let target_of = |part: &str| part.split_once('=').map(|(target, _)| target.trim().to_owned());
+    let kept = levels
+        .split(',')
+        .filter(|part| target_of(part).as_deref() != target);
+    let changed = target.map_or_else(|| level.clone(), |target| format!("{target}={level}"));
+    let mut parts: Vec<&str> = kept.chain([changed.as_str()]).collect();
+    parts.sort_by_key(|part| part.contains('='));
+    parts.join(",")
 }
 
 struct State {
-    levels: Levels,
+    /// As `RUST_LOG` writes them.
+    levels: String,
+    /// Writes what has one of these levels.
+    logger: Arc<Logger>,
     lines: VecDeque<String>,
     is_quiet: bool,
 }
 
+impl State {
+    fn set(&mut self, levels: &str) {
+        levels.clone_into(&mut self.levels);
+        self.logger = logger(levels);
+        log::set_max_level(self.logger.filter());
+    }
+}
+
+fn logger(levels: &str) -> Arc<Logger> {
+    Arc::new(env_logger::Builder::new().parse_filters(levels).build())
+}
+
 static STATE: LazyLock<Mutex<State>> = LazyLock::new(|| {
     Mutex::new(State {
-        levels: Levels::parse(USUAL),
+        levels: USUAL.to_owned(),
+        logger: logger(USUAL),
         lines: VecDeque::new(),
         is_quiet: false,
     })
@@ -130,27 +93,21 @@ fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Formats and writes; which records it is given is decided here.
-static WRITER: LazyLock<env_logger::Logger> = LazyLock::new(|| {
-    env_logger::Builder::new()
-        .filter_level(LevelFilter::Trace)
-        .build()
-});
-
 struct Keeping;
 
 static KEEPING: Keeping = Keeping;
 
 impl Log for Keeping {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.level() <= state().levels.of(metadata.target())
+        state().logger.enabled(metadata)
     }
 
     fn log(&self, record: &Record<'_>) {
-        // Formatted before the lock is taken: what is printed may itself log.
-        if !self.enabled(record.metadata()) {
+        let logger = Arc::clone(&state().logger);
+        if !logger.matches(record) {
             return;
         }
+        // Formatted before the lock is taken: what is printed may itself log.
         let words = record.args().to_string();
         let line = format!("{} {}: {words}", record.level(), record.target());
         let is_quiet = {
@@ -162,13 +119,11 @@ impl Log for Keeping {
             state.is_quiet
         };
         if !is_quiet {
-            WRITER.log(record);
+            logger.log(record);
         }
     }
 
-    fn flush(&self) {
-        WRITER.flush();
-    }
+    fn flush(&self) {}
 }
 
 #[cfg(test)]
@@ -176,15 +131,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_level_of_the_longest_beginning_counts() {
-        let mut levels = Levels::parse("warn,trantor=info,trantor_client::clock=trace,nonsense=loud");
-        assert_eq!(levels.of("wgpu_core"), LevelFilter::Warn);
-        assert_eq!(levels.of("trantor_viewer::net"), LevelFilter::Info);
-        assert_eq!(levels.of("trantor_client::clock_sync"), LevelFilter::Trace);
-        assert_eq!(levels.most(), LevelFilter::Trace);
-        levels.set(Some("trantor_client::clock"), LevelFilter::Off);
-        levels.set(None, LevelFilter::Error);
-        assert_eq!(levels.to_string(), "error,trantor_client::clock=off,trantor=info");
-        assert_eq!(Levels::parse(&levels.to_string()), levels);
+    fn a_level_takes_the_place_of_the_one_before() {
+        let levels = "warn,trantor=info,trantor_client::clock=trace";
+        let levels = with_level(levels, Some("trantor_client::clock"), LevelFilter::Off);
+        let levels = with_level(&levels, None, LevelFilter::Error);
+        assert_eq!(levels, "error,trantor=info,trantor_client::clock=off");
+        assert_eq!(logger(&levels).filter(), LevelFilter::Info);
     }
 }

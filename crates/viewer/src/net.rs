@@ -15,7 +15,6 @@ use trantor_runtime::threads::{self, Thread};
 use trantor_runtime::user_token::user_token;
 use trantor_time::{Clock as _, RealSpan};
 
-/// Bytes read at once.
 const PIECE_BYTES: usize = 64 * 1024;
 /// Pieces that may wait for the loop: together 4 MiB, the world of a large map in a few turns of the loop.
 const PIECES_MAX: usize = 64;
@@ -62,13 +61,13 @@ pub struct Net {
     thread: Option<Thread<()>>,
 }
 
-/// The socket in use, for whoever wants to end the thread's wait in it.
+/// The socket in use, to end the thread's wait in it.
 type OpenSocket = Arc<Mutex<Open>>;
 
 #[derive(Debug, Default)]
 struct Open {
     socket: Option<TcpStream>,
-    /// No other socket may be opened: nobody would end the wait in it.
+    /// No other socket may be opened: its wait could not be ended.
     ending: bool,
     /// The next try waits for a word, however long: the server would only make the same mistake again.
     held: bool,
@@ -100,12 +99,10 @@ impl Net {
         })
     }
 
-    /// The oldest event that waits.
     pub fn poll(&self) -> Option<NetEvent> {
         self.events.try_recv().ok()
     }
 
-    /// How many events wait.
     pub fn waiting(&self) -> usize {
         self.events.len()
     }
@@ -166,7 +163,7 @@ struct Reader {
     wake: Box<dyn Fn() + Send>,
 }
 
-/// What the system says, without its number, which helps nobody who waits for a server.
+/// What the system says, without its number, which does not help the user.
 fn in_words(error: &io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error ") {
@@ -226,7 +223,6 @@ impl Reader {
         Err(last)
     }
 
-    /// Reads until the end, and says why it came.
     fn serve(&self, socket: TcpStream) -> String {
         match self.serve_until_error(socket) {
             Ok(()) => "the server closed the connection".to_owned(),
@@ -276,7 +272,7 @@ impl Reader {
         }
     }
 
-    /// Fails when nobody listens any more.
+    /// Fails once the loop is gone.
     fn send(&self, event: NetEvent) -> Result<(), ()> {
         self.to_loop.send(event).map_err(drop)?;
         (self.wake)();

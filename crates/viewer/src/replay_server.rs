@@ -10,7 +10,6 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use anyhow::{Context as _, bail};
 
-/// The program that plays recordings.
 const PROGRAM: &str = "trantor-server";
 /// What it says before its address.
 const LISTENING: &str = "listening on ";
@@ -87,8 +86,8 @@ fn program() -> PathBuf {
 }
 
 fn port_in(line: &str) -> Option<u16> {
-    let (_, told) = line.split_once(LISTENING)?;
-    let address = told.split_whitespace().next()?;
+    let (_, rest) = line.split_once(LISTENING)?;
+    let address = rest.split_whitespace().next()?;
     address.rsplit_once(':')?.1.parse().ok()
 }
 
@@ -97,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_port_is_told_in_the_first_line() {
+    fn the_port_is_in_the_first_line() {
         assert_eq!(
             port_in("trantor-server: listening on 127.0.0.1:40123 (a recording: 900 units)\n"),
             Some(40_123)

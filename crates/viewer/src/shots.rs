@@ -1,6 +1,6 @@
 //! Moments worth a picture: what the gallery shows, and what tests compare with stored pictures.
 //!
-//! A shot names a synthetic scene, a moment of it, and what somebody at the screen did before. It is the same each
+//! A shot names a synthetic scene, a moment of it, and what the user did before. It is the same each
 //! time, so that two pictures of it differ only if the picture is made in another way.
 
 use trantor_model::AgentId;
@@ -28,14 +28,13 @@ pub struct Shot {
     pub watched_ms: i64,
     pub panels: bool,
     pub theme: Theme,
-    /// What somebody does once the scene is there.
+    /// What the user does once the scene is there.
     pub acts: &'static [Act],
 }
 
 #[derive(Clone, Copy, Debug)]
 pub enum Act {
     Do(Action),
-    /// As with a click on an agent.
     Select(AgentId),
 }
 

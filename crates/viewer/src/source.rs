@@ -31,7 +31,6 @@ pub fn live(
     Ok(Box::new(Live::new(host, port, language, token, wake)?))
 }
 
-/// Shows a demo.
 pub fn demo(demo: Demo) -> Box<dyn Source> {
     Box::new(Playing::new(demo, |_| false))
 }
@@ -139,6 +138,5 @@ pub trait Source: Debug {
         None
     }
 
-    /// Says goodbye to the server.
     fn leave(&mut self) {}
 }

@@ -32,10 +32,8 @@ use trantor_render::picture::{CameraPose, Compose, DrawList};
 
 pub use pointer::Pointer;
 
-/// How a stage begins.
 #[derive(Clone, Debug, Default)]
 pub struct StageOptions {
-    /// The light and the panels' colours.
     pub theme: Theme,
     /// Whether the light stands still instead of drifting with game time.
     pub light_stands: bool,
@@ -71,7 +69,7 @@ pub struct Stage {
     camera: Camera,
     /// What the camera was set up for.
     framed: Option<Framed>,
-    /// Whether somebody asked for the whole map; a demo begins where there is most to be seen.
+    /// Whether the user asked for the whole map; a demo begins where there is most to be seen.
     wants_whole: bool,
     /// Whether the camera was moved since it was set up, so that a new shape of the picture leaves it where it is.
     moved: bool,
@@ -95,17 +93,14 @@ pub struct Stage {
     host_requests: VecDeque<Intent>,
     pixels: (u32, u32),
     points: egui::Vec2,
-    /// What panels say of frames.
     pub frames: FrameFigures,
     /// See [`HudInput::volume`].
     pub volume: Option<Volume>,
     /// The map whose events and scores are kept.
     known: Option<MapSize>,
-    /// Whether the scene before had a winner.
     was_won: bool,
     /// The span of a recording that is repeated.
     repeat: Repeat,
-    /// The moment shown last.
     last_shown: GameTime,
     /// From the scene before the last one to that, in real time.
     elapsed_seconds: f32,
@@ -187,7 +182,6 @@ impl Stage {
         &self.options.bindings
     }
 
-    /// The light and the panels' colours.
     pub fn theme(&self) -> Theme {
         self.options.theme
     }
@@ -208,7 +202,6 @@ impl Stage {
         self.options.bindings = bindings;
     }
 
-    /// Shows a message for a few seconds.
     pub fn notice(&mut self, text: String) {
         self.hud.notice(text);
     }
@@ -239,7 +232,7 @@ impl Stage {
         self.follow_world();
     }
 
-    /// Takes over what was told since the last time: what happened, what the user should read, the standings.
+    /// Takes over what came since the last time: what happened, what the user should read, the standings.
     pub fn follow_world(&mut self) {
         let shown = self.scene.clock.game;
         let size = self.scene.ground.as_ref().map(|ground| ground.size);
@@ -266,7 +259,7 @@ impl Stage {
         self.hud.sample(&self.scene);
     }
 
-    /// Forgets what belongs to the world before. Whoever had a number there is not who has it now.
+    /// Forgets what belongs to the world before. An agent's number means another agent now.
     fn forget_world(&mut self) {
         self.hud.reset_match();
         self.trails.clear();

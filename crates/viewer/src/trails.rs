@@ -9,11 +9,10 @@ use trantor_model::{AgentId, Tile};
 use trantor_render::picture::compose::TrailPoint;
 use trantor_render::picture::palette::TeamColors;
 
-/// Steps remembered for each agent.
+/// Steps remembered for each agent: as many as are seen before they fade.
 const STEPS_MAX: usize = 24;
 /// Agents whose steps are remembered, besides the selected one; in larger crowds trails would be a carpet.
 const AGENTS_MAX: usize = 200;
-/// Units after which a step is forgotten.
 const FORGOTTEN_AFTER_UNITS: f64 = 400.0;
 
 #[derive(Debug, Default)]

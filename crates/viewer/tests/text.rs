@@ -25,7 +25,7 @@ fn a_page_is_written_to_a_pipe_and_the_end_of_its_reader_is_the_end() {
         page.iter().all(|line| !line.contains('\x1b')),
         "a pipe is no terminal"
     );
-    // Nobody reads on: the next page is the last.
+    // The reader is gone: the next page is the last.
     drop(lines);
     assert!(viewer.wait().unwrap().success());
 }

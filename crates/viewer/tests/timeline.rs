@@ -71,23 +71,23 @@ fn play(recording: Recorded) -> Playing {
         Ok(Asked::Play(asked)) => asked,
         other => panic!("{other:?}"),
     };
-    let (tell, told) = std::sync::mpsc::sync_channel(1);
+    let (send, received) = std::sync::mpsc::sync_channel(1);
     let make = move || {
         let (event_loop, _) = start::play(&asked).map_err(|error| error.to_string())?;
         let signal = event_loop.stop_signal();
-        tell.send(event_loop.address().port())
+        send.send(event_loop.address().port())
             .map_err(|error| error.to_string())?;
         Ok::<_, String>((event_loop, signal))
     };
     let server = LoopThread::start("server", make, EventLoop::run).expect("a server");
     Playing {
         server,
-        port: told.recv().expect("a server that was made tells its port"),
+        port: received.recv().expect("a server that was made sends its port"),
         _recording: recording,
     }
 }
 
-/// Somebody at a viewer.
+/// A user at a viewer.
 struct Person {
     game_loop: GameLoop<PretendScreen, RealClock>,
     parker: Parker,
@@ -120,7 +120,7 @@ impl Person {
         }
     }
 
-    /// Somebody who sees such a game played from its recording.
+    /// A user who sees such a game played from its recording.
     fn watching(name: &str, options: &str) -> (Playing, Self) {
         let playing = play(recorded(name, options));
         let mut person = Self::at(playing.port);
@@ -279,7 +279,7 @@ fn a_recording_is_moved_stepped_and_repeated_by_hand() {
     person.until_at(700);
     assert_eq!(person.picture(), picture);
 
-    // What agents did on the way was not seen, so that nobody's trail leads there.
+    // What agents did on the way was not seen, so that no trail leads there.
     let trails = |person: &mut Person| {
         let stage = person.stage();
         stage.compose();
@@ -307,11 +307,11 @@ fn a_recording_is_moved_stepped_and_repeated_by_hand() {
     person.press("space");
     person.enter("speed 2000");
     person.until("the end", |it| it.units() == i128::from(RECORDED_UNITS));
-    // The stop is told by itself, perhaps a moment later.
+    // The stop comes by itself, perhaps a moment later.
     person.until("time that stands still", |it| it.stage().scene().clock.paused);
 }
 
-/// Whoever jumps to the end, or comes to it, sees those who have won, and not the moment that was shown before.
+/// After a jump to the end, or on coming to it, the winners are seen, and not the moment that was shown before.
 #[test]
 fn at_the_end_of_a_recording_the_winners_are_seen() {
     let (playing, mut person) = Person::watching("victory", "-c 6 --minds team team --until 100000");

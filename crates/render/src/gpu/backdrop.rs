@@ -14,7 +14,7 @@ use super::targets::{texture, view};
 use super::uniforms::FrameUniform;
 use crate::picture::draw_list::FrameLook;
 
-/// Frames for which a change of the ground's paint may wait: far away, where it shows, nobody follows each.
+/// Frames for which a change of the ground's paint may wait: far away, where it shows, single changes are not followed.
 const PAINT_WAITS_FRAMES: u32 = 12;
 
 /// The kept background of one size of the picture.
@@ -112,7 +112,6 @@ impl Backdrop {
         }
     }
 
-    /// Draws what is due.
     pub(super) fn encode(
         &self,
         encoder: &mut CommandEncoder,

@@ -8,7 +8,6 @@ use wgpu::{
     ShaderStages, StoreOp, Texture, TextureView,
 };
 
-/// A layout of these entries.
 pub fn layout(device: &Device, label: &str, entries: &[BindGroupLayoutEntry]) -> BindGroupLayout {
     device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
         label: Some(label),
@@ -34,7 +33,6 @@ pub fn group(
     })
 }
 
-/// A buffer for a uniform of so many bytes.
 pub fn uniform_buffer(device: &Device, label: &str, bytes: usize) -> Buffer {
     device.create_buffer(&wgpu::BufferDescriptor {
         label: Some(label),
@@ -80,7 +78,6 @@ pub fn color_pass<'a>(
     })
 }
 
-/// A uniform that `stages` read.
 pub fn uniform(binding: u32, stages: ShaderStages) -> BindGroupLayoutEntry {
     BindGroupLayoutEntry {
         binding,
@@ -104,7 +101,6 @@ pub(super) fn depth(binding: u32) -> BindGroupLayoutEntry {
     texture(binding, wgpu::TextureSampleType::Depth)
 }
 
-/// How fragments read a texture.
 pub fn sampler(binding: u32, kind: wgpu::SamplerBindingType) -> BindGroupLayoutEntry {
     BindGroupLayoutEntry {
         binding,

@@ -8,7 +8,6 @@ use wgpu::{Buffer, BufferUsages, Device, Queue};
 pub struct InstanceBuffer {
     label: &'static str,
     buffer: Buffer,
-    count: u32,
 }
 
 /// Bytes of a buffer to begin with: enough for a small map, so that most buffers grow never or once.
@@ -19,7 +18,6 @@ impl InstanceBuffer {
         Self {
             label,
             buffer: allocate(device, label, FIRST_BYTES),
-            count: 0,
         }
     }
 
@@ -33,11 +31,6 @@ impl InstanceBuffer {
         if !bytes.is_empty() {
             queue.write_buffer(&self.buffer, 0, bytes);
         }
-        self.count = u32::try_from(items.len()).expect("no list has as many entries as an index has values");
-    }
-
-    pub fn count(&self) -> u32 {
-        self.count
     }
 
     pub fn slice(&self) -> wgpu::BufferSlice<'_> {
@@ -90,7 +83,7 @@ impl FrameInstances {
             return;
         };
         let Some(mut view) = queue.write_buffer_with(&self.buffer, 0, size) else {
-            // The device was lost; whoever draws is told so.
+            // The device was lost, which drawing reports.
             self.runs.clear();
             return;
         };

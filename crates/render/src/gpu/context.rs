@@ -4,7 +4,6 @@ use std::sync::{Arc, OnceLock};
 
 use wgpu::{Adapter, Device, Instance, Queue, Surface};
 
-/// A device to draw with.
 #[derive(Debug)]
 pub struct Context {
     pub instance: Instance,
@@ -65,16 +64,16 @@ impl Context {
             reason: error.to_string(),
         })?;
         let lost = Arc::new(OnceLock::new());
-        let told = Arc::clone(&lost);
+        let reason_of = Arc::clone(&lost);
         device.set_device_lost_callback(move |reason, said| {
             // Whatever was said before is why.
-            let _ = told.set(format!("{reason:?} {said}").trim_end().to_owned());
+            let _ = reason_of.set(format!("{reason:?} {said}").trim_end().to_owned());
         });
-        let told = Arc::clone(&lost);
+        let reason_of = Arc::clone(&lost);
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
             log::error!("the graphics device reports a mistake: {error}");
             // What such a device draws is not known any more; a new one is.
-            let _ = told.set(error.to_string());
+            let _ = reason_of.set(error.to_string());
         }));
         let info = adapter.get_info();
         log::info!(

@@ -10,7 +10,6 @@ use super::targets::{DEPTH_FORMAT, texture, texture_with_levels, view};
 use super::uniforms::FrameUniform;
 use crate::picture::ground::GroundPaint;
 
-/// All of it, on one device.
 #[derive(Debug)]
 pub(super) struct Light {
     uniform: Buffer,
@@ -91,7 +90,6 @@ impl Light {
         }
     }
 
-    /// Gives a frame's numbers to the device.
     pub(super) fn set_frame(&self, queue: &Queue, frame: &FrameUniform) {
         queue.write_buffer(&self.uniform, 0, bytemuck::bytes_of(frame));
     }

@@ -26,10 +26,8 @@ pub(super) struct Pipelines {
     pub(super) bodies: [RenderPipeline; 2],
     /// The same two, as the sun sees them.
     pub(super) shadows: [RenderPipeline; 2],
-    /// By kind.
     pub(super) decals: [RenderPipeline; DecalKind::COUNT],
     pub(super) wave: RenderPipeline,
-    /// By kind.
     pub(super) glows: [RenderPipeline; GlowKind::COUNT],
 }
 
@@ -50,7 +48,6 @@ pub(super) struct Layouts<'a> {
 /// Colour times its own opacity is laid over what is there; beyond its opacity it adds.
 const OVER: BlendState = BlendState::PREMULTIPLIED_ALPHA_BLENDING;
 
-/// Light is added to light.
 pub(super) const ADD: BlendState = BlendState {
     color: BlendComponent {
         src_factor: BlendFactor::One,
@@ -72,11 +69,8 @@ pub struct Kind<'a> {
     pub fragment: Option<&'a str>,
     /// Layouts of the groups that it is given.
     pub groups: &'a [&'a BindGroupLayout],
-    /// Corners and instances.
     pub buffers: &'a [Option<VertexBufferLayout<'a>>],
-    /// What the corners make.
     pub topology: PrimitiveTopology,
-    /// The target's format.
     pub format: TextureFormat,
     /// How it is mixed with what is there; `None` covers it.
     pub blend: Option<BlendState>,
@@ -159,7 +153,6 @@ pub fn pipeline(device: &Device, kind: &Kind<'_>) -> RenderPipeline {
     })
 }
 
-/// What makes the pipelines of the picture.
 struct Maker<'a> {
     device: &'a Device,
     samples: u32,

@@ -2,13 +2,16 @@
 
 use wgpu::{
     BindGroup, BindGroupLayout, BindingResource, CommandEncoder, Device, RenderPipeline, Sampler,
-    TextureFormat, TextureView,
+    TextureFormat, TextureUsages, TextureView,
 };
 
 use super::bindings;
 use super::pipelines::{ADD, Kind, pipeline};
 use super::shaders;
-use super::targets::{LIGHT_FORMAT, LightTargets};
+use super::targets::{LIGHT_FORMAT, texture, view};
+
+/// How often the glow is halved: the widest halo is then an eighth of the picture.
+const GLOW_LEVELS: usize = 5;
 
 #[derive(Debug)]
 pub(super) struct Post {
@@ -19,22 +22,23 @@ pub(super) struct Post {
     down: RenderPipeline,
     up: RenderPipeline,
     compose: RenderPipeline,
-    steps: Option<Steps>,
+    targets: Targets,
 }
 
-/// What is read in each step, for one size of the picture.
+/// What the steps pass on, and what is read in each, for one size of the picture.
 #[derive(Debug)]
-struct Steps {
-    /// Reads the light alone.
-    bright: BindGroup,
-    /// Each reads one level of the glow.
-    levels: Vec<BindGroup>,
-    /// Reads the light and the finished glow.
-    compose: BindGroup,
+struct Targets {
+    /// The light, before it is bent to a screen.
+    picture: TextureView,
+    /// Half of the size, a quarter, and so on.
+    glow: Vec<TextureView>,
+    read_bright: BindGroup,
+    read_levels: Vec<BindGroup>,
+    read_both: BindGroup,
 }
 
 impl Post {
-    pub(super) fn new(device: &Device, output: TextureFormat) -> Self {
+    pub(super) fn new(device: &Device, output: TextureFormat, size: (u32, u32)) -> Self {
         let entries = [
             bindings::picture(0),
             bindings::sampler(1, wgpu::SamplerBindingType::Filtering),
@@ -52,34 +56,27 @@ impl Post {
             };
             pipeline(device, &kind)
         };
+        let sampler = bindings::filter(device, "post", wgpu::FilterMode::Linear);
+        let settings = bindings::uniform_buffer(device, "post", size_of::<[f32; 4]>());
         Self {
             bright: step("bright", LIGHT_FORMAT, None),
             down: step("down", LIGHT_FORMAT, None),
             up: step("up", LIGHT_FORMAT, Some(ADD)),
             compose: step("compose", output, None),
-            sampler: bindings::filter(device, "post", wgpu::FilterMode::Linear),
-            settings: bindings::uniform_buffer(device, "post", size_of::<[f32; 4]>()),
+            targets: Targets::new(device, size, &layout, &sampler, &settings),
+            sampler,
+            settings,
             layout,
-            steps: None,
         }
     }
 
-    pub(super) fn resize(&mut self, device: &Device, targets: &LightTargets) {
-        // What is bound must not be what is drawn on, even if it is not read: hence the first of each twice.
-        let group = |source: &TextureView, glow: &TextureView| {
-            let resources = [
-                BindingResource::TextureView(source),
-                BindingResource::Sampler(&self.sampler),
-                BindingResource::TextureView(glow),
-                self.settings.as_entire_binding(),
-            ];
-            bindings::group(device, "post", &self.layout, &resources)
-        };
-        self.steps = Some(Steps {
-            bright: group(&targets.picture, &targets.picture),
-            levels: targets.glow.iter().map(|level| group(level, level)).collect(),
-            compose: group(&targets.picture, &targets.glow[0]),
-        });
+    pub(super) fn resize(&mut self, device: &Device, size: (u32, u32)) {
+        self.targets = Targets::new(device, size, &self.layout, &self.sampler, &self.settings);
+    }
+
+    /// Where the picture is drawn.
+    pub(super) fn picture(&self) -> &TextureView {
+        &self.targets.picture
     }
 
     pub(super) fn set(&self, queue: &wgpu::Queue, glow: f32) {
@@ -88,23 +85,67 @@ impl Post {
     }
 
     /// Draws everything from the light to `output`.
-    ///
-    /// # Panics
-    /// If no targets were given.
-    pub(super) fn encode(&self, encoder: &mut CommandEncoder, targets: &LightTargets, output: &TextureView) {
-        let steps = self
-            .steps
-            .as_ref()
-            .expect("targets are given before anything is drawn");
-        let glow = &targets.glow;
-        step(encoder, "bright", &self.bright, &steps.bright, &glow[0], false);
-        for (reads, draws) in steps.levels.iter().zip(&glow[1..]) {
+    pub(super) fn encode(&self, encoder: &mut CommandEncoder, output: &TextureView) {
+        let Targets {
+            glow, read_levels, ..
+        } = &self.targets;
+        step(
+            encoder,
+            "bright",
+            &self.bright,
+            &self.targets.read_bright,
+            &glow[0],
+            false,
+        );
+        for (reads, draws) in read_levels.iter().zip(&glow[1..]) {
             step(encoder, "down", &self.down, reads, draws, false);
         }
-        for (reads, draws) in steps.levels[1..].iter().zip(glow).rev() {
+        for (reads, draws) in read_levels[1..].iter().zip(glow).rev() {
             step(encoder, "up", &self.up, reads, draws, true);
         }
-        step(encoder, "compose", &self.compose, &steps.compose, output, false);
+        step(
+            encoder,
+            "compose",
+            &self.compose,
+            &self.targets.read_both,
+            output,
+            false,
+        );
+    }
+}
+
+impl Targets {
+    fn new(
+        device: &Device,
+        size: (u32, u32),
+        layout: &BindGroupLayout,
+        sampler: &Sampler,
+        settings: &wgpu::Buffer,
+    ) -> Self {
+        let target = |label, level: usize| {
+            let usage = TextureUsages::RENDER_ATTACHMENT | TextureUsages::TEXTURE_BINDING;
+            let size = ((size.0 >> level).max(1), (size.1 >> level).max(1));
+            view(&texture(device, label, size, LIGHT_FORMAT, 1, usage))
+        };
+        let picture = target("light", 0);
+        let glow: Vec<_> = (1..=GLOW_LEVELS).map(|level| target("glow", level)).collect();
+        // What is bound must not be what is drawn on, even if it is not read: hence the first of each twice.
+        let group = |source: &TextureView, glow: &TextureView| {
+            let resources = [
+                BindingResource::TextureView(source),
+                BindingResource::Sampler(sampler),
+                BindingResource::TextureView(glow),
+                settings.as_entire_binding(),
+            ];
+            bindings::group(device, "post", layout, &resources)
+        };
+        Self {
+            read_bright: group(&picture, &picture),
+            read_levels: glow.iter().map(|level| group(level, level)).collect(),
+            read_both: group(&picture, &glow[0]),
+            picture,
+            glow,
+        }
     }
 }
 

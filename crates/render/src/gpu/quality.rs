@@ -1,8 +1,8 @@
-//! How much beauty is paid for, and what each of it costs.
+//! Render quality: what each level draws, and what that costs.
 
 use crate::picture::Detail;
 
-/// How much beauty is paid for.
+/// Render quality.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quality {
@@ -28,7 +28,6 @@ impl Quality {
         }
     }
 
-    /// Samples a pixel, on an adapter of that kind.
     pub(super) fn samples(self, is_software: bool) -> u32 {
         match self {
             // Four make a frame cost a processor two to three times as much, and a graphics card next to nothing.
@@ -37,7 +36,6 @@ impl Quality {
         }
     }
 
-    /// Texels along a side of the shadow map.
     pub(super) fn shadow_side(self) -> u32 {
         match self {
             Self::Swift => 1,

@@ -20,7 +20,6 @@ use crate::picture::mesh::Vertex;
 use crate::picture::palette::Mood;
 use crate::picture::{CameraPose, Shape, TorusWindow};
 
-/// Everything that draws the picture on one device.
 #[derive(Debug)]
 pub struct Renderer {
     quality: Quality,
@@ -91,13 +90,9 @@ impl Renderer {
         let samples = quality.samples(is_software);
         let pipelines = Pipelines::new(device, &layouts, samples, direct);
         let targets = Targets::new(device, size, samples, direct);
-        let ending = match &targets.light {
-            Some(light) => {
-                let mut post = Post::new(device, output);
-                post.resize(device, light);
-                Ending::Post(Box::new(post))
-            }
-            None => Ending::Direct(Box::new(Direct {
+        let ending = match quality {
+            Quality::Fine => Ending::Post(Box::new(Post::new(device, output, targets.size))),
+            Quality::Swift => Ending::Direct(Box::new(Direct {
                 backdrop: Backdrop::new(device, &backdrop_layout, output, targets.size),
                 format: output,
                 layout: backdrop_layout,
@@ -117,7 +112,7 @@ impl Renderer {
         }
     }
 
-    /// How much beauty is paid for.
+    /// Render quality.
     pub fn quality(&self) -> Quality {
         self.quality
     }
@@ -132,12 +127,12 @@ impl Renderer {
             Ending::Post(_) => None,
         };
         self.targets = Targets::new(device, size, self.samples, direct);
-        match (&mut self.ending, &self.targets.light) {
-            (Ending::Post(post), Some(light)) => post.resize(device, light),
-            (Ending::Direct(direct), _) => {
-                direct.backdrop = Backdrop::new(device, &direct.layout, direct.format, self.targets.size);
+        let size = self.targets.size;
+        match &mut self.ending {
+            Ending::Post(post) => post.resize(device, size),
+            Ending::Direct(direct) => {
+                direct.backdrop = Backdrop::new(device, &direct.layout, direct.format, size);
             }
-            (Ending::Post(_), None) => {}
         }
     }
 
@@ -167,19 +162,17 @@ impl Renderer {
         if list.frame.is_some() && self.quality.has_shadows() {
             self.encode_shadows(encoder);
         }
-        match (&self.ending, &self.targets.light) {
-            (Ending::Post(post), Some(light)) => {
-                self.encode_picture(encoder, list, &light.picture);
-                post.encode(encoder, light, output);
+        match &self.ending {
+            Ending::Post(post) => {
+                self.encode_picture(encoder, list, post.picture());
+                post.encode(encoder, output);
             }
-            (Ending::Direct(direct), _) => {
+            Ending::Direct(direct) => {
                 let groups = [&self.light.frame, &self.light.lit];
-                direct
-                    .backdrop
-                    .encode(encoder, &self.pipelines, groups, list.frame.as_ref());
+                let look = list.frame.as_ref();
+                direct.backdrop.encode(encoder, &self.pipelines, groups, look);
                 self.encode_picture(encoder, list, output);
             }
-            (Ending::Post(_), None) => {}
         }
     }
 

@@ -8,7 +8,6 @@ use wgpu::{CurrentSurfaceTexture, SurfaceTexture};
 /// Surfaces made one after the other, none of which was drawn on, before the device is given up with them.
 const RECREATED_IN_A_ROW_MAX: u32 = 4;
 
-/// What a surface answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     Good,
@@ -49,7 +48,6 @@ pub enum Recovery {
     GiveUp,
 }
 
-/// Follows what a surface answers.
 #[derive(Debug, Default)]
 pub struct SurfaceState {
     recreated_in_a_row: u32,
@@ -91,7 +89,6 @@ impl SurfaceState {
 pub enum Fault {
     /// The device is lost, as if its driver had crashed.
     DeviceLost,
-    /// The next answer of the surface.
     Surface(Status),
 }
 

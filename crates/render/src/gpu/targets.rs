@@ -8,27 +8,13 @@ use wgpu::{
 pub(super) const LIGHT_FORMAT: TextureFormat = TextureFormat::Rgba16Float;
 /// How far away a pixel is.
 pub(super) const DEPTH_FORMAT: TextureFormat = TextureFormat::Depth32Float;
-/// How often the glow is halved: the widest halo is then an eighth of the picture.
-pub(super) const GLOW_LEVELS: usize = 5;
 
-/// All of them, for one size.
 #[derive(Debug)]
 pub(super) struct Targets {
     pub(super) size: (u32, u32),
     /// What is drawn on, when there are several samples a pixel.
     pub(super) samples: Option<TextureView>,
     pub(super) depth: TextureView,
-    /// What the steps after the picture pass on; `None` where there are none.
-    pub(super) light: Option<LightTargets>,
-}
-
-/// What the steps after the picture pass on.
-#[derive(Debug)]
-pub(super) struct LightTargets {
-    /// The picture, before it is bent to a screen.
-    pub(super) picture: TextureView,
-    /// Half of the size, a quarter, and so on.
-    pub(super) glow: Vec<TextureView>,
 }
 
 impl Targets {
@@ -46,20 +32,6 @@ impl Targets {
             size,
             samples: (samples > 1).then(|| view(&texture(device, "samples", size, format, samples, drawn))),
             depth: view(&texture(device, "depth", size, DEPTH_FORMAT, samples, drawn)),
-            light: direct.is_none().then(|| LightTargets::new(device, size)),
-        }
-    }
-}
-
-impl LightTargets {
-    fn new(device: &Device, size: (u32, u32)) -> Self {
-        let read = TextureUsages::RENDER_ATTACHMENT | TextureUsages::TEXTURE_BINDING;
-        let halved = |level: usize| ((size.0 >> level).max(1), (size.1 >> level).max(1));
-        Self {
-            picture: view(&texture(device, "light", size, LIGHT_FORMAT, 1, read)),
-            glow: (1..=GLOW_LEVELS)
-                .map(|level| view(&texture(device, "glow", halved(level), LIGHT_FORMAT, 1, read)))
-                .collect(),
         }
     }
 }
@@ -75,7 +47,6 @@ pub fn texture(
     texture_with_levels(device, label, sides, format, 1, sample_count, usage)
 }
 
-/// A flat texture with smaller copies of itself.
 pub(super) fn texture_with_levels(
     device: &Device,
     label: &str,

@@ -14,7 +14,7 @@ use super::palette::TeamColors;
 
 /// Cells a side at most: enough for a place to be pointed at, and few enough to be smoothed in less than a millisecond.
 const CELLS_MAX: u32 = 128;
-/// Frames for which a picture of the crowd holds, while the next is made: from afar nobody is seen to take a step.
+/// Frames for which a picture of the crowd holds, while the next is made: from afar single steps are not seen.
 const HOLDS_FRAMES: u32 = 15;
 /// How often the cells are gone through once agents are counted: smoothed along rows and along columns, twice, which is
 /// nearly round, and then coloured.
@@ -25,7 +25,6 @@ const STRENGTH_MOST: f32 = 0.7;
 /// Agents of a cell, as a multiple of the mean, at which nearly two thirds of that show.
 const CROWDED: f32 = 3.5;
 
-/// Teams' colours by cell.
 #[derive(Debug, Default)]
 pub struct Crowd {
     size: Option<MapSize>,
@@ -36,7 +35,6 @@ pub struct Crowd {
     smoothed: Vec<[f32; 4]>,
     /// Agents of a cell in the mean, when they were counted.
     mean: f32,
-    /// What is being made, and what is shown.
     next: Vec<[u8; 4]>,
     texels: Vec<[u8; 4]>,
     /// Frames that the next one was worked at.
@@ -108,7 +106,6 @@ impl Crowd {
         }
     }
 
-    /// Does one row of one pass.
     fn go_through(&mut self, pass: u32, row: usize) {
         let columns = self.columns as usize;
         let sides = (columns, self.rows as usize);

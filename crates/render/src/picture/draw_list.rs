@@ -16,7 +16,6 @@ use super::torus::TorusWindow;
 pub struct Instance {
     /// Where its feet are, in world space.
     pub position: [f32; 3],
-    /// Times the mesh's own size.
     pub scale: f32,
     /// Sine and cosine of the angle it faces: `[0, 1]` to the north, growing clockwise.
     pub facing: [f32; 2],
@@ -58,7 +57,6 @@ impl Instance {
         self
     }
 
-    /// The same with another second colour.
     pub fn accented(mut self, accent: Rgb) -> Self {
         self.accent[..3].copy_from_slice(&accent.0);
         self
@@ -71,7 +69,6 @@ impl Instance {
     }
 }
 
-/// A flat mark on the ground.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct Decal {

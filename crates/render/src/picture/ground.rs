@@ -38,7 +38,7 @@ pub struct GroundPaint {
     painted_rows: u32,
     /// Bands of which the smaller copies are behind.
     behind: Bands,
-    /// Bands with news since [`Self::take_dirty`] gave them out.
+    /// Bands that changed since [`Self::take_dirty`] gave them out.
     dirty: Bands,
     /// Whether all of it is to be given to the graphics card in one frame.
     at_once: bool,

@@ -207,14 +207,6 @@ mod tests {
     }
 
     #[test]
-    fn mixing_ends_at_the_ends() {
-        let [black, white] = [Rgb::hex(0), Rgb::hex(0xFF_FF_FF)];
-        assert_eq!(black.mix(white, 0.0), black);
-        assert_eq!(black.mix(white, 1.0), white);
-        assert_eq!(white.linear(), Vec3::ONE);
-    }
-
-    #[test]
     fn a_day_ends_as_it_began_and_never_leaps() {
         for theme in [Theme::Dark, Theme::Light] {
             let at = |hour: u16| Mood::at(theme, f32::from(hour) / 480.0);

@@ -28,7 +28,6 @@ use crate::options::Cli;
 use crate::settings::Settings;
 use crate::stage::Stage;
 
-/// Something came from another thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Roused;
 

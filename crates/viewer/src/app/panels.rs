@@ -43,7 +43,6 @@ impl Panels {
         self.input.on_window_event(window, event).consumed
     }
 
-    /// Whether keys are letters for one of them.
     pub(super) fn is_typing(&self) -> bool {
         self.egui.egui_wants_keyboard_input()
     }
@@ -88,7 +87,7 @@ impl std::fmt::Debug for Panels {
     }
 }
 
-/// Whether panels would take the keyboard for it: where nobody types, Tab is the next agent's.
+/// Whether panels would take the keyboard for it: unless a field is edited, Tab selects the next agent.
 fn moves_the_focus(event: &egui::Event) -> bool {
     let tab = egui::Key::Tab;
     matches!(event, egui::Event::Key { key, .. } if *key == tab)

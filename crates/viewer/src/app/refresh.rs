@@ -14,7 +14,6 @@ use x11rb::protocol::randr::ConnectionExt as _;
 use x11rb::protocol::xproto::{ConnectionExt as _, MapState};
 use x11rb::rust_connection::RustConnection;
 
-/// How often the displays are asked.
 const ASK_EVERY: RealSpan = RealSpan::from_secs(1);
 
 /// Frames a second of a hidden window: they draw nothing, and sounds and events go on in time.
@@ -58,12 +57,10 @@ impl RefreshRate {
         self.is_put_away &= is_covered;
     }
 
-    /// Whether nothing of the window is seen.
     pub(super) fn is_hidden(&self) -> bool {
         self.is_covered || self.is_put_away
     }
 
-    /// The rate to aim at while it is hidden.
     pub(super) fn hidden_rate(&self) -> Rate {
         Rate::per_second(HIDDEN_PER_SECOND).expect("it is a rate")
     }

@@ -30,7 +30,6 @@ impl Rest {
         self.is_shown && self.same_frames > FOLLOWS_WITHIN_FRAMES
     }
 
-    /// The window shows the frame.
     pub(super) fn shown(&mut self) {
         self.is_shown = true;
     }

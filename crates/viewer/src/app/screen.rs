@@ -38,13 +38,12 @@ pub(super) struct WindowScreen {
     recording: Option<Recording>,
     /// The render quality; `None` for what the graphics adapter affords.
     quality: Option<Quality>,
-    /// As it should be at the next start; none until somebody or the system said one.
+    /// As it should be at the next start; `None` until the user or the system set it.
     size: Option<(u32, u32)>,
     place: Option<(i32, i32)>,
     is_full: bool,
 }
 
-/// What there is while there is a window.
 #[derive(Debug)]
 struct Open {
     canvas: Canvas,
@@ -52,7 +51,6 @@ struct Open {
     rest: Rest,
 }
 
-/// How often that was lost.
 #[derive(Debug, Default)]
 struct Losses {
     ever: u64,
@@ -141,7 +139,6 @@ impl WindowScreen {
         Ok(Arc::new(event_loop.create_window(attributes)?))
     }
 
-    /// Whether that is the window.
     pub(super) fn shows_on(&self, window: WindowId) -> bool {
         self.window.as_ref().is_some_and(|shown| shown.id() == window)
     }
@@ -157,7 +154,6 @@ impl WindowScreen {
         open.panels.tell(&open.canvas.window, event)
     }
 
-    /// Whether keys are letters for a panel.
     pub(super) fn is_typing(&self) -> bool {
         self.open.as_ref().is_some_and(|open| open.panels.is_typing())
     }
@@ -168,7 +164,6 @@ impl WindowScreen {
             .is_some_and(|open| open.panels.is_pointer_over())
     }
 
-    /// Follows the window's size.
     pub(super) fn resize(&mut self, size: PhysicalSize<u32>) {
         if let Some(open) = &mut self.open {
             open.canvas.resized();
@@ -191,12 +186,11 @@ impl WindowScreen {
         }
     }
 
-    /// Whether a picture would be for nobody: the window is hidden, and no film is made of it.
+    /// Whether a picture would not be seen: the window is hidden, and no film is made of it.
     fn is_unseen(&self) -> bool {
         self.refresh.is_hidden() && self.recording.is_none()
     }
 
-    /// Follows the window's place.
     pub(super) fn moved(&mut self, place: PhysicalPosition<i32>) {
         if !self.is_full {
             self.place = Some((place.x, place.y));

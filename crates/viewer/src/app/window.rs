@@ -28,12 +28,10 @@ pub(super) struct Canvas {
     injected: Option<Status>,
 }
 
-/// What became of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Drawn {
-    /// It is shown.
     Shown,
-    /// Nobody could have seen it: the window is hidden, or without area, or about to change.
+    /// Not seen: the window is hidden, or without area, or about to change.
     Unseen,
     /// The surface or its device is gone; the canvas has to be made again.
     Lost,
@@ -129,7 +127,7 @@ impl Canvas {
         self.context.lost().is_none() && !self.stale && self.injected.is_none()
     }
 
-    /// The window has another size: the next frame follows it. One that is dragged is told of many before that.
+    /// The window has another size: the next frame follows it. A drag sends many sizes before that.
     pub(super) fn resized(&mut self) {
         self.stale = true;
     }

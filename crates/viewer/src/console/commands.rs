@@ -14,7 +14,6 @@ pub struct Command {
     slots: &'static [Slot],
 }
 
-/// What an argument can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Slot {
     System,
@@ -178,12 +177,10 @@ impl Command {
             })
     }
 
-    /// How it is typed.
     pub fn usage(&self) -> String {
         format!("{} {}", self.name, self.arguments).trim_end().to_owned()
     }
 
-    /// A line of help.
     pub fn help_line(&self) -> String {
         format!("{} — {}\n", self.usage(), self.help)
     }

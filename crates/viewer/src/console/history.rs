@@ -9,13 +9,13 @@ use super::commands::complete;
 const HISTORY_MAX: usize = 100;
 /// Lines of answers kept: all values and all keys, and what was said before.
 const SAID_MAX: usize = 200;
-/// Longest line that is taken, in bytes.
+/// Longest line that is taken, in bytes: a pasted file is not a command.
 const LINE_BYTES_MAX: usize = 512;
 
 #[derive(Clone, Debug, Default)]
 pub struct Console {
     pub line: String,
-    /// Whether the line was changed from here, so that whoever shows it puts the cursor at its end.
+    /// Whether the line was changed from here, so that the view puts the cursor at its end.
     pub was_replaced: bool,
     history: Vec<String>,
     /// The place in the history that is shown, counted from its end; and what was typed before that.
@@ -34,7 +34,6 @@ pub enum Said {
 }
 
 impl Console {
-    /// Takes the line as a command.
     pub fn enter(&mut self) {
         let line = std::mem::take(&mut self.line);
         self.looking_back = None;
@@ -60,7 +59,6 @@ impl Console {
         self.entered.pop_front()
     }
 
-    /// Notes what became of a command.
     pub fn answer(&mut self, line: &str, answer: Result<String, String>) {
         self.say(Said::Asked(line.to_owned()));
         let (text, said): (String, fn(String) -> Said) = match answer {
@@ -72,7 +70,6 @@ impl Console {
         }
     }
 
-    /// What was said, oldest first.
     pub fn said(&self) -> impl DoubleEndedIterator<Item = &Said> {
         self.said.iter()
     }
@@ -110,7 +107,6 @@ impl Console {
         }
     }
 
-    /// Other names for completion.
     pub fn set_vocabulary(&mut self, vocabulary: Vocabulary) {
         self.vocabulary = vocabulary;
     }

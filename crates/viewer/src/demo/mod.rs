@@ -55,14 +55,14 @@ impl Demo {
             DemoScene::BigWorld => (1_000, 10_000),
         };
         let size = MapSize::new(side, side).expect("the sides above are sides that maps may have");
-        let mut lots = Lots(0x7261_6e74_6f72 + u64::from(side));
+        let mut rng = Rng(0x7261_6e74_6f72 + u64::from(side));
         Self {
             which,
-            ground: scattered(size, &mut lots),
+            ground: scattered(size, &mut rng),
             paths: (0..agents)
                 .map(|number| {
-                    let home = home(which, number, size, &mut lots);
-                    Path::draw(size, home, &mut lots)
+                    let home = home(which, number, size, &mut rng);
+                    Path::draw(size, home, &mut rng)
                 })
                 .collect(),
         }
@@ -123,25 +123,25 @@ impl Demo {
 }
 
 /// Where an agent sets out: anywhere, but in the big world most of a team do where others of it do.
-fn home(which: DemoScene, number: u32, size: MapSize, lots: &mut Lots) -> Tile {
+fn home(which: DemoScene, number: u32, size: MapSize, rng: &mut Rng) -> Tile {
     /// Places where many of a team are.
     const TOWNS: u32 = 5;
-    let anywhere = size.tile_at(lots.below(size.area() as u32) as usize);
-    if which != DemoScene::BigWorld || lots.below(100) < 25 {
+    let anywhere = size.tile_at(rng.below(size.area() as u32) as usize);
+    if which != DemoScene::BigWorld || rng.below(100) < 25 {
         return anywhere;
     }
-    let town = lots.below(TOWNS) * TEAMS.len() as u32 + number % TEAMS.len() as u32;
-    let mut there = Lots(u64::from(town) * 0x5851_F42D);
+    let town = rng.below(TOWNS) * TEAMS.len() as u32 + number % TEAMS.len() as u32;
+    let mut there = Rng(u64::from(town) * 0x5851_F42D);
     let middle = size.tile_at(there.below(size.area() as u32) as usize);
-    // The sum of three lots is near the middle more often than far from it.
-    let mut off = |reach: u32| (0..3).map(|_| lots.below(reach) as i32).sum::<i32>() - reach as i32 * 3 / 2;
+    // The sum of three draws is near the middle more often than far from it.
+    let mut off = |reach: u32| (0..3).map(|_| rng.below(reach) as i32).sum::<i32>() - reach as i32 * 3 / 2;
     let reach = 30 + there.below(70);
     size.offset(middle, off(reach), off(reach))
 }
 
 /// Resources in a server's densities, but each with regions in which it is rather found, so that a far view has
 /// something to tell.
-fn scattered(size: MapSize, lots: &mut Lots) -> SceneGround {
+fn scattered(size: MapSize, rng: &mut Rng) -> SceneGround {
     const PER_THOUSAND_TILES: [u32; Resource::COUNT] = [500, 300, 150, 100, 100, 80, 50];
     /// Places looked at for each; the likeliest is taken.
     const TRIES: usize = 3;
@@ -155,7 +155,7 @@ fn scattered(size: MapSize, lots: &mut Lots) -> SceneGround {
     for resource in Resource::ALL {
         let count = size.area() * PER_THOUSAND_TILES[resource.index()] as usize / 1_000;
         for _ in 0..count.max(1) {
-            let places: [usize; TRIES] = std::array::from_fn(|_| lots.below(size.area() as u32) as usize);
+            let places: [usize; TRIES] = std::array::from_fn(|_| rng.below(size.area() as u32) as usize);
             let likeliest = places
                 .into_iter()
                 .max_by(|&one, &other| {
@@ -172,7 +172,7 @@ fn scattered(size: MapSize, lots: &mut Lots) -> SceneGround {
 /// Tiles from one region of a resource to the next, about.
 const WAVE_TILES: f32 = 33.0;
 
-/// Regions of a resource along a side at most: more could not be told apart from afar.
+/// Regions of a resource along a side at most: more could not be distinguished from afar.
 const WAVES_MAX: f32 = 9.0;
 
 /// How likely a resource is found at a place, compared with others: broad waves that go round with the map, each
@@ -187,11 +187,11 @@ fn likely(size: MapSize, resource: Resource, place: usize) -> f32 {
     (x * across + own + (y * down).sin() * 1.4).sin() + (y * down + own * 1.7 + (x * across).sin()).sin()
 }
 
-/// Numbers that look drawn by lot and are the same each time.
+/// Random numbers from a fixed seed (SplitMix64).
 #[derive(Debug)]
-struct Lots(u64);
+struct Rng(u64);
 
-impl Lots {
+impl Rng {
     fn below(&mut self, bound: u32) -> u32 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;

@@ -3,14 +3,13 @@
 use trantor_client::SceneAction;
 use trantor_model::{CommandKind, Direction, MapSize, Resource, Tile, Turn};
 
-use super::Lots;
+use super::Rng;
 
 /// Actions of a path before it ends where it began and is walked again.
 const ACTIONS: usize = 192;
 /// Units an action takes; all that a demo's agents do takes as long.
 pub(super) const ACTION_UNITS: f64 = 7.0;
 
-/// What an agent does, when, and where.
 #[derive(Clone, Debug)]
 pub(super) struct Path {
     actions: Vec<Step>,
@@ -18,7 +17,6 @@ pub(super) struct Path {
     ahead: f64,
 }
 
-/// One action and where it begins.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub(super) kind: CommandKind,
@@ -39,15 +37,15 @@ pub(super) struct Moment {
 
 impl Path {
     /// One that begins at `tile`.
-    pub(super) fn draw(size: MapSize, tile: Tile, lots: &mut Lots) -> Self {
+    pub(super) fn draw(size: MapSize, tile: Tile, rng: &mut Rng) -> Self {
         let mut walk = Walk {
             size,
             tile,
-            facing: Direction::ALL[lots.below(4) as usize],
+            facing: Direction::ALL[rng.below(4) as usize],
             actions: Vec::with_capacity(ACTIONS),
         };
         while walk.actions.len() < ACTIONS {
-            let kind = match lots.below(100) {
+            let kind = match rng.below(100) {
                 0..58 => CommandKind::Forward,
                 58..66 => CommandKind::Left,
                 66..74 => CommandKind::Right,
@@ -57,7 +55,7 @@ impl Path {
                 95..99 => CommandKind::Inventory,
                 _ => CommandKind::Broadcast,
             };
-            walk.push(kind, Resource::ALL[lots.below(7) as usize]);
+            walk.push(kind, Resource::ALL[rng.below(7) as usize]);
         }
         // Home, so that the path can begin again without a jump.
         let (dx, dy) = size.shortest(walk.tile, tile);
@@ -74,7 +72,7 @@ impl Path {
             }
         }
         walk.face(walk.actions[0].facing);
-        let ahead = f64::from(lots.below(1_000)) / 10.0;
+        let ahead = f64::from(rng.below(1_000)) / 10.0;
         Self {
             actions: walk.actions,
             ahead,
@@ -128,7 +126,6 @@ impl Path {
     }
 }
 
-/// A path that is being made.
 struct Walk {
     size: MapSize,
     tile: Tile,

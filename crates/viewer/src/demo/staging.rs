@@ -12,7 +12,6 @@ use super::path::Path;
 
 /// Where the elevation of its demo is held, as a tile position.
 pub(super) const RITUAL: Vec2 = Vec2::new(6.0, 6.0);
-/// How long an elevation takes, in units.
 const RITUAL_UNITS: f64 = 300.0;
 /// What is said: words for people, and words for programs.
 const WORDS: &[u8] = b"level 4, need two more at my tile";
@@ -144,7 +143,7 @@ fn ritual(
     let level = level.unwrap_or(Level::FIRST);
     let progress = (since.rem_euclid(RITUAL_UNITS) / RITUAL_UNITS) as f32;
     let first = scene.ritual_participants.len() as u32;
-    // The first agents that nobody holds yet come to the ritual.
+    // The first agents that are not held yet come to the ritual.
     let free = scene.agents.iter_mut().filter(|agent| !agent.held);
     for (place, agent) in free.take(held as usize).enumerate() {
         agent.tile = tile;
@@ -210,7 +209,6 @@ fn eggs(scene: &mut Scene, count: u32, size: MapSize) {
     }
 }
 
-/// Effects of what agents on paths just did.
 fn what_walkers_did(scene: &mut Scene, paths: &[Path], units: f64, teams: u16) {
     for (number, path) in paths.iter().enumerate() {
         let number = number as u32;

@@ -32,7 +32,6 @@ const CHANGE_LEAST: u8 = 4;
 /// 1 to 30: how quickly colours are chosen, against how well. Ten is where more care is no longer seen.
 const QUANTIZER_SPEED: i32 = 10;
 
-/// An animated GIF that is being written.
 pub struct GifFilm<W: Write> {
     out: Out<W>,
     per_second: u32,
@@ -209,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_new_is_told_and_each_picture_lasts_until_the_next() {
+    fn only_what_is_new_is_frames_and_each_picture_lasts_until_the_next() {
         let still = pixels((8, 6), |x, y| [(x * 30) as u8, (y * 40) as u8, 90]);
         let dot = pixels((8, 6), |x, y| match (x, y) {
             (5, 3) => [255, 255, 255],
@@ -225,14 +224,14 @@ mod tests {
         options.set_color_output(gif::ColorOutput::RGBA);
         let mut decoder = options.read_info(&file[..]).unwrap();
         assert_eq!((decoder.width(), decoder.height()), (8, 6));
-        let mut told = Vec::new();
+        let mut frames = Vec::new();
         while let Some(frame) = decoder.read_next_frame().unwrap() {
-            told.push((frame.left, frame.top, frame.width, frame.height, frame.delay));
-            if told.len() == 1 {
-                assert_eq!(frame.buffer[..], still.rgba, "few colours are told exactly");
+            frames.push((frame.left, frame.top, frame.width, frame.height, frame.delay));
+            if frames.len() == 1 {
+                assert_eq!(frame.buffer[..], still.rgba, "few colours are kept exactly");
             }
         }
-        assert_eq!(told, [(0, 0, 8, 6, 10), (5, 3, 1, 1, 6), (5, 3, 1, 1, 4)]);
+        assert_eq!(frames, [(0, 0, 8, 6, 10), (5, 3, 1, 1, 6), (5, 3, 1, 1, 4)]);
     }
 
     #[test]

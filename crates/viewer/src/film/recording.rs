@@ -37,7 +37,6 @@ pub struct Take {
     pub per_second: u32,
 }
 
-/// Into what pictures are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Files of their own in a folder.
@@ -47,8 +46,8 @@ pub enum Format {
 }
 
 impl Format {
-    /// Pictures a second, unless somebody says otherwise: of a film, what films have; of an animated GIF, a number that its
-    /// hundredths of a second can tell.
+    /// Pictures a second, by default: of a film, what films have; of an animated GIF, one that its
+    /// hundredths of a second can express.
     pub const fn usual_rate(self) -> u32 {
         match self {
             Self::Png => 30,
@@ -57,7 +56,6 @@ impl Format {
     }
 }
 
-/// Pictures being taken.
 #[derive(Debug)]
 pub struct Recording {
     into: PathBuf,
@@ -120,7 +118,6 @@ impl Recording {
         &self.into
     }
 
-    /// Whether it is time for a picture.
     pub fn is_due(&self, now: RealTime) -> bool {
         !self.is_over(now) && self.turn_at(now) >= self.turns
     }
@@ -179,7 +176,6 @@ impl Recording {
     }
 }
 
-/// Into what pictures are written.
 enum Sink {
     /// Numbered files in a folder, with the number of the last.
     Png(PathBuf, u64),

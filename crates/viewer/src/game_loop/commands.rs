@@ -110,7 +110,6 @@ impl<S> Viewer<S> {
         Ok(String::new())
     }
 
-    /// The names that completion should know now.
     pub(super) fn vocabulary(&self) -> Vocabulary {
         Vocabulary {
             systems: self.schedule.systems().iter().map(|system| system.name).collect(),

@@ -69,7 +69,6 @@ pub(super) fn report<S>(viewer: &mut Viewer<S>) {
     }
 }
 
-/// Collects what the debugging view shows.
 pub(super) fn collect<S>(viewer: &mut Viewer<S>, now: RealTime) {
     viewer.figures.groups = groups(viewer, now);
     let figures = &mut viewer.figures;
@@ -79,7 +78,6 @@ pub(super) fn collect<S>(viewer: &mut Viewer<S>, now: RealTime) {
     figures.log = logging::recent(LOG_LINES);
 }
 
-/// All figures of this moment.
 pub(super) fn groups<S>(viewer: &mut Viewer<S>, now: RealTime) -> Vec<Group> {
     let stats = viewer.stage.source().stats(now);
     vec![

@@ -9,7 +9,7 @@
 //!                                                               nothing left: sleep until the next frame
 //! ```
 //!
-//! [`GameLoop`] is a value: whoever owns the thread tells it of events and asks it when to come again. The window
+//! [`GameLoop`] is a value: the owner of the thread hands it events and asks when to call again. The window
 //! does so from winit's callbacks ([`crate::app`]), the terminal and the benchmark from a parked thread
 //! ([`parked`]). What is drawn on is a [`Screen`]; the list of systems is in [`systems`]; who may change what of it
 //! while it runs, in [`commands`].
@@ -60,12 +60,10 @@ pub trait Screen {
     fn host_request(&mut self, what: Intent, stage: &mut Stage, now: RealTime) -> Option<String>;
 }
 
-/// The state that all systems share.
 #[derive(Debug)]
 pub struct Viewer<S> {
     pub stage: Stage,
     pub screen: S,
-    /// What keys and mouse did since the last frame.
     pub inputs: InputQueue,
     /// What is remembered from one start to the next.
     pub settings: Settings,
@@ -95,7 +93,6 @@ pub struct GameLoop<S: Screen, C> {
     clock: C,
 }
 
-/// When to come again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
     /// At once; something waits.

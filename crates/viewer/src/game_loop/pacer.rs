@@ -104,7 +104,6 @@ impl FramePacer {
         self.time_in_frames += took;
     }
 
-    /// An event was handled from `started` to `now`.
     pub fn event_handled(&mut self, started: RealTime, now: RealTime) {
         self.is_unflushed = true;
         self.time_in_events += now.since(started);
@@ -135,7 +134,6 @@ impl FramePacer {
         quantile_of(intervals.map(|(next, start)| next - start), quantile)
     }
 
-    /// Milliseconds of the last frames, oldest first.
     pub fn millis(&self) -> impl Iterator<Item = f32> + '_ {
         self.frames.iter().map(|&(_, took)| took.as_millis_f64() as f32)
     }
@@ -149,7 +147,7 @@ fn quantile_of(spans: impl Iterator<Item = RealSpan>, quantile: f64) -> RealSpan
     sorted.get(place).copied().unwrap_or(RealSpan::ZERO)
 }
 
-/// Farthest from the period that is told apart, in microseconds: ten seconds, a viewer that stood still.
+/// Largest distance from the period that is recorded, in microseconds: ten seconds, a viewer that stood still.
 const OFF_PERIOD_US_MAX: u64 = 10_000_000;
 
 /// How far from one period after the last one each frame began, since the rate was changed last.

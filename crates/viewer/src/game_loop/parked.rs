@@ -7,7 +7,7 @@ use super::{GameLoop, Screen, Viewer, Wake};
 
 /// Runs `game_loop` until one of its systems asks for the end, sleeping in `wait` when nothing is due.
 ///
-/// `take` answers the oldest event that waits, and `handle` does something about it; whoever puts events wakes `wait`.
+/// `take` answers the oldest event that waits, and `handle` does something about it; the thread that puts events wakes `wait`.
 pub fn run<S: Screen + 'static, C: Clock, W: Wait, E>(
     game_loop: &mut GameLoop<S, C>,
     wait: &mut W,

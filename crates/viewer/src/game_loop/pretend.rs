@@ -24,13 +24,11 @@ pub struct PretendScreen {
     pub pointer: VecDeque<egui::Event>,
     /// When frames were drawn, each at the instant that its systems were given, as far as there is room.
     pub drawn: Vec<RealTime>,
-    /// What was asked of the program around the loop.
     pub asked: Vec<Intent>,
 }
 
 /// Frames that are noted: an hour at 144 a second.
 const FRAMES_MAX: usize = 144 * 3_600;
-/// Size of the picture that is not drawn.
 const PIXELS: (u32, u32) = (1280, 720);
 
 impl PretendScreen {

@@ -6,7 +6,7 @@
 use trantor_time::{Due, Pace, Pacer, Pacing, RealSpan, RealTime};
 
 /// How long a system that failed is not called: long enough that one that fails in each call costs a few calls a second
-/// at the beginning, short enough that nobody misses what a single failure leaves out. Each failure in a row doubles it.
+/// at the beginning, short enough that what a single failure leaves out is not missed. Each failure in a row doubles it.
 const RETRY_AFTER: RealSpan = RealSpan::from_millis(100);
 /// The longest that it is not called: a picture comes back while its user still waits for it, and a day's log has less
 /// than ten thousand lines of a system that keeps failing.
@@ -36,7 +36,6 @@ pub struct System {
 struct Failing {
     failures: u32,
     last: RealTime,
-    /// The system is not called before this.
     until: RealTime,
 }
 
@@ -60,7 +59,6 @@ impl Schedule {
         &self.systems
     }
 
-    /// The system of that name, to change its rate.
     pub fn system_mut(&mut self, name: &str) -> Option<&mut System> {
         self.systems.iter_mut().find(|system| system.name == name)
     }

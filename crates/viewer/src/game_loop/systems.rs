@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `input` | each frame | what keys and mouse did since the last frame, in its order |
 //! | `network` | each frame | time-outs of the connection; what is to be sent |
-//! | `mirror` | each frame | what the server told: events, refusals, standings |
+//! | `mirror` | each frame | what the server sent: events, refusals, standings |
 //! | `interpolation` | each frame | the scene of this instant, the camera, the ground's colours |
 //! | `hud` | each frame | panels, and the commands typed into them |
 //! | `sound` | each frame | what begins to be heard with this scene |
@@ -12,7 +12,7 @@
 //! | `statistics` | once a second | rates of frames and systems |
 //!
 //! The first frame updates nothing: mirror and interpolation begin with the second. A system that fails is
-//! called again after a while that doubles with each failure; the user is told of the first.
+//! called again after a while that doubles with each failure; the user sees the first.
 //!
 //! *Each frame* is a negative rate: uncapped, called in every pass. All rates can be changed while it runs; `hud` at
 //! 10 is a good saving on a slow machine.
@@ -26,7 +26,6 @@ use crate::hud::FrameFigures;
 use crate::input::{Action, Input};
 use crate::intent::Intent;
 
-/// How long a message stays.
 const NOTICE_FOR: RealSpan = RealSpan::from_secs(5);
 
 /// What a system does in a frame, given the time since its last call and the instant of the frame.
@@ -65,7 +64,7 @@ fn input<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyho
                 let Some(action) = stage.bindings().action_of(&name) else {
                     continue;
                 };
-                // While somebody types, keys are letters, except for those that cannot be any.
+                // While a field is edited, keys are letters, except for those that cannot be any.
                 if is_down && is_typing && !is_no_letter(&name) {
                     continue;
                 }
@@ -86,7 +85,7 @@ fn input<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyho
     Ok(())
 }
 
-/// Whether a key of that name does the same while somebody types.
+/// Whether a key of that name does the same while a field is edited.
 fn is_no_letter(name: &str) -> bool {
     let number = name.strip_prefix('f').filter(|number| !number.is_empty());
     name == "escape" || number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))

@@ -31,7 +31,7 @@ fn test_loop(rate: f64) -> (TestLoop, ManualClock) {
     )
 }
 
-/// Turns until `until`, sleeping exactly as told.
+/// Turns until `until`, sleeping exactly as asked.
 fn run(game_loop: &mut TestLoop, clock: &ManualClock, until: RealTime) {
     while clock.now() < until {
         if let Wake::At(wake) = game_loop.turn() {
@@ -202,63 +202,34 @@ fn rates_are_counted_once_a_second() {
 }
 
 #[test]
-fn the_debugging_view_has_all_that_it_should() {
+fn figures_of_the_inside_are_collected_while_the_debugging_view_is_open() {
     let (mut game_loop, clock) = test_loop(60.0);
-    run(&mut game_loop, &clock, at(1_500));
-    game_loop.event(|viewer, _| viewer.put_input(Input::Act(Action::Debug)));
-    type_line(&mut game_loop, "remind 60 tea");
-    run(&mut game_loop, &clock, at(1_600));
-    let figures = game_loop.viewer().figures.clone();
-    let titles: Vec<_> = figures.groups.iter().map(|group| group.title).collect();
-    assert_eq!(titles, ["Frames", "Systems", "Pending", "Connection", "Server"]);
+    let mut after = |is_toggled: bool, millis| {
+        if is_toggled {
+            game_loop.event(|viewer, _| viewer.put_input(Input::Act(Action::Debug)));
+        }
+        type_line(&mut game_loop, "remind 60 tea");
+        run(&mut game_loop, &clock, at(millis));
+        game_loop.viewer().figures.clone()
+    };
+    assert_eq!(after(false, 1_500), Figures::default(), "closed");
+    let open = after(true, 1_600);
     let names = |group: usize| -> Vec<&str> {
-        let rows = &figures.groups[group].rows;
+        let rows = &open.groups[group].rows;
         rows.iter().map(|row| row.name.as_str()).collect()
     };
+    let titles: Vec<_> = open.groups.iter().map(|group| group.title).collect();
+    assert_eq!(titles, ["Frames", "Systems", "Pending", "Connection", "Server"]);
     assert!(names(1).contains(&"interpolation"), "time by stage");
+    let pending = names(2);
     assert!(
-        names(2).contains(&"statistics"),
-        "pending work by name and deadline: {:?}",
-        names(2)
+        pending.contains(&"statistics") && pending.contains(&"#0 “tea”"),
+        "{pending:?}"
     );
-    assert!(names(2).contains(&"#0 “tea”"));
-    assert!(figures.frame_ms.len() > 80 && figures.period_ms > 16.0);
-}
-
-#[test]
-fn closed_nothing_is_collected_for_the_debugging_view() {
-    let (mut game_loop, clock) = test_loop(60.0);
-    run(&mut game_loop, &clock, at(1_500));
-    assert_eq!(game_loop.viewer().figures, Figures::default());
-    game_loop.event(|viewer, _| viewer.put_input(Input::Act(Action::Debug)));
-    run(&mut game_loop, &clock, at(1_600));
-    let open = game_loop.viewer().figures.clone();
-    run(&mut game_loop, &clock, at(1_620));
-    let last = game_loop.viewer().figures.clone();
-    assert_ne!(open, last, "open, they are new in each frame");
-    game_loop.event(|viewer, _| viewer.put_input(Input::Act(Action::Debug)));
-    run(&mut game_loop, &clock, at(1_700));
-    assert_eq!(
-        game_loop.viewer().figures,
-        last,
-        "closed again, they stay as they were"
-    );
-}
-
-#[test]
-fn a_system_that_fails_is_told_of_and_the_loop_goes_on() {
-    let (mut game_loop, clock) = test_loop(60.0);
-    game_loop.viewer().screen.work = |_| panic!("the renderer broke");
-    game_loop.event(|viewer, _| viewer.put_input(Input::Act(Action::Debug)));
-    run(&mut game_loop, &clock, at(500));
-    let figures = &game_loop.viewer().figures;
-    let last = figures.groups[2]
-        .rows
-        .iter()
-        .find(|row| row.name == "the last")
-        .unwrap();
-    assert_eq!(last.value, "graphics failed: the renderer broke");
-    assert!(calls(&mut game_loop, "hud") > 20);
+    assert!(open.frame_ms.len() > 80 && open.period_ms > 16.0);
+    let later = after(false, 1_620);
+    assert_ne!(open, later, "new in each frame");
+    assert_eq!(after(true, 1_700), later, "closed again");
 }
 
 #[test]
@@ -275,6 +246,9 @@ fn a_system_that_fails_in_each_frame_is_said_once_and_called_less_and_less() {
     assert_eq!(shown(&mut game_loop), None, "not said again");
     let failed = calls(&mut game_loop, "graphics");
     assert!(failed < 15, "it failed {failed} times in a minute");
+    assert!(calls(&mut game_loop, "hud") > 3_500, "the loop goes on");
+    let failures = game_loop.viewer().schedule.failures();
+    assert_eq!(failures.1, Some("graphics failed: the renderer broke"));
     // It works again, and draws each frame.
     game_loop.viewer().screen = PretendScreen::new(60.0);
     run(&mut game_loop, &clock, at(71_000));
@@ -309,7 +283,7 @@ fn what_only_the_program_can_do_is_asked_of_it_and_quitting_ends_the_loop() {
     assert!(game_loop.is_over());
 }
 
-/// A speaker that notes what it is told.
+/// A speaker that notes its calls.
 #[derive(Debug, Default)]
 struct Heard(std::rc::Rc<std::cell::RefCell<(usize, Vec<bool>, f32)>>);
 
@@ -363,7 +337,7 @@ fn after_gestures(pixels_per_point: f32, gestures: &[Input]) -> (f32, Option<tra
     run(&mut game_loop, &clock, at(100));
     game_loop.event(|viewer, _| {
         gestures.iter().for_each(|input| viewer.put_input(input.clone()));
-        // Only of somebody who touched the camera its pose is remembered.
+        // The pose is remembered only after an input moved the camera.
         viewer.put_input(Input::Pinch(0.0));
     });
     run(&mut game_loop, &clock, at(2_000));
@@ -389,10 +363,31 @@ fn fingers_on_a_touchpad_zoom_by_as_much_as_they_spread() {
     assert!((back - far).abs() < far * 0.01, "{far} {back}");
 }
 
+/// The pointer moves to a place of a row, and the left button goes down or up there.
+fn moved(x: f64) -> Input {
+    Input::Moved {
+        to: winit::dpi::PhysicalPosition::new(x, 500.0),
+        is_over_panel: false,
+    }
+}
+
+fn button(is_down: bool) -> Input {
+    use winit::event::{ElementState, MouseButton};
+    Input::Button {
+        button: MouseButton::Left,
+        state: if is_down {
+            ElementState::Pressed
+        } else {
+            ElementState::Released
+        },
+        is_over_panel: false,
+    }
+}
+
 #[test]
 fn a_hand_moves_as_far_on_a_display_of_any_density() {
     use winit::dpi::PhysicalPosition;
-    use winit::event::{ElementState, MouseButton, MouseScrollDelta};
+    use winit::event::MouseScrollDelta;
     let scrolled =
         |pixels: f64| Input::Wheel(MouseScrollDelta::PixelDelta(PhysicalPosition::new(0.0, pixels)));
     let (plain, _) = after_gestures(1.0, &[scrolled(60.0)]);
@@ -400,40 +395,19 @@ fn a_hand_moves_as_far_on_a_display_of_any_density() {
     let (far, _) = after_gestures(1.0, &[]);
     assert!(plain < far && (plain / far - dense / after_gestures(2.0, &[]).0).abs() < 0.01);
     // Six pixels are a drag, unless two of them are a point: then a hand that is not quite still has clicked.
-    let moved = |x: f64| Input::Moved {
-        to: PhysicalPosition::new(x, 500.0),
-        is_over_panel: false,
-    };
-    let button = |state| Input::Button {
-        button: MouseButton::Left,
-        state,
-        is_over_panel: false,
-    };
-    let gestures = [
-        moved(640.0),
-        button(ElementState::Pressed),
-        moved(646.0),
-        button(ElementState::Released),
-    ];
+    let gestures = [moved(640.0), button(true), moved(646.0), button(false)];
     assert_eq!(after_gestures(1.0, &gestures).1, None);
     assert!(after_gestures(2.0, &gestures).1.is_some());
 }
 
 #[test]
 fn a_press_ends_with_the_focus() {
-    use winit::dpi::PhysicalPosition;
-    use winit::event::{ElementState, MouseButton};
-    let moved = Input::Moved {
-        to: PhysicalPosition::new(640.0, 500.0),
-        is_over_panel: false,
-    };
-    let button = |state| Input::Button {
-        button: MouseButton::Left,
-        state,
-        is_over_panel: false,
-    };
-    let [pressed, released] = [ElementState::Pressed, ElementState::Released].map(button);
     let clicked = |gestures: &[Input]| after_gestures(1.0, gestures).1.is_some();
-    assert!(clicked(&[moved.clone(), pressed.clone(), released.clone()]));
-    assert!(!clicked(&[moved, pressed, Input::FocusLost, released]));
+    assert!(clicked(&[moved(640.0), button(true), button(false)]));
+    assert!(!clicked(&[
+        moved(640.0),
+        button(true),
+        Input::FocusLost,
+        button(false)
+    ]));
 }

@@ -21,7 +21,6 @@ pub struct Timer {
 /// Timers that may run at once; the user's are the only ones that could be many.
 const TIMERS_MAX: usize = 256;
 
-/// The timers that run, the earliest first.
 #[derive(Debug, Default)]
 pub struct Timers {
     running: Vec<Timer>,
@@ -41,7 +40,6 @@ impl Timers {
         Some(number)
     }
 
-    /// Removes a timer, and answers it if it ran.
     pub fn cancel(&mut self, number: u64) -> Option<Timer> {
         let place = self.running.iter().position(|timer| timer.number == number)?;
         Some(self.running.remove(place))
@@ -57,7 +55,6 @@ impl Timers {
         is_due.then(|| self.running.remove(0))
     }
 
-    /// The timers that run, the earliest first.
     pub fn running(&self) -> &[Timer] {
         &self.running
     }

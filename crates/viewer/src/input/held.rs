@@ -1,6 +1,6 @@
-//! Keys that were already down when the window got the keyboard: they were pressed for somebody else.
+//! Keys that were already down when the window got the keyboard: they were pressed for another window.
 //!
-//! On X11 and Windows such a key is told of again, as a press that nobody made, and its repeats may come as presses.
+//! On X11 and Windows such a key comes again as a synthetic press, and its repeats may come as presses.
 //! A key that goes down in the moment between the keyboard's coming and our hearing of it looks the same, and is lost.
 
 use std::collections::BTreeSet;
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use winit::event::ElementState;
 use winit::keyboard::PhysicalKey;
 
-/// The keys held when the keyboard came, until they are let go.
+/// The keys held when the keyboard came, until they go up.
 #[derive(Debug, Default)]
 pub struct HeldBefore {
     keys: BTreeSet<PhysicalKey>,
@@ -23,7 +23,7 @@ impl HeldBefore {
                 false
             }
             ElementState::Pressed => !self.keys.contains(&key),
-            // Whoever loses the keyboard is told that all keys go up.
+            // A window that loses the keyboard gets all keys as released.
             ElementState::Released => {
                 self.keys.remove(&key);
                 true
@@ -58,7 +58,7 @@ mod tests {
         keys.is_for_us(held, ElementState::Released, true);
         assert!(
             keys.is_for_us(held, ElementState::Pressed, false),
-            "let go with the keyboard"
+            "released with the keyboard"
         );
     }
 }

@@ -26,12 +26,10 @@ macro_rules! actions {
             /// All, in the order in which help lists them.
             pub const ALL: &'static [Action] = &[$(Self::$name),+];
 
-            /// In a few words, for help.
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$name => $meaning),+ }
             }
 
-            /// Its keys, unless changed.
             pub const fn usual_keys(self) -> &'static [&'static str] {
                 match self { $(Self::$name => &$keys),+ }
             }

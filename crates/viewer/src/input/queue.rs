@@ -10,8 +10,8 @@ use winit::event::{ElementState, MouseButton, MouseScrollDelta};
 
 use super::Action;
 
-/// Inputs that wait for a frame: a mouse tells a thousand movements a second, which become one, and nobody strikes
-/// a thousand keys between two frames.
+/// Inputs that wait for a frame: a mouse sends a thousand movements a second, which become one, and a
+/// thousand keys between two frames are no typing.
 const INPUTS_MAX: usize = 1_024;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -20,9 +20,7 @@ pub enum Input {
         /// As [`super::key_name`] names it.
         name: String,
         is_down: bool,
-        /// Whether it goes down again because it is held.
         is_repeat: bool,
-        /// Whether a panel takes keys as letters.
         is_typing: bool,
     },
     /// The same as a key that does this.
@@ -33,7 +31,6 @@ pub enum Input {
         is_over_panel: bool,
     },
     Left,
-    /// A button of the mouse went down or up.
     Button {
         button: MouseButton,
         state: ElementState,
@@ -49,7 +46,6 @@ pub enum Input {
     FocusLost,
 }
 
-/// Inputs in line.
 #[derive(Debug, Default)]
 pub struct InputQueue {
     inputs: VecDeque<Input>,

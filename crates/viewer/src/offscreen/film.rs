@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! recorded game:  pause, go to the first moment;  then for each picture:  wait until it is shown, step on, draw
-//! demo:           its time is what it is told to be
+//! demo:           its time is set
 //! ```
 //!
 //! How long a picture takes to be drawn makes no difference: the game stands still meanwhile. The server is asked for
@@ -27,7 +27,7 @@ use trantor_render::gpu::{Context, Quality};
 
 /// Pictures of one film: a minute of the smoothest.
 const PICTURES_MAX: i64 = 3_000;
-/// The size, unless somebody says otherwise: small enough to be sent around.
+/// The default size: small enough to be sent around.
 const SIZE: (u32, u32) = (640, 360);
 /// How long a server may take to answer, and a moment to be shown.
 const PATIENCE: RealSpan = RealSpan::from_secs(10);
@@ -72,7 +72,6 @@ impl Plan {
         GameTime::from_units(self.from + picture * self.units)
     }
 
-    /// How fast the game is in the film.
     fn units_per_second(&self) -> u32 {
         u32::try_from(self.units)
             .unwrap_or(u32::MAX)
@@ -156,7 +155,7 @@ fn write(
     ))
 }
 
-/// What is watched, by somebody who has time.
+/// What is watched, moment by moment.
 struct Watch {
     stage: Stage,
     parker: Parker,
@@ -164,7 +163,7 @@ struct Watch {
 }
 
 impl Watch {
-    /// Waits until `is_so`, and lets time pass for nobody but the connection.
+    /// Waits until `is_so`, and lets time pass for the connection alone.
     fn until(&mut self, what: &str, is_so: impl Fn(&mut Stage) -> bool) -> anyhow::Result<()> {
         let end = self.clock.now() + PATIENCE;
         loop {
@@ -295,8 +294,8 @@ mod tests {
             Plan::new(&film(None, None, 20, 100), 11, 10).is_err(),
             "no whole unit at all"
         );
-        let told = |film| Plan::new(&film, 0, 100_000).unwrap_err().to_string();
-        assert!(told(film(None, None, 20, 100)).contains("20001 pictures"));
-        assert!(told(film(Some(7), Some(7), 20, 100)).contains("from 0 to 100000"));
+        let refused = |film| Plan::new(&film, 0, 100_000).unwrap_err().to_string();
+        assert!(refused(film(None, None, 20, 100)).contains("20001 pictures"));
+        assert!(refused(film(Some(7), Some(7), 20, 100)).contains("from 0 to 100000"));
     }
 }

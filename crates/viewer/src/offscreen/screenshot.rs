@@ -19,7 +19,7 @@ use trantor_render::gpu::{Context, Offscreen, Pixels, Quality, Renderer};
 
 /// Watches `stage` for as long as `cli` says, draws it and writes the picture to `file`.
 ///
-/// A demo is not waited for: its time is what it is told to be.
+/// A demo is not waited for: its time is set.
 ///
 /// # Errors
 /// If there was nothing to be seen, if there is nothing to draw with, or the file cannot be written.
@@ -48,7 +48,7 @@ pub fn take(mut stage: Stage, mut parker: Parker, cli: &Cli, file: &Path) -> any
         .with_context(|| format!("cannot write {}", file.display()))
 }
 
-/// What `cli` asks for; a still may take its time, whoever draws it.
+/// What `cli` asks for; a still may take its time on any adapter.
 pub fn quality_of_a_still(cli: &Cli) -> Quality {
     cli.quality.unwrap_or(Quality::Fine)
 }
@@ -99,12 +99,10 @@ pub struct Studio<'a> {
     egui: egui::Context,
     laid: Laid,
     size: (u32, u32),
-    /// Whether a picture was taken.
     is_settled: bool,
 }
 
 impl<'a> Studio<'a> {
-    /// One for pictures of that size.
     pub fn new(context: &'a Context, quality: Quality, size: (u32, u32)) -> Self {
         Self {
             target: Offscreen::new(&context.device, Offscreen::FORMAT, size),

@@ -66,14 +66,13 @@ impl Laid {
 
 impl Drop for Laid {
     fn drop(&mut self) {
-        // Whoever drops them unpainted will not paint any more, or with a new painter that is given all anew; egui
-        // takes textures that nobody applied for a mistake.
+        // Dropped unpainted, they are not painted any more, or by a new painter that gets all textures anew; egui reports
+        // textures that were not applied as a mistake.
         self.textures.clear();
     }
 }
 
 impl Painter {
-    /// A painter for pictures of this format.
     pub fn new(context: &Context, format: TextureFormat) -> Self {
         let device = &context.device;
         let entries = [
@@ -164,7 +163,7 @@ impl Painter {
         pass.set_vertex_buffer(0, self.corners.slice());
         pass.set_index_buffer(self.indices.slice(), IndexFormat::Uint32);
         for piece in pieces {
-            // A texture that egui never told of has nothing to show.
+            // A texture that egui never set has nothing to show.
             let Some((_, group)) = self.textures.get(&piece.texture) else {
                 continue;
             };

@@ -15,7 +15,6 @@ use trantor_time::{GameTime, NANOS, RealSpan, RealTime};
 use super::Source;
 use crate::net::{Net, NetEvent};
 
-/// A server's game, over one connection after the other.
 #[derive(Debug)]
 pub(super) struct Live {
     net: Net,
@@ -24,7 +23,6 @@ pub(super) struct Live {
     token: Option<String>,
     /// The connection, and where bytes for the server go.
     session: Option<(Client, Sender<Vec<u8>>)>,
-    /// Why there is no connection.
     waiting_for: Arc<str>,
     /// Whether the game shown last was won, and when the server is asked for the next one.
     was_won: bool,
@@ -283,7 +281,7 @@ impl Source for Live {
                     self.is_world_new = true;
                     self.is_other_run |= std::mem::take(&mut self.will_be_other_run);
                     if let Err(error) = client.watch(self.watched) {
-                        log::debug!("nobody is told which agent is watched: {error}");
+                        log::debug!("the server is not asked for the commands of an agent: {error}");
                     }
                     continue;
                 }

@@ -39,7 +39,6 @@ impl Stage {
         self.held.clear();
     }
 
-    /// Does what a key asks for.
     pub fn act(&mut self, action: Action, now: RealTime) {
         let clock = &self.scene.clock;
         let frequency = clock.frequency.max(1);
@@ -213,7 +212,6 @@ impl Stage {
         }
     }
 
-    /// Moves the camera over a place of the map.
     pub(super) fn look_at(&mut self, place: Vec2) {
         self.follows = false;
         self.moved = true;

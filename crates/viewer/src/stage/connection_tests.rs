@@ -51,17 +51,10 @@ impl Watching {
             if let Some(done) = done(&mut *self.source, &self.scene) {
                 return done;
             }
-            let look_again = now + RealSpan::from_millis(10);
-            let wake = self
-                .source
-                .next_timeout()
-                .map_or(look_again, |timeout| timeout.min(look_again));
-            self.parker.wait(Some(wake.max(now)));
+            self.parker.wait(Some(now + RealSpan::from_millis(10)));
         }
     }
-}
 
-impl Watching {
     /// The same where a stage has the source.
     fn until_staged(&mut self, stage: &mut Stage, done: impl Fn(&Stage) -> bool) {
         let end = self.clock.now() + PATIENCE;
@@ -98,11 +91,11 @@ fn a_server_that_talks_nonsense_is_left_told_of_and_joined_again_on_request() {
     assert!(!notice.is_empty());
     let reason = watching.until(over);
     assert!(reason.contains(&notice) || !reason.is_empty());
-    // It was left: there is nothing more to read, and nobody comes back by himself.
+    // It was left: there is nothing more to read, and no new connection by itself.
     let mut said = Vec::new();
     server.read_to_end(&mut said).ok();
     listener.set_nonblocking(true).unwrap();
-    assert!(listener.accept().is_err(), "nobody knocks");
+    assert!(listener.accept().is_err(), "no connection");
     listener.set_nonblocking(false).unwrap();
     watching.source.reconnect().unwrap();
     drop(greet(&listener));
@@ -226,7 +219,7 @@ fn a_server_that_says_nothing_is_left_and_asked_again() {
     let mut watching = Watching::start(&listener);
     let (silent, _) = listener.accept().unwrap();
     watching.until(|_, scene| matches!(scene.link, LinkState::Connecting).then_some(()));
-    // Its time-out is not waited for: the loop is told that it is long past.
+    // Its time-out is not waited for: the source is given a later time.
     let later = watching.clock.now() + RealSpan::from_secs(60);
     watching.source.tend(later);
     let notice = watching.until(|source, _| source.poll_notice());

@@ -47,7 +47,7 @@ impl Stage {
 
     /// Which part of a day has passed, in small steps: who keeps the background has to draw it anew for each.
     fn hour(&self) -> f32 {
-        /// Units of a day: ten minutes at the usual speed, so that nobody sees the light move.
+        /// Units of a day: ten minutes at the usual speed, so that the light is not seen to move.
         const DAY_UNITS: i128 = 60_000;
         const STEPS: i128 = 480;
         if self.options.light_stands {

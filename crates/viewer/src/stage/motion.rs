@@ -17,8 +17,8 @@ const TURN_PER_SECOND: f32 = 1.5;
 /// Factor of the distance that a held key zooms in a second.
 const ZOOM_PER_SECOND: f32 = 2.4;
 
-/// Somebody is seen where a tile is so many pixels high; whoever is looked for from further away is shown with tiles of
-/// the second height.
+/// An agent is visible where a tile is so many pixels high; from further away the camera comes near enough for the second
+/// height.
 const SEEN_PIXELS: f32 = 16.0;
 const NEAR_PIXELS: f32 = 32.0;
 
@@ -142,7 +142,7 @@ impl Stage {
     }
 
     /// The hand moved the camera: the view is to be remembered. Beside an agent that is followed the place is the agent's,
-    /// and nobody chose it.
+    /// and not chosen.
     pub(super) fn keep_view_of_hand(&mut self) {
         self.moved = true;
         let Some(framed) = self.framed.filter(|_| !self.follows) else {

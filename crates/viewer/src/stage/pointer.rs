@@ -14,7 +14,6 @@ const POINTS_PER_NOTCH: f32 = 60.0;
 /// Notches of a wheel that a pinch to twice the size counts as.
 const NOTCHES_PER_PINCH: f32 = 6.0;
 
-/// Where the pointer is and what it is doing.
 #[derive(Debug, Default)]
 pub struct Pointer {
     at: Vec2,
@@ -60,7 +59,7 @@ impl Pointer {
             }
             Input::Pinch(delta) => stage.zoom(delta as f32 * NOTCHES_PER_PINCH, self.at),
             Input::Rotate(degrees) => stage.turn_by(degrees.to_radians()),
-            // That a button goes up may not be told any more.
+            // The release of a button may go to another window.
             Input::FocusLost => self.gesture = None,
             Input::Button { .. } | Input::Key { .. } | Input::Act(_) => {}
         }

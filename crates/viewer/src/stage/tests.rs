@@ -87,7 +87,7 @@ fn those_who_share_a_tile_are_told_apart_where_they_are_drawn() {
         for (feet, middle) in drawn {
             stage.click(middle);
             let Selection::Agent(id) = stage.selection else {
-                panic!("nobody at {middle}");
+                panic!("no agent at {middle}");
             };
             selected.push(id);
             stage.compose();
@@ -278,9 +278,9 @@ fn first_words_wait_for_a_world() {
         first_words: Some("click an agent"),
         ..StageOptions::default()
     };
-    // Nobody listens: port 0 is none.
-    let nobody = source::live("127.0.0.1", 0, trantor_client::Language::Frames, None, || {}).unwrap();
-    let mut waiting = Stage::new(nobody, options());
+    // No server: port 0 is none.
+    let none = source::live("127.0.0.1", 0, trantor_client::Language::Frames, None, || {}).unwrap();
+    let mut waiting = Stage::new(none, options());
     waiting.update(None, RealTime::ZERO);
     assert_eq!(waiting.hud().shown_notice(), None);
     let mut stage = Stage::new(source::demo(Demo::new(DemoScene::Overview)), options());
@@ -347,7 +347,7 @@ fn a_match_begins_with_the_whole_map_after_flights_that_no_hand_made() {
         flight(&mut stage);
         run(&mut stage, 20);
         assert_ne!(stage.camera.goal.target, whole.target);
-        assert_eq!(remembered(&stage), None, "nobody chose it");
+        assert_eq!(remembered(&stage), None, "not chosen by hand");
         next_match(&mut stage);
         assert_eq!(stage.camera.goal, whole);
         assert!(

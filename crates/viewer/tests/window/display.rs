@@ -134,7 +134,7 @@ impl Display {
     }
 
     /// Moves the mouse and does there what the words say. A button is held for some frames: one that is pressed and
-    /// let go within one is missed by a slider.
+    /// released within one is missed by a slider.
     pub(crate) fn xdotool(&self, at: Point, words: &str) {
         let (x, y) = (at.x.round().to_string(), at.y.round().to_string());
         let arguments: Vec<&str> = ["mousemove", &x, &y]

@@ -126,12 +126,9 @@ fn grown(progress: f32) -> f32 {
 }
 
 struct Stance {
-    /// As [`Instance::pose`].
     pose: [f32; 4],
-    /// Above the ground.
     lift: f32,
     stretch: f32,
-    /// How much it shines by itself.
     glow: f32,
 }
 

@@ -27,7 +27,6 @@ pub struct Marks {
 pub struct TrailPoint {
     /// As a tile position.
     pub position: Vec2,
-    /// Which way it went on, as a heading.
     pub heading: f32,
     pub color: Rgb,
     /// 0 new, 1 about to be forgotten.

@@ -51,7 +51,6 @@ pub struct Detail {
     pub facets: f32,
     /// Agents as characters rather than figurines.
     pub characters: f32,
-    /// Grass and pebbles.
     pub grass: f32,
 }
 
@@ -74,7 +73,6 @@ impl Detail {
     };
 }
 
-/// What the picture should show, besides the scene.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// The picture's width and height in pixels.
@@ -229,7 +227,6 @@ impl Frame<'_> {
         1.0 - smoothstep(begin, end, self.view.eye.distance(position))
     }
 
-    /// How much of all motion is left.
     fn lively(&self) -> f32 {
         1.0 - self.calm
     }
@@ -259,7 +256,6 @@ fn signed(lot: u32, bit: u32) -> f32 {
     ((lot >> bit) & 0xff) as f32 / 127.5 - 1.0
 }
 
-/// A tile's middle as a tile position.
 fn middle_of(tile: Tile) -> Vec2 {
     Vec2::new(f32::from(tile.x), f32::from(tile.y))
 }

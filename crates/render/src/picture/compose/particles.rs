@@ -6,7 +6,6 @@ use super::super::draw_list::{Decal, DecalKind, DrawList, Glow, GlowKind};
 use super::super::palette::Rgb;
 use super::{Frame, grounded};
 
-/// Draws lights and marks at one place.
 pub(super) struct Particles<'a> {
     pub(super) frame: &'a Frame<'a>,
     pub(super) position: Vec2,

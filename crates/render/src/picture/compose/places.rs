@@ -2,7 +2,7 @@
 //! drawn around them.
 //!
 //! Agents that share a tile stand in a ring, smaller the more they are, and those held by an elevation around its circle
-//! of signs. Whoever comes is given way to: places depend on nothing but where everybody is, and nobody jumps.
+//! of signs. Agents give way to one that comes: places depend on nothing but where all of them are, and none jumps.
 
 use glam::{Vec2, Vec3};
 use trantor_client::{Scene, SceneAgent};
@@ -40,10 +40,8 @@ pub struct Places {
     tiles: Vec<[f32; 2]>,
 }
 
-/// Where one stands who is not alone.
 #[derive(Clone, Copy, Debug)]
 struct Shared {
-    /// Beside the tile's middle.
     beside: Vec2,
     /// The scale for which there is room.
     scale_most: f32,
@@ -55,7 +53,6 @@ struct Shared {
 pub struct Place {
     /// Its feet, as a tile position.
     pub position: Vec2,
-    /// Pixels that a tile is high there.
     pub pixels: f32,
     pub scale: f32,
     pub is_shared: bool,
@@ -121,7 +118,6 @@ impl Places {
         }
     }
 
-    /// Where beside its tile's middle an agent stands.
     pub(super) fn beside(&self, id: AgentId) -> Vec2 {
         self.shared_by(id).beside
     }

@@ -63,7 +63,7 @@ fn tile_things(
 ) {
     let pixels = frame.view.pixels_per_tile(grounded(position));
     // A board of one style has one kind of pieces, but for tiles far behind the middle of a view that is nearly level: there
-    // nobody tells them apart, and a processor would draw thousands.
+    // they look alike, and a processor would draw thousands.
     let style_pixels = match frame.style {
         Some((_, of_middle)) => of_middle.min(pixels * BEHIND_MOST),
         None => pixels,

@@ -183,28 +183,6 @@ fn a_board_has_one_style_all_over() {
 }
 
 #[test]
-fn a_second_frame_of_the_same_needs_no_memory() {
-    let mut world = scene(20, 20);
-    world.agents = (0..30u8)
-        .map(|id| agent(u32::from(id), f32::from(id % 20), f32::from(id / 2)))
-        .collect();
-    let mut composer = Compose::default();
-    let mut list = DrawList::default();
-    let options = options((800, 600), Mood::day());
-    let pose = overview(&world);
-    composer.compose(&world, &pose, &options, &Marks::default(), &mut list);
-    let memory = |list: &DrawList| {
-        (
-            list.decals.each_ref().map(Vec::capacity),
-            list.bodies.each_ref().map(Vec::capacity),
-        )
-    };
-    let before = memory(&list);
-    composer.compose(&world, &pose, &options, &Marks::default(), &mut list);
-    assert_eq!(memory(&list), before);
-}
-
-#[test]
 fn motion_gives_way_in_the_same_time_at_any_frame_rate() {
     let mut world = scene(5, 5);
     world.clock.elapsed_units = 50.0;

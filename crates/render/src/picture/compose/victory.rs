@@ -9,7 +9,6 @@ use super::effects::COLUMN_PACE;
 use super::particles::Particles;
 use super::{Frame, grounded, scramble, signed};
 
-/// Pieces of confetti over each of them.
 const CONFETTI: u32 = 22;
 /// How high they begin, in tiles.
 const CONFETTI_HEIGHT: f32 = 2.4;
