@@ -8,7 +8,7 @@
 
 use std::hint::black_box;
 
-use trantor_engine::leap::{Leap, Voice};
+use trantor_engine::leap::Leap;
 use trantor_engine::minds::MindKind;
 use trantor_game::{AdminAction, GameConfig, Handled, Rules};
 use trantor_model::MapSize;
@@ -26,7 +26,6 @@ struct Row {
     agents: u32,
     teams: u32,
     kind: MindKind,
-    voice: Voice,
 }
 
 fn leap_of(row: &Row) -> Leap {
@@ -40,7 +39,7 @@ fn leap_of(row: &Row) -> Leap {
             ..Rules::default()
         },
     };
-    let mut leap = Leap::new(config, &[row.kind], row.voice);
+    let mut leap = Leap::new(config, &[row.kind]);
     let handled = leap.operate(AdminAction::SetHunger { enabled: false });
     assert_eq!(handled, Handled::Done, "hunger can be turned off");
     leap
@@ -77,19 +76,13 @@ fn main() {
     println!("| map | agents, teams | minds | units/s | actions/s |");
     println!("|---|---:|---|---:|---:|");
     for (side, agents, teams) in [(10, 2, 2), (20, 12, 2), (100, 1_000, 100), (100, 1_000, 2)] {
-        let minds = [
-            ("trivial", MindKind::Trivial, Voice::Values),
-            ("trivial, in text", MindKind::Trivial, Voice::Text),
-            ("playing", MindKind::Team, Voice::Values),
-            ("playing, in text", MindKind::Team, Voice::Text),
-        ];
-        for (name, kind, voice) in minds.into_iter().filter(|(name, ..)| is_wanted(name)) {
+        let minds = [("trivial", MindKind::Trivial), ("playing", MindKind::Team)];
+        for (name, kind) in minds.into_iter().filter(|(name, _)| is_wanted(name)) {
             let row = Row {
                 side,
                 agents,
                 teams,
                 kind,
-                voice,
             };
             let (units, actions) = measure(&row);
             println!("| {side}×{side} | {agents}, {teams} | {name} | {units:.0} | {actions:.0} |");

@@ -142,7 +142,7 @@ impl Engine {
             lock_step.check(&self.game, &seated);
         }
         let owed: usize = self.sessions.iter().map(|session| session.outbox.len()).sum();
-        assert_eq!(owed, self.sessions.owed_bytes(), "what is owed is known");
+        assert_eq!(owed, self.sessions.outbox_bytes(), "what is owed is known");
         assert!(
             owed <= self.config.limits.output_bytes_max,
             "what is owed to all together is bounded"
@@ -162,8 +162,8 @@ impl Engine {
         session.outbox.check();
         assert!(
             session.outbox.len() <= session.outbox_bytes_max
-                || (session.agent().is_some() && session.flow.is_filling)
-                || session.is_going(),
+                || (session.agent().is_some() && session.flow.is_backlogged)
+                || session.is_leaving(),
             "what is owed is bounded, for an agent that takes nothing by time"
         );
         assert!(
@@ -180,23 +180,24 @@ impl Engine {
             "what was read and not carried out is bounded, and is there only while a peer is held up"
         );
         assert!(
-            flow.throttled_command.is_none() || (!flow.is_read && flow.go_on.is_some()),
+            flow.throttled_command.is_none() || (!flow.is_read && flow.resume.is_some()),
             "a throttled command is carried out at a known time"
         );
         assert!(
-            !flow.waits_for_room() || (flow.is_filling && session.outbox.len() > limits::OUTBOX_RESUME_BYTES),
+            !flow.waits_for_room()
+                || (flow.is_backlogged && session.outbox.len() > limits::OUTBOX_RESUME_BYTES),
             "whoever is held up goes on at some time, or when it has read, or is let go"
         );
         assert!(
-            flow.is_filling == flow.stall.is_some() || session.is_going(),
+            flow.is_backlogged == flow.stall.is_some() || session.is_leaving(),
             "whoever is owed too much is looked after"
         );
         assert!(
-            flow.is_filling || session.is_going() || session.outbox.len() < limits::OUTBOX_PAUSE_BYTES,
+            flow.is_backlogged || session.is_leaving() || session.outbox.len() < limits::OUTBOX_PAUSE_BYTES,
             "whoever is owed too much is known"
         );
         assert!(
-            !session.is_going() || session.agent().is_none(),
+            !session.is_leaving() || session.agent().is_none(),
             "who is let go plays no more"
         );
     }

@@ -1,20 +1,20 @@
 //! The engine: owns the parts and routes between them, nothing else.
 
+mod accessors;
 mod admin;
+mod apply;
+mod build;
 mod closing;
 mod deadlines;
 mod fan_out;
 mod flow;
 mod lock_step;
-mod looking;
-mod making;
 mod operators;
 mod playing;
 mod recording;
 mod requests;
 mod saving;
 mod sprint;
-mod to_game;
 mod viewers;
 mod watching;
 
@@ -32,8 +32,8 @@ use crate::output::{CloseReason, OperatorLine, Output};
 use crate::pace::Pace;
 use crate::playback::Playback;
 use crate::recorder::Recorder;
-use crate::replicate::{EggPieces, News, Population, TextNews};
-use crate::session::{Allowance, Sessions};
+use crate::replicate::{EggPieces, News, Population, TextUpdates};
+use crate::session::{Sessions, TokenBucket};
 use crate::stats::{Counters, Logged, SpanRecorder, Speedometer};
 use crate::ticks::Ticks;
 use crate::timers::Timer;
@@ -54,15 +54,15 @@ pub struct Engine {
     pub(crate) sessions: Sessions,
     pub(crate) timers: TimerWheel<Timer>,
     /// What text viewers share, who ask for more than their own rate.
-    spare_requests: Allowance,
+    spare_requests: TokenBucket,
     /// Token buckets for messages to other agents, one for each team.
-    fan_out: Vec<Allowance>,
-    pub(crate) text_news: TextNews,
+    fan_out: Vec<TokenBucket>,
+    pub(crate) text_updates: TextUpdates,
     pub(crate) news: News,
     pub(crate) ticks: Ticks,
     /// For whom game time waits, if it does.
     pub(crate) lock_step: Option<LockStep>,
-    /// What is pending in real time while a viewer of ours is there.
+    /// What is pending in real time while a frame viewer is there.
     pub(crate) watch: Option<Watch>,
     outputs: VecDeque<Output>,
     /// A stretch at full speed, while one lasts.
@@ -81,13 +81,13 @@ pub struct Engine {
     operators_logged: Logged,
     refusals_logged: Logged,
     began: RealTime,
-    /// Who is in the world, encoded for viewers of ours, if anybody needed it since it last changed.
+    /// Who is in the world, encoded for frame viewers, if anybody needed it since it last changed.
     population: Option<Arc<Population>>,
     /// Its eggs, kept from one snapshot to the next.
     egg_pieces: EggPieces,
-    /// What happened until now, for viewers of ours that come late.
+    /// What happened until now, for frame viewers that come late.
     history: History,
-    /// Who was in the world when a team won, for viewers of ours that get the world after that.
+    /// Who was in the world when a team won, for frame viewers that get the world after that.
     ending: Option<Arc<Population>>,
     /// Whether saves are made of the game.
     is_saved: bool,
@@ -99,7 +99,7 @@ pub struct Engine {
     pub(crate) is_text_news_due: bool,
     /// The next piece of the whole map is to be told to all text viewers, at some time.
     pub(crate) is_map_news_due: bool,
-    /// A team has won, and the agents are yet to be let go.
+    /// A team has won, and the agents are yet to be disconnected.
     is_over_for_agents: bool,
     /// The game time at which a throttled input arrived, while it is carried out.
     arrived: Option<GameTime>,
@@ -107,7 +107,7 @@ pub struct Engine {
     pub(crate) departing: BTreeSet<AgentId>,
 }
 
-/// The deadlines that exist only while a viewer of ours is there.
+/// The deadlines that exist only while a frame viewer is there.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Watch {
     tick: TimerId,
@@ -128,7 +128,7 @@ impl Engine {
         self.end_wait_if_due(now);
         let sprint_ended = self.take_game_time(now);
         if has_released || sprint_ended {
-            // Many viewers are told of it by and by, and nothing else may be due.
+            // Many viewers are told of it in turns, and nothing else may be due.
             self.settle();
         }
     }
@@ -208,7 +208,7 @@ impl Engine {
             .note(now, u64::try_from(waited.as_nanos()).unwrap_or(0));
         self.finish_writing(conn);
         // More of a long answer may have been encoded than was sent.
-        self.watch_filling();
+        self.watch_backlogs();
     }
 
     /// Takes the game time of `now`: what is due at it is due. It is slower than the clock if the machine cannot keep up.
@@ -246,21 +246,21 @@ impl Engine {
     fn settle(&mut self) {
         loop {
             if std::mem::take(&mut self.is_over_for_agents) {
-                self.dismiss_agents();
-            } else if let Some((conn, reason)) = self.sessions.take_doomed() {
+                self.remove_agents();
+            } else if let Some((conn, reason)) = self.sessions.take_closing() {
                 self.close_now(conn, reason);
-            } else if self.sessions.owed_bytes() > self.config.limits.output_bytes_max
-                && let Some(conn) = self.sessions.most_owed()
+            } else if self.sessions.outbox_bytes() > self.config.limits.output_bytes_max
+                && let Some(conn) = self.sessions.largest_backlog()
             {
                 // Whoever has let most wait makes room for the others.
-                self.sessions.doom(conn, CloseReason::MemoryFull);
+                self.sessions.schedule_close(conn, CloseReason::MemoryFull);
             } else {
                 break;
             }
         }
-        self.watch_filling();
-        self.tell_late_viewers();
-        self.tell_map_later();
+        self.watch_backlogs();
+        self.schedule_text_turns();
+        self.schedule_map();
         if let Some(lock_step) = &mut self.lock_step
             && self.pace.is_started()
         {

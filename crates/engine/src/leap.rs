@@ -11,17 +11,7 @@ use trantor_model::{AgentId, TeamId};
 use trantor_strategy::{Ear, agent_seed, agents_at_most};
 use trantor_time::GameTime;
 
-use crate::minds::{Mind, MindKind, Percept, Spelled, percept_of};
-
-/// How minds and game speak with each other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Voice {
-    /// In values.
-    #[default]
-    Values,
-    /// In lines of text that are written and read each way.
-    Text,
-}
+use crate::minds::{Mind, MindKind, Percept, percept_of};
 
 /// Why a leap ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +29,6 @@ pub struct Leap {
     game: Game,
     /// The mind for each team, by number.
     kinds: Vec<MindKind>,
-    voice: Voice,
     /// By number of the agent; numbers begin near 0 and are given out in turn.
     minds: Vec<Option<Box<dyn Mind>>>,
     /// What the minds of each team listen to.
@@ -66,17 +55,13 @@ impl Leap {
     ///
     /// # Panics
     /// If [`GameConfig::check`] refuses the game, or no kind is given.
-    pub fn new(config: GameConfig, kinds: &[MindKind], voice: Voice) -> Self {
+    pub fn new(config: GameConfig, kinds: &[MindKind]) -> Self {
         let last = *kinds.last().expect("a leap needs minds");
         let teams = config.teams.len();
         let places = config.places_per_team;
         let mut game = Game::new(config);
-        game.set_telling(match voice {
-            // Nobody is told what it does not listen to.
-            Voice::Values => Telling::OwedOnce,
-            // Whoever speaks with a server hears everything, and has to read it to know.
-            Voice::Text => Telling::Owed,
-        });
+        // No mind is sent what it does not listen to.
+        game.set_telling(Telling::OwedOnce);
         let kinds: Vec<MindKind> = (0..teams).map(|team| *kinds.get(team).unwrap_or(&last)).collect();
         let names = game.config().teams.iter();
         let ears = names.zip(&kinds).map(|(name, kind)| kind.ear(name.as_bytes()));
@@ -87,7 +72,6 @@ impl Leap {
             members: vec![Vec::new(); teams],
             game,
             kinds,
-            voice,
             minds: Vec::new(),
             journal: None,
             happened: None,
@@ -135,7 +119,7 @@ impl Leap {
     }
 
     /// Lets all agents go in the order of their numbers, as a server does once a team has won.
-    pub fn dismiss_agents(&mut self) {
+    pub fn remove_agents(&mut self) {
         let agents: Vec<AgentId> = self.game.world().agents().map(Agent::id).collect();
         for agent in agents {
             let cause = LeaveCause::Dismissed;
@@ -325,11 +309,7 @@ impl Leap {
         let replacement = (joined + 1).saturating_sub(u64::from(config.places_per_team));
         let places = self.game.world().team(team).map_or(0, |team| team.places());
         let seed = agent_seed(config.seed, name, places, replacement);
-        let mind = self.kinds[usize::from(team.0)].awaken(name, seed);
-        match self.voice {
-            Voice::Values => mind,
-            Voice::Text => Box::new(Spelled::new(mind)),
-        }
+        self.kinds[usize::from(team.0)].awaken(name, seed)
     }
 }
 
@@ -362,35 +342,26 @@ mod tests {
         }
     }
 
-    fn played(seed: u64, voice: Voice, until: i64) -> (u64, u64, u64) {
+    fn played(seed: u64, until: i64) -> (u64, u64, u64) {
         let kinds = [MindKind::Team, MindKind::Random];
-        let mut leap = Leap::new(config(10, 6, seed), &kinds, voice);
+        let mut leap = Leap::new(config(10, 6, seed), &kinds);
         leap.run(Some(GameTime::from_units(until)));
         (leap.game().digest(), leap.actions(), leap.joins())
     }
 
     #[test]
     fn the_same_seed_and_minds_play_the_same_game() {
-        let first = played(3, Voice::Values, 700);
-        assert_eq!(first, played(3, Voice::Values, 700));
-        assert_ne!(first, played(4, Voice::Values, 700));
+        let first = played(3, 700);
+        assert_eq!(first, played(3, 700));
+        assert_ne!(first, played(4, 700));
         assert!(first.1 > 300, "they did something: {first:?}");
-    }
-
-    #[test]
-    fn nothing_is_lost_in_words() {
-        assert_eq!(played(5, Voice::Values, 700), played(5, Voice::Text, 700));
     }
 
     /// Where a leap is broken off changes nothing.
     #[test]
     fn a_leap_in_pieces_is_the_same_leap() {
-        let whole = played(6, Voice::Values, 700);
-        let mut leap = Leap::new(
-            config(10, 6, 6),
-            &[MindKind::Team, MindKind::Random],
-            Voice::Values,
-        );
+        let whole = played(6, 700);
+        let mut leap = Leap::new(config(10, 6, 6), &[MindKind::Team, MindKind::Random]);
         for until in [0, 1, 7, 8, 8, 400, 699, 700] {
             leap.run(Some(GameTime::from_units(until)));
         }
@@ -399,7 +370,7 @@ mod tests {
 
     #[test]
     fn walkers_walk_until_they_starve() {
-        let mut leap = Leap::new(config(10, 2, 1), &[MindKind::Trivial], Voice::Values);
+        let mut leap = Leap::new(config(10, 2, 1), &[MindKind::Trivial]);
         assert_eq!(leap.run(None), Ended::NothingDue);
         assert_eq!(leap.game().world().agents().len(), 0);
         assert_eq!(leap.game().now(), GameTime::from_units(1_260));
@@ -413,11 +384,7 @@ mod tests {
     #[test]
     fn a_team_that_plays_to_win_wins_however_few_it_began_with() {
         for places in [1, 6] {
-            let mut leap = Leap::new(
-                config(12, places, 2),
-                &[MindKind::Team, MindKind::Trivial],
-                Voice::Values,
-            );
+            let mut leap = Leap::new(config(12, places, 2), &[MindKind::Team, MindKind::Trivial]);
             let ended = leap.run(Some(GameTime::from_units(60_000)));
             assert_eq!(ended, Ended::Won(TeamId(0)), "began with {places}");
         }

@@ -25,7 +25,7 @@ pub struct Limits {
     pub greeting_span: RealSpan,
     /// Longest line or frame taken from a peer, in bytes.
     pub message_bytes_max: usize,
-    /// Messages longer than that before a peer is let go.
+    /// Messages longer than that before a peer is disconnected.
     pub violations_max: u32,
     /// Requests of one peer carried out in a second, besides one for each unit of game time.
     pub requests_per_second: u32,
@@ -153,7 +153,7 @@ pub const GREETING_FAILURES_MAX: u32 = 3;
 /// that waits for its greeting sends nothing at all, and one that goes says little.
 pub const HELD_BYTES_MAX: usize = 64 * 1024;
 
-/// Offences (over-long lines) a session may commit before it is let go. A broken program commits
+/// Offences (over-long lines) a session may commit before it is disconnected. A broken program commits
 /// one or two; an attack never stops.
 pub const VIOLATIONS_MAX: u32 = 32;
 
@@ -162,8 +162,8 @@ pub const SPRINT_UNITS_MAX: u32 = 1_000_000_000;
 
 /// Bytes held for all delayed viewers together: a busy game of a hundred agents for several minutes. On top of it come
 /// some descriptions of the map, see [`delayed_bytes_max`]. Releasing something early would tell what the delay is to hide,
-/// so that beyond it somebody has to do without, in this order: viewers of ours get a fresh snapshot later instead of the
-/// news, who comes is let go, then text viewers, who are all told the same, and at last viewers of ours.
+/// so that beyond it somebody has to do without, in this order: frame viewers get a fresh snapshot later instead of the
+/// news, who comes is disconnected, then text viewers, who are all told the same, and at last frame viewers.
 pub const DELAYED_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// Bytes held for one delayed viewer, or what it may leave unread if that is more, as on a large map: so that one that asks
@@ -174,7 +174,7 @@ pub const DELAYED_BYTES_PER_VIEWER_MAX: usize = 16 * 1024 * 1024;
 /// let go, and those who watch already are not.
 pub const DELAYED_NEWS_BYTES: usize = 16 * 1024 * 1024;
 
-/// Bytes of those for all together that text viewers leave to the ticks of viewers of ours, which must not have gaps: of
+/// Bytes of those for all together that text viewers leave to the ticks of frame viewers, which must not have gaps: of
 /// several viewers for the longest delay, or a hundred for half a minute.
 pub const DELAYED_TICKS_BYTES: usize = 8 * 1024 * 1024;
 
@@ -223,14 +223,14 @@ pub const SPARE_REQUESTS_FACTOR: u32 = 20;
 /// much when it begins.
 pub const REQUESTS_SAVED_SECONDS: u32 = 2;
 
-/// Text viewers that are told of each event at once. More are told by and by: what a write costs is for each of them, and
+/// Text viewers that are told of each event at once. More are told in turns: what a write costs is for each of them, and
 /// with a thousand that would be a thousand writes for each step of an agent.
 pub const TEXT_VIEWERS_AT_ONCE_MAX: usize = 16;
 
 /// Text viewers told at one time, when there are more than that: so many writes no player notices.
 pub const TEXT_VIEWERS_PER_TURN: usize = 32;
 
-/// Span in which each of many text viewers is told once: that of a tick, which is how often viewers of ours are.
+/// Span in which each of many text viewers is told once: that of a tick, which is how often frame viewers are.
 pub const TEXT_NEWS_SPAN: RealSpan = RealSpan::from_millis(50);
 
 /// Bytes of news kept for many text viewers until each has had its turn. Far more than happens in that time; if that is not
@@ -302,14 +302,14 @@ pub const FULL_OUTBOX_SPAN: RealSpan = RealSpan::from_secs(10);
 /// Bytes of the longest ordinary `bct` line: two coordinates of three digits and seven counts of three.
 const BCT_BYTES: usize = 40;
 
-/// Bytes waiting for a viewer of ours beyond which it gets no more news, but a fresh snapshot once it has
+/// Bytes waiting for a frame viewer beyond which it gets no more news, but a fresh snapshot once it has
 /// caught up: it must see the present rather than all of the past.
 pub const VIEWER_NEWS_BYTES_MAX: usize = 1024 * 1024;
 
-/// Bytes waiting for a viewer of ours below which it counts as having caught up.
+/// Bytes waiting for a frame viewer below which it counts as having caught up.
 pub const VIEWER_CAUGHT_UP_BYTES: usize = 64 * 1024;
 
-/// Bytes a viewer may leave unread in all. For text viewers that is the news of many seconds. For viewers of ours what
+/// Bytes a viewer may leave unread in all. For text viewers that is the news of many seconds. For frame viewers what
 /// is not news (marks, answers, figures) is a few hundred bytes a second, so that only a peer that stopped reading for
 /// hours gets here.
 pub const VIEWER_OUTBOX_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -335,7 +335,7 @@ pub const CHANGES_PER_TICK_MAX: usize = 64 * 1024;
 /// Changes after which another message is begun, so that none comes near the cap on frames.
 pub const CHANGES_PER_MESSAGE: usize = 512;
 
-/// Bytes of a broadcast that viewers of ours are told; nobody reads more in a picture.
+/// Bytes of a broadcast that frame viewers are told; nobody reads more in a picture.
 pub const SAID_BYTES_MAX: usize = 256;
 
 /// Bytes of a journal that may wait to be taken by the shell. If its disk stands still, recording ends rather than the memory.
@@ -364,7 +364,7 @@ pub const TIMER_WAIT_MAX: RealSpan = LAG_MAX;
 /// above the lateness of a wake-up.
 pub const FREQUENCY_ASKED_MAX: u32 = TEXT_FREQUENCY_MAX;
 
-/// How often viewers of ours get figures for the HUD.
+/// How often frame viewers get figures for the HUD.
 pub const STATS_PERIOD: RealSpan = RealSpan::from_secs(1);
 
 const _: () = assert!(

@@ -35,30 +35,3 @@ impl StreamTime {
         self.told_us = Some(instant_us);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn stream_time_is_sent_once_and_only_if_it_changes() {
-        let mut stream = StreamTime::default();
-        assert_eq!(stream.before_event(100, 50_000), Some(100));
-        assert_eq!(stream.before_event(100, 50_000), None);
-        assert_eq!(stream.before_event(99, 50_000), None);
-        assert_eq!(stream.before_event(101, 50_000), Some(101));
-        stream.at_tick(50_000);
-        assert_eq!(stream.before_event(50_000, 100_000), None);
-        assert_eq!(stream.before_event(50_001, 100_000), Some(50_001));
-    }
-
-    #[test]
-    fn events_before_a_late_tick_stay_below_it() {
-        let mut stream = StreamTime::default();
-        stream.at_tick(50_000);
-        assert_eq!(stream.before_event(180_000, 100_000), Some(99_999));
-        assert_eq!(stream.before_event(190_000, 100_000), None);
-        stream.at_tick(150_000);
-        assert_eq!(stream.before_event(190_000, 200_000), Some(190_000));
-    }
-}

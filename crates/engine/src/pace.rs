@@ -262,39 +262,6 @@ mod tests {
         assert_eq!(pace.game_now(), units(100));
     }
 
-    #[test]
-    fn frequencies_out_of_range_change_nothing() {
-        let mut pace = started(100);
-        for asked in [0, 10_001, u32::MAX] {
-            assert_eq!(
-                pace.set_frequency(ms(1), asked),
-                Err(PaceRefusal::Frequency { asked })
-            );
-        }
-        assert_eq!(pace.clock().frequency().get(), 100);
-        assert!(pace.set_frequency(ms(1), 10_000).is_ok());
-    }
-
-    #[test]
-    fn steps_move_paused_time_at_once() {
-        let mut pace = started(100);
-        pace.take(ms(12), None);
-        assert_eq!(pace.step_units(1, None), Err(PaceRefusal::NotPaused));
-        pace.pause(ms(12)).unwrap();
-        assert_eq!(pace.pause(ms(12)), Err(PaceRefusal::AlreadyPaused));
-        assert_eq!(
-            pace.step_units(1, None),
-            Ok(units(2)),
-            "from 1.2 to the next whole unit"
-        );
-        assert_eq!(pace.step_units(3, None), Ok(units(5)));
-        assert_eq!(pace.step_event(None), Err(PaceRefusal::NothingDue));
-        assert_eq!(pace.step_event(Some(units(300))), Ok(units(300)));
-        // Far ahead of the oldest work: still no slip, for paused time does not run away.
-        assert!(!pace.take(ms(99_000), Some(units(3))));
-        assert_eq!(pace.game_now(), units(300));
-    }
-
     /// Found by the simulation: a step, another speed and a resume that arrive together, with work that the step passed over.
     #[test]
     fn what_a_step_passes_over_is_late_from_its_end_on() {
@@ -307,35 +274,6 @@ mod tests {
         assert_eq!(pace.lateness_ns(ms(12), skipped), 0);
         assert_eq!(pace.lateness_ns(ms(15), skipped), 3_000_000);
         assert_eq!(pace.lateness_ns(ms(35), units(3)), 13_000_000);
-    }
-
-    #[test]
-    fn a_jump_moves_time_either_way_and_nothing_else() {
-        let mut pace = started(100);
-        pace.take(ms(10_000), Some(units(1_000)));
-        assert_eq!(pace.game_now(), units(1_000));
-        pace.jump(ms(10_000), units(7));
-        assert!(!pace.take(ms(10_050), Some(units(8))));
-        assert_eq!((pace.game_now(), pace.slips().0), (units(12), 0));
-        pace.pause(ms(10_050)).unwrap();
-        pace.jump(ms(10_060), units(900));
-        pace.take(ms(99_000), Some(units(901)));
-        assert_eq!(pace.game_now(), units(900));
-        pace.resume(ms(99_000)).unwrap();
-        assert_eq!(pace.clock().now(ms(99_100)), units(910));
-    }
-
-    /// A stall beyond the limit: the clock gives up what lies beyond, and shows it.
-    #[test]
-    fn a_long_stall_slips() {
-        let mut pace = started(100);
-        pace.take(ms(0), Some(units(7)));
-        assert!(pace.take(ms(60_000), Some(units(7))));
-        assert_eq!(pace.game_now(), units(7 + 25));
-        assert_eq!(pace.slips(), (1, GameSpan::from_units(6_000 - 32)));
-        assert_eq!(pace.lateness_ns(ms(60_000), units(7)), 250_000_000);
-        pace.take(ms(60_010), None);
-        assert_eq!(pace.game_now(), units(33), "and goes on from there");
     }
 
     /// How far game time moves in the lag allowed.

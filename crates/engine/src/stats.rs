@@ -39,7 +39,7 @@ pub struct EngineStats {
     pub agents: usize,
     /// Those of text viewers.
     pub text_viewers: usize,
-    /// Those of viewers of ours.
+    /// Those of frame viewers.
     pub viewers: usize,
     /// Bytes that wait to be written, all sessions together.
     pub outbox_bytes: usize,
@@ -92,7 +92,7 @@ pub struct Counters {
     pub gui_unknown: u64,
     /// Those whose arguments were wrong or that were not allowed (`sbp`).
     pub gui_refused: u64,
-    /// Messages of viewers of ours.
+    /// Messages of frame viewers.
     pub messages: u64,
     /// Those that were refused.
     pub messages_refused: u64,
@@ -106,11 +106,11 @@ pub struct Counters {
     pub blocked: u64,
     /// See `blocked`.
     pub blocked_peers: u64,
-    /// Snapshots sent to viewers of ours.
+    /// Snapshots sent to frame viewers.
     pub snapshots: u64,
     /// How often a recording was moved to another moment.
     pub seeks: u64,
-    /// How often a viewer of ours was too slow for the news and got a snapshot instead.
+    /// How often a frame viewer was too slow for the news and got a snapshot instead.
     pub viewers_thinned: u64,
     /// Messages that fitted no frame and were not sent.
     pub encode_failures: u64,
@@ -298,22 +298,5 @@ mod tests {
         assert_eq!(logged.note(ms(20), 6), None);
         assert_eq!(logged.note(ms(1_010), 9), Some(4));
         assert_eq!(logged.note(ms(9_000), 9), None);
-    }
-
-    #[test]
-    fn speed_is_measured_between_looks() {
-        let mut speed = Speedometer::new(ms(0), GameTime::ZERO);
-        assert_eq!(
-            speed.milli_units_per_second(ms(1_000), GameTime::from_units(100)),
-            100_000
-        );
-        assert_eq!(
-            speed.milli_units_per_second(ms(1_000), GameTime::from_units(100)),
-            0
-        );
-        assert_eq!(
-            speed.milli_units_per_second(ms(3_000), GameTime::from_units(101)),
-            500
-        );
     }
 }

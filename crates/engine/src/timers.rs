@@ -17,13 +17,13 @@ pub(crate) enum Timer {
     /// Limit: check whether a peer with a large backlog has read any of it.
     Stall(ConnId),
     /// A throttled peer resumes: it has saved up requests, or read its output.
-    GoOn(ConnId),
+    Resume(ConnId),
     /// An agent leaves whose peer disconnected while older work was due.
     Leave(AgentId),
     /// Some of many text viewers are sent their updates.
-    TellTextViewers,
+    TextTurns,
     /// All text viewers are sent the next piece of the whole map.
-    TellMap,
+    PublishMap,
     /// The next tick; pending only while a frame viewer is connected.
     Tick,
     /// Figures for frame viewers; pending only while one is connected.

@@ -13,7 +13,7 @@ use clap::error::{ContextKind, ErrorKind};
 use clap::{ArgAction, Parser};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
-use trantor_engine::leap::{Ended, Leap, Voice};
+use trantor_engine::leap::{Ended, Leap};
 use trantor_engine::minds::MindKind;
 use trantor_game::{GameConfig, Rules};
 use trantor_model::MapSize;
@@ -239,7 +239,7 @@ fn play(asked: &SimAsked, config: GameConfig) -> io::Result<Summary> {
     let mut journal = asked.record.as_ref().map(File::create).transpose()?;
     let clock = RealClock::new();
     let began = clock.now();
-    let mut leap = Leap::new(config, &asked.minds, Voice::Values);
+    let mut leap = Leap::new(config, &asked.minds);
     if let Some(most) = asked.team_size_max {
         leap.limit_agents(most);
     }
@@ -263,7 +263,7 @@ fn play(asked: &SimAsked, config: GameConfig) -> io::Result<Summary> {
     let living = leap.game().world().agents().len();
     let levels = levels(&leap);
     if let Ended::Won(_) = ended {
-        leap.dismiss_agents();
+        leap.remove_agents();
     }
     if let Some(journal) = &mut journal {
         journal.write_all(&leap.stop_recording())?;

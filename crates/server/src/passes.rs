@@ -285,7 +285,7 @@ impl Turn<'_> {
 pub(crate) const REAL_KINDS: [FiredKind; 7] = [
     FiredKind::SessionLimit,
     FiredKind::GoOn,
-    FiredKind::TextNews,
+    FiredKind::TextUpdates,
     FiredKind::Tick,
     FiredKind::Stats,
     FiredKind::MatchEnd,

@@ -28,7 +28,7 @@ impl Engine {
             AdminRequest::Start if self.pace.is_started() && self.is_gathering() => self.begin_lock_step(now),
             AdminRequest::Start => {
                 self.start(now)?;
-                self.tell_clock(now);
+                self.send_clock(now);
             }
             AdminRequest::SetFrequency(frequency) => {
                 self.change_pace(PaceRequest::SetFrequency(frequency), now)?;
@@ -41,19 +41,19 @@ impl Engine {
                 if text.contains(&b'\n') {
                     return Err(AdminRefusal::NotOneLine);
                 }
-                self.text_news
+                self.text_updates
                     .announce(&mut self.sessions, &GuiEvent::Message(&text));
             }
             AdminRequest::Kick(agent) => {
                 self.sessions
                     .of_agent(agent)
                     .ok_or(AdminRefusal::NobodyPlays(agent))?;
-                self.dismiss_agent(agent, CloseReason::Kicked);
+                self.remove_agent(agent, CloseReason::Kicked);
             }
             AdminRequest::Disconnect(conn) => {
-                let session = self.sessions.get(conn).filter(|session| !session.is_going());
+                let session = self.sessions.get(conn).filter(|session| !session.is_leaving());
                 match session.ok_or(AdminRefusal::NoConnection(conn))?.agent() {
-                    Some(agent) => self.dismiss_agent(agent, CloseReason::Kicked),
+                    Some(agent) => self.remove_agent(agent, CloseReason::Kicked),
                     None => {
                         self.forget_lines_of(conn);
                         self.close_after_flush(conn, CloseReason::Kicked);

@@ -38,7 +38,7 @@ impl Engine {
         };
         let refused = refusal.filter(|_| makes_room.is_none());
         if let Some(oldest) = makes_room {
-            self.sessions.doom(oldest, CloseReason::Evicted);
+            self.sessions.schedule_close(oldest, CloseReason::Evicted);
         }
         let arrival = self.counters.opened;
         let requests_per_second = limits.requests_per_second_at(self.pace.clock().frequency());
@@ -51,7 +51,7 @@ impl Engine {
             requests_per_second,
         ));
         match refused {
-            Some(reason) => self.sessions.doom(conn, reason),
+            Some(reason) => self.sessions.schedule_close(conn, reason),
             None if self.pace.is_started() => self.greet(conn),
             None => {}
         }
@@ -85,7 +85,7 @@ impl Engine {
         let Some(session) = self.sessions.get(conn) else {
             return;
         };
-        if session.is_going() {
+        if session.is_leaving() {
             return;
         }
         let was_watching = session.observer().is_some();
@@ -160,7 +160,7 @@ impl Engine {
         if silent < limit {
             self.set_limit(conn, Some(limit - silent));
         } else {
-            self.dismiss_agent(agent, CloseReason::Idle);
+            self.remove_agent(agent, CloseReason::Idle);
         }
     }
 
@@ -173,7 +173,7 @@ impl Engine {
     }
 
     /// Lets an agent go that lives.
-    pub(super) fn dismiss_agent(&mut self, agent: AgentId, reason: CloseReason) {
+    pub(super) fn remove_agent(&mut self, agent: AgentId, reason: CloseReason) {
         let conn = self.sessions.of_agent(agent);
         if let Some(conn) = conn {
             log::debug!("{}: dismissed, {}", self.shown(conn), reason.name());
@@ -182,11 +182,11 @@ impl Engine {
         self.leave(agent, LeaveCause::Dismissed);
     }
 
-    /// The game is over: all agents are let go, without a word but what they are owed.
-    pub(super) fn dismiss_agents(&mut self) {
+    /// The game is over: all agents are disconnected, without a word but what they are owed.
+    pub(super) fn remove_agents(&mut self) {
         let agents: Vec<AgentId> = self.game.world().agents().map(|agent| agent.id()).collect();
         for agent in agents {
-            self.dismiss_agent(agent, CloseReason::GameOver);
+            self.remove_agent(agent, CloseReason::GameOver);
         }
         for conn in self.lock_step.as_ref().map_or_else(Vec::new, LockStep::seated) {
             self.close_after_flush(conn, CloseReason::GameOver);
@@ -212,7 +212,7 @@ impl Engine {
     fn forget(&mut self, conn: ConnId, cause: LeaveCause) -> Option<Session> {
         self.set_limit(conn, None);
         let session = self.sessions.remove(conn)?;
-        self.cancel_flow(session.flow.go_on, session.flow.stall);
+        self.cancel_flow(session.flow.resume, session.flow.stall);
         self.leave_seat(conn);
         match session.agent() {
             Some(agent) if cause == LeaveCause::Disconnected && self.is_behind() => {

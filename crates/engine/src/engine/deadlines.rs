@@ -29,10 +29,10 @@ pub enum FiredKind {
     /// A peer that was held up goes on.
     GoOn,
     /// Some of many text viewers are told the news.
-    TextNews,
+    TextUpdates,
     /// A tick.
     Tick,
-    /// Figures for viewers of ours.
+    /// Figures for frame viewers.
     Stats,
     /// The end of a match.
     MatchEnd,
@@ -46,7 +46,7 @@ impl FiredKind {
             Self::Recorded => "playback",
             Self::SessionLimit => "session_limit",
             Self::GoOn => "resume",
-            Self::TextNews => "text_updates",
+            Self::TextUpdates => "text_updates",
             Self::Tick => "tick",
             Self::Stats => "viewer_stats",
             Self::MatchEnd => "match_end",
@@ -181,9 +181,9 @@ impl Engine {
                 self.session_limit_passed(conn);
                 FiredKind::SessionLimit
             }
-            Timer::GoOn(conn) => {
+            Timer::Resume(conn) => {
                 self.arrived = Some(self.pace.game_at(at));
-                self.go_on(conn, now);
+                self.resume_peer(conn, now);
                 self.arrived = None;
                 FiredKind::GoOn
             }
@@ -193,15 +193,15 @@ impl Engine {
                 self.arrived = None;
                 FiredKind::GoOn
             }
-            Timer::TellTextViewers => {
+            Timer::TextTurns => {
                 self.is_text_news_due = false;
                 self.sessions.serve_turns(limits::TEXT_VIEWERS_PER_TURN);
-                FiredKind::TextNews
+                FiredKind::TextUpdates
             }
-            Timer::TellMap => {
+            Timer::PublishMap => {
                 self.is_map_news_due = false;
-                self.text_news.tell_map_on(&mut self.sessions, &self.game);
-                FiredKind::TextNews
+                self.text_updates.publish_map(&mut self.sessions, &self.game);
+                FiredKind::TextUpdates
             }
             Timer::Stall(conn) => {
                 self.look_for_stall(conn, now);
@@ -212,7 +212,7 @@ impl Engine {
                 FiredKind::Tick
             }
             Timer::Stats => {
-                self.tell_stats(at, now);
+                self.send_stats(at, now);
                 FiredKind::Stats
             }
             Timer::MatchEnd => {

@@ -12,8 +12,8 @@ use super::Engine;
 use crate::input::ConnId;
 use crate::limits::{self, Limits};
 use crate::output::{CloseReason, Output};
-use crate::replicate::{Habits, write_world_on};
-use crate::session::{AnswerKind, HeldUp, Observer, Request, Role, Session};
+use crate::replicate::{ViewerQuirks, write_world_on};
+use crate::session::{AnswerKind, Observer, Request, Role, Session, Throttle};
 use crate::timers::Timer;
 
 /// How long a peer that asks too fast is left alone at least: so that a flood costs a wake-up now and then, and not
@@ -22,11 +22,11 @@ const RATE_PAUSE_SPAN: RealSpan = RealSpan::from_millis(50);
 
 impl Engine {
     /// Carries out every whole request in `bytes`, as far as the peer may go on; keeps the rest.
-    pub(super) fn read_on(&mut self, conn: ConnId, bytes: &[u8], now: RealTime) {
+    pub(super) fn process_bytes(&mut self, conn: ConnId, bytes: &[u8], now: RealTime) {
         match self.sessions.get_mut(conn) {
             // The shell had some under way when it was told not to read on.
             Some(session) if !session.flow.is_read => self.keep_unread(conn, bytes),
-            Some(_) => self.carry_out_all(conn, bytes, now),
+            Some(_) => self.process_all(conn, bytes, now),
             None => {}
         }
     }
@@ -39,19 +39,19 @@ impl Engine {
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
         };
-        let allowance = &mut session.flow.allowance;
-        allowance.take(requests_for(bytes).saturating_add(1));
-        if let Some(at) = allowance.next_at(now, per_second) {
-            self.hold_up(
+        let bucket = &mut session.flow.bucket;
+        bucket.take(requests_for(bytes).saturating_add(1));
+        if let Some(at) = bucket.next_at(now, per_second) {
+            self.throttle(
                 conn,
                 &[],
-                HeldUp::Rate(at.max(now.saturating_add(RATE_PAUSE_SPAN))),
+                Throttle::Rate(at.max(now.saturating_add(RATE_PAUSE_SPAN))),
                 now,
             );
         }
     }
 
-    fn carry_out_all(&mut self, conn: ConnId, mut bytes: &[u8], now: RealTime) {
+    fn process_all(&mut self, conn: ConnId, mut bytes: &[u8], now: RealTime) {
         let per_second = self.requests_per_second();
         let spare_per_second = self.config.limits.spare_requests_per_second();
         while !bytes.is_empty() {
@@ -60,31 +60,32 @@ impl Engine {
                 return;
             };
             let why = match is_stepping {
-                true => Some(HeldUp::Step),
+                true => Some(Throttle::Step),
                 false => held_up(session, now, per_second),
             };
-            let is_polling = matches!(why, Some(HeldUp::Rate(_))) && matches!(session.role, Role::TextViewer);
+            let is_polling =
+                matches!(why, Some(Throttle::Rate(_))) && matches!(session.role, Role::TextViewer);
             let flow = &mut session.flow;
             if let Some(why) = why
                 && !(is_polling
                     && flow
-                        .allowance
+                        .bucket
                         .borrow(&mut self.spare_requests, now, spare_per_second))
             {
-                self.hold_up(conn, bytes, why, now);
+                self.throttle(conn, bytes, why, now);
                 return;
             }
             let before = bytes.len();
             let violations_before = session.violations;
             let request = session.next_request(&mut bytes, &self.config);
             self.counters.violations += u64::from(session.violations - violations_before);
-            session.flow.allowance.take(requests_for(before - bytes.len()));
+            session.flow.bucket.take(requests_for(before - bytes.len()));
             let Some(request) = request else { return };
             let counts_as = match request {
                 Request::Command(_, Command::Refused(_)) => limits::REQUESTS_PER_REFUSAL,
                 _ => 1,
             };
-            session.flow.allowance.take(counts_as);
+            session.flow.bucket.take(counts_as);
             if let Request::Command(agent, command) = &request
                 && let Some(at) = self.charge_estimate(*agent, command, now)
             {
@@ -96,12 +97,12 @@ impl Engine {
     }
 
     /// The time has come, or there is room: a peer that was held up goes on.
-    pub(super) fn go_on(&mut self, conn: ConnId, now: RealTime) {
+    pub(super) fn resume_peer(&mut self, conn: ConnId, now: RealTime) {
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
         };
-        session.flow.go_on = None;
-        self.go_on_answering(conn, now);
+        session.flow.resume = None;
+        self.continue_answer(conn, now);
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
         };
@@ -114,7 +115,7 @@ impl Engine {
         if let Some((agent, command)) = agent.zip(session.flow.throttled_command.take()) {
             self.command(agent, command);
         }
-        self.carry_out_all(conn, &unread, now);
+        self.process_all(conn, &unread, now);
         // Even if it is leaving by now: it is drained.
         if self
             .sessions
@@ -129,7 +130,7 @@ impl Engine {
     }
 
     /// Goes on with an answer about the whole world or map, as far as the peer has room for it and may ask for it.
-    pub(super) fn go_on_answering(&mut self, conn: ConnId, now: RealTime) {
+    pub(super) fn continue_answer(&mut self, conn: ConnId, now: RealTime) {
         let per_second = self.requests_per_second();
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
@@ -140,11 +141,11 @@ impl Engine {
         let room = limits::OUTBOX_PAUSE_BYTES
             .saturating_sub(session.outbox.len())
             .min(self.take_piece(now));
-        let (game, habits) = (&self.game, Habits::of(&self.config));
+        let (game, quirks) = (&self.game, ViewerQuirks::of(&self.config));
         let mut answered = 0;
         self.sessions.push(conn, |outbox| {
             let before = outbox.len();
-            write_world_on(outbox, habits, game, &mut answer, room);
+            write_world_on(outbox, quirks, game, &mut answer, room);
             answered = outbox.len() - before;
         });
         let Some(session) = self.sessions.get_mut(conn) else {
@@ -153,13 +154,13 @@ impl Engine {
         if answer.kind == AnswerKind::Map {
             let requests = answered / limits::ANSWER_BYTES_PER_REQUEST;
             let requests = u32::try_from(requests).unwrap_or(u32::MAX);
-            session.flow.allowance.take(requests);
+            session.flow.bucket.take(requests);
         }
         if answer.next < answer.until() {
             session.flow.answer = Some(answer);
             if session.outbox.len() < limits::OUTBOX_PAUSE_BYTES {
-                let at = session.flow.allowance.next_at(now, per_second);
-                self.answer_on_at(conn, at.unwrap_or(now));
+                let at = session.flow.bucket.next_at(now, per_second);
+                self.continue_answer_at(conn, at.unwrap_or(now));
             }
         } else if answer.is_world() {
             self.sessions.finish_joining(conn, &answer.skipped);
@@ -179,19 +180,19 @@ impl Engine {
         session.flow.taken_at = now;
         if session.flow.waits_for_room()
             && session.outbox.len() <= limits::OUTBOX_RESUME_BYTES
-            && !session.is_going()
+            && !session.is_leaving()
         {
-            let at = session.flow.allowance.next_at(now, per_second).unwrap_or(now);
+            let at = session.flow.bucket.next_at(now, per_second).unwrap_or(now);
             match session.flow.answer {
-                Some(_) => self.answer_on_at(conn, at),
-                None => self.go_on_at(conn, at),
+                Some(_) => self.continue_answer_at(conn, at),
+                None => self.resume_at(conn, at),
             }
         }
     }
 
     /// Looks after those to whom too much is owed by now, or the rest of a snapshot.
-    pub(super) fn watch_filling(&mut self) {
-        while let Some(conn) = self.sessions.take_filling() {
+    pub(super) fn watch_backlogs(&mut self) {
+        while let Some(conn) = self.sessions.take_backlogged() {
             let now = self.sessions.now();
             let Some(session) = self.sessions.get_mut(conn) else {
                 continue;
@@ -210,8 +211,8 @@ impl Engine {
         }
     }
 
-    /// Sees to it that many text viewers hear their news by and by, each once in a while (docs/decisions/0093).
-    pub(super) fn tell_late_viewers(&mut self) {
+    /// Sees to it that many text viewers hear their news in turns, each once in a while (docs/decisions/0093).
+    pub(super) fn schedule_text_turns(&mut self) {
         if self.sessions.text_viewers().turns_left() == 0 || self.is_text_news_due {
             return;
         }
@@ -221,12 +222,12 @@ impl Engine {
         let turns = i64::try_from(turns).unwrap_or(i64::MAX);
         let span = RealSpan::from_nanos(limits::TEXT_NEWS_SPAN.as_nanos() / turns);
         let at = self.sessions.now().saturating_add(span);
-        self.timers.schedule(at, Timer::TellTextViewers);
+        self.timers.schedule(at, Timer::TextTurns);
     }
 
     /// Sees to it that all text viewers are told of the whole map, piece by piece.
-    pub(super) fn tell_map_later(&mut self) {
-        if !self.text_news.has_more_map() || self.is_map_news_due {
+    pub(super) fn schedule_map(&mut self) {
+        if !self.text_updates.has_more_map() || self.is_map_news_due {
             return;
         }
         self.is_map_news_due = true;
@@ -238,7 +239,7 @@ impl Engine {
         let viewers = i64::try_from(viewers).unwrap_or(i64::MAX).max(1);
         let span = RealSpan::from_nanos(limits::MAP_NEWS_SPACING.as_nanos() * viewers);
         let at = self.sessions.now().saturating_add(span);
-        self.timers.schedule(at, Timer::TellMap);
+        self.timers.schedule(at, Timer::PublishMap);
     }
 
     /// How long a peer may take nothing has changed; it counts for those who take nothing already, too: all are looked at.
@@ -261,7 +262,7 @@ impl Engine {
         let output = (session.outbox.len() > limits::OUTBOX_RESUME_BYTES).then_some(session.flow.taken_at);
         let snapshot = session.observer().and_then(Observer::snapshot_waits_since);
         let Some(since) = output.into_iter().chain(snapshot).min() else {
-            session.flow.is_filling = false;
+            session.flow.is_backlogged = false;
             return;
         };
         let (span, reason) = stall_limit(session, &self.config.limits);
@@ -285,7 +286,7 @@ impl Engine {
         flow.unread = Vec::new();
         flow.throttled_command = None;
         flow.answer = None;
-        let (go_on, stall) = (flow.go_on.take(), flow.stall.take());
+        let (go_on, stall) = (flow.resume.take(), flow.stall.take());
         if !std::mem::replace(&mut flow.is_read, true) {
             self.outputs.push_back(Output::Reading {
                 conn,
@@ -302,7 +303,7 @@ impl Engine {
         }
     }
 
-    pub(super) fn hold_up(&mut self, conn: ConnId, bytes: &[u8], why: HeldUp, now: RealTime) {
+    pub(super) fn throttle(&mut self, conn: ConnId, bytes: &[u8], why: Throttle, now: RealTime) {
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
         };
@@ -315,14 +316,14 @@ impl Engine {
             });
         }
         match why {
-            HeldUp::Rate(at) | HeldUp::FanOut(at) => {
+            Throttle::Rate(at) | Throttle::FanOut(at) => {
                 self.counters.throttled += 1;
                 self.counters.throttled_peers += u64::from(!std::mem::replace(&mut flow.was_throttled, true));
-                self.go_on_at(conn, at);
+                self.resume_at(conn, at);
             }
             // What the step passed over, or what was due before, goes first at that instant.
-            HeldUp::Step | HeldUp::OlderWork => self.go_on_at(conn, now),
-            HeldUp::Output | HeldUp::Answer => {
+            Throttle::Step | Throttle::OlderWork => self.resume_at(conn, now),
+            Throttle::Output | Throttle::Answer => {
                 self.counters.blocked += 1;
                 self.counters.blocked_peers += u64::from(!std::mem::replace(&mut flow.was_blocked, true));
             }
@@ -335,18 +336,18 @@ impl Engine {
         if let Some(session) = self.sessions.get_mut(conn) {
             session.flow.throttled_command = Some(command);
         }
-        self.hold_up(conn, rest, HeldUp::FanOut(at), now);
+        self.throttle(conn, rest, Throttle::FanOut(at), now);
     }
 
     fn keep_unread(&mut self, conn: ConnId, bytes: &[u8]) {
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
         };
-        if session.is_going() {
+        if session.is_leaving() {
             return;
         }
         if session.flow.unread.len() + bytes.len() > limits::HELD_BYTES_MAX {
-            self.sessions.doom(conn, CloseReason::InboxFull);
+            self.sessions.schedule_close(conn, CloseReason::InboxFull);
             return;
         }
         session.flow.unread.extend_from_slice(bytes);
@@ -354,13 +355,13 @@ impl Engine {
 
     /// Goes on with an answer about the whole world or map at `at`, or when those before it have had their turn. Who may not
     /// go on before then keeps nobody waiting.
-    pub(super) fn answer_on_at(&mut self, conn: ConnId, at: RealTime) {
+    pub(super) fn continue_answer_at(&mut self, conn: ConnId, at: RealTime) {
         let free_at = self.answered_at.saturating_add(limits::ANSWER_SPACING);
         let free_at = free_at.max(self.sessions.now());
         if at <= free_at {
             self.answered_at = free_at;
         }
-        self.go_on_at(conn, at.max(free_at));
+        self.resume_at(conn, at.max(free_at));
     }
 
     /// Bytes that the next piece of an answer may have: as many as would have been written since the last one, if there
@@ -375,11 +376,11 @@ impl Engine {
         turns * limits::ANSWER_BYTES_PER_TURN
     }
 
-    fn go_on_at(&mut self, conn: ConnId, at: RealTime) {
+    fn resume_at(&mut self, conn: ConnId, at: RealTime) {
         if let Some(session) = self.sessions.get_mut(conn)
-            && session.flow.go_on.is_none()
+            && session.flow.resume.is_none()
         {
-            session.flow.go_on = Some(self.timers.schedule(at, Timer::GoOn(conn)));
+            session.flow.resume = Some(self.timers.schedule(at, Timer::Resume(conn)));
         }
     }
 
@@ -410,16 +411,16 @@ fn requests_for(bytes: usize) -> u32 {
 }
 
 /// Why the next request of a session has to wait, if it does.
-fn held_up(session: &mut Session, now: RealTime, per_second: u32) -> Option<HeldUp> {
-    if session.is_going() || matches!(session.role, Role::Held(_) | Role::Seated(_)) {
+fn held_up(session: &mut Session, now: RealTime, per_second: u32) -> Option<Throttle> {
+    if session.is_leaving() || matches!(session.role, Role::Held(_) | Role::Seated(_)) {
         return None;
     }
     if session.flow.answer.is_some() {
-        return Some(HeldUp::Answer);
+        return Some(Throttle::Answer);
     }
     if session.outbox.len() >= limits::OUTBOX_PAUSE_BYTES {
-        return Some(HeldUp::Output);
+        return Some(Throttle::Output);
     }
-    let at = session.flow.allowance.next_at(now, per_second)?;
-    Some(HeldUp::Rate(at.max(now.saturating_add(RATE_PAUSE_SPAN))))
+    let at = session.flow.bucket.next_at(now, per_second)?;
+    Some(Throttle::Rate(at.max(now.saturating_add(RATE_PAUSE_SPAN))))
 }

@@ -39,7 +39,7 @@ impl Engine {
         };
         self.sessions.set_role(conn, Role::Seated(Vec::new()));
         self.set_limit(conn, None);
-        self.tell_accepted(conn, places);
+        self.send_accepted(conn, places);
         self.begin_if_full(now);
     }
 
@@ -78,7 +78,7 @@ impl Engine {
                     self.counters.joined += 1;
                     self.sessions.set_role(conn, Role::Agent(agent));
                     self.set_limit(conn, self.config.limits.idle_span);
-                    self.note_owing(agent);
+                    self.note_idle(agent);
                     heard.push((conn, said));
                 }
                 // An operator has ended the match meanwhile.
@@ -87,7 +87,7 @@ impl Engine {
             self.publish_events(None);
         }
         for (conn, said) in heard {
-            self.read_on(conn, &said, now);
+            self.process_bytes(conn, &said, now);
         }
     }
 
@@ -149,7 +149,7 @@ impl Engine {
         }
     }
 
-    /// The game clock as viewers of ours are told of it. In lock-step it stands still between leaps, which nobody
+    /// The game clock as frame viewers are told of it. In lock-step it stands still between leaps, which nobody
     /// could watch; so it is shown to go as fast as the game went since the last tick.
     pub(super) fn shown_clock(&self, now: RealTime) -> GameClock {
         let Some(lock_step) = &self.lock_step else {

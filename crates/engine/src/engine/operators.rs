@@ -44,7 +44,7 @@ impl Engine {
                 .is_some_and(|at| at <= self.pace.game_now())
     }
 
-    /// Answers an operator in text, ends of lines included. One that was let go, perhaps by its own line, and has been
+    /// Answers an operator in text, ends of lines included. One that was disconnected, perhaps by its own line, and has been
     /// written to for the last time, hears nothing more.
     pub fn answer_operator(&mut self, conn: ConnId, answer: &str) {
         let is_write_shut = self.sessions.get(conn).is_some_and(|session| {
@@ -82,7 +82,7 @@ impl Engine {
         is_another
     }
 
-    /// What an operator said before it was let go is not carried out any more.
+    /// What an operator said before it was disconnected is not carried out any more.
     pub(super) fn forget_lines_of(&mut self, conn: ConnId) {
         self.operator_lines.retain(|said| said.conn != conn);
     }

@@ -15,7 +15,7 @@ use crate::config::EngineConfig;
 use crate::limits;
 use crate::pace::PaceRefusal;
 use crate::playback::{Playback, PlaybackStart, SeekRefusal};
-use crate::replicate::{EggPieces, Habits, clock_anchor, send, write_world_on};
+use crate::replicate::{EggPieces, ViewerQuirks, clock_anchor, send, write_world_on};
 use crate::session::{Answer, AnswerKind, Known, Subject};
 use crate::stats::Speedometer;
 
@@ -141,14 +141,14 @@ impl Engine {
         self.population = None;
         let Some(replayed) = playback.step(&mut self.game, self.pace.game_now()) else {
             self.stop_if_over(now);
-            self.tell_clock(now);
+            self.send_clock(now);
             return None;
         };
         let speed = playback.speed_set(&replayed);
         if let Some(Ok(frequency)) = speed.map(|speed| self.pace.set_frequency(now, speed.get())) {
-            self.text_news
+            self.text_updates
                 .announce(&mut self.sessions, &GuiEvent::Frequency(frequency));
-            self.tell_clock(now);
+            self.send_clock(now);
         }
         self.lateness.note(now, lateness_ns);
         self.publish_events(None);
@@ -164,7 +164,7 @@ impl Engine {
             Replayed::Checked(_) | Replayed::Reached => FiredKind::Recorded,
         };
         if self.stop_if_over(now) {
-            self.tell_clock(now);
+            self.send_clock(now);
         }
         Some(Fired { kind, lateness_ns })
     }
@@ -185,12 +185,12 @@ impl Engine {
         true
     }
 
-    /// Viewers of ours get the new anchor, and then the world of that moment as when they joined.
+    /// Frame viewers get the new anchor, and then the world of that moment as when they joined.
     fn show_jump(&mut self, now: RealTime) {
         self.news.clear();
         let population = self.population();
         for conn in self.welcome_viewers() {
-            self.tell_stream_time(conn, now);
+            self.send_stream_time(conn, now);
             let Some(observer) = self.sessions.observer_mut(conn) else {
                 continue;
             };
@@ -206,25 +206,25 @@ impl Engine {
     /// Text viewers know no other time: they are told what is different. Of a large world piece by piece, as when they
     /// began to watch.
     fn show_jump_in_text(&mut self, before: &Game, now: RealTime) {
-        self.text_news.forget_moment();
+        self.text_updates.forget_moment();
         if self.sessions.text_viewers().is_empty() {
             return;
         }
         self.sessions.restart_joining(before);
         let frequency = self.pace.clock().frequency();
-        self.text_news
+        self.text_updates
             .announce(&mut self.sessions, &GuiEvent::Frequency(frequency));
         if self.sessions.text_viewers().watching().is_empty() {
             return;
         }
-        let (game, habits) = (&self.game, Habits::of(&self.config));
+        let (game, quirks) = (&self.game, ViewerQuirks::of(&self.config));
         let mut answer = Answer::new(AnswerKind::Jump);
         answer.known = Rc::new(Known::all(before));
         // The beginning is the same for all of them, and often that is all.
         let mut lines = Vec::new();
         write_world_on(
             &mut lines,
-            habits,
+            quirks,
             game,
             &mut answer,
             limits::ANSWER_BYTES_AT_ONCE,
@@ -233,7 +233,7 @@ impl Engine {
         if answer.next < Subject::End {
             self.sessions.rejoin_all(&answer);
             for conn in self.sessions.text_viewers().joining().to_vec() {
-                self.answer_on_at(conn, now);
+                self.continue_answer_at(conn, now);
             }
         }
     }

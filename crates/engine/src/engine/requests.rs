@@ -13,7 +13,7 @@ use crate::limits;
 use crate::output::CloseReason;
 use crate::pace::PaceRefusal;
 use crate::replicate::write_teams;
-use crate::session::{Answer, AnswerKind, HeldUp, Inbox, Observer, Request, Role, TokenShown};
+use crate::session::{Answer, AnswerKind, Inbox, Observer, Request, Role, Throttle, TokenShown};
 use crate::timers::Timer;
 
 impl Engine {
@@ -31,7 +31,7 @@ impl Engine {
                 _ => continue,
             };
             self.greet(conn);
-            self.read_on(conn, &said, now);
+            self.process_bytes(conn, &said, now);
         }
         self.begin_if_full(now);
         Ok(())
@@ -41,27 +41,32 @@ impl Engine {
     pub(super) fn greet(&mut self, conn: ConnId) {
         self.sessions.set_role(conn, Role::Greeted { failures: 0 });
         self.set_limit(conn, Some(self.config.limits.greeting_span));
-        self.tell_line(conn, &AiLine::Welcome);
+        self.send_line(conn, &AiLine::Welcome);
     }
 
     /// Takes in bytes of a peer and carries out every whole request in them.
     pub(super) fn read(&mut self, conn: ConnId, bytes: &[u8], now: RealTime) {
         self.counters.bytes_in += bytes.len() as u64;
-        let Some(session) = self.sessions.get_mut(conn).filter(|session| !session.is_going()) else {
+        let Some(session) = self
+            .sessions
+            .get_mut(conn)
+            .filter(|session| !session.is_leaving())
+        else {
             self.drain(conn, bytes.len(), now);
             return;
         };
         session.heard_at = now;
         match session.flow.is_read && self.is_behind() {
-            true => self.hold_up(conn, bytes, HeldUp::OlderWork, now),
-            false => self.read_on(conn, bytes, now),
+            true => self.throttle(conn, bytes, Throttle::OlderWork, now),
+            false => self.process_bytes(conn, bytes, now),
         }
     }
 
     pub(super) fn carry_out(&mut self, conn: ConnId, request: Request, now: RealTime) {
         match request {
             Request::Join(_) | Request::WatchText(_) | Request::WatchFrames(_) if !self.has_place() => {
-                self.sessions.doom(conn, CloseReason::TooManyConnections);
+                self.sessions
+                    .schedule_close(conn, CloseReason::TooManyConnections);
             }
             Request::Join(team) if self.is_gathering() => self.take_seat(conn, team, now),
             Request::Join(team) => self.join(conn, team),
@@ -69,15 +74,15 @@ impl Engine {
             Request::WatchFrames(token) => self.watch_frames(conn, token.as_deref(), now),
             Request::Operate { token, rest } => {
                 self.operate(conn, token.as_deref(), now);
-                self.read_on(conn, &rest, now);
+                self.process_bytes(conn, &rest, now);
             }
             Request::OperatorLine(line) => self.operator_line(conn, line),
             Request::Command(agent, command) => self.command(agent, command),
             Request::Gui(request) => self.gui_request(conn, request, now),
             Request::Message(message) => self.message(conn, message, now),
             Request::Broken(error) => self.protocol_error(conn, &error.to_string(), now),
-            Request::HeldTooMuch => self.sessions.doom(conn, CloseReason::InboxFull),
-            Request::TooManyViolations => self.sessions.doom(conn, CloseReason::Violations),
+            Request::HeldTooMuch => self.sessions.schedule_close(conn, CloseReason::InboxFull),
+            Request::TooManyViolations => self.sessions.schedule_close(conn, CloseReason::Violations),
             Request::Http => {
                 self.sessions
                     .push(conn, |outbox| outbox.extend_from_slice(HTTP_REFUSAL));
@@ -113,22 +118,22 @@ impl Engine {
             let name = &self.config.game.teams[usize::from(team.0)];
             log::debug!("{}: joined {name}", self.shown(conn));
         }
-        self.note_owing(agent);
-        self.tell_accepted(conn, places);
+        self.note_idle(agent);
+        self.send_accepted(conn, places);
         self.publish_events(None);
     }
 
     /// Tells a peer that it has its place, when so many of the team are left.
-    pub(super) fn tell_accepted(&mut self, conn: ConnId, places_left: u32) {
+    pub(super) fn send_accepted(&mut self, conn: ConnId, places_left: u32) {
         let places = self.config.places_told.of(places_left);
         let size = self.config.game.size;
-        self.tell_line(conn, &AiLine::Accepted { places, size });
+        self.send_line(conn, &AiLine::Accepted { places, size });
     }
 
     /// A wrong answer to the greeting: the peer may try again, but not for ever.
     pub(super) fn greeting_failed(&mut self, conn: ConnId) {
         self.counters.joins_refused += 1;
-        self.tell_line(conn, &AiLine::Ko);
+        self.send_line(conn, &AiLine::Ko);
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
         };
@@ -166,7 +171,7 @@ impl Engine {
             write_gui_event(outbox, ids, &GuiEvent::MapSize(size));
             write_gui_event(outbox, ids, &GuiEvent::Frequency(frequency));
         });
-        self.go_on_answering(conn, now);
+        self.continue_answer(conn, now);
     }
 
     /// A text viewer knows the world for the first time: one that sees the past is told so.
@@ -175,7 +180,7 @@ impl Engine {
         if delay > RealSpan::ZERO {
             let secs = delay.as_nanos() / NANOS;
             let text = format!("what you see is the game of {secs} seconds ago");
-            self.tell_viewer(conn, &GuiEvent::Message(text.as_bytes()));
+            self.send_text_line(conn, &GuiEvent::Message(text.as_bytes()));
         }
     }
 
@@ -203,7 +208,7 @@ impl Engine {
         self.counters.commands_malformed += u64::from(matches!(command, Command::Refused(_)));
         match self.apply(GameInput::Command { agent, command }) {
             Handled::Done => {
-                self.note_owing(agent);
+                self.note_idle(agent);
                 if let Some(lock_step) = &mut self.lock_step {
                     lock_step.look_at(&self.game, agent);
                 }
@@ -219,11 +224,11 @@ impl Engine {
             Ok(()) => {}
             Err(GuiRefusal::Unknown) => {
                 self.counters.gui_unknown += 1;
-                self.tell_viewer(conn, &GuiEvent::UnknownRequest);
+                self.send_text_line(conn, &GuiEvent::UnknownRequest);
             }
             Err(GuiRefusal::BadParameter) => {
                 self.counters.gui_refused += 1;
-                self.tell_viewer(conn, &GuiEvent::BadParameter);
+                self.send_text_line(conn, &GuiEvent::BadParameter);
             }
         }
     }
@@ -252,7 +257,7 @@ impl Engine {
             GuiRequest::Map => {
                 if let Some(session) = self.sessions.get_mut(conn) {
                     session.flow.answer = Some(Answer::new(AnswerKind::Map));
-                    self.go_on_answering(conn, now);
+                    self.continue_answer(conn, now);
                 }
                 return Ok(());
             }
@@ -299,7 +304,7 @@ impl Engine {
                 return Ok(());
             }
         };
-        self.tell_viewer(conn, &answer);
+        self.send_text_line(conn, &answer);
         Ok(())
     }
 
@@ -363,27 +368,27 @@ impl Engine {
         } else {
             self.note_pace(change);
         }
-        self.tell_pace(paced, now);
+        self.announce_pace(paced, now);
     }
 
     /// Tells every viewer how the clock goes on.
-    pub(super) fn tell_pace(&mut self, paced: Paced, now: RealTime) {
+    pub(super) fn announce_pace(&mut self, paced: Paced, now: RealTime) {
         if let Paced::Frequency(frequency) = paced {
-            self.text_news
+            self.text_updates
                 .announce(&mut self.sessions, &GuiEvent::Frequency(frequency));
         }
-        self.tell_clock(now);
+        self.send_clock(now);
     }
 
     /// Tells one peer one line in the words of agents.
-    pub(super) fn tell_line(&mut self, conn: ConnId, line: &AiLine<'_>) {
+    pub(super) fn send_line(&mut self, conn: ConnId, line: &AiLine<'_>) {
         let dialect = self.config.dialect;
         self.sessions
             .push(conn, |outbox| write_ai_line(outbox, dialect, line));
     }
 
     /// Tells one text viewer one line.
-    fn tell_viewer(&mut self, conn: ConnId, line: &GuiEvent<'_>) {
+    fn send_text_line(&mut self, conn: ConnId, line: &GuiEvent<'_>) {
         let ids = self.config.gui_ids;
         self.sessions
             .push(conn, |outbox| write_gui_event(outbox, ids, line));

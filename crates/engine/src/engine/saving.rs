@@ -1,6 +1,6 @@
 //! What a save holds: the game as it is or, once a team has won, as it was then.
 //!
-//! All agents are let go in the instant of the victory. A save from after it would go on as an empty board.
+//! All agents are disconnected in the instant of the victory. A save from after it would go on as an empty board.
 
 use std::sync::Arc;
 

@@ -103,6 +103,6 @@ impl Engine {
         if !self.is_playback() {
             self.note_pace(PaceChange::Frequency(frequency));
         }
-        self.tell_pace(Paced::Frequency(frequency), now);
+        self.announce_pace(Paced::Frequency(frequency), now);
     }
 }

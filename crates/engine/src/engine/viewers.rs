@@ -1,4 +1,4 @@
-//! Viewers of ours: what they say, and what they are told in answer.
+//! Frame viewers: what they say, and what they are told in answer.
 
 use trantor_game::history;
 use trantor_protocol::limits::{HISTORY_EVENTS_MAX, HISTORY_SCORES_MAX};
@@ -22,7 +22,7 @@ const _: () = assert!(
 );
 
 impl Engine {
-    /// Carries out a message of a viewer of ours, and acknowledges it after its effects.
+    /// Carries out a message of a frame viewer, and acknowledges it after its effects.
     pub(super) fn message(&mut self, conn: ConnId, message: ToServer, now: RealTime) {
         self.counters.messages += 1;
         let delay = self.delay_of(conn);
@@ -129,7 +129,7 @@ impl Engine {
         });
         self.counters.snapshots += 1;
         send_at_once(&mut self.sessions, conn, &message);
-        self.tell_clock_to(conn, now);
+        self.send_clock_to(conn, now);
         if let Some(playback) = &self.playback {
             let message = ToClient::Recording(playback.info().clone());
             send(&mut self.sessions, conn, &message);
@@ -210,14 +210,14 @@ impl Engine {
         }
     }
 
-    /// Tells every viewer of ours how the game clock stands, at once after each change.
-    pub(super) fn tell_clock(&mut self, now: RealTime) {
+    /// Tells every frame viewer how the game clock stands, at once after each change.
+    pub(super) fn send_clock(&mut self, now: RealTime) {
         for conn in self.welcome_viewers() {
-            self.tell_clock_to(conn, now);
+            self.send_clock_to(conn, now);
         }
     }
 
-    fn tell_clock_to(&mut self, conn: ConnId, now: RealTime) {
+    fn send_clock_to(&mut self, conn: ConnId, now: RealTime) {
         let Some(observer) = self.sessions.observer(conn) else {
             return;
         };
@@ -227,7 +227,7 @@ impl Engine {
 
     /// Sends a message that belongs to this moment.
     pub(super) fn tell(&mut self, conn: ConnId, now: RealTime, message: &ToClient) {
-        self.tell_stream_time(conn, now);
+        self.send_stream_time(conn, now);
         send(&mut self.sessions, conn, message);
     }
 
@@ -240,7 +240,7 @@ impl Engine {
     }
 
     /// Tells a viewer that what follows belongs to this moment, if it would otherwise take it for another.
-    pub(super) fn tell_stream_time(&mut self, conn: ConnId, now: RealTime) {
+    pub(super) fn send_stream_time(&mut self, conn: ConnId, now: RealTime) {
         let next_tick = self.ticks.next();
         let Some(observer) = self.sessions.observer_mut(conn) else {
             return;

@@ -1,4 +1,4 @@
-//! Viewers of ours: what they see. Ticks, news, snapshots and figures.
+//! Frame viewers: what they see. Ticks, news, snapshots and figures.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ impl Engine {
             observer.stream_time.at_tick(instant_us);
             send(&mut self.sessions, conn, &ToClient::TickBegin { number, skipped });
             self.send_news(conn);
-            self.tell_waiting(conn);
+            self.send_waiting(conn);
             send(&mut self.sessions, conn, &ToClient::TickEnd { number });
             self.catch_up(conn, now);
             if self.delay_of(conn) > RealSpan::ZERO {
@@ -44,7 +44,7 @@ impl Engine {
         watch.leaps.measure(now, self.pace.game_now());
         // In lock-step time leaps in every pass, which would be too often to tell.
         if std::mem::take(&mut watch.has_slipped) || self.lock_step.is_some() {
-            self.tell_clock(now);
+            self.send_clock(now);
         }
         let (_, skipped) = self.ticks.counts();
         if let Some(skipped) = self.skips_logged.note(now, skipped) {
@@ -54,7 +54,7 @@ impl Engine {
 
     /// Tells a viewer which commands of the agent it watches wait, if they have changed. One that lags behind the news
     /// would only be confused by it.
-    fn tell_waiting(&mut self, conn: ConnId) {
+    fn send_waiting(&mut self, conn: ConnId) {
         let Some(observer) = self.sessions.observer_mut(conn) else {
             return;
         };
@@ -139,7 +139,7 @@ impl Engine {
     }
 
     /// Who is in the world, noted once for all who need it before it changes. Of a match that is over that is who was there at
-    /// its end: all agents are let go with it, and nothing happens any more.
+    /// its end: all agents are disconnected with it, and nothing happens any more.
     pub(super) fn population(&mut self) -> Arc<Population> {
         if let Some(ending) = &self.ending {
             return Arc::clone(ending);
@@ -151,7 +151,7 @@ impl Engine {
     }
 
     /// Sends as much of a viewer's snapshot as it has credit for, and no more than that at one time. One that never gives
-    /// credit for the rest is let go: the world as it was then would be kept for it.
+    /// credit for the rest is disconnected: the world as it was then would be kept for it.
     pub(super) fn send_snapshot(&mut self, conn: ConnId, now: RealTime) {
         // Credit that comes back after the delay only would make a large world take for ever.
         let is_lent = self.delay_of(conn) > RealSpan::ZERO;
@@ -162,7 +162,7 @@ impl Engine {
                 break;
             };
             if nth == 0 {
-                self.tell_stream_time(conn, now);
+                self.send_stream_time(conn, now);
             }
             self.sessions.push(conn, |outbox| outbox.extend_from_slice(&part));
         }
@@ -171,7 +171,7 @@ impl Engine {
             .observer(conn)
             .is_some_and(|observer| observer.snapshot_waits_since().is_some())
         {
-            self.sessions.look_after(conn);
+            self.sessions.watch_backlog(conn);
         }
     }
 
@@ -193,8 +193,8 @@ impl Engine {
         }
     }
 
-    /// Figures for the HUD, to all viewers of ours.
-    pub(super) fn tell_stats(&mut self, at: RealTime, now: RealTime) {
+    /// Figures for the HUD, to all frame viewers.
+    pub(super) fn send_stats(&mut self, at: RealTime, now: RealTime) {
         let stats = self.server_stats(now);
         for conn in self.welcome_viewers() {
             self.tell(conn, now, &ToClient::Stats(stats.clone()));
@@ -238,7 +238,7 @@ impl Engine {
         }
     }
 
-    /// Viewers of ours that have said hello, in the order they came.
+    /// Frame viewers that have said hello, in the order they came.
     pub(super) fn welcome_viewers(&self) -> Vec<ConnId> {
         let is_welcome = |conn: &ConnId| self.sessions.observer(*conn).is_some_and(Observer::is_welcome);
         self.sessions

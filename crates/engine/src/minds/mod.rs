@@ -5,7 +5,6 @@
 //! [`trantor_strategy`]'s; when a mind is asked, [`crate::leap`]'s.
 
 mod built_in;
-mod spelled;
 
 use std::str::FromStr;
 
@@ -16,7 +15,6 @@ use trantor_game::Reply;
 use trantor_model::Command;
 
 use built_in::{Dabbler, Walker};
-pub use spelled::Spelled;
 
 /// Decides for one agent.
 pub trait Mind {
@@ -124,24 +122,6 @@ impl Mind for Brain {
 
     fn take_free_place(&mut self) -> bool {
         Self::take_free_place(self)
-    }
-}
-
-impl<M: Mind + ?Sized> Mind for Box<M> {
-    fn perceive(&mut self, percept: Percept<'_>) {
-        (**self).perceive(percept);
-    }
-
-    fn hear(&mut self, signal: &Signal, direction: u8) {
-        (**self).hear(signal, direction);
-    }
-
-    fn next_command(&mut self) -> Option<Command> {
-        (**self).next_command()
-    }
-
-    fn take_free_place(&mut self) -> bool {
-        (**self).take_free_place()
     }
 }
 

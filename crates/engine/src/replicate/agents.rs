@@ -11,7 +11,7 @@ use crate::session::Sessions;
 /// Puts the line that an agent is owed for `event` into its outbox, as a piece of its own. Answers which agent, and the
 /// length of the line in bytes; nothing for a long look, which is an answer to the agent's own command and written as
 /// the agent reads it.
-pub(crate) fn tell_agent(
+pub(crate) fn send_agent_line(
     sessions: &mut Sessions,
     config: &EngineConfig,
     event: &GameEvent,

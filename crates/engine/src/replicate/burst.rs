@@ -15,7 +15,7 @@ use crate::session::{Answer, Known, Subject};
 
 /// In whose way viewers are told of the world.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Habits {
+pub(crate) struct ViewerQuirks {
     ids: GuiIds,
     /// School 42's sheet has one `pnw` for each agent and nothing else. Viewers written for it read them one after the
     /// other, and end at a `pin` in between.
@@ -23,7 +23,7 @@ pub(crate) struct Habits {
     first_egg: EggId,
 }
 
-impl Habits {
+impl ViewerQuirks {
     /// Those of a server.
     pub(crate) fn of(config: &EngineConfig) -> Self {
         Self {
@@ -39,12 +39,12 @@ impl Habits {
 /// who and what is gone, who is new, and where everybody and everything is.
 pub(crate) fn write_world_on(
     out: &mut Vec<u8>,
-    habits: Habits,
+    quirks: ViewerQuirks,
     game: &Game,
     answer: &mut Answer,
     bytes: usize,
 ) {
-    let ids = habits.ids;
+    let ids = quirks.ids;
     let (until, known) = (answer.until(), &answer.known);
     let mut next = answer.next;
     let mut spent = 0;
@@ -67,10 +67,10 @@ pub(crate) fn write_world_on(
                 }
                 None => Subject::Agent(AgentId(0)),
             },
-            Subject::Agent(from) => write_next_agent(out, habits, game, known, from)
+            Subject::Agent(from) => write_next_agent(out, quirks, game, known, from)
                 .map_or(Subject::Egg(EggId(0)), Subject::Agent),
             Subject::Egg(from) => {
-                let next = write_next_egg(out, ids, game, known, from.max(habits.first_egg));
+                let next = write_next_egg(out, ids, game, known, from.max(quirks.first_egg));
                 next.map_or(Subject::Ritual(RitualId(0)), Subject::Egg)
             }
             Subject::Ritual(from) => {
@@ -98,18 +98,18 @@ const STEP_BYTES_MIN: usize = 16;
 /// that one, and nothing if there is nobody.
 fn write_next_agent(
     out: &mut Vec<u8>,
-    habits: Habits,
+    quirks: ViewerQuirks,
     game: &Game,
     known: &Known,
     from: AgentId,
 ) -> Option<AgentId> {
-    let ids = habits.ids;
+    let ids = quirks.ids;
     let here = game.world().agents_from(from).next();
     let before = known.agent_from(from);
     let id = here.map(Agent::id).into_iter().chain(before).min()?;
     match here.filter(|agent| agent.id() == id) {
         Some(agent) if before == Some(id) => write_agent_again(out, ids, agent),
-        Some(agent) => write_agent(out, habits, game, agent),
+        Some(agent) => write_agent(out, quirks, game, agent),
         None => write_gui_event(out, ids, &GuiEvent::Died { agent: id }),
     }
     id.0.checked_add(1).map(AgentId)
@@ -187,8 +187,8 @@ fn write_agent_again(out: &mut Vec<u8>, ids: GuiIds, agent: &Agent) {
     write(&GuiEvent::Level { agent: id, level });
 }
 
-fn write_agent(out: &mut Vec<u8>, habits: Habits, game: &Game, agent: &Agent) {
-    let mut write = |line: &GuiEvent<'_>| write_gui_event(out, habits.ids, line);
+fn write_agent(out: &mut Vec<u8>, quirks: ViewerQuirks, game: &Game, agent: &Agent) {
+    let mut write = |line: &GuiEvent<'_>| write_gui_event(out, quirks.ids, line);
     let (id, tile, level) = (agent.id(), agent.tile(), agent.level());
     let team = game.config().teams[usize::from(agent.team().0)].as_bytes();
     write(&GuiEvent::Joined {
@@ -198,7 +198,7 @@ fn write_agent(out: &mut Vec<u8>, habits: Habits, game: &Game, agent: &Agent) {
         level,
         team,
     });
-    if habits.is_bare {
+    if quirks.is_bare {
         return;
     }
     write(&GuiEvent::Inventory {

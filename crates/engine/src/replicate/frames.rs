@@ -1,4 +1,4 @@
-//! What viewers of ours are told: news, gathered until the next tick, and messages of their own at once.
+//! What frame viewers are told: news, gathered until the next tick, and messages of their own at once.
 
 use trantor_game::{Game, GameEvent, MoveKind};
 use trantor_model::CommandKind;
@@ -11,7 +11,7 @@ use crate::input::ConnId;
 use crate::limits;
 use crate::session::{Observer, Sessions};
 
-/// What happened since the last tick, for viewers of ours.
+/// What happened since the last tick, for frame viewers.
 #[derive(Debug, Default)]
 pub(crate) struct News {
     changes: Vec<(GameTime, Change)>,
@@ -131,7 +131,7 @@ pub(crate) fn clock_anchor(observer: &Observer, clock: &GameClock, now: RealTime
     }
 }
 
-/// An elevation as viewers of ours are told of it: it began as long before its end as elevations take.
+/// An elevation as frame viewers are told of it: it began as long before its end as elevations take.
 pub(super) fn ritual_start(end: GameTime) -> GameTime {
     end - GameSpan::from_units(i64::from(CommandKind::Incantation.duration_units()))
 }

@@ -1,6 +1,6 @@
 //! Events to audiences to languages: the only place that turns what happened into what is said.
 //!
-//! | event | agents | text viewers | viewers of ours |
+//! | event | agents | text viewers | frame viewers |
 //! |---|---|---|---|
 //! | when | at once | at once | with the next tick |
 //! | how | one line, one write | lines, encoded once for all | frames, encoded once for all |
@@ -14,9 +14,9 @@ mod recording;
 mod snapshot;
 mod text;
 
-pub(crate) use agents::tell_agent;
-pub(crate) use burst::{Habits, write_teams, write_world_on};
+pub(crate) use agents::send_agent_line;
+pub(crate) use burst::{ViewerQuirks, write_teams, write_world_on};
 pub(crate) use frames::{News, clock_anchor, send, send_at_once};
 pub(crate) use recording::recording_info;
 pub(crate) use snapshot::{EggPieces, Population, Snapshot};
-pub(crate) use text::{Lines, TextNews};
+pub(crate) use text::{Lines, TextUpdates};

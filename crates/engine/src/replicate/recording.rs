@@ -1,4 +1,4 @@
-//! What viewers of ours are told of a recording: its length, and marks for its time-line.
+//! What frame viewers are told of a recording: its length, and marks for its time-line.
 
 use trantor_game::replay::{Mark as Recorded, MarkKind as RecordedKind, Recording};
 use trantor_protocol::limits::MARKS_MAX;
@@ -83,17 +83,6 @@ mod tests {
     fn mark(units: i64, kind: MarkKind) -> Mark {
         let at = GameTime::from_units(units);
         Mark { at, count: 1, kind }
-    }
-
-    #[test]
-    fn few_marks_are_told_as_they_are() {
-        let marks: Vec<Mark> = (0..MARKS_MAX as i64)
-            .map(|at| mark(at, MarkKind::Died { team: TeamId(0) }))
-            .collect();
-        assert_eq!(
-            thinned(marks.clone(), GameTime::ZERO, GameTime::from_units(9_000)),
-            marks
-        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The whole world for a viewer of ours, in pieces that each cost it one credit.
+//! The whole world for a frame viewer, in pieces that each cost it one credit.
 //!
 //! Who is in the world is noted when the snapshot is begun, and encoded piece by piece as there is credit for it, once for all who
 //! began at that moment: ten thousand agents are some milliseconds of encoding, which nobody else is to wait for. Eggs, of which there

@@ -19,7 +19,7 @@ use trantor_game::Game;
 
 /// Encodes events for text viewers.
 #[derive(Debug)]
-pub(crate) struct TextNews {
+pub(crate) struct TextUpdates {
     ids: GuiIds,
     size: MapSize,
     refill_news: RefillNews,
@@ -92,7 +92,7 @@ impl Lines {
     }
 }
 
-impl TextNews {
+impl TextUpdates {
     pub(crate) fn new(config: &EngineConfig) -> Self {
         Self {
             ids: config.gui_ids,
@@ -140,7 +140,7 @@ impl TextNews {
     }
 
     /// Tells all text viewers the next piece of the whole map.
-    pub(crate) fn tell_map_on(&mut self, sessions: &mut Sessions, game: &Game) {
+    pub(crate) fn publish_map(&mut self, sessions: &mut Sessions, game: &Game) {
         if sessions.text_viewers().is_empty() {
             self.tiles_left = 0;
             return;
@@ -151,7 +151,7 @@ impl TextNews {
     }
 
     /// Tells what was held back for an outcome that did not come. Called when there are no more events.
-    pub(crate) fn tell_held_back(&mut self, sessions: &mut Sessions) {
+    pub(crate) fn publish_held_back(&mut self, sessions: &mut Sessions) {
         if !self.held_back.is_empty() {
             sessions.publish_text(&self.held_back);
             self.held_back.clear();

@@ -6,13 +6,13 @@
 use trantor_model::Command;
 use trantor_time::{RealTime, TimerId};
 
-use super::allowance::Allowance;
 use super::answer::Answer;
+use super::token_bucket::TokenBucket;
 
 /// The flow of one session's requests.
 #[derive(Debug)]
 pub(crate) struct Flow {
-    pub(crate) allowance: Allowance,
+    pub(crate) bucket: TokenBucket,
     /// Read, and not carried out yet. Only while the peer is not read.
     pub(crate) unread: Vec<u8>,
     /// An agent's command that waits for its team's limit on fan-out; it comes before what is unread.
@@ -22,7 +22,7 @@ pub(crate) struct Flow {
     /// Whether the shell is to read what the peer sends.
     pub(crate) is_read: bool,
     /// When it goes on by itself, if that is a matter of time.
-    pub(crate) go_on: Option<TimerId>,
+    pub(crate) resume: Option<TimerId>,
     /// An answer about the whole world or map, while one is under way: requests wait for its end.
     pub(crate) answer: Option<Answer>,
     /// When the peer last took something of what waits for it, or began to let too much wait.
@@ -30,7 +30,7 @@ pub(crate) struct Flow {
     /// Pending while it is looked after whether the peer takes anything at all.
     pub(crate) stall: Option<TimerId>,
     /// Whether that is or is about to be so.
-    pub(crate) is_filling: bool,
+    pub(crate) is_backlogged: bool,
     /// Reasons for which it was ever held up, so that peers can be counted.
     pub(crate) was_throttled: bool,
     /// See `was_throttled`.
@@ -39,7 +39,7 @@ pub(crate) struct Flow {
 
 /// Why the next request of a peer is not carried out yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum HeldUp {
+pub(crate) enum Throttle {
     /// It has asked for too much; when it may go on.
     Rate(RealTime),
     /// Its team has sent too much to others; when its command may be accepted.
@@ -58,16 +58,16 @@ impl Flow {
     /// Nothing is held up.
     pub(crate) fn new(now: RealTime, requests_per_second: u32) -> Self {
         Self {
-            allowance: Allowance::full(now, requests_per_second),
+            bucket: TokenBucket::full(now, requests_per_second),
             unread: Vec::new(),
             throttled_command: None,
             prepaid_tokens: 0,
             is_read: true,
-            go_on: None,
+            resume: None,
             answer: None,
             taken_at: now,
             stall: None,
-            is_filling: false,
+            is_backlogged: false,
             was_throttled: false,
             was_blocked: false,
         }
@@ -75,6 +75,6 @@ impl Flow {
 
     /// Whether something waits that room in the outbox would let go on.
     pub(crate) fn waits_for_room(&self) -> bool {
-        self.go_on.is_none() && (!self.is_read || self.answer.is_some())
+        self.resume.is_none() && (!self.is_read || self.answer.is_some())
     }
 }

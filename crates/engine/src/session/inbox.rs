@@ -43,9 +43,9 @@ pub(crate) enum Request {
     Command(AgentId, Command),
     /// A text viewer asks for something.
     Gui(Result<GuiRequest, GuiRefusal>),
-    /// A viewer of ours asks for something.
+    /// A frame viewer asks for something.
     Message(ToServer),
-    /// A viewer of ours sent what is no frame.
+    /// A frame viewer sent what is no frame.
     Broken(FrameError),
     /// A peer that is yet to be greeted said more than is kept for it.
     HeldTooMuch,
@@ -78,7 +78,7 @@ impl Inbox {
 impl Session {
     /// Takes the next request off the front of `bytes`; `None` once all of `bytes` is taken.
     pub(crate) fn next_request(&mut self, bytes: &mut &[u8], config: &EngineConfig) -> Option<Request> {
-        if self.is_going() {
+        if self.is_leaving() {
             *bytes = &[];
             return None;
         }

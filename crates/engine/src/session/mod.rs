@@ -3,7 +3,6 @@
 //! Transport (the boxes for bytes, the limit on time) and role (what the peer is in the game) are kept
 //! apart. What a request leads to is decided by the engine; a session only understands it.
 
-mod allowance;
 mod answer;
 mod delay;
 mod flow;
@@ -15,6 +14,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod text_viewers;
+mod token_bucket;
 mod unidentified;
 
 use std::net::IpAddr;
@@ -22,13 +22,13 @@ use std::net::IpAddr;
 use trantor_model::AgentId;
 use trantor_time::{RealSpan, RealTime, TimerId};
 
-pub(crate) use allowance::Allowance;
 pub(crate) use answer::{Answer, AnswerKind, Known, Subject};
-pub(crate) use flow::{Flow, HeldUp};
+pub(crate) use flow::{Flow, Throttle};
 pub(crate) use inbox::{Inbox, Request};
 pub(crate) use observer::{Feed, Observer, Watched};
 pub(crate) use outbox::{Outbox, OutboxFull};
 pub(crate) use table::Sessions;
+pub(crate) use token_bucket::TokenBucket;
 
 use delay::Held as Delayed;
 use send::DirtyState;
@@ -62,7 +62,7 @@ pub(crate) struct Session {
     /// What waits for its delay.
     held: Delayed,
     /// Whether its agent has nothing to do and could do something, as of its last answer or command.
-    pub(crate) owes_command: bool,
+    pub(crate) is_idle: bool,
     /// How what it says is held up.
     pub(crate) flow: Flow,
     /// Offences so far.
@@ -70,7 +70,7 @@ pub(crate) struct Session {
     /// Where it stands among those with bytes to write.
     dirty: DirtyState,
     /// Whether the engine has decided to let it go and will do so before it returns.
-    is_doomed: bool,
+    is_closing: bool,
 }
 
 /// What a peer has shown of the server's token.
@@ -153,11 +153,11 @@ impl Session {
             delay: RealSpan::ZERO,
             text_position: None,
             held: Delayed::default(),
-            owes_command: false,
+            is_idle: false,
             flow: Flow::new(now, requests_per_second),
             violations: 0,
             dirty: DirtyState::default(),
-            is_doomed: false,
+            is_closing: false,
         }
     }
 
@@ -169,7 +169,7 @@ impl Session {
         }
     }
 
-    /// Its state as a viewer of ours, if it is one.
+    /// Its state as a frame viewer, if it is one.
     pub(crate) fn observer(&self) -> Option<&Observer> {
         match &self.role {
             Role::Viewer(observer) => Some(observer),
@@ -186,7 +186,7 @@ impl Session {
     }
 
     /// Whether it is on its way out, so that nothing it says counts any more.
-    pub(crate) fn is_going(&self) -> bool {
-        self.is_doomed || matches!(self.role, Role::Leaving { .. })
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.is_closing || matches!(self.role, Role::Leaving { .. })
     }
 }

@@ -1,4 +1,4 @@
-//! What a viewer of ours was told, has room for, and still needs.
+//! What a frame viewer was told, has room for, and still needs.
 //!
 //! A viewer first gets a snapshot, in pieces and on credit, and from then on what changes. One that reads too
 //! slowly for that is not sent all of the past: its news are dropped, and once it has caught up it gets a
@@ -15,7 +15,7 @@ use crate::limits;
 use crate::marks::StreamTime;
 use crate::replicate::{Population, Snapshot};
 
-/// The state of a viewer of ours after its hello, and before it as far as it has one.
+/// The state of a frame viewer after its hello, and before it as far as it has one.
 #[derive(Debug)]
 pub(crate) struct Observer {
     /// Instants to and from this viewer are microseconds after this one.
@@ -147,11 +147,7 @@ impl Observer {
 
 #[cfg(test)]
 mod tests {
-    use trantor_game::{GameConfig, Rules};
-    use trantor_model::MapSize;
-
     use super::*;
-    use crate::replicate::EggPieces;
 
     #[test]
     fn instants_are_whole_microseconds_after_the_reference() {
@@ -171,29 +167,5 @@ mod tests {
             observer.next_whole_us(RealTime::from_nanos(4_499)),
             (-1, RealTime::from_nanos(4_500))
         );
-    }
-
-    #[test]
-    fn pieces_wait_for_credit_and_the_end_does_not() {
-        let game = Game::new(GameConfig {
-            size: MapSize::new(1, 1).unwrap(),
-            teams: vec!["a".to_owned()],
-            // One piece is the ground's.
-            places_per_team: (limits::SNAPSHOT_CREDIT + 1) * limits::ENTRIES_PER_PART as u32,
-            seed: 0,
-            rules: Rules::default(),
-        });
-        let mut observer = Observer::new(RealTime::ZERO);
-        let population = Arc::new(Population::of(&game, &mut EggPieces::default()));
-        observer.begin_snapshot(population, 0, RealTime::ZERO);
-        let mut sent = 0;
-        while observer.next_part(&game, false, RealTime::ZERO).is_some() {
-            sent += 1;
-        }
-        assert_eq!(sent, limits::SNAPSHOT_CREDIT);
-        assert_eq!(observer.credit(limits::SNAPSHOT_CREDIT + 1), Err(CreditOverdrawn));
-        assert_eq!(observer.credit(2), Ok(()));
-        let rest: Vec<_> = std::iter::from_fn(|| observer.next_part(&game, false, RealTime::ZERO)).collect();
-        assert_eq!(rest.len(), 3, "two pieces and the end");
     }
 }

@@ -264,21 +264,6 @@ mod tests {
     }
 
     #[test]
-    fn pieces_leave_one_by_one_and_a_stream_at_once() {
-        let mut outbox = Outbox::default();
-        push(&mut outbox, b"2\n10 10\n");
-        push(&mut outbox, b"ok\n");
-        assert_eq!(outbox.unsent(), b"2\n10 10\n");
-        outbox.sent(ms(0), 3);
-        assert_eq!(outbox.unsent(), b"0 10\n");
-        outbox.sent(ms(0), 5);
-        assert_eq!(outbox.unsent(), b"ok\n");
-        push(&mut outbox, b"ko\n");
-        outbox.make_stream();
-        assert_eq!(outbox.unsent(), b"ok\nko\n");
-    }
-
-    #[test]
     fn a_piece_that_does_not_fit_leaves_no_trace() {
         let mut outbox = Outbox::default();
         assert_eq!(

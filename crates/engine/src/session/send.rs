@@ -42,7 +42,7 @@ impl Sessions {
 
     fn push_leaving(&mut self, left: LeftTo, conn: ConnId, write: impl FnOnce(&mut Vec<u8>)) {
         let slot = self.slots.get_mut(conn.slot as usize).and_then(Option::as_mut);
-        match slot.filter(|session| session.conn == conn && !session.is_doomed) {
+        match slot.filter(|session| session.conn == conn && !session.is_closing) {
             Some(session) if session.delay > RealSpan::ZERO => {
                 let mut what = Vec::new();
                 write(&mut what);
@@ -54,7 +54,7 @@ impl Sessions {
                     _ => 0,
                 };
                 if self.delay.hold(session, self.now, behind, left, what).is_err() {
-                    self.doom(conn, CloseReason::OutboxFull);
+                    self.schedule_close(conn, CloseReason::OutboxFull);
                 }
             }
             _ => self.push_at_once(conn, write),
@@ -80,7 +80,7 @@ impl Sessions {
     /// Adds to what a session is owed now, whatever it is otherwise told later.
     pub(crate) fn push_at_once(&mut self, conn: ConnId, write: impl FnOnce(&mut Vec<u8>)) {
         self.catch_up(conn);
-        self.push_quietly(conn, write);
+        self.append_output(conn, write);
         if let Some(session) = self.get_mut(conn) {
             session.dirty.has_answer = true;
         }
@@ -89,14 +89,14 @@ impl Sessions {
 
     /// Adds what an agent is sent because of others, which its answers and those of all others go before.
     pub(crate) fn push_message(&mut self, conn: ConnId, write: impl FnOnce(&mut Vec<u8>)) {
-        self.push_quietly(conn, write);
+        self.append_output(conn, write);
         self.mark_dirty(conn);
     }
 
     /// Adds an answer of any length to what an agent is owed.
     pub(crate) fn push_look(&mut self, conn: ConnId, look: LongLook) {
         let now = self.now;
-        let Some(session) = self.get_mut(conn).filter(|session| !session.is_doomed) else {
+        let Some(session) = self.get_mut(conn).filter(|session| !session.is_closing) else {
             self.undeliverable += 1;
             return;
         };
@@ -104,17 +104,17 @@ impl Sessions {
         session.outbox.push_look(now, look);
         let after = session.outbox.len();
         session.dirty.has_answer = true;
-        self.owed_bytes += after - before;
+        self.outbox_bytes += after - before;
         if after >= limits::OUTBOX_PAUSE_BYTES {
-            self.look_after(conn);
+            self.watch_backlog(conn);
         }
         self.mark_dirty(conn);
     }
 
     /// The same, without telling the shell.
-    pub(super) fn push_quietly(&mut self, conn: ConnId, write: impl FnOnce(&mut Vec<u8>)) {
+    pub(super) fn append_output(&mut self, conn: ConnId, write: impl FnOnce(&mut Vec<u8>)) {
         let now = self.now;
-        let Some(session) = self.get_mut(conn).filter(|session| !session.is_doomed) else {
+        let Some(session) = self.get_mut(conn).filter(|session| !session.is_closing) else {
             self.undeliverable += 1;
             return;
         };
@@ -125,24 +125,24 @@ impl Sessions {
         match session.outbox.push(now, bytes_max, write) {
             Ok(()) => {
                 let after = session.outbox.len();
-                self.owed_bytes += after - before;
+                self.outbox_bytes += after - before;
                 if after >= limits::OUTBOX_PAUSE_BYTES {
-                    self.look_after(conn);
+                    self.watch_backlog(conn);
                 }
                 if is_agent && before <= limit && limit < after {
-                    self.filling.push(conn);
+                    self.backlogged.push(conn);
                 }
             }
-            Err(OutboxFull) => self.doom(conn, CloseReason::OutboxFull),
+            Err(OutboxFull) => self.schedule_close(conn, CloseReason::OutboxFull),
         }
     }
 
     /// Notes that it is to be seen whether a session takes what it is owed.
-    pub(crate) fn look_after(&mut self, conn: ConnId) {
+    pub(crate) fn watch_backlog(&mut self, conn: ConnId) {
         if let Some(session) = self.get_mut(conn)
-            && !std::mem::replace(&mut session.flow.is_filling, true)
+            && !std::mem::replace(&mut session.flow.is_backlogged, true)
         {
-            self.filling.push(conn);
+            self.backlogged.push(conn);
         }
     }
 
@@ -159,21 +159,21 @@ impl Sessions {
         let after = session.outbox.len();
         session.dirty.has_answer &= !session.outbox.is_empty();
         // More may have been encoded of a long look.
-        self.owed_bytes = self.owed_bytes - before + after;
+        self.outbox_bytes = self.outbox_bytes - before + after;
         if after >= limits::OUTBOX_PAUSE_BYTES {
-            self.look_after(conn);
+            self.watch_backlog(conn);
         }
         Some(waited)
     }
 
     /// Bytes that wait in all outboxes together.
-    pub(crate) fn owed_bytes(&self) -> usize {
-        self.owed_bytes
+    pub(crate) fn outbox_bytes(&self) -> usize {
+        self.outbox_bytes
     }
 
     /// The session to which most is owed, of those that are not on their way out.
-    pub(crate) fn most_owed(&self) -> Option<ConnId> {
-        let staying = self.iter().filter(|session| !session.is_doomed);
+    pub(crate) fn largest_backlog(&self) -> Option<ConnId> {
+        let staying = self.iter().filter(|session| !session.is_closing);
         staying
             .max_by_key(|session| session.outbox.len())
             .map(|session| session.conn)
@@ -211,9 +211,9 @@ impl Sessions {
         let Some(bytes) = self.delay.take_piece(&mut session.held) else {
             return 0;
         };
-        if !session.is_going() {
+        if !session.is_leaving() {
             self.catch_up(conn);
-            self.push_quietly(conn, |outbox| outbox.extend_from_slice(&bytes));
+            self.append_output(conn, |outbox| outbox.extend_from_slice(&bytes));
             self.mark_dirty(conn);
         }
         bytes.len()

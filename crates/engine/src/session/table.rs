@@ -55,18 +55,18 @@ pub(crate) struct Sessions {
     viewers: Vec<ConnId>,
     pub(super) dirty: Dirty,
     /// Agents that have nothing to do and could do something.
-    owing: usize,
+    idle_agents: usize,
     /// Bytes that wait in all outboxes together.
-    pub(super) owed_bytes: usize,
+    pub(super) outbox_bytes: usize,
     /// Sessions to which more is owed than a peer that reads leaves waiting, or the rest of a snapshot. An agent is
     /// here once more when it passes its limit.
-    pub(super) filling: Vec<ConnId>,
+    pub(super) backlogged: Vec<ConnId>,
     /// Connections by [`address_group`]; looked up, never gone through.
     by_address: HashMap<IpAddr, u32>,
     /// Those that have not said what they are.
     pub(crate) unidentified: Unidentified,
-    /// To be let go before the engine returns; each stands here once at most.
-    doomed: VecDeque<(ConnId, CloseReason)>,
+    /// To be disconnected before the engine returns; each stands here once at most.
+    closing: VecDeque<(ConnId, CloseReason)>,
     /// What viewers are told later.
     pub(super) delay: Delay,
     /// The latest instant that was handed in: when what is queued now is queued.
@@ -85,12 +85,12 @@ impl Sessions {
             text_viewers: TextViewers::default(),
             viewers: Vec::new(),
             dirty: Dirty::default(),
-            owing: 0,
-            owed_bytes: 0,
-            filling: Vec::new(),
+            idle_agents: 0,
+            outbox_bytes: 0,
+            backlogged: Vec::new(),
             by_address: HashMap::new(),
             unidentified: Unidentified::default(),
-            doomed: VecDeque::new(),
+            closing: VecDeque::new(),
             delay: Delay::new(limits::delayed_bytes_max(map)),
             now: RealTime::ZERO,
             undeliverable: 0,
@@ -121,8 +121,8 @@ impl Sessions {
         self.get(conn)?;
         let mut session = self.slots[conn.slot as usize].take()?;
         self.open -= 1;
-        self.owed_bytes -= session.outbox.len();
-        self.owing -= usize::from(session.owes_command);
+        self.outbox_bytes -= session.outbox.len();
+        self.idle_agents -= usize::from(session.is_idle);
         self.unlist(&session.role, conn);
         self.delay.forget(&mut session.held);
         self.unidentified.remove(&session);
@@ -148,7 +148,7 @@ impl Sessions {
         (session.conn == conn).then_some(session)
     }
 
-    /// The state of a viewer of ours, unless it is gone or something else.
+    /// The state of a frame viewer, unless it is gone or something else.
     pub(crate) fn observer(&self, conn: ConnId) -> Option<&Observer> {
         self.get(conn)?.observer()
     }
@@ -164,17 +164,17 @@ impl Sessions {
     }
 
     /// Notes whether an agent has nothing to do and could do something.
-    pub(crate) fn set_owing(&mut self, conn: ConnId, owes_command: bool) {
+    pub(crate) fn set_idle(&mut self, conn: ConnId, is_idle: bool) {
         if let Some(session) = self.get_mut(conn) {
-            let before = std::mem::replace(&mut session.owes_command, owes_command);
-            self.owing += usize::from(owes_command);
-            self.owing -= usize::from(before);
+            let before = std::mem::replace(&mut session.is_idle, is_idle);
+            self.idle_agents += usize::from(is_idle);
+            self.idle_agents -= usize::from(before);
         }
     }
 
     /// Agents that have nothing to do and could do something.
-    pub(crate) fn owing(&self) -> usize {
-        self.owing
+    pub(crate) fn idle_agents(&self) -> usize {
+        self.idle_agents
     }
 
     /// Gives a session another role, and puts it on the lists of that one.
@@ -184,8 +184,8 @@ impl Sessions {
         let Some(session) = self.get_mut(conn) else { return };
         let previous = std::mem::replace(&mut session.role, role);
         let is_identified = !session.role.is_unidentified();
-        let owed = std::mem::take(&mut session.owes_command);
-        self.owing -= usize::from(owed);
+        let owed = std::mem::take(&mut session.is_idle);
+        self.idle_agents -= usize::from(owed);
         self.unlist(&previous, conn);
         if is_identified && let Some(session) = &self.slots[conn.slot as usize] {
             self.unidentified.remove(session);
@@ -211,19 +211,19 @@ impl Sessions {
         }
     }
 
-    /// Notes that a session is to be let go at once.
-    pub(crate) fn doom(&mut self, conn: ConnId, reason: CloseReason) {
+    /// Notes that a session is to be disconnected at once.
+    pub(crate) fn schedule_close(&mut self, conn: ConnId, reason: CloseReason) {
         if let Some(session) = self.get_mut(conn)
-            && !session.is_doomed
+            && !session.is_closing
         {
-            session.is_doomed = true;
-            self.doomed.push_back((conn, reason));
+            session.is_closing = true;
+            self.closing.push_back((conn, reason));
         }
     }
 
     /// The next session that is to be looked after whether it takes what it is owed.
-    pub(crate) fn take_filling(&mut self) -> Option<ConnId> {
-        self.filling.pop()
+    pub(crate) fn take_backlogged(&mut self) -> Option<ConnId> {
+        self.backlogged.pop()
     }
 
     /// Connections from the group of an address.
@@ -231,9 +231,9 @@ impl Sessions {
         self.by_address.get(&address_group(peer)).copied().unwrap_or(0)
     }
 
-    /// The next session to be let go.
-    pub(crate) fn take_doomed(&mut self) -> Option<(ConnId, CloseReason)> {
-        self.doomed.pop_front()
+    /// The next session to be disconnected.
+    pub(crate) fn take_closing(&mut self) -> Option<(ConnId, CloseReason)> {
+        self.closing.pop_front()
     }
 
     /// Viewers in text.
@@ -241,7 +241,7 @@ impl Sessions {
         &self.text_viewers
     }
 
-    /// Viewers of ours in the order they came, those who have not said hello included.
+    /// Frame viewers in the order they came, those who have not said hello included.
     pub(crate) fn viewers(&self) -> &[ConnId] {
         &self.viewers
     }

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use proptest::prelude::*;
-use trantor_model::{AgentId, MapSize};
+use trantor_model::MapSize;
 use trantor_time::{RealSpan, RealTime};
 
 use super::{Role, Session, Sessions};
@@ -46,47 +46,6 @@ fn a_late_word_about_a_connection_that_is_gone_reaches_nobody() {
     assert_eq!(sessions.take_dirty(), None);
     assert!(sessions.get(conn(1, 1)).is_some());
     assert_eq!(sessions.len(), 2);
-}
-
-#[test]
-fn lists_follow_the_roles() {
-    let mut sessions = sessions(3);
-    sessions.set_role(conn(2, 0), Role::TextViewer);
-    sessions.set_role(conn(0, 0), Role::TextViewer);
-    sessions.set_role(conn(1, 0), Role::Agent(AgentId(7)));
-    sessions.finish_joining(conn(2, 0), &[]);
-    sessions.finish_joining(conn(0, 0), &[]);
-    assert_eq!(
-        sessions.text_viewers().watching(),
-        [conn(2, 0), conn(0, 0)],
-        "in the order they came"
-    );
-    assert_eq!(sessions.of_agent(AgentId(7)), Some(conn(1, 0)));
-    sessions.remove(conn(2, 0));
-    let leaving = Role::Leaving {
-        reason: CloseReason::Died,
-        is_write_shut: false,
-    };
-    sessions.set_role(conn(1, 0), leaving);
-    assert_eq!(sessions.text_viewers().watching(), [conn(0, 0)]);
-    assert_eq!(sessions.of_agent(AgentId(7)), None);
-    assert_eq!((sessions.len(), sessions.agents()), (2, 0));
-}
-
-#[test]
-fn a_session_without_room_is_doomed_once() {
-    let mut sessions = sessions(1);
-    sessions.get_mut(conn(0, 0)).unwrap().outbox_bytes_max = 3;
-    for _ in 0..5 {
-        sessions.push(conn(0, 0), |outbox| outbox.extend_from_slice(b"ok"));
-    }
-    assert_eq!(
-        sessions.take_doomed(),
-        Some((conn(0, 0), CloseReason::OutboxFull))
-    );
-    assert_eq!(sessions.take_doomed(), None);
-    assert!(sessions.get(conn(0, 0)).unwrap().is_going());
-    assert_eq!(sessions.undeliverable(), 3, "what came after it did not fit");
 }
 
 #[test]
@@ -188,9 +147,9 @@ fn too_much_delayed_text_takes_nothing_from_those_who_stay() {
     for round in 0..8 {
         sessions.push_mark(stays, |outbox| outbox.push(b'0' + round));
         sessions.append_text(&news);
-        let is_going = sessions.get(text).is_none_or(Session::is_going);
-        assert_eq!(is_going, round >= 3, "{round}");
-        if let Some((conn, reason)) = sessions.take_doomed() {
+        let is_leaving = sessions.get(text).is_none_or(Session::is_leaving);
+        assert_eq!(is_leaving, round >= 3, "{round}");
+        if let Some((conn, reason)) = sessions.take_closing() {
             assert_eq!((conn, reason), (text, CloseReason::OutboxFull));
             sessions.remove(conn);
         }
@@ -210,7 +169,7 @@ fn a_viewer_that_holds_too_much_is_disconnected_and_its_room_is_free_again() {
     for round in 0..2 {
         // Two take turns, and are sent the same.
         let mut piece = 0_u32;
-        while sessions.take_doomed().is_none() {
+        while sessions.take_closing().is_none() {
             for slot in 0..2 {
                 let bytes = piece.to_le_bytes().repeat(4_096);
                 sessions.push(conn(slot, round), |outbox| outbox.extend_from_slice(&bytes));
@@ -225,7 +184,7 @@ fn a_viewer_that_holds_too_much_is_disconnected_and_its_room_is_free_again() {
             sessions.insert(session(conn(slot, round + 1)));
             sessions.get_mut(conn(slot, round + 1)).unwrap().delay = RealSpan::from_secs(60);
         }
-        while sessions.take_doomed().is_some() {}
+        while sessions.take_closing().is_some() {}
     }
     let now = RealTime::ZERO + RealSpan::from_secs(60);
     while sessions.release(now) {}

@@ -280,7 +280,7 @@ impl Sessions {
                         .get(conn)
                         .is_some_and(|session| session.delay > RealSpan::ZERO)
                     {
-                        self.doom(conn, CloseReason::OutboxFull);
+                        self.schedule_close(conn, CloseReason::OutboxFull);
                     }
                 }
                 self.release_text_log();
@@ -370,7 +370,7 @@ impl Sessions {
         let from = std::mem::replace(position, until);
         let skipped = self.text_viewers.take_skipped(conn, until);
         let log = std::mem::take(&mut self.text_viewers.log);
-        self.push_quietly(conn, |outbox| log.copy(from..until, &skipped, outbox));
+        self.append_output(conn, |outbox| log.copy(from..until, &skipped, outbox));
         self.text_viewers.log = log;
     }
 

@@ -6,10 +6,12 @@ use std::collections::VecDeque;
 use proptest::prelude::*;
 use rand_core::Rng;
 use rand_pcg::Pcg32;
-use trantor_engine::leap::{Leap, Voice};
-use trantor_engine::minds::{Mind, MindKind, Spelled};
+use trantor_engine::leap::Leap;
+use trantor_engine::minds::{Mind, MindKind, Percept};
 use trantor_engine::{Engine, EngineConfig, Input};
 use trantor_game::{AdminAction, Game, GameConfig};
+use trantor_protocol::text::Dialect;
+use trantor_protocol::text::client::{ServerLine, parse_server_line, write_command};
 use trantor_strategy::agent_seed;
 use trantor_time::{Frequency, GameTime, RealSpan, RealTime};
 
@@ -33,7 +35,7 @@ struct Player {
     team: &'static str,
     kind: MindKind,
     /// From the line on that tells its number.
-    mind: Option<Spelled<Box<dyn Mind>>>,
+    mind: Option<Box<dyn Mind>>,
     lines_heard: usize,
     under_way: VecDeque<(RealTime, Vec<u8>)>,
 }
@@ -46,22 +48,45 @@ impl Player {
             (2, _) => {
                 let team = self.team.as_bytes();
                 let seed = agent_seed(seed, team, line.parse().expect("a number"), 0);
-                self.mind = Some(Spelled::new(self.kind.awaken(team, seed)));
+                self.mind = Some(self.kind.awaken(team, seed));
             }
-            (4.., Some(mind)) => mind.hear(line.as_bytes()),
+            (4.., Some(mind)) => perceive(mind.as_mut(), line),
             _ => {}
         }
         let mut said = Vec::new();
         if self.lines_heard > 2
             && let Some(mind) = &mut self.mind
         {
-            while mind.say(&mut said) {}
+            while let Some(command) = mind.next_command() {
+                write_command(&mut said, Dialect::Epitech, &command);
+            }
         }
         for piece in said.chunks(7) {
             let earliest = self.under_way.back().map_or(now, |(at, _)| *at);
             self.under_way
                 .push_back((earliest + ms(i64::from(rng.next_u32() % 30)), piece.to_vec()));
         }
+    }
+}
+
+/// Reads a line as an agent behind a connection does.
+fn perceive(mind: &mut dyn Mind, line: &str) {
+    match &parse_server_line(Dialect::Epitech, line.as_bytes()) {
+        ServerLine::Ok => mind.perceive(Percept::Ok),
+        ServerLine::Ko => mind.perceive(Percept::Ko),
+        ServerLine::Look(sights) => mind.perceive(Percept::Look(sights)),
+        ServerLine::Inventory(carried) => mind.perceive(Percept::Inventory(carried)),
+        ServerLine::Number(places) => mind.perceive(Percept::Places(*places)),
+        ServerLine::Message { direction, text } => mind.perceive(Percept::Message {
+            direction: *direction,
+            text,
+        }),
+        ServerLine::Ejected { direction } => mind.perceive(Percept::Pushed {
+            direction: *direction,
+        }),
+        ServerLine::ElevationUnderway => mind.perceive(Percept::ElevationUnderway),
+        ServerLine::CurrentLevel(level) => mind.perceive(Percept::Level(*level)),
+        _ => {}
     }
 }
 
@@ -137,7 +162,7 @@ proptest! {
     fn slow_agents_play_the_game_of_a_leap(seed in 0..1_000u64, dice: u64) {
         let until = GameTime::from_units(260);
         let kinds = [MindKind::Team, MindKind::Random];
-        let mut leap = Leap::new(lock_step(3, seed).game, &kinds, Voice::Values);
+        let mut leap = Leap::new(lock_step(3, seed).game, &kinds);
         leap.run(Some(until));
         prop_assert!(leap.actions() > 20, "they do something");
         let mut rng = Pcg32::new(dice, 1);

@@ -18,10 +18,10 @@ use trantor_engine::{
 };
 use trantor_game::{AdminAction, GameConfig, Replay, Rules};
 use trantor_model::{AgentId, Counts, MapSize, Tile};
-use trantor_protocol::wire::{SnapshotPart, ToClient, ToServer};
+
 use trantor_time::{GameTime, RealSpan, RealTime};
 
-use viewer::{Viewer, assert_same};
+use viewer::{Viewer, show};
 
 /// Bytes read at once of a peer that had to wait, as the server does.
 const READ_BYTES: usize = 4 * 1024;
@@ -135,7 +135,13 @@ impl Bench {
         self.open_as(name, from, None, false)
     }
 
-    fn open_as(&mut self, name: &str, from: IpAddr, viewer: Option<Box<Viewer>>, is_shown: bool) -> usize {
+    pub fn open_as(
+        &mut self,
+        name: &str,
+        from: IpAddr,
+        viewer: Option<Box<Viewer>>,
+        is_shown: bool,
+    ) -> usize {
         let slot = self.slots_freed.pop().unwrap_or_else(|| {
             self.slots_used += 1;
             self.generations.push(0);
@@ -183,42 +189,6 @@ impl Bench {
         let peer = self.open(name);
         self.send(peer, format!("{word}\n").as_bytes());
         peer
-    }
-
-    /// Connects a frame viewer.
-    pub fn watch(&mut self, name: &str) -> usize {
-        self.watch_as(name, Viewer::new("TRANTOR"), false)
-    }
-
-    /// Connects a frame viewer that gives no credit by itself.
-    pub fn watch_without_credit(&mut self, name: &str) -> usize {
-        let mut viewer = Viewer::new("TRANTOR");
-        viewer.credits = false;
-        self.watch_as(name, viewer, false)
-    }
-
-    fn watch_as(&mut self, name: &str, viewer: Viewer, is_shown: bool) -> usize {
-        // Its hello follows in the pass in which it is greeted, or waits for that.
-        let local = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        self.open_as(name, local, Some(Box::new(viewer)), is_shown)
-    }
-
-    /// A frame viewer.
-    pub fn viewer(&mut self, peer: usize) -> &mut Viewer {
-        self.peers[peer].viewer.as_mut().expect("a frame viewer")
-    }
-
-    /// Sends what a frame viewer wants to say.
-    pub fn speak(&mut self, peer: usize) {
-        let bytes = std::mem::take(&mut self.viewer(peer).to_send);
-        self.send(peer, &bytes);
-    }
-
-    /// Lets a frame viewer say one thing; answers its number.
-    pub fn say(&mut self, peer: usize, message: &ToServer) -> u64 {
-        let number = self.viewer(peer).say(message);
-        self.speak(peer);
-        number
     }
 
     pub fn close(&mut self, peer: usize) {
@@ -301,42 +271,6 @@ impl Bench {
         }
         self.after_pass();
         self.let_viewers_speak();
-    }
-
-    /// Right after a tick, viewers that read have the world as it is, unless they see the past.
-    fn compare_copies(&mut self) {
-        if self.engine.config().spectator_delay > RealSpan::ZERO {
-            return;
-        }
-        for peer in 0..self.peers.len() {
-            // One that has said goodbye may still be there, and is told nothing any more.
-            if !self.peers[peer].is_watching() || !self.engine.is_up_to_date(self.peers[peer].conn) {
-                continue;
-            }
-            self.take_writes(peer);
-            let viewer = self.peers[peer].viewer.as_ref().expect("checked above");
-            if let Some(copy) = viewer.copy.as_ref().filter(|_| viewer.is_complete()) {
-                let game = self.engine.game();
-                assert_same(copy, game.world(), game.now());
-                self.copies_compared += 1;
-            }
-        }
-    }
-
-    /// Viewers return credit in a pass of its own, as over a wire.
-    fn let_viewers_speak(&mut self) {
-        for peer in 0..self.peers.len() {
-            let wants = |peer: &Peer| {
-                peer.is_open
-                    && peer
-                        .viewer
-                        .as_ref()
-                        .is_some_and(|viewer| !viewer.to_send.is_empty())
-            };
-            if wants(&self.peers[peer]) {
-                self.speak(peer);
-            }
-        }
     }
 
     /// Carries out outputs and takes what waits to be written.
@@ -507,28 +441,6 @@ impl Bench {
         self.peers
             .iter()
             .position(|peer| peer.conn == conn && peer.is_open)
-    }
-}
-
-/// A message as transcripts show it: pieces of a snapshot by their sizes alone.
-fn show(message: &ToClient) -> String {
-    match message {
-        ToClient::Snapshot(SnapshotPart::Ground { first, tiles }) => {
-            format!("Snapshot: {} tiles from {first}", tiles.len())
-        }
-        ToClient::Snapshot(SnapshotPart::Eggs(eggs)) => format!("Snapshot: {} eggs", eggs.len()),
-        message => format!("{message:?}"),
-    }
-}
-
-impl Peer {
-    fn hides(&self, line: &[u8]) -> bool {
-        self.hidden.iter().any(|word| line.starts_with(word.as_bytes()))
-    }
-
-    /// Whether it is a frame viewer that is there and reads.
-    fn is_watching(&self) -> bool {
-        self.is_open && self.is_reading && self.viewer.is_some()
     }
 }
 

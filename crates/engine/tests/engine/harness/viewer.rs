@@ -2,14 +2,18 @@
 //!
 //! Its copy of the world is that of the client, which checks every value that it applies.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use trantor_client::world::World as Copy;
 use trantor_game::World;
 use trantor_model::{AgentId, EggId, TeamId, Tile};
 use trantor_protocol::wire::{
-    ClientHello, ClockAnchor, FrameCutter, History, RecordingInfo, ServerHello, ServerStats, ToClient,
-    ToServer, WIRE_VERSION, read_frame, write_frame,
+    ClientHello, ClockAnchor, FrameCutter, History, RecordingInfo, ServerHello, ServerStats, SnapshotPart,
+    ToClient, ToServer, WIRE_VERSION, read_frame, write_frame,
 };
-use trantor_time::GameTime;
+use trantor_time::{GameTime, RealSpan};
+
+use super::{Bench, Peer};
 
 /// What it knows.
 pub struct Viewer {
@@ -310,5 +314,101 @@ fn assert_same_agents(copy: &Copy, world: &World, now: GameTime) {
                 "agent {id} does nothing at {now:?}: {shown:?}"
             ),
         }
+    }
+}
+
+impl Bench {
+    /// Connects a frame viewer.
+    pub fn watch(&mut self, name: &str) -> usize {
+        self.watch_as(name, Viewer::new("TRANTOR"), false)
+    }
+
+    /// Connects a frame viewer that gives no credit by itself.
+    pub fn watch_without_credit(&mut self, name: &str) -> usize {
+        let mut viewer = Viewer::new("TRANTOR");
+        viewer.credits = false;
+        self.watch_as(name, viewer, false)
+    }
+
+    pub(super) fn watch_as(&mut self, name: &str, viewer: Viewer, is_shown: bool) -> usize {
+        // Its hello follows in the pass in which it is greeted, or waits for that.
+        let local = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        self.open_as(name, local, Some(Box::new(viewer)), is_shown)
+    }
+
+    /// A frame viewer.
+    pub fn viewer(&mut self, peer: usize) -> &mut Viewer {
+        self.peers[peer].viewer.as_mut().expect("a frame viewer")
+    }
+
+    /// Sends what a frame viewer wants to say.
+    pub fn speak(&mut self, peer: usize) {
+        let bytes = std::mem::take(&mut self.viewer(peer).to_send);
+        self.send(peer, &bytes);
+    }
+
+    /// Lets a frame viewer say one thing; answers its number.
+    pub fn say(&mut self, peer: usize, message: &ToServer) -> u64 {
+        let number = self.viewer(peer).say(message);
+        self.speak(peer);
+        number
+    }
+
+    /// Right after a tick, viewers that read have the world as it is, unless they see the past.
+    pub(super) fn compare_copies(&mut self) {
+        if self.engine.config().spectator_delay > RealSpan::ZERO {
+            return;
+        }
+        for peer in 0..self.peers.len() {
+            // One that has said goodbye may still be there, and is told nothing any more.
+            if !self.peers[peer].is_watching() || !self.engine.is_up_to_date(self.peers[peer].conn) {
+                continue;
+            }
+            self.take_writes(peer);
+            let viewer = self.peers[peer].viewer.as_ref().expect("checked above");
+            if let Some(copy) = viewer.copy.as_ref().filter(|_| viewer.is_complete()) {
+                let game = self.engine.game();
+                assert_same(copy, game.world(), game.now());
+                self.copies_compared += 1;
+            }
+        }
+    }
+
+    /// Viewers return credit in a pass of its own, as over a wire.
+    pub(super) fn let_viewers_speak(&mut self) {
+        for peer in 0..self.peers.len() {
+            let wants = |peer: &Peer| {
+                peer.is_open
+                    && peer
+                        .viewer
+                        .as_ref()
+                        .is_some_and(|viewer| !viewer.to_send.is_empty())
+            };
+            if wants(&self.peers[peer]) {
+                self.speak(peer);
+            }
+        }
+    }
+}
+
+impl Peer {
+    pub(super) fn hides(&self, line: &[u8]) -> bool {
+        self.hidden.iter().any(|word| line.starts_with(word.as_bytes()))
+    }
+
+    /// Whether it is a frame viewer that is there and reads.
+    fn is_watching(&self) -> bool {
+        self.is_open && self.is_reading && self.viewer.is_some()
+    }
+}
+
+/// A message as transcripts show it: pieces of a snapshot by their sizes alone.
+pub(super) fn show(message: &ToClient) -> String {
+    match message {
+        ToClient::Snapshot(SnapshotPart::Ground { first, tiles }) => {
+            format!("Snapshot: {} tiles from {first}", tiles.len())
+        }
+        ToClient::Snapshot(SnapshotPart::Eggs(eggs)) => format!("Snapshot: {} eggs", eggs.len()),
+        message => format!("{message:?}"),
     }
 }

@@ -10,8 +10,8 @@ use super::Engine;
 use crate::config::EngineConfig;
 use crate::lock_step::LockStep;
 use crate::pace::Pace;
-use crate::replicate::{EggPieces, News, Population, TextNews};
-use crate::session::{Allowance, Sessions};
+use crate::replicate::{EggPieces, News, Population, TextUpdates};
+use crate::session::{Sessions, TokenBucket};
 use crate::stats::{Counters, Logged, SpanRecorder, Speedometer};
 use crate::ticks::Ticks;
 
@@ -68,9 +68,9 @@ impl Engine {
             game,
             playback: None,
             timers: TimerWheel::new(),
-            spare_requests: Allowance::full(now, config.limits.spare_requests_per_second()),
-            fan_out: vec![Allowance::full(now, config.limits.fan_out_per_second_of_team(teams)); teams],
-            text_news: TextNews::new(&config),
+            spare_requests: TokenBucket::full(now, config.limits.spare_requests_per_second()),
+            fan_out: vec![TokenBucket::full(now, config.limits.fan_out_per_second_of_team(teams)); teams],
+            text_updates: TextUpdates::new(&config),
             news: News::default(),
             ticks: Ticks::default(),
             watch: None,

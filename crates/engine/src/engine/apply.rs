@@ -9,7 +9,7 @@ use super::Engine;
 use super::fan_out::tokens;
 use crate::output::Output;
 use crate::recorder::JournalFull;
-use crate::replicate::{Population, tell_agent};
+use crate::replicate::{Population, send_agent_line};
 
 impl Engine {
     /// Hands an input to the game. Its stamp is the game time at which it arrived. What comes from a peer while older work
@@ -59,20 +59,20 @@ impl Engine {
                 lock_step.note(&self.game, &event);
             }
             self.history.note(&self.game, &event);
-            if let Some((agent, bytes)) = tell_agent(&mut self.sessions, &self.config, &event)
+            if let Some((agent, bytes)) = send_agent_line(&mut self.sessions, &self.config, &event)
                 && actor != Some(agent)
             {
                 sent_tokens = sent_tokens.saturating_add(tokens(bytes));
             }
             if !self.is_removal(&event) {
-                self.text_news.tell(&mut self.sessions, &self.game, &event);
+                self.text_updates.tell(&mut self.sessions, &self.game, &event);
             }
             self.egg_pieces.note(&event);
             if self.watch.is_some() && self.news.note(&self.game, &event).is_err() {
                 self.drop_news();
             }
             match event {
-                GameEvent::Reply { agent, .. } => self.note_owing(agent),
+                GameEvent::Reply { agent, .. } => self.note_idle(agent),
                 GameEvent::Died { agent } => self.agent_died(agent),
                 // The end of a game that was recorded ends nothing here.
                 GameEvent::Won { team } if self.playback.is_none() => {
@@ -84,7 +84,7 @@ impl Engine {
                 _ => {}
             }
         }
-        self.text_news.tell_held_back(&mut self.sessions);
+        self.text_updates.publish_held_back(&mut self.sessions);
         if let Some(actor) = actor.filter(|_| sent_tokens > 0) {
             self.charge_sent(actor, sent_tokens);
         }
@@ -105,14 +105,14 @@ impl Engine {
     }
 
     /// Looks whether an agent has something to do.
-    pub(crate) fn note_owing(&mut self, agent: AgentId) {
+    pub(crate) fn note_idle(&mut self, agent: AgentId) {
         if let Some(conn) = self.sessions.of_agent(agent) {
             let owes_command = self
                 .game
                 .world()
                 .agent(agent)
                 .is_some_and(|agent| agent.owes_command());
-            self.sessions.set_owing(conn, owes_command);
+            self.sessions.set_idle(conn, owes_command);
         }
     }
 }

@@ -78,7 +78,7 @@ impl Engine {
             agents: self.sessions.agents(),
             text_viewers: self.sessions.text_viewers().len(),
             viewers: self.sessions.viewers().len(),
-            outbox_bytes: self.sessions.owed_bytes(),
+            outbox_bytes: self.sessions.outbox_bytes(),
             timers_pending: self.timers.len(),
             eggs_refused: self.game.world().eggs_refused(),
             wheel_steps: self.timers.steps(),
@@ -88,6 +88,6 @@ impl Engine {
     /// Whether some agent has nothing to do and could do something. While there is none, nothing that a player sends
     /// can count before the next deadline: a command waits for the end of the one before it.
     pub fn awaits_command(&self) -> bool {
-        self.sessions.owing() > 0
+        self.sessions.idle_agents() > 0
     }
 }
