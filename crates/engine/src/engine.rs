@@ -13,7 +13,6 @@ mod operators;
 mod playing;
 mod recording;
 mod requests;
-mod saving;
 mod sprint;
 mod viewers;
 mod watching;

@@ -1,4 +1,4 @@
-//! Who may ask and who is told: sessions, limits, outboxes, replication, real time mapped to game time.
+//! Sessions, limits, outboxes and replication of a game, and real time mapped to game time.
 //!
 //! An [`Engine`] is the server without sockets, files, threads or a clock. A shell brings it bytes and
 //! instants, and carries out what it asks for:
@@ -27,7 +27,6 @@ mod input;
 pub mod leap;
 pub mod limits;
 mod lock_step;
-mod marks;
 pub mod minds;
 mod output;
 mod pace;

@@ -1,8 +1,7 @@
 //! The beginnings and ends of sessions, by either side.
 //!
-//! A peer that was promised something gets it: its outbox is flushed, the writing half is shut down, and its
-//! input is drained for a while, since closing with unread input would make the kernel answer with a reset
-//! that eats the last lines. A peer that breaks a limit gets nothing.
+//! In an orderly close the outbox is flushed, the writing half is shut down, and input is drained for a while, since closing with
+//! unread input would make the kernel answer with a reset that eats the last lines. A peer that breaks a limit is closed at once.
 
 use std::net::IpAddr;
 
@@ -71,7 +70,7 @@ impl Engine {
         }
     }
 
-    /// Lets a session go without another word.
+    /// Closes a session at once, without flushing its outbox.
     pub(super) fn close_now(&mut self, conn: ConnId, reason: CloseReason) {
         let shown = self.shown(conn);
         if self.forget(conn, LeaveCause::Dismissed).is_some() {
@@ -80,7 +79,7 @@ impl Engine {
         }
     }
 
-    /// Lets a session go once it has what it is owed. Its agent, if it has one, must be gone already.
+    /// Closes a session once its outbox is flushed. Its agent, if it has one, must be gone already.
     pub(super) fn close_after_flush(&mut self, conn: ConnId, reason: CloseReason) {
         let Some(session) = self.sessions.get(conn) else {
             return;
@@ -172,7 +171,7 @@ impl Engine {
         }
     }
 
-    /// Lets an agent go that lives.
+    /// Removes a living agent, and closes its session.
     pub(super) fn remove_agent(&mut self, agent: AgentId, reason: CloseReason) {
         let conn = self.sessions.of_agent(agent);
         if let Some(conn) = conn {

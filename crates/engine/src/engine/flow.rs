@@ -1,8 +1,8 @@
-//! What peers say, as far as they may: requests are carried out while a peer keeps to its rate and reads its answers.
+//! Throttling: requests are carried out while a peer keeps to its rate limit and reads its answers.
 //!
-//! A peer that does not is not read for a while. That takes nothing from it but speed, and what it costs the others is
-//! bounded: by the rate, and by an outbox that grows by one answer more at most. Even one answer can be large, so that
-//! about the whole map is written piece by piece, as the peer takes it.
+//! A throttled peer is not read for a while. It loses nothing but speed, and its cost to the others is bounded: by the rate, and
+//! by an outbox that grows by one more answer at most. An answer about the whole map can be large, and is written piece by piece
+//! as the peer reads it.
 
 use trantor_model::Command;
 use trantor_time::wheel::round_up;
@@ -16,11 +16,28 @@ use crate::replicate::{ViewerQuirks, write_world_on};
 use crate::session::{AnswerKind, Observer, Request, Role, Session, Throttle};
 use crate::timers::Timer;
 
-/// How long a peer that asks too fast is left alone at least: so that a flood costs a wake-up now and then, and not
-/// one for each request.
+/// The shortest pause of a peer beyond its rate: a flood costs a wake-up for each pause, and not for each request.
 const RATE_PAUSE_SPAN: RealSpan = RealSpan::from_millis(50);
 
 impl Engine {
+    /// Takes in bytes of a peer and carries out every whole request in them.
+    pub(super) fn read(&mut self, conn: ConnId, bytes: &[u8], now: RealTime) {
+        self.counters.bytes_in += bytes.len() as u64;
+        let Some(session) = self
+            .sessions
+            .get_mut(conn)
+            .filter(|session| !session.is_leaving())
+        else {
+            self.drain(conn, bytes.len(), now);
+            return;
+        };
+        session.heard_at = now;
+        match session.flow.is_read && self.is_behind() {
+            true => self.throttle(conn, bytes, Throttle::OlderWork, now),
+            false => self.process_bytes(conn, bytes, now),
+        }
+    }
+
     /// Carries out every whole request in `bytes`, as far as the peer may go on; keeps the rest.
     pub(super) fn process_bytes(&mut self, conn: ConnId, bytes: &[u8], now: RealTime) {
         match self.sessions.get_mut(conn) {
@@ -31,8 +48,8 @@ impl Engine {
         }
     }
 
-    /// What somebody says who is gone, or about to go, counts no more. It is taken as fast as it would be heard, not as
-    /// fast as it comes: a flood that goes on to the last would hold up those who stay.
+    /// Drops bytes of a peer that is gone or is being closed, at the rate at which they would be processed: a flood to the last
+    /// delays no other.
     pub(super) fn drain(&mut self, conn: ConnId, bytes: usize, now: RealTime) {
         self.counters.bytes_dropped += bytes as u64;
         let per_second = self.requests_per_second();
@@ -96,7 +113,7 @@ impl Engine {
         }
     }
 
-    /// The time has come, or there is room: a peer that was held up goes on.
+    /// Resumes a throttled peer.
     pub(super) fn resume_peer(&mut self, conn: ConnId, now: RealTime) {
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
@@ -129,7 +146,7 @@ impl Engine {
         }
     }
 
-    /// Goes on with an answer about the whole world or map, as far as the peer has room for it and may ask for it.
+    /// Writes the next piece of an answer about the whole world or map, as far as the peer has room and rate for it.
     pub(super) fn continue_answer(&mut self, conn: ConnId, now: RealTime) {
         let per_second = self.requests_per_second();
         let Some(session) = self.sessions.get_mut(conn) else {
@@ -170,7 +187,7 @@ impl Engine {
         }
     }
 
-    /// Some of what waits for a peer was written: if that was what it waited for, it goes on in the next pass.
+    /// Some of a peer's backlog was written: if it waited for that, it resumes in the next pass.
     pub(super) fn room_was_made(&mut self, conn: ConnId) {
         let now = self.sessions.now();
         let per_second = self.requests_per_second();
@@ -190,7 +207,7 @@ impl Engine {
         }
     }
 
-    /// Looks after those to whom too much is owed by now, or the rest of a snapshot.
+    /// Schedules stall checks for peers with a large backlog, or with the rest of a snapshot to come.
     pub(super) fn watch_backlogs(&mut self) {
         while let Some(conn) = self.sessions.take_backlogged() {
             let now = self.sessions.now();
@@ -211,7 +228,7 @@ impl Engine {
         }
     }
 
-    /// Sees to it that many text viewers hear their news in turns, each once in a while (docs/decisions/0093).
+    /// Schedules the next turn of many text viewers (docs/decisions/0093).
     pub(super) fn schedule_text_turns(&mut self) {
         if self.sessions.text_viewers().turns_left() == 0 || self.is_text_news_due {
             return;
@@ -225,7 +242,7 @@ impl Engine {
         self.timers.schedule(at, Timer::TextTurns);
     }
 
-    /// Sees to it that all text viewers are told of the whole map, piece by piece.
+    /// Schedules the next piece of the whole map for all text viewers.
     pub(super) fn schedule_map(&mut self) {
         if !self.text_updates.has_more_map() || self.is_map_news_due {
             return;
@@ -242,7 +259,7 @@ impl Engine {
         self.timers.schedule(at, Timer::PublishMap);
     }
 
-    /// How long a peer may take nothing has changed; it counts for those who take nothing already, too: all are looked at.
+    /// The stall limit has changed; it counts for pending checks as well.
     pub(super) fn look_for_stalls_anew(&mut self) {
         let now = self.sessions.now();
         for session in self.sessions.iter() {
@@ -252,7 +269,7 @@ impl Engine {
         }
     }
 
-    /// It is time to see whether a peer has taken anything of what waits for it, or given credit for what is yet to come.
+    /// Stall check: disconnects a peer that has read nothing of its backlog, or given no credit for the rest of a snapshot.
     pub(super) fn look_for_stall(&mut self, conn: ConnId, now: RealTime) {
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
@@ -296,7 +313,7 @@ impl Engine {
         self.cancel_flow(go_on, stall);
     }
 
-    /// Takes back what was to be done for a session's flow.
+    /// Cancels the timers of a session's flow.
     pub(super) fn cancel_flow(&mut self, go_on: Option<TimerId>, stall: Option<TimerId>) {
         for timer in go_on.into_iter().chain(stall) {
             self.timers.cancel(timer);
@@ -394,7 +411,7 @@ impl Engine {
     }
 }
 
-/// How long a session may take nothing of what waits for it, and as what it is closed then.
+/// How long a session may read nothing of its backlog, and the reason with which it is closed then.
 fn stall_limit(session: &Session, limits: &Limits) -> (RealSpan, CloseReason) {
     match session.agent().is_some() && session.outbox.len() > session.outbox_bytes_max {
         true => (
@@ -410,7 +427,7 @@ fn requests_for(bytes: usize) -> u32 {
     u32::try_from(bytes / limits::BYTES_PER_REQUEST).unwrap_or(u32::MAX)
 }
 
-/// Why the next request of a session has to wait, if it does.
+/// Why the next request of a session is throttled, if it is.
 fn held_up(session: &mut Session, now: RealTime, per_second: u32) -> Option<Throttle> {
     if session.is_leaving() || matches!(session.role, Role::Held(_) | Role::Seated(_)) {
         return None;

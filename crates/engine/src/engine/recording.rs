@@ -1,6 +1,11 @@
-//! The journal of what reaches the game, as the shell asks for it.
+//! The journal of what reaches the game, and what a save holds, as the shell asks for them.
+//!
+//! A save is of the game as it is or, once a team has won, as it was then: all agents leave in the instant of the victory, and a
+//! save from after it would go on as an empty board.
 
-use trantor_game::{GameInput, Handled, PaceChange};
+use std::sync::Arc;
+
+use trantor_game::{GameInput, Handled, PaceChange, Snapshot};
 
 use super::Engine;
 use crate::recorder::{JournalBytes, JournalPressure, Recorder};
@@ -62,5 +67,25 @@ impl Engine {
     /// Whether what happens is being recorded.
     pub fn is_recording(&self) -> bool {
         self.recorder.is_some()
+    }
+
+    /// Saves are made of the game from now on. To be said before the first pass: when the game is won, its state is kept,
+    /// which takes as long as a save's capture, and as much memory. Of one that was over before, that is how it is now.
+    pub fn expect_saves(&mut self) {
+        self.is_saved = true;
+        if self.game.winner().is_some() {
+            self.keep_victory();
+        }
+    }
+
+    /// A team has won, and its agents are still there.
+    pub(super) fn keep_victory(&mut self) {
+        self.victory = self.is_saved.then(|| Arc::new(self.game.snapshot()));
+    }
+
+    /// What is to be saved at this moment, in time in proportion to the world, or at once of a match that is over.
+    pub fn state_to_save(&self) -> Arc<Snapshot> {
+        let victory = self.victory.as_ref().map(Arc::clone);
+        victory.unwrap_or_else(|| Arc::new(self.game.snapshot()))
     }
 }

@@ -13,7 +13,7 @@ use crate::limits;
 use crate::output::CloseReason;
 use crate::pace::PaceRefusal;
 use crate::replicate::write_teams;
-use crate::session::{Answer, AnswerKind, Inbox, Observer, Request, Role, Throttle, TokenShown};
+use crate::session::{Answer, AnswerKind, Inbox, Observer, Request, Role, TokenShown};
 use crate::timers::Timer;
 
 impl Engine {
@@ -42,24 +42,6 @@ impl Engine {
         self.sessions.set_role(conn, Role::Greeted { failures: 0 });
         self.set_limit(conn, Some(self.config.limits.greeting_span));
         self.send_line(conn, &AiLine::Welcome);
-    }
-
-    /// Takes in bytes of a peer and carries out every whole request in them.
-    pub(super) fn read(&mut self, conn: ConnId, bytes: &[u8], now: RealTime) {
-        self.counters.bytes_in += bytes.len() as u64;
-        let Some(session) = self
-            .sessions
-            .get_mut(conn)
-            .filter(|session| !session.is_leaving())
-        else {
-            self.drain(conn, bytes.len(), now);
-            return;
-        };
-        session.heard_at = now;
-        match session.flow.is_read && self.is_behind() {
-            true => self.throttle(conn, bytes, Throttle::OlderWork, now),
-            false => self.process_bytes(conn, bytes, now),
-        }
     }
 
     pub(super) fn carry_out(&mut self, conn: ConnId, request: Request, now: RealTime) {

@@ -1,4 +1,4 @@
-//! What frame viewers are told: news, gathered until the next tick, and messages of their own at once.
+//! Frames for viewers: changes, gathered until the next tick, and messages of their own at once.
 
 use trantor_game::{Game, GameEvent, MoveKind};
 use trantor_model::CommandKind;

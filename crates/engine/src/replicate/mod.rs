@@ -1,4 +1,4 @@
-//! Events to audiences to languages: the only place that turns what happened into what is said.
+//! Replication: the only place that turns events into bytes, for each audience in its language.
 //!
 //! | event | agents | text viewers | frame viewers |
 //! |---|---|---|---|

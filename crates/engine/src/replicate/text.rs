@@ -1,6 +1,6 @@
-//! What text viewers are told of an event: lines in the order of the sheet they were written for.
+//! Text updates of an event: lines in the order of the sheet that viewers were written for.
 //!
-//! All of them hear the same, so each event is encoded once. The order of lines is the order of the game's
+//! All viewers get the same, so each event is encoded once. The order of lines is the order of the game's
 //! events, which is that of the reference server. School 42's sheet, which was Epitech's until 2016, has three
 //! things the other way round: an egg hatches before its player is there, and the outcome of an elevation or a
 //! push comes before what it did to each. There those lines are held back until the outcome is known.

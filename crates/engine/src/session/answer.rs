@@ -1,7 +1,7 @@
-//! Answers that go through the world piece by piece, and how far each has come.
+//! Answers that describe the world piece by piece, and how far each has come.
 //!
-//! The world is told in one order: tiles, teams, agents, eggs, elevations, who has won. Whoever is being told it hears of
-//! what happens to those it was told of, and of nobody else: the rest it will know as it is by then.
+//! The order is fixed: tiles, teams, agents, eggs, elevations, the winner. A viewer in the middle of it is sent updates about what
+//! it has been sent, and no others: the rest is described as it is by then.
 
 use std::rc::Rc;
 

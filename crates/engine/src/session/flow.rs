@@ -1,7 +1,7 @@
-//! How what a peer says is held up: by its rate of requests, and by what it has not read.
+//! Throttling of one session: by its rate limit, and by its unread output.
 //!
-//! Nothing a peer has sent is lost by that as long as it stays. What was read and is not carried out yet waits here, bounded; the rest
-//! waits with the system, which lets the peer know by itself. Of a peer that has gone, what waits goes with it.
+//! No request is lost while the peer stays connected. What was read and is not carried out yet waits here, bounded; the rest waits
+//! in the socket.
 
 use trantor_model::Command;
 use trantor_time::{RealTime, TimerId};
@@ -21,7 +21,7 @@ pub(crate) struct Flow {
     pub(crate) prepaid_tokens: u32,
     /// Whether the shell is to read what the peer sends.
     pub(crate) is_read: bool,
-    /// When it goes on by itself, if that is a matter of time.
+    /// Pending until the peer resumes, if that is a matter of time.
     pub(crate) resume: Option<TimerId>,
     /// An answer about the whole world or map, while one is under way: requests wait for its end.
     pub(crate) answer: Option<Answer>,
@@ -31,16 +31,16 @@ pub(crate) struct Flow {
     pub(crate) stall: Option<TimerId>,
     /// Whether that is or is about to be so.
     pub(crate) is_backlogged: bool,
-    /// Reasons for which it was ever held up, so that peers can be counted.
+    /// Whether it was ever beyond its rate, so that peers can be counted.
     pub(crate) was_throttled: bool,
     /// See `was_throttled`.
     pub(crate) was_blocked: bool,
 }
 
-/// Why the next request of a peer is not carried out yet.
+/// Why the next request of a peer has to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Throttle {
-    /// It has asked for too much; when it may go on.
+    /// It is beyond its rate limit; when it may resume.
     Rate(RealTime),
     /// Its team has sent too much to others; when its command may be accepted.
     FanOut(RealTime),
@@ -55,7 +55,7 @@ pub(crate) enum Throttle {
 }
 
 impl Flow {
-    /// Nothing is held up.
+    /// Nothing is throttled.
     pub(crate) fn new(now: RealTime, requests_per_second: u32) -> Self {
         Self {
             bucket: TokenBucket::full(now, requests_per_second),
@@ -73,7 +73,7 @@ impl Flow {
         }
     }
 
-    /// Whether something waits that room in the outbox would let go on.
+    /// Whether the peer resumes when its outbox has room.
     pub(crate) fn waits_for_room(&self) -> bool {
         self.resume.is_none() && (!self.is_read || self.answer.is_some())
     }

@@ -1,12 +1,12 @@
-//! How many requests a peer may make: so many a second, and a few more saved up while it was silent.
+//! Token bucket: a rate limit with a burst for peers that were silent.
 //!
-//! Counted in billionths of a request, so that nothing is lost between two looks however close they are.
+//! Tokens are counted in billionths, so that nothing is lost between two looks however close they are.
 
 use trantor_time::{NANOS, RealSpan, RealTime};
 
 use crate::limits;
 
-/// What one peer may still ask for.
+/// The tokens that one peer, or several together, have left.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TokenBucket {
     /// Below zero once a request turned out to be dearer than what there was.

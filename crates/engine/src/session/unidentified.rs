@@ -1,8 +1,5 @@
-//! Peers that have not said what they are, by address: when places are short, the oldest of the address with most of
-//! them makes room.
-//!
-//! Silence costs a peer nothing, so a flood of silent connections evicts its own before those of any other address.
-//! When that is necessary is the engine's to say ([`crate::engine`]).
+//! Unidentified peers by address. When connections are short, the oldest of the address with most of them is evicted, so that a
+//! flood of silent connections evicts its own first. When that is necessary is the engine's to decide ([`crate::engine`]).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;

@@ -92,7 +92,7 @@ fn an_agent_is_disconnected_for_a_stall_and_not_for_a_burst() {
 /// A viewer that reads, and gives no credit for the rest of the world, would have it kept as it was when it came.
 #[test]
 fn a_viewer_that_gives_no_credit_is_let_go() {
-    let mut bench = bench(300, 200, 3);
+    let mut bench = bench(150, 150, 3);
     let viewers = [(); 2].map(|()| bench.watch_without_credit("V"));
     let [silent, slow] = viewers;
     let spared = bench.watch("W");

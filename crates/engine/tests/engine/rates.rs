@@ -239,34 +239,6 @@ fn many_text_viewers_are_told_by_and_by() {
     assert_eq!(bench.engine.stats(now).outbox_bytes, 0);
 }
 
-/// One flood a pass from an agent costs what it sends, and nobody else's answers are late.
-#[test]
-fn a_flood_of_commands_is_dropped_and_counted() {
-    let mut bench = bench(5, 5, 3);
-    let flooder = bench.join("A", "a");
-    let other = bench.join("B", "b");
-    let flood = b"Forward\n".repeat(5_000);
-    bench.take_heard();
-    bench.send(flooder, &flood);
-    bench.send(other, b"Left\n");
-    bench.run_for(ms(70));
-    assert_eq!(bench.lines(other), ["ok"]);
-    let now = bench.now;
-    let counters = bench.engine.stats(now).counters;
-    assert_eq!(
-        counters.commands_dropped,
-        counters.commands - 11,
-        "ten and the other's are taken"
-    );
-    assert!(
-        counters.commands_dropped > 2_000,
-        "what was saved up is spent at once"
-    );
-    assert!(counters.commands < 3_000, "the rest is held up");
-    bench.run_for(ms(630));
-    assert_eq!(bench.lines(flooder).len(), 10);
-}
-
 /// `speakers` of one team and `hearers` of the other on one tile; each team may cause so many messages to others in a second.
 fn two_teams(fan_out_of_team: u32, speakers: usize, hearers: usize) -> (Bench, Vec<usize>, Vec<usize>) {
     let mut config = EngineConfig::new(game_config(1, 1, 100));
