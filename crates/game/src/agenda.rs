@@ -4,29 +4,19 @@
 //! as it would starve has eaten in time; then hunger; then the refill, which sees what was taken; starts come
 //! last, so that whoever starts at an instant sees all that happened at it, however passes were cut.
 //!
-//! Meals are in a queue of their own, so that the earliest other deadline is known too: most meals are visible to viewers
+//! Meals are in a store of their own, so that the earliest other deadline is known too: most meals are visible to viewers
 //! only, and a server without viewers does not wake up for them.
 
-mod places;
-mod queue;
+use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use trantor_model::{AgentId, EggId};
 use trantor_time::GameTime;
 
-use crate::lag::MessageId;
-use crate::rules::{Ritual, RitualId};
+use crate::ids::{MessageId, RitualId};
 
-use queue::Queue;
-pub(crate) use queue::Ticket;
-
-/// The key of a deadline. Equal keys go by order of registration; in lock-step by the agents' numbers first, since
-/// there nothing may depend on the order of arrival.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Moment {
-    pub(crate) at: GameTime,
-    pub(crate) rank: Rank,
-}
+/// Emptied rows kept for reuse. Where no two deadlines share an instant, each needs one.
+const SPARE_ROWS_MAX: usize = 64;
 
 /// The order of kinds at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,34 +27,72 @@ pub(crate) enum Rank {
     Start,
 }
 
-/// Everything pending, in one order over both queues: no kind in one has the rank of a kind in the other.
+/// Everything pending, in one order over both stores: no kind in one has the rank of a kind in the other.
 #[derive(Clone, Debug)]
 pub(crate) struct Agenda {
-    meals: Queue,
-    others: Queue,
+    meals: Rows,
+    others: Rows,
+    is_lock_step: bool,
+    next_number: u64,
+}
+
+/// Deadlines by instant and rank, those of one instant and rank in a row.
+///
+/// Agents that started together end together, so in a game that leaps thousands of deadlines fall on few instants. A
+/// deadline then costs no more than a push. A heap of single deadlines takes half as long again for a whole leap.
+#[derive(Clone, Debug, Default)]
+struct Rows {
+    /// No row is empty. Each is in order of owner, then number.
+    rows: BTreeMap<(GameTime, Rank), VecDeque<Pending>>,
+    spare: Vec<VecDeque<Pending>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    /// In lock-step the agent's number, since there nothing may depend on the order of arrival; otherwise 0.
+    owner: u32,
+    number: u64,
+    due: Due,
+}
+
+/// Names a pending deadline by its key in the total order; useless once that was taken or cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Ticket {
+    pub(crate) at: GameTime,
+    rank: Rank,
+    owner: u32,
+    /// Of its registration.
+    number: u64,
 }
 
 impl Agenda {
-    /// Nothing pending yet. In lock-step, what is due at one moment goes by the agents' numbers.
-    pub(crate) fn new(lock_step: bool) -> Self {
+    /// Nothing pending yet. In lock-step, what is due at one instant goes by the agents' numbers.
+    pub(crate) fn new(is_lock_step: bool) -> Self {
         Self {
-            meals: Queue::new(lock_step),
-            others: Queue::new(lock_step),
+            meals: Rows::default(),
+            others: Rows::default(),
+            is_lock_step,
+            next_number: 0,
         }
     }
 
-    /// Adds a deadline, behind all of the same moment and rank, in lock-step behind all of the same agent and those
-    /// before. A start must be set for the present instant, that is at or before everything pending.
+    /// Adds a deadline, behind all of the same instant and rank, in lock-step behind all of the same agent and those
+    /// before.
     pub(crate) fn schedule(&mut self, at: GameTime, due: Due) -> Ticket {
-        match due {
-            Due::Hunger(_) => self.meals.schedule(at, due),
-            _ => self.others.schedule(at, due),
-        }
+        let ticket = Ticket {
+            at,
+            rank: due.rank(),
+            owner: if self.is_lock_step { due.owner() } else { 0 },
+            number: self.next_number,
+        };
+        self.next_number += 1;
+        self.rows_of(ticket.rank).schedule(ticket, due);
+        ticket
     }
 
     /// When the first deadline is. O(1).
     pub(crate) fn next_deadline(&self) -> Option<GameTime> {
-        match (self.meals.next_deadline(), self.others.next_deadline()) {
+        match (self.next_meal(), self.next_other()) {
             (Some(meal), Some(other)) => Some(meal.min(other)),
             (meal, other) => meal.or(other),
         }
@@ -72,25 +100,23 @@ impl Agenda {
 
     /// When the first meal is. O(1).
     pub(crate) fn next_meal(&self) -> Option<GameTime> {
-        self.meals.next_deadline()
+        self.meals.first().map(|(at, _)| at)
     }
 
     /// When the first deadline is that is not a meal. O(1).
     pub(crate) fn next_other(&self) -> Option<GameTime> {
-        self.others.next_deadline()
+        self.others.first().map(|(at, _)| at)
     }
 
-    /// Whose meal the first deadline is, if it is one.
-    pub(crate) fn first_eater(&self) -> Option<AgentId> {
-        match self.meals.first_due().filter(|_| self.is_meal_next()) {
-            Some(Due::Hunger(agent)) => Some(agent),
-            _ => None,
-        }
-    }
-
-    /// Whether the first deadline is a start.
-    pub(crate) fn is_start_next(&self) -> bool {
-        self.others.is_start_next() && !self.is_meal_next()
+    /// What is due first.
+    pub(crate) fn first(&self) -> Option<Due> {
+        let rows = if self.is_meal_next() {
+            &self.meals
+        } else {
+            &self.others
+        };
+        let (_, row) = rows.rows.first_key_value()?;
+        row.front().map(|pending| pending.due)
     }
 
     /// Takes the first deadline.
@@ -103,63 +129,101 @@ impl Agenda {
 
     /// Takes a pending deadline off.
     pub(crate) fn cancel(&mut self, ticket: Ticket) {
-        match ticket {
-            Ticket::Meal(_) => self.meals.cancel(ticket),
-            Ticket::Pending(_) | Ticket::Start(_) => self.others.cancel(ticket),
-        }
-    }
-
-    /// What is due under a ticket.
-    pub(crate) fn get(&self, ticket: Ticket) -> Option<Due> {
-        self.queue_of(ticket).get(ticket)
-    }
-
-    /// When it is due.
-    pub(crate) fn deadline_of(&self, ticket: Ticket) -> Option<GameTime> {
-        self.queue_of(ticket).deadline_of(ticket)
-    }
-
-    /// How many deadlines are pending.
-    pub(crate) fn len(&self) -> usize {
-        self.meals.len() + self.others.len()
+        self.rows_of(ticket.rank).cancel(ticket);
     }
 
     /// Forgets all of them.
     pub(crate) fn clear(&mut self) {
-        self.meals.clear();
-        self.others.clear();
+        self.meals.rows.clear();
+        self.others.rows.clear();
     }
 
     /// Everything pending, in the order in which it will be taken.
-    pub(crate) fn in_order(&self) -> impl Iterator<Item = Due> {
-        let (mut meals, mut others) = (
-            self.meals.in_order().peekable(),
-            self.others.in_order().peekable(),
-        );
-        std::iter::from_fn(move || {
-            let is_meal_next = match (meals.peek(), others.peek()) {
-                (Some((meal, _)), Some((other, _))) => meal < other,
-                (meal, _) => meal.is_some(),
-            };
-            let next = if is_meal_next { meals.next() } else { others.next() };
-            next.map(|(_, due)| due)
-        })
+    pub(crate) fn in_order(&self) -> Vec<(Ticket, Due)> {
+        let mut pending: Vec<(Ticket, Due)> = self.meals.iter().chain(self.others.iter()).collect();
+        pending.sort_by_key(|(ticket, _)| *ticket);
+        pending
     }
 
     fn is_meal_next(&self) -> bool {
-        match (self.meals.next_deadline(), self.others.next_deadline()) {
-            // Mostly the instants tell, which are at hand; the ranks take a look at both queues.
-            (Some(meal), Some(other)) if meal == other => self.meals.first() < self.others.first(),
+        match (self.meals.first(), self.others.first()) {
             (Some(meal), Some(other)) => meal < other,
             (meal, _) => meal.is_some(),
         }
     }
 
-    fn queue_of(&self, ticket: Ticket) -> &Queue {
-        match ticket {
-            Ticket::Meal(_) => &self.meals,
-            Ticket::Pending(_) | Ticket::Start(_) => &self.others,
+    fn rows_of(&mut self, rank: Rank) -> &mut Rows {
+        match rank {
+            Rank::Hunger => &mut self.meals,
+            Rank::Complete | Rank::Refill | Rank::Start => &mut self.others,
         }
+    }
+}
+
+impl Rows {
+    fn schedule(&mut self, ticket: Ticket, due: Due) {
+        let Ticket {
+            at,
+            rank,
+            owner,
+            number,
+        } = ticket;
+        let spare = &mut self.spare;
+        let row = self.rows.entry((at, rank));
+        let row = row.or_insert_with(|| spare.pop().unwrap_or_default());
+        let pending = Pending { owner, number, due };
+        // Whoever schedules goes through the agents by number most of the time.
+        match row.back() {
+            Some(last) if last.owner > owner => {
+                let place = row.partition_point(|other| other.owner <= owner);
+                row.insert(place, pending);
+            }
+            _ => row.push_back(pending),
+        }
+    }
+
+    fn first(&self) -> Option<(GameTime, Rank)> {
+        self.rows.first_key_value().map(|(key, _)| *key)
+    }
+
+    fn take_first(&mut self) -> Option<(GameTime, Due)> {
+        let mut first = self.rows.first_entry()?;
+        let at = first.key().0;
+        let taken = first.get_mut().pop_front()?;
+        if first.get().is_empty() {
+            self.spare.push(first.remove());
+            self.spare.truncate(SPARE_ROWS_MAX);
+        }
+        Some((at, taken.due))
+    }
+
+    fn cancel(&mut self, ticket: Ticket) {
+        let key = (ticket.at, ticket.rank);
+        let Some(row) = self.rows.get_mut(&key) else {
+            return;
+        };
+        let place = (ticket.owner, ticket.number);
+        if let Ok(place) = row.binary_search_by_key(&place, |other| (other.owner, other.number)) {
+            row.remove(place);
+        }
+        if row.is_empty() {
+            self.rows.remove(&key);
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (Ticket, Due)> {
+        self.rows.iter().flat_map(|(&(at, rank), row)| {
+            row.iter().map(move |pending| {
+                let (owner, number) = (pending.owner, pending.number);
+                let ticket = Ticket {
+                    at,
+                    rank,
+                    owner,
+                    number,
+                };
+                (ticket, pending.due)
+            })
+        })
     }
 }
 
@@ -193,22 +257,6 @@ pub(crate) enum Due {
 }
 
 impl Due {
-    /// The end of a ritual.
-    pub(crate) fn end_of(ritual: &Ritual) -> Self {
-        Self::Ritual {
-            ritual: ritual.id,
-            asker: ritual.asker,
-        }
-    }
-
-    /// When it is due, and in which place among others of that instant.
-    fn moment(self, at: GameTime) -> Moment {
-        Moment {
-            at,
-            rank: self.rank(),
-        }
-    }
-
     /// The agent it belongs to, as a number that breaks ties in lock-step; 0 if it belongs to none.
     fn owner(self) -> u32 {
         match self {
@@ -303,4 +351,69 @@ pub struct Fired {
     pub kind: DueKind,
     /// The agent whose action or elevation it was; `None` for what comes by itself.
     pub agent: Option<AgentId>,
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use trantor_time::GameSpan;
+
+    use super::*;
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Schedule { units: i64, due: Due },
+        Cancel(prop::sample::Index),
+        Take,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let due = (0..4u8, 0..9u32).prop_map(|(kind, agent)| match kind {
+            0 => Due::Action(AgentId(agent)),
+            1 => Due::Hunger(AgentId(agent)),
+            2 => Due::Refill,
+            _ => Due::Start(AgentId(agent)),
+        });
+        prop_oneof![
+            4 => (0..4i64, due).prop_map(|(units, due)| Step::Schedule { units, due }),
+            1 => any::<prop::sample::Index>().prop_map(Step::Cancel),
+            2 => Just(Step::Take),
+        ]
+    }
+
+    proptest! {
+        /// Against a list that is sorted after each step.
+        #[test]
+        fn deadlines_come_by_instant_and_rank_and_then_by_registration(
+            steps in prop::collection::vec(step(), 0..300),
+            lock_step: bool,
+        ) {
+            let mut agenda = Agenda::new(lock_step);
+            let mut now = GameTime::ZERO;
+            let mut model: Vec<((GameTime, Rank, u32), u32, Due, Ticket)> = Vec::new();
+            for (number, step) in (0..).zip(steps) {
+                match step {
+                    Step::Schedule { units, due } => {
+                        let at = now + GameSpan::from_units(units);
+                        let tie = if lock_step { due.owner() } else { 0 };
+                        model.push(((at, due.rank(), tie), number, due, agenda.schedule(at, due)));
+                        model.sort_by_key(|&(key, number, ..)| (key, number));
+                    }
+                    Step::Cancel(index) if !model.is_empty() => {
+                        agenda.cancel(model.remove(index.index(model.len())).3);
+                    }
+                    Step::Take if !model.is_empty() => {
+                        let ((at, ..), _, due, _) = model.remove(0);
+                        now = at;
+                        prop_assert_eq!(agenda.first(), Some(due));
+                        prop_assert_eq!(agenda.take_first(), Some((at, due)));
+                    }
+                    Step::Cancel(_) | Step::Take => prop_assert_eq!(agenda.take_first(), None),
+                }
+                let expected: Vec<_> = model.iter().map(|&(.., due, ticket)| (ticket, due)).collect();
+                prop_assert_eq!(agenda.in_order(), expected);
+                prop_assert_eq!(agenda.next_deadline(), model.first().map(|first| first.0.0));
+            }
+        }
+    }
 }

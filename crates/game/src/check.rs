@@ -1,133 +1,27 @@
 //! Invariants: what is always true of a game between two calls.
 //!
-//! Run after every input and every deadline where debug assertions are on, so that tests and simulation have
-//! them and a release build pays nothing. A broken one is our mistake, never a peer's, and stops the program.
+//! Checked after every input and every deadline where debug assertions are on, so that tests and simulation have
+//! them and a release build pays nothing; there a broken one is our mistake and stops the program. A snapshot comes
+//! from outside, so one that breaks an invariant is refused ([`Game::restore`]).
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use trantor_model::{AgentId, Command, EggId, TeamId};
+use trantor_time::GameTime;
 
-use crate::agenda::{Agenda, Due, Ticket};
-use crate::desk::OUTSTANDING_MAX;
+use crate::agenda::{Due, Ticket};
+use crate::commands::{OUTSTANDING_MAX, Running};
 use crate::game::Game;
-use crate::rules::hunger::starves_at;
-use crate::rules::{Agent, World, spawning};
+use crate::rules::hunger::{Digestion, starves_at};
+use crate::rules::{Agent, Ritual, World, spawning};
 
 /// World size up to which every call is checked. A check goes through all of the world, so larger ones are
 /// checked at every 1,024th step, or a development build could not keep up with a game at full speed.
 const CHECKED_ALWAYS_TILES_MAX: usize = 128;
 
-impl Game {
-    /// [`Self::check`] where debug assertions are on.
-    pub(crate) fn check_in_debug(&self) {
-        if cfg!(debug_assertions)
-            && (self.world().size().area() <= CHECKED_ALWAYS_TILES_MAX || self.steps().is_multiple_of(1_024))
-        {
-            self.check();
-        }
-    }
-}
-
-impl World {
-    /// Checks counts, places and numbers.
-    ///
-    /// # Panics
-    /// If the world is inconsistent.
-    pub fn check(&self) {
-        self.check_ground();
-        self.check_places();
-        self.check_teams();
-        self.check_rituals();
-    }
-
-    fn check_ground(&self) {
-        let mut totals = self.ground_totals.map(|_| 0);
-        for tile in &self.tiles {
-            for (resource, count) in tile.ground.iter() {
-                totals[resource.index()] += u64::from(count);
-            }
-        }
-        assert_eq!(totals, self.ground_totals, "the totals are those of the tiles");
-    }
-
-    /// Everybody stands on the list of one tile, and the same for eggs.
-    fn check_places(&self) {
-        let (mut agents, mut eggs) = (0, 0);
-        for (index, tile) in self.tiles.iter().enumerate() {
-            let place = self.size.tile_at(index);
-            let (agents_here, eggs_here) = (tile.agents.as_slice(), tile.eggs.as_slice());
-            assert!(
-                agents_here.is_sorted() && eggs_here.is_sorted(),
-                "lists are in order"
-            );
-            for &id in agents_here {
-                assert_eq!(self.agents[id].tile, place, "{id:?} stands where it is listed");
-            }
-            for id in eggs_here {
-                assert_eq!(self.eggs[id].tile, place, "{id:?} lies where it is listed");
-            }
-            agents += agents_here.len();
-            eggs += eggs_here.len();
-        }
-        assert_eq!(agents, self.agents.len(), "every agent is on one list");
-        assert_eq!(eggs, self.eggs.len(), "every egg is on one list");
-        let ids: Vec<AgentId> = self.agents.iter().map(|agent| agent.id).collect();
-        assert!(
-            ids.windows(2).all(|pair| pair[0] < pair[1]),
-            "numbers are unique and in order"
-        );
-        assert!(ids.last().is_none_or(|last| last.0 < self.agents.next_number()));
-        assert!(self.eggs.keys().last().is_none_or(|last| last.0 < self.next_egg));
-    }
-
-    fn check_teams(&self) {
-        for (index, team) in self.teams.iter().enumerate() {
-            let id = TeamId(index as u16);
-            let living = self.agents.iter().filter(|agent| agent.team == id).count();
-            assert_eq!(living, team.living as usize, "{id:?} counts its living");
-            let eggs = self.eggs.values().filter(|egg| egg.team == id).count();
-            assert_eq!(eggs, team.eggs as usize, "{id:?} counts its eggs");
-            let ripe = self
-                .eggs
-                .values()
-                .filter(|egg| egg.team == id && egg.matures.is_none());
-            let ripe: Vec<EggId> = ripe.map(|egg| egg.id).collect();
-            assert_eq!(ripe, team.hatchable, "{id:?} lists the eggs that can be hatched");
-        }
-    }
-
-    fn check_rituals(&self) {
-        for ritual in self.rituals.iter() {
-            for &id in &ritual.participants {
-                assert_eq!(self.agents[id].ritual, Some(ritual.id), "participants are held");
-            }
-            for id in &ritual.withheld {
-                assert!(
-                    ritual.participants.contains(id),
-                    "only participants have effects withheld"
-                );
-                let running = self.agents[*id].desk.running.as_ref();
-                assert!(
-                    running.is_some_and(|running| running.withheld),
-                    "{id:?} has one withheld"
-                );
-            }
-        }
-        for agent in self.agents.iter() {
-            let ritual = agent
-                .ritual
-                .map(|ritual| self.rituals.get(ritual).expect("it is under way"));
-            assert!(ritual.is_none_or(|ritual| ritual.participants.contains(&agent.id)));
-            let withheld = agent
-                .desk
-                .running
-                .as_ref()
-                .is_some_and(|running| running.withheld);
-            assert_eq!(
-                withheld,
-                ritual.is_some_and(|ritual| ritual.withheld.contains(&agent.id)),
-                "a withheld effect is noted at its ritual"
-            );
-        }
-    }
+/// What is wrong, in words, unless the condition holds.
+pub(crate) fn ensure(holds: bool, otherwise: &'static str) -> Result<(), &'static str> {
+    holds.then_some(()).ok_or(otherwise)
 }
 
 impl Game {
@@ -136,92 +30,244 @@ impl Game {
     /// # Panics
     /// If the game is inconsistent.
     pub fn check(&self) {
-        self.world().check();
-        let agenda = &self.agenda;
-        assert!(
-            agenda.next_deadline().is_none_or(|next| next >= self.now()),
-            "nothing due lies in the past"
-        );
-        let is_refilled = self.world.refill_enabled && self.winner().is_none();
-        assert!(
-            !is_refilled || self.refill_timer.is_some() || !spawning::is_short(&self.world),
-            "what is short will be topped up"
-        );
-        let mut expected = usize::from(self.refill_timer.is_some());
-        for agent in self.world().agents() {
-            expected += self.check_agent(agenda, agent);
-        }
-        for egg in self.world().eggs().filter(|egg| egg.matures.is_some()) {
-            assert!(
-                self.winner().is_some() || count(agenda, Due::Hatch(egg.id)) == 1,
-                "an unripe egg matures once"
-            );
-            expected += usize::from(self.winner().is_none());
-        }
-        for message in self.world().air.messages() {
-            assert!(
-                self.world().agent(message.to).is_some(),
-                "what is under way is so to somebody"
-            );
-            expected += 1;
-        }
-        assert_eq!(
-            self.delivery_timers.len(),
-            self.world().air.messages().len(),
-            "each message arrives"
-        );
-        for ritual in self.world().rituals() {
-            assert_eq!(count(agenda, Due::end_of(ritual)), 1, "a ritual ends once");
-            expected += 1;
-        }
-        assert_eq!(agenda.len(), expected, "nothing else is on the agenda");
-        if self.winner().is_some() {
-            assert!(agenda.len() == 0, "after the end nothing is due");
+        if let Err(what) = self.find_contradiction() {
+            panic!("the game contradicts itself: {what}");
         }
     }
 
-    /// Checks one agent's deadlines and answers how many it has.
-    fn check_agent(&self, agenda: &Agenda, agent: &Agent) -> usize {
-        let desk = &agent.desk;
-        assert!(
-            desk.outstanding() <= OUTSTANDING_MAX,
-            "{:?} has at most ten open",
-            agent.id
-        );
-        let due =
-            |timer: Option<Ticket>| timer.map(|timer| agenda.get(timer).expect("a noted timer is pending"));
-        let at_desk = due(desk.timer);
-        match &desk.running {
-            Some(running) if running.command == Command::Incantation => {
-                assert!(
-                    agent.ritual.is_some() && at_desk.is_none(),
-                    "the ritual's deadline ends it"
-                );
-            }
-            Some(running) if running.withheld => assert!(at_desk.is_none(), "it is over and waits"),
-            Some(_) => assert_eq!(at_desk, Some(Due::Action(agent.id)), "what runs has an end"),
-            None if agent.ritual.is_some() || desk.waiting().len() == 0 => assert!(at_desk.is_none()),
-            None => assert_eq!(
-                at_desk,
-                Some(Due::Start(agent.id)),
-                "nobody free lets a command wait"
-            ),
+    /// [`Self::check`] where debug assertions are on.
+    pub(crate) fn check_in_debug(&self) {
+        if cfg!(debug_assertions)
+            && (self.world().size().area() <= CHECKED_ALWAYS_TILES_MAX || self.steps().is_multiple_of(1_024))
+        {
+            self.check();
         }
-        let hunger = due(desk.hunger_timer);
-        let is_hungry = self.world().hunger_enabled && self.winner().is_none();
-        assert_eq!(
-            hunger,
-            is_hungry.then_some(Due::Hunger(agent.id)),
-            "the living digest"
-        );
-        assert!(
-            starves_at(agent).is_none_or(|at| self.starvation.get().is_some_and(|bound| bound <= at)),
-            "no agent starves before the bound"
-        );
-        usize::from(at_desk.is_some()) + usize::from(hunger.is_some())
+    }
+
+    /// The first invariant that does not hold, in words.
+    pub(crate) fn find_contradiction(&self) -> Result<(), &'static str> {
+        let world = &self.world;
+        world.check_ground()?;
+        world.check_places()?;
+        world.check_teams()?;
+        for ritual in world.rituals() {
+            world.check_ritual(ritual)?;
+        }
+        let held: usize = world.rituals().map(|ritual| ritual.participants.len()).sum();
+        let claimed = world.agents().filter(|agent| agent.ritual.is_some()).count();
+        ensure(
+            claimed == held,
+            "an agent is held by a ritual that does not know it",
+        )?;
+        for agent in world.agents() {
+            self.check_agent(agent)?;
+        }
+        if let Some(winner) = world.winner {
+            ensure(world.team(winner).is_some(), "there is no such winner")?;
+            ensure(world.rituals().len() == 0, "a ritual goes on after the end")?;
+            let is_silent = world.air.messages().len() == 0;
+            ensure(is_silent, "a message is under way after the end")?;
+        }
+        let mut messages = world.air.messages();
+        let is_heard = messages.all(|message| world.agent(message.to).is_some());
+        ensure(is_heard, "a message is under way to nobody")?;
+        self.check_agenda()
+    }
+
+    fn check_agent(&self, agent: &Agent) -> Result<(), &'static str> {
+        let commands = &agent.commands;
+        let is_within = commands.outstanding() <= OUTSTANDING_MAX;
+        ensure(is_within, "an agent has too many commands")?;
+        if let Some(running) = &commands.running {
+            self.check_running(running, agent.ritual.is_some())?;
+        }
+        let is_idle = agent.ritual.is_none() && commands.outstanding() == 0;
+        let is_over = self.world.winner.is_some();
+        ensure(is_idle || !is_over, "an agent is busy after the end")?;
+        let digests = matches!(agent.digestion, Digestion::Until(_));
+        ensure(
+            digests == self.world.hunger_enabled,
+            "an agent digests where hunger is off, or does not where it is on",
+        )?;
+        let bound = self.starvation.get();
+        let is_bound = starves_at(agent).is_none_or(|at| bound.is_some_and(|bound| bound <= at));
+        ensure(is_bound, "an agent starves before the bound")
+    }
+
+    fn check_running(&self, running: &Running, is_held: bool) -> Result<(), &'static str> {
+        let takes_time = running.command.duration_units() > 0;
+        ensure(takes_time, "an action that takes no time is under way")?;
+        let has_begun = running.start <= self.now;
+        ensure(has_begun, "an action under way has not begun")?;
+        let is_elevation = running.command == Command::Incantation;
+        ensure(is_held || !is_elevation, "an agent elevates outside of a ritual")?;
+        let may_be_withheld = is_held && !is_elevation && running.end <= self.now;
+        let is_fine = !running.withheld || may_be_withheld;
+        ensure(is_fine, "an effect is withheld for no reason")
+    }
+
+    /// What is due follows from the rest, and the timers name it.
+    fn check_agenda(&self) -> Result<(), &'static str> {
+        let refill_at = self.refill_timer.map(|timer| timer.at);
+        let expected = self.pending(refill_at);
+        let agenda = self.agenda.in_order();
+        ensure(agenda.len() == expected.len(), "too much or too little is due")?;
+        let listed: BTreeMap<Due, Ticket> = agenda.into_iter().map(|(ticket, due)| (due, ticket)).collect();
+        let times = listed.iter().map(|(due, ticket)| (due, &ticket.at));
+        ensure(
+            times.eq(expected.iter()),
+            "what is due does not follow from the rest",
+        )?;
+        let is_ahead = expected.values().all(|at| *at >= self.now);
+        ensure(is_ahead, "a deadline lies in the past")?;
+        let is_refilled = self.world.refill_enabled && self.world.winner.is_none();
+        ensure(
+            !is_refilled || refill_at.is_some() || !spawning::is_short(&self.world),
+            "the ground is short and no refill is due",
+        )?;
+        let ticket = |due| listed.get(&due).copied();
+        for agent in self.world.agents() {
+            let turn = ticket(Due::Action(agent.id)).or(ticket(Due::Start(agent.id)));
+            let is_timed =
+                agent.commands.timer == turn && agent.hunger_timer == ticket(Due::Hunger(agent.id));
+            ensure(is_timed, "an agent's timer is not its deadline")?;
+        }
+        let unripe = expected.keys().filter(|due| matches!(due, Due::Hatch(_)));
+        ensure(
+            self.hatch_timers.len() == unripe.count()
+                && self.delivery_timers.len() == self.world.air.messages().len(),
+            "an egg or a message has no timer",
+        )
+    }
+
+    /// Everything that must be pending, and when.
+    pub(crate) fn pending(&self, refill_at: Option<GameTime>) -> BTreeMap<Due, GameTime> {
+        let mut pending = BTreeMap::new();
+        let world = &self.world;
+        if world.winner.is_some() {
+            return pending;
+        }
+        for agent in world.agents() {
+            if let Digestion::Until(end) = agent.digestion {
+                pending.insert(Due::Hunger(agent.id), end);
+            }
+            match &agent.commands.running {
+                // The ritual's deadline ends both.
+                Some(running) if running.withheld || running.command == Command::Incantation => {}
+                Some(running) => {
+                    pending.insert(Due::Action(agent.id), running.end);
+                }
+                None if agent.ritual.is_none() && !agent.commands.waiting.is_empty() => {
+                    pending.insert(Due::Start(agent.id), self.now);
+                }
+                None => {}
+            }
+        }
+        let unripe = world.eggs().filter_map(|egg| Some((egg.id, egg.matures?)));
+        pending.extend(unripe.map(|(egg, matures)| (Due::Hatch(egg), matures)));
+        pending.extend(world.rituals().map(|ritual| (ritual.due(), ritual.end)));
+        pending.extend(world.air.messages().map(|message| (message.due(), message.at)));
+        pending.extend(refill_at.map(|at| (Due::Refill, at)));
+        pending
     }
 }
 
-fn count(agenda: &Agenda, due: Due) -> usize {
-    agenda.in_order().filter(|pending| *pending == due).count()
+impl World {
+    fn check_ground(&self) -> Result<(), &'static str> {
+        let mut totals = self.ground_totals.map(|_| 0);
+        for tile in &self.tiles {
+            for (resource, count) in tile.ground.iter() {
+                totals[resource.index()] += u64::from(count);
+            }
+        }
+        ensure(
+            totals == self.ground_totals,
+            "the totals are not those of the tiles",
+        )
+    }
+
+    /// Every agent is on the list of one tile, and the same for eggs.
+    fn check_places(&self) -> Result<(), &'static str> {
+        let (mut agents, mut eggs) = (0, 0);
+        for (index, tile) in self.tiles.iter().enumerate() {
+            let place = self.size.tile_at(index);
+            let (agents_here, eggs_here) = (&tile.agents, &tile.eggs);
+            ensure(
+                agents_here.is_sorted() && eggs_here.is_sorted(),
+                "a tile's list is not in order",
+            )?;
+            let stands_here = |&id: &AgentId| self.agent(id).is_some_and(|agent| agent.tile == place);
+            let lies_here = |&id: &EggId| self.egg(id).is_some_and(|egg| egg.tile == place);
+            ensure(
+                agents_here.iter().all(stands_here) && eggs_here.iter().all(lies_here),
+                "a tile lists what is elsewhere",
+            )?;
+            agents += agents_here.len();
+            eggs += eggs_here.len();
+        }
+        ensure(
+            agents == self.agents.len() && eggs == self.eggs.len(),
+            "an agent or an egg is not on one list",
+        )?;
+        let ids = self.agents.ids();
+        let last_egg = self.eggs.keys().last();
+        ensure(
+            ids.windows(2).all(|pair| pair[0] < pair[1])
+                && ids.last().is_none_or(|last| last.0 < self.agents.next_number())
+                && last_egg.is_none_or(|last| last.0 < self.next_egg),
+            "an agent or an egg has a number to come",
+        )
+    }
+
+    fn check_teams(&self) -> Result<(), &'static str> {
+        for (index, team) in self.teams.iter().enumerate() {
+            let id = TeamId(index as u16);
+            let living = self.agents.iter().filter(|agent| agent.team == id).count();
+            let eggs = || self.eggs.values().filter(|egg| egg.team == id);
+            let ripe = eggs().filter(|egg| egg.matures.is_none()).map(|egg| egg.id);
+            ensure(
+                living == team.living as usize
+                    && eggs().count() == team.eggs as usize
+                    && ripe.eq(team.hatchable.iter().copied()),
+                "a team counts other agents or eggs than it has",
+            )?;
+        }
+        Ok(())
+    }
+
+    fn check_ritual(&self, ritual: &Ritual) -> Result<(), &'static str> {
+        ensure(
+            ritual.id.0 < self.rituals.next_id(),
+            "a ritual has a number to come",
+        )?;
+        ensure(self.size.contains(ritual.tile), "a ritual is off the map")?;
+        ensure(ritual.level.next().is_some(), "a ritual is above the last level")?;
+        let unique: BTreeSet<AgentId> = ritual.participants.iter().copied().collect();
+        let is_held = |&id: &AgentId| {
+            self.agent(id)
+                .is_some_and(|agent| agent.ritual == Some(ritual.id))
+        };
+        ensure(
+            unique.len() == ritual.participants.len() && unique.iter().all(is_held),
+            "a ritual holds an agent twice, or not at all",
+        )?;
+        let running = |&id: &AgentId| self.agent(id)?.commands.running.as_ref();
+        let elevates = |id| running(id).is_some_and(|running| running.command == Command::Incantation);
+        let is_askers = self.agent(ritual.asker).is_none() || unique.contains(&ritual.asker);
+        ensure(
+            is_askers && unique.iter().all(|id| elevates(id) == (*id == ritual.asker)),
+            "a ritual is not its asker's",
+        )?;
+        let is_withheld = |id: &AgentId| running(id).is_some_and(|running| running.withheld);
+        let withheld: BTreeSet<AgentId> = ritual.withheld.iter().copied().collect();
+        ensure(
+            withheld.len() == ritual.withheld.len()
+                && unique
+                    .iter()
+                    .copied()
+                    .filter(is_withheld)
+                    .eq(withheld.iter().copied()),
+            "a ritual withholds other effects than its participants have",
+        )
+    }
 }

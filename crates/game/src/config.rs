@@ -17,7 +17,7 @@ pub struct GameConfig {
     pub teams: Vec<String>,
     /// Eggs each team begins with, from 1 up to [`GameConfig::EGGS_MAX`] for all teams together.
     pub places_per_team: u32,
-    /// What all chance in the game grows from.
+    /// Seed of all random numbers.
     pub seed: u64,
     /// Which variant of the rules is played.
     pub rules: Rules,

@@ -1,7 +1,9 @@
-//! What was seen to happen, in order, for whoever tells the peers.
+//! What happened, in order, for those who notify the peers.
 //!
-//! An event carries all that a message about it needs, so that nobody has to look at a world that has since
-//! moved on. Who may see which event is the engine's to decide; how it is written, the protocol's.
+//! An event carries all that a message about it needs, so that no reader has to look at a world that has since
+//! changed. Which peer sees which event is for the engine to decide; how it is written, for the protocol.
+
+#![allow(missing_docs, reason = "most fields are what their names say")]
 
 use std::sync::Arc;
 
@@ -10,23 +12,17 @@ use trantor_model::{
 };
 use trantor_time::GameTime;
 
+use crate::ids::RitualId;
 use crate::input::LeaveCause;
-use crate::rules::RitualId;
 
-/// One thing that happened, or one line owed to an agent.
+/// One thing that happened, or one line for an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GameEvent {
     // For one agent alone.
     /// The answer to an agent's oldest open request, or a line of a ritual it takes part in.
-    Reply {
-        /// To whom.
-        agent: AgentId,
-        /// What.
-        reply: Reply,
-    },
+    Reply { agent: AgentId, reply: Reply },
     /// A sound reached an agent.
     Heard {
-        /// Who hears it.
         agent: AgentId,
         /// From where: 0 here, 1 ahead, then counter-clockwise to 8.
         direction: u8,
@@ -35,37 +31,21 @@ pub enum GameEvent {
     },
     /// An agent was pushed off its tile.
     PushedFrom {
-        /// Who was pushed.
         agent: AgentId,
         /// From where, seen by the one pushed: 1, 3, 5 or 7.
         direction: u8,
     },
 
-    // For everybody who watches.
-    /// An agent hatched.
-    Joined {
-        /// The agent as it is born.
-        agent: AgentView,
-        /// The egg it hatched from.
-        egg: EggId,
-    },
-    /// An agent starved or was killed. The agent itself is owed `dead`.
-    Died {
-        /// Who.
-        agent: AgentId,
-    },
+    // For all viewers.
+    /// An agent hatched; here as it is born.
+    Joined { agent: AgentView, egg: EggId },
+    /// An agent starved or was killed. Its own line is `dead`.
+    Died { agent: AgentId },
     /// An agent is gone without having died.
-    Left {
-        /// Who.
-        agent: AgentId,
-        /// Why.
-        cause: LeaveCause,
-    },
+    Left { agent: AgentId, cause: LeaveCause },
     /// An agent began something that takes time.
     ActionStarted {
-        /// Who.
         agent: AgentId,
-        /// What.
         kind: CommandKind,
         /// When, nominally.
         start: GameTime,
@@ -76,13 +56,9 @@ pub enum GameEvent {
     },
     /// An agent is somewhere else, or faces elsewhere.
     Moved {
-        /// Who.
         agent: AgentId,
-        /// Where it stands now.
         tile: Tile,
-        /// Where it faces now.
         facing: Direction,
-        /// How that came about.
         how: MoveKind,
     },
     /// An agent picked one up.
@@ -91,112 +67,78 @@ pub enum GameEvent {
     Put(Carry),
     /// An agent began to digest the next food.
     Ate {
-        /// Who.
         agent: AgentId,
-        /// Where.
         tile: Tile,
         /// What it carries now.
         inventory: Counts,
     },
     /// An operator changed what an agent carries.
     InventorySet {
-        /// Who.
         agent: AgentId,
-        /// Where.
         tile: Tile,
         /// What it carries now.
         inventory: Counts,
     },
     /// An agent said something.
     Said {
-        /// Who.
         agent: AgentId,
         /// What, byte for byte.
         text: Arc<[u8]>,
     },
     /// An agent's push took effect; its victims' moves and the broken eggs came just before.
-    Ejected {
-        /// Who pushed.
-        agent: AgentId,
-    },
+    Ejected { agent: AgentId },
     /// An agent began to lay an egg.
-    ForkStarted {
-        /// Who.
-        agent: AgentId,
-    },
+    ForkStarted { agent: AgentId },
     /// There is a new egg.
     EggLaid {
-        /// Its number.
         egg: EggId,
-        /// Who laid it; `None` for those of the start, of an operator, and those given back.
+        /// `None` for those of the start, of an operator, and those given back.
         layer: Option<AgentId>,
-        /// Whose place it is.
         team: TeamId,
-        /// Where it lies.
         tile: Tile,
     },
     /// An egg can be hatched from now on (older rules only).
-    EggMatured {
-        /// Which.
-        egg: EggId,
-    },
+    EggMatured { egg: EggId },
     /// An egg is gone without having hatched.
-    EggDestroyed {
-        /// Which.
-        egg: EggId,
-    },
+    EggDestroyed { egg: EggId },
     /// An elevation began.
     RitualStarted {
-        /// Which.
         ritual: RitualId,
-        /// Where.
         tile: Tile,
         /// The level before it.
         level: Level,
-        /// Who is held by it: the one who asked first, the others by number.
+        /// The agents it holds: the one that asked first, the others by number.
         participants: Arc<[AgentId]>,
         /// When it will end.
         end: GameTime,
     },
-    /// An elevation ended. Those who rose are told by `LevelChanged`, just before.
+    /// An elevation ended. `LevelChanged` of those who rose comes just before.
     RitualEnded {
-        /// Which.
         ritual: RitualId,
         /// Where it was begun.
         tile: Tile,
         /// The level before it.
         level: Level,
-        /// Whether it succeeded.
         success: bool,
-        /// All who were held by it and still live.
+        /// All that were held by it and still live.
         participants: Arc<[AgentId]>,
     },
     /// An agent has another level.
-    LevelChanged {
-        /// Who.
-        agent: AgentId,
-        /// The level now.
-        level: Level,
-    },
+    LevelChanged { agent: AgentId, level: Level },
     /// What lies on a tile changed other than by `Took` or `Put`.
     GroundChanged {
-        /// Where.
         tile: Tile,
         /// All seven counts.
         ground: Counts,
-        /// Why.
         why: GroundChange,
     },
     /// A refill round is over; its `GroundChanged` came just before. Sent even if nothing changed.
     Refilled,
     /// A team won, and the game is over.
-    Won {
-        /// Which.
-        team: TeamId,
-    },
+    Won { team: TeamId },
 }
 
-/// What an agent is told, in answer or as part of a ritual.
+/// A line for an agent, in answer or as part of a ritual.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// It was done.
@@ -220,18 +162,13 @@ pub enum Reply {
     CurrentLevel(Level),
 }
 
-/// An agent picked something up or put it down.
+/// An agent picked something up or put it down; the counts are those after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carry {
-    /// Who.
     pub agent: AgentId,
-    /// What.
     pub resource: Resource,
-    /// What it carries now.
     pub inventory: Counts,
-    /// Where it stands.
     pub tile: Tile,
-    /// What lies there now.
     pub ground: Counts,
 }
 

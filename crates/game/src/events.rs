@@ -1,60 +1,40 @@
-//! What was seen to happen and not told yet, in order.
+//! Events that were not polled yet, in order.
 //!
-//! Some of it agents are owed, and some only those see who watch. A game that nobody watches, as a leap, spares itself
-//! the second kind: it is most of what happens, and would be put together to be thrown away. The same goes for what is
-//! said: where a thousand hear it, few listen.
+//! Some are for agents, and most for viewers alone. A game without viewers, such as a leap, spares itself the second
+//! kind, which would be built to be thrown away; and the directions of what is said: where a thousand hear it, few need them.
 
 use crate::event::GameEvent;
 
-/// How much events tell of. It cannot change the game.
+/// Which events are made. It cannot change the game.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Telling {
-    /// Everything.
+    /// All.
     #[default]
     Everything,
-    /// What agents are told themselves, who comes and goes, and who has won.
+    /// Lines for agents, births, deaths and leaves, and the victory.
     Owed,
-    /// The same, but what is said once, as [`GameEvent::Said`], and not once for each who hears it; whoever drives the
-    /// game asks for directions by [`crate::World::direction_of_sound`]. What takes time to arrive is told one by one.
+    /// The same, but one [`GameEvent::Said`] instead of a line for each agent that hears it; the driver of the game asks
+    /// for directions by [`crate::World::direction_of_sound`]. Messages that take time to arrive are lines as ever.
     OwedOnce,
 }
 
-/// Where the rules put what was seen to happen.
-#[derive(Clone, Debug)]
+/// Where the rules put events.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Events {
-    /// Behind the first `polled`, not told yet.
+    /// The first `polled` of them are gone.
     waiting: Vec<GameEvent>,
     polled: usize,
-    telling: Telling,
+    pub(crate) telling: Telling,
 }
 
 impl Events {
-    /// Nothing yet, and all of it to be told.
-    pub(crate) fn new() -> Self {
-        Self {
-            waiting: Vec::new(),
-            polled: 0,
-            telling: Telling::Everything,
-        }
-    }
-
-    /// How much is to be told from now on.
-    pub(crate) fn set_telling(&mut self, telling: Telling) {
-        self.telling = telling;
-    }
-
-    /// Whether what is said is told to each who hears it.
-    pub(crate) fn tells_each_hearer(&self) -> bool {
-        self.telling != Telling::OwedOnce
-    }
-
-    /// Something that an agent is owed, or that changes who is there.
-    pub(crate) fn tell(&mut self, event: GameEvent) {
+    /// Adds a line for an agent, or a change of who is there.
+    pub(crate) fn push(&mut self, event: GameEvent) {
         self.waiting.push(event);
     }
 
-    /// Something that only those see who watch.
-    pub(crate) fn show(&mut self, event: impl FnOnce() -> GameEvent) {
+    /// Adds what only viewers are sent.
+    pub(crate) fn push_for_viewers(&mut self, event: impl FnOnce() -> GameEvent) {
         if self.telling == Telling::Everything {
             self.waiting.push(event());
         }

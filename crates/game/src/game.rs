@@ -1,11 +1,11 @@
 //! The game: one world, one agenda, and the verbs that move them.
 //!
 //! `handle` takes in, `fire_next` moves time on, `poll_event` gives out. Time is an argument and real time is
-//! unknown here. Whoever drives a game keeps to one rule: an input is stamped no earlier than [`Game::now`]
+//! unknown here. The driver of a game keeps to one rule: an input is stamped no earlier than [`Game::now`]
 //! and no later than the earliest deadline. What then happens depends on the inputs, their stamps and the
 //! seed alone; neither the cut of passes nor the speed can change it.
 //!
-//! This file says *when*; what then becomes true is said in [`crate::rules`].
+//! This file decides *when*; [`crate::rules`] what then becomes true.
 
 mod deadlines;
 mod operator;
@@ -17,12 +17,12 @@ use trantor_model::{AgentId, EggId, Resource, TeamId};
 use trantor_time::GameTime;
 
 use crate::agenda::{Agenda, Due, Fired, Ticket};
+use crate::commands::CommandQueue;
 use crate::config::GameConfig;
 use crate::event::GameEvent;
 use crate::events::{Events, Telling};
+use crate::ids::MessageId;
 use crate::input::{GameInput, Handled, LeaveCause, Refusal};
-use crate::lag::MessageId;
-use crate::rules::hatching::Ripeness;
 use crate::rules::hunger::{StarvationBound, overdue_meals_span};
 use crate::rules::{Agent, World, hatching, incantation, spawning, victory};
 
@@ -34,7 +34,7 @@ pub struct Game {
     pub(crate) agenda: Agenda,
     pub(crate) now: GameTime,
     pub(crate) steps: u64,
-    /// What was seen to happen and not told yet.
+    /// Not polled yet.
     pub(crate) events: Events,
     /// The deadlines of the eggs that cannot be hatched yet.
     pub(crate) hatch_timers: BTreeMap<EggId, Ticket>,
@@ -49,7 +49,7 @@ pub struct Game {
 }
 
 impl Game {
-    /// A world filled and its eggs laid, at game time 0. No event tells of it: nobody has seen it otherwise.
+    /// A world filled and its eggs laid, at game time 0. There are no events of that.
     ///
     /// # Panics
     /// If [`GameConfig::check`] refuses the configuration.
@@ -59,8 +59,8 @@ impl Game {
             .expect("a configuration is checked before a game is made of it");
         let mut world = World::empty(&config);
         // Not even put together: that would be as much memory as the map itself.
-        let mut unseen = Events::new();
-        unseen.set_telling(Telling::Owed);
+        let mut unseen = Events::default();
+        unseen.telling = Telling::Owed;
         spawning::refill(&mut world, &mut unseen);
         hatching::lay_first_eggs(&mut world, config.places_per_team, &mut unseen);
         let lock_step = config.rules.lock_step;
@@ -70,7 +70,7 @@ impl Game {
             agenda: Agenda::new(lock_step),
             now: GameTime::ZERO,
             steps: 0,
-            events: Events::new(),
+            events: Events::default(),
             hatch_timers: BTreeMap::new(),
             delivery_timers: BTreeMap::new(),
             refill_timer: None,
@@ -133,14 +133,16 @@ impl Game {
     /// Carries out the earliest deadline if it lies before `before` and is a meal that its agent survives.
     pub fn fire_meal(&mut self, before: GameTime) -> Option<Fired> {
         let at = self.next_deadline().filter(|at| *at < before)?;
-        let eater = self.agenda.first_eater()?;
+        let Some(Due::Hunger(eater)) = self.agenda.first() else {
+            return None;
+        };
         let has_food = self.world.agents[eater].inventory[Resource::Food] > 0;
         has_food.then(|| self.fire_next(at)).flatten()
     }
 
     /// Whether the earliest deadline is the start of a command: all else due at its instant is done then. O(1).
     pub fn is_start_next(&self) -> bool {
-        self.agenda.is_start_next()
+        matches!(self.agenda.first(), Some(Due::Start(_)))
     }
 
     /// Carries out the earliest deadline if it lies no later than `until`; its moment becomes the time of the
@@ -182,30 +184,29 @@ impl Game {
         self.now = now;
     }
 
-    /// The next thing that was seen to happen. Whoever drives the game takes all of them after each input and
-    /// each deadline; what is left is kept.
+    /// The next event. The driver takes all of them after each input and each deadline; what is left is kept.
     pub fn poll_event(&mut self) -> Option<GameEvent> {
         self.events.poll()
     }
 
-    /// Whether something was seen to happen that was not polled yet.
+    /// Whether there are events that were not polled yet.
     pub fn has_events(&self) -> bool {
         self.events.has_some()
     }
 
-    /// Exchanges everything that was seen to happen and not polled yet for `buffer`: the quick way for a driver
-    /// that looks at events where they lie, and hands the buffer back emptied.
+    /// Exchanges all events that were not polled yet for `buffer`: the quick way for a driver
+    /// that reads events in place, and hands the buffer back emptied.
     ///
     /// # Panics
     /// If `buffer` is not empty.
     pub fn swap_events(&mut self, buffer: &mut Vec<GameEvent>) {
-        assert!(buffer.is_empty(), "events handed in would be told again");
+        assert!(buffer.is_empty(), "events handed in would come again");
         self.events.swap(buffer);
     }
 
-    /// Says how much events tell of from now on; at first it is everything.
+    /// Which events are made from now on; at first all.
     pub fn set_telling(&mut self, telling: Telling) {
-        self.events.set_telling(telling);
+        self.events.telling = telling;
     }
 
     /// The time of the game: the stamp of the last input that was taken or the moment of the last deadline.
@@ -235,7 +236,7 @@ impl Game {
     }
 
     /// The living agents that have nothing to do and could do something, in ascending order of number. In
-    /// lock-step, game time goes on when there are none (or when whoever drives the game has waited enough).
+    /// lock-step, game time goes on when there are none, or when the driver has waited long enough.
     ///
     /// One that a ritual holds, or whose command is under way or waits, owes none. After the end nobody does.
     pub fn owing(&self) -> impl Iterator<Item = AgentId> {
@@ -247,18 +248,18 @@ impl Game {
         owing.map(Agent::id)
     }
 
-    /// Lets all agents go whom nobody plays any more: each leaves an egg where it stood, from which somebody can be born at
-    /// once, whatever the rules say of other eggs (docs/decisions/0052). Nobody is told. Once a team has won nobody can be
-    /// born any more, and they stay: whoever watches is to see the victory.
+    /// Removes all agents, whose peers are gone: each leaves an egg where it stood, which can be hatched at
+    /// once, whatever the rules say of other eggs (docs/decisions/0052). There are no events of it. Once a team has won they
+    /// stay, so that viewers see the victory.
     pub fn release_agents(&mut self) {
         if self.winner().is_some() {
             return;
         }
         for id in self.world.agents.ids().to_vec() {
             let agent = self.take_out(id).expect("it is in the world");
-            let (team, tile, ripe) = (agent.team, agent.tile(), Ripeness::Ripe);
+            let (team, tile) = (agent.team, agent.tile);
             // Without room for another egg it has no place.
-            let _egg = hatching::lay(&mut self.world, team, tile, None, ripe, &mut self.events);
+            let _egg = hatching::lay(&mut self.world, team, tile, None, None, &mut self.events);
         }
         while self.poll_event().is_some() {}
     }
@@ -285,9 +286,9 @@ impl Game {
     }
 
     /// Takes an agent out of the world; its place may come back.
-    fn remove(&mut self, id: AgentId, told: GameEvent) -> Result<(), Refusal> {
+    fn remove(&mut self, id: AgentId, event: GameEvent) -> Result<(), Refusal> {
         let agent = self.take_out(id)?;
-        self.events.tell(told);
+        self.events.push(event);
         if self.world.rules.respawn_places && self.world.winner.is_none() {
             self.give_place_back(agent.team);
         }
@@ -297,7 +298,7 @@ impl Game {
     /// Takes an agent out of the world and all that was pending for it out of the agenda.
     fn take_out(&mut self, id: AgentId) -> Result<Agent, Refusal> {
         let agent = self.world.remove_agent(id).ok_or(Refusal::UnknownAgent)?;
-        for timer in [agent.desk.timer, agent.desk.hunger_timer].into_iter().flatten() {
+        for timer in [agent.commands.timer, agent.hunger_timer].into_iter().flatten() {
             self.agenda.cancel(timer);
         }
         for message in self.world.air.forget(id) {
@@ -314,7 +315,7 @@ impl Game {
         if let Some(egg) = egg
             && self.world.rules.egg_hatch_units > 0
         {
-            self.events.show(|| GameEvent::EggMatured { egg });
+            self.events.push_for_viewers(|| GameEvent::EggMatured { egg });
         }
     }
 
@@ -340,7 +341,8 @@ impl Game {
         for id in self.world.agents.ids().to_vec() {
             let agent = &mut self.world.agents[id];
             agent.ritual = None;
-            agent.desk.clear();
+            agent.hunger_timer = None;
+            agent.commands = CommandQueue::default();
         }
     }
 

@@ -161,8 +161,13 @@ impl History {
         self.events.push_back((at, kind));
     }
 
+    /// The team of a living agent.
+    pub(crate) fn team_of(&self, agent: AgentId) -> Option<TeamId> {
+        self.living.get(&agent).map(|(team, _)| *team)
+    }
+
     fn who(&self, agent: AgentId) -> Option<Who> {
-        let (team, _) = *self.living.get(&agent)?;
+        let team = self.team_of(agent)?;
         Some(Who { agent, team })
     }
 

@@ -1,7 +1,9 @@
 //! All that may change a game from outside, as one closed enum.
 //!
-//! An input carries no time of its own: whoever hands it in stamps it, and the stamp (deadlines fired so far,
+//! An input carries no time of its own: the caller stamps it, and the stamp (deadlines fired so far,
 //! game time) goes into the journal with it. Nothing else can reach the world, so the inputs alone replay it.
+
+#![allow(missing_docs, reason = "most fields are what their names say")]
 
 use serde::{Deserialize, Serialize};
 use trantor_model::{AgentId, Command, Counts, Direction, Level, Resource, TeamId, Tile};
@@ -10,40 +12,27 @@ use trantor_time::Frequency;
 use crate::config::GameConfig;
 use crate::lag::{Lag, LagError};
 
-/// One thing that happened outside and that the game must know.
+/// One input from outside. Its layout is part of the journal's format.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GameInput {
-    /// Somebody asks for a place in a team.
-    Join {
-        /// The team asked for.
-        team: TeamId,
-    },
-    /// An agent is gone: its peer left, or was let go.
-    Leave {
-        /// Who.
-        agent: AgentId,
-        /// Why; told to nobody but logs and viewers of our own.
-        cause: LeaveCause,
-    },
+    /// A peer asks for a place in a team.
+    Join { team: TeamId },
+    /// An agent is gone: its peer left, or was disconnected.
+    Leave { agent: AgentId, cause: LeaveCause },
     /// An agent asks for something; it waits its turn in the agent's queue.
-    Command {
-        /// Who.
-        agent: AgentId,
-        /// What.
-        command: Command,
-    },
+    Command { agent: AgentId, command: Command },
     /// Speed, pause and steps. They cannot change a game; they are recorded so that a replay can show them.
     Pace(PaceChange),
-    /// An operator reaches into the world.
+    /// An operator changes the world.
     Admin(AdminAction),
 }
 
-/// Why an agent left without dying.
+/// Why an agent left without dying; for logs and viewers of our own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LeaveCause {
     /// The peer closed its connection, or the connection broke.
     Disconnected,
-    /// The server let it go: a limit was passed or an operator said so.
+    /// The server closed it: a limit was exceeded or an operator said so.
     Dismissed,
 }
 
@@ -52,13 +41,11 @@ pub enum LeaveCause {
 pub enum PaceChange {
     /// New units per second.
     Frequency(Frequency),
-    /// Game time stands still.
     Paused,
-    /// Game time goes on.
     Resumed,
     /// While paused, game time was moved on.
     Stepped,
-    /// In lock-step, game time had waited long enough and went on without those who owe a command.
+    /// In lock-step, game time had waited long enough and went on without the idle agents.
     WaitEnded,
 }
 
@@ -67,61 +54,44 @@ pub enum PaceChange {
 pub enum AdminAction {
     /// Puts an agent somewhere.
     Teleport {
-        /// Who.
         agent: AgentId,
-        /// Where to.
         tile: Tile,
         /// Where it then faces; `None` leaves it.
         facing: Option<Direction>,
     },
-    /// Gives an agent a level.
     SetLevel {
-        /// Who.
         agent: AgentId,
-        /// The level.
         level: Level,
     },
     /// Sets how much of one thing an agent carries.
     SetInventory {
-        /// Who.
         agent: AgentId,
-        /// Of what.
         resource: Resource,
-        /// How much.
         count: u32,
     },
-    /// Sets what lies on a tile.
+    /// Sets all seven counts of a tile.
     SetGround {
-        /// Where.
         tile: Tile,
-        /// All seven counts.
         ground: Counts,
     },
-    /// Ends an agent's life.
     Kill {
-        /// Who.
         agent: AgentId,
     },
-    /// Lays an egg for a team.
     LayEgg {
-        /// Whose.
         team: TeamId,
-        /// Where.
         tile: Tile,
     },
-    /// Turns hunger off or on for everybody.
+    /// Turns hunger off or on for all agents.
     SetHunger {
-        /// Whether food is used up.
         enabled: bool,
     },
     /// Turns the refill of the ground off or on.
     SetRefill {
-        /// Whether resources are topped up.
         enabled: bool,
     },
-    /// Changes how messages between agents travel, for what is said from now on.
+    /// Changes how messages between agents travel, for what is said from now on; with `None` they are heard as they
+    /// are said.
     SetLag {
-        /// How; `None` if they are heard as they are said.
         lag: Option<Lag>,
     },
     /// The match's time is over: the leading team wins.
@@ -132,7 +102,7 @@ pub enum AdminAction {
 /// adding one after the other could overflow.
 pub const OPERATOR_COUNT_MAX: u32 = 1_000_000;
 
-/// What became of an input.
+/// The result of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a refused input changed nothing, and its sender may want to know"]
 pub enum Handled {
@@ -150,25 +120,22 @@ pub enum Refusal {
     /// A team has won; nothing more happens.
     #[error("the game is over")]
     GameOver,
-    /// There is no team of that number.
     #[error("there is no such team")]
     UnknownTeam,
     /// Every egg of the team has hatched.
     #[error("the team has no place left")]
     NoPlace,
-    /// That agent never lived, or lives no more. Ordinary where its command and its death cross.
+    /// It never lived, or lives no more. Ordinary where its command and its death cross.
     #[error("there is no such agent")]
     UnknownAgent,
     /// The agent has [`crate::OUTSTANDING_MAX`] commands open; this one is dropped without an answer.
     #[error("the agent's queue is full")]
     QueueFull,
-    /// The tile lies outside the map.
     #[error("the tile is not on the map")]
     OffMap,
     /// A count above [`OPERATOR_COUNT_MAX`].
     #[error("the count is too large")]
     TooMany,
-    /// Messages cannot travel so.
     #[error("messages between agents: {0}")]
     Lag(#[from] LagError),
     /// The team, or the world, has as many eggs as it may.

@@ -95,10 +95,10 @@ pub enum Record {
 
 /// An entry as it is written.
 #[derive(Serialize, Deserialize)]
-struct Written<R> {
+struct Written {
     steps_since: u64,
     nanounits_since: u128,
-    record: R,
+    record: Record,
 }
 
 /// The checksum of a frame after one with checksum `before`, 0 for the first.

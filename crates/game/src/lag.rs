@@ -17,6 +17,9 @@ use trantor_model::{AgentId, MapSize, Tile};
 use trantor_time::link::{Fate, Link, LinkCounts, LinkError, LinkSettings};
 use trantor_time::{GameSpan, GameTime};
 
+use crate::agenda::Due;
+use crate::ids::MessageId;
+
 /// How messages between agents travel. Distances are in thousandths of a tile, so that speed is in thousandths
 /// of a tile a unit, and range in thousandths of a tile.
 pub type Lag = LinkSettings<GameSpan>;
@@ -41,10 +44,6 @@ const UNDER_WAY_COUNT_MAX: usize = 100_000;
 
 /// The most that a snapshot may have counted of anything; one more never overflows.
 const NUMBER_MAX: u64 = u64::MAX / 2;
-
-/// Numbers a message under way; counted from 0, never reused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) struct MessageId(pub(crate) u64);
 
 /// Something said that has not been heard yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,6 +107,16 @@ pub(crate) fn check(lag: &Lag) -> Result<(), LagError> {
         Ok(())
     } else {
         Err(LagError::TooLong)
+    }
+}
+
+impl Message {
+    /// Its arrival, on the agenda.
+    pub(crate) fn due(&self) -> Due {
+        Due::Delivery {
+            message: self.id,
+            to: self.to,
+        }
     }
 }
 
@@ -233,11 +242,6 @@ impl Air {
         self.links
             .iter()
             .map(|(&(from, to), link)| (from, to, link.counts()))
-    }
-
-    /// Messages lost because too much was under way.
-    pub(crate) fn crowded_out(&self) -> u64 {
-        self.crowded_out
     }
 
     pub(crate) fn save(&self) -> SavedAir {

@@ -1,7 +1,7 @@
-//! A game had again from its journal, and compared with what it was.
+//! A game played again from its journal, and compared with what it was.
 //!
-//! A replay drives a game exactly as it was driven: so many deadlines, then the input. It needs no clock; who
-//! shows it to people goes through a [`Recording`]. Nothing is played beyond the last whole record.
+//! A replay drives a game exactly as it was driven: so many deadlines, then the input. It needs no clock; a program that
+//! shows it to people uses a [`Recording`]. Nothing is played beyond the last whole record.
 
 mod marks;
 mod recording;
@@ -9,7 +9,6 @@ mod roll_forward;
 mod states;
 mod track;
 
-use std::fmt;
 use std::sync::Arc;
 
 use trantor_time::GameTime;
@@ -25,7 +24,7 @@ use crate::save::Snapshot;
 pub use marks::{Mark, MarkKind};
 pub use recording::{Cursor, IndexedPiece, Recording, RecordingEnd, RecordingError};
 pub use roll_forward::{RolledForward, roll_forward};
-pub use track::Track;
+pub(crate) use track::Track;
 
 /// A piece of a journal being played.
 #[derive(Clone, Debug)]
@@ -76,7 +75,8 @@ pub struct Verified {
 ///
 /// The journal is damaged in a way that no checksum tells, or this program's rules are not those of the one
 /// that wrote it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("record {record} (after {} deadlines, at {:?}): {kind}{}", .stamp.steps, .stamp.at, agreement(.kind, *.agreed))]
 pub struct Divergence {
     /// The record at which it showed, counted from 0.
     pub record: u64,
@@ -90,9 +90,10 @@ pub struct Divergence {
 }
 
 /// What is different.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DivergenceKind {
     /// The state is not what it was.
+    #[error("the state was {recorded:016x} and is {replayed:016x}; different: {parts:?}")]
     Digest {
         /// As it was.
         recorded: u64,
@@ -102,17 +103,20 @@ pub enum DivergenceKind {
         parts: Vec<Part>,
     },
     /// More deadlines had been carried out by then than are due now.
+    #[error("nothing is due any more after {steps} deadlines")]
     NothingDue {
         /// Deadlines carried out now.
         steps: u64,
     },
     /// So many deadlines lie before the record that a digest would have been noted first. How long a piece takes to play
     /// is bounded by that, whatever it claims.
+    #[error("a digest was to come after {most} deadlines at the latest")]
     NoDigest {
         /// Deadlines after which there would have been one at the latest.
         most: u64,
     },
     /// The record lies before a deadline that was carried out, or after one that was not.
+    #[error("it does not fit between {now:?} and the next deadline, {next_deadline:?}")]
     OutOfOrder {
         /// The time of the game now.
         now: GameTime,
@@ -120,6 +124,7 @@ pub enum DivergenceKind {
         next_deadline: Option<GameTime>,
     },
     /// The next piece begins with another state.
+    #[error("the next piece begins with another state: {}", differences.join("; "))]
     Seam {
         /// In which ways, at most [`Divergence::DIFFERENCES_MAX`] of them.
         differences: Vec<String>,
@@ -225,51 +230,16 @@ impl Verified {
     }
 }
 
-impl Divergence {
-    /// Differences told between two states. The first few say what went wrong; the rest follows from them.
-    pub const DIFFERENCES_MAX: usize = 20;
+/// Up to where the state was the same, where it is not any more.
+fn agreement(kind: &DivergenceKind, agreed: u64) -> String {
+    match (kind, agreed) {
+        (DivergenceKind::Digest { .. }, 0) => "; it was the same where the piece begins".to_owned(),
+        (DivergenceKind::Digest { .. }, _) => format!("; it was last the same after {agreed} records"),
+        _ => String::new(),
+    }
 }
 
-impl std::error::Error for Divergence {}
-
-impl fmt::Display for Divergence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Stamp { steps, at } = self.stamp;
-        write!(f, "record {} (after {steps} deadlines, at {at:?}): ", self.record)?;
-        match &self.kind {
-            DivergenceKind::Digest {
-                recorded,
-                replayed,
-                parts,
-            } => {
-                write!(
-                    f,
-                    "the state was {recorded:016x} and is {replayed:016x}; different: {parts:?}; "
-                )?;
-                match self.agreed {
-                    0 => write!(f, "it was the same where the piece begins"),
-                    agreed => write!(f, "it was last the same after {agreed} records"),
-                }
-            }
-            DivergenceKind::NothingDue { steps } => {
-                write!(f, "nothing is due any more after {steps} deadlines")
-            }
-            DivergenceKind::NoDigest { most } => {
-                write!(f, "a digest was to come after {most} deadlines at the latest")
-            }
-            DivergenceKind::OutOfOrder { now, next_deadline } => {
-                write!(
-                    f,
-                    "it does not fit between {now:?} and the next deadline, {next_deadline:?}"
-                )
-            }
-            DivergenceKind::Seam { differences } => {
-                write!(
-                    f,
-                    "the next piece begins with another state: {}",
-                    differences.join("; ")
-                )
-            }
-        }
-    }
+impl Divergence {
+    /// Differences listed between two states. The first few say what went wrong; the rest follows from them.
+    pub const DIFFERENCES_MAX: usize = 20;
 }

@@ -9,18 +9,16 @@
 mod restore;
 
 use serde::{Deserialize, Serialize};
-use trantor_model::{AgentId, Command, Counts, Direction, Level, TeamId, Tile};
+use trantor_model::{Counts, TeamId};
 use trantor_time::GameTime;
 
 use crate::agenda::Due;
+use crate::commands::CommandQueue;
 use crate::config::{ConfigError, GameConfig};
-use crate::desk::Running;
 use crate::digest::{self, Digest};
 use crate::game::Game;
 use crate::lag::SavedAir;
-use crate::rules::hatching::Egg;
-use crate::rules::hunger::Digestion;
-use crate::rules::incantation::{Ritual, RitualId};
+use crate::rules::{Agent, Egg, Ritual};
 
 /// What every snapshot begins with.
 const MAGIC: [u8; 8] = *b"TRANTORS";
@@ -39,21 +37,22 @@ const HEADER_BYTES: usize = MAGIC.len() + size_of::<u16>() + size_of::<u32>();
 pub struct Snapshot {
     pub(crate) config: GameConfig,
     pub(crate) now: GameTime,
-    pub(crate) course: Course,
+    pub(crate) progress: Progress,
     pub(crate) ground: Vec<Counts>,
-    pub(crate) bodies: Vec<Body>,
-    pub(crate) orders: Vec<Orders>,
+    pub(crate) agents: Vec<Agent>,
+    /// In the order of the agents.
+    pub(crate) commands: Vec<CommandQueue>,
     pub(crate) eggs: Vec<Egg>,
     pub(crate) rituals: Vec<Ritual>,
     /// Everything pending in the order it will come.
     pub(crate) agenda: Vec<Due>,
-    pub(crate) chance: Drawn,
+    pub(crate) rngs: RngState,
     pub(crate) air: SavedAir,
 }
 
 /// How far the game has come, and its switches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Course {
+pub(crate) struct Progress {
     pub(crate) steps: u64,
     pub(crate) next_agent: u32,
     pub(crate) next_egg: u32,
@@ -65,29 +64,9 @@ pub(crate) struct Course {
     pub(crate) winner: Option<TeamId>,
 }
 
-/// What an agent is and has.
+/// How many numbers were drawn from each rng.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Body {
-    pub(crate) id: AgentId,
-    pub(crate) team: TeamId,
-    pub(crate) tile: Tile,
-    pub(crate) facing: Direction,
-    pub(crate) level: Level,
-    pub(crate) inventory: Counts,
-    pub(crate) digestion: Digestion,
-    pub(crate) ritual: Option<RitualId>,
-}
-
-/// What an agent does and will do; in the order of the bodies.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Orders {
-    pub(crate) running: Option<Running>,
-    pub(crate) waiting: Vec<Command>,
-}
-
-/// How often each generator was drawn from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Drawn {
+pub(crate) struct RngState {
     pub(crate) birth: u64,
     pub(crate) egg: u64,
     /// Before the present round of dealing, and how many tiles were dealt in it.
@@ -124,47 +103,30 @@ impl Game {
     /// Everything about this game, as it is now. Costs time in proportion to the world.
     pub fn snapshot(&self) -> Snapshot {
         let world = &self.world;
+        let (agents, commands) = world.agents().map(Agent::saved).unzip();
         Snapshot {
             config: self.config.clone(),
             now: self.now,
-            course: Course {
+            progress: Progress {
                 steps: self.steps,
                 next_agent: world.agents.next_number(),
                 next_egg: world.next_egg,
                 next_ritual: world.rituals.next_id(),
-                refill_at: self.refill_timer.and_then(|timer| self.agenda.deadline_of(timer)),
+                refill_at: self.refill_timer.map(|timer| timer.at),
                 refilled_at: self.refilled_at,
                 hunger_enabled: world.hunger_enabled,
                 refill_enabled: world.refill_enabled,
                 winner: world.winner,
             },
             ground: world.tiles.iter().map(|tile| tile.ground).collect(),
-            bodies: world
-                .agents()
-                .map(|agent| Body {
-                    id: agent.id,
-                    team: agent.team,
-                    tile: agent.tile,
-                    facing: agent.facing,
-                    level: agent.level,
-                    inventory: agent.inventory,
-                    digestion: agent.digestion,
-                    ritual: agent.ritual,
-                })
-                .collect(),
-            orders: world
-                .agents()
-                .map(|agent| Orders {
-                    running: agent.desk.running.clone(),
-                    waiting: agent.desk.waiting().cloned().collect(),
-                })
-                .collect(),
+            agents,
+            commands,
             eggs: world.eggs().copied().collect(),
             rituals: world.rituals().cloned().collect(),
-            agenda: self.agenda.in_order().collect(),
-            chance: Drawn {
-                birth: world.birth_chance.drawn(),
-                egg: world.egg_chance.drawn(),
+            agenda: self.agenda.in_order().into_iter().map(|(_, due)| due).collect(),
+            rngs: RngState {
+                birth: world.birth_rng.drawn(),
+                egg: world.egg_rng.drawn(),
                 dealer: world.dealer.round(),
             },
             air: world.air.save(),
@@ -180,7 +142,7 @@ impl Snapshot {
 
     /// Deadlines carried out before it was taken.
     pub fn steps(&self) -> u64 {
-        self.course.steps
+        self.progress.steps
     }
 
     /// What the game was made from.
@@ -209,28 +171,28 @@ impl Snapshot {
         let Self {
             config,
             now,
-            course,
+            progress,
             ground,
-            bodies,
-            orders,
+            agents,
+            commands,
             eggs,
             rituals,
             agenda,
-            chance,
+            rngs,
             air,
         } = self;
         let config = append_hashed(&mut bytes, config);
         append(&mut bytes, now);
         let parts = [
             config,
-            append_hashed(&mut bytes, course),
+            append_hashed(&mut bytes, progress),
             append_hashed(&mut bytes, ground),
-            append_hashed(&mut bytes, bodies),
-            append_hashed(&mut bytes, orders),
+            append_hashed(&mut bytes, agents),
+            append_hashed(&mut bytes, commands),
             append_hashed(&mut bytes, eggs),
             append_hashed(&mut bytes, rituals),
             append_hashed(&mut bytes, agenda),
-            append_hashed(&mut bytes, chance),
+            append_hashed(&mut bytes, rngs),
             append_hashed(&mut bytes, air),
         ];
         (bytes, Digest::of_parts(parts))
@@ -258,14 +220,20 @@ impl Snapshot {
     pub fn differences(&self, other: &Self, most: usize) -> Vec<String> {
         let mut lines = Vec::new();
         compare("configuration", [&self.config], [&other.config], most, &mut lines);
-        compare("course", [&self.course], [&other.course], most, &mut lines);
+        compare("course", [&self.progress], [&other.progress], most, &mut lines);
         compare("tile", &self.ground, &other.ground, most, &mut lines);
-        compare("agent", &self.bodies, &other.bodies, most, &mut lines);
-        compare("commands of agent", &self.orders, &other.orders, most, &mut lines);
+        compare("agent", &self.agents, &other.agents, most, &mut lines);
+        compare(
+            "commands of agent",
+            &self.commands,
+            &other.commands,
+            most,
+            &mut lines,
+        );
         compare("egg", &self.eggs, &other.eggs, most, &mut lines);
         compare("ritual", &self.rituals, &other.rituals, most, &mut lines);
         compare("deadline", &self.agenda, &other.agenda, most, &mut lines);
-        compare("chance", [&self.chance], [&other.chance], most, &mut lines);
+        compare("chance", [&self.rngs], [&other.rngs], most, &mut lines);
         compare("air", [&self.air], [&other.air], most, &mut lines);
         lines
     }

@@ -1,22 +1,22 @@
-//! Everything that comes by itself: hunger, refills, eggs maturing, messages arriving; and what sets it off.
+//! Deadlines that no command ends: hunger, refills, eggs maturing, messages arriving.
 
 use trantor_model::{AgentId, EggId};
 use trantor_time::GameTime;
 
 use super::Game;
 use crate::agenda::Due;
-use crate::lag::MessageId;
+use crate::ids::MessageId;
 use crate::rules::action::Effect;
-use crate::rules::hunger::{Digestion, Fate};
+use crate::rules::hunger::Digestion;
 use crate::rules::spawning::next_round;
 use crate::rules::{broadcast, hatching, hunger, spawning};
 
 impl Game {
     pub(super) fn hunger(&mut self, id: AgentId) {
-        self.world.agents[id].desk.hunger_timer = None;
+        self.world.agents[id].hunger_timer = None;
         match hunger::digest(&mut self.world, id, self.now, &mut self.events) {
-            Fate::Fed => self.schedule_hunger(id),
-            Fate::Starved => self.kill(id).expect("the starving agent lives until now"),
+            true => self.schedule_hunger(id),
+            false => self.kill(id).expect("the starving agent lives until now"),
         }
         self.starvation.note_meal(&self.world, self.now);
     }
@@ -25,7 +25,7 @@ impl Game {
     pub(super) fn schedule_hunger(&mut self, id: AgentId) {
         if let Digestion::Until(end) = self.world.agents[id].digestion {
             let timer = self.agenda.schedule(end, Due::Hunger(id));
-            self.world.agents[id].desk.hunger_timer = Some(timer);
+            self.world.agents[id].hunger_timer = Some(timer);
         }
         self.starvation.note_food(&self.world.agents[id]);
     }
@@ -54,7 +54,7 @@ impl Game {
         }
     }
 
-    /// Sees to what an action left to be seen to.
+    /// Sets and cancels the deadlines that follow from an action.
     pub(super) fn follow_up(&mut self, effect: Effect) {
         match effect {
             Effect::Done => {}
@@ -76,8 +76,8 @@ impl Game {
 
     pub(super) fn schedule_deliveries(&mut self, messages: Vec<(MessageId, GameTime)>) {
         for (message, at) in messages {
-            let to = self.world.air.message(message).to;
-            let timer = self.agenda.schedule(at, Due::Delivery { message, to });
+            let due = self.world.air.message(message).due();
+            let timer = self.agenda.schedule(at, due);
             self.delivery_timers.insert(message, timer);
         }
     }

@@ -1,41 +1,64 @@
-//! What an operator asks for, and what follows for the deadlines.
+//! An operator changes the world: each action is checked, then done at once.
 
-use trantor_model::Level;
+use trantor_model::{Level, Tile};
 
 use super::Game;
-use crate::input::{AdminAction, Handled, Refusal};
-use crate::rules::{operator, victory};
+use crate::event::{GameEvent, GroundChange, MoveKind};
+use crate::input::{AdminAction, Handled, OPERATOR_COUNT_MAX, Refusal};
+use crate::rules::action::{matures, unripe};
+use crate::rules::{World, hatching, movement, victory};
 
 impl Game {
     pub(super) fn operate(&mut self, action: AdminAction) -> Result<Handled, Refusal> {
         self.refuse_if_over()?;
-        let (world, events, now) = (&mut self.world, &mut self.events, self.now);
+        let (world, events) = (&mut self.world, &mut self.events);
         match action {
             AdminAction::Teleport { agent, tile, facing } => {
-                operator::teleport(world, agent, tile, facing, events)?;
+                world.agents.get(agent).ok_or(Refusal::UnknownAgent)?;
+                on_map(world, tile)?;
+                world.move_agent(agent, tile);
+                let agent = &mut world.agents[agent];
+                agent.facing = facing.unwrap_or(agent.facing);
+                movement::moved(agent, MoveKind::Placed, events);
             }
             AdminAction::SetLevel { agent, level } => {
-                operator::set_level(world, agent, level, events)?;
+                world.agents.get_mut(agent).ok_or(Refusal::UnknownAgent)?.level = level;
+                events.push_for_viewers(|| GameEvent::LevelChanged { agent, level });
                 if level == Level::LAST {
                     self.check_victory();
                 }
             }
             AdminAction::SetInventory {
-                agent,
+                agent: id,
                 resource,
                 count,
             } => {
-                operator::set_inventory(world, agent, resource, count, events)?;
-                self.starvation.note_food(&self.world.agents[agent]);
+                let agent = world.agents.get_mut(id).ok_or(Refusal::UnknownAgent)?;
+                in_bounds(count)?;
+                agent.inventory[resource] = count;
+                events.push_for_viewers(|| GameEvent::InventorySet {
+                    agent: id,
+                    tile: agent.tile,
+                    inventory: agent.inventory,
+                });
+                self.starvation.note_food(agent);
             }
             AdminAction::SetGround { tile, ground } => {
-                operator::set_ground(world, tile, ground, events)?;
+                on_map(world, tile)?;
+                ground.0.into_iter().try_for_each(in_bounds)?;
+                world.set_ground(tile, ground);
+                let why = GroundChange::Admin;
+                events.push_for_viewers(|| GameEvent::GroundChanged { tile, ground, why });
                 self.arm_refill();
             }
             AdminAction::Kill { agent } => self.kill(agent)?,
             AdminAction::LayEgg { team, tile } => {
-                let effect = operator::lay_egg(world, team, tile, now, events)?;
-                self.follow_up(effect);
+                world.team(team).ok_or(Refusal::UnknownTeam)?;
+                on_map(world, tile)?;
+                let matures = matures(world, self.now);
+                let egg = hatching::lay_another(world, team, tile, None, matures, events);
+                self.follow_up(unripe(egg, matures));
+                egg.ok_or(Refusal::FullOfEggs)?;
             }
             AdminAction::SetHunger { enabled } => self.set_hunger(enabled),
             AdminAction::SetRefill { enabled } => self.set_refill(enabled),
@@ -48,15 +71,15 @@ impl Game {
         Ok(Handled::Done)
     }
 
-    /// Stops all digestion, or lets it go on with what was left, to the nanounit.
+    /// Stops all digestion, or resumes it with what was left, to the nanounit.
     fn set_hunger(&mut self, enabled: bool) {
         self.world.hunger_enabled = enabled;
         for id in self.world.agents.ids().to_vec() {
             let agent = &mut self.world.agents[id];
             agent.digestion.set_enabled(enabled, self.now);
-            match agent.desk.hunger_timer {
+            match agent.hunger_timer {
                 Some(timer) if !enabled => {
-                    agent.desk.hunger_timer = None;
+                    agent.hunger_timer = None;
                     self.agenda.cancel(timer);
                 }
                 None if enabled => self.schedule_hunger(id),
@@ -73,4 +96,14 @@ impl Game {
             self.agenda.cancel(timer);
         }
     }
+}
+
+fn on_map(world: &World, tile: Tile) -> Result<(), Refusal> {
+    world.size.contains(tile).then_some(()).ok_or(Refusal::OffMap)
+}
+
+fn in_bounds(count: u32) -> Result<(), Refusal> {
+    (count <= OPERATOR_COUNT_MAX)
+        .then_some(())
+        .ok_or(Refusal::TooMany)
 }

@@ -13,17 +13,21 @@ use trantor_time::{GameSpan, GameTime};
 
 use super::Game;
 use crate::agenda::Due;
-use crate::desk::{Full, Running};
+use crate::commands::Running;
 use crate::event::GameEvent;
+use crate::ids::RitualId;
 use crate::input::{Handled, Refusal};
-use crate::rules::{RitualId, action, incantation};
+use crate::rules::{action, incantation};
 
 impl Game {
     /// Takes in an agent's command; it starts at once if the agent is free.
     pub(super) fn command(&mut self, id: AgentId, command: Command) -> Result<Handled, Refusal> {
         self.refuse_if_over()?;
         let agent = self.world.agents.get_mut(id).ok_or(Refusal::UnknownAgent)?;
-        agent.desk.push(command).map_err(|Full| Refusal::QueueFull)?;
+        if agent.commands.is_full() {
+            return Err(Refusal::QueueFull);
+        }
+        agent.commands.waiting.push_back(command);
         self.start_when_free(id);
         Ok(Handled::Done)
     }
@@ -32,11 +36,11 @@ impl Game {
     fn start_when_free(&mut self, id: AgentId) {
         let waits_its_turn = self.world.rules.lock_step || self.more_is_due_now();
         let agent = &mut self.world.agents[id];
-        if !agent.desk.can_start() || agent.ritual.is_some() {
+        if !agent.commands.can_start() || agent.ritual.is_some() {
             return;
         }
         if waits_its_turn {
-            agent.desk.timer = Some(self.agenda.schedule(self.now, Due::Start(id)));
+            agent.commands.timer = Some(self.agenda.schedule(self.now, Due::Start(id)));
         } else {
             self.start_next(id);
         }
@@ -46,9 +50,11 @@ impl Game {
     /// on the way; there are at most [`crate::OUTSTANDING_MAX`].
     pub(super) fn start_next(&mut self, id: AgentId) {
         loop {
-            let desk = &mut self.world.agents[id].desk;
-            desk.timer = None;
-            let Some(command) = desk.pop() else { return };
+            let commands = &mut self.world.agents[id].commands;
+            commands.timer = None;
+            let Some(command) = commands.waiting.pop_front() else {
+                return;
+            };
             let end = self.now + GameSpan::from_units(i64::from(command.duration_units()));
             if command == Command::Incantation {
                 if self.start_ritual(id, end) {
@@ -57,7 +63,7 @@ impl Game {
             } else if end == self.now {
                 self.take_effect(id, &command);
             } else {
-                desk.timer = Some(self.agenda.schedule(end, Due::Action(id)));
+                commands.timer = Some(self.agenda.schedule(end, Due::Action(id)));
                 return self.note_running(id, command, end);
             }
             if self.world.rules.lock_step {
@@ -70,16 +76,17 @@ impl Game {
     fn note_running(&mut self, id: AgentId, command: Command, end: GameTime) {
         let kind = command.kind().expect("what takes time has a kind");
         if kind == CommandKind::Fork {
-            self.events.show(|| GameEvent::ForkStarted { agent: id });
+            self.events
+                .push_for_viewers(|| GameEvent::ForkStarted { agent: id });
         }
-        self.events.show(|| GameEvent::ActionStarted {
+        self.events.push_for_viewers(|| GameEvent::ActionStarted {
             agent: id,
             kind,
             start: self.now,
             end,
             refused: command.is_refused(),
         });
-        self.world.agents[id].desk.running = Some(Running {
+        self.world.agents[id].commands.running = Some(Running {
             command,
             start: self.now,
             end,
@@ -94,11 +101,11 @@ impl Game {
             return false;
         };
         let ritual = self.world.rituals.get(ritual).expect("it has just begun");
-        self.agenda.schedule(end, Due::end_of(ritual));
+        self.agenda.schedule(end, ritual.due());
         for &participant in &ritual.participants {
-            let desk = &mut self.world.agents[participant].desk;
-            if desk.running.is_none()
-                && let Some(start) = desk.timer.take()
+            let commands = &mut self.world.agents[participant].commands;
+            if commands.running.is_none()
+                && let Some(start) = commands.timer.take()
             {
                 self.agenda.cancel(start);
             }
@@ -109,13 +116,13 @@ impl Game {
     /// An action is over: it takes effect, or is withheld as long as a ritual holds the agent.
     pub(super) fn finish_action(&mut self, id: AgentId) {
         let agent = &mut self.world.agents[id];
-        agent.desk.timer = None;
+        agent.commands.timer = None;
         if let Some(ritual) = agent.ritual {
-            let running = agent.desk.running.as_mut();
+            let running = agent.commands.running.as_mut();
             running.expect("a deadline ends a running action").withheld = true;
             self.world.rituals.withhold(ritual, id);
         } else {
-            let running = agent.desk.running.take();
+            let running = agent.commands.running.take();
             let command = running.expect("a deadline ends a running action").command;
             self.take_effect(id, &command);
             self.start_when_free(id);
@@ -136,7 +143,7 @@ impl Game {
         let ritual = incantation::end(&mut self.world, id, &mut self.events);
         // The asker's command was the elevation itself; whatever another one runs is a command of its own.
         if let Some(asker) = self.world.agents.get_mut(ritual.asker) {
-            asker.desk.running = None;
+            asker.commands.running = None;
         }
         if ritual.level.next() == Some(Level::LAST) {
             self.check_victory();
@@ -146,7 +153,7 @@ impl Game {
         }
         self.arm_refill();
         for &participant in &ritual.withheld {
-            let running = self.world.agents[participant].desk.running.take();
+            let running = self.world.agents[participant].commands.running.take();
             let command = running.expect("what is withheld was running").command;
             self.take_effect(participant, &command);
         }

@@ -127,12 +127,7 @@ impl Piece {
     /// # Errors
     /// If it is of another version, or damaged in a way that no checksum of the journal tells.
     pub fn snapshot(&self) -> Result<Snapshot, SaveError> {
-        Snapshot::decode(self.snapshot_bytes())
-    }
-
-    /// The same as [`Snapshot::encode`] wrote it.
-    pub fn snapshot_bytes(&self) -> &[u8] {
-        &self.frames.bytes[self.snapshot.clone()]
+        Snapshot::decode(&self.frames.bytes[self.snapshot.clone()])
     }
 
     /// The entries, from the first on.
@@ -155,7 +150,7 @@ impl Entries {
     /// Reads the next entry of the frame at hand.
     fn read(&mut self) -> Option<Entry> {
         let frame = &self.frames.bytes[self.frame.clone()];
-        let (written, rest) = postcard::take_from_bytes::<Written<Record>>(frame).ok()?;
+        let (written, rest) = postcard::take_from_bytes::<Written>(frame).ok()?;
         let rest = self.frame.end - rest.len()..self.frame.end;
         let steps = self.last.steps.checked_add(written.steps_since)?;
         let nanounits_since = i128::try_from(written.nanounits_since).ok()?;

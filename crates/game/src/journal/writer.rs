@@ -3,8 +3,7 @@
 use serde::Serialize;
 use trantor_time::GameTime;
 
-use super::{FRAME_HEADER_BYTES, Head, JOURNAL_VERSION, MAGIC, Stamp, Written, frame_checksum};
-use crate::digest::Digest;
+use super::{FRAME_HEADER_BYTES, Head, JOURNAL_VERSION, MAGIC, Record, Stamp, Written, frame_checksum};
 use crate::game::Game;
 use crate::input::GameInput;
 
@@ -39,7 +38,7 @@ impl PieceWriter {
     pub fn follow(&mut self, game: &Game, program: &str, number: u32) -> Vec<u8> {
         let (state, digest) = game.snapshot().encode_with_digest();
         let next = Self::with_state(game, &state, program, number);
-        std::mem::replace(self, next).end(game, Borrowed::PieceEnd(digest))
+        std::mem::replace(self, next).end(game, Record::PieceEnd(digest))
     }
 
     fn with_state(game: &Game, state: &[u8], program: &str, number: u32) -> Self {
@@ -68,17 +67,14 @@ impl PieceWriter {
 
     /// Notes an input that the game has taken at `at`. What it refuses need not be noted: it changes nothing.
     pub fn input(&mut self, game: &Game, input: &GameInput, at: GameTime) {
-        self.entry(stamp(game, at), Borrowed::Input(input));
+        self.entry(stamp(game, at), Record::Input(input.clone()));
     }
 
     /// Notes that the game has carried out a deadline; at intervals, what its state is.
     pub fn stepped(&mut self, game: &Game) {
         if game.steps() >= self.digest_due_steps {
             self.digest_due_steps = game.steps() + digest_steps(game);
-            self.entry(
-                stamp(game, game.now()),
-                Borrowed::Digest(game.snapshot().digest()),
-            );
+            self.entry(stamp(game, game.now()), Record::Digest(game.snapshot().digest()));
         }
     }
 
@@ -90,7 +86,7 @@ impl PieceWriter {
     /// Notes how far the game has come, if no record says so: a replay of what is written then goes as far.
     pub fn progress(&mut self, game: &Game) {
         if self.is_behind(game) {
-            self.entry(stamp(game, game.now()), Borrowed::Progress);
+            self.entry(stamp(game, game.now()), Record::Progress);
         }
     }
 
@@ -107,15 +103,15 @@ impl PieceWriter {
     /// Ends the journal in order, with the game as it is now, and gives its last bytes.
     pub fn close(self, game: &Game) -> Vec<u8> {
         let digest = game.snapshot().digest();
-        self.end(game, Borrowed::End(digest))
+        self.end(game, Record::End(digest))
     }
 
-    fn end(mut self, game: &Game, record: Borrowed<'_>) -> Vec<u8> {
+    fn end(mut self, game: &Game, record: Record) -> Vec<u8> {
         self.entry(stamp(game, game.now()), record);
         self.take()
     }
 
-    fn entry(&mut self, stamp: Stamp, record: Borrowed<'_>) {
+    fn entry(&mut self, stamp: Stamp, record: Record) {
         let nanounits_since = (stamp.at - self.last.at).as_nanounits();
         self.append(&Written {
             steps_since: stamp.steps - self.last.steps,
@@ -146,16 +142,6 @@ impl PieceWriter {
         checksum.copy_from_slice(&self.checksum.to_le_bytes());
         self.open();
     }
-}
-
-/// [`super::Record`] with its input borrowed; both are written alike.
-#[derive(Serialize)]
-enum Borrowed<'a> {
-    Input(&'a GameInput),
-    Digest(Digest),
-    PieceEnd(Digest),
-    End(Digest),
-    Progress,
 }
 
 fn stamp(game: &Game, at: GameTime) -> Stamp {

@@ -1,8 +1,6 @@
 //! What of a recording is worth a mark on its time-line, gathered while it is played.
 
-use std::collections::BTreeMap;
-
-use trantor_model::{AgentId, Level, TeamId};
+use trantor_model::{Level, TeamId};
 use trantor_time::{Frequency, GameTime};
 
 use super::Replayed;
@@ -43,8 +41,6 @@ pub(super) struct Marker {
     speed: Option<Frequency>,
     /// For those who come late.
     pub(super) history: History,
-    /// Those who live: one that has died can no longer be asked.
-    teams: BTreeMap<AgentId, TeamId>,
 }
 
 impl Marker {
@@ -53,11 +49,6 @@ impl Marker {
             marks: Vec::new(),
             speed: None,
             history: History::of(game),
-            teams: game
-                .world()
-                .agents()
-                .map(|agent| (agent.id(), agent.team()))
-                .collect(),
         }
     }
 
@@ -77,31 +68,24 @@ impl Marker {
             self.marks.extend(kind.map(|kind| Mark { at, kind }));
         }
         while let Some(event) = game.poll_event() {
-            self.history.note(game, &event);
-            let kind = match event {
-                GameEvent::Joined { agent, .. } => {
-                    self.teams.insert(agent.id, agent.team);
-                    None
-                }
-                GameEvent::Left { agent, .. } => {
-                    self.teams.remove(&agent);
-                    None
-                }
-                GameEvent::Died { agent } => self.teams.remove(&agent).map(MarkKind::Died),
+            let kind = match &event {
+                GameEvent::Died { agent } => self.history.team_of(*agent).map(MarkKind::Died),
                 GameEvent::RitualEnded {
                     success: true,
-                    ref participants,
+                    participants,
                     level,
                     ..
                 } => {
-                    let team = participants.first().and_then(|agent| self.teams.get(agent));
-                    team.copied()
-                        .zip(level.next())
-                        .map(|(team, level)| MarkKind::Rose(team, level))
+                    let team = participants
+                        .first()
+                        .and_then(|agent| self.history.team_of(*agent));
+                    let risen = team.zip(level.next());
+                    risen.map(|(team, level)| MarkKind::Rose(team, level))
                 }
-                GameEvent::Won { team } => Some(MarkKind::Won(team)),
+                GameEvent::Won { team } => Some(MarkKind::Won(*team)),
                 _ => None,
             };
+            self.history.note(game, &event);
             self.marks.extend(kind.map(|kind| Mark { at, kind }));
         }
     }

@@ -14,11 +14,11 @@ use trantor_time::{Frequency, GameTime};
 
 use super::marks::{Mark, MarkKind, Marker};
 use super::states::{KeptState, States};
-use super::{Divergence, Replayed, Track};
+use super::{Divergence, Replay, Replayed, Track};
 use crate::config::GameConfig;
 use crate::game::Game;
 use crate::history::History;
-use crate::journal::{CutShort, Ending, JournalError, Piece};
+use crate::journal::{CutShort, Ending, JournalError};
 use crate::save::Snapshot;
 
 /// A piece that was played once.
@@ -107,35 +107,27 @@ impl IndexedPiece {
     pub fn new(bytes: impl Into<Arc<[u8]>>, states_bytes_max: usize) -> Result<Self, JournalError> {
         let bytes = bytes.into();
         let states_bytes_max = states_bytes_max.max(2 * bytes.len());
-        let piece = Piece::open(bytes)?;
-        let snapshot = piece.snapshot()?;
-        let mut game = Game::restore(snapshot)?;
-        let mut track = Track::new(&piece);
-        let first = KeptState {
-            at: game.now(),
-            track: track.clone(),
-            bytes: piece.snapshot_bytes().to_vec(),
-            history: History::of(&game),
+        let mut replay = Replay::open(bytes)?;
+        let kept = |replay: &Replay, history: &History| KeptState {
+            at: replay.game.now(),
+            track: replay.track.clone(),
+            bytes: replay.game.snapshot().encode(),
+            history: history.clone(),
         };
-        let mut states = States::new(first, states_bytes_max);
-        let mut marker = Marker::new(&game);
-        let winner_before = game.winner();
-        let mut end = game.now();
+        let mut marker = Marker::new(&replay.game);
+        let mut states = States::new(kept(&replay, &marker.history), states_bytes_max);
+        let winner_before = replay.game.winner();
+        let mut end = replay.game.now();
         let ends = loop {
-            match track.step(&mut game, GameTime::from_nanounits(i128::MAX)) {
-                Ok(Some(replayed)) => marker.note(&mut game, &replayed),
-                Ok(None) => break end_of(&track),
+            match replay.step(GameTime::from_nanounits(i128::MAX)) {
+                Ok(Some(replayed)) => marker.note(&mut replay.game, &replayed),
+                Ok(None) => break end_of(&replay.track),
                 Err(divergence) => break RecordingEnd::Different(divergence),
             }
             // What differs may lie behind it, and lets time pass before that shows.
-            end = game.now();
-            if states.is_due_after_step() && game.winner() == winner_before {
-                states.keep(KeptState {
-                    at: game.now(),
-                    track: track.clone(),
-                    bytes: game.snapshot().encode(),
-                    history: marker.history.clone(),
-                });
+            end = replay.game.now();
+            if states.is_due_after_step() && replay.game.winner() == winner_before {
+                states.keep(kept(&replay, &marker.history));
             }
         };
         let mut marks = marker.marks;
@@ -144,13 +136,13 @@ impl IndexedPiece {
             end = marks[place].at;
         }
         Ok(Self {
-            number: piece.head().number,
-            config: game.config().clone(),
+            number: replay.head.number,
+            config: replay.game.config().clone(),
             states: states.kept(),
             marks,
             end,
-            end_steps: game.steps(),
-            last_state: game.snapshot(),
+            end_steps: replay.game.steps(),
+            last_state: replay.game.snapshot(),
             history: marker.history,
             ends,
         })

@@ -7,14 +7,13 @@ use trantor_model::{AgentId, Command, EggId};
 use trantor_time::{GameSpan, GameTime};
 
 use crate::event::Reply;
-use crate::lag::MessageId;
-use crate::rules::hatching::Ripeness;
+use crate::ids::MessageId;
 use crate::rules::world::World;
 use crate::rules::{Events, broadcast, carry, eject, hatching, hunger, look, movement, reply, reply_done};
 
-/// What an action leaves for others to see to.
+/// What an action leaves for the agenda.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[must_use = "somebody has to see to it"]
+#[must_use = "the caller sets the deadlines"]
 pub(crate) enum Effect {
     /// Nothing.
     Done,
@@ -56,12 +55,7 @@ pub(crate) fn apply(
             );
         }
         Command::Broadcast(text) => {
-            let sent = broadcast::broadcast(world, id, text, now, events);
-            return if sent.is_empty() {
-                Effect::Done
-            } else {
-                Effect::Sent(sent)
-            };
+            return Effect::Sent(broadcast::broadcast(world, id, text, now, events));
         }
         Command::ConnectNbr => {
             let places = world.teams[usize::from(world.agents[id].team.0)].places();
@@ -83,24 +77,20 @@ pub(crate) fn apply(
 /// Lays an egg where the agent stands now. It fails only if the team or the world is full of eggs.
 fn fork(world: &mut World, id: AgentId, now: GameTime, events: &mut Events) -> Effect {
     let (team, tile) = (world.agents[id].team, world.agents[id].tile);
-    let ripeness = ripeness(world, now);
-    let egg = hatching::lay_another(world, team, tile, Some(id), ripeness, events);
+    let matures = matures(world, now);
+    let egg = hatching::lay_another(world, team, tile, Some(id), matures, events);
     reply_done(events, id, egg.is_some());
-    unripe(egg, ripeness)
+    unripe(egg, matures)
 }
 
-/// When an egg laid at `now` can be hatched.
-pub(crate) fn ripeness(world: &World, now: GameTime) -> Ripeness {
-    match world.rules.egg_hatch_units {
-        0 => Ripeness::Ripe,
-        units => Ripeness::At(now + GameSpan::from_units(i64::from(units))),
-    }
+/// When an egg laid at `now` can be hatched; `None` if at once.
+pub(crate) fn matures(world: &World, now: GameTime) -> Option<GameTime> {
+    let units = world.rules.egg_hatch_units;
+    (units > 0).then(|| now + GameSpan::from_units(i64::from(units)))
 }
 
 /// The effect of having laid `egg`.
-pub(crate) fn unripe(egg: Option<EggId>, ripeness: Ripeness) -> Effect {
-    match (egg, ripeness) {
-        (Some(egg), Ripeness::At(matures)) => Effect::Unripe(egg, matures),
-        _ => Effect::Done,
-    }
+pub(crate) fn unripe(egg: Option<EggId>, matures: Option<GameTime>) -> Effect {
+    egg.zip(matures)
+        .map_or(Effect::Done, |(egg, at)| Effect::Unripe(egg, at))
 }

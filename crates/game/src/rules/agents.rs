@@ -1,20 +1,21 @@
 //! The living agents, by number.
 //!
 //! Numbers only grow, and the list is kept in their order, so whoever goes through it goes through it in an
-//! order that means something. What an agent does next is `desk.rs`'s; what it can do, the other rules'.
+//! order that means something. What an agent does next is in `commands.rs`; what it can do, in the other rules.
 
 use std::ops::{Index, IndexMut};
 
+use serde::{Deserialize, Serialize};
 use trantor_model::{AgentId, AgentView, Command, CommandKind, Counts, Direction, Level, TeamId, Tile};
 use trantor_time::GameTime;
 
-use crate::desk::Desk;
+use crate::agenda::Ticket;
+use crate::commands::CommandQueue;
+use crate::ids::RitualId;
 use crate::rules::hunger::Digestion;
-use crate::rules::incantation::RitualId;
-use crate::rules::roster::remove_sorted;
 
-/// A living agent, as the rules know it.
-#[derive(Clone, Debug)]
+/// A living agent. What is serialized is part of the snapshot format.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agent {
     pub(crate) id: AgentId,
     pub(crate) team: TeamId,
@@ -24,7 +25,11 @@ pub struct Agent {
     pub(crate) inventory: Counts,
     pub(crate) digestion: Digestion,
     pub(crate) ritual: Option<RitualId>,
-    pub(crate) desk: Desk,
+    /// The deadline of the food it digests.
+    #[serde(skip)]
+    pub(crate) hunger_timer: Option<Ticket>,
+    #[serde(skip)]
+    pub(crate) commands: CommandQueue,
 }
 
 /// An action under way.
@@ -58,7 +63,7 @@ impl Agent {
 
     /// The commands that wait behind the one it is doing, in their order.
     pub fn waiting(&self) -> impl ExactSizeIterator<Item = &Command> {
-        self.desk.waiting()
+        self.commands.waiting.iter()
     }
 
     /// Where it faces.
@@ -96,6 +101,20 @@ impl Agent {
         }
     }
 
+    /// Itself and its commands as a snapshot keeps them: apart, and without timers, which follow from the rest.
+    pub(crate) fn saved(&self) -> (Self, CommandQueue) {
+        let mut agent = self.clone();
+        let commands = std::mem::take(&mut agent.commands);
+        agent.hunger_timer = None;
+        (
+            agent,
+            CommandQueue {
+                timer: None,
+                ..commands
+            },
+        )
+    }
+
     /// The ritual that holds it.
     pub fn ritual(&self) -> Option<RitualId> {
         self.ritual
@@ -103,7 +122,7 @@ impl Agent {
 
     /// What it is doing.
     pub fn action(&self) -> Option<RunningAction> {
-        self.desk.running.as_ref().map(|running| RunningAction {
+        self.commands.running.as_ref().map(|running| RunningAction {
             kind: running.command.kind().expect("what takes time has a kind"),
             start: running.start,
             end: running.end,
@@ -113,13 +132,13 @@ impl Agent {
 
     /// Whether it has nothing to do, and could do something: in lock-step, time waits for it.
     pub fn owes_command(&self) -> bool {
-        self.ritual.is_none() && self.desk.outstanding() == 0
+        self.ritual.is_none() && self.commands.outstanding() == 0
     }
 
     /// Commands it has sent that are not answered yet, the running one included: at most
     /// [`crate::OUTSTANDING_MAX`].
     pub fn outstanding(&self) -> usize {
-        self.desk.outstanding()
+        self.commands.outstanding()
     }
 }
 
@@ -137,11 +156,7 @@ pub(crate) struct Agents {
 }
 
 /// Agents of [`PAGE_NUMBERS`] consecutive numbers.
-#[derive(Clone, Debug)]
-struct Page {
-    agents: [Option<Box<Agent>>; PAGE_NUMBERS],
-    living: usize,
-}
+type Page = [Option<Box<Agent>>; PAGE_NUMBERS];
 
 /// Numbers on a page. If every page has one survivor only, this is what it costs to keep it, times eight bytes.
 const PAGE_NUMBERS: usize = 256;
@@ -166,14 +181,8 @@ impl Agents {
         if page >= self.pages.len() {
             self.pages.resize_with(page + 1, || None);
         }
-        let page = self.pages[page].get_or_insert_with(|| {
-            Box::new(Page {
-                agents: [const { None }; PAGE_NUMBERS],
-                living: 0,
-            })
-        });
-        page.agents[place] = Some(Box::new(agent));
-        page.living += 1;
+        let page = self.pages[page].get_or_insert_with(|| Box::new([const { None }; PAGE_NUMBERS]));
+        page[place] = Some(Box::new(agent));
     }
 
     /// The next agent gets `next_number`, the numbers before it having been given out.
@@ -185,23 +194,23 @@ impl Agents {
     pub(crate) fn remove(&mut self, id: AgentId) -> Option<Agent> {
         let (number, place) = page_and_place(id);
         let page = self.pages.get_mut(number)?.as_mut()?;
-        let agent = page.agents[place].take()?;
-        page.living -= 1;
-        if page.living == 0 {
+        let agent = page[place].take()?;
+        if page.iter().all(Option::is_none) {
             self.pages[number] = None;
         }
-        remove_sorted(&mut self.living, id);
+        let listed = self.living.binary_search(&id);
+        self.living.remove(listed.expect("who lives is listed"));
         Some(*agent)
     }
 
     pub(crate) fn get(&self, id: AgentId) -> Option<&Agent> {
         let (page, place) = page_and_place(id);
-        self.pages.get(page)?.as_ref()?.agents[place].as_deref()
+        self.pages.get(page)?.as_ref()?[place].as_deref()
     }
 
     pub(crate) fn get_mut(&mut self, id: AgentId) -> Option<&mut Agent> {
         let (page, place) = page_and_place(id);
-        self.pages.get_mut(page)?.as_mut()?.agents[place].as_deref_mut()
+        self.pages.get_mut(page)?.as_mut()?[place].as_deref_mut()
     }
 
     /// How many are alive.
@@ -258,7 +267,8 @@ mod tests {
             inventory: Counts::ZERO,
             digestion: Digestion::begin(true, GameTime::ZERO),
             ritual: None,
-            desk: Desk::new(),
+            hunger_timer: None,
+            commands: CommandQueue::default(),
         }
     }
 

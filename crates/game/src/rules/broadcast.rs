@@ -15,7 +15,9 @@ use trantor_model::{AgentId, Direction, MapSize, Tile};
 use trantor_time::GameTime;
 
 use crate::event::{GameEvent, Reply};
-use crate::lag::{self, Message, MessageId, Text};
+use crate::events::Telling;
+use crate::ids::MessageId;
+use crate::lag::{self, Message, Text};
 use crate::rules::agents::Agent;
 use crate::rules::world::World;
 use crate::rules::{Events, reply};
@@ -30,8 +32,8 @@ pub(crate) fn broadcast(
     events: &mut Events,
 ) -> Vec<(MessageId, GameTime)> {
     let text: Arc<[u8]> = text.into();
-    if world.air.lag().is_none() && !events.tells_each_hearer() {
-        events.tell(GameEvent::Said { agent: id, text });
+    if world.air.lag().is_none() && events.telling == Telling::OwedOnce {
+        events.push(GameEvent::Said { agent: id, text });
         reply(events, id, Reply::Ok);
         return Vec::new();
     }
@@ -42,7 +44,7 @@ pub(crate) fn broadcast(
     } = world;
     for hearer in agents.iter().filter(|hearer| hearer.id != id) {
         if air.lag().is_none() {
-            events.tell(heard(*size, hearer, source, text.clone()));
+            events.push(heard(*size, hearer, source, text.clone()));
             continue;
         }
         let message = Message {
@@ -55,7 +57,7 @@ pub(crate) fn broadcast(
         };
         air.send(now, message, lag::distance(*size, source, hearer.tile), &mut sent);
     }
-    events.show(|| GameEvent::Said { agent: id, text });
+    events.push_for_viewers(|| GameEvent::Said { agent: id, text });
     reply(events, id, Reply::Ok);
     sent
 }
@@ -64,7 +66,7 @@ pub(crate) fn broadcast(
 pub(crate) fn deliver(world: &mut World, id: MessageId, events: &mut Events) {
     let message = world.air.deliver(id);
     let hearer = &world.agents[message.to];
-    events.tell(heard(world.size, hearer, message.source, message.text.0));
+    events.push(heard(world.size, hearer, message.source, message.text.0));
 }
 
 fn heard(size: MapSize, hearer: &Agent, source: Tile, text: Arc<[u8]>) -> GameEvent {
@@ -158,22 +160,6 @@ mod tests {
                     expected,
                     "{ahead} ahead, {left} to the left"
                 );
-            }
-        }
-    }
-
-    /// Turning right makes every sound come from a quarter further left.
-    #[test]
-    fn turning_turns_what_is_heard() {
-        let size = MapSize::new(13, 9).unwrap();
-        let hearer = Tile { x: 3, y: 7 };
-        for index in 0..size.area() {
-            let source = size.tile_at(index);
-            for facing in Direction::ALL {
-                let before = arrival(size, hearer, facing, source);
-                let after = arrival(size, hearer, facing.turned(trantor_model::Turn::Right), source);
-                let expected = if before == 0 { 0 } else { (before - 1 + 2) % 8 + 1 };
-                assert_eq!(after, expected);
             }
         }
     }

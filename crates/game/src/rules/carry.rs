@@ -11,7 +11,7 @@ pub(crate) fn take(world: &mut World, id: AgentId, resource: Resource, events: &
     let taken = world.ground_take_one(world.agents[id].tile, resource);
     if taken {
         world.agents[id].inventory.add_one(resource);
-        events.show(|| GameEvent::Took(carry(world, id, resource)));
+        events.push_for_viewers(|| GameEvent::Took(carry(world, id, resource)));
     }
     reply_done(events, id, taken);
 }
@@ -21,7 +21,7 @@ pub(crate) fn set(world: &mut World, id: AgentId, resource: Resource, events: &m
     let held = world.agents[id].inventory.take_one(resource);
     if held {
         world.ground_add_one(world.agents[id].tile, resource);
-        events.show(|| GameEvent::Put(carry(world, id, resource)));
+        events.push_for_viewers(|| GameEvent::Put(carry(world, id, resource)));
     }
     reply_done(events, id, held);
 }

@@ -19,7 +19,7 @@ pub(crate) fn eject(world: &mut World, id: AgentId, events: &mut Events) -> Vec<
     world.move_others(id, target);
     for &victim in &victims {
         movement::moved(&world.agents[victim], MoveKind::Pushed, events);
-        events.tell(GameEvent::PushedFrom {
+        events.push(GameEvent::PushedFrom {
             agent: victim,
             direction: pushed_from(direction, world.agents[victim].facing),
         });
@@ -31,7 +31,7 @@ pub(crate) fn eject(world: &mut World, id: AgentId, events: &mut Events) -> Vec<
     };
     let done = !victims.is_empty() || breaks_eggs || !world.rules.eject_eggs;
     if done {
-        events.show(|| GameEvent::Ejected { agent: id });
+        events.push_for_viewers(|| GameEvent::Ejected { agent: id });
     }
     reply_done(events, id, done);
     unripe

@@ -5,11 +5,12 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 use trantor_model::{AgentId, Counts, Direction, EggId, Level, Resource, TeamId, Tile};
 use trantor_time::GameTime;
 
+use crate::commands::CommandQueue;
 use crate::config::GameConfig;
-use crate::desk::Desk;
 use crate::event::GameEvent;
 use crate::rules::Events;
 use crate::rules::agents::Agent;
@@ -40,7 +41,7 @@ pub struct Team {
     /// All its eggs, those that cannot be hatched yet included.
     pub(crate) eggs: u32,
     /// Eggs that can be hatched, in ascending order.
-    pub(crate) hatchable: Vec<EggId>,
+    pub(crate) hatchable: SmallVec<[EggId; 2]>,
 }
 
 impl Team {
@@ -49,7 +50,7 @@ impl Team {
             name,
             living: 0,
             eggs: 0,
-            hatchable: Vec::new(),
+            hatchable: SmallVec::new(),
         }
     }
 
@@ -69,15 +70,6 @@ impl Team {
     }
 }
 
-/// When a laid egg can be hatched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ripeness {
-    /// From now on.
-    Ripe,
-    /// From this moment on.
-    At(GameTime),
-}
-
 /// The eggs of the start: each team's places on random tiles, in order of team.
 pub(crate) fn lay_first_eggs(world: &mut World, places_per_team: u32, events: &mut Events) {
     for team in 0..world.teams.len() {
@@ -91,8 +83,8 @@ pub(crate) fn lay_first_eggs(world: &mut World, places_per_team: u32, events: &m
 /// Lays an egg that can be hatched at once on a random tile.
 pub(crate) fn lay_anywhere(world: &mut World, team: TeamId, events: &mut Events) -> Option<EggId> {
     let area = u32::try_from(world.size.area()).expect("a map has at most a million tiles");
-    let tile = world.size.tile_at(world.egg_chance.below(area) as usize);
-    lay(world, team, tile, None, Ripeness::Ripe, events)
+    let tile = world.size.tile_at(world.egg_rng.below(area) as usize);
+    lay(world, team, tile, None, None, events)
 }
 
 /// Lays one egg more for a team, if the team has fewer than [`GameConfig::EGGS_PER_TEAM_MAX`]; otherwise as [`lay`].
@@ -101,53 +93,39 @@ pub(crate) fn lay_another(
     team: TeamId,
     tile: Tile,
     layer: Option<AgentId>,
-    ripeness: Ripeness,
+    matures: Option<GameTime>,
     events: &mut Events,
 ) -> Option<EggId> {
     let is_full = world.team(team)?.eggs >= GameConfig::EGGS_PER_TEAM_MAX;
     let egg = match is_full {
         true => None,
-        false => lay(world, team, tile, layer, ripeness, events),
+        false => lay(world, team, tile, layer, matures, events),
     };
     world.eggs_refused += u64::from(egg.is_none());
     egg
 }
 
-/// Lays an egg; `None` if the world holds as many as it may, or numbers are used up.
+/// Lays an egg that can be hatched from `matures` on; `None` if the world holds as many as it may, or numbers are used up.
 pub(crate) fn lay(
     world: &mut World,
     team: TeamId,
     tile: Tile,
     layer: Option<AgentId>,
-    ripeness: Ripeness,
+    matures: Option<GameTime>,
     events: &mut Events,
 ) -> Option<EggId> {
     if world.eggs.len() >= GameConfig::EGGS_MAX || world.next_egg == u32::MAX {
         return None;
     }
     let id = EggId(world.next_egg);
-    world.next_egg += 1;
-    let matures = match ripeness {
-        Ripeness::Ripe => None,
-        Ripeness::At(matures) => Some(matures),
-    };
-    world.eggs.insert(
+    world.place_egg(Egg {
         id,
-        Egg {
-            id,
-            team,
-            tile,
-            layer,
-            matures,
-        },
-    );
-    world.tile_mut(tile).eggs.insert(id);
-    world.team_mut(team).eggs += 1;
-    if matures.is_none() {
-        // A new number is greater than all before it.
-        world.team_mut(team).hatchable.push(id);
-    }
-    events.show(|| GameEvent::EggLaid {
+        team,
+        tile,
+        layer,
+        matures,
+    });
+    events.push_for_viewers(|| GameEvent::EggLaid {
         egg: id,
         layer,
         team,
@@ -165,13 +143,13 @@ pub(crate) fn mature(world: &mut World, id: EggId, events: &mut Events) {
     egg.matures = None;
     let team = egg.team;
     insert_sorted(&mut world.team_mut(team).hatchable, id);
-    events.show(|| GameEvent::EggMatured { egg: id });
+    events.push_for_viewers(|| GameEvent::EggMatured { egg: id });
 }
 
 /// Breaks all eggs on a tile, and answers which of them were to mature yet; their places are lost. Each list is gone
 /// through once: a tile may hold every egg of the world.
 pub(crate) fn destroy_all_on(world: &mut World, tile: Tile, events: &mut Events) -> Vec<EggId> {
-    let gone = world.tile_mut(tile).eggs.take_all();
+    let gone = std::mem::take(&mut world.tile_mut(tile).eggs);
     let mut places_gone: BTreeMap<TeamId, Vec<EggId>> = BTreeMap::new();
     let mut unripe = Vec::new();
     let teams = &mut world.teams;
@@ -181,7 +159,7 @@ pub(crate) fn destroy_all_on(world: &mut World, tile: Tile, events: &mut Events)
             None => places_gone.entry(egg.team).or_default().push(egg.id),
             Some(_) => unripe.push(egg.id),
         }
-        events.show(|| GameEvent::EggDestroyed { egg: egg.id });
+        events.push_for_viewers(|| GameEvent::EggDestroyed { egg: egg.id });
     });
     for (team, places) in places_gone {
         remove_all_sorted(&mut world.team_mut(team).hatchable, &places);
@@ -198,8 +176,8 @@ pub(crate) fn hatch(world: &mut World, team: TeamId, now: GameTime, events: &mut
     if places == 0 {
         return None;
     }
-    let chosen = world.birth_chance.below(places) as usize;
-    let facing = Direction::ALL[world.birth_chance.below(4) as usize];
+    let chosen = world.birth_rng.below(places) as usize;
+    let facing = Direction::ALL[world.birth_rng.below(4) as usize];
     let egg = remove(world, world.team(team)?.hatchable[chosen]);
     let mut inventory = Counts::ZERO;
     inventory[Resource::Food] = hunger::FOOD_AT_BIRTH - 1;
@@ -212,9 +190,10 @@ pub(crate) fn hatch(world: &mut World, team: TeamId, now: GameTime, events: &mut
         inventory,
         digestion: Digestion::begin(world.hunger_enabled, now),
         ritual: None,
-        desk: Desk::new(),
+        hunger_timer: None,
+        commands: CommandQueue::default(),
     };
-    events.tell(GameEvent::Joined {
+    events.push(GameEvent::Joined {
         agent: newborn.view(),
         egg: egg.id,
     });
@@ -246,7 +225,7 @@ fn remove(world: &mut World, id: EggId) -> Egg {
         .eggs
         .remove(&id)
         .expect("what is listed on a tile or in a team exists");
-    world.tile_mut(egg.tile).eggs.remove(id);
+    remove_sorted(&mut world.tile_mut(egg.tile).eggs, id);
     world.team_mut(egg.team).eggs -= 1;
     if egg.matures.is_none() {
         remove_sorted(&mut world.team_mut(egg.team).hatchable, id);

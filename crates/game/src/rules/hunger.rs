@@ -66,28 +66,19 @@ pub(crate) fn overdue_meals_span(agents: usize) -> GameSpan {
     GameSpan::from_nanounits(life_nu / (agents as i128).max(1))
 }
 
-/// What became of an agent whose food was used up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
-    /// It digests the next one.
-    Fed,
-    /// It had none left.
-    Starved,
-}
-
-/// The food being digested is used up.
-pub(crate) fn digest(world: &mut World, id: AgentId, now: GameTime, events: &mut Events) -> Fate {
+/// The food being digested is used up. Answers whether the agent has another, which it digests next.
+pub(crate) fn digest(world: &mut World, id: AgentId, now: GameTime, events: &mut Events) -> bool {
     let agent = &mut world.agents[id];
     if !agent.inventory.take_one(Resource::Food) {
-        return Fate::Starved;
+        return false;
     }
     agent.digestion = Digestion::begin(true, now);
-    events.show(|| GameEvent::Ate {
+    events.push_for_viewers(|| GameEvent::Ate {
         agent: id,
         tile: agent.tile,
         inventory: agent.inventory,
     });
-    Fate::Fed
+    true
 }
 
 /// A lower bound of the instant at which the next agent starves.

@@ -11,13 +11,11 @@ use serde::{Deserialize, Serialize};
 use trantor_model::{AgentId, Level, Tile};
 use trantor_time::GameTime;
 
+use crate::agenda::Due;
 use crate::event::{GameEvent, GroundChange, Reply};
+use crate::ids::RitualId;
 use crate::rules::world::World;
 use crate::rules::{Events, reply, reply_done};
-
-/// A ritual's number: counted from 0, never reused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct RitualId(pub u64);
 
 /// An elevation under way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +31,14 @@ pub struct Ritual {
 }
 
 impl Ritual {
+    /// Its end, on the agenda.
+    pub(crate) fn due(&self) -> Due {
+        Due::Ritual {
+            ritual: self.id,
+            asker: self.asker,
+        }
+    }
+
     /// Its number.
     pub fn id(&self) -> RitualId {
         self.id
@@ -130,7 +136,7 @@ pub(crate) fn begin(
     };
     let id = RitualId(world.rituals.next_id);
     world.rituals.next_id += 1;
-    events.show(|| GameEvent::RitualStarted {
+    events.push_for_viewers(|| GameEvent::RitualStarted {
         ritual: id,
         tile,
         level,
@@ -200,7 +206,7 @@ pub(crate) fn end(world: &mut World, id: RitualId, events: &mut Events) -> Ritua
         world.agents[participant].ritual = None;
         if success && counts(world, participant) {
             world.agents[participant].level = risen;
-            events.show(|| GameEvent::LevelChanged {
+            events.push_for_viewers(|| GameEvent::LevelChanged {
                 agent: participant,
                 level: risen,
             });
@@ -209,7 +215,7 @@ pub(crate) fn end(world: &mut World, id: RitualId, events: &mut Events) -> Ritua
             reply_done(events, participant, false);
         }
     }
-    events.show(|| GameEvent::RitualEnded {
+    events.push_for_viewers(|| GameEvent::RitualEnded {
         ritual: ritual.id,
         tile: ritual.tile,
         level: ritual.level,
@@ -220,7 +226,7 @@ pub(crate) fn end(world: &mut World, id: RitualId, events: &mut Events) -> Ritua
         let mut ground = *world.ground(ritual.tile);
         ground.subtract(&needed.stones);
         world.set_ground(ritual.tile, ground);
-        events.show(|| GameEvent::GroundChanged {
+        events.push_for_viewers(|| GameEvent::GroundChanged {
             tile: ritual.tile,
             ground,
             why: GroundChange::Ritual,
@@ -233,7 +239,7 @@ pub(crate) fn end(world: &mut World, id: RitualId, events: &mut Events) -> Ritua
 /// told nothing more.
 pub(crate) fn break_off_all(world: &mut World, events: &mut Events) {
     for ritual in std::mem::take(&mut world.rituals.by_id).into_values() {
-        events.show(|| GameEvent::RitualEnded {
+        events.push_for_viewers(|| GameEvent::RitualEnded {
             ritual: ritual.id,
             tile: ritual.tile,
             level: ritual.level,

@@ -24,7 +24,6 @@ pub(crate) mod hunger;
 pub(crate) mod incantation;
 pub(crate) mod look;
 pub(crate) mod movement;
-pub(crate) mod operator;
 pub(crate) mod roster;
 pub(crate) mod spawning;
 pub(crate) mod victory;
@@ -38,12 +37,12 @@ use crate::event::{GameEvent, Reply};
 
 pub use agents::{Agent, RunningAction};
 pub use hatching::{Egg, Team};
-pub use incantation::{Ritual, RitualId};
+pub use incantation::Ritual;
 pub use world::World;
 
 /// Answers an agent.
 pub(crate) fn reply(events: &mut Events, agent: AgentId, reply: Reply) {
-    events.tell(GameEvent::Reply { agent, reply });
+    events.push(GameEvent::Reply { agent, reply });
 }
 
 /// Answers an agent `ok` or `ko`.

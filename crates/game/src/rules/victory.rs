@@ -54,5 +54,5 @@ fn standing(world: &World, team: TeamId) -> [u32; Level::LAST.get() as usize] {
 
 fn declare(world: &mut World, team: TeamId, events: &mut Events) {
     world.winner = Some(team);
-    events.tell(GameEvent::Won { team });
+    events.push(GameEvent::Won { team });
 }

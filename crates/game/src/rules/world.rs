@@ -5,17 +5,19 @@
 
 use std::collections::BTreeMap;
 
+use smallvec::SmallVec;
 use trantor_model::{AgentId, Counts, EggId, MapSize, Resource, TeamId, Tile};
 use trantor_time::link::LinkCounts;
 
-use crate::chance::{Chance, Purpose};
 use crate::config::{GameConfig, Rules};
+use crate::ids::RitualId;
 use crate::lag::{Air, Lag};
+use crate::rng::{Purpose, Rng};
 use crate::rules::agents::{Agent, Agents};
 use crate::rules::broadcast;
 use crate::rules::hatching::{Egg, Team};
-use crate::rules::incantation::{Ritual, RitualId, Rituals};
-use crate::rules::roster::Roster;
+use crate::rules::incantation::{Ritual, Rituals};
+use crate::rules::roster::{insert_all_sorted, insert_sorted, remove_sorted};
 use crate::rules::spawning::{self, Dealer};
 
 /// Everything that exists in a game.
@@ -38,8 +40,8 @@ pub struct World {
     pub(crate) hunger_enabled: bool,
     pub(crate) refill_enabled: bool,
     pub(crate) winner: Option<TeamId>,
-    pub(crate) birth_chance: Chance,
-    pub(crate) egg_chance: Chance,
+    pub(crate) birth_rng: Rng,
+    pub(crate) egg_rng: Rng,
     pub(crate) dealer: Dealer,
     pub(crate) air: Air,
 }
@@ -48,8 +50,8 @@ pub struct World {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TileState {
     pub(crate) ground: Counts,
-    pub(crate) agents: Roster<AgentId, 4>,
-    pub(crate) eggs: Roster<EggId, 1>,
+    pub(crate) agents: SmallVec<[AgentId; 4]>,
+    pub(crate) eggs: SmallVec<[EggId; 2]>,
 }
 
 impl World {
@@ -70,9 +72,9 @@ impl World {
             hunger_enabled: true,
             refill_enabled: true,
             winner: None,
-            birth_chance: Chance::new(config.seed, Purpose::Birth),
-            egg_chance: Chance::new(config.seed, Purpose::Egg),
-            dealer: Dealer::new(config.size, Chance::new(config.seed, Purpose::Refill)),
+            birth_rng: Rng::new(config.seed, Purpose::Birth),
+            egg_rng: Rng::new(config.seed, Purpose::Egg),
+            dealer: Dealer::new(config.size, Rng::new(config.seed, Purpose::Refill)),
             air: Air::new(config.rules.lag, config.seed),
         }
     }
@@ -155,7 +157,7 @@ impl World {
     /// # Panics
     /// If the tile is not on the map.
     pub fn agents_on(&self, tile: Tile) -> &[AgentId] {
-        self.tile(tile).agents.as_slice()
+        &self.tile(tile).agents
     }
 
     /// The eggs on a tile, in ascending order of number.
@@ -163,7 +165,7 @@ impl World {
     /// # Panics
     /// If the tile is not on the map.
     pub fn eggs_on(&self, tile: Tile) -> &[EggId] {
-        self.tile(tile).eggs.as_slice()
+        &self.tile(tile).eggs
     }
 
     /// How much of each resource lies on all tiles together.
@@ -198,11 +200,6 @@ impl World {
         self.air.links()
     }
 
-    /// Messages lost because too much was under way, over all links.
-    pub fn crowded_out(&self) -> u64 {
-        self.air.crowded_out()
-    }
-
     pub(crate) fn tile(&self, tile: Tile) -> &TileState {
         &self.tiles[self.checked_index(tile)]
     }
@@ -224,15 +221,27 @@ impl World {
 
     /// Puts an agent that is on no list yet onto those of its tile and its team.
     pub(crate) fn place_agent(&mut self, agent: Agent) {
-        self.tile_mut(agent.tile).agents.insert(agent.id);
+        insert_sorted(&mut self.tile_mut(agent.tile).agents, agent.id);
         self.team_mut(agent.team).living += 1;
         self.agents.insert(agent);
+    }
+
+    /// Puts an egg, whose number is higher than any before, onto all lists.
+    pub(crate) fn place_egg(&mut self, egg: Egg) {
+        self.next_egg = egg.id.0 + 1;
+        insert_sorted(&mut self.tile_mut(egg.tile).eggs, egg.id);
+        let team = self.team_mut(egg.team);
+        team.eggs += 1;
+        if egg.matures.is_none() {
+            team.hatchable.push(egg.id);
+        }
+        self.eggs.insert(egg.id, egg);
     }
 
     /// Takes an agent off every list, that of its ritual included.
     pub(crate) fn remove_agent(&mut self, id: AgentId) -> Option<Agent> {
         let agent = self.agents.remove(id)?;
-        self.tile_mut(agent.tile).agents.remove(id);
+        remove_sorted(&mut self.tile_mut(agent.tile).agents, id);
         self.team_mut(agent.team).living -= 1;
         if let Some(ritual) = agent.ritual {
             self.rituals.forget(ritual, id);
@@ -252,20 +261,20 @@ impl World {
         if from == to {
             return;
         }
-        let mut moved = self.tile_mut(from).agents.take_all();
-        moved.retain(|&id| id != stays);
-        self.tile_mut(from).agents.insert(stays);
+        let stay = SmallVec::from_iter([stays]);
+        let mut moved = std::mem::replace(&mut self.tile_mut(from).agents, stay);
+        moved.retain(|id| *id != stays);
         for &id in &moved {
             self.agents[id].tile = to;
         }
-        self.tile_mut(to).agents.insert_all(moved);
+        insert_all_sorted(&mut self.tile_mut(to).agents, moved);
     }
 
     /// Puts an agent that has moved from the list of one tile onto that of another.
     pub(crate) fn relist(&mut self, id: AgentId, from: Tile, to: Tile) {
         if from != to {
-            self.tile_mut(from).agents.remove(id);
-            self.tile_mut(to).agents.insert(id);
+            remove_sorted(&mut self.tile_mut(from).agents, id);
+            insert_sorted(&mut self.tile_mut(to).agents, id);
         }
     }
 

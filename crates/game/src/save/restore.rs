@@ -1,23 +1,26 @@
-//! From a snapshot back to a game, believing nothing.
+//! From a snapshot back to a game.
 //!
-//! A snapshot may come from a damaged or a hostile file. Each part is checked before it is used, so that no
-//! assertion of the game can be reached with what it holds; `Game::check` then finds nothing to object to.
+//! A snapshot may come from a damaged or a hostile file. What a part needs to be put into the world is checked on the
+//! way, and that the whole is consistent at the end, by the invariants that every game keeps.
 
-mod parts;
+use std::collections::BTreeMap;
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use trantor_model::Command;
+use trantor_model::{Counts, TeamId, Tile};
 use trantor_time::{GameSpan, GameTime};
 
 use super::{SaveError, Snapshot};
 use crate::agenda::{Agenda, Due};
-use crate::chance::{Chance, Purpose};
+use crate::check::ensure;
+use crate::config::GameConfig;
 use crate::events::Events;
 use crate::game::Game;
+use crate::input::OPERATOR_COUNT_MAX;
+use crate::lag::{Air, SavedAir};
+use crate::rng::{Purpose, Rng};
+use crate::rules::hatching::Egg;
 use crate::rules::hunger::{Digestion, StarvationBound};
 use crate::rules::spawning::Dealer;
-use crate::rules::{World, spawning};
+use crate::rules::{Agent, World};
 
 /// The latest moment a snapshot may be taken at: 10¹³ years at the highest frequency. Adding to what lies
 /// below cannot overflow.
@@ -29,168 +32,196 @@ const AHEAD_MAX: GameSpan = GameSpan::from_nanounits(1 << 64);
 /// The most steps and rituals counted; one more never overflows.
 const NUMBER_MAX: u64 = u64::MAX / 2;
 
+/// The most of one thing in one place or with one agent. An operator makes a pile of at most a sixteenth of it; agents,
+/// who put down one thing in seven units, would take a hundred million units for the rest.
+const COUNT_MAX: u32 = 16 * OPERATOR_COUNT_MAX;
+
 impl Game {
-    /// The game that a snapshot was taken of, ready to go on. Nothing waits to be told.
+    /// The game that a snapshot was taken of, ready to go on. No event waits.
+    ///
+    /// # Errors
+    /// If it contradicts itself.
     pub fn restore(snapshot: Snapshot) -> Result<Self, SaveError> {
-        let Snapshot {
-            config,
-            now,
-            course,
-            ground,
-            bodies,
-            orders,
-            eggs,
-            rituals,
-            agenda,
-            chance,
-            air,
-        } = snapshot;
-        config.check()?;
-        ensure(
-            (GameTime::ZERO..=NOW_MAX).contains(&now),
-            "the time is out of range",
-        )?;
-        ensure(course.steps <= NUMBER_MAX, "the steps are out of range")?;
-        let seed = config.seed;
-        let mut world = World::empty(&config);
-        world.hunger_enabled = course.hunger_enabled;
-        world.refill_enabled = course.refill_enabled;
-        world.winner = course.winner;
-        world.birth_chance = Chance::resume(seed, Purpose::Birth, chance.birth);
-        world.egg_chance = Chance::resume(seed, Purpose::Egg, chance.egg);
-        let (drawn, dealt) = chance.dealer;
-        let dealer = Dealer::resume(config.size, Chance::resume(seed, Purpose::Refill, drawn), dealt);
-        world.dealer = dealer.ok_or(SaveError::Inconsistent("more is dealt than there are tiles"))?;
+        snapshot.config.check()?;
+        rebuild(snapshot).map_err(SaveError::Inconsistent)
+    }
+}
 
-        parts::put_ground(&mut world, &ground)?;
-        ensure(
-            bodies.len() == orders.len(),
-            "bodies and orders are not of the same agents",
-        )?;
-        for (body, orders) in bodies.into_iter().zip(orders) {
-            parts::put_agent(&mut world, now, body, orders)?;
-        }
-        ensure(
-            world.agents.next_number() <= course.next_agent,
-            "an agent has a number to come",
-        )?;
-        world.agents.skip_to(course.next_agent);
-        for egg in eggs {
-            parts::put_egg(&mut world, now, egg)?;
-        }
-        ensure(world.next_egg <= course.next_egg, "an egg has a number to come")?;
-        world.next_egg = course.next_egg;
-        ensure(course.next_ritual <= NUMBER_MAX, "the rituals are out of range")?;
-        parts::put_rituals(&mut world, now, rituals, course.next_ritual)?;
-        parts::put_air(&mut world, now, air)?;
-        parts::check_end(&world)?;
+fn rebuild(snapshot: Snapshot) -> Result<Game, &'static str> {
+    let Snapshot {
+        config,
+        now,
+        progress,
+        ground,
+        agents,
+        commands,
+        eggs,
+        rituals,
+        agenda,
+        rngs,
+        air,
+    } = snapshot;
+    let is_in_range = (GameTime::ZERO..=NOW_MAX).contains(&now) && progress.steps <= NUMBER_MAX;
+    ensure(is_in_range, "the time is out of range")?;
+    let seed = config.seed;
+    let mut world = World::empty(&config);
+    world.hunger_enabled = progress.hunger_enabled;
+    world.refill_enabled = progress.refill_enabled;
+    world.winner = progress.winner;
+    world.birth_rng = Rng::resume(seed, Purpose::Birth, rngs.birth);
+    world.egg_rng = Rng::resume(seed, Purpose::Egg, rngs.egg);
+    let (drawn, dealt) = rngs.dealer;
+    let dealer = Dealer::resume(config.size, Rng::resume(seed, Purpose::Refill, drawn), dealt);
+    world.dealer = dealer.ok_or("more is dealt than there are tiles")?;
 
-        let mut game = Self {
-            agenda: Agenda::new(config.rules.lock_step),
-            config,
-            world,
-            now,
-            steps: course.steps,
-            events: Events::new(),
-            hatch_timers: BTreeMap::new(),
-            delivery_timers: BTreeMap::new(),
-            refill_timer: None,
-            refilled_at: course.refilled_at,
-            starvation: StarvationBound::default(),
+    ensure(
+        ground.len() == world.size.area(),
+        "the ground is not that of the map",
+    )?;
+    for (index, ground) in ground.iter().enumerate() {
+        ensure_counts(ground)?;
+        world.set_ground(world.size.tile_at(index), *ground);
+    }
+    ensure(
+        agents.len() == commands.len(),
+        "agents and commands are not of the same agents",
+    )?;
+    for (agent, commands) in agents.into_iter().zip(commands) {
+        put_agent(&mut world, now, Agent { commands, ..agent })?;
+    }
+    let are_given_out =
+        world.agents.next_number() <= progress.next_agent && progress.next_ritual <= NUMBER_MAX;
+    ensure(are_given_out, "an agent or a ritual has a number to come")?;
+    world.agents.skip_to(progress.next_agent);
+    for egg in eggs {
+        put_egg(&mut world, now, egg)?;
+    }
+    ensure(world.next_egg <= progress.next_egg, "an egg has a number to come")?;
+    world.next_egg = progress.next_egg;
+    world.rituals.restore(rituals, progress.next_ritual);
+    put_air(&mut world, air)?;
+
+    let mut game = Game {
+        agenda: Agenda::new(config.rules.lock_step),
+        config,
+        starvation: StarvationBound::find(&world),
+        world,
+        now,
+        steps: progress.steps,
+        events: Events::default(),
+        hatch_timers: BTreeMap::new(),
+        delivery_timers: BTreeMap::new(),
+        refill_timer: None,
+        refilled_at: progress.refilled_at,
+    };
+    let is_past = (GameTime::ZERO..=now).contains(&progress.refilled_at);
+    ensure(is_past, "the last refill is not in the past")?;
+    put_agenda(&mut game, &agenda, progress.refill_at)?;
+    game.find_contradiction()?;
+    Ok(game)
+}
+
+fn put_agent(world: &mut World, now: GameTime, agent: Agent) -> Result<(), &'static str> {
+    ensure_place(world, agent.team, agent.tile)?;
+    ensure_counts(&agent.inventory)?;
+    let is_next = agent.id.0 >= world.agents.next_number() && agent.id.0 < u32::MAX;
+    ensure(is_next, "agents are not in order")?;
+    let is_in_range = match agent.digestion {
+        Digestion::Until(end) => end <= now + AHEAD_MAX,
+        Digestion::Stopped(left) => (GameSpan::ZERO..=AHEAD_MAX).contains(&left),
+    };
+    ensure(is_in_range, "a meal is out of range")?;
+    world.place_agent(agent);
+    Ok(())
+}
+
+fn put_egg(world: &mut World, now: GameTime, egg: Egg) -> Result<(), &'static str> {
+    ensure_place(world, egg.team, egg.tile)?;
+    ensure(world.eggs.len() < GameConfig::EGGS_MAX, "there are too many eggs")?;
+    let is_next = egg.id.0 >= world.next_egg && egg.id.0 < u32::MAX;
+    ensure(is_next, "eggs are not in order")?;
+    let is_in_range = egg.matures.is_none_or(|at| at <= now + AHEAD_MAX);
+    ensure(is_in_range, "an egg matures out of range")?;
+    world.place_egg(egg);
+    Ok(())
+}
+
+fn put_air(world: &mut World, saved: SavedAir) -> Result<(), &'static str> {
+    let air = Air::restore(saved, world.air.seed());
+    let air = air.ok_or("what is under way contradicts itself")?;
+    let is_from_map = air
+        .messages()
+        .all(|message| message.from.0 < world.agents.next_number() && world.size.contains(message.source));
+    ensure(is_from_map, "a message is from nobody, or from off the map")?;
+    let is_alive = |agent| world.agents.get(agent).is_some();
+    let is_linked = air
+        .links()
+        .all(|(from, to, _)| is_alive(from) && is_alive(to) && from != to);
+    ensure(is_linked, "a link is between agents that are not there")?;
+    world.air = air;
+    Ok(())
+}
+
+/// Schedules what was pending, in its order, at the moments that follow from the rest of the snapshot.
+fn put_agenda(game: &mut Game, agenda: &[Due], refill_at: Option<GameTime>) -> Result<(), &'static str> {
+    let pending = game.pending(refill_at);
+    for &due in agenda {
+        let at = *pending
+            .get(&due)
+            .ok_or("what is due does not follow from the rest")?;
+        let is_ahead = (game.now..=game.now + AHEAD_MAX).contains(&at);
+        ensure(is_ahead, "a deadline is out of range")?;
+        let timer = game.agenda.schedule(at, due);
+        match due {
+            Due::Action(agent) | Due::Start(agent) => {
+                game.world.agents[agent].commands.timer = Some(timer);
+            }
+            Due::Hunger(agent) => game.world.agents[agent].hunger_timer = Some(timer),
+            Due::Hatch(egg) => {
+                game.hatch_timers.insert(egg, timer);
+            }
+            Due::Refill => game.refill_timer = Some(timer),
+            Due::Delivery { message, .. } => {
+                game.delivery_timers.insert(message, timer);
+            }
+            Due::Ritual { .. } => {}
+        }
+    }
+    let in_order = game.agenda.in_order().into_iter().map(|(_, due)| due);
+    ensure(in_order.eq(agenda.iter().copied()), "what is due is not in order")
+}
+
+fn ensure_place(world: &World, team: TeamId, tile: Tile) -> Result<(), &'static str> {
+    ensure(world.team(team).is_some(), "there is no such team")?;
+    ensure(world.size.contains(tile), "something is off the map")
+}
+
+fn ensure_counts(counts: &Counts) -> Result<(), &'static str> {
+    let is_in_range = counts.0.iter().all(|&count| count <= COUNT_MAX);
+    ensure(is_in_range, "a count is out of range")
+}
+
+#[cfg(test)]
+mod tests {
+    use trantor_model::MapSize;
+
+    use super::*;
+    use crate::Rules;
+
+    #[test]
+    fn piles_that_no_game_makes_are_refused() {
+        let config = GameConfig {
+            size: MapSize::new(5, 5).unwrap(),
+            teams: vec!["red".to_owned()],
+            places_per_team: 1,
+            seed: 1,
+            rules: Rules::default(),
         };
-        ensure(
-            (GameTime::ZERO..=now).contains(&course.refilled_at),
-            "the last refill is not in the past",
-        )?;
-        game.put_agenda(&agenda, course.refill_at)?;
-        game.starvation = StarvationBound::find(&game.world);
-        game.check_in_debug();
-        Ok(game)
-    }
-
-    /// Schedules what was pending, in its order, at the moments that the rest of the snapshot tells.
-    fn put_agenda(&mut self, agenda: &[Due], refill_at: Option<GameTime>) -> Result<(), SaveError> {
-        let expected = self.pending(refill_at);
-        let listed: BTreeSet<Due> = agenda.iter().copied().collect();
-        ensure(listed.len() == agenda.len(), "something is due twice")?;
-        ensure(
-            listed.iter().eq(expected.keys()),
-            "what is due does not follow from the rest",
-        )?;
-        if self.world.winner.is_none() && self.world.refill_enabled && spawning::is_short(&self.world) {
-            ensure(refill_at.is_some(), "the ground is short and no refill is due")?;
-        }
-        for &due in agenda {
-            let at = expected[&due];
-            ensure(is_ahead(self.now, at), "a deadline is out of range")?;
-            let timer = self.agenda.schedule(at, due);
-            match due {
-                Due::Action(agent) | Due::Start(agent) => self.world.agents[agent].desk.timer = Some(timer),
-                Due::Hunger(agent) => self.world.agents[agent].desk.hunger_timer = Some(timer),
-                Due::Hatch(egg) => {
-                    self.hatch_timers.insert(egg, timer);
-                }
-                Due::Refill => self.refill_timer = Some(timer),
-                Due::Delivery { message, .. } => {
-                    self.delivery_timers.insert(message, timer);
-                }
-                Due::Ritual { .. } => {}
-            }
-        }
-        ensure(
-            self.agenda.in_order().eq(agenda.iter().copied()),
-            "what is due is not in order",
-        )
-    }
-
-    /// Everything that must be pending, and when.
-    fn pending(&self, refill_at: Option<GameTime>) -> BTreeMap<Due, GameTime> {
-        let mut pending = BTreeMap::new();
-        if self.world.winner.is_some() {
-            return pending;
-        }
-        for agent in self.world.agents() {
-            if let Digestion::Until(end) = agent.digestion {
-                pending.insert(Due::Hunger(agent.id), end);
-            }
-            match &agent.desk.running {
-                Some(running) if running.withheld || running.command == Command::Incantation => {}
-                Some(running) => {
-                    pending.insert(Due::Action(agent.id), running.end);
-                }
-                None if agent.ritual.is_none() && agent.desk.waiting().len() > 0 => {
-                    pending.insert(Due::Start(agent.id), self.now);
-                }
-                None => {}
-            }
-        }
-        let unripe = self.world.eggs().filter_map(|egg| Some((egg.id, egg.matures?)));
-        pending.extend(unripe.map(|(egg, matures)| (Due::Hatch(egg), matures)));
-        pending.extend(
-            self.world
-                .rituals()
-                .map(|ritual| (Due::end_of(ritual), ritual.end)),
-        );
-        pending.extend(self.world.air.messages().map(|message| {
-            let due = Due::Delivery {
-                message: message.id,
-                to: message.to,
-            };
-            (due, message.at)
-        }));
-        pending.extend(refill_at.map(|at| (Due::Refill, at)));
-        pending
-    }
-}
-
-fn is_ahead(now: GameTime, at: GameTime) -> bool {
-    (now..=now + AHEAD_MAX).contains(&at)
-}
-
-fn ensure(holds: bool, otherwise: &'static str) -> Result<(), SaveError> {
-    if holds {
-        Ok(())
-    } else {
-        Err(SaveError::Inconsistent(otherwise))
+        let mut snapshot = Game::new(config).snapshot();
+        snapshot.ground[7].0[3] = COUNT_MAX;
+        assert!(Game::restore(snapshot.clone()).is_ok());
+        snapshot.ground[7].0[3] += 1;
+        let refused = Game::restore(snapshot).err();
+        assert_eq!(refused, Some(SaveError::Inconsistent("a count is out of range")));
     }
 }

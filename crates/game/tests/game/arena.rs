@@ -3,14 +3,14 @@
 //! Every test that uses it runs under `Game::check` after each step, since debug assertions are on in tests.
 
 use trantor_game::{AdminAction, Game, GameConfig, GameEvent, GameInput, Handled, LeaveCause, Reply, Rules};
-use trantor_model::{AgentId, Command, Counts, Direction, EggId, Level, MapSize, Resource, TeamId, Tile};
+use trantor_model::{AgentId, Command, Counts, Direction, Level, MapSize, Resource, TeamId, Tile};
 use trantor_time::GameTime;
 
-/// A game and everything it has told so far.
+/// A game and its events so far.
 pub(crate) struct Arena {
     pub(crate) game: Game,
-    /// What was told, and when.
-    pub(crate) told: Vec<(GameTime, GameEvent)>,
+    /// With the game time of each.
+    pub(crate) events: Vec<(GameTime, GameEvent)>,
 }
 
 pub(crate) fn units(units: i64) -> GameTime {
@@ -44,7 +44,7 @@ impl Arena {
     pub(crate) fn new(config: GameConfig) -> Self {
         Self {
             game: Game::new(config),
-            told: Vec::new(),
+            events: Vec::new(),
         }
     }
 
@@ -65,7 +65,7 @@ impl Arena {
                 ground: Counts::ZERO,
             });
         }
-        arena.told.clear();
+        arena.events.clear();
         arena
     }
 
@@ -91,11 +91,7 @@ impl Arena {
         }
     }
 
-    /// A newborn of team 0 put somewhere.
-    pub(crate) fn agent_at(&mut self, x: u16, y: u16, facing: Direction) -> AgentId {
-        self.agent_of(0, x, y, facing, 1)
-    }
-
+    /// A newborn put somewhere.
     pub(crate) fn agent_of(&mut self, team: u16, x: u16, y: u16, facing: Direction, at_level: u8) -> AgentId {
         let agent = self.join(team);
         self.put(agent, x, y, facing);
@@ -129,12 +125,8 @@ impl Arena {
         });
     }
 
-    pub(crate) fn try_command(&mut self, agent: AgentId, command: Command) -> Handled {
-        self.input(GameInput::Command { agent, command })
-    }
-
     pub(crate) fn command(&mut self, agent: AgentId, command: Command) {
-        assert_eq!(self.try_command(agent, command), Handled::Done);
+        assert_eq!(self.input(GameInput::Command { agent, command }), Handled::Done);
     }
 
     pub(crate) fn leave(&mut self, agent: AgentId) {
@@ -161,18 +153,18 @@ impl Arena {
 
     fn drain(&mut self) {
         while let Some(event) = self.game.poll_event() {
-            self.told.push((self.game.now(), event));
+            self.events.push((self.game.now(), event));
         }
     }
 
-    /// Everything told since the last call.
+    /// All events since the last call.
     pub(crate) fn take(&mut self) -> Vec<GameEvent> {
-        self.told.drain(..).map(|(_, event)| event).collect()
+        self.events.drain(..).map(|(_, event)| event).collect()
     }
 
     /// Every reply to an agent since the last time everything was taken, with the whole units at which it came.
     pub(crate) fn replies(&self, to: AgentId) -> Vec<(i128, Reply)> {
-        let replies = self.told.iter().filter_map(|(at, event)| match event {
+        let replies = self.events.iter().filter_map(|(at, event)| match event {
             GameEvent::Reply { agent, reply } if *agent == to => Some((at.whole_units(), reply.clone())),
             _ => None,
         });
@@ -186,7 +178,7 @@ impl Arena {
 
     /// What was heard by an agent: direction and text.
     pub(crate) fn heard(&self, by: AgentId) -> Vec<(u8, Vec<u8>)> {
-        let heard = self.told.iter().filter_map(|(_, event)| match event {
+        let heard = self.events.iter().filter_map(|(_, event)| match event {
             GameEvent::Heard {
                 agent,
                 direction,
@@ -197,34 +189,10 @@ impl Arena {
         heard.collect()
     }
 
-    pub(crate) fn is_alive(&self, agent: AgentId) -> bool {
-        self.game.world().agent(agent).is_some()
-    }
-
-    fn agent(&self, id: AgentId) -> &trantor_game::Agent {
+    pub(crate) fn agent(&self, id: AgentId) -> &trantor_game::Agent {
         self.game
             .world()
             .agent(id)
             .expect("the test knows that the agent lives")
-    }
-
-    pub(crate) fn place(&self, agent: AgentId) -> Tile {
-        self.agent(agent).tile()
-    }
-
-    pub(crate) fn level(&self, agent: AgentId) -> u8 {
-        self.agent(agent).level().get()
-    }
-
-    pub(crate) fn carried(&self, agent: AgentId) -> Counts {
-        *self.agent(agent).inventory()
-    }
-
-    pub(crate) fn lies(&self, x: u16, y: u16) -> Counts {
-        *self.game.world().ground(tile(x, y))
-    }
-
-    pub(crate) fn eggs(&self) -> Vec<EggId> {
-        self.game.world().eggs().map(|egg| egg.id).collect()
     }
 }

@@ -1,11 +1,12 @@
-//! Lock-step: time waits for whoever owes a command, and the order of arrival does not count.
+//! Lock-step: time waits for idle agents, and the order of arrival does not count.
 
 use proptest::prelude::*;
-use trantor_game::{AdminAction, Game, GameConfig, GameEvent, GameInput};
-use trantor_model::{AgentId, Command, Direction, Level, Resource, TeamId, Tile, Turn};
+use trantor_game::{AdminAction, GameConfig, GameEvent, GameInput};
+use trantor_model::{AgentId, Command, Direction, Resource, Turn};
 use trantor_time::GameTime;
 
 use crate::arena::{Arena, config};
+use crate::random::events_of;
 
 fn lock_step() -> GameConfig {
     let mut config = config(8, 8);
@@ -61,28 +62,12 @@ fn who_owes_a_command() {
 
 /// What each of four agents sends, and in which order those of one moment arrive.
 fn play(commands: &[Vec<Command>], arrivals: &[Vec<usize>]) -> (Vec<(GameTime, GameEvent)>, u64) {
-    let mut game = Game::new(lock_step());
-    for agent in 0..4 {
-        let _ = game.handle(
-            GameInput::Join {
-                team: TeamId(agent % 2),
-            },
-            GameTime::ZERO,
-        );
-        let agent = AgentId(u32::from(agent));
-        let here = AdminAction::Teleport {
-            agent,
-            tile: Tile { x: 3, y: 3 },
-            facing: Some(Direction::East),
-        };
-        let _ = game.handle(GameInput::Admin(here), GameTime::ZERO);
-        let level = Level::new(2).expect("it is a level");
-        let _ = game.handle(
-            GameInput::Admin(AdminAction::SetLevel { agent, level }),
-            GameTime::ZERO,
-        );
+    let mut arena = Arena::new(lock_step());
+    for number in 0..4 {
+        arena.agent_of(number % 2, 3, 3, Direction::East, 2);
     }
-    let mut told = Vec::new();
+    let Arena { mut game, .. } = arena;
+    let mut events = Vec::new();
     let mut left: Vec<_> = commands.iter().map(|commands| commands.iter()).collect();
     for round in 0.. {
         let mut order = arrivals[round % arrivals.len()].clone();
@@ -110,10 +95,10 @@ fn play(commands: &[Vec<Command>], arrivals: &[Vec<usize>]) -> (Vec<(GameTime, G
             until = next;
         }
         while game.fire_next(until).is_some() {
-            told.extend(std::iter::from_fn(|| game.poll_event()).map(|event| (until, event)));
+            events.extend(events_of(&mut game).into_iter().map(|event| (until, event)));
         }
     }
-    (told, game.digest())
+    (events, game.digest())
 }
 
 fn command() -> impl Strategy<Value = Command> {

@@ -1,17 +1,13 @@
-//! The game as others use it: the rules played, random games, and games kept and continued.
+//! The game through its public interface: rules, random games, and games saved and replayed. The transcripts of
+//! `trantor-engine` show most rules.
 
 mod arena;
-mod commands;
 mod journals;
 mod lags;
-mod living;
 mod lock_step;
 mod mirror;
 mod random;
 mod recordings;
-mod rituals;
-mod rituals_end;
+mod rules;
 mod saving;
-mod spatial;
 mod speed;
-mod winning;

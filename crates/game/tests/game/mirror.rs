@@ -1,46 +1,53 @@
-//! A copy of a world made from its events alone, and what each event must keep to.
+//! A copy of a world made from its events alone, with the invariants of each event.
 //!
-//! It shows that whoever watches needs nothing but the events, and that nothing appears or vanishes
-//! but by those that say so.
+//! It shows that a viewer needs nothing but the events, and that nothing appears or vanishes without one.
 
 use std::collections::BTreeMap;
 
-use trantor_game::{Carry, GameEvent, GroundChange, World};
+use trantor_game::{Carry, GameEvent, GroundChange, Rules, World};
 use trantor_model::{AgentId, AgentView, Counts, EggId, Resource, TeamId, Tile};
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Mirror {
     ground: BTreeMap<Tile, Counts>,
     agents: BTreeMap<AgentId, AgentView>,
-    eggs: BTreeMap<EggId, (TeamId, Tile)>,
+    /// Of which team, where, and whether it can be hatched.
+    eggs: BTreeMap<EggId, (TeamId, Tile, bool)>,
     rituals: usize,
+    /// Whether laid eggs mature later.
+    are_laid_unripe: bool,
 }
 
 impl Mirror {
-    pub(crate) fn of(world: &World) -> Self {
+    pub(crate) fn of(world: &World, rules: &Rules) -> Self {
         let tiles = (0..world.size().area()).map(|index| world.size().tile_at(index));
         Self {
             ground: tiles.map(|tile| (tile, *world.ground(tile))).collect(),
             agents: world.agents().map(|agent| (agent.id(), agent.view())).collect(),
-            eggs: world.eggs().map(|egg| (egg.id, (egg.team, egg.tile))).collect(),
+            eggs: world
+                .eggs()
+                .map(|egg| (egg.id, (egg.team, egg.tile, egg.matures.is_none())))
+                .collect(),
             rituals: world.rituals().count(),
+            are_laid_unripe: rules.egg_hatch_units > 0,
         }
     }
 
     /// # Panics
     /// If the copy is not the world.
-    pub(crate) fn assert_is(&self, world: &World) {
-        let now = Self::of(world);
-        assert_eq!(self.ground, now.ground);
-        assert_eq!(self.agents, now.agents);
-        assert_eq!(self.eggs, now.eggs);
-        assert_eq!(self.rituals, now.rituals);
+    pub(crate) fn assert_is(&self, world: &World, rules: &Rules) {
+        assert_eq!(*self, Self::of(world, rules));
     }
 
     pub(crate) fn apply(&mut self, event: &GameEvent) {
         match event {
             GameEvent::Joined { agent, egg } => {
-                assert!(self.eggs.remove(egg).is_some(), "one hatches from an egg");
+                let egg = self.eggs.remove(egg);
+                assert_eq!(
+                    egg,
+                    Some((agent.team, agent.tile, true)),
+                    "one hatches from an egg"
+                );
                 assert!(
                     self.agents.insert(agent.id, *agent).is_none(),
                     "numbers are unique"
@@ -66,10 +73,12 @@ impl Mirror {
                 self.agents.get_mut(agent).expect("the living carry").inventory = *inventory;
             }
             GameEvent::EggLaid { egg, team, tile, .. } => {
-                assert!(
-                    self.eggs.insert(*egg, (*team, *tile)).is_none(),
-                    "numbers are unique"
-                );
+                let egg = self.eggs.insert(*egg, (*team, *tile, !self.are_laid_unripe));
+                assert!(egg.is_none(), "numbers are unique");
+            }
+            GameEvent::EggMatured { egg } => {
+                let (.., is_ripe) = self.eggs.get_mut(egg).expect("an egg that is there matures");
+                assert!(!std::mem::replace(is_ripe, true), "it matures once");
             }
             GameEvent::EggDestroyed { egg } => {
                 assert!(self.eggs.remove(egg).is_some(), "an egg breaks once");
@@ -87,7 +96,6 @@ impl Mirror {
             | GameEvent::Said { .. }
             | GameEvent::Ejected { .. }
             | GameEvent::ForkStarted { .. }
-            | GameEvent::EggMatured { .. }
             | GameEvent::Refilled
             | GameEvent::Won { .. } => {}
         }

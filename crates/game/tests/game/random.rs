@@ -181,83 +181,87 @@ pub(crate) fn input_of(step: &Step, game: &Game) -> Option<GameInput> {
     }
 }
 
-/// A game that is watched by a mirror and by a count of answers owed.
-struct Watched {
-    game: Game,
+impl Step {
+    /// Does it to a game. `after` is called after each input, with what became of it, and after each deadline.
+    pub(crate) fn play(
+        &self,
+        game: &mut Game,
+        mut after: impl FnMut(&mut Game, Option<(&GameInput, Handled)>),
+    ) {
+        match *self {
+            Step::Wait(nanounits) => {
+                let until = game.now() + GameSpan::from_nanounits(i128::from(nanounits));
+                while game.fire_next(until).is_some() {
+                    after(game, None);
+                }
+                game.advance_to(until);
+            }
+            Step::Fire(count) => {
+                for _ in 0..count {
+                    let Some(next) = game.next_deadline() else { return };
+                    assert_eq!(game.fire_next(next).map(|fired| fired.at), Some(next));
+                    after(game, None);
+                }
+            }
+            _ => {
+                let Some(input) = input_of(self, game) else { return };
+                let before = game.digest();
+                let handled = game.handle(input.clone(), game.now());
+                let is_refused = matches!(handled, Handled::Refused(_));
+                assert!(!is_refused || game.digest() == before, "{input:?} was refused");
+                after(game, Some((&input, handled)));
+            }
+        }
+    }
+}
+
+pub(crate) fn events_of(game: &mut Game) -> Vec<GameEvent> {
+    std::iter::from_fn(|| game.poll_event()).collect()
+}
+
+/// Follows the events of a game with a mirror and a count of answers that are due.
+struct Watcher {
     mirror: Mirror,
-    owed: BTreeMap<AgentId, usize>,
-    /// Who is held by a ritual and has not had its last line, and until when.
+    unanswered: BTreeMap<AgentId, usize>,
+    /// Agents held by a ritual that have not had its last line, and until when.
     held: BTreeMap<AgentId, GameTime>,
-    /// Those of them who asked for it.
+    /// Those of them that asked for it.
     askers: BTreeSet<AgentId>,
 }
 
-impl Watched {
-    fn new(config: GameConfig) -> Self {
-        let game = Game::new(config);
-        let mirror = Mirror::of(game.world());
+impl Watcher {
+    fn new(game: &Game) -> Self {
         Self {
-            game,
-            mirror,
-            owed: BTreeMap::new(),
+            mirror: Mirror::of(game.world(), &game.config().rules),
+            unanswered: BTreeMap::new(),
             held: BTreeMap::new(),
             askers: BTreeSet::new(),
         }
     }
 
-    fn take(&mut self, step: &Step) {
-        match *step {
-            Step::Wait(nanounits) => {
-                let until = self.game.now() + GameSpan::from_nanounits(i128::from(nanounits));
-                while self.game.fire_next(until).is_some() {
-                    self.watch();
-                }
-                self.game.advance_to(until);
-            }
-            Step::Fire(count) => {
-                for _ in 0..count {
-                    let Some(next) = self.game.next_deadline() else {
-                        break;
-                    };
-                    assert_eq!(self.game.fire_next(next).map(|fired| fired.at), Some(next));
-                    self.watch();
-                }
-            }
-            _ => {
-                let Some(input) = input_of(step, &self.game) else {
-                    return;
-                };
-                let handled = self.game.handle(input.clone(), self.game.now());
-                if let (GameInput::Command { agent, .. }, Handled::Done) = (&input, handled) {
-                    *self.owed.entry(*agent).or_default() += 1;
-                }
-                self.watch();
-            }
+    fn watch(&mut self, game: &mut Game, input: Option<(&GameInput, Handled)>) {
+        if let Some((GameInput::Command { agent, .. }, Handled::Done)) = input {
+            *self.unanswered.entry(*agent).or_default() += 1;
         }
-    }
-
-    fn watch(&mut self) {
-        while let Some(event) = self.game.poll_event() {
+        for event in events_of(game) {
             self.mirror.apply(&event);
-            self.count(&event);
+            self.count(&event, game.now());
         }
-        self.mirror.assert_is(self.game.world());
-        if self.game.winner().is_none() {
-            for agent in self.game.world().agents() {
-                let owed = self.owed.get(&agent.id()).copied().unwrap_or(0);
-                assert_eq!(
-                    owed,
-                    agent.outstanding(),
-                    "{:?} is owed an answer to each command",
-                    agent.id()
-                );
-            }
+        self.mirror.assert_is(game.world(), &game.config().rules);
+        for agent in game.world().agents().filter(|_| game.winner().is_none()) {
+            let unanswered = self.unanswered.get(&agent.id()).copied().unwrap_or(0);
+            assert_eq!(
+                unanswered,
+                agent.outstanding(),
+                "each command of {:?} is answered",
+                agent.id()
+            );
         }
     }
 
     /// Every reply settles the oldest open command, but for the lines of a ritual: of those, only the last one
     /// settles anything, and only for the agent that asked for it.
-    fn count(&mut self, event: &GameEvent) {
+    fn count(&mut self, event: &GameEvent, now: GameTime) {
         match event {
             GameEvent::RitualStarted {
                 participants, end, ..
@@ -271,17 +275,14 @@ impl Watched {
             } => {}
             GameEvent::Reply { agent, .. } => {
                 // The first line after the end of a ritual that holds the agent is the ritual's.
-                let is_rituals = self
-                    .held
-                    .remove(agent)
-                    .inspect(|end| assert_eq!(*end, self.game.now()))
-                    .is_some();
-                if !is_rituals || self.askers.remove(agent) {
-                    *self.owed.entry(*agent).or_default() -= 1;
+                let ended = self.held.remove(agent);
+                assert!(ended.is_none_or(|end| end == now));
+                if ended.is_none() || self.askers.remove(agent) {
+                    *self.unanswered.entry(*agent).or_default() -= 1;
                 }
             }
             GameEvent::Died { agent } | GameEvent::Left { agent, .. } => {
-                self.owed.remove(agent);
+                self.unanswered.remove(agent);
                 self.held.remove(agent);
                 self.askers.remove(agent);
             }
@@ -295,9 +296,10 @@ proptest! {
 
     #[test]
     fn any_game_keeps_its_invariants_and_can_be_mirrored(config in any_config(), steps in any_steps(120)) {
-        let mut watched = Watched::new(config);
+        let mut game = Game::new(config);
+        let mut watcher = Watcher::new(&game);
         for step in &steps {
-            watched.take(step);
+            step.play(&mut game, |game, input| watcher.watch(game, input));
         }
     }
 
@@ -305,31 +307,13 @@ proptest! {
     #[test]
     fn the_same_inputs_give_the_same_events(config in any_config(), steps in any_steps(120)) {
         let run = |mut game: Game, steps: &[Step]| {
-            let mut told = Vec::new();
-            for step in steps {
-                match *step {
-                    Step::Wait(nanounits) => {
-                        let until = game.now() + GameSpan::from_nanounits(i128::from(nanounits));
-                        while game.fire_next(until).is_some() {}
-                        game.advance_to(until);
-                    }
-                    Step::Fire(count) => {
-                        for _ in 0..count {
-                            game.fire_next(game.next_deadline().unwrap_or(GameTime::ZERO));
-                        }
-                    }
-                    _ => if let Some(input) = input_of(step, &game) {
-                        let _ = game.handle(input, game.now());
-                    }
-                }
-                told.extend(std::iter::from_fn(|| game.poll_event()));
-            }
-            (told, game)
+            steps.iter().for_each(|step| step.play(&mut game, |_, _| {}));
+            (events_of(&mut game), game)
         };
         let (first, last) = steps.split_at(steps.len() / 2);
-        let (told, _) = run(Game::new(config.clone()), &steps);
-        let (mut told_in_parts, halfway) = run(Game::new(config), first);
-        told_in_parts.extend(run(halfway.clone(), last).0);
-        prop_assert_eq!(told, told_in_parts);
+        let (events, _) = run(Game::new(config.clone()), &steps);
+        let (mut events_in_parts, halfway) = run(Game::new(config), first);
+        events_in_parts.extend(run(halfway, last).0);
+        prop_assert_eq!(events, events_in_parts);
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use trantor_game::journal::CutShort;
 use trantor_game::replay::{IndexedPiece, Mark, MarkKind, Recording, RecordingEnd, RecordingError};
-use trantor_game::{AdminAction, Game, GameInput, Handled, LeaveCause, PaceChange, Replay};
-use trantor_model::{Command, TeamId, Turn};
+use trantor_game::{AdminAction, Game, GameInput, LeaveCause, PaceChange, Replay};
+use trantor_model::{Command, TeamId};
 use trantor_time::{Frequency, GameTime};
 
 use crate::arena::{config, level, units};
@@ -103,12 +103,8 @@ fn deaths_elevations_speeds_and_the_victory_are_marked() {
     let mut recorded = Recorded::new(config(3, 3));
     let pace = |hertz| GameInput::Pace(PaceChange::Frequency(Frequency::new(hertz).expect("a speed")));
     let _ = recorded.input(pace(100));
-    let Handled::Joined(red) = recorded.input(GameInput::Join { team: TeamId(0) }) else {
-        panic!("there is room");
-    };
-    let Handled::Joined(blue) = recorded.input(GameInput::Join { team: TeamId(1) }) else {
-        panic!("there is room");
-    };
+    let red = recorded.join(0);
+    let blue = recorded.join(1);
     let tile = recorded.game.world().agent(red).expect("it lives").tile();
     let ground = trantor_model::Counts([1; 7]);
     let _ = recorded.input(GameInput::Admin(AdminAction::SetGround { tile, ground }));
@@ -151,9 +147,7 @@ fn deaths_elevations_speeds_and_the_victory_are_marked() {
 #[test]
 fn what_is_shown_ends_with_the_victory() {
     let mut recorded = Recorded::new(config(3, 3));
-    let Handled::Joined(red) = recorded.input(GameInput::Join { team: TeamId(0) }) else {
-        panic!("there is room");
-    };
+    let red = recorded.join(0);
     recorded.run_to(units(100));
     let first = recorded.next_piece(1);
     recorded.run_to(units(150));
@@ -194,7 +188,7 @@ fn pieces_that_do_not_follow_each_other_are_refused() {
     let mut recorded = Recorded::new(config(3, 3));
     let mut pieces = Vec::new();
     for number in 1..4 {
-        let _ = recorded.input(GameInput::Join { team: TeamId(0) });
+        recorded.join(0);
         recorded.run_to(units(100 * i64::from(number)));
         pieces.push(recorded.next_piece(number));
     }
@@ -223,13 +217,8 @@ fn pieces_that_do_not_follow_each_other_are_refused() {
 #[test]
 fn a_recording_that_differs_can_be_shown_to_its_end() {
     let mut recorded = Recorded::new(config(3, 3));
-    let Handled::Joined(agent) = recorded.input(GameInput::Join { team: TeamId(0) }) else {
-        panic!()
-    };
-    for _ in 0..10 {
-        let command = Command::Turn(Turn::Left);
-        let _ = recorded.input(GameInput::Command { agent, command });
-    }
+    let agent = recorded.join(0);
+    recorded.turns_left(agent, 10);
     recorded.run_to(units(100));
     let recording = join(&[with_another_turn(&recorded.close().0)]);
     assert!(matches!(recording.ends(), RecordingEnd::Different(_)));

@@ -50,7 +50,7 @@ fn any_pass() -> impl Strategy<Value = Pass> {
     })
 }
 
-/// What a game told, and when, and the number of its state at the end.
+/// The events of a game and when they happened, and its digest at the end.
 type Outcome = (Vec<(GameTime, GameEvent)>, u64);
 
 /// What is to come in, and when; and when the game is looked at.
@@ -71,7 +71,7 @@ fn planned(steps: &[Step]) -> (VecDeque<(GameTime, Step)>, GameTime) {
 struct Driven {
     game: Game,
     plan: VecDeque<(GameTime, Step)>,
-    told: Vec<(GameTime, GameEvent)>,
+    events: Vec<(GameTime, GameEvent)>,
 }
 
 impl Driven {
@@ -90,7 +90,7 @@ impl Driven {
             return false;
         }
         while let Some(event) = self.game.poll_event() {
-            self.told.push((self.game.now(), event));
+            self.events.push((self.game.now(), event));
         }
         true
     }
@@ -102,10 +102,10 @@ fn leap(config: GameConfig, steps: &[Step]) -> Outcome {
     let mut driven = Driven {
         game: Game::new(config),
         plan,
-        told: Vec::new(),
+        events: Vec::new(),
     };
     while driven.advance(end) {}
-    (driven.told, driven.game.digest())
+    (driven.events, driven.game.digest())
 }
 
 /// By a real clock, pass by pass, at the speeds that the passes ask for; then on to the end.
@@ -114,7 +114,7 @@ fn paced(config: GameConfig, steps: &[Step], passes: &[Pass]) -> Outcome {
     let mut driven = Driven {
         game: Game::new(config),
         plan,
-        told: Vec::new(),
+        events: Vec::new(),
     };
     let hundred = Frequency::new(100).expect("it is a frequency");
     let mut clock = GameClock::new(RealTime::ZERO, GameTime::ZERO, hundred);
@@ -134,7 +134,7 @@ fn paced(config: GameConfig, steps: &[Step], passes: &[Pass]) -> Outcome {
         if !is_cut {
             driven.game.advance_to(until);
             if until == end {
-                return (driven.told, driven.game.digest());
+                return (driven.events, driven.game.digest());
             }
         } else if pass.slips && !clock.is_paused() {
             let behind = driven.game.next_deadline().unwrap_or(until).clamp(last, until);
