@@ -367,6 +367,9 @@ mod tests {
         Take,
     }
 
+    /// Instant, rank, tie, registration.
+    type Key = (GameTime, Rank, u32, u32);
+
     fn step() -> impl Strategy<Value = Step> {
         let due = (0..4u8, 0..9u32).prop_map(|(kind, agent)| match kind {
             0 => Due::Action(AgentId(agent)),
@@ -390,27 +393,27 @@ mod tests {
         ) {
             let mut agenda = Agenda::new(lock_step);
             let mut now = GameTime::ZERO;
-            let mut model: Vec<((GameTime, Rank, u32), u32, Due, Ticket)> = Vec::new();
+            let mut model: Vec<(Key, Due, Ticket)> = Vec::new();
             for (number, step) in (0..).zip(steps) {
                 match step {
                     Step::Schedule { units, due } => {
                         let at = now + GameSpan::from_units(units);
                         let tie = if lock_step { due.owner() } else { 0 };
-                        model.push(((at, due.rank(), tie), number, due, agenda.schedule(at, due)));
-                        model.sort_by_key(|&(key, number, ..)| (key, number));
+                        model.push(((at, due.rank(), tie, number), due, agenda.schedule(at, due)));
+                        model.sort_by_key(|&(key, ..)| key);
                     }
                     Step::Cancel(index) if !model.is_empty() => {
-                        agenda.cancel(model.remove(index.index(model.len())).3);
+                        agenda.cancel(model.remove(index.index(model.len())).2);
                     }
                     Step::Take if !model.is_empty() => {
-                        let ((at, ..), _, due, _) = model.remove(0);
+                        let ((at, ..), due, _) = model.remove(0);
                         now = at;
                         prop_assert_eq!(agenda.first(), Some(due));
                         prop_assert_eq!(agenda.take_first(), Some((at, due)));
                     }
                     Step::Cancel(_) | Step::Take => prop_assert_eq!(agenda.take_first(), None),
                 }
-                let expected: Vec<_> = model.iter().map(|&(.., due, ticket)| (ticket, due)).collect();
+                let expected: Vec<_> = model.iter().map(|&(_, due, ticket)| (ticket, due)).collect();
                 prop_assert_eq!(agenda.in_order(), expected);
                 prop_assert_eq!(agenda.next_deadline(), model.first().map(|first| first.0.0));
             }
