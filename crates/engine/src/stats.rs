@@ -47,8 +47,6 @@ pub struct EngineStats {
     pub timers_pending: usize,
     /// Eggs that were not laid since the team or the world has as many as it may.
     pub eggs_refused: u64,
-    /// Steps that the wheel of session limits went through.
-    pub wheel_steps: u64,
 }
 
 /// What is counted one by one. Everything starts at zero.

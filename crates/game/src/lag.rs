@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use trantor_model::{AgentId, MapSize, Tile};
-use trantor_time::link::{Fate, Link, LinkCounts, LinkError, LinkSettings};
+use trantor_time::link::{Delivery, Link, LinkCounts, LinkError, LinkSettings};
 use trantor_time::{GameSpan, GameTime};
 
 use crate::agenda::Due;
@@ -177,7 +177,7 @@ impl Air {
             Link::new(lag, seed, stream).expect("the settings were checked when they were set")
         });
         let bytes = message.text.0.len() as u64;
-        let Fate::Arrives { at, again_at } = link.send(now, distance, bytes) else {
+        let Delivery::Arrives { at, again_at } = link.send(now, distance, bytes) else {
             return;
         };
         for at in std::iter::once(at).chain(again_at) {

@@ -202,7 +202,7 @@ fn timers(shell: &mut Shell, turn: &mut Turn<'_>) {
         shell.now = run.instant;
         (run.payload)(shell);
         shell.now = now;
-        shell.timers.finish(run, turn.item_took(), false);
+        shell.timers.finish(run, turn.item_took());
     }
 }
 

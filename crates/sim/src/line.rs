@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use trantor_time::{Fate, Link, LinkSettings, RealSpan, RealTime};
+use trantor_time::{Delivery, Link, LinkSettings, RealSpan, RealTime};
 
 /// What arrives.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Line {
             Item::Bytes(bytes) => bytes.len(),
             Item::End => 0,
         };
-        let Fate::Arrives { at, .. } = self.link.send(now, 0, bytes as u64) else {
+        let Delivery::Arrives { at, .. } = self.link.send(now, 0, bytes as u64) else {
             unreachable!("lines lose nothing");
         };
         self.bytes += bytes;

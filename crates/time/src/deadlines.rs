@@ -169,13 +169,6 @@ impl<K: Copy + Ord, T> DeadlineHeap<K, T> {
     }
 }
 
-impl<T> TimerWheel<T> {
-    /// Steps of the wheel that went by.
-    pub fn steps(&self) -> u64 {
-        self.queue.steps()
-    }
-}
-
 impl<K: Copy + Ord, T, Q: EntryQueue<K>> Default for Deadlines<K, T, Q> {
     fn default() -> Self {
         Self::new()

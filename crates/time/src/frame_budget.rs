@@ -1,4 +1,4 @@
-//! Who has the next turn in a loop that draws frames and handles events.
+//! Whether a loop that draws frames and handles events now does the one or the other.
 //!
 //! With `s` the start of a frame, `e` its end, `d = e − s` and `f` the target frequency, events may be handled
 //! until the later of `s + 1/f` and `e + d/2`; then the next frame runs. If no event is waiting, the loop
@@ -6,12 +6,12 @@
 //!
 //! ```text
 //! nothing stressed     frames at f, events at once, the rest asleep
-//! rendering stressed   frames back to back: with no event waiting there is nobody to yield to
+//! rendering stressed   frames back to back: no event waits, so there is nothing to yield to
 //! events stressed      frames at f, all other time for events
 //! both stressed        two thirds for frames, one third for events: e + d/2 binds
 //! ```
 //!
-//! The rule asks the clock only, never what woke the loop: no flood of events can hold up a frame.
+//! The rule depends on the clock only, never on what woke the loop: no flood of events delays a frame.
 //! Nothing is drawn, handled or measured here.
 
 use crate::pacing::Rate;
@@ -24,7 +24,6 @@ pub struct FrameBudget {
     last: Option<Frame>,
     /// Start of a frame that has not ended yet.
     drawing_since: Option<RealTime>,
-    flushed: RealTime,
     frames: u64,
 }
 
@@ -54,20 +53,8 @@ pub enum Turn {
     },
 }
 
-/// A frame that begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FrameStart {
-    /// 0 for the first frame.
-    pub number: u64,
-    /// Time since the start of the last frame, for the update; the first frame has none and is only drawn.
-    pub elapsed: Option<RealSpan>,
-}
-
 /// The target where displays tell nothing better.
 pub const TARGET_PER_SECOND: f64 = 60.0;
-
-/// Parts of a frame interval after which work left over from events is flushed.
-const FLUSHES_PER_FRAME: i64 = 10;
 
 /// The target frequency for displays with these refresh rates in hertz: the highest of at least 60, else 60.
 pub fn target_rate(refresh_rates_hz: impl IntoIterator<Item = f64>) -> Rate {
@@ -78,10 +65,9 @@ pub fn target_rate(refresh_rates_hz: impl IntoIterator<Item = f64>) -> Rate {
     Rate::per_second(target).expect("sixty, or a rate that was accepted just now")
 }
 
-/// Until when events may hold up what is due at `next_start`, after work from `started` to `ended`.
+/// Until when events may delay a frame that is due at `next_start`, after one from `started` to `ended`.
 ///
-/// At least half as long as that work took is theirs: neither side falls below a third when both are
-/// saturated.
+/// They get at least half as long as that frame took, so neither falls below a third of the time when both are saturated.
 fn events_until(next_start: RealTime, started: RealTime, ended: RealTime) -> RealTime {
     let duration_ns = ended.since(started).as_nanos();
     let half = RealSpan::from_nanos(duration_ns / 2 + duration_ns % 2);
@@ -95,12 +81,11 @@ impl FrameBudget {
             rate,
             last: None,
             drawing_since: None,
-            flushed: RealTime::ZERO,
             frames: 0,
         }
     }
 
-    /// Whose turn it is at `now`.
+    /// What the loop does at `now`.
     pub fn turn(&self, now: RealTime, events_waiting: bool) -> Turn {
         let Some(last) = &self.last else {
             return Turn::Frame;
@@ -122,18 +107,13 @@ impl FrameBudget {
     ///
     /// # Panics
     /// If the frame before has not ended.
-    pub fn start_frame(&mut self, now: RealTime) -> FrameStart {
+    pub fn start_frame(&mut self, now: RealTime) {
         assert!(
             self.drawing_since.is_none(),
             "a frame ends before the next one starts"
         );
         self.drawing_since = Some(now);
-        let number = self.frames;
         self.frames += 1;
-        FrameStart {
-            number,
-            elapsed: self.last.map(|last| now.since(last.started)),
-        }
     }
 
     /// Notes that the frame ended at `now`.
@@ -166,17 +146,6 @@ impl FrameBudget {
     /// Frames started so far.
     pub fn frames(&self) -> u64 {
         self.frames
-    }
-
-    /// Whether work left over from events is to be flushed at `now`: every tenth of a frame interval. If so, the
-    /// next tenth begins. Before it sleeps, a loop flushes in any case.
-    pub fn flush_due(&mut self, now: RealTime) -> bool {
-        let spacing = RealSpan::from_nanos(self.rate.interval().as_nanos() / FLUSHES_PER_FRAME);
-        let due = now.since(self.flushed) >= spacing;
-        if due {
-            self.flushed = now;
-        }
-        due
     }
 
     fn next_start(&self, last: &Frame) -> RealTime {

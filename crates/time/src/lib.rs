@@ -27,9 +27,9 @@ pub mod wheel;
 
 pub use clock::{Clock, ManualClock};
 pub use deadlines::{DeadlineHeap, Taken, TimerId, TimerWheel};
-pub use frame_budget::{FrameBudget, FrameStart, Turn};
+pub use frame_budget::{FrameBudget, Turn};
 pub use game_clock::GameClock;
-pub use link::{Fate, Link, LinkSettings};
+pub use link::{Delivery, Link, LinkSettings};
 pub use overload::LagGovernor;
 pub use pacing::{Due, Pace, Pacer, Pacing, Rate, RateError};
 pub use tick_clock::{Tick, TickClock};

@@ -1,4 +1,4 @@
-//! What becomes of a message on a link: when it arrives, twice perhaps, or never.
+//! A model of a link: when a message arrives, whether it arrives twice, and whether it is lost.
 //!
 //! ```text
 //! sent ──> queue for the line ──> on the line ──> distance / speed + latency + jitter ──> arrives
@@ -9,8 +9,8 @@
 //! between a real client and server they are real time. The link only says when: delivery is work
 //! that the caller schedules, so it obeys speed, pause and order like all other.
 //!
-//! Chance is drawn from a generator that the link owns, and always as much of it per message, whatever the
-//! settings. The n-th message of a link therefore meets the same luck in every run with the same seed.
+//! A link owns its generator of random numbers and draws as many for each message, whatever the settings. So the
+//! n-th message of a link is delivered alike in every run with the same seed.
 
 use std::num::NonZeroU64;
 
@@ -67,7 +67,7 @@ impl Moment for GameTime {
     }
 }
 
-/// One direction of a link. What is saved and loaded again deals out the same fates from there on.
+/// One direction of a link. One that is saved and loaded delivers as before.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(bound(
     serialize = "M: Serialize, M::Span: Serialize",
@@ -75,7 +75,7 @@ impl Moment for GameTime {
 ))]
 pub struct Link<M: Moment> {
     settings: LinkSettings<M::Span>,
-    luck: Pcg32,
+    rng: Pcg32,
     /// When the line has sent what was queued so far.
     busy_until: Option<M>,
     last_arrival: Option<M>,
@@ -143,9 +143,9 @@ pub enum LinkError {
     },
 }
 
-/// What becomes of one message.
+/// How one message is delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate<M> {
+pub enum Delivery<M> {
     /// It arrives.
     Arrives {
         /// When.
@@ -160,7 +160,7 @@ pub enum Fate<M> {
 /// Why a message does not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// Bad luck.
+    /// Lost at random.
     Chance,
     /// The receiver is too far away.
     OutOfRange,
@@ -247,45 +247,45 @@ impl From<Chance> for u32 {
 }
 
 impl<M: Moment> Link<M> {
-    /// A link with a luck of its own: the same `seed` and `stream` draw the same. Different streams of one seed
+    /// A link with a generator of its own: the same `seed` and `stream` draw the same. Different streams of one seed
     /// are independent; number the links of a world by it.
     pub fn new(settings: LinkSettings<M::Span>, seed: u64, stream: u64) -> Result<Self, LinkError> {
         check::<M>(&settings)?;
         Ok(Self {
             settings,
-            luck: Pcg32::new(seed, stream),
+            rng: Pcg32::new(seed, stream),
             busy_until: None,
             last_arrival: None,
             counts: LinkCounts::default(),
         })
     }
 
-    /// Sends a message of `bytes` over `distance` at `now`. The caller schedules the arrival, and tells it by
+    /// Sends a message of `bytes` over `distance` at `now`. The caller schedules the arrival, and reports it by
     /// [`Self::delivered`] or [`Self::abandoned`].
-    pub fn send(&mut self, now: M, distance: u64, bytes: u64) -> Fate<M> {
+    pub fn send(&mut self, now: M, distance: u64, bytes: u64) -> Delivery<M> {
         // All four are drawn in any case, so that no setting changes what later messages draw.
-        let (loss, duplication) = (self.luck.next_u32(), self.luck.next_u32());
-        let jitters = [self.luck.next_u64(), self.luck.next_u64()];
+        let (loss, duplication) = (self.rng.next_u32(), self.rng.next_u32());
+        let jitters = [self.rng.next_u64(), self.rng.next_u64()];
 
         self.counts.sent += 1;
         if self.settings.range.is_some_and(|range| distance > range) {
             self.counts.out_of_range += 1;
-            return Fate::Lost(Loss::OutOfRange);
+            return Delivery::Lost(Loss::OutOfRange);
         }
         let Some(departure) = self.pass_line(now, bytes) else {
             self.counts.line_full += 1;
-            return Fate::Lost(Loss::LineFull);
+            return Delivery::Lost(Loss::LineFull);
         };
         if self.settings.loss.hits(loss) {
             self.counts.lost += 1;
-            return Fate::Lost(Loss::Chance);
+            return Delivery::Lost(Loss::Chance);
         }
         let at = self.arrival(departure, distance, jitters[0]);
         let again_at = self.settings.duplication.hits(duplication).then(|| {
             self.counts.duplicated += 1;
             self.arrival(departure, distance, jitters[1])
         });
-        Fate::Arrives { at, again_at }
+        Delivery::Arrives { at, again_at }
     }
 
     /// Notes that a message or a copy was handed to its receiver.
@@ -299,7 +299,7 @@ impl<M: Moment> Link<M> {
         self.counts.in_flight -= 1;
     }
 
-    /// Changes the behaviour for messages sent from now on; what is under way keeps its fate.
+    /// Changes the behaviour for messages sent from now on; what is under way arrives as before.
     pub fn set(&mut self, settings: LinkSettings<M::Span>) -> Result<(), LinkError> {
         check::<M>(&settings)?;
         self.settings = settings;

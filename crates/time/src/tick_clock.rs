@@ -132,30 +132,6 @@ mod tests {
         RealTime::ZERO + RealSpan::from_millis(millis)
     }
 
-    #[test]
-    fn durations_and_the_instants_they_skip() {
-        for (took, skipped) in [(0, 0), (49, 0), (50, 0), (51, 1), (100, 1), (101, 2), (170, 3)] {
-            let mut clock = TickClock::new(ms(1000), TICK_PERIOD);
-            assert_eq!(clock.start(ms(1000) - RealSpan::from_nanos(1)), None);
-            assert_eq!(clock.start(ms(1000)).map(|tick| tick.number), Some(0));
-            clock.end(ms(1000 + took));
-            let tick = clock.start(clock.next_instant()).expect("it is time");
-            assert_eq!((tick.number, tick.skipped_before), (1, skipped), "{took} ms");
-            assert_eq!(tick.instant, ms(1050 + 50 * skipped as i64));
-        }
-    }
-
-    #[test]
-    fn other_work_delays_and_then_skips() {
-        for (delay, skipped) in [(0, 0), (49, 0), (50, 1), (51, 1), (170, 3)] {
-            let mut clock = TickClock::new(ms(1000), TICK_PERIOD);
-            let tick = clock.start(ms(1000 + delay)).expect("due");
-            assert_eq!(tick.skipped_before, skipped);
-            assert_eq!(tick.instant, ms(1000 + 50 * skipped as i64));
-            assert_eq!(tick.number, 0, "the first tick that runs has number 0");
-        }
-    }
-
     /// Ten million ticks with durations and delays from nothing to several periods.
     #[test]
     fn ten_million_ticks_stay_on_the_grid() {

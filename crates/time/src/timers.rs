@@ -5,8 +5,8 @@
 //!
 //! ```text
 //! while let Some(mut run) = timers.take_due(now) {
-//!     let outcome = (run.payload)(&mut timers, …);      // may register more
-//!     timers.finish(run, took, outcome.is_err());
+//!     (run.payload)(&mut timers, …);      // may register more
+//!     timers.finish(run, took);
 //! }
 //! ```
 //!
@@ -63,26 +63,17 @@ pub enum RegisterError {
 }
 
 /// Counters of all timers together.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimerStats {
-    /// Timers accepted so far.
-    pub registered: u64,
-    /// Runs so far, failed ones included.
+    /// Runs so far.
     pub executed: u64,
-    /// Runs that failed.
-    pub failed: u64,
     /// Periods that were missed, and for which nothing ran.
     pub coalesced: u64,
     /// Longest time from a deadline to its run.
     pub lateness_ns_max: u64,
     /// Longest run.
     pub duration_ns_max: u64,
-    /// Moving average of the durations of runs: 0.95 of the old value and 0.05 of the new.
-    pub duration_ns_recent: f64,
 }
-
-/// The part of the old value that the moving average keeps at each run.
-const RECENT_KEEPS: f64 = 0.95;
 
 impl<P> Timers<P> {
     /// Registers a timer that runs once, `delay` after `now`.
@@ -127,7 +118,6 @@ impl<P> Timers<P> {
         if self.wheel.len() >= TIMERS_MAX {
             return Err(RegisterError::Full);
         }
-        self.stats.registered += 1;
         let at = now.saturating_add(delay);
         let timer = Timer {
             at,
@@ -162,16 +152,10 @@ impl<P> Timers<P> {
     }
 
     /// Ends a run that took `took`: counts it and, if the timer repeats, starts its next period.
-    pub fn finish(&mut self, run: Run<P>, took: RealSpan, failed: bool) {
+    pub fn finish(&mut self, run: Run<P>, took: RealSpan) {
         let stats = &mut self.stats;
         let took_ns = took.as_nanos().max(0).unsigned_abs();
-        stats.duration_ns_recent = if stats.executed == 0 {
-            took_ns as f64
-        } else {
-            RECENT_KEEPS * stats.duration_ns_recent + (1.0 - RECENT_KEEPS) * took_ns as f64
-        };
         stats.executed += 1;
-        stats.failed += u64::from(failed);
         stats.lateness_ns_max = stats.lateness_ns_max.max(run.lateness.as_nanos().unsigned_abs());
         stats.duration_ns_max = stats.duration_ns_max.max(took_ns);
         if let Some((next, period)) = run.repeat {
@@ -204,11 +188,6 @@ impl<P> Timers<P> {
     pub fn stats(&self) -> &TimerStats {
         &self.stats
     }
-
-    /// Steps that the wheel went through.
-    pub fn wheel_steps(&self) -> u64 {
-        self.wheel.steps()
-    }
 }
 
 impl<P> Default for Timers<P> {
@@ -239,20 +218,17 @@ mod tests {
         timers.once(ms(0), "once", span(40), ()).expect("room");
         let run = timers.take_due(ms(1000)).expect("due");
         assert_eq!((run.name, run.instant), ("sixteen", ms(16)));
-        timers.finish(run, span(10), false);
+        timers.finish(run, span(10));
         let once = timers.take_due(ms(1000)).expect("due");
         assert_eq!((once.name, once.instant), ("once", ms(40)));
-        timers.finish(once, span(30), true);
+        timers.finish(once, span(30));
         assert!(timers.take_due(ms(1000)).is_none(), "one run each");
         assert_eq!(timers.next_deadline(), Some(ms(1008)), "a multiple of the period");
         let expected = TimerStats {
-            registered: 2,
             executed: 2,
-            failed: 1,
             coalesced: 61,
             lateness_ns_max: 984_000_000,
             duration_ns_max: 30_000_000,
-            duration_ns_recent: timers.stats().duration_ns_recent,
         };
         assert_eq!(timers.stats(), &expected);
     }

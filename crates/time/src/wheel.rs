@@ -54,7 +54,6 @@ pub struct Wheel {
     cursor: i64,
     /// Live entries in all slots.
     live: usize,
-    steps: u64,
     /// Memory of slots that are empty now.
     spare: Vec<Vec<Entry<RealTime>>>,
 }
@@ -66,11 +65,6 @@ struct Slot {
 }
 
 impl Wheel {
-    /// Steps that the cursor went by.
-    pub fn steps(&self) -> u64 {
-        self.steps
-    }
-
     /// Entries held, dead ones included.
     #[cfg(test)]
     pub(crate) fn held(&self) -> usize {
@@ -130,7 +124,6 @@ impl Wheel {
             }
             self.spare.push(entries);
         }
-        self.steps += cursor.abs_diff(self.cursor);
         self.cursor = cursor;
         while self
             .far
@@ -226,7 +219,6 @@ impl Default for Wheel {
             far: Queue::default(),
             cursor: 0,
             live: 0,
-            steps: 0,
             spare: Vec::new(),
         }
     }

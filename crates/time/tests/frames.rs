@@ -1,4 +1,4 @@
-//! The frame rule under the four kinds of stress, exactly, on a manual clock.
+//! The frame rule under the kinds of stress, on a manual clock.
 
 use trantor_time::frame_budget::target_rate;
 use trantor_time::{Clock, FrameBudget, ManualClock, Rate, RealSpan, RealTime, Turn};
@@ -21,7 +21,7 @@ enum Events {
     Endless,
 }
 
-/// A loop with a pretend renderer; what it did is kept.
+/// A loop with a renderer that only takes time; keeps what the loop did.
 struct Viewer {
     clock: ManualClock,
     budget: FrameBudget,
@@ -113,74 +113,45 @@ impl Viewer {
 const MINUTE: RealSpan = RealSpan::from_secs(60);
 
 #[test]
-fn nothing_stressed() {
-    let viewer = Viewer::new(60.0, micros(2_000), Events::Every(micros(37_000))).run_for(MINUTE);
-    assert!(
-        (viewer.frames_per_second() - 60.0).abs() < 0.02,
-        "{}",
-        viewer.frames_per_second()
-    );
-    assert!(
-        viewer.event_delay_max <= micros(2_000),
-        "an event waits for one frame at most"
-    );
-    assert!(
-        viewer.asleep.as_secs_f64() / 60.0 > 0.85,
-        "the rest of the time it sleeps"
-    );
-}
-
-#[test]
-fn only_rendering_stressed() {
-    let viewer = Viewer::new(60.0, micros(30_000), Events::Every(micros(100_000))).run_for(MINUTE);
-    assert!(
-        viewer.frames_per_second() >= 33.0,
-        "{}",
-        viewer.frames_per_second()
-    );
-    let silent = Viewer::new(60.0, micros(30_000), Events::None).run_for(MINUTE);
-    assert!(
-        (silent.frames_per_second() - 100.0 / 3.0).abs() < 0.02,
-        "nobody to yield to"
-    );
-}
-
-#[test]
-fn only_events_stressed() {
-    let viewer = Viewer::new(60.0, micros(2_000), Events::Endless).run_for(MINUTE);
-    assert!(
-        (viewer.frames_per_second() - 60.0).abs() < 0.02,
-        "{}",
-        viewer.frames_per_second()
-    );
-    assert!(viewer.event_share() >= 0.85, "{}", viewer.event_share());
-}
-
-#[test]
-fn both_stressed() {
-    let viewer = Viewer::new(60.0, micros(30_000), Events::Endless).run_for(MINUTE);
-    assert!(
-        (viewer.frames_per_second() - 22.2).abs() <= 0.1,
-        "{}",
-        viewer.frames_per_second()
-    );
-    assert!(
-        (viewer.event_share() - 1.0 / 3.0).abs() <= 0.01,
-        "{}",
-        viewer.event_share()
-    );
-}
-
-#[test]
-fn neither_side_falls_below_a_third_when_both_are_saturated() {
-    for draw_us in [20_000, 30_000, 50_000, 111_000] {
-        let viewer = Viewer::new(60.0, micros(draw_us), Events::Endless).run_for(MINUTE);
-        // The minute may end between a frame and its events, so one cycle of hundreds may be cut short.
+fn frames_and_events_get_their_shares_under_every_kind_of_stress() {
+    let every = |micros_between| Events::Every(micros(micros_between));
+    // The minute may end between a frame and its events, so one cycle of hundreds may be cut short.
+    let third = 0.332..0.345;
+    for (case, draw_us, events, frames_per_second, event_share) in [
+        ("none", 2_000, every(37_000), 59.98..60.02, 0.0..0.01),
+        ("rendering", 30_000, every(100_000), 33.0..33.4, 0.0..0.01),
+        (
+            "rendering, no events",
+            30_000,
+            Events::None,
+            33.3..33.4,
+            0.0..0.01,
+        ),
+        ("events", 2_000, Events::Endless, 59.98..60.02, 0.85..1.0),
+        ("both", 20_000, Events::Endless, 33.1..33.5, third.clone()),
+        ("both", 30_000, Events::Endless, 22.1..22.3, third.clone()),
+        ("both", 111_000, Events::Endless, 5.9..6.1, third),
+    ] {
+        let viewer = Viewer::new(60.0, micros(draw_us), events).run_for(MINUTE);
+        let (frames, share) = (viewer.frames_per_second(), viewer.event_share());
         assert!(
-            (0.332..0.345).contains(&viewer.event_share()),
-            "{draw_us}: {}",
-            viewer.event_share()
+            frames_per_second.contains(&frames),
+            "{case}: {frames} frames a second"
         );
+        assert!(
+            event_share.contains(&share),
+            "{case}: {share} of the time for events"
+        );
+        if case == "none" {
+            assert!(
+                viewer.event_delay_max <= micros(2_000),
+                "an event waits for one frame at most"
+            );
+            assert!(
+                viewer.asleep.as_secs_f64() / 60.0 > 0.85,
+                "the rest of the time it sleeps"
+            );
+        }
     }
 }
 
@@ -195,20 +166,6 @@ fn late_starts_do_not_add_up() {
         viewer.frames.len()
     );
     assert!(viewer.frames.len() <= 3601, "and none too many");
-}
-
-#[test]
-fn the_first_frame_has_no_update_and_the_second_counts_from_it() {
-    let at = RealTime::from_nanos;
-    let mut budget = FrameBudget::new(hertz(50.0));
-    assert_eq!(budget.turn(at(123), false), Turn::Frame);
-    assert_eq!(budget.start_frame(at(123)).elapsed, None);
-    budget.end_frame(at(1_000));
-    let second = budget.start_frame(at(20_000_123));
-    assert_eq!(
-        (second.number, second.elapsed),
-        (1, Some(RealSpan::from_nanos(20_000_000)))
-    );
 }
 
 #[test]
@@ -255,17 +212,6 @@ fn the_clock_decides_and_not_the_cause_of_the_wake_up() {
         assert_eq!(budget.turn(now, true), Turn::Events { until });
         assert_eq!(budget.turn(now, false), Turn::Sleep { until });
     }
-}
-
-#[test]
-fn left_over_work_is_flushed_every_tenth_of_an_interval() {
-    let mut budget = FrameBudget::new(hertz(100.0));
-    let flushes = (1..=10_000).filter(|step| budget.flush_due(RealTime::ZERO + micros(step * 10)));
-    assert_eq!(
-        flushes.count(),
-        100,
-        "ten frames of ten milliseconds, ten times each"
-    );
 }
 
 #[test]

@@ -1,10 +1,12 @@
-//! Messages on links: delays, losses, copies, queues, relays.
+//! Messages on links: delays, losses, copies, queues.
 
 use std::num::NonZeroU64;
 
 use proptest::prelude::*;
-use trantor_time::link::{Bandwidth, Chance, Fate, Link, LinkCounts, LinkError, LinkSettings, Loss, Order};
-use trantor_time::{DeadlineHeap, GameSpan, GameTime, RealSpan, RealTime};
+use trantor_time::link::{
+    Bandwidth, Chance, Delivery, Link, LinkCounts, LinkError, LinkSettings, Loss, Order,
+};
+use trantor_time::{GameSpan, GameTime};
 
 type Settings = LinkSettings<GameSpan>;
 
@@ -30,8 +32,8 @@ fn chance(parts_per_million: u32) -> Chance {
     Chance::parts_per_million(parts_per_million).expect("at most one")
 }
 
-fn arrives(at: GameTime) -> Fate<GameTime> {
-    Fate::Arrives { at, again_at: None }
+fn arrives(at: GameTime) -> Delivery<GameTime> {
+    Delivery::Arrives { at, again_at: None }
 }
 
 #[test]
@@ -52,21 +54,13 @@ fn delay_is_distance_over_speed_plus_latency_plus_jitter() {
     });
     let delays: Vec<_> = (0..10_000)
         .map(|_| match jittery.send(at(0), 0, 0) {
-            Fate::Arrives { at, .. } => at.as_units_f64(),
-            Fate::Lost(loss) => panic!("{loss:?}"),
+            Delivery::Arrives { at, .. } => at.as_units_f64(),
+            Delivery::Lost(loss) => panic!("{loss:?}"),
         })
         .collect();
     assert!(delays.iter().all(|delay| (2.0..=7.0).contains(delay)));
     let mean = delays.iter().sum::<f64>() / delays.len() as f64;
     assert!((mean - 4.5).abs() < 0.05, "evenly spread: {mean}");
-}
-
-#[test]
-fn all_settings_default_to_none() {
-    let mut link = link(PERFECT);
-    for step in 0..1000 {
-        assert_eq!(link.send(at(step), u64::MAX, u64::MAX), arrives(at(step)));
-    }
 }
 
 #[test]
@@ -95,7 +89,7 @@ fn losses_and_copies_come_as_often_as_set() {
         loss: Chance::ALWAYS,
         ..PERFECT
     });
-    assert!((0..1000).all(|_| never.send(at(0), 0, 0) == Fate::Lost(Loss::Chance)));
+    assert!((0..1000).all(|_| never.send(at(0), 0, 0) == Delivery::Lost(Loss::Chance)));
 }
 
 #[test]
@@ -118,7 +112,7 @@ fn bandwidth_queues_and_bounds_the_queue() {
     assert_eq!(link.send(at(0), 0, 200), arrives(at(5)));
     assert_eq!(
         link.send(at(0), 0, 1),
-        Fate::Lost(Loss::LineFull),
+        Delivery::Lost(Loss::LineFull),
         "it would wait four units"
     );
     assert_eq!(
@@ -169,64 +163,8 @@ fn settings_may_change_while_messages_are_under_way() {
     );
 }
 
-/// Five agents in a line, ten apart, only neighbours in range; each hands on what it hears for the first time.
 #[test]
-fn relaying_works_and_costs_the_delay_of_each_hop() {
-    const AGENTS: usize = 5;
-    let settings = Settings {
-        speed: Some(per(4)),
-        latency: units(1),
-        range: Some(10),
-        ..PERFECT
-    };
-    let mut links: Vec<_> = (0..AGENTS * AGENTS).map(|_| link(settings)).collect();
-    let mut agenda = DeadlineHeap::new();
-    let mut heard: [Option<GameTime>; AGENTS] = [None; AGENTS];
-    let mut tell = |agenda: &mut DeadlineHeap<GameTime, usize>, from: usize, now: GameTime| {
-        for to in (0..AGENTS).filter(|&to| to != from) {
-            let distance = from.abs_diff(to) as u64 * 10;
-            match links[from * AGENTS + to].send(now, distance, 20) {
-                Fate::Arrives { at, .. } => drop(agenda.schedule(at, to)),
-                Fate::Lost(loss) => assert_eq!(loss, Loss::OutOfRange),
-            }
-        }
-    };
-    heard[0] = Some(at(100));
-    tell(&mut agenda, 0, at(100));
-    while let Some(arrival) = agenda.take_due(at(1000)) {
-        if heard[arrival.item].is_none() {
-            heard[arrival.item] = Some(arrival.at);
-            tell(&mut agenda, arrival.item, arrival.at);
-        }
-    }
-    // Ten at a speed of four is 2.5 units, and one of latency.
-    let hop = GameSpan::from_nanounits(3_500_000_000);
-    let expected: Vec<_> = (0..AGENTS as i128)
-        .map(|hops| Some(at(100) + hop * hops))
-        .collect();
-    assert_eq!(heard.to_vec(), expected);
-}
-
-#[test]
-fn the_same_link_in_real_time() {
-    let ms = RealSpan::from_millis;
-    let settings = LinkSettings {
-        latency: ms(40),
-        ..LinkSettings::perfect(RealSpan::ZERO)
-    };
-    let mut link: Link<RealTime> = Link::new(settings, 1, 1).expect("good settings");
-    let now = RealTime::from_nanos(5);
-    assert_eq!(
-        link.send(now, 0, 1500),
-        Fate::Arrives {
-            at: now + ms(40),
-            again_at: None
-        }
-    );
-}
-
-#[test]
-fn a_link_tells_what_it_has_seen() {
+fn a_link_counts_its_messages() {
     let mut link = link(Settings {
         latency: units(1),
         range: Some(5),
@@ -274,9 +212,9 @@ fn any_settings() -> impl Strategy<Value = Settings> {
 }
 
 proptest! {
-    /// Same seed, same fate; and what is sent earlier arrives no later, unless overtaking is allowed.
+    /// The same seed gives the same deliveries; and what is sent earlier arrives no later, unless overtaking is allowed.
     #[test]
-    fn the_same_seed_gives_the_same_fate(
+    fn the_same_seed_gives_the_same_deliveries(
         settings in any_settings(),
         seed in any::<u64>(),
         messages in prop::collection::vec((0..20_000_000_000_i128, 0..60_u64, 0..5000_u64), 1..100),
@@ -291,9 +229,9 @@ proptest! {
                 again = postcard::from_bytes(&saved).expect("and loaded");
             }
             now += GameSpan::from_nanounits(gap);
-            let fate = link.send(now, distance, bytes);
-            prop_assert_eq!(fate, again.send(now, distance, bytes));
-            if let Fate::Arrives { at, again_at } = fate {
+            let delivery = link.send(now, distance, bytes);
+            prop_assert_eq!(delivery, again.send(now, distance, bytes));
+            if let Delivery::Arrives { at, again_at } = delivery {
                 let copy = again_at.unwrap_or(at);
                 prop_assert!(at >= now && copy >= now);
                 if settings.order == Order::Fifo {
@@ -307,12 +245,12 @@ proptest! {
 
     /// Which messages chance takes depends on the seed alone, not on what else is set in between.
     #[test]
-    fn other_settings_do_not_change_the_luck(one in any_settings(), loss in 0..=1_000_000_u32) {
+    fn other_settings_do_not_change_which_messages_are_lost(one in any_settings(), loss in 0..=1_000_000_u32) {
         let lossy = |settings| Settings { loss: chance(loss), range: None, bandwidth: None, ..settings };
         let mut one = link(lossy(one));
         let mut other = link(lossy(PERFECT));
         for step in 0..200 {
-            let is_lost = |fate| fate == Fate::Lost(Loss::Chance);
+            let is_lost = |delivery| delivery == Delivery::Lost(Loss::Chance);
             prop_assert_eq!(is_lost(one.send(at(step), 1, 1)), is_lost(other.send(at(step), 2, 2)));
         }
     }

@@ -81,7 +81,6 @@ impl Engine {
             outbox_bytes: self.sessions.outbox_bytes(),
             timers_pending: self.timers.len(),
             eggs_refused: self.game.world().eggs_refused(),
-            wheel_steps: self.timers.steps(),
         }
     }
 

@@ -162,7 +162,6 @@ impl<S: Screen, C: Clock> GameLoop<S, C> {
         // What events left to be sent is not kept for the next frame.
         let now = self.clock.now();
         self.viewer.stage.source().tend(now);
-        self.viewer.pacer.flushed();
         let wake = self.next_wake(now);
         if !is_quiet || self.viewer.stage.source().pieces_waiting() > 0 || wake <= now {
             Wake::Now
@@ -202,9 +201,6 @@ impl<S: Screen, C: Clock> GameLoop<S, C> {
         self.viewer.pacer.event_handled(started, now);
         if self.viewer.pacer.frame_due(now) {
             self.frame(now);
-        } else if self.viewer.pacer.flush_due(now) {
-            self.viewer.stage.source().tend(now);
-            self.viewer.pacer.flushed();
         }
     }
 

@@ -1,7 +1,7 @@
 //! When a frame is due, how long frames take, and how well their rate is kept.
 //!
-//! The rule is [`FrameBudget`]'s: it asks the clock only, so that no flood of events delays a frame, and slow frames leave
-//! events a third of the time.
+//! The rule is [`FrameBudget`]'s: it depends on the clock only, so that no flood of events delays a frame, and slow frames
+//! leave events a third of the time.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -14,15 +14,13 @@ use crate::hud::figures::FRAMES_KEPT;
 /// Decides by the clock when a frame is due, and measures frames and events.
 ///
 /// - At each event: handle it, then [`event_handled`](Self::event_handled), then [`frame_due`](Self::frame_due).
-/// - With no event left: [`frame_due_when_quiet`](Self::frame_due_when_quiet); if not, flush and sleep until
+/// - With no event left: [`frame_due_when_quiet`](Self::frame_due_when_quiet); if not, sleep until
 ///   [`next_wake`](Self::next_wake).
 /// - To draw: [`begin_frame`](Self::begin_frame), [`end_frame`](Self::end_frame).
 #[derive(Debug)]
 pub struct FramePacer {
     budget: FrameBudget,
     frame_start: RealTime,
-    /// Whether events left work that was not flushed since.
-    is_unflushed: bool,
     /// When the last frames began, and how long they took.
     frames: VecDeque<(RealTime, RealSpan)>,
     /// From the start of the program to the end of the first frame, once there was one.
@@ -39,7 +37,6 @@ impl FramePacer {
         Self {
             budget: FrameBudget::new(target),
             frame_start: RealTime::ZERO,
-            is_unflushed: false,
             frames: VecDeque::with_capacity(FRAMES_KEPT),
             first_shown: None,
             longest: RealSpan::ZERO,
@@ -76,14 +73,14 @@ impl FramePacer {
         }
     }
 
-    /// A frame begins at `now`; work left by events counts as flushed. Answers whether it is the first.
+    /// A frame begins at `now`. Answers whether it is the first.
     ///
     /// # Panics
     /// If the frame before has not ended.
     pub fn begin_frame(&mut self, now: RealTime) -> bool {
-        let is_first = self.budget.start_frame(now).elapsed.is_none();
+        let is_first = self.budget.frames() == 0;
+        self.budget.start_frame(now);
         self.frame_start = now;
-        self.is_unflushed = false;
         is_first
     }
 
@@ -105,17 +102,7 @@ impl FramePacer {
     }
 
     pub fn event_handled(&mut self, started: RealTime, now: RealTime) {
-        self.is_unflushed = true;
         self.time_in_events += now.since(started);
-    }
-
-    /// Whether work left by events is to be flushed now: every tenth of an interval while there is any.
-    pub fn flush_due(&mut self, now: RealTime) -> bool {
-        self.is_unflushed && self.budget.flush_due(now)
-    }
-
-    pub fn flushed(&mut self) {
-        self.is_unflushed = false;
     }
 
     pub fn frames(&self) -> u64 {
