@@ -1,5 +1,10 @@
 //! Why bytes could not be understood, or a name not be used.
 
+#![allow(
+    missing_docs,
+    reason = "a field has a comment where its name and type leave something open"
+)]
+
 use crate::limits::{TEAM_NAME_BYTES_MAX, TOKEN_BYTES_MAX, TOKEN_BYTES_MIN};
 
 /// Why bytes from a peer are not frames of ours.
@@ -10,24 +15,13 @@ use crate::limits::{TEAM_NAME_BYTES_MAX, TOKEN_BYTES_MAX, TOKEN_BYTES_MIN};
 pub enum FrameError {
     /// The length prefix promises more than is accepted.
     #[error("a frame of {len} bytes was announced, at most {max} are accepted")]
-    TooLong {
-        /// Bytes announced.
-        len: u32,
-        /// Bytes accepted.
-        max: u32,
-    },
+    TooLong { len: u32, max: u32 },
     /// The bytes in the frame are no message of this version.
     #[error("a frame of {len} bytes holds no message that is known")]
-    Malformed {
-        /// Bytes in the frame.
-        len: usize,
-    },
+    Malformed { len: usize },
     /// The frame holds a message, and then more.
     #[error("{extra} bytes follow the message in a frame")]
-    Trailing {
-        /// Bytes after the message.
-        extra: usize,
-    },
+    Trailing { extra: usize },
 }
 
 /// Why an acknowledgement, or a number, cannot be right. It ends the connection.
@@ -35,20 +29,10 @@ pub enum FrameError {
 pub enum SeqError {
     /// The number does not lie above the last one acknowledged.
     #[error("message {number} was acknowledged after message {last} already had been")]
-    NotGreater {
-        /// The number acknowledged.
-        number: u64,
-        /// The last one before.
-        last: u64,
-    },
+    NotGreater { number: u64, last: u64 },
     /// The number lies above the last one sent.
     #[error("message {number} was acknowledged, but only {sent} were sent")]
-    NotSent {
-        /// The number acknowledged.
-        number: u64,
-        /// The last one sent.
-        sent: u64,
-    },
+    NotSent { number: u64, sent: u64 },
 }
 
 /// Why a name cannot be a team's. Shown to the operator who chose it.
@@ -59,22 +43,13 @@ pub enum TeamNameError {
     Empty,
     /// Too long for the buffers of viewers.
     #[error("a team's name is at most {TEAM_NAME_BYTES_MAX} bytes, not {len}")]
-    TooLong {
-        /// Its length in bytes.
-        len: usize,
-    },
+    TooLong { len: usize },
     /// No agent could join it: lines are cut into words, and control bytes are not shown.
     #[error("a team's name must not contain spaces or control characters: {name:?}")]
-    NotOneWord {
-        /// The name.
-        name: String,
-    },
+    NotOneWord { name: String },
     /// The word already means something else as a first line.
     #[error("{name:?} cannot be a team's name: as a first line it means something else")]
-    Reserved {
-        /// The name.
-        name: String,
-    },
+    Reserved { name: String },
 }
 
 /// Why the text of a file holds no token. Shown to its author; never shows what it holds.
@@ -88,8 +63,5 @@ pub enum TokenError {
     NotOneWord,
     /// Too short to be safe, or too long to be sent.
     #[error("a token has {TOKEN_BYTES_MIN} to {TOKEN_BYTES_MAX} characters, this one has {len}")]
-    Length {
-        /// Its characters.
-        len: usize,
-    },
+    Length { len: usize },
 }

@@ -3,6 +3,11 @@
 //! The same lines in every dialect. Three habits exist for the numbers of agents and eggs; see [`GuiIds`]. How
 //! a value becomes bytes is in [`super::gui_writer`], and back in [`super::client`].
 
+#![allow(
+    missing_docs,
+    reason = "a field has a comment where its name and type leave something open"
+)]
+
 use std::borrow::Cow;
 
 use trantor_model::{AgentId, Counts, Direction, EggId, Level, MapSize, Resource, Tile};
@@ -26,67 +31,42 @@ pub enum GuiEvent<'a> {
     /// `msz X Y`: the map.
     MapSize(MapSize),
     /// `bct X Y q0 … q6`: what lies on a tile.
-    Tile {
-        /// Which.
-        tile: Tile,
-        /// All seven counts.
-        ground: Counts,
-    },
+    Tile { tile: Tile, ground: Counts },
     /// `tna N`: there is a team.
     Team(&'a [u8]),
     /// `pnw #n X Y O L N`: there is an agent.
     Joined {
-        /// Its number.
         agent: AgentId,
-        /// Where it stands.
         tile: Tile,
-        /// Where it faces.
         facing: Direction,
-        /// Its level.
         level: Level,
-        /// Its team's name.
         team: &'a [u8],
     },
     /// `ppo #n X Y O`: where an agent stands and faces.
     Position {
-        /// Who.
         agent: AgentId,
-        /// Where it stands.
         tile: Tile,
-        /// Where it faces.
         facing: Direction,
     },
     /// `plv #n L`: an agent's level.
-    Level {
-        /// Who.
-        agent: AgentId,
-        /// Which.
-        level: Level,
-    },
+    Level { agent: AgentId, level: Level },
     /// `pin #n X Y q0 … q6`: what an agent carries.
     Inventory {
-        /// Who.
         agent: AgentId,
         /// Where it stands; only other servers leave it out.
         tile: Option<Tile>,
-        /// All seven counts.
         inventory: Counts,
     },
     /// `pex #n`: an agent pushed the others off its tile.
-    Ejected {
-        /// Who pushed.
-        agent: AgentId,
-    },
+    Ejected { agent: AgentId },
     /// `pbc #n M`: an agent said something.
     Said {
-        /// Who.
         agent: AgentId,
         /// What, byte for byte.
         text: &'a [u8],
     },
     /// `pic X Y L #n …`: an elevation began.
     RitualStarted {
-        /// Where.
         tile: Tile,
         /// The level before it.
         level: Level,
@@ -94,67 +74,32 @@ pub enum GuiEvent<'a> {
         participants: Cow<'a, [AgentId]>,
     },
     /// `pie X Y R`: an elevation ended.
-    RitualEnded {
-        /// Where.
-        tile: Tile,
-        /// Whether it succeeded.
-        success: bool,
-    },
+    RitualEnded { tile: Tile, success: bool },
     /// `pfk #n`: an agent began to lay an egg.
-    ForkStarted {
-        /// Who.
-        agent: AgentId,
-    },
+    ForkStarted { agent: AgentId },
     /// `pdr #n i`: an agent put one down.
-    Put {
-        /// Who.
-        agent: AgentId,
-        /// What.
-        resource: Resource,
-    },
+    Put { agent: AgentId, resource: Resource },
     /// `pgt #n i`: an agent picked one up.
-    Took {
-        /// Who.
-        agent: AgentId,
-        /// What.
-        resource: Resource,
-    },
+    Took { agent: AgentId, resource: Resource },
     /// `pdi #n`: an agent died or left.
-    Died {
-        /// Who.
-        agent: AgentId,
-    },
+    Died { agent: AgentId },
     /// `enw #e #n X Y`: there is an egg.
     EggLaid {
-        /// Its number.
         egg: EggId,
         /// Who laid it; `None`, written `-1`, for eggs of the start and those whose layer is gone.
         layer: Option<AgentId>,
-        /// Where it lies.
         tile: Tile,
     },
     /// `eht #e`: an egg can be hatched from now on (older rules only).
-    EggMatured {
-        /// Which.
-        egg: EggId,
-    },
+    EggMatured { egg: EggId },
     /// `ebo #e`: an agent hatched from an egg.
-    EggHatched {
-        /// Which.
-        egg: EggId,
-    },
+    EggHatched { egg: EggId },
     /// `edi #e`: an egg was destroyed.
-    EggDestroyed {
-        /// Which.
-        egg: EggId,
-    },
+    EggDestroyed { egg: EggId },
     /// `sgt T`: the speed.
     Frequency(Frequency),
     /// `seg N`: a team won.
-    Won {
-        /// The team's name.
-        team: &'a [u8],
-    },
+    Won { team: &'a [u8] },
     /// `smg M`: a word from the operator.
     Message(&'a [u8]),
     /// `suc`: there is no such request.

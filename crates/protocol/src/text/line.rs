@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn corner_1_partial_and_merged_lines() {
+    fn lines_come_whole_from_any_pieces() {
         assert_eq!(
             cut_all([&b"For"[..], b"ward\nInv", b"entory\n"]),
             lines(&[b"Forward", b"Inventory"])
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn corner_2_one_carriage_return_is_dropped() {
+    fn one_carriage_return_is_dropped() {
         assert_eq!(
             cut_all([&b"Forward\r\nLook\r\r\n\r\na\rb\n"[..]]),
             lines(&[b"Forward", b"Look\r", b"", b"a\rb"])
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn corner_3_nul_and_control_bytes_stay() {
+    fn nul_and_control_bytes_stay() {
         assert_eq!(
             cut_all([&b"For\0ward\n\x01\xff\n"[..]]),
             lines(&[b"For\0ward", b"\x01\xff"])
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn corner_4_a_line_without_end_is_reported_once_and_the_next_one_is_read() {
+    fn a_line_without_end_is_reported_once_and_the_next_one_is_read() {
         let flood = vec![b'a'; 10 * LINE_BYTES_MAX];
         let mut expected = vec![Seen::TooLong];
         expected.extend(lines(&[b"Look"]));

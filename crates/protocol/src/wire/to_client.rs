@@ -1,5 +1,10 @@
 //! What the server sends a viewer of ours.
 
+#![allow(
+    missing_docs,
+    reason = "a field has a comment where its name and type leave something open"
+)]
+
 use serde::{Deserialize, Serialize};
 use trantor_model::{
     AgentId, AgentView, CommandKind, Counts, Direction, EggId, FeedKind, Level, Resource, TeamId, Tile,
@@ -17,12 +22,10 @@ pub enum ToClient {
     Refused {
         /// The number of the message refused.
         number: u64,
-        /// What a person should read.
         reason: String,
     },
     /// Answer to a probe.
     ProbeReply {
-        /// As in the probe.
         token: u64,
         /// When the probe was read, in microseconds after the reference.
         server_us: i64,
@@ -42,10 +45,7 @@ pub enum ToClient {
         skipped: u64,
     },
     /// The tick is complete, and so is the copy.
-    TickEnd {
-        /// As in the begin mark.
-        number: u64,
-    },
+    TickEnd { number: u64 },
     /// Stream time, in microseconds after the reference; sent only where it would otherwise be wrong.
     StreamTime {
         /// Greater than any before.
@@ -55,7 +55,6 @@ pub enum ToClient {
     Changes {
         /// When, in game time; never less than in the message before.
         at: GameTime,
-        /// What.
         changes: Vec<Change>,
     },
     /// All messages up to this number were processed, and their effects were sent before.
@@ -68,10 +67,7 @@ pub enum ToClient {
     /// Figures for the HUD, once a second.
     Stats(ServerStats),
     /// The server ends the connection, with a reason a person can read.
-    Goodbye {
-        /// What a person should read.
-        reason: String,
-    },
+    Goodbye { reason: String },
     /// What is watched is a recording. Comes once, right after the first clock, and only then.
     Recording(RecordingInfo),
     /// The recording was moved: from now on game time is that of the anchor, which may lie before what was sent.
@@ -102,7 +98,6 @@ pub struct History {
 /// The score at a moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScorePoint {
-    /// When.
     pub at: GameTime,
     /// Of each team the sum of [`Level::score`] of those who live, in the order of the teams' ids.
     pub scores: Vec<u64>,
@@ -111,9 +106,7 @@ pub struct ScorePoint {
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeedEntry {
-    /// When.
     pub at: GameTime,
-    /// What.
     pub kind: FeedKind,
 }
 
@@ -131,12 +124,10 @@ pub struct RecordingInfo {
 /// Something worth a mark on the time-line of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
-    /// When it happened.
     pub at: GameTime,
     /// How often the same happened until shortly after, this one included: a long recording has more entries than
     /// a time-line can show. At least 1.
     pub count: u32,
-    /// What happened.
     pub kind: MarkKind,
 }
 
@@ -156,19 +147,13 @@ pub enum MarkKind {
         level: Level,
     },
     /// The game was given another speed.
-    Speed {
-        /// Units a second.
-        frequency: Frequency,
-    },
+    Speed { frequency: Frequency },
     /// Game time was stopped.
     Paused,
     /// Game time went on.
     Resumed,
     /// A team won.
-    Won {
-        /// Which.
-        team: TeamId,
-    },
+    Won { team: TeamId },
 }
 
 /// Game time as a function of real time: at `real_us` it was `game`, and it moves at `frequency` units a second.
@@ -198,7 +183,6 @@ pub enum SnapshotPart {
     },
     /// Agents, with what each is doing.
     Agents(Vec<AgentState>),
-    /// Eggs.
     Eggs(Vec<EggState>),
     /// Elevations under way.
     Rituals(Vec<RitualState>),
@@ -209,11 +193,9 @@ pub enum SnapshotPart {
 /// What an agent is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActionState {
-    /// What.
     pub kind: CommandKind,
     /// When it began, nominally.
     pub start: GameTime,
-    /// When it will end.
     pub end: GameTime,
     /// Whether the line was refused: it takes as long as what was meant, and nothing comes of it.
     pub refused: bool,
@@ -222,9 +204,7 @@ pub struct ActionState {
 /// An agent in a snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentState {
-    /// What can be seen of it.
     pub view: AgentView,
-    /// What it is doing.
     pub action: Option<ActionState>,
     /// When the food being digested is used up; `None` where hunger is off.
     pub food_ends: Option<GameTime>,
@@ -233,26 +213,21 @@ pub struct AgentState {
 /// An egg in a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EggState {
-    /// Its number.
     pub egg: EggId,
     /// Whose place it is.
     pub team: TeamId,
-    /// Where it lies.
     pub tile: Tile,
 }
 
 /// An elevation under way in a snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RitualState {
-    /// Where.
     pub tile: Tile,
     /// The level before it.
     pub level: Level,
     /// The agents that it holds.
     pub participants: Vec<AgentId>,
-    /// When it began.
     pub start: GameTime,
-    /// When it will end.
     pub end: GameTime,
 }
 
@@ -269,111 +244,68 @@ pub enum Change {
         food_ends: Option<GameTime>,
     },
     /// An agent died.
-    Died {
-        /// Who.
-        agent: AgentId,
-    },
+    Died { agent: AgentId },
     /// An agent left.
-    Left {
-        /// Who.
-        agent: AgentId,
-    },
+    Left { agent: AgentId },
     /// An agent began something; until its end it can be drawn on its way, unless the line was refused.
-    ActionStarted {
-        /// Who.
-        agent: AgentId,
-        /// What.
-        action: ActionState,
-    },
+    ActionStarted { agent: AgentId, action: ActionState },
     /// An agent stands or faces elsewhere.
     Moved {
-        /// Who.
         agent: AgentId,
-        /// Where it stands.
         tile: Tile,
-        /// Where it faces.
         facing: Direction,
         /// Whether it was pushed or placed there rather than having walked or turned.
         forced: bool,
     },
     /// An agent picked up (`taken`) or put down one of a resource.
     Carried {
-        /// Who.
         agent: AgentId,
-        /// What.
         resource: Resource,
         /// Picked up, or else put down.
         taken: bool,
-        /// What it carries now.
         inventory: Counts,
-        /// What lies on its tile now.
         ground: Counts,
     },
     /// What an agent carries changed otherwise: it ate, or an operator said so.
     Inventory {
-        /// Who.
         agent: AgentId,
-        /// What it carries now.
         inventory: Counts,
         /// When the food being digested is used up; `None` where hunger is off.
         food_ends: Option<GameTime>,
     },
     /// An agent spoke.
     Said {
-        /// Who.
         agent: AgentId,
         /// What; cut after 256 bytes.
         text: Vec<u8>,
     },
     /// An agent pushed the others off its tile.
-    Ejected {
-        /// Who.
-        agent: AgentId,
-    },
+    Ejected { agent: AgentId },
     /// There is a new egg.
     EggLaid {
-        /// The egg.
         egg: EggState,
         /// Who laid it, if anybody.
         layer: Option<AgentId>,
     },
     /// An egg is gone without having hatched.
-    EggDestroyed {
-        /// Which.
-        egg: EggId,
-    },
+    EggDestroyed { egg: EggId },
     /// An elevation began.
     RitualStarted(RitualState),
     /// An elevation ended.
     RitualEnded {
-        /// Where.
         tile: Tile,
         /// The level before it.
         level: Level,
-        /// Whether it succeeded.
         success: bool,
         /// All who were held by it and still live.
         participants: Vec<AgentId>,
     },
     /// An agent has another level.
-    LevelChanged {
-        /// Who.
-        agent: AgentId,
-        /// The level now.
-        level: Level,
-    },
+    LevelChanged { agent: AgentId, level: Level },
     /// What lies on a tile changed.
-    Ground {
-        /// Where.
-        tile: Tile,
-        /// All seven counts.
-        ground: Counts,
-    },
+    Ground { tile: Tile, ground: Counts },
     /// A team won.
-    Won {
-        /// Which.
-        team: TeamId,
-    },
+    Won { team: TeamId },
 }
 
 /// Figures for the HUD. Times are in the unit of their name; counters count since the server started.
@@ -406,7 +338,6 @@ pub struct ServerStats {
 /// Figures of one team.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TeamStats {
-    /// Living agents.
     pub agents: u32,
     /// Places left, that is eggs that can be hatched.
     pub places: u32,

@@ -60,35 +60,3 @@ fn push_object(out: &mut Vec<u8>, dialect: Dialect, resource: Resource) {
     out.push(b' ');
     out.extend_from_slice(dialect.words().resource_word(resource).as_bytes());
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn written(dialect: Dialect, command: &Command) -> String {
-        let mut out = Vec::new();
-        write_command(&mut out, dialect, command);
-        String::from_utf8(out).unwrap()
-    }
-
-    #[test]
-    fn commands_are_written_in_the_words_of_the_dialect() {
-        assert_eq!(written(Dialect::Epitech, &Command::Forward), "Forward\n");
-        assert_eq!(
-            written(Dialect::French42, &Command::Take(Resource::Food)),
-            "prend nourriture\n"
-        );
-        assert_eq!(
-            written(Dialect::English42, &Command::Set(Resource::Sibur)),
-            "put sibur\n"
-        );
-        assert_eq!(
-            written(
-                Dialect::Epitech,
-                &Command::Broadcast(b"two\nlines".to_vec().into())
-            ),
-            "Broadcast two lines\n"
-        );
-        assert_eq!(written(Dialect::Epitech, &Command::Refused(None)), "\n");
-    }
-}
