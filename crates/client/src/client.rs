@@ -13,25 +13,23 @@
 //! Whatever the server does wrong ends this connection and nothing else, with a reason to show. The
 //! last picture stays.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use trantor_model::{AgentId, CommandKind, MapSize};
 use trantor_protocol::wire::ScorePoint;
-use trantor_time::{GameTime, RealTime};
+use trantor_time::{GameTime, NANOS, RealTime};
 
 use crate::control::{ControlError, ControlRequest};
 use crate::error::{ProtocolError, WorldError};
 use crate::feed::FeedEntry;
-use crate::gui_text::GuiSession;
+use crate::frame_session::FrameSession;
+use crate::link::Greeting;
 use crate::recording::Recording;
 use crate::scene::{LinkState, Scene, SceneClock};
-use crate::session::WireSession;
+use crate::session::{CloseReason, Connection, HANDSHAKE_MAX, OUTBOX_BYTES_MAX, SILENT_MAX, Session};
 use crate::stats::ClientStats;
+use crate::text_session::TextSession;
 use crate::world::World;
-
-/// Events kept for a shell that does not read them. A session has few; refusals are the only ones that repeat.
-pub const EVENTS_MAX: usize = 256;
 
 /// What a connection should be like.
 #[derive(Clone, Debug)]
@@ -56,6 +54,7 @@ pub enum Language {
 
 /// What a shell should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "a text is for the user; the others have comments")]
 pub enum ClientEvent {
     /// The server let us in.
     Welcome {
@@ -63,7 +62,6 @@ pub enum ClientEvent {
         program: String,
         /// Teams in the order of their ids.
         teams: Vec<String>,
-        /// The map.
         size: MapSize,
         /// Whether speed and pause are listened to.
         may_control: bool,
@@ -73,75 +71,40 @@ pub enum ClientEvent {
     /// The world is there. Comes again if the server sends the world anew, as after a jump in a recording.
     Live,
     /// A word from the server's operator.
-    Message {
-        /// What a person should read.
-        text: String,
-    },
+    Message { text: String },
     /// The server refused a request.
-    Refused {
-        /// What a person should read.
-        reason: String,
-    },
+    Refused { reason: String },
     /// The connection is over; nothing follows.
     Ended {
-        /// What a person should read.
         reason: String,
         /// What the server did wrong, if it did.
         error: Option<ProtocolError>,
     },
 }
 
-/// Why a connection is closed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CloseReason {
-    /// The server did something wrong.
-    Error(ProtocolError),
-    /// Words of the server, or of the shell.
-    Text(String),
-}
-
-/// Events that wait for the shell.
-#[derive(Debug, Default)]
-pub struct Events {
-    waiting: VecDeque<ClientEvent>,
-}
-
 /// A viewer's connection.
 #[derive(Debug)]
 pub struct Client {
-    session: Session,
-    events: Events,
+    opened: RealTime,
+    /// Until the server has greeted.
+    greeting: Option<Greeting>,
+    connection: Connection,
+    session: Box<dyn Session>,
     /// Once it is over: why, and when the last moment was shown.
     ended: Option<(Arc<str>, RealTime)>,
 }
 
-/// A session in one of the two languages.
-#[derive(Debug)]
-enum Session {
-    Frames(Box<WireSession>),
-    Text(Box<GuiSession>),
-}
-
-/// Calls the same method of either session.
-macro_rules! either {
-    ($session:expr, $it:ident => $call:expr) => {
-        match $session {
-            Session::Frames($it) => $call,
-            Session::Text($it) => $call,
-        }
-    };
-}
-
 impl Client {
-    /// A connection that was opened at `now`.
+    /// A connection that was opened at `now`. Nothing is sent before the server's greeting.
     pub fn new(config: ClientConfig, now: RealTime) -> Self {
-        let session = match config.language {
-            Language::Frames => Session::Frames(Box::new(WireSession::new(config, now))),
-            Language::Text => Session::Text(Box::new(GuiSession::new(config.token, now))),
-        };
         Self {
-            session,
-            events: Events::default(),
+            opened: now,
+            greeting: Some(Greeting::default()),
+            connection: Connection::new(config.program, config.token, now),
+            session: match config.language {
+                Language::Frames => Box::new(FrameSession::new()),
+                Language::Text => Box::new(TextSession::new(now)),
+            },
             ended: None,
         }
     }
@@ -149,18 +112,38 @@ impl Client {
     /// Takes bytes from the server. After the end they are ignored.
     pub fn handle(&mut self, bytes: &[u8], now: RealTime) {
         if self.ended.is_none()
-            && let Err(reason) = either!(&mut self.session, it => it.handle(bytes, now, &mut self.events))
+            && let Err(reason) = self.read(bytes, now)
         {
             self.end(reason, now);
         }
     }
 
+    fn read(&mut self, mut bytes: &[u8], now: RealTime) -> Result<(), CloseReason> {
+        let connection = &mut self.connection;
+        connection.heard = connection.heard.max(now);
+        connection.stats.bytes_in = connection.stats.bytes_in.saturating_add(bytes.len() as u64);
+        if let Some(greeting) = &mut self.greeting {
+            if !greeting.take(&mut bytes)? {
+                return Ok(());
+            }
+            self.greeting = None;
+            self.session.start(connection, now);
+        }
+        self.session.read(bytes, connection, now)
+    }
+
     /// Does what is due at `now`: probes, and an end to waiting for a server that says nothing.
     pub fn handle_timeout(&mut self, now: RealTime) {
-        if self.ended.is_none()
-            && let Err(reason) = either!(&mut self.session, it => it.handle_timeout(now, &mut self.events))
-        {
-            self.end(reason, now);
+        if self.ended.is_some() {
+            return;
+        }
+        if self.silence_ends_at() <= now {
+            let secs = now.since(self.connection.heard).as_nanos() / NANOS;
+            self.end(ProtocolError::Silent { secs }.into(), now);
+        } else if self.connection.unsent().len() > OUTBOX_BYTES_MAX {
+            self.end(ProtocolError::NotReading.into(), now);
+        } else {
+            self.session.handle_timeout(&mut self.connection, now);
         }
     }
 
@@ -173,15 +156,21 @@ impl Client {
 
     /// When [`Self::handle_timeout`] has something to do; `None` after the end.
     pub fn next_timeout(&self) -> Option<RealTime> {
-        self.ended
-            .is_none()
-            .then(|| either!(&self.session, it => it.next_timeout()))
+        let session = self.session.next_timeout(self.connection.heard);
+        self.ended.is_none().then(|| self.silence_ends_at().min(session))
+    }
+
+    fn silence_ends_at(&self) -> RealTime {
+        match self.session.is_joined() {
+            true => self.connection.heard.saturating_add(SILENT_MAX),
+            false => self.opened.saturating_add(HANDSHAKE_MAX),
+        }
     }
 
     /// What to send next; empty if nothing is.
     pub fn unsent(&mut self) -> &[u8] {
         match self.ended {
-            None => either!(&mut self.session, it => it.outbox()).unsent(),
+            None => self.connection.unsent(),
             Some(_) => &[],
         }
     }
@@ -191,23 +180,23 @@ impl Client {
     /// # Panics
     /// If there were not so many.
     pub fn sent(&mut self, count: usize) {
-        either!(&mut self.session, it => it.outbox()).sent(count);
+        self.connection.sent(count);
     }
 
     /// The oldest event not yet read.
     pub fn poll_event(&mut self) -> Option<ClientEvent> {
-        self.events.waiting.pop_front()
+        self.connection.poll_event()
     }
 
     /// The oldest thing shown and not yet read.
     pub fn poll_feed(&mut self) -> Option<FeedEntry> {
-        either!(&mut self.session, it => it.timeline_mut())?.poll_feed()
+        self.session.timeline_mut()?.poll_feed()
     }
 
     /// How the score went before the world that is shown, once for each world with which that came; the feed then
     /// begins with the last events before it.
     pub fn take_scores(&mut self) -> Option<Vec<ScorePoint>> {
-        either!(&mut self.session, it => it.timeline_mut())?.take_scores()
+        self.session.timeline_mut()?.take_scores()
     }
 
     /// Asks the server for another speed, a pause or a step; the scene shows it at once.
@@ -215,26 +204,28 @@ impl Client {
     /// # Errors
     /// If it makes no sense to ask; the text is for the user.
     pub fn request(&mut self, request: ControlRequest) -> Result<(), ControlError> {
-        match self.ended {
-            None => either!(&mut self.session, it => it.request(request)),
-            Some(_) => Err(ControlError::NotConnected),
+        match self.is_open() {
+            true => self.session.request(request, &mut self.connection),
+            false => Err(ControlError::NotConnected),
         }
+    }
+
+    /// Whether the server let us in, and is still connected.
+    fn is_open(&self) -> bool {
+        self.ended.is_none() && self.session.is_joined()
     }
 
     /// Writes speed and pause as they were asked for, without waiting for the next scene.
     pub fn fill_speed(&self, clock: &mut SceneClock) {
-        if let Some(control) = either!(&self.session, it => it.control()) {
-            control.fill(clock);
+        if self.session.is_joined() {
+            self.connection.control.fill(clock);
         }
     }
 
     /// The time-line of the recording that the server plays; `None` in a game that is being played. Where it stands
     /// is [`Recording::target`], or else the moment of the last scene ([`crate::SceneClock::game`]).
     pub fn recording(&self) -> Option<&Recording> {
-        match &self.session {
-            Session::Frames(session) => session.recording(),
-            Session::Text(_) => None,
-        }
+        self.session.recording()
     }
 
     /// Asks the server to move its recording to this moment, backwards or forwards; a moment outside stands for the
@@ -245,10 +236,9 @@ impl Client {
     /// # Errors
     /// If there is no recording, or the server does not listen to this viewer; the text is for the user.
     pub fn seek(&mut self, to: GameTime) -> Result<(), ControlError> {
-        match (&self.ended, &mut self.session) {
-            (Some(_), _) => Err(ControlError::NotConnected),
-            (None, Session::Frames(session)) => session.seek(to),
-            (None, Session::Text(_)) => Err(ControlError::NotARecording),
+        match self.ended {
+            None => self.session.seek(to, &mut self.connection),
+            Some(_) => Err(ControlError::NotConnected),
         }
     }
 
@@ -258,26 +248,22 @@ impl Client {
     /// # Errors
     /// If there is no server to ask.
     pub fn watch(&mut self, agent: Option<AgentId>) -> Result<(), ControlError> {
-        match (&self.ended, &mut self.session) {
-            (Some(_), _) => Err(ControlError::NotConnected),
-            (None, Session::Frames(session)) => session.watch(agent),
-            (None, Session::Text(_)) => Ok(()),
+        match self.ended {
+            None => self.session.watch(agent, &mut self.connection),
+            Some(_) => Err(ControlError::NotConnected),
         }
     }
 
     /// The commands of the agent watched that wait behind the one it is doing, in their order; `None` in it is a line
     /// that no command was recognised in. `None` until known. They are of the present, a little ahead of the scene.
     pub fn waiting(&self) -> Option<(AgentId, &[Option<CommandKind>])> {
-        match &self.session {
-            Session::Frames(session) => session.waiting(),
-            Session::Text(_) => None,
-        }
+        self.session.waiting()
     }
 
     /// Says goodbye. The shell sends what is unsent, and closes.
     pub fn leave(&mut self) {
-        if let (None, Session::Frames(session)) = (&self.ended, &mut self.session) {
-            session.leave();
+        if self.ended.is_none() && self.greeting.is_none() {
+            self.session.leave(&mut self.connection);
         }
     }
 
@@ -288,34 +274,50 @@ impl Client {
     /// [`SceneClock::game`]: crate::scene::SceneClock::game
     pub fn scene(&mut self, now: RealTime, scene: &mut Scene) {
         let until = self.ended.as_ref().map_or(now, |(_, at)| *at);
-        let shown = either!(&mut self.session, it => it.scene(until, scene));
-        if let (None, Err(reason)) = (&self.ended, shown) {
-            self.end(reason, now);
+        let (server_now, delay_ms) = self.session.server_at(until);
+        let shown = match (self.session.timeline_mut(), server_now) {
+            (Some(timeline), Some(server_now)) => timeline.scene(server_now, scene),
+            _ => Ok(()),
+        };
+        self.fill_speed(&mut scene.clock);
+        scene.clock.delay_ms = delay_ms;
+        if let (None, Err(error)) = (&self.ended, shown) {
+            self.end(error.into(), now);
         }
-        if self.ended.is_some() {
-            scene.link = self.link(now);
-        }
+        scene.link = self.link(now);
     }
 
     /// How the connection stands.
     pub fn link(&self, now: RealTime) -> LinkState {
+        let silent = now.since(self.connection.heard);
         match &self.ended {
-            None => either!(&self.session, it => it.link(now)),
             Some((reason, _)) => LinkState::Ended {
                 reason: reason.clone(),
             },
+            None if self.greeting.is_some() => LinkState::Connecting,
+            None if self.session.is_joined() && silent > self.session.silent_after() => LinkState::Silent {
+                for_ms: silent.as_nanos().unsigned_abs() / 1_000_000,
+            },
+            None => self.session.link(now),
         }
     }
 
     /// A copy of the newest world received, a little ahead of what is shown; `None` until it is complete, an error if
     /// the server sent a change that cannot be.
     pub fn newest_world(&self) -> Option<Result<World, WorldError>> {
-        either!(&self.session, it => it.newest_world())
+        self.session.newest_world()
     }
 
     /// Figures for the HUD.
     pub fn stats(&self, now: RealTime) -> ClientStats {
-        either!(&self.session, it => it.stats(now))
+        let mut stats = self.connection.stats.clone();
+        stats.network_age_ns = now.since(self.connection.heard).as_nanos();
+        stats.unacknowledged = self.connection.numbers.in_flight();
+        self.session.count(now, &mut stats);
+        if let Some(timeline) = self.session.timeline() {
+            timeline.count(&mut stats);
+        }
+        stats
     }
 
     fn end(&mut self, why: CloseReason, now: RealTime) {
@@ -325,22 +327,6 @@ impl Client {
         };
         log::info!("the connection ended: {reason}");
         self.ended = Some((reason.as_str().into(), now));
-        self.events.push(ClientEvent::Ended { reason, error });
-    }
-}
-
-impl Events {
-    /// Adds one; the oldest makes room if they are not read.
-    pub fn push(&mut self, event: ClientEvent) {
-        if self.waiting.len() == EVENTS_MAX {
-            self.waiting.pop_front();
-        }
-        self.waiting.push_back(event);
-    }
-}
-
-impl<E: Into<ProtocolError>> From<E> for CloseReason {
-    fn from(error: E) -> Self {
-        Self::Error(error.into())
+        self.connection.push(ClientEvent::Ended { reason, error });
     }
 }

@@ -320,14 +320,7 @@ impl ClockSync {
         let sxy: f64 = points().map(|(x, y, w)| w * (x - mean_x) * (y - mean_y)).sum();
         if sxx > 0.0 {
             self.drift_ppb = (sxy / sxx * 1e9).clamp(-DRIFT_PPB_MAX, DRIFT_PPB_MAX);
-            let half_ns = self
-                .rounds
-                .iter()
-                .map(|round| round.rtt_ns / 2)
-                .min()
-                .unwrap_or(0);
-            self.drift_doubt_ppb =
-                (half_ns as f64 / span.as_nanos() as f64 * 1e9).clamp(DRIFT_DOUBT_PPB_MIN, DRIFT_UNKNOWN_PPB);
+            self.drift_doubt_ppb = doubt_ppb.clamp(DRIFT_DOUBT_PPB_MIN, DRIFT_UNKNOWN_PPB);
         }
     }
 

@@ -5,10 +5,9 @@
 //! last one counts. Requests become messages in [`crate::session`]; how time is shown is
 //! [`crate::display_clock`]'s, which follows the server and never a prediction.
 
-use trantor_protocol::wire::{ClockAnchor, StepKind, ToServer};
+use trantor_protocol::wire::{SentNumbers, StepKind, ToServer};
 use trantor_time::Frequency;
 
-use crate::acks::Acks;
 use crate::scene::SceneClock;
 
 /// Requests for a speed that may be on their way at once. Two keep a slider live over any link: one being
@@ -63,15 +62,6 @@ pub struct Control {
     speed_requests: Vec<u64>,
 }
 
-/// What the controls show.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Speed {
-    /// Units a second; `None` until received.
-    pub frequency: Option<Frequency>,
-    /// Whether game time stands still.
-    pub paused: bool,
-}
-
 /// A value of the server that was asked to be changed: shown as asked for until that is answered.
 #[derive(Debug, Default)]
 struct Asked<T> {
@@ -104,33 +94,19 @@ impl Control {
         }
     }
 
-    /// What the controls show: what was asked for, or else what is.
-    pub fn shown(&self) -> Speed {
-        Speed {
-            frequency: self.wanted.or(self.frequency.shown()),
-            paused: self.paused.shown(),
-        }
-    }
-
-    /// Writes what the controls show.
+    /// Writes what the controls show: what was asked for, or else what is.
     pub fn fill(&self, clock: &mut SceneClock) {
-        let speed = self.shown();
-        clock.frequency = speed.frequency.map_or(0, Frequency::get);
-        clock.paused = speed.paused;
-        clock.unconfirmed = self.is_unconfirmed();
+        clock.frequency = self.shown_frequency().map_or(0, Frequency::get);
+        clock.paused = self.paused.shown();
+        clock.unconfirmed =
+            self.wanted.is_some() || self.frequency.asked.is_some() || self.paused.asked.is_some();
     }
 
-    /// Whether what is shown waits for the server's answer.
-    pub fn is_unconfirmed(&self) -> bool {
-        self.wanted.is_some() || self.frequency.asked.is_some() || self.paused.asked.is_some()
+    fn shown_frequency(&self) -> Option<Frequency> {
+        self.wanted.or(self.frequency.shown())
     }
 
-    /// Whether the server listens to this viewer.
-    pub fn may_control(&self) -> bool {
-        self.may_control
-    }
-
-    /// Takes a request, shows it at once, and answers the message to send, counted in `acks`; `None` if the
+    /// Takes a request, shows it at once, and answers the message to send, counted in `numbers`; `None` if the
     /// request is sent later, or changes nothing.
     ///
     /// # Errors
@@ -138,45 +114,45 @@ impl Control {
     pub fn request(
         &mut self,
         request: ControlRequest,
-        acks: &mut Acks,
+        numbers: &mut SentNumbers,
     ) -> Result<Option<ToServer>, ControlError> {
         if !self.may_control {
             return Err(ControlError::NotAllowed);
         }
-        let shown = self.shown();
+        let is_paused = self.paused.shown();
         match request {
             ControlRequest::SetFrequency(hertz) => {
                 let frequency = Frequency::new(u64::from(hertz)).map_err(|_| ControlError::NoSuchSpeed)?;
-                if shown.frequency == Some(frequency) {
+                if self.shown_frequency() == Some(frequency) {
                     return Ok(None);
                 }
                 self.wanted = Some(frequency);
-                Ok(self.poll_wanted(acks))
+                Ok(self.poll_wanted(numbers))
             }
-            ControlRequest::Pause if !shown.paused => {
-                self.paused.asked = Some((acks.send(), true));
+            ControlRequest::Pause if !is_paused => {
+                self.paused.asked = Some((numbers.send(), true));
                 Ok(Some(ToServer::Pause))
             }
-            ControlRequest::Resume if shown.paused => {
-                self.paused.asked = Some((acks.send(), false));
+            ControlRequest::Resume if is_paused => {
+                self.paused.asked = Some((numbers.send(), false));
                 Ok(Some(ToServer::Resume))
             }
             ControlRequest::Pause | ControlRequest::Resume => Ok(None),
-            ControlRequest::Step(_) if !shown.paused => Err(ControlError::NotPaused),
+            ControlRequest::Step(_) if !is_paused => Err(ControlError::NotPaused),
             ControlRequest::Step(step) => {
-                acks.send();
+                numbers.send();
                 Ok(Some(ToServer::Step(step)))
             }
         }
     }
 
     /// The speed that waits for room, if there is room now.
-    pub fn poll_wanted(&mut self, acks: &mut Acks) -> Option<ToServer> {
+    pub fn poll_wanted(&mut self, numbers: &mut SentNumbers) -> Option<ToServer> {
         if self.speed_requests.len() == SPEED_REQUESTS_MAX {
             return None;
         }
         let frequency = self.wanted.take()?;
-        let number = acks.send();
+        let number = numbers.send();
         self.speed_requests.push(number);
         self.frequency.asked = Some((number, Some(frequency)));
         Some(ToServer::SetFrequency {
@@ -184,10 +160,10 @@ impl Control {
         })
     }
 
-    /// The server told how its game clock moves.
-    pub fn confirm(&mut self, anchor: &ClockAnchor) {
-        self.frequency.confirmed = Some(anchor.frequency);
-        self.paused.confirmed = anchor.paused;
+    /// The server sent how its game clock moves.
+    pub fn confirm(&mut self, frequency: Frequency, paused: bool) {
+        self.frequency.confirmed = Some(frequency);
+        self.paused.confirmed = paused;
     }
 
     /// Everything up to message `number` was processed.
@@ -200,105 +176,88 @@ impl Control {
 
 #[cfg(test)]
 mod tests {
-    use trantor_time::GameTime;
-
     use super::*;
 
-    fn anchor(hertz: u64, paused: bool) -> ClockAnchor {
-        ClockAnchor {
-            real_us: 0,
-            game: GameTime::ZERO,
-            frequency: Frequency::new(hertz).unwrap(),
-            paused,
-        }
+    fn hertz(hertz: u32) -> Frequency {
+        Frequency::new(u64::from(hertz)).unwrap()
     }
 
-    fn at_100() -> (Control, Acks) {
+    fn at_100() -> (Control, SentNumbers) {
         let mut control = Control::new(true);
-        control.confirm(&anchor(100, false));
-        let mut acks = Acks::new();
-        acks.send();
-        (control, acks)
+        control.confirm(hertz(100), false);
+        let mut numbers = SentNumbers::new();
+        numbers.send();
+        (control, numbers)
     }
 
-    fn hertz(control: &Control) -> u32 {
-        control.shown().frequency.unwrap().get()
+    /// Speed, pause, and whether an answer is out, as shown.
+    fn shown(control: &Control) -> (u32, bool, bool) {
+        let mut clock = SceneClock::default();
+        control.fill(&mut clock);
+        (clock.frequency, clock.paused, clock.unconfirmed)
     }
 
     #[test]
-    fn the_slider_answers_at_once_and_the_server_confirms() {
-        let (mut control, mut acks) = at_100();
-        let sent = control.request(ControlRequest::SetFrequency(300), &mut acks);
+    fn what_was_asked_for_is_shown_until_it_is_confirmed_or_refused() {
+        let (mut control, mut numbers) = at_100();
+        let sent = control.request(ControlRequest::SetFrequency(300), &mut numbers);
         assert_eq!(sent, Ok(Some(ToServer::SetFrequency { frequency: 300 })));
-        assert_eq!((hertz(&control), control.is_unconfirmed()), (300, true));
-        control.confirm(&anchor(300, false));
+        assert_eq!(shown(&control), (300, false, true));
+        control.confirm(hertz(300), false);
         control.ack(2);
-        assert_eq!((hertz(&control), control.is_unconfirmed()), (300, false));
-    }
+        assert_eq!(shown(&control), (300, false, false));
 
-    #[test]
-    fn a_refused_request_is_corrected() {
-        let (mut control, mut acks) = at_100();
         control
-            .request(ControlRequest::SetFrequency(300), &mut acks)
+            .request(ControlRequest::SetFrequency(400), &mut numbers)
             .unwrap();
-        control.request(ControlRequest::Pause, &mut acks).unwrap();
-        assert!(control.shown().paused);
-        // Somebody else changed the speed meanwhile; both of ours are refused.
-        control.confirm(&anchor(50, false));
-        assert_eq!(
-            hertz(&control),
-            300,
-            "the prediction is shown until it is answered"
-        );
-        control.ack(3);
-        assert_eq!((hertz(&control), control.shown().paused), (50, false));
+        control.request(ControlRequest::Pause, &mut numbers).unwrap();
+        // Another viewer changed the speed meanwhile; both of ours are refused.
+        control.confirm(hertz(50), false);
+        assert_eq!(shown(&control), (400, true, true));
+        control.ack(4);
+        assert_eq!(shown(&control), (50, false, false));
     }
 
     #[test]
     fn a_dragged_slider_sends_few_requests_and_the_last_one_counts() {
-        let (mut control, mut acks) = at_100();
+        let (mut control, mut numbers) = at_100();
         let mut sent = 0;
         for speed in 101..=200 {
-            let message = control.request(ControlRequest::SetFrequency(speed), &mut acks);
+            let message = control.request(ControlRequest::SetFrequency(speed), &mut numbers);
             sent += usize::from(message.unwrap().is_some());
-            assert_eq!(hertz(&control), speed, "shown at once");
+            assert_eq!(shown(&control).0, speed, "shown at once");
         }
         assert_eq!(sent, SPEED_REQUESTS_MAX);
-        control.confirm(&anchor(101, false));
+        control.confirm(hertz(101), false);
         control.ack(2);
         assert_eq!(
-            control.poll_wanted(&mut acks),
+            control.poll_wanted(&mut numbers),
             Some(ToServer::SetFrequency { frequency: 200 })
         );
-        assert_eq!(control.poll_wanted(&mut acks), None);
-        control.confirm(&anchor(102, false));
-        control.confirm(&anchor(200, false));
+        assert_eq!(control.poll_wanted(&mut numbers), None);
+        control.confirm(hertz(200), false);
         control.ack(4);
-        assert_eq!((hertz(&control), control.is_unconfirmed()), (200, false));
+        assert_eq!(shown(&control), (200, false, false));
     }
 
     #[test]
     fn what_makes_no_sense_is_not_sent() {
-        let (mut control, mut acks) = at_100();
+        let (mut control, mut numbers) = at_100();
         for (request, answer) in [
             (ControlRequest::SetFrequency(0), Err(ControlError::NoSuchSpeed)),
             (ControlRequest::SetFrequency(100), Ok(None)),
             (ControlRequest::Resume, Ok(None)),
             (ControlRequest::Step(StepKind::Unit), Err(ControlError::NotPaused)),
+            (ControlRequest::Pause, Ok(Some(ToServer::Pause))),
+            // A pause that is not confirmed yet can be stepped: the server gets them in order.
+            (
+                ControlRequest::Step(StepKind::Event),
+                Ok(Some(ToServer::Step(StepKind::Event))),
+            ),
         ] {
-            assert_eq!(control.request(request, &mut acks), answer, "{request:?}");
+            assert_eq!(control.request(request, &mut numbers), answer, "{request:?}");
         }
-        control.request(ControlRequest::Pause, &mut acks).unwrap();
-        assert_eq!(
-            control.request(ControlRequest::Step(StepKind::Event), &mut acks),
-            Ok(Some(ToServer::Step(StepKind::Event))),
-            "a predicted pause can be stepped: the server gets them in order"
-        );
-        let mut onlooker = Control::new(false);
-        assert_eq!(
-            onlooker.request(ControlRequest::Pause, &mut acks),
-            Err(ControlError::NotAllowed)
-        );
+        let answer = Control::new(false).request(ControlRequest::Pause, &mut numbers);
+        assert_eq!(answer, Err(ControlError::NotAllowed));
     }
 }

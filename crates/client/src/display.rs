@@ -7,13 +7,13 @@
 use std::collections::VecDeque;
 
 use trantor_model::{AgentId, Counts, TeamId};
-use trantor_protocol::wire::Change;
+use trantor_protocol::wire::{ActionState, Change};
 use trantor_time::{Frequency, GameSpan, GameTime};
 
 use crate::error::WorldError;
-use crate::motion::{Blend, Pose, nanounits, progress};
+use crate::motion::{Blend, Pose, is_motion, nanounits, progress};
 use crate::scene::{EffectKind, Scene, SceneAction, SceneAgent, SceneEffect, SceneEgg, SceneRitual, Span};
-use crate::world::{Action, Agent, World};
+use crate::world::{Agent, World};
 
 /// Effects shown at once. Beyond that they cannot be told apart, and the oldest go early.
 const EFFECTS_MAX: usize = 4_096;
@@ -114,11 +114,10 @@ impl Display {
         }
         let size = self.world.size();
         for agent in self.world.agents_mut() {
-            let is_over = |action: &Action| action.end < complete && action.end <= moment.seen;
-            if !agent
-                .action
-                .is_some_and(|action| action.is_motion() && is_over(&action))
-            {
+            let is_over = |action: ActionState| {
+                is_motion(&action) && action.end < complete && action.end <= moment.seen
+            };
+            if !agent.action.is_some_and(is_over) {
                 continue;
             }
             let before = pose_of(agent, moment.seen);
@@ -250,7 +249,7 @@ impl Display {
         // One who walks is where it should be when it arrives.
         if let Some(action) = agent
             .action
-            .filter(|action| action.is_motion() && action.end > now)
+            .filter(|action| is_motion(action) && action.end > now)
         {
             span = span.min(action.end - now);
         }

@@ -9,19 +9,14 @@ use trantor_time::GameTime;
 /// Any of these ends this one connection: the text is shown to the user and the error is counted.
 /// What was shown last stays on the screen.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum ProtocolError {
     /// The greeting is no line of text.
     #[error("this is not a Zappy server: its first line is longer than {max} bytes")]
-    NoGreeting {
-        /// The longest greeting accepted.
-        max: usize,
-    },
+    NoGreeting { max: usize },
     /// The greeting is that of another protocol.
     #[error("this is not a Zappy server: it greets with {greeting:?}")]
-    OtherGreeting {
-        /// What it said.
-        greeting: String,
-    },
+    OtherGreeting { greeting: String },
     /// The greeting came, and the server then went on in text.
     #[error("this server does not speak our frames; use the text protocol (--dialect gui) instead")]
     SpeaksText,
@@ -36,26 +31,13 @@ pub enum ProtocolError {
     Frame(#[from] FrameError),
     /// Another version of our protocol.
     #[error("the server speaks version {theirs} of the protocol, this viewer version {ours}")]
-    OtherVersion {
-        /// Theirs.
-        theirs: u16,
-        /// Ours.
-        ours: u16,
-    },
+    OtherVersion { theirs: u16, ours: u16 },
     /// A message that does not belong in this phase.
     #[error("{what} came {when}")]
-    OutOfPlace {
-        /// The kind of message.
-        what: &'static str,
-        /// Where in the session.
-        when: &'static str,
-    },
+    OutOfPlace { what: &'static str, when: &'static str },
     /// A number or size in the hello that cannot be.
     #[error("the server's hello is impossible: {what}")]
-    BadHello {
-        /// Which.
-        what: &'static str,
-    },
+    BadHello { what: &'static str },
     /// An acknowledgement that cannot be right.
     #[error(transparent)]
     Seq(#[from] SeqError),
@@ -69,19 +51,11 @@ pub enum ProtocolError {
     #[error(transparent)]
     World(#[from] WorldError),
     /// More than this viewer is built to hold at once.
-    #[error("the server has more than {max} {what} to tell at once")]
-    TooMuch {
-        /// Of what.
-        what: &'static str,
-        /// The limit.
-        max: usize,
-    },
+    #[error("the server sent more than {max} {what} at once")]
+    TooMuch { what: &'static str, max: usize },
     /// Nothing was received for too long.
     #[error("the server has said nothing for {secs} seconds")]
-    Silent {
-        /// How long.
-        secs: i64,
-    },
+    Silent { secs: i64 },
     /// The server does not take what it is sent.
     #[error("the server does not read what it is sent")]
     NotReading,
@@ -100,136 +74,67 @@ impl ProtocolError {
 /// Why tick marks or stream time cannot be right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StreamError {
-    /// A tick's number did not rise by one.
     #[error("tick {number} began where tick {expected} was due")]
-    Number {
-        /// The number that came.
-        number: u64,
-        /// The number due.
-        expected: u64,
-    },
-    /// A tick began inside another.
+    Number { number: u64, expected: u64 },
     #[error("tick {number} began before the end of the one before")]
-    NotEnded {
-        /// The number that came.
-        number: u64,
-    },
-    /// An end mark without its begin mark.
+    NotEnded { number: u64 },
     #[error("tick {number} ended without having begun")]
-    NotBegun {
-        /// The number that came.
-        number: u64,
-    },
-    /// Number or instant left its range.
+    NotBegun { number: u64 },
     #[error("the number or the instant of a tick left its range")]
     Overflow,
-    /// Stream time did not increase where it must.
     #[error("stream time went from {from_us} to {to_us} microseconds")]
-    NotIncreasing {
-        /// Stream time before.
-        from_us: i64,
-        /// Stream time received.
-        to_us: i64,
-    },
-    /// Game time of changes went back.
+    NotIncreasing { from_us: i64, to_us: i64 },
     #[error("changes of {at:?} came after changes of {last:?}")]
-    GameTimeBack {
-        /// The game time received.
-        at: GameTime,
-        /// The game time before.
-        last: GameTime,
-    },
+    GameTimeBack { at: GameTime, last: GameTime },
     /// A game time, or a span of it, that no game reaches.
     #[error("game time {at:?} is out of range")]
-    GameTimeRange {
-        /// The game time received.
-        at: GameTime,
-    },
-    /// Clock anchors went back in real time.
-    #[error("the game clock was told for {to_us} microseconds after {from_us}")]
-    AnchorBack {
-        /// The anchor before.
-        from_us: i64,
-        /// The anchor received.
-        to_us: i64,
-    },
+    GameTimeRange { at: GameTime },
+    #[error("the game clock at {to_us} microseconds was sent after that at {from_us}")]
+    AnchorBack { from_us: i64, to_us: i64 },
 }
 
 /// Why an answer to a probe cannot be right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClockError {
-    /// No such probe is waiting for an answer.
     #[error("the server answered probe {token}, which was not sent")]
-    UnknownProbe {
-        /// As in the answer.
-        token: u64,
-    },
+    UnknownProbe { token: u64 },
     /// The server's clock is far behind where it was (its machine was suspended, most likely).
     #[error("the server's clock fell back by {by_ms} milliseconds")]
-    WentBack {
-        /// How far.
-        by_ms: i64,
-    },
+    WentBack { by_ms: i64 },
 }
 
 /// Why a change of the world cannot be right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WorldError {
-    /// Nobody has this number.
     #[error("there is no agent {0:?}")]
     UnknownAgent(AgentId),
-    /// Somebody has this number already.
     #[error("there already is an agent {0:?}")]
     AgentTwice(AgentId),
     /// Numbers are given in ascending order and never again, and sent in that order.
     #[error("agent {0:?} came after others with higher numbers")]
     AgentOutOfOrder(AgentId),
-    /// As for agents.
     #[error("egg {0:?} came after others with higher numbers")]
     EggOutOfOrder(EggId),
-    /// No egg has this number.
     #[error("there is no egg {0:?}")]
     UnknownEgg(EggId),
-    /// An egg has this number already.
     #[error("there already is an egg {0:?}")]
     EggTwice(EggId),
-    /// No team has this number.
     #[error("there is no team {0:?}")]
     UnknownTeam(TeamId),
-    /// Not on the map.
     #[error("tile {0:?} is not on the map")]
     OffMap(Tile),
     /// A run of tiles that is not the next one, or leaves the map.
     #[error("tiles came from place {first}, where {expected} was due")]
-    GroundRun {
-        /// The first place received.
-        first: u32,
-        /// The place due.
-        expected: u32,
-    },
-    /// The snapshot ended before all tiles had come.
+    GroundRun { first: u32, expected: u32 },
     #[error("the world came with {loaded} tiles of {area}")]
-    GroundMissing {
-        /// Tiles received.
-        loaded: u32,
-        /// Tiles of the map.
-        area: u32,
-    },
-    /// Something ends before it begins.
+    GroundMissing { loaded: u32, area: u32 },
     #[error("something ends before it begins")]
     EndsBeforeStart,
-    /// An agent cannot be in two elevations.
     #[error("agent {0:?} is in two elevations")]
     HeldTwice(AgentId),
-    /// No elevation is under way there.
     #[error("no elevation is under way on tile {0:?}")]
     UnknownRitual(Tile),
     /// More than this viewer is built to hold.
     #[error("more than {max} {what}")]
-    TooMany {
-        /// Of what.
-        what: &'static str,
-        /// The limit.
-        max: usize,
-    },
+    TooMany { what: &'static str, max: usize },
 }

@@ -5,29 +5,30 @@
 //! ```text
 //! bytes ─> link, session ─> timeline ─> world (checked when it is due) ─> display ─> Scene
 //!              │               ^
+//!              ├─> frame_session, text_session: what each message means
 //!              ├─> clock_sync: the server's clock ─> display_clock: the moment shown
-//!              ├─> stream_time, acks: what the server held to be now, what it has processed
+//!              ├─> stream_time: what the server held to be now
 //!              └─> control, recording: what the user asked for, shown at once
 //! ```
 //!
 //! Must not know: the rules of the game, windows, graphics, sockets, or the machine's clock; time is handed
 //! in. It believes nothing a server says before it is checked, and holds no more of it than it has limits for.
 
-mod checks;
 mod client;
 pub mod session;
 
-mod gui_text;
-mod gui_world;
-
 pub mod link;
-mod outbox;
+
+mod checks;
+mod frame_session;
+mod stream_time;
+
+mod text_session;
+mod text_world;
 
 pub mod clock_sync;
 pub mod display_clock;
-mod stream_time;
 
-mod acks;
 mod control;
 mod recording;
 

@@ -8,9 +8,10 @@
 use std::f32::consts::{FRAC_PI_2, PI, TAU};
 
 use trantor_model::{CommandKind, Direction, MapSize};
+use trantor_protocol::wire::ActionState;
 use trantor_time::{GameSpan, GameTime};
 
-use crate::world::{Action, Agent};
+use crate::world::Agent;
 
 /// Larger differences than this, in tiles, are no motion but a new place: the agent is simply there.
 const BLEND_TILES_MAX: f32 = 2.5;
@@ -47,7 +48,7 @@ impl Pose {
             y: f32::from(agent.view.tile.y),
             heading: heading_of(agent.view.facing),
         };
-        if let Some(action) = agent.action.filter(Action::is_motion) {
+        if let Some(action) = agent.action.filter(is_motion) {
             let progress = progress(action.start, action.end, now);
             match action.kind {
                 CommandKind::Forward => {
@@ -94,6 +95,12 @@ impl Blend {
             end: now + span,
         })
     }
+}
+
+/// Whether an agent is on its way while it does this.
+pub fn is_motion(action: &ActionState) -> bool {
+    use CommandKind::{Forward, Left, Right};
+    matches!(action.kind, Forward | Left | Right) && !action.refused
 }
 
 /// How much of `start..end` has passed at `now`, `0.0..=1.0`; all of it if it takes no time.
@@ -153,7 +160,7 @@ mod tests {
                 level: Level::FIRST,
                 inventory: Counts::ZERO,
             },
-            action: Some(Action {
+            action: Some(ActionState {
                 kind,
                 start: GameTime::from_units(10),
                 end: GameTime::from_units(17),

@@ -2,19 +2,17 @@
 //!
 //! The slider answers at once: [`Recording::target`] is where the user put it, until the world of that moment is
 //! there. One that is dragged asks for many moments; one request is on its way at a time, and of those that wait
-//! the last one counts. What is shown meanwhile stays; the jump itself is [`crate::session`]'s and
+//! the last one counts. What is shown meanwhile stays; the jump itself is [`crate::frame_session`]'s and
 //! [`crate::display_clock`]'s.
 
-use trantor_protocol::wire::{Mark, RecordingInfo, ToServer};
+use trantor_protocol::wire::{Mark, RecordingInfo, SentNumbers, ToServer};
 use trantor_time::GameTime;
-
-use crate::acks::Acks;
 
 /// The time-line of a recording.
 #[derive(Clone, Debug)]
 pub struct Recording {
     info: RecordingInfo,
-    /// The moment last asked for, or told of because another viewer did, whose world is not there yet.
+    /// The moment last asked for, or sent because another viewer did, whose world is not there yet.
     target: Option<GameTime>,
     /// The request on its way, by its number.
     request: Option<u64>,
@@ -25,7 +23,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// As the server told it; its times were checked.
+    /// As the server sent it; its times were checked.
     pub(crate) fn new(info: RecordingInfo) -> Self {
         Self {
             info,
@@ -62,22 +60,22 @@ impl Recording {
         to.clamp(self.info.begin, self.info.end)
     }
 
-    /// The user wants to see this moment. Answers the message to send, counted in `acks`; `None` if it is sent
+    /// The user wants to see this moment. Answers the message to send, counted in `numbers`; `None` if it is sent
     /// later.
-    pub(crate) fn seek(&mut self, to: GameTime, acks: &mut Acks) -> Option<ToServer> {
+    pub(crate) fn seek(&mut self, to: GameTime, numbers: &mut SentNumbers) -> Option<ToServer> {
         self.target = Some(self.clamp(to));
         self.wants_more = true;
-        self.poll_wanted(acks)
+        self.poll_wanted(numbers)
     }
 
     /// The request that waits for the answer to the one before, if that is there.
-    pub(crate) fn poll_wanted(&mut self, acks: &mut Acks) -> Option<ToServer> {
+    pub(crate) fn poll_wanted(&mut self, numbers: &mut SentNumbers) -> Option<ToServer> {
         if !self.wants_more || self.request.is_some() {
             return None;
         }
         let at = self.target?;
         self.wants_more = false;
-        self.request = Some(acks.send());
+        self.request = Some(numbers.send());
         Some(ToServer::Seek { at })
     }
 
@@ -87,7 +85,7 @@ impl Recording {
         self.forget_target();
     }
 
-    /// The server jumped to `to`, for us or for somebody else.
+    /// The server jumped to `to`, for us or for another viewer.
     pub(crate) fn sought(&mut self, to: GameTime) {
         self.is_loading = true;
         if self.target.is_none() {
@@ -131,11 +129,11 @@ mod tests {
 
     #[test]
     fn a_dragged_slider_asks_for_one_moment_at_a_time_and_the_last_one_counts() {
-        let (mut recording, mut acks) = (recording(), Acks::new());
-        let sent = recording.seek(units(200), &mut acks);
+        let (mut recording, mut numbers) = (recording(), SentNumbers::new());
+        let sent = recording.seek(units(200), &mut numbers);
         assert_eq!(sent, Some(ToServer::Seek { at: units(200) }));
         for moment in 201..=300 {
-            assert_eq!(recording.seek(units(moment), &mut acks), None);
+            assert_eq!(recording.seek(units(moment), &mut numbers), None);
             assert_eq!(
                 recording.target(),
                 Some(units(moment)),
@@ -144,7 +142,7 @@ mod tests {
         }
         recording.sought(units(200));
         recording.ack(1);
-        let sent = recording.poll_wanted(&mut acks);
+        let sent = recording.poll_wanted(&mut numbers);
         assert_eq!(sent, Some(ToServer::Seek { at: units(300) }));
         recording.loaded();
         assert_eq!(
@@ -157,15 +155,15 @@ mod tests {
         assert_eq!(recording.target(), Some(units(300)), "its world is still out");
         recording.loaded();
         assert_eq!(
-            (recording.target(), recording.poll_wanted(&mut acks)),
+            (recording.target(), recording.poll_wanted(&mut numbers)),
             (None, None)
         );
     }
 
     #[test]
     fn a_refused_jump_lets_the_slider_go_back() {
-        let (mut recording, mut acks) = (recording(), Acks::new());
-        recording.seek(units(5_000), &mut acks);
+        let (mut recording, mut numbers) = (recording(), SentNumbers::new());
+        recording.seek(units(5_000), &mut numbers);
         assert_eq!(
             recording.target(),
             Some(units(900)),

@@ -10,6 +10,11 @@
 //! A *heading* is in radians, 0 to the north and growing clockwise as seen from above (east is π/2), in `0..2π`.
 //! Ages and remaining times are in units of game time: a pause freezes them and speed scales them.
 
+#![allow(
+    missing_docs,
+    reason = "a field has a comment where its name and type leave something open"
+)]
+
 use std::sync::Arc;
 
 use trantor_model::{AgentId, CommandKind, Counts, EggId, Level, MapSize, TeamId, Tile};
@@ -30,11 +35,9 @@ pub struct Scene {
     pub effects: Vec<SceneEffect>,
     /// Teams in the order of their ids.
     pub teams: Vec<SceneTeam>,
-    /// Game time and its speed.
     pub clock: SceneClock,
     /// The team that won, once one has.
     pub winner: Option<TeamId>,
-    /// How the connection stands.
     pub link: LinkState,
     /// Participants of all rituals, one after the other; read through [`Self::participants`].
     pub ritual_participants: Vec<AgentId>,
@@ -45,7 +48,6 @@ pub struct Scene {
 /// What lies on the tiles, and which of them changed.
 #[derive(Clone, Debug)]
 pub struct SceneGround {
-    /// The map.
     pub size: MapSize,
     /// Counts by place in the row-by-row list of all tiles ([`MapSize::index_of`]); as many as the map has tiles.
     pub tiles: Vec<Counts>,
@@ -61,25 +63,17 @@ pub struct SceneGround {
 /// One agent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SceneAgent {
-    /// Its number.
     pub id: AgentId,
-    /// Its team.
     pub team: TeamId,
-    /// Its level.
     pub level: Level,
     /// The tile it stands on by the rules; while it walks, the one that it leaves.
     pub tile: Tile,
-    /// Tile position, east.
     pub x: f32,
-    /// Tile position, south.
     pub y: f32,
-    /// Where it faces.
     pub heading: f32,
-    /// What it carries.
     pub inventory: Counts,
     /// What it is doing; `None` when it waits for its player.
     pub action: Option<SceneAction>,
-    /// Whether an elevation holds it.
     pub held: bool,
     /// Units until it starves if it eats nothing but what it carries; `None` where hunger is off or unknown.
     pub food_left_units: Option<f32>,
@@ -88,7 +82,6 @@ pub struct SceneAgent {
 /// What an agent is doing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SceneAction {
-    /// What.
     pub kind: CommandKind,
     /// How much of it is done, `0.0..=1.0`.
     pub progress: f32,
@@ -105,18 +98,15 @@ pub const TEAM_UNKNOWN: TeamId = TeamId(u16::MAX);
 /// One egg.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SceneEgg {
-    /// Its number.
     pub id: EggId,
     /// Whose place it is; [`TEAM_UNKNOWN`] where that was not told.
     pub team: TeamId,
-    /// Where it lies.
     pub tile: Tile,
 }
 
 /// One elevation under way.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SceneRitual {
-    /// Where.
     pub tile: Tile,
     /// The level before it.
     pub level: Level,
@@ -131,11 +121,8 @@ pub struct SceneRitual {
 /// Something that happened at a moment and is shown for a while.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SceneEffect {
-    /// What happened.
     pub kind: EffectKind,
-    /// Where, as a tile position.
     pub x: f32,
-    /// Where, as a tile position.
     pub y: f32,
     /// Who did it or whom it befell, and of which team; `None` where nobody did.
     pub agent: Option<(AgentId, TeamId)>,
@@ -151,19 +138,9 @@ pub enum EffectKind {
     /// An agent hatched.
     Birth,
     /// An agent died.
-    Death {
-        /// Its level.
-        level: Level,
-        /// Where it faced.
-        heading: f32,
-    },
+    Death { level: Level, heading: f32 },
     /// An agent left without dying.
-    Departure {
-        /// Its level.
-        level: Level,
-        /// Where it faced.
-        heading: f32,
-    },
+    Departure { level: Level, heading: f32 },
     /// An agent said something: a ring that grows from here.
     Broadcast {
         /// Where the words are in [`Scene::texts`].
@@ -175,53 +152,33 @@ pub enum EffectKind {
         heading: f32,
     },
     /// An agent picked one up.
-    Took {
-        /// What.
-        resource: trantor_model::Resource,
-    },
+    Took { resource: trantor_model::Resource },
     /// An agent put one down.
-    Put {
-        /// What.
-        resource: trantor_model::Resource,
-    },
+    Put { resource: trantor_model::Resource },
     /// An agent began to digest a food.
     Ate,
     /// An egg was laid.
-    EggLaid {
-        /// Whose place it is.
-        team: TeamId,
-    },
+    EggLaid { team: TeamId },
     /// An egg was broken.
-    EggBroken {
-        /// Whose place it was.
-        team: TeamId,
-    },
+    EggBroken { team: TeamId },
     /// An elevation ended.
     RitualEnded {
         /// The level before it.
         level: Level,
-        /// Whether it succeeded.
         success: bool,
     },
     /// An agent rose to this level.
-    Rose {
-        /// The level now.
-        level: Level,
-    },
+    Rose { level: Level },
 }
 
 /// A team and how it stands, counted from what is shown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SceneTeam {
-    /// Its name.
     pub name: Arc<str>,
-    /// Living agents.
     pub agents: u32,
     /// Living agents by level, level 1 first.
     pub by_level: [u32; 8],
-    /// Eggs on the map.
     pub eggs: u32,
-    /// What its agents carry together.
     pub carried: [u64; 7],
 }
 
@@ -259,32 +216,19 @@ pub enum LinkState {
         left_ms: u32,
     },
     /// The world is being received.
-    Loading {
-        /// Tiles received.
-        tiles: u32,
-        /// Tiles of the map.
-        of: u32,
-    },
+    Loading { tiles: u32, of: u32 },
     /// The world is there and is being kept up to date.
     Live,
     /// As `Live`, but nothing was heard for this long, which is more than it should be.
-    Silent {
-        /// Milliseconds since the last byte.
-        for_ms: u64,
-    },
+    Silent { for_ms: u64 },
     /// The connection is over; the last picture remains.
-    Ended {
-        /// What a person should read.
-        reason: Arc<str>,
-    },
+    Ended { reason: Arc<str> },
 }
 
 /// A run of entries in one of the shared lists of a [`Scene`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
-    /// The first entry.
     pub first: u32,
-    /// How many.
     pub len: u32,
 }
 

@@ -115,81 +115,60 @@ impl StreamTime {
 mod tests {
     use super::*;
 
+    const PERIOD_US: u32 = 50_000;
+
+    /// After tick 41 at 0, which has ended.
+    fn stream() -> StreamTime {
+        StreamTime::new(PERIOD_US, Some((41, 0)), 50_000)
+    }
+
     #[test]
     fn a_begin_mark_sets_stream_time_to_the_instant_of_the_tick() {
-        let mut stream = StreamTime::new(50_000, Some((41, 1_000_000)), 1_050_000);
+        let mut stream = stream();
         stream.begin(42, 0).unwrap();
-        assert_eq!(stream.now_us, Some(1_050_000));
+        assert_eq!(stream.now_us, Some(50_000));
         stream.end(42).unwrap();
         stream.begin(43, 3).unwrap();
-        assert_eq!(stream.now_us, Some(1_250_000));
-        assert_eq!((stream.open, stream.skipped()), (Some(43), 3));
+        assert_eq!((stream.now_us, stream.skipped()), (Some(250_000), 3));
+        // The first tick of all is where the hello says.
+        let mut first = StreamTime::new(PERIOD_US, None, -7);
+        first.begin(0, 2).unwrap();
+        assert_eq!(first.now_us, Some(99_993));
     }
 
     #[test]
-    fn the_first_tick_of_all_is_where_the_hello_told_it() {
-        let mut stream = StreamTime::new(50_000, None, -7);
-        assert_eq!(stream.now_us, None);
-        stream.begin(0, 2).unwrap();
-        assert_eq!(stream.now_us, Some(99_993));
-    }
-
-    #[test]
-    fn a_number_that_does_not_rise_by_one_is_an_error() {
-        let fresh = || StreamTime::new(50_000, Some((41, 0)), 50_000);
+    fn marks_and_updates_that_cannot_be_are_errors() {
+        let overflow = Err(StreamError::Overflow);
         for number in [0, 41, 43, u64::MAX] {
             let error = StreamError::Number { number, expected: 42 };
-            assert_eq!(fresh().begin(number, 0), Err(error));
+            assert_eq!(stream().begin(number, 0), Err(error));
         }
-        let mut never_ran = StreamTime::new(50_000, None, 0);
-        let error = StreamError::Number {
-            number: 1,
-            expected: 0,
-        };
-        assert_eq!(never_ran.begin(1, 0), Err(error));
-    }
-
-    #[test]
-    fn overflow_of_number_or_instant_is_an_error() {
-        let mut last_number = StreamTime::new(50_000, Some((u64::MAX, 0)), 0);
-        assert_eq!(last_number.begin(0, 0), Err(StreamError::Overflow));
         for skipped in [u64::MAX, u64::MAX - 1, i64::MAX as u64, i64::MAX as u64 / 50_000] {
-            let mut stream = StreamTime::new(50_000, Some((0, 50_000)), 0);
-            assert_eq!(stream.begin(1, skipped), Err(StreamError::Overflow), "{skipped}");
+            assert_eq!(stream().begin(42, skipped), overflow, "{skipped}");
         }
-    }
+        let mut last_number = StreamTime::new(PERIOD_US, Some((u64::MAX, 0)), 0);
+        assert_eq!(last_number.begin(0, 0), overflow);
 
-    #[test]
-    fn marks_come_in_pairs() {
-        let mut stream = StreamTime::new(50_000, Some((0, 0)), 0);
-        assert_eq!(stream.end(0), Err(StreamError::NotBegun { number: 0 }));
-        stream.begin(1, 0).unwrap();
-        assert_eq!(stream.begin(2, 0), Err(StreamError::NotEnded { number: 2 }));
-        assert_eq!(stream.end(2), Err(StreamError::NotBegun { number: 2 }));
-        stream.end(1).unwrap();
-        assert_eq!(stream.end(1), Err(StreamError::NotBegun { number: 1 }));
-    }
-
-    #[test]
-    fn stream_time_that_does_not_increase_is_an_error() {
-        let mut stream = StreamTime::new(50_000, Some((0, 0)), 50_000);
-        stream.update(40_000).unwrap();
-        for to_us in [40_000, 39_999, i64::MIN] {
-            let error = StreamError::NotIncreasing {
-                from_us: 40_000,
-                to_us,
-            };
-            assert_eq!(stream.update(to_us), Err(error));
-        }
+        let mut stream = stream();
+        assert_eq!(stream.end(41), Err(StreamError::NotBegun { number: 41 }));
         stream.update(50_000).unwrap();
-        let error = StreamError::NotIncreasing {
-            from_us: 50_000,
-            to_us: 50_000,
-        };
+        for to_us in [50_000, 49_999, i64::MIN] {
+            let from_us = 50_000;
+            assert_eq!(
+                stream.update(to_us),
+                Err(StreamError::NotIncreasing { from_us, to_us })
+            );
+        }
+        let (from_us, to_us) = (50_000, 50_000);
+        let not_increasing = Err(StreamError::NotIncreasing { from_us, to_us });
         assert_eq!(
-            stream.begin(1, 0),
-            Err(error),
-            "an event before a tick is stamped below it"
+            stream.begin(42, 0),
+            not_increasing,
+            "what comes before a tick is stamped below it"
         );
+        stream.begin(42, 1).unwrap();
+        assert_eq!(stream.begin(43, 0), Err(StreamError::NotEnded { number: 43 }));
+        assert_eq!(stream.end(43), Err(StreamError::NotBegun { number: 43 }));
+        stream.end(42).unwrap();
     }
 }

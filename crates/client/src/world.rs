@@ -4,12 +4,12 @@
 //! spans, and how much there may be of each. When a change is applied is [`crate::timeline`]'s to decide, what it
 //! looks like [`crate::display`]'s.
 
-use trantor_model::{AgentId, AgentView, CommandKind, Counts, EggId, Level, MapSize, TeamId, Tile};
+use trantor_model::{AgentId, AgentView, Counts, EggId, Level, MapSize, TeamId, Tile};
 use trantor_protocol::wire::{ActionState, AgentState, Change, EggState, RitualState, SnapshotPart};
 use trantor_time::GameTime;
 
 use crate::error::WorldError;
-use crate::motion::Blend;
+use crate::motion::{Blend, is_motion};
 use crate::scene::TEAM_UNKNOWN;
 use crate::table::Table;
 
@@ -51,26 +51,13 @@ pub struct Agent {
     /// What can be seen of it.
     pub view: AgentView,
     /// What it does or did last.
-    pub action: Option<Action>,
+    pub action: Option<ActionState>,
     /// When the food being digested is used up; `None` where hunger is off or unknown.
     pub food_ends: Option<GameTime>,
     /// The elevation that holds it: [`Ritual::serial`].
     pub held_by: Option<u64>,
     /// How it is led from where it was shown to where it is.
     pub(crate) blend: Blend,
-}
-
-/// Something an agent does, from when to when.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Action {
-    /// What.
-    pub kind: CommandKind,
-    /// When it began.
-    pub start: GameTime,
-    /// When it ends; not before it began.
-    pub end: GameTime,
-    /// Whether the line was refused, so that nothing comes of it.
-    pub refused: bool,
 }
 
 /// An elevation under way.
@@ -239,7 +226,7 @@ impl World {
             }
             Change::Died { agent } | Change::Left { agent } => self.remove_agent(agent)?,
             Change::ActionStarted { agent, action } => {
-                let action = checked_action(action)?;
+                check_action(&action)?;
                 self.known(agent)?.action = Some(action);
             }
             Change::Moved {
@@ -256,7 +243,7 @@ impl World {
                 if !forced {
                     agent
                         .action
-                        .take_if(|action| action.is_motion() && action.end <= at);
+                        .take_if(|action| is_motion(action) && action.end <= at);
                 }
             }
             Change::Carried {
@@ -328,7 +315,7 @@ impl World {
     fn checked_agent(&self, agent: AgentState) -> Result<Agent, WorldError> {
         self.check_tile(agent.view.tile)?;
         self.check_team(agent.view.team)?;
-        let action = agent.action.map(checked_action).transpose()?;
+        agent.action.iter().try_for_each(check_action)?;
         let id = agent.view.id;
         if self.agents.get(id.0).is_some() {
             return Err(WorldError::AgentTwice(id));
@@ -344,7 +331,7 @@ impl World {
         check_room(self.agents.len(), max, "agents")?;
         Ok(Agent {
             view: agent.view,
-            action,
+            action: agent.action,
             food_ends: agent.food_ends,
             held_by: None,
             blend: Blend::default(),
@@ -459,31 +446,9 @@ impl World {
     }
 }
 
-impl Action {
-    /// Whether the agent is on its way while it does this.
-    pub fn is_motion(&self) -> bool {
-        let moves = matches!(
-            self.kind,
-            CommandKind::Forward | CommandKind::Left | CommandKind::Right
-        );
-        moves && !self.refused
-    }
-}
-
-fn checked_action(state: ActionState) -> Result<Action, WorldError> {
-    let ActionState {
-        kind,
-        start,
-        end,
-        refused,
-    } = state;
-    match start <= end {
-        true => Ok(Action {
-            kind,
-            start,
-            end,
-            refused,
-        }),
+fn check_action(action: &ActionState) -> Result<(), WorldError> {
+    match action.start <= action.end {
+        true => Ok(()),
         false => Err(WorldError::EndsBeforeStart),
     }
 }

@@ -1,6 +1,6 @@
 //! A frame allocates nothing once its lists have grown: the scene, the lists to draw, and the ground's colours.
 
-#[path = "../../client/benches/walkers/mod.rs"]
+#[path = "../benches/view/walkers.rs"]
 mod walkers;
 
 use glam::Vec2;

@@ -1,11 +1,12 @@
-//! What is drawn of a walking agent, frame by frame: from a pretended server to the list that the graphics card is given.
+//! What is drawn of a walking agent, frame by frame: from a server without rules to the list that the graphics card is given.
 //!
 //! How the moments shown follow the server's is tested with the client; here it is that nothing on the way to the
 //! picture loses any of it.
 
 #![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
 
-#[path = "../../client/tests/support/mod.rs"]
+#[path = "../../client/tests/client/support.rs"]
+#[allow(dead_code, reason = "the tests of the client use more of it")]
 mod support;
 
 use glam::Vec2;

@@ -9,13 +9,11 @@
 //! Ours is processor time of the one thread that does it, so that other programs do not show in it. On a software adapter
 //! the picture takes the processor's time as well, and all of its cores: the last two columns.
 
-#[path = "../../../client/benches/walkers/mod.rs"]
-mod walkers;
-
 mod events;
 mod figures;
 mod joining;
 mod panels;
+mod walkers;
 mod worlds;
 
 use std::io::Write as _;

@@ -1,20 +1,17 @@
 //! A server that says anything at all: the client ends the connection or goes on, within its limits, and
 //! never panics.
 
-#![allow(clippy::unwrap_used, reason = "a test that is wrong should stop")]
-
 use proptest::prelude::*;
 use trantor_client::session::HANDSHAKE_MAX;
 use trantor_client::{
     Client, ClientConfig, ClientEvent, ControlRequest, Language, LinkState, ProtocolError, Scene,
 };
-use trantor_model::{
-    AgentId, AgentView, CommandKind, Counts, Direction, EggId, Level, MapSize, Resource, TeamId, Tile,
-};
+use trantor_model::{AgentId, Counts, Direction, MapSize, TeamId, Tile};
+use trantor_protocol::FrameError;
 use trantor_protocol::limits::COMMANDS_WAITING_MAX;
 use trantor_protocol::wire::{
-    ActionState, AgentState, Change, ClockAnchor, EggState, Mark, MarkKind, RecordingInfo, RitualState,
-    ServerHello, ServerStats, SnapshotPart, ToClient, WIRE_VERSION, write_frame,
+    AgentState, Change, ClockAnchor, Mark, MarkKind, RecordingInfo, ServerHello, SnapshotPart, ToClient,
+    WIRE_VERSION, read_frame, write_frame,
 };
 use trantor_time::{Frequency, GameTime, RealTime};
 
@@ -32,7 +29,8 @@ fn hello() -> ToClient {
         version: WIRE_VERSION,
         program: "hostile".to_owned(),
         since_reference_us: 0,
-        tick_period_us: 50_000,
+        // What is shown lies 1,500 ns behind: random messages come within a few of these.
+        tick_period_us: 1,
         last_tick: None,
         next_tick_us: 0,
         size: MapSize::new(3, 2).unwrap(),
@@ -50,15 +48,17 @@ fn frame(message: &ToClient) -> Vec<u8> {
 
 /// All that is needed for a world of 3 x 2 tiles to be shown.
 fn world() -> Vec<ToClient> {
+    world_at(100, GameTime::from_units(1))
+}
+
+fn world_at(hertz: u64, at: GameTime) -> Vec<ToClient> {
     let tiles = vec![Counts::ZERO; 6];
     vec![
         hello(),
-        ToClient::Clock(anchor(0, 0, 100, false)),
+        ToClient::Clock(anchor(0, 0, hertz, false)),
         ToClient::Snapshot(SnapshotPart::Ground { first: 0, tiles }),
         ToClient::Snapshot(SnapshotPart::Agents(vec![agent(0), agent(1)])),
-        ToClient::SnapshotEnd {
-            at: GameTime::from_units(1),
-        },
+        ToClient::SnapshotEnd { at },
     ]
 }
 
@@ -72,18 +72,7 @@ fn anchor(real_us: i64, units: i64, hertz: u64, paused: bool) -> ClockAnchor {
 }
 
 fn agent(id: u32) -> AgentState {
-    AgentState {
-        view: AgentView {
-            id: AgentId(id),
-            team: TeamId(0),
-            tile: Tile { x: 0, y: 0 },
-            facing: Direction::North,
-            level: Level::FIRST,
-            inventory: Counts::ZERO,
-        },
-        action: None,
-        food_ends: None,
-    }
+    crate::support::agent(id, Tile { x: 0, y: 0 })
 }
 
 /// Feeds messages, draws until all is shown, and answers how it ended.
@@ -182,7 +171,7 @@ fn each_error_ends_the_connection_with_a_reason() {
                 ToClient::Clock(anchor(9, 0, 1, false)),
                 ToClient::Clock(anchor(8, 0, 1, false)),
             ],
-            "8 microseconds after 9",
+            "8 microseconds was sent after that at 9",
         ),
         (
             vec![ToClient::SnapshotEnd { at: GameTime::ZERO }],
@@ -376,203 +365,26 @@ fn a_world_without_end_is_bounded() {
     assert!(error.to_string().contains("more than 100000 agents"), "{error}");
 }
 
-// Values near each other and near every edge, so that many messages are right and the wrong ones are close.
-
-fn agent_id() -> impl Strategy<Value = AgentId> {
-    prop_oneof![9 => 0u32..5, 1 => any::<u32>()].prop_map(AgentId)
-}
-
-fn egg_id() -> impl Strategy<Value = EggId> {
-    (0u32..4).prop_map(EggId)
-}
-
-fn tile() -> impl Strategy<Value = Tile> {
-    prop_oneof![
-        20 => (0u16..3, 0u16..2),
-        1 => (any::<u16>(), any::<u16>()),
-    ]
-    .prop_map(|(x, y)| Tile { x, y })
-}
-
-fn team() -> impl Strategy<Value = TeamId> {
-    prop_oneof![20 => 0u16..2, 1 => any::<u16>()].prop_map(TeamId)
-}
-
-fn game_time() -> impl Strategy<Value = GameTime> {
-    prop_oneof![
-        20 => (0i64..200).prop_map(GameTime::from_units),
-        20 => (0i128..200_000_000_000).prop_map(GameTime::from_nanounits),
-        1 => prop::sample::select(vec![1 << 96, (1 << 96) + 1, i128::MAX, i128::MIN, -1])
-            .prop_map(GameTime::from_nanounits),
-    ]
-}
-
-fn direction() -> impl Strategy<Value = Direction> {
-    prop::sample::select(Direction::ALL.to_vec())
-}
-
-fn kind() -> impl Strategy<Value = CommandKind> {
-    prop::sample::select(CommandKind::ALL.to_vec())
-}
-
-fn level() -> impl Strategy<Value = Level> {
-    (1u8..=8).prop_map(|level| Level::new(level).unwrap())
-}
-
-fn counts() -> impl Strategy<Value = Counts> {
-    prop_oneof![4 => prop::array::uniform7(0u32..9), 1 => any::<[u32; 7]>()].prop_map(Counts)
-}
-
-fn view() -> impl Strategy<Value = AgentView> {
-    (agent_id(), team(), tile(), direction(), level(), counts()).prop_map(
-        |(id, team, tile, facing, level, inventory)| AgentView {
-            id,
-            team,
-            tile,
-            facing,
-            level,
-            inventory,
-        },
-    )
-}
-
-fn action_state() -> impl Strategy<Value = ActionState> {
-    (kind(), game_time(), game_time(), any::<bool>()).prop_map(|(kind, start, end, refused)| ActionState {
-        kind,
-        start,
-        end,
-        refused,
-    })
-}
-
-fn agent_state() -> impl Strategy<Value = AgentState> {
-    let action = prop::option::of(action_state());
-    (view(), action, prop::option::of(game_time())).prop_map(|(view, action, food_ends)| AgentState {
-        view,
-        action,
-        food_ends,
-    })
-}
-
-fn egg_state() -> impl Strategy<Value = EggState> {
-    (egg_id(), team(), tile()).prop_map(|(egg, team, tile)| EggState { egg, team, tile })
-}
-
-fn ritual() -> impl Strategy<Value = RitualState> {
-    (
-        tile(),
-        level(),
-        prop::collection::vec(agent_id(), 0..4),
-        game_time(),
-        game_time(),
-    )
-        .prop_map(|(tile, level, participants, start, end)| RitualState {
-            tile,
-            level,
-            participants,
-            start,
-            end,
-        })
-}
-
-fn change() -> impl Strategy<Value = Change> {
-    let resource = prop::sample::select(Resource::ALL.to_vec());
-    prop_oneof![
-        (view(), egg_id(), prop::option::of(game_time())).prop_map(|(agent, egg, food_ends)| {
-            Change::Joined {
-                agent,
-                egg,
-                food_ends,
-            }
-        }),
-        agent_id().prop_map(|agent| Change::Died { agent }),
-        agent_id().prop_map(|agent| Change::Left { agent }),
-        (agent_id(), action_state()).prop_map(|(agent, action)| Change::ActionStarted { agent, action }),
-        (agent_id(), tile(), direction(), any::<bool>()).prop_map(|(agent, tile, facing, forced)| {
-            Change::Moved {
-                agent,
-                tile,
-                facing,
-                forced,
-            }
-        }),
-        (agent_id(), resource, any::<bool>(), counts(), counts()).prop_map(
-            |(agent, resource, taken, inventory, ground)| Change::Carried {
-                agent,
-                resource,
-                taken,
-                inventory,
-                ground
-            }
-        ),
-        (agent_id(), counts(), prop::option::of(game_time())).prop_map(|(agent, inventory, food_ends)| {
-            Change::Inventory {
-                agent,
-                inventory,
-                food_ends,
-            }
-        }),
-        (agent_id(), prop::collection::vec(any::<u8>(), 0..300))
-            .prop_map(|(agent, text)| Change::Said { agent, text }),
-        agent_id().prop_map(|agent| Change::Ejected { agent }),
-        (egg_state(), prop::option::of(agent_id())).prop_map(|(egg, layer)| Change::EggLaid { egg, layer }),
-        egg_id().prop_map(|egg| Change::EggDestroyed { egg }),
-        ritual().prop_map(Change::RitualStarted),
-        (
-            tile(),
-            level(),
-            any::<bool>(),
-            prop::collection::vec(agent_id(), 0..4)
-        )
-            .prop_map(|(tile, level, success, participants)| Change::RitualEnded {
-                tile,
-                level,
-                success,
-                participants
-            }),
-        (agent_id(), level()).prop_map(|(agent, level)| Change::LevelChanged { agent, level }),
-        (tile(), counts()).prop_map(|(tile, ground)| Change::Ground { tile, ground }),
-        team().prop_map(|team| Change::Won { team }),
-    ]
-}
-
-fn micros() -> impl Strategy<Value = i64> {
-    prop_oneof![6 => -100_000i64..1_000_000, 1 => any::<i64>()]
-}
-
+/// A message made of bytes. Most are small, so that they are read as agents, tiles and teams that there are; times are
+/// billionths of a unit.
 fn message() -> impl Strategy<Value = ToClient> {
-    let clock = (micros(), game_time(), 1u64..=1_000_000, any::<bool>())
-        .prop_map(|(real_us, game, hertz, paused)| ClockAnchor {
-            real_us,
-            game,
-            frequency: Frequency::new(hertz).unwrap(),
-            paused,
-        })
-        .boxed();
-    let ground = (0u32..7, prop::collection::vec(counts(), 0..7))
-        .prop_map(|(first, tiles)| SnapshotPart::Ground { first, tiles });
-    let sought = clock.clone();
-    prop_oneof![
-        1 => Just(hello()),
-        1 => prop::collection::vec(0i64..110, 0..3).prop_map(|deaths| recording(&deaths)),
-        3 => sought.prop_map(ToClient::Sought),
-        1 => (0u64..4, ".{0,20}").prop_map(|(number, reason)| ToClient::Refused { number, reason }),
-        2 => (0u64..4, micros()).prop_map(|(token, server_us)| ToClient::ProbeReply { token, server_us }),
-        1 => ground.prop_map(ToClient::Snapshot),
-        1 => prop::collection::vec(agent_state(), 0..3).prop_map(|agents| ToClient::Snapshot(SnapshotPart::Agents(agents))),
-        1 => prop::collection::vec(egg_state(), 0..3).prop_map(|eggs| ToClient::Snapshot(SnapshotPart::Eggs(eggs))),
-        1 => prop::collection::vec(ritual(), 0..2).prop_map(|rituals| ToClient::Snapshot(SnapshotPart::Rituals(rituals))),
-        1 => (0u8..3).prop_map(|team| ToClient::Snapshot(SnapshotPart::Winner(TeamId(team.into())))),
-        2 => game_time().prop_map(|at| ToClient::SnapshotEnd { at }),
-        2 => (0u64..3, prop_oneof![5 => 0u64..3, 1 => any::<u64>()])
-            .prop_map(|(number, skipped)| ToClient::TickBegin { number, skipped }),
-        2 => (0u64..3).prop_map(|number| ToClient::TickEnd { number }),
-        2 => micros().prop_map(|instant_us| ToClient::StreamTime { instant_us }),
-        20 => (game_time(), prop::collection::vec(change(), 0..3)).prop_map(|(at, changes)| ToClient::Changes { at, changes }),
-        2 => (0u64..5).prop_map(|number| ToClient::Ack { number }),
-        4 => clock.prop_map(ToClient::Clock),
-        1 => Just(ToClient::Stats(ServerStats::default())),
-    ]
+    let token = prop_oneof![
+        16 => (0u8..5).prop_map(|byte| vec![byte]),
+        2 => (0u8..=255, 1u8..32).prop_map(|(low, high)| vec![low | 0x80, high]),
+        1 => any::<u8>().prop_map(|byte| vec![byte]),
+    ];
+    // Changes come most often, and each begins with its kind.
+    let head = prop_oneof![
+        2 => (0u8..17).prop_map(|kind| vec![kind]),
+        3 => (0x80u8..=255, 0u8..24, 0u8..16).prop_map(|(low, high, kind)| vec![8, low, high, 1, kind]),
+    ];
+    (head, prop::collection::vec(token, 60)).prop_filter_map("bytes of no message", |(head, tokens)| {
+        let bytes = [head, tokens.concat()].concat();
+        match read_frame::<ToClient>(&bytes) {
+            Err(FrameError::Trailing { extra }) => read_frame(&bytes[..bytes.len() - extra]).ok(),
+            read => read.ok(),
+        }
+    })
 }
 
 /// Whatever was said, what is drawn can be drawn.
@@ -617,28 +429,23 @@ fn check(scene: &Scene) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn no_message_makes_the_client_panic(messages in prop::collection::vec((message(), 0i64..200_000_000), 0..60)) {
-        let mut client = client();
-        let mut scene = Scene::default();
-        let mut now = 0;
-        client.handle(b"WELCOME\n", RealTime::ZERO);
-        for message in world() {
-            client.handle(&frame(&message), RealTime::ZERO);
-        }
+    fn no_message_makes_the_client_panic(messages in prop::collection::vec((message(), 0i64..200), 0..60)) {
+        let (mut client, mut scene, mut now) = (client(), Scene::default(), 0);
+        client.closed("to begin with", RealTime::ZERO);
         for (message, later) in messages {
+            let real = RealTime::from_nanos(now);
             // What has ended is brought back, so that one wrong message does not hide the rest.
             if client.next_timeout().is_none() {
                 client = self::client();
-                let start = RealTime::from_nanos(now);
-                client.handle(b"WELCOME\n", start);
-                for message in world() {
-                    client.handle(&frame(&message), start);
+                client.handle(b"WELCOME\n", real);
+                for message in world_at(1, GameTime::ZERO) {
+                    client.handle(&frame(&message), real);
                 }
             }
-            client.handle(&frame(&message), RealTime::from_nanos(now));
+            client.handle(&frame(&message), real);
             now += later;
             let real = RealTime::from_nanos(now);
             client.handle_timeout(real);
@@ -646,12 +453,11 @@ proptest! {
             check(&scene)?;
             let _ = client.request(ControlRequest::SetFrequency(1 + (now % 5_000) as u32));
             let _ = client.request(if now % 2 == 0 { ControlRequest::Pause } else { ControlRequest::Resume });
-            let _ = client.seek(GameTime::from_nanounits(i128::from(now) * 100));
+            let _ = client.seek(GameTime::from_nanounits(now.into()));
             while client.poll_feed().is_some() {}
-            let stats = client.stats(real);
-            prop_assert!(stats.pending <= trantor_client::timeline::PENDING_MAX);
-            let unsent = client.unsent().len();
+            prop_assert!(client.stats(real).pending <= trantor_client::timeline::PENDING_MAX);
             if now % 3 == 0 {
+                let unsent = client.unsent().len();
                 client.sent(unsent);
             }
         }

@@ -28,13 +28,13 @@ use crate::world::World;
 /// No egg has this number; an agent may hatch from it where the server does not say which.
 const NO_EGG: EggId = EggId(u32::MAX);
 
-/// Elevations of one level on one tile are the same if they begin within this time: who could begin another one there
-/// would have been in the first.
-const TOLD_WITHIN: GameSpan = GameSpan::from_units(7);
+/// Elevations of one level on one tile are the same if they begin within this time: agents that could begin another one
+/// there would have been in the first.
+const BEGUN_WITHIN: GameSpan = GameSpan::from_units(7);
 
 /// A world as a text server describes it.
 #[derive(Debug)]
-pub struct GuiWorld {
+pub struct TextWorld {
     /// As the lines say it is now: what a line means depends on it.
     latest: World,
     /// What is shown, once all that there is was received: some moments behind `latest`.
@@ -62,7 +62,7 @@ pub struct Present {
     pub action: GameSpan,
 }
 
-impl GuiWorld {
+impl TextWorld {
     /// A bare world.
     pub fn new(size: MapSize) -> Self {
         Self {
@@ -188,7 +188,7 @@ impl GuiWorld {
         }
     }
 
-    /// Nothing more follows for now: who was being born is.
+    /// Nothing more follows for now: an agent that was being born is complete.
     pub fn settle(&mut self, present: &Present) {
         if let Some(view) = self.born.take() {
             self.add(view, self.hatched, present);
@@ -423,8 +423,8 @@ impl GuiWorld {
             self.ignored += 1;
             return;
         };
-        let (level, told_until) = (oldest.level, oldest.start + TOLD_WITHIN);
-        let is_meant = |ritual: &&RitualState| ritual.level == level && ritual.start <= told_until;
+        let (level, begun_until) = (oldest.level, oldest.start + BEGUN_WITHIN);
+        let is_meant = |ritual: &&RitualState| ritual.level == level && ritual.start <= begun_until;
         let ended: Vec<RitualState> = self.rituals_on(tile).filter(is_meant).cloned().collect();
         for ritual in ended {
             self.apply(
@@ -459,7 +459,7 @@ impl GuiWorld {
         let end = present.at;
         let earliest = self.since.get(&agent).copied().unwrap_or(end);
         let start = (end - present.action).max(earliest);
-        if let Err(error) = self.show(start, action_started(agent, kind, start, end)) {
+        if let Err(error) = self.schedule(start, action_started(agent, kind, start, end)) {
             log::debug!("left out what the server said: {error}");
             self.ignored += 1;
         }
@@ -471,13 +471,14 @@ impl GuiWorld {
 
     fn apply(&mut self, at: GameTime, change: Change) {
         let applied = self.latest.apply(at, &change);
-        if let Err(error) = applied.and_then(|_| self.show(at, change)) {
+        if let Err(error) = applied.and_then(|_| self.schedule(at, change)) {
             log::debug!("left out what the server said: {error}");
             self.ignored += 1;
         }
     }
+
     /// Has a change shown when it is due; before the world is shown, nothing is an event.
-    fn show(&mut self, at: GameTime, change: Change) -> Result<(), WorldError> {
+    fn schedule(&mut self, at: GameTime, change: Change) -> Result<(), WorldError> {
         match &mut self.timeline {
             Some(timeline) => timeline.push(at, change),
             None => Ok(()),

@@ -1,12 +1,8 @@
 //! The last moment of a match: the world as it was when a team won, whatever the speed and however slow the frames.
 
-#![allow(clippy::unwrap_used, reason = "a test that is wrong should stop")]
-
-mod support;
-
-use support::{MILLI, SECOND, Server, Universe};
+use crate::support::{MILLI, SECOND, Server, Universe, agent};
 use trantor_client::{FeedKind, Scene};
-use trantor_model::{AgentId, AgentView, Counts, Direction, Level, MapSize, TeamId, Tile};
+use trantor_model::{AgentId, Level, MapSize, TeamId, Tile};
 use trantor_protocol::wire::{ActionState, AgentState, Change, RitualState};
 use trantor_time::GameTime;
 
@@ -16,17 +12,11 @@ const TILE: Tile = Tile { x: 5, y: 5 };
 
 /// Six of each team at level 7: red first, and blue will win.
 fn agents() -> impl Iterator<Item = AgentState> {
-    (0..12).map(|id| AgentState {
-        view: AgentView {
-            id: AgentId(id),
-            team: if id < 6 { RED } else { BLUE },
-            tile: TILE,
-            facing: Direction::North,
-            level: Level::new(7).unwrap(),
-            inventory: Counts::ZERO,
-        },
-        action: None,
-        food_ends: None,
+    (0..12).map(|id| {
+        let mut agent = agent(id, TILE);
+        agent.view.team = if id < 6 { RED } else { BLUE };
+        agent.view.level = Level::new(7).unwrap();
+        agent
     })
 }
 

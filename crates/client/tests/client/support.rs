@@ -1,11 +1,8 @@
-//! A pretended server, a pretended link and a client, all on one manual clock.
+//! A server without rules, a link and a client, all on one manual clock.
 //!
 //! The server keeps time as a real one does (deadlines in game time, ticks on a grid of real time, anchors at
 //! once) and has no rules: a test says what happens when. It is written against the protocol alone, so that a
 //! mistake in the client is not repeated here.
-
-#![allow(dead_code, reason = "each test program uses its own part of this")]
-#![allow(clippy::unwrap_used, reason = "a test that is wrong should stop")]
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,12 +12,28 @@ use trantor_protocol::wire::{
     ActionState, AgentState, Change, ClockAnchor, FrameCutter, History, ServerHello, SnapshotPart, StepKind,
     ToClient, ToServer, WIRE_VERSION, read_frame, write_frame,
 };
-use trantor_time::{Frequency, GameClock, GameSpan, GameTime, RealSpan, RealTime};
+use trantor_time::{Frequency, GameClock, GameSpan, GameTime, RealTime};
 
 pub const MILLI: i64 = 1_000_000;
 pub const SECOND: i64 = 1_000 * MILLI;
 /// The server's tick.
 pub const TICK: i64 = 50 * MILLI;
+
+/// An agent of the first team that does nothing.
+pub fn agent(id: u32, tile: Tile) -> AgentState {
+    AgentState {
+        view: AgentView {
+            id: AgentId(id),
+            team: TeamId(0),
+            tile,
+            facing: Direction::North,
+            level: Level::FIRST,
+            inventory: Counts::ZERO,
+        },
+        action: None,
+        food_ends: None,
+    }
+}
 
 /// One direction of a link: bytes arrive in order, each piece after its own delay.
 pub struct Link {
@@ -75,13 +88,11 @@ pub struct Server {
     pub game: GameClock,
     pub agents: BTreeMap<AgentId, AgentState>,
     pub ground: Vec<Counts>,
-    /// Requests are refused.
-    pub refuses: bool,
     /// What will happen.
     script: BTreeMap<(GameTime, u64), Change>,
     scripted: u64,
     /// What happened since the last tick.
-    told: Vec<(GameTime, Change)>,
+    happened: Vec<(GameTime, Change)>,
     reference: i64,
     next_tick: i64,
     tick_number: u64,
@@ -106,10 +117,9 @@ impl Server {
             game: GameClock::new(RealTime::ZERO, GameTime::ZERO, Frequency::new(frequency).unwrap()),
             agents: BTreeMap::new(),
             ground: vec![Counts::ZERO; size.area()],
-            refuses: false,
             script: BTreeMap::new(),
             scripted: 0,
-            told: Vec::new(),
+            happened: Vec::new(),
             reference: 0,
             next_tick: TICK,
             tick_number: 0,
@@ -127,19 +137,8 @@ impl Server {
 
     /// An agent that is there from the start.
     pub fn place(&mut self, id: u32, x: u16, y: u16, facing: Direction) {
-        let view = AgentView {
-            id: AgentId(id),
-            team: TeamId(0),
-            tile: Tile { x, y },
-            facing,
-            level: Level::FIRST,
-            inventory: Counts::ZERO,
-        };
-        let state = AgentState {
-            view,
-            action: None,
-            food_ends: None,
-        };
+        let mut state = agent(id, Tile { x, y });
+        state.view.facing = facing;
         self.agents.insert(AgentId(id), state);
     }
 
@@ -191,13 +190,13 @@ impl Server {
         self.catch_up(now);
         self.game
             .set_frequency(RealTime::from_nanos(now), Frequency::new(frequency).unwrap());
-        self.tell_clock(now);
+        self.send_clock(now);
     }
 
     pub fn pause(&mut self, now: i64) {
         self.catch_up(now);
         self.game.pause(RealTime::from_nanos(now));
-        self.tell_clock(now);
+        self.send_clock(now);
     }
 
     /// The machine slept for so long, and its clock with it.
@@ -208,7 +207,7 @@ impl Server {
 
     pub fn resume(&mut self, now: i64) {
         self.game.resume(RealTime::from_nanos(now));
-        self.tell_clock(now);
+        self.send_clock(now);
     }
 
     fn step(&mut self, now: i64, step: StepKind) {
@@ -223,18 +222,18 @@ impl Server {
             }
         }
         self.catch_up(now);
-        self.tell_clock(now);
+        self.send_clock(now);
     }
 
     fn us(&self, now: i64) -> i64 {
         (now - self.reference) / 1_000
     }
 
-    fn say(&mut self, message: &ToClient) {
+    fn send(&mut self, message: &ToClient) {
         write_frame(&mut self.out, message).unwrap();
     }
 
-    fn tell_clock(&mut self, now: i64) {
+    fn send_clock(&mut self, now: i64) {
         if !self.joined {
             return;
         }
@@ -251,7 +250,7 @@ impl Server {
         };
         let game = game.max(GameTime::ZERO);
         let paused = self.game.is_paused();
-        self.say(&ToClient::Clock(ClockAnchor {
+        self.send(&ToClient::Clock(ClockAnchor {
             real_us,
             game,
             frequency,
@@ -288,7 +287,7 @@ impl Server {
                 self.agents.get_mut(&agent).unwrap().action = Some(action);
             }
             if self.watched {
-                self.told.push((at, change));
+                self.happened.push((at, change));
             }
         }
     }
@@ -305,17 +304,17 @@ impl Server {
 
     fn tick(&mut self, now: i64) {
         let number = self.tick_number;
-        self.say(&ToClient::TickBegin { number, skipped: 0 });
-        let mut told = std::mem::take(&mut self.told).into_iter().peekable();
-        while let Some((at, change)) = told.next() {
+        self.send(&ToClient::TickBegin { number, skipped: 0 });
+        let mut happened = std::mem::take(&mut self.happened).into_iter().peekable();
+        while let Some((at, change)) = happened.next() {
             let mut changes = vec![change];
-            while let Some((_, change)) = told.next_if(|(other, _)| *other == at) {
+            while let Some((_, change)) = happened.next_if(|(other, _)| *other == at) {
                 changes.push(change);
             }
-            self.say(&ToClient::Changes { at, changes });
+            self.send(&ToClient::Changes { at, changes });
         }
         self.tick_number += 1;
-        self.say(&ToClient::TickEnd { number });
+        self.send(&ToClient::TickEnd { number });
         self.feed_snapshot(now);
     }
 
@@ -324,16 +323,16 @@ impl Server {
             && let Some(piece) = self.pieces.pop_front()
         {
             self.credit -= 1;
-            self.say(&ToClient::Snapshot(piece));
+            self.send(&ToClient::Snapshot(piece));
             if self.pieces.is_empty() {
-                // The agents as they are now: nothing was told since.
+                // The agents as they are now: nothing was sent since.
                 self.catch_up(now);
                 self.watched = true;
                 let agents = self.agents.values().cloned().collect();
-                self.say(&ToClient::Snapshot(SnapshotPart::Agents(agents)));
+                self.send(&ToClient::Snapshot(SnapshotPart::Agents(agents)));
                 self.credit = self.credit.saturating_sub(1);
                 let at = self.game.now(RealTime::from_nanos(now));
-                self.say(&ToClient::SnapshotEnd { at });
+                self.send(&ToClient::SnapshotEnd { at });
             }
         }
     }
@@ -354,7 +353,7 @@ impl Server {
         }
         self.cutter = cutter;
         let number = self.received;
-        self.say(&ToClient::Ack { number });
+        self.send(&ToClient::Ack { number });
     }
 
     fn handle(&mut self, now: i64, message: ToServer) {
@@ -364,7 +363,7 @@ impl Server {
                 self.joined = true;
                 let last = self.next_tick - TICK;
                 self.tick_number = 8;
-                self.say(&ToClient::Hello(ServerHello {
+                self.send(&ToClient::Hello(ServerHello {
                     version: WIRE_VERSION,
                     program: "pretended".to_owned(),
                     since_reference_us: 0,
@@ -376,9 +375,9 @@ impl Server {
                     may_control: true,
                     delay_ms: 0,
                 }));
-                self.tell_clock(now);
+                self.send_clock(now);
                 if let Some(history) = self.history.clone() {
-                    self.say(&ToClient::History(history));
+                    self.send(&ToClient::History(history));
                 }
                 let runs = self.ground.chunks(64).enumerate();
                 self.pieces = runs
@@ -390,7 +389,7 @@ impl Server {
             }
             ToServer::Probe { token } => {
                 let server_us = self.us(now);
-                self.say(&ToClient::ProbeReply { token, server_us });
+                self.send(&ToClient::ProbeReply { token, server_us });
             }
             ToServer::Credit { items } => self.credit += items,
             ToServer::Goodbye => {}
@@ -398,17 +397,11 @@ impl Server {
                 // It answers at once, with something to tell agents apart by.
                 if let Some(agent) = agent {
                     let commands = vec![None; agent.0 as usize];
-                    self.say(&ToClient::Waiting { agent, commands });
+                    self.send(&ToClient::Waiting { agent, commands });
                 }
             }
             request => {
                 self.requests.push(request.clone());
-                if self.refuses {
-                    let number = self.received;
-                    let reason = "not today".to_owned();
-                    self.say(&ToClient::Refused { number, reason });
-                    return;
-                }
                 match request {
                     ToServer::SetFrequency { frequency } => self.set_frequency(now, u64::from(frequency)),
                     ToServer::Pause => self.pause(now),
@@ -529,9 +522,4 @@ impl Universe {
             self.down.send(self.now, out);
         }
     }
-}
-
-/// A span of real time that is at least nothing.
-pub fn span(from: i64, to: i64) -> RealSpan {
-    RealSpan::from_nanos((to - from).max(0))
 }

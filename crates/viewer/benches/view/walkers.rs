@@ -1,6 +1,6 @@
 //! A busy world without a server: all agents walk east for ever, and each step takes or leaves something.
 //!
-//! The viewer's bench draws what this one only writes down.
+//! It fills the scenes that the bench draws.
 
 use trantor_client::Scene;
 use trantor_client::clock_sync::ServerTime;

@@ -1,10 +1,6 @@
 //! What happened before a viewer came: it is in the feed and in the score, and it is not believed blindly.
 
-#![allow(clippy::unwrap_used, reason = "a test that is wrong should stop")]
-
-mod support;
-
-use support::{MILLI, SECOND, Server, Universe};
+use crate::support::{MILLI, SECOND, Server, Universe};
 use trantor_client::{ClientEvent, FeedEntry, FeedKind, Scene, Who};
 use trantor_model::{AgentId, MapSize, TeamId};
 use trantor_protocol::limits::HISTORY_EVENTS_MAX;

@@ -1,0 +1,414 @@
+//! A session with any Zappy server, as one of its text viewers.
+//!
+//! The server is asked for what it does not send by itself, and sent nothing that a text viewer may not say.
+//! Its clock is unknown; game time counts from when we joined, at the speed it names. What lines mean for the
+//! world is [`crate::text_world`]'s.
+
+use trantor_protocol::limits::{ANSWER_BYTES_MAX, LINE_BYTES_MAX};
+use trantor_protocol::text::client::{parse_gui_event, parse_tiles, write_gui_request};
+use trantor_protocol::text::{Cut, GRAPHIC_WORD, GuiEvent, GuiRequest, LineCutter};
+use trantor_protocol::wire::ToServer;
+use trantor_time::{Frequency, GameClock, GameSpan, GameTime, RealSpan, RealTime};
+
+use crate::client::ClientEvent;
+use crate::clock_sync::{ClockEstimate, ServerTime};
+use crate::control::{Control, ControlError, ControlRequest};
+use crate::display_clock::{Anchor, DisplayClock};
+use crate::error::{ProtocolError, WorldError};
+use crate::link::{readable_bytes, write_first_line};
+use crate::scene::LinkState;
+use crate::session::{CloseReason, Connection, Session};
+use crate::stats::ClientStats;
+use crate::text_world::{Present, TextWorld};
+use crate::timeline::Timeline;
+use crate::world::World;
+
+/// How long actions are shown to take at most. At one unit a second a step takes seven seconds, and a
+/// game seven seconds late is no use.
+const ACTION_MAX: RealSpan = RealSpan::from_secs(1);
+
+/// How much later than at once a line may come without being shown late.
+const JITTER: RealSpan = RealSpan::from_millis(30);
+
+/// How often the server is asked for something, to know that it is there. It is silent while nothing happens.
+const KEEP_ALIVE: RealSpan = RealSpan::from_secs(5);
+
+/// Silence after which the world counts as complete, once all tiles were received.
+const COMPLETE_AFTER: RealSpan = RealSpan::from_millis(100);
+
+/// How long the size of the map may take before it is asked for, and then its tiles.
+const ASK_AFTER: RealSpan = RealSpan::from_secs(2);
+
+/// A server that has sent fewer tiles than this when it is asked whether it is there sends those that change, not its
+/// map: then it is asked for that. More than this are on their way, and would only come twice.
+const TILES_TRICKLE_MAX: usize = 1_000;
+
+/// How long a tile that was never sent may delay the first picture. Then the world is shown, and what is
+/// missing is asked for: some servers send no map unasked, and some never send a tile of it.
+const LOADING_MAX: RealSpan = RealSpan::from_secs(5);
+
+/// Most servers do not say when resources grow: they are asked for the map this often, and for each tile of
+/// it half a millisecond longer, so that a large map is not asked for all the time.
+const MAP_POLL: RealSpan = RealSpan::from_secs(2);
+const MAP_POLL_PER_TILE: RealSpan = RealSpan::from_micros(500);
+
+/// A session with any Zappy server.
+#[derive(Debug)]
+pub(crate) struct TextSession {
+    cutter: LineCutter,
+    /// Requests for a speed that were answered, each by one line.
+    answers: u64,
+    /// Game time since we joined, by our own clock.
+    game: GameClock,
+    /// Once the size of the map was received. It is being received itself until it has a timeline.
+    world: Option<Box<TextWorld>>,
+    /// When the last tile came that was new.
+    tile_at: RealTime,
+    /// When the map is asked for again, once the world is shown.
+    poll_at: RealTime,
+    keep_alive_at: RealTime,
+    /// When the request that waits for its answer was sent.
+    asked: Option<RealTime>,
+    rtt: RealSpan,
+}
+
+impl TextSession {
+    /// A session that has not begun.
+    pub fn new(now: RealTime) -> Self {
+        let frequency = Frequency::new(100).expect("100 is a frequency");
+        Self {
+            // Some servers send the whole map as one line.
+            cutter: LineCutter::with_max(ANSWER_BYTES_MAX),
+            answers: 0,
+            game: GameClock::new(now, GameTime::ZERO, frequency),
+            world: None,
+            tile_at: RealTime::MAX,
+            poll_at: RealTime::MAX,
+            keep_alive_at: RealTime::MAX,
+            asked: None,
+            rtt: RealSpan::ZERO,
+        }
+    }
+
+    fn line(&mut self, line: &[u8], connection: &mut Connection, now: RealTime) -> Result<(), CloseReason> {
+        if self.world.is_none() && line.trim_ascii() == b"ko" {
+            return Err(match connection.token {
+                None => ProtocolError::NoTextViewers.into(),
+                Some(_) => ProtocolError::TokenRefused.into(),
+            });
+        }
+        let mut is_map = false;
+        for (tile, ground) in parse_tiles(line) {
+            is_map = true;
+            self.event(GuiEvent::Tile { tile, ground }, connection, now);
+        }
+        if is_map {
+            return Ok(());
+        }
+        let understood = match line.len() {
+            ..=LINE_BYTES_MAX => parse_gui_event(line),
+            _ => None,
+        };
+        match understood {
+            Some(GuiEvent::MapSize(size)) => {
+                if let Some(asked) = self.asked.take() {
+                    self.rtt = now.since(asked);
+                }
+                match &mut self.world {
+                    None => {
+                        self.world = Some(Box::new(TextWorld::new(size)));
+                        self.tile_at = now;
+                        self.keep_alive_at = now.saturating_add(ASK_AFTER);
+                    }
+                    // A map does not change while it is watched.
+                    Some(world) if world.latest().size() != size => world.ignore(),
+                    Some(_) => {}
+                }
+            }
+            Some(GuiEvent::Frequency(frequency)) => self.frequency(frequency, connection, now),
+            Some(GuiEvent::BadParameter) if connection.numbers.in_flight() > 0 => {
+                self.answered(connection);
+                connection.push(ClientEvent::Refused {
+                    reason: "the server refused that speed".to_owned(),
+                });
+            }
+            Some(GuiEvent::Message(text)) => connection.push(ClientEvent::Message {
+                text: readable_bytes(text),
+            }),
+            // The lines that other servers add to the protocol are no errors.
+            Some(GuiEvent::BadParameter | GuiEvent::UnknownRequest) | None => not_understood(connection),
+            Some(event) => self.event(event, connection, now),
+        }
+        Ok(())
+    }
+
+    /// Something that is so in the world.
+    fn event(&mut self, event: GuiEvent<'_>, connection: &mut Connection, now: RealTime) {
+        // An event: the world was sent before it.
+        if is_change(&event) && self.loading().is_some_and(|world| world.tiles_missing() == 0) {
+            self.open(connection, now);
+        }
+        connection.stats.changes_in = connection.stats.changes_in.saturating_add(1);
+        let present = self.present(now);
+        if let Some(world) = &mut self.world {
+            let missing = world.tiles_missing();
+            world.take(event, &present);
+            if world.tiles_missing() < missing {
+                self.tile_at = now;
+            }
+        }
+    }
+
+    /// The server named its speed, perhaps as an answer.
+    fn frequency(&mut self, frequency: Frequency, connection: &mut Connection, now: RealTime) {
+        self.game.set_frequency(now, frequency);
+        connection.control.confirm(frequency, false);
+        if connection.numbers.in_flight() > 0 {
+            self.answered(connection);
+        }
+        let anchor = self.anchor(now);
+        if let Some(timeline) = self.timeline_mut() {
+            timeline.clock.anchor(anchor);
+            timeline.clock.aim(delay_ns(frequency));
+        }
+    }
+
+    /// The oldest request for a speed was answered.
+    fn answered(&mut self, connection: &mut Connection) {
+        self.answers += 1;
+        if connection.numbers.ack(self.answers).is_ok() {
+            connection.control.ack(self.answers);
+        }
+        let wanted = connection.control.poll_wanted(&mut connection.numbers);
+        say(wanted, connection);
+    }
+
+    /// The world is complete: it is shown from now on.
+    fn open(&mut self, connection: &mut Connection, now: RealTime) {
+        let mut clock = DisplayClock::new(delay_ns(self.game.frequency()));
+        clock.anchor(self.anchor(now));
+        let at = self.game.now(now);
+        let Some(world) = &mut self.world else { return };
+        world.open(clock, at);
+        connection.push(ClientEvent::Welcome {
+            program: String::new(),
+            teams: world.teams().iter().map(|name| name.to_string()).collect(),
+            size: world.latest().size(),
+            may_control: true,
+            ticks: 0,
+        });
+        connection.push(ClientEvent::Live);
+        // What is missing is asked for at once.
+        self.poll_at = match world.tiles_missing() {
+            0 => now.saturating_add(MAP_POLL),
+            _ => now,
+        };
+    }
+
+    fn anchor(&self, now: RealTime) -> Anchor {
+        Anchor {
+            at: ServerTime::from_nanos(now.as_nanos()),
+            game: self.game.now(now),
+            frequency: self.game.frequency(),
+            paused: false,
+        }
+    }
+
+    fn present(&self, now: RealTime) -> Present {
+        Present {
+            at: self.game.now(now),
+            action: action_span(self.game.frequency()),
+        }
+    }
+
+    /// The world while it is being received.
+    fn loading(&self) -> Option<&TextWorld> {
+        let world = self.world.as_deref()?;
+        world.timeline.is_none().then_some(world)
+    }
+
+    fn loading_ends_at(&self, heard: RealTime) -> RealTime {
+        let Some(world) = self.loading() else {
+            return RealTime::MAX;
+        };
+        // Other lines do not move this end: servers send something all the time.
+        let at_latest = self.tile_at.saturating_add(LOADING_MAX);
+        match world.tiles_missing() {
+            0 => at_latest.min(heard.saturating_add(COMPLETE_AFTER)),
+            _ => at_latest,
+        }
+    }
+}
+
+impl Session for TextSession {
+    fn start(&mut self, connection: &mut Connection, now: RealTime) {
+        connection.control = Control::new(true);
+        let token = connection.token.clone();
+        connection.write(|out| write_first_line(out, GRAPHIC_WORD, token.as_deref()));
+        self.keep_alive_at = now.saturating_add(ASK_AFTER);
+    }
+
+    fn read(
+        &mut self,
+        mut bytes: &[u8],
+        connection: &mut Connection,
+        now: RealTime,
+    ) -> Result<(), CloseReason> {
+        let mut cutter = std::mem::take(&mut self.cutter);
+        let mut result = Ok(());
+        while result.is_ok()
+            && let Some(cut) = cutter.next(&mut bytes)
+        {
+            connection.stats.messages_in = connection.stats.messages_in.saturating_add(1);
+            match cut {
+                Cut::Line(line) => result = self.line(line, connection, now),
+                Cut::TooLong => not_understood(connection),
+            }
+        }
+        self.cutter = cutter;
+        let present = self.present(now);
+        if let Some(world) = &mut self.world {
+            world.settle(&present);
+        }
+        result
+    }
+
+    fn handle_timeout(&mut self, connection: &mut Connection, now: RealTime) {
+        if self.keep_alive_at <= now {
+            self.keep_alive_at = now.saturating_add(KEEP_ALIVE);
+            self.asked.get_or_insert(now);
+            ask(connection, GuiRequest::MapSize);
+            // A server that sends nothing by itself is asked for everything.
+            if self.world.is_none() {
+                ask(connection, GuiRequest::Frequency);
+                ask(connection, GuiRequest::Teams);
+                ask(connection, GuiRequest::Map);
+            }
+            if let Some(world) = self.loading() {
+                let missing = world.tiles_missing();
+                let received = world.latest().ground().len() - missing;
+                if missing > 0 && received <= TILES_TRICKLE_MAX {
+                    ask(connection, GuiRequest::Map);
+                }
+            }
+        }
+        if self.loading_ends_at(connection.heard) <= now {
+            self.open(connection, now);
+        }
+        if self.poll_at <= now
+            && let Some(world) = &self.world
+        {
+            let tiles = world.latest().ground().len() as i64;
+            self.poll_at = now.saturating_add(MAP_POLL + MAP_POLL_PER_TILE * tiles);
+            ask(connection, GuiRequest::Map);
+        }
+    }
+
+    fn next_timeout(&self, heard: RealTime) -> RealTime {
+        let loading_ends_at = self.loading_ends_at(heard);
+        self.keep_alive_at.min(loading_ends_at).min(self.poll_at)
+    }
+
+    fn is_joined(&self) -> bool {
+        self.world.is_some()
+    }
+
+    fn link(&self, _: RealTime) -> LinkState {
+        match (&self.world, self.loading()) {
+            (None, _) => LinkState::Greeting,
+            (_, Some(world)) => {
+                let of = world.latest().ground().len();
+                LinkState::Loading {
+                    tiles: (of - world.tiles_missing()) as u32,
+                    of: of as u32,
+                }
+            }
+            _ => LinkState::Live,
+        }
+    }
+
+    fn silent_after(&self) -> RealSpan {
+        KEEP_ALIVE + KEEP_ALIVE
+    }
+
+    fn server_at(&mut self, now: RealTime) -> (Option<ServerTime>, u32) {
+        (Some(ServerTime::from_nanos(now.as_nanos())), 0)
+    }
+
+    fn timeline(&self) -> Option<&Timeline> {
+        self.world.as_ref()?.timeline.as_ref()
+    }
+
+    fn timeline_mut(&mut self) -> Option<&mut Timeline> {
+        self.world.as_mut()?.timeline.as_mut()
+    }
+
+    fn newest_world(&self) -> Option<Result<World, WorldError>> {
+        let world = self.world.as_ref()?;
+        world.timeline.as_ref().map(|_| Ok(world.latest().clone()))
+    }
+
+    fn request(&mut self, request: ControlRequest, connection: &mut Connection) -> Result<(), ControlError> {
+        if !matches!(request, ControlRequest::SetFrequency(_)) {
+            return Err(ControlError::NotInText);
+        }
+        let message = connection.control.request(request, &mut connection.numbers)?;
+        say(message, connection);
+        Ok(())
+    }
+
+    /// The server's clock is not known, only how long an answer takes.
+    fn count(&self, _: RealTime, stats: &mut ClientStats) {
+        stats.clock = ClockEstimate {
+            rtt_best_ns: self.rtt.as_nanos(),
+            rtt_last_ns: self.rtt.as_nanos(),
+            ..ClockEstimate::default()
+        };
+        stats.ignored = self.world.as_ref().map_or(0, |world| world.ignored());
+    }
+}
+
+/// One of the two sides said something that the other does not know.
+fn not_understood(connection: &mut Connection) {
+    connection.stats.ignored_lines = connection.stats.ignored_lines.saturating_add(1);
+}
+
+fn say(message: Option<ToServer>, connection: &mut Connection) {
+    if let Some(ToServer::SetFrequency { frequency }) = message
+        && let Ok(frequency) = Frequency::new(u64::from(frequency))
+    {
+        ask(connection, GuiRequest::SetFrequency(frequency));
+    }
+}
+
+fn ask(connection: &mut Connection, request: GuiRequest) {
+    connection.write(|out| write_gui_request(out, request));
+}
+
+/// Whether an event is none of those with which a server first describes its world.
+fn is_change(event: &GuiEvent<'_>) -> bool {
+    !matches!(
+        event,
+        GuiEvent::Tile { .. }
+            | GuiEvent::Team(_)
+            | GuiEvent::Joined { .. }
+            | GuiEvent::Inventory { .. }
+            | GuiEvent::Level { .. }
+            | GuiEvent::EggLaid { .. }
+            | GuiEvent::RitualStarted { .. }
+    )
+}
+
+/// How long an action of seven units is shown to take.
+fn action_span(frequency: Frequency) -> GameSpan {
+    let longest = i128::from(ACTION_MAX.as_nanos()) * i128::from(frequency.get());
+    GameSpan::from_units(7).min(GameSpan::from_nanounits(longest))
+}
+
+/// How far the display is behind, in nanoseconds: such an action, and a little.
+fn delay_ns(frequency: Frequency) -> i64 {
+    let action_ns = action_span(frequency).as_nanounits() / i128::from(frequency.get());
+    i64::try_from(action_ns)
+        .unwrap_or(i64::MAX)
+        .saturating_add(JITTER.as_nanos())
+}
