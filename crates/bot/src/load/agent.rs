@@ -11,8 +11,8 @@ use trantor_protocol::text::client::write_command;
 use trantor_protocol::text::{Cut, Dialect, LineCutter, without_nuls_before, words};
 use trantor_time::{Frequency, RealSpan, RealTime};
 
-use super::figures::Figures;
 use super::mix::Mix;
+use super::report::Figures;
 
 /// An agent that asks without end.
 #[derive(Debug)]
@@ -178,7 +178,7 @@ impl LoadAgent {
             AgentState::Counted => self.state = AgentState::Ready,
             AgentState::Ready if line == self.dialect.words().dead.as_bytes() => {
                 self.state = AgentState::Dead;
-                figures.deaths += 1;
+                figures.counts.deaths += 1;
             }
             AgentState::Ready => self.in_game(line, now, figures),
             AgentState::Refused | AgentState::Dead => {}
@@ -189,10 +189,10 @@ impl LoadAgent {
         let is_answer = matches!(line, b"ok" | b"ko" | [b'[' | b'{' | b'0'..=b'9', ..]);
         let answered = if is_answer { self.open.pop_front() } else { None };
         let Some(open) = answered else {
-            figures.unasked += u64::from(figures.is_measuring);
+            figures.counts.unasked_lines += u64::from(figures.is_measuring);
             return;
         };
-        figures.refused += u64::from(figures.is_measuring && line == b"ko");
+        figures.counts.commands_refused += u64::from(figures.is_measuring && line == b"ko");
         let lateness = now - open.ideal_end;
         figures.answer(open.kind, now.since(open.sent_at), lateness);
         if lateness < RealSpan::ZERO {
@@ -267,7 +267,7 @@ mod tests {
         let late_ms = |quantile| figures.lateness_ns.value_at_quantile(quantile) / 1_000_000;
         assert_eq!((late_ms(0.0), late_ms(1.0)), (0, 5));
         assert_eq!(figures.latency_ns.max() / 1_000_000, 140);
-        assert_eq!((figures.answered, figures.early), (2, 0));
+        assert_eq!((figures.counts.commands, figures.counts.early), (2, 0));
         let steady = agent.steady().unwrap();
         assert_eq!(
             (steady.first_at, steady.last_at, steady.units),
@@ -286,7 +286,10 @@ mod tests {
         // One is due at 140 ms, and one at 210.
         agent.fill(2, &mix, speed, at_ms(70));
         agent.end_measuring(at_ms(0), at_ms(100), speed, &mut figures);
-        assert_eq!((figures.answered, figures.unanswered), (1, 0));
+        assert_eq!(
+            (figures.counts.commands, figures.counts.commands_unanswered),
+            (1, 0)
+        );
         assert_eq!(figures.lateness_ns.len(), 1);
         let steady = agent.steady().unwrap();
         assert_eq!(
@@ -295,7 +298,10 @@ mod tests {
         );
 
         agent.end_measuring(at_ms(0), at_ms(3_140), speed, &mut figures);
-        assert_eq!((figures.answered, figures.unanswered), (1, 2));
+        assert_eq!(
+            (figures.counts.commands, figures.counts.commands_unanswered),
+            (1, 2)
+        );
         let late_ms = |quantile| figures.lateness_ns.value_at_quantile(quantile) / 1_000_000;
         assert_eq!(
             (figures.lateness_ns.len(), late_ms(0.5) / 10, late_ms(1.0) / 10),
@@ -327,11 +333,11 @@ mod tests {
         let (mut agent, mut figures) = ready();
         agent.fill(1, &"forward=1".parse().unwrap(), speed, at_ms(0));
         agent.end_measuring(at_ms(10), at_ms(60), speed, &mut figures);
-        assert_eq!((agent.steady(), figures.unanswered), (None, 0));
+        assert_eq!((agent.steady(), figures.counts.commands_unanswered), (None, 0));
         agent.end_measuring(at_ms(10), at_ms(1_070), speed, &mut figures);
         let steady = agent.steady().unwrap();
         assert_eq!(
-            (steady.first_at, steady.units, figures.unanswered),
+            (steady.first_at, steady.units, figures.counts.commands_unanswered),
             (at_ms(10), 0, 1)
         );
         assert_eq!(steady.least_lateness, RealSpan::from_millis(1_000));
@@ -350,7 +356,14 @@ mod tests {
         let speed = Frequency::new(100).unwrap();
         agent.fill(2, &"take=1".parse().unwrap(), speed, at_ms(0));
         agent.take_in(b"\0ok\n\0ko\n\0dead\n", at_ms(140), &mut figures);
-        assert_eq!((figures.answered, figures.refused, figures.unasked), (2, 1, 0));
+        assert_eq!(
+            (
+                figures.counts.commands,
+                figures.counts.commands_refused,
+                figures.counts.unasked_lines
+            ),
+            (2, 1, 0)
+        );
         assert_eq!(agent.state(), AgentState::Dead);
     }
 
@@ -360,12 +373,22 @@ mod tests {
         let speed = Frequency::new(100).unwrap();
         agent.fill(1, &"take=1".parse().unwrap(), speed, at_ms(0));
         agent.take_in(b"message 1, hello\nko\n", at_ms(60), &mut figures);
-        assert_eq!((figures.unasked, figures.refused, figures.early), (1, 1, 1));
+        assert_eq!(
+            (
+                figures.counts.unasked_lines,
+                figures.counts.commands_refused,
+                figures.counts.early
+            ),
+            (1, 1, 1)
+        );
         agent.fill(1, &"take=1".parse().unwrap(), speed, at_ms(60));
         agent.take_in(b"ok\n", at_ms(131), &mut figures);
-        assert_eq!(figures.early, 1, "the next one is due 70 ms after the early one");
+        assert_eq!(
+            figures.counts.early, 1,
+            "the next one is due 70 ms after the early one"
+        );
         assert_eq!(figures.lateness_ns.max() / 1_000_000, 1);
         agent.take_in(b"dead\n", at_ms(140), &mut figures);
-        assert_eq!((agent.state(), figures.deaths), (AgentState::Dead, 1));
+        assert_eq!((agent.state(), figures.counts.deaths), (AgentState::Dead, 1));
     }
 }

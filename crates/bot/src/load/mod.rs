@@ -12,13 +12,12 @@
 //! ```
 //!
 //! Answers are measured as histograms, never as averages; only a steady stretch after a warm-up counts.
-//! [`agent`] and [`viewer`] are what a peer does with bytes, [`figures`] what is counted, [`generator`] the one
-//! loop around them, [`report`] what is shown.
+//! [`agent`] and [`viewer`] are what a peer does with bytes, [`generator`] the one loop around them, [`report`] what is
+//! counted and shown.
 
 pub mod agent;
 pub mod cli;
 mod error;
-pub mod figures;
 pub mod generator;
 pub mod mix;
 mod peer;

@@ -9,7 +9,7 @@ use trantor_time::{Frequency, RealTime};
 
 use super::LoadConfig;
 use super::agent::{AgentState, LoadAgent};
-use super::figures::Figures;
+use super::report::Figures;
 use super::viewer::{Control, FrameViewer, TextViewer};
 
 /// One connection.
@@ -91,7 +91,7 @@ impl Peer {
     pub(super) fn take_in(&mut self, bytes: &[u8], now: RealTime, figures: &mut Figures) -> bool {
         match &mut self.kind {
             Kind::Agent(agent) => {
-                figures.agent_bytes += if figures.is_measuring {
+                figures.counts.agent_bytes += if figures.is_measuring {
                     bytes.len() as u64
                 } else {
                     0

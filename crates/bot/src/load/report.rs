@@ -1,4 +1,4 @@
-//! What the load generator found, as a table for people and as JSON for programs.
+//! What the load generator counts and reports: a table for people, JSON for programs.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use trantor_model::CommandKind;
 use trantor_time::{Frequency, RealSpan};
 
 use super::agent::Steady;
-use super::figures::{self, Figures};
+use super::cli::SECONDS_MAX;
 use super::{LoadConfig, Speed};
 
 /// What achieved/ideal may be in a game that follows the clock: agents begin in the middle of a command, and a server that has
@@ -17,6 +17,53 @@ const ACHIEVED_MAX: f64 = 1.5;
 
 /// What is said where [`Report::has_lost_all_agents`].
 pub const AGENTS_LOST: &str = "all agents were lost before the measurement ended";
+
+/// The largest value recorded, which no run can exceed: a command that is sent when the warm-up begins may be open until
+/// measuring ends, and each of them takes [`SECONDS_MAX`] at most. What each histogram takes grows with its logarithm only.
+const LONGEST_SECS_MAX: i64 = 3 * SECONDS_MAX as i64;
+
+/// Plain counters, of all peers together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Counts {
+    /// Agents that died, from the beginning.
+    pub deaths: u64,
+    /// Connections that the server closed on an agent alive or on a viewer, or that broke, from the beginning.
+    pub connections_lost: u64,
+    /// Commands answered while measuring.
+    pub commands: u64,
+    /// Of them, by `ko`.
+    pub commands_refused: u64,
+    /// Commands whose answer was overdue when measuring ended. Latency and lateness hold them as late as they were then.
+    pub commands_unanswered: u64,
+    /// Answers that came before their ideal end. A server that is not late gives none; one that lags behind
+    /// stamps what arrives with the game time it has reached, and so answers it early by that much.
+    pub early: u64,
+    /// Lines to agents that were no answers, such as messages.
+    pub unasked_lines: u64,
+    /// Lines to all text viewers.
+    pub viewer_lines: u64,
+    /// Frames to all viewers of ours.
+    pub viewer_frames: u64,
+    /// Bytes to all viewers.
+    pub viewer_bytes: u64,
+    /// Bytes to all agents.
+    pub agent_bytes: u64,
+}
+
+/// What is being measured. Only what is answered while measuring, or should have been, goes into histograms.
+#[derive(Debug)]
+pub struct Figures {
+    /// Whether answers count.
+    pub is_measuring: bool,
+    /// What is no span.
+    pub counts: Counts,
+    /// From sending a command to its answer.
+    pub latency_ns: Histogram<u64>,
+    /// From the ideal end of a command to its answer.
+    pub lateness_ns: Histogram<u64>,
+    /// Lateness by kind of command, in the order of [`CommandKind::ALL`].
+    pub lateness_by_kind_ns: Vec<Histogram<u64>>,
+}
 
 /// Everything found. Units are in the names.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -32,12 +79,8 @@ pub struct Report {
     pub agents: usize,
     /// Agents that were not.
     pub agents_refused: usize,
-    /// Agents that died on the way.
-    pub deaths: u64,
     /// Agents that were alive and connected when the measurement ended.
     pub agents_at_end: usize,
-    /// Connections that ended before the measurement did, without a death.
-    pub connections_lost: u64,
     /// Viewers that speak text, and viewers that speak our frames.
     pub viewers: [usize; 2],
     /// Commands each agent kept open.
@@ -46,12 +89,9 @@ pub struct Report {
     pub in_step: bool,
     /// How long was measured.
     pub measured_s: f64,
-    /// Commands answered in that time.
-    pub commands: u64,
-    /// Of them, by `ko`.
-    pub commands_refused: u64,
-    /// Commands whose answer was overdue when it ended. Latency and lateness hold them as late as they were then.
-    pub commands_unanswered: u64,
+    /// What was counted.
+    #[serde(flatten)]
+    pub counts: Counts,
     /// Commands answered a second.
     pub commands_per_s: f64,
     /// Game time that commands filled, of what there was from each agent's first answer to the end, or to its death. Of
@@ -59,8 +99,6 @@ pub struct Report {
     pub achieved_of_ideal: f64,
     /// The same for the agent that was served worst.
     pub achieved_of_ideal_min: f64,
-    /// Answers that came before their ideal end; see [`Figures::early`].
-    pub early: u64,
     /// From sending a command to its answer.
     pub latency: Quantiles,
     /// From the ideal end of a command to its answer.
@@ -69,16 +107,6 @@ pub struct Report {
     pub standing_lateness: Quantiles,
     /// Lateness by kind of command; kinds that were asked for only.
     pub lateness_by_kind: Vec<(String, Quantiles)>,
-    /// Lines to agents that were no answers.
-    pub unasked_lines: u64,
-    /// Lines to all text viewers.
-    pub viewer_lines: u64,
-    /// Frames to all viewers of ours.
-    pub viewer_frames: u64,
-    /// Bytes to all viewers.
-    pub viewer_bytes: u64,
-    /// Bytes to all agents.
-    pub agent_bytes: u64,
     /// Processor time the generator itself used while measuring, of one core; `None` where the system does not report it.
     pub own_core: Option<f64>,
 }
@@ -113,15 +141,59 @@ pub(super) struct Run<'a> {
     pub(super) processor: Option<RealSpan>,
 }
 
+/// An empty histogram of nanoseconds with three significant digits.
+fn histogram_ns() -> Histogram<u64> {
+    let longest = RealSpan::from_secs(LONGEST_SECS_MAX);
+    Histogram::new_with_bounds(1, longest.as_nanos() as u64, 3).expect("these bounds and digits are in range")
+}
+
+fn record(histogram_ns: &mut Histogram<u64>, span: RealSpan) {
+    histogram_ns.saturating_record(u64::try_from(span.as_nanos()).unwrap_or(0));
+}
+
+impl Figures {
+    /// All zero, and not measuring.
+    pub fn new() -> Self {
+        Self {
+            is_measuring: false,
+            counts: Counts::default(),
+            latency_ns: histogram_ns(),
+            lateness_ns: histogram_ns(),
+            lateness_by_kind_ns: CommandKind::ALL.iter().map(|_| histogram_ns()).collect(),
+        }
+    }
+
+    /// A command was answered.
+    pub fn answer(&mut self, kind: CommandKind, latency: RealSpan, lateness: RealSpan) {
+        if self.is_measuring {
+            self.counts.commands += 1;
+            self.counts.early += u64::from(lateness < RealSpan::ZERO);
+            self.record(kind, latency, lateness);
+        }
+    }
+
+    /// Measuring ends, and a command is not answered that should have been: it will be later than that.
+    pub fn leave_unanswered(&mut self, kind: CommandKind, latency: RealSpan, lateness: RealSpan) {
+        self.counts.commands_unanswered += 1;
+        self.record(kind, latency, lateness);
+    }
+
+    fn record(&mut self, kind: CommandKind, latency: RealSpan, lateness: RealSpan) {
+        record(&mut self.latency_ns, latency);
+        record(&mut self.lateness_ns, lateness);
+        record(&mut self.lateness_by_kind_ns[kind as usize], lateness);
+    }
+}
+
 impl Report {
     pub(super) fn new(run: &Run<'_>, figures: &Figures, agents: impl Iterator<Item = Steady>) -> Self {
         let measured_s = run.measured.as_secs_f64();
         let agents: Vec<Steady> = agents.collect();
-        let mut standing_ns = figures::histogram_of_spans();
+        let mut standing_ns = histogram_ns();
         for steady in &agents {
-            standing_ns.saturating_record(u64::try_from(steady.least_lateness.as_nanos()).unwrap_or(0));
+            record(&mut standing_ns, steady.least_lateness);
         }
-        let (achieved, achieved_min) = achieved(run.speed, agents.into_iter());
+        let (achieved_of_ideal, achieved_of_ideal_min) = achieved(run.speed, agents.into_iter());
         let by_kind = CommandKind::ALL.iter().zip(&figures.lateness_by_kind_ns);
         Self {
             frequency: run.speed.get(),
@@ -129,20 +201,15 @@ impl Report {
             frequency_assumed: matches!(run.config.speed, Speed::Assumed(_)),
             agents: run.joined,
             agents_refused: run.refused,
-            deaths: figures.deaths,
             agents_at_end: run.at_end,
-            connections_lost: figures.lost,
             viewers: [run.config.text_viewers, run.config.frame_viewers],
             in_flight: run.config.in_flight,
             in_step: run.config.in_step,
             measured_s,
-            commands: figures.answered,
-            commands_refused: figures.refused,
-            commands_unanswered: figures.unanswered,
-            commands_per_s: figures.answered as f64 / measured_s,
-            achieved_of_ideal: achieved,
-            achieved_of_ideal_min: achieved_min,
-            early: figures.early,
+            commands_per_s: figures.counts.commands as f64 / measured_s,
+            counts: figures.counts.clone(),
+            achieved_of_ideal,
+            achieved_of_ideal_min,
             latency: Quantiles::of(&figures.latency_ns),
             lateness: Quantiles::of(&figures.lateness_ns),
             standing_lateness: Quantiles::of(&standing_ns),
@@ -150,11 +217,6 @@ impl Report {
                 .filter(|(_, histogram)| !histogram.is_empty())
                 .map(|(kind, histogram)| (format!("{kind:?}"), Quantiles::of(histogram)))
                 .collect(),
-            unasked_lines: figures.unasked,
-            viewer_lines: figures.viewer_lines,
-            viewer_frames: figures.viewer_frames,
-            viewer_bytes: figures.viewer_bytes,
-            agent_bytes: figures.agent_bytes,
             own_core: run.processor.map(|used| used.as_secs_f64() / measured_s),
         }
     }
@@ -162,7 +224,7 @@ impl Report {
     /// Whether the server disconnected all agents before the measurement ended, or was gone itself: what was measured is the
     /// load for a part of the time. Agents that starved do not count.
     pub fn has_lost_all_agents(&self) -> bool {
-        are_all_lost(self.agents, self.deaths, self.agents_at_end)
+        are_all_lost(self.agents, self.counts.deaths, self.agents_at_end)
     }
 }
 
@@ -210,8 +272,8 @@ impl fmt::Display for Report {
             "{} agents ({} refused, {} died, {} lost), {} in flight, {}, {} + {} viewers, {} units/s, {:.1} s",
             self.agents,
             self.agents_refused,
-            self.deaths,
-            self.connections_lost,
+            self.counts.deaths,
+            self.counts.connections_lost,
             self.in_flight,
             if self.in_step { "in step" } else { "spread out" },
             self.viewers[0],
@@ -222,12 +284,12 @@ impl fmt::Display for Report {
         writeln!(
             f,
             "{} commands, {:.0} a second; achieved/ideal {:.5} (worst agent {:.5}); {} early, {} unanswered",
-            self.commands,
+            self.counts.commands,
             self.commands_per_s,
             self.achieved_of_ideal,
             self.achieved_of_ideal_min,
-            self.early,
-            self.commands_unanswered
+            self.counts.early,
+            self.counts.commands_unanswered
         )?;
         writeln!(
             f,
@@ -244,9 +306,9 @@ impl fmt::Display for Report {
             writeln!(
                 f,
                 "\nviewers received {} lines and {} frames, {} KiB",
-                self.viewer_lines,
-                self.viewer_frames,
-                self.viewer_bytes / 1_024
+                self.counts.viewer_lines,
+                self.counts.viewer_frames,
+                self.counts.viewer_bytes / 1_024
             )?;
         }
         if self.achieved_of_ideal > ACHIEVED_MAX {
@@ -355,13 +417,28 @@ mod tests {
             // Viewers are lost as well; agents are what is measured.
             (0, 12, 5, false),
         ] {
-            (report.agents_at_end, report.deaths) = (agents_at_end, deaths);
-            report.connections_lost = connections_lost;
+            (report.agents_at_end, report.counts.deaths) = (agents_at_end, deaths);
+            report.counts.connections_lost = connections_lost;
             assert_eq!(
                 report.has_lost_all_agents(),
                 is_lost,
                 "{agents_at_end} {deaths} {connections_lost}"
             );
+        }
+    }
+
+    #[test]
+    fn spans_stay_exact_however_long_they_are() {
+        let mut figures = Figures::new();
+        figures.is_measuring = true;
+        for seconds in [61, 5_000, 2 * i64::from(SECONDS_MAX)] {
+            let span = RealSpan::from_secs(seconds);
+            figures.answer(CommandKind::Forward, span, span);
+            let kind = &figures.lateness_by_kind_ns[CommandKind::Forward as usize];
+            for histogram in [&figures.latency_ns, &figures.lateness_ns, kind] {
+                let off = (histogram.max() as f64 / 1e9 / seconds as f64 - 1.0).abs();
+                assert!(off < 1e-3, "{} ns instead of {seconds} s", histogram.max());
+            }
         }
     }
 

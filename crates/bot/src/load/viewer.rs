@@ -8,7 +8,7 @@ use trantor_protocol::wire::{
 };
 use trantor_time::Frequency;
 
-use super::figures::Figures;
+use super::report::Figures;
 
 /// A viewer that speaks Zappy text and counts lines.
 #[derive(Debug, Default)]
@@ -27,8 +27,8 @@ impl TextViewer {
             self.unsent.push(b'\n');
         }
         if figures.is_measuring {
-            figures.viewer_lines += bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
-            figures.viewer_bytes += bytes.len() as u64;
+            figures.counts.viewer_lines += bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
+            figures.counts.viewer_bytes += bytes.len() as u64;
         }
     }
 
@@ -70,7 +70,7 @@ impl FrameViewer {
     /// If they are not frames of this version.
     pub fn take_in(&mut self, mut piece: &[u8], figures: &mut Figures) -> Result<(), FrameError> {
         if figures.is_measuring {
-            figures.viewer_bytes += piece.len() as u64;
+            figures.counts.viewer_bytes += piece.len() as u64;
         }
         if self.phase == FramePhase::Greeting {
             if self.lines.next(&mut piece).is_none() {
@@ -86,7 +86,7 @@ impl FrameViewer {
         }
         let mut credit = 0;
         while let Some(frame) = self.frames.next(&mut piece)? {
-            figures.viewer_frames += u64::from(figures.is_measuring);
+            figures.counts.viewer_frames += u64::from(figures.is_measuring);
             if let ToClient::Snapshot(_) = read_frame(frame)? {
                 credit += 1;
             }

@@ -23,9 +23,8 @@ use trantor_time::{Clock, Frequency, RealSpan, RealTime};
 
 use super::agent::{AgentState, LoadAgent, span_of};
 use super::error::LoadError;
-use super::figures::Figures;
 use super::peer::{Kind, Peer};
-use super::report::{self, Report, Run};
+use super::report::{self, Figures, Report, Run};
 use super::viewer::TextViewer;
 use super::{LoadConfig, Speed};
 
@@ -171,7 +170,7 @@ impl<'a> Generator<'a> {
         for agent in self.peers.iter_mut().filter_map(|(_, peer)| peer.agent_mut()) {
             agent.end_measuring(begun, ended, speed, &mut self.figures);
         }
-        if self.figures.answered == 0 {
+        if self.figures.counts.commands == 0 {
             if was_interrupted {
                 return Err(LoadError::Interrupted);
             }
@@ -180,7 +179,7 @@ impl<'a> Generator<'a> {
         }
         let living = |peer: &&Peer| !peer.has_ended && peer.agent_state() == Some(AgentState::Ready);
         let at_end = self.peers.iter().map(|(_, peer)| peer).filter(living).count();
-        let are_all_lost = report::are_all_lost(self.joined, self.figures.deaths, at_end);
+        let are_all_lost = report::are_all_lost(self.joined, self.figures.counts.deaths, at_end);
         let run = Run {
             config: self.config,
             speed,
@@ -259,7 +258,7 @@ impl<'a> Generator<'a> {
         loop {
             while self.connecting < CONNECTING_MAX && self.open_next()? {}
             let settled = |generator: &mut Self| {
-                generator.joined + generator.refused + generator.figures.lost as usize
+                generator.joined + generator.refused + generator.figures.counts.connections_lost as usize
                     >= generator.config.agents
                     && generator.connecting == 0
             };

@@ -165,7 +165,7 @@ impl Generator<'_> {
         }
         let is_over = matches!(state, Some(AgentState::Refused | AgentState::Dead));
         if is_over || !alive {
-            self.figures.lost += u64::from(!is_over && peer.control().is_none());
+            self.figures.counts.connections_lost += u64::from(!is_over && peer.control().is_none());
             peer.end(self.poll.registry())?;
         } else if reads == READS_PER_TURN_MAX {
             self.read_later(token);
