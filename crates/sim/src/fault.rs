@@ -46,30 +46,7 @@ pub enum Fault {
     OldToken,
 }
 
-impl Fault {
-    /// All of them.
-    pub const ALL: [Fault; 19] = [
-        Self::DroppedReply,
-        Self::DroppedAck,
-        Self::DroppedDelta,
-        Self::DroppedLine,
-        Self::JournalOutOfOrder,
-        Self::LostWakeUp,
-        Self::NoHunger,
-        Self::HastySave,
-        Self::IgnoredLimits,
-        Self::LostHangUp,
-        Self::DroppedLateLine,
-        Self::DroppedSaid,
-        Self::DroppedPiece,
-        Self::StaleSave,
-        Self::OlderSave,
-        Self::UnnoticedRefusal,
-        Self::ShortJournal,
-        Self::OneSyncedPiece,
-        Self::OldToken,
-    ];
-}
+impl Fault {}
 
 /// A fault that strikes at the third opportunity: not in the very beginning, where much is special.
 #[derive(Clone, Copy, Debug)]

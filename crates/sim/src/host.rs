@@ -11,6 +11,7 @@ use trantor_engine::limits::Limits;
 use trantor_engine::{AdminRequest, CloseCause, ConnId, Engine, FiredKind, Input, Output};
 use trantor_time::{GameTime, RealSpan, RealTime};
 
+use crate::Reached;
 use crate::access::{Access, Credentials, Rule, TokenNumber};
 use crate::actors::Verdict;
 use crate::dice::Dice;
@@ -62,12 +63,9 @@ pub(crate) struct Host {
     pub(crate) sprints: Sprints,
     pub(crate) waits: Waits,
     pub(crate) access: Access,
-    /// Reloads of the options that were carried out.
-    pub(crate) reloads: u64,
     /// What the limits are now.
     pub(crate) limits: Limits,
-    /// Lines of operators that were answered.
-    pub(crate) lines_done: u64,
+    pub(crate) reached: Reached,
     dice: Dice,
     window_bytes: usize,
     piece_bytes_max: u32,
@@ -109,9 +107,8 @@ impl Host {
             sprints: Sprints::default(),
             waits: Waits::new(plan.config.lock_step),
             access: Access::new(Rule::first(plan.config.control)),
-            reloads: 0,
             limits: plan.config.limits.clone(),
-            lines_done: 0,
+            reached: Reached::default(),
             dice: Dice::new(seed, 2),
             window_bytes: plan.weather.window_bytes,
             piece_bytes_max: plan.weather.piece_bytes_max,

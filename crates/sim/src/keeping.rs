@@ -21,7 +21,7 @@ use crate::disk::Disk;
 use crate::fault::{Fault, Sabotage};
 use crate::plan::Storage;
 use crate::replayed::{self, Received};
-use crate::{rerun, resumed};
+use crate::{Reached, rerun};
 
 /// Saves kept.
 const SAVES_KEPT: usize = 3;
@@ -50,17 +50,7 @@ pub(crate) struct Keeping {
     held: Option<Vec<u8>>,
     /// The state of the save before, for sabotage.
     state_before: Option<Vec<u8>>,
-    pub(crate) rotted: u64,
-    pub(crate) saves: u64,
-    /// Saves that were rolled forward by the journal.
-    pub(crate) rolled_forward: u64,
-    /// Those of them that were rolled from one piece to the next.
-    pub(crate) rolled_over_seams: u64,
-    pub(crate) refusals: u64,
-    /// Lines that text viewers received, compared with those that the journal sends.
-    pub(crate) lines_compared: u64,
-    /// Times at which the mirror of one who watched the recording was compared.
-    pub(crate) reruns_compared: u64,
+    pub(crate) reached: Reached,
 }
 
 /// A state that was saved.
@@ -108,13 +98,7 @@ impl Keeping {
             rotten: BTreeSet::new(),
             held: None,
             state_before: None,
-            rotted: 0,
-            saves: 0,
-            rolled_forward: 0,
-            rolled_over_seams: 0,
-            refusals: 0,
-            lines_compared: 0,
-            reruns_compared: 0,
+            reached: Reached::default(),
         };
         keeping.begin_run(now);
         keeping
@@ -198,7 +182,7 @@ impl Keeping {
             }
         }
         let rotten = self.disk.rot();
-        self.rotted += rotten.len() as u64;
+        self.reached.count("files rotten", rotten.len() as u64);
         self.rotten.extend(rotten);
         let this_run = format!("run-{:04}/", self.run);
         for name in self.disk.names(".trj") {
@@ -271,9 +255,10 @@ impl Keeping {
         if *recording.ends() != RecordingEnd::Closed {
             return Err(format!("the recording ends otherwise: {:?}", recording.ends()));
         }
-        self.lines_compared += replayed::check(received, &recording, engine.config())?;
-        resumed::check(&recording, engine.game())?;
-        self.reruns_compared = rerun::watch(&recording, &mut self.dice)?;
+        let lines = replayed::check(received, &recording, engine.config())?;
+        self.reached.count("lines compared with the journal", lines);
+        let worlds = rerun::watch(&recording, &mut self.dice)?;
+        self.reached.count("worlds compared in recordings", worlds);
         Ok(())
     }
 
@@ -311,7 +296,8 @@ impl Keeping {
             ));
         }
         if !received.is_empty() {
-            self.lines_compared += replayed::check(received, &self.recording()?, engine.config())?;
+            let lines = replayed::check(received, &self.recording()?, engine.config())?;
+            self.reached.count("lines compared with the journal", lines);
         }
         Ok(())
     }
@@ -342,7 +328,7 @@ impl Keeping {
                 continue;
             }
             if self.append(journal.piece, &bytes).is_err() && !sabotage.is(Fault::UnnoticedRefusal) {
-                self.refusals += 1;
+                self.reached.count("writes refused", 1);
                 let name = self.piece_name(self.piece);
                 self.disk.truncate(&name, self.piece_bytes);
                 self.has_ended = true;
@@ -394,7 +380,7 @@ impl Keeping {
         job.step = match job.step {
             Step::Write => {
                 if self.disk.append(&aside, &job.bytes).is_err() {
-                    self.refusals += 1;
+                    self.reached.count("writes refused", 1);
                     return self.disk.remove(&aside);
                 }
                 Step::Sync
@@ -411,7 +397,7 @@ impl Keeping {
             }
             Step::List => {
                 self.disk.sync_names();
-                self.saves += 1;
+                self.reached.count("saves", 1);
                 let (digest, run) = (job.digest, self.run);
                 self.saved.insert(job.name, Saved { digest, run });
                 let saves = self.disk.names(".trs");

@@ -35,7 +35,6 @@ mod plan;
 mod reached;
 pub mod replayed;
 mod rerun;
-mod resumed;
 mod trace;
 mod universe;
 mod waits;

@@ -75,24 +75,9 @@ impl Picture {
         }
     }
 
-    /// What lies on each tile, row by row.
-    pub(crate) fn ground(&self) -> &[Counts] {
-        &self.ground
-    }
-
-    /// Who lives, in the order of their numbers.
-    pub(crate) fn agents(&self) -> impl Iterator<Item = &AgentView> {
-        self.agents.iter().map(|(view, _)| view)
-    }
-
     /// Where eggs lie, in the order of their numbers.
     pub(crate) fn eggs(&self) -> impl Iterator<Item = (EggId, Tile)> {
         self.eggs.iter().map(|(egg, _, tile)| (*egg, *tile))
-    }
-
-    /// The same from a number on.
-    pub(crate) fn eggs_from(&self, first: EggId) -> impl Iterator<Item = (EggId, Tile)> {
-        self.eggs().filter(move |(egg, _)| *egg >= first)
     }
 
     /// Whether a match is over: all agents are gone, and who comes then is told who was there.
@@ -126,13 +111,48 @@ impl Picture {
             ),
             (self.winner == mirror.winner, "the winner".to_owned()),
         ];
-        let told: Vec<_> = parts
-            .into_iter()
-            .filter(|(same, _)| !same)
-            .map(|(_, part)| part)
-            .collect();
-        (!told.is_empty()).then(|| told.join("; "))
+        named(parts)
     }
+
+    /// The same for what a viewer in text is sent, of eggs from `first_egg` on: not whose an egg is, nor when food and
+    /// elevations end.
+    pub(crate) fn difference_in_text(
+        &self,
+        mirror: &Self,
+        first_egg: EggId,
+        has_inventories: bool,
+    ) -> Option<String> {
+        let agents = |picture: &Self| -> Vec<_> {
+            let views = picture.agents.iter().map(|(view, _)| view);
+            let inventory = |view: &AgentView| has_inventories.then_some(view.inventory);
+            let mut agents: Vec<_> = views
+                .map(|view| (view.id, view.tile, view.facing, view.level, inventory(view)))
+                .collect();
+            agents.sort_by_key(|agent| agent.0);
+            agents
+        };
+        let eggs =
+            |picture: &Self| -> BTreeSet<_> { picture.eggs().filter(|(egg, _)| *egg >= first_egg).collect() };
+        let ([here, there], [eggs_here, eggs_there]) = ([self, mirror].map(agents), [self, mirror].map(eggs));
+        named([
+            (self.ground == mirror.ground, "the ground".to_owned()),
+            (
+                here == there || self.is_over(),
+                format!("agents {here:?}, mirrored as {there:?}"),
+            ),
+            (
+                eggs_here == eggs_there,
+                format!("eggs {eggs_here:?}, mirrored as {eggs_there:?}"),
+            ),
+        ])
+    }
+}
+
+/// The parts that are not the same, if there are any.
+fn named<const COUNT: usize>(parts: [(bool, String); COUNT]) -> Option<String> {
+    let different = parts.into_iter().filter(|(same, _)| !same);
+    let named: Vec<_> = different.map(|(_, part)| part).collect();
+    (!named.is_empty()).then(|| named.join("; "))
 }
 
 fn sorted(agents: &[AgentId]) -> Vec<AgentId> {

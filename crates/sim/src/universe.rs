@@ -147,22 +147,30 @@ impl Universe {
         self.note_reached();
         let mut reached = self.reached;
         self.check_refusals(&reached)?;
-        reached.steps = self.step;
-        reached.crashes = self.crashes;
-        reached.sprints = self.host.sprints.ended;
-        reached.operator_lines = self.host.lines_done;
-        reached.reloads = self.host.reloads;
-        reached.leaps = self.host.waits.leaps;
-        reached.waited = self.host.waits.waited;
-        reached.saves = self.host.keeping.saves;
-        reached.rolled_forward = self.host.keeping.rolled_forward;
-        reached.rolled_over_seams = self.host.keeping.rolled_over_seams;
-        reached.refusals = self.host.keeping.refusals;
-        reached.rotted = self.host.keeping.rotted;
-        reached.lines_compared = self.host.keeping.lines_compared;
-        reached.reruns_compared = self.host.keeping.reruns_compared;
-        reached.mirrors_compared = self.peers.iter().map(|peer| peer.actor.mirrors_compared()).sum();
-        reached.worlds_compared = self.peers.iter().map(|peer| peer.actor.worlds_compared()).sum();
+        reached.add(&self.host.reached);
+        reached.add(&self.host.keeping.reached);
+        let of_peers =
+            |count: fn(&dyn Actor) -> u64| self.peers.iter().map(|peer| count(peer.actor.as_ref())).sum();
+        for (kind, count) in [
+            ("steps", self.step),
+            ("crashes", self.crashes),
+            ("sprints ended", self.host.sprints.ended),
+            ("lock-step moments passed", self.host.waits.leaps),
+            (
+                "lock-step moments passed after the longest wait",
+                self.host.waits.waited,
+            ),
+            (
+                "worlds in frames compared",
+                of_peers(|actor| actor.mirrors_compared()),
+            ),
+            (
+                "worlds in text compared",
+                of_peers(|actor| actor.worlds_compared()),
+            ),
+        ] {
+            reached.count(kind, count);
+        }
         Ok(Outcome {
             digest: self.host.trace.digest(),
             reached,
@@ -172,11 +180,11 @@ impl Universe {
     /// Who was refused was counted.
     fn check_refusals(&self, counted: &Reached) -> Verdict {
         let heard: u64 = self.peers.iter().map(|peer| peer.actor.tokens_refused()).sum();
-        match heard <= counted.tokens_refused {
+        let counted = counted.get("wrong tokens");
+        match heard <= counted {
             true => Ok(()),
             false => Err(format!(
-                "{heard} wrong tokens were refused, {} were counted",
-                counted.tokens_refused
+                "{heard} wrong tokens were refused, {counted} were counted"
             )),
         }
     }
@@ -184,7 +192,8 @@ impl Universe {
     /// Adds what this life of the server has reached.
     fn note_reached(&mut self) {
         let stats = self.host.engine.stats(self.clock.now());
-        self.reached.add(&Reached::new(&stats, self.oracle.elevated()));
+        self.reached.count_life(&stats);
+        self.reached.count("agents rose", self.oracle.elevated());
     }
 
     fn run_until(&mut self, until: RealTime) -> Verdict {
@@ -329,7 +338,9 @@ impl Universe {
                     && game.now() > self.host.begins;
                 let steps = is_replayed.then_some(game.steps());
                 actor.check_world(&truth.ok_or("it knows a world sooner than it should")?, steps)?;
-                self.reached.past_worlds_compared += u64::from(delay > RealSpan::ZERO);
+                let is_past = delay > RealSpan::ZERO;
+                self.reached
+                    .count("past worlds in text compared", u64::from(is_past));
             }
         }
         Ok(())

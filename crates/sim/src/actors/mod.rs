@@ -3,7 +3,6 @@
 //! An actor sees no more than its own bytes; what it may know besides, to judge by, is in [`Moment`].
 
 mod agent;
-mod hearsay;
 mod liar;
 mod operator;
 mod text_viewer;

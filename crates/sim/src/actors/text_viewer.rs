@@ -1,13 +1,13 @@
-//! Our viewer over the text protocol: the real client, with every line looked at on its way in.
+//! Our viewer over the text protocol: the real client, which is given whole lines.
 //!
-//! Whenever nothing is under way to it, it must know the world as it is; all of it, by the lines and in the client.
+//! No line may be one that it cannot use, and whenever nothing is on its way to it, its world must be the server's.
 
 use trantor_client::{Client, ClientConfig, ClientEvent, Language, ProtocolError};
 use trantor_engine::EngineConfig;
 use trantor_model::EggId;
+use trantor_protocol::text::{Cut, Dialect, LineCutter};
 use trantor_time::RealTime;
 
-use super::hearsay::Hearsay;
 use super::{Actor, Moment, Verdict, take_unsent};
 use crate::access::TokenNumber;
 use crate::dice::Dice;
@@ -18,11 +18,19 @@ use crate::replayed::Received;
 /// See the module.
 pub(crate) struct TextViewer {
     client: Client,
-    hearsay: Hearsay,
+    cutter: LineCutter,
+    /// Lines that the client could not use since it last connected.
+    ignored: u64,
+    /// Whether it is sent the inventories of agents that are there already.
+    has_inventories: bool,
     /// Eggs before this one are not mentioned to it.
     first_egg: EggId,
-    /// Whether there are so many that it hears of things in turn with others.
+    /// Whether there are so many that they are served in turns.
     takes_turns: bool,
+    /// Lines to be compared with a replay of the journal.
+    received: Option<Received>,
+    /// A recording that it watches was moved.
+    has_jumped: bool,
     is_over: bool,
     worlds_compared: u64,
     tokens_refused: u64,
@@ -34,9 +42,13 @@ impl TextViewer {
     pub(crate) fn new(config: &EngineConfig, takes_turns: bool) -> Self {
         Self {
             client: client(None, RealTime::ZERO),
-            hearsay: Hearsay::default(),
+            cutter: LineCutter::new(),
+            ignored: 0,
+            has_inventories: !matches!(config.dialect, Dialect::French42 | Dialect::English42),
             first_egg: config.first_egg_told(),
             takes_turns,
+            received: None,
+            has_jumped: false,
             is_over: true,
             worlds_compared: 0,
             tokens_refused: 0,
@@ -44,39 +56,41 @@ impl TextViewer {
         }
     }
 
-    /// A recording that it watches was moved.
+    /// A recording that it watches was moved: a victory is not taken back.
     pub(crate) fn jumped(&mut self) {
-        self.hearsay.jumped();
+        self.has_jumped = true;
     }
 
-    /// The client has not more, nor less, than it was told.
-    fn compare_client(&self, truth: &Picture) -> Verdict {
-        let Some(Ok(world)) = self.client.newest_world() else {
-            return Ok(());
-        };
-        let mut agents: Vec<_> = world
-            .agents()
-            .map(|agent| (agent.view.id, agent.view.tile, agent.view.level))
-            .collect();
-        agents.sort();
-        let there: Vec<_> = truth
-            .agents()
-            .map(|view| (view.id, view.tile, view.level))
-            .collect();
-        if agents != there && !truth.is_over() {
-            return Err(format!(
-                "a viewer in text has agents at {agents:?}, the world at {there:?}"
-            ));
+    /// Gives the client a line.
+    fn line(&mut self, line: &[u8], moment: &Moment<'_>) -> Verdict {
+        if let Some(received) = &mut self.received {
+            received.push(line);
         }
-        let mut eggs: Vec<_> = world.eggs().map(|egg| (egg.egg, egg.tile)).collect();
-        eggs.sort();
-        let there: Vec<_> = truth.eggs_from(self.first_egg).collect();
-        if eggs != there {
-            return Err(format!("a viewer in text has eggs {eggs:?}, the world {there:?}"));
+        self.client.handle(&[line, b"\n"].concat(), moment.now);
+        while let Some(event) = self.client.poll_event() {
+            let ClientEvent::Ended { error, .. } = event else {
+                continue;
+            };
+            self.is_over = true;
+            match error {
+                Some(ProtocolError::TokenRefused) if moment.allowed.is_token_refused => {
+                    self.tokens_refused += 1;
+                    self.is_refused = true;
+                }
+                None | Some(ProtocolError::Silent { .. } | ProtocolError::NotReading) => {}
+                Some(error) => return Err(format!("a viewer in text ended: {error}")),
+            }
         }
-        match world.ground() == truth.ground() {
-            true => Ok(()),
-            false => Err("a viewer in text has other things on the ground than the world".to_owned()),
+        let stats = self.client.stats(moment.now);
+        let ignored = stats.ignored + stats.ignored_lines;
+        let is_new = std::mem::replace(&mut self.ignored, ignored) < ignored;
+        // An elevation may have begun before it came.
+        match is_new && !line.starts_with(b"pie ") {
+            true => Err(format!(
+                "a viewer in text cannot use {:?}",
+                String::from_utf8_lossy(line)
+            )),
+            false => Ok(()),
         }
     }
 }
@@ -84,34 +98,35 @@ impl TextViewer {
 impl Actor for TextViewer {
     fn opened(&mut self, token: Option<TokenNumber>, now: RealTime) {
         self.client = client(token, now);
+        self.cutter = LineCutter::new();
+        self.ignored = 0;
         self.is_refused = false;
-        self.hearsay = Hearsay::default();
         self.is_over = false;
     }
 
-    fn hear(&mut self, bytes: &[u8], moment: &Moment<'_>, sabotage: &mut Sabotage) -> Verdict {
-        self.client.handle(bytes, moment.now);
-        while let Some(event) = self.client.poll_event() {
-            let ClientEvent::Ended { error, .. } = event else {
-                continue;
-            };
-            self.is_over = true;
-            if error == Some(ProtocolError::TokenRefused) && moment.allowed.is_token_refused {
-                self.tokens_refused += 1;
-                self.is_refused = true;
-                return Ok(());
-            }
-            if let Some(error) = error
-                && !matches!(error, ProtocolError::Silent { .. } | ProtocolError::NotReading)
-            {
-                return Err(format!("a viewer in text ended: {error}"));
-            }
-        }
-        let fault = match self.takes_turns {
+    fn hear(&mut self, mut bytes: &[u8], moment: &Moment<'_>, sabotage: &mut Sabotage) -> Verdict {
+        let ground_fault = match self.takes_turns {
             true => Fault::DroppedLateLine,
             false => Fault::DroppedLine,
         };
-        self.hearsay.hear(bytes, fault, sabotage)
+        let mut cutter = std::mem::take(&mut self.cutter);
+        let mut verdict = Ok(());
+        while verdict.is_ok()
+            && let Some(cut) = cutter.next(&mut bytes)
+        {
+            let fault = match cut {
+                Cut::Line(line) if line.starts_with(b"bct ") => Some(ground_fault),
+                Cut::Line(line) if line.starts_with(b"pbc ") => Some(Fault::DroppedSaid),
+                _ => None,
+            };
+            verdict = match cut {
+                _ if fault.is_some_and(|fault| sabotage.strikes(fault)) => Ok(()),
+                Cut::Line(line) => self.line(line, moment),
+                Cut::TooLong => Err("the server sent a line without end".to_owned()),
+            };
+        }
+        self.cutter = cutter;
+        verdict
     }
 
     fn act(&mut self, moment: &Moment<'_>, _: &mut Dice, out: &mut Vec<u8>) -> bool {
@@ -134,9 +149,9 @@ impl Actor for TextViewer {
     }
 
     fn check_done(&self, _: RealTime) -> Verdict {
-        match self.is_over || self.hearsay.is_whole() {
+        match self.is_over || self.knows_world() {
             true => Ok(()),
-            false => Err("a viewer in text was never told the world".to_owned()),
+            false => Err("a viewer in text was never sent the world".to_owned()),
         }
     }
 
@@ -149,21 +164,31 @@ impl Actor for TextViewer {
     }
 
     fn knows_world(&self) -> bool {
-        !self.is_over && self.hearsay.is_whole()
+        !self.is_over && self.client.newest_world().is_some()
     }
 
     fn take_received(&mut self) -> Option<Received> {
-        self.hearsay.received.take()
+        self.received.take()
     }
 
     fn check_world(&mut self, truth: &Picture, steps: Option<u64>) -> Verdict {
         self.worlds_compared += 1;
-        self.hearsay.compare(truth, self.first_egg)?;
+        let newest = self.client.newest_world().ok_or("it knows the world")?;
+        let newest = Picture::of_viewer(&newest.map_err(|error| error.to_string())?);
+        let difference = truth.difference_in_text(&newest, self.first_egg, self.has_inventories);
+        if let Some(difference) = difference {
+            return Err(format!(
+                "the world of a viewer in text is not the world: {difference}"
+            ));
+        }
+        if truth.has_winner() != newest.has_winner() && !self.has_jumped {
+            return Err("a viewer in text was sent another victory".to_owned());
+        }
         if let Some(steps) = steps {
-            let received = self.hearsay.received.get_or_insert(Received::from(steps));
+            let received = self.received.get_or_insert(Received::from(steps));
             received.note_all_until(steps);
         }
-        self.compare_client(truth)
+        Ok(())
     }
 }
 

@@ -53,7 +53,7 @@ impl Host {
     pub(super) fn carry_out_reload(&mut self, reload: &Reload, sabotage: &Sabotage) {
         // Those who watch by now are told as it was when they began.
         self.note_spectators();
-        self.reloads += 1;
+        self.reached.count("reloads", 1);
         let rule = reload.rule;
         let token = match sabotage.is(Fault::OldToken) {
             true => self.engine.config().token.clone(),

@@ -44,7 +44,7 @@ impl Host {
                 Ok(number) => {
                     let game = &self.engine.config().game;
                     let wish = Wish::draw(game, &mut Dice::new(number, WISHES));
-                    self.lines_done += 1;
+                    self.reached.count("operators' lines", 1);
                     match self.fulfil(wish, now, sabotage)? {
                         Ok(()) => format!("ok {number}\n"),
                         Err(refusal) => format!("ko {number} {refusal}\n"),

@@ -26,10 +26,12 @@ impl Keeping {
                     if rolled.game.winner().is_none() && !is_rotten {
                         self.check_rolled(&rolled, &pieces)?;
                     }
-                    self.rolled_forward += u64::from(rolled.game.steps() > saved.steps());
+                    let is_ahead = rolled.game.steps() > saved.steps();
+                    self.reached.count("saves rolled forward", u64::from(is_ahead));
                     let last = self.open(&pieces[rolled.piece]);
                     let is_over_seam = last.is_some_and(|last| last.game().steps() > saved.steps());
-                    self.rolled_over_seams += u64::from(is_over_seam);
+                    self.reached
+                        .count("saves rolled forward over pieces", u64::from(is_over_seam));
                     if !has_rot {
                         self.check_synced(name, &rolled.game)?;
                     }
