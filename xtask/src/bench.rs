@@ -1,6 +1,6 @@
 //! `cargo xtask bench NAME`: measures, and prints the tables that docs/benchmarks.md quotes.
 //!
-//! The measuring itself lives beside what is measured; this chore only builds it optimised and starts it.
+//! The measuring itself lives beside what is measured; this task only builds it optimised and starts it.
 
 use std::process::{Command, ExitCode};
 
@@ -39,15 +39,13 @@ enum What {
     Pacing,
     /// The viewer's panels, and what the debugging view adds
     Panels,
-    /// Ways of waiting: lateness, processor time and wake-ups per deadline
-    Wake,
     /// An idle server: wake-ups in ten seconds
     Idle,
     /// Completions against the real clock, chains, speed changes
     Accuracy,
     /// What a frame of the viewer costs: lists, uploads, panels, and the picture on the adapter at hand
     View,
-    /// A server in lock-step: actions a second with bots as processes
+    /// A server in lock-step: actions a second with agents as processes
     LockStep,
     /// Games played by minds inside the process: units and actions a second
     Leap,
@@ -55,43 +53,26 @@ enum What {
     Replay,
     /// The server under load, from 10 to 10,000 agents
     Server,
-    /// Honest agents beside a crew of abusers
+    /// Honest agents beside abusive clients
     Abuse,
 }
 
 /// Starts the one asked for.
 pub fn run(options: &Options) -> Result<ExitCode> {
-    match options.what {
-        What::Stress => frame_loop("stress", &options.passed_on),
-        What::Pacing => frame_loop("pacing", &options.passed_on),
-        What::Panels => frame_loop("panels", &options.passed_on),
-        What::Wake => measuring_program("wake", &options.passed_on),
-        What::Idle => measuring_program("idle", &options.passed_on),
-        What::Accuracy => measuring_program("accuracy", &options.passed_on),
-        What::View => cargo_bench("trantor-viewer", "view", &options.passed_on),
-        What::LockStep => measuring_program("lock-step", &options.passed_on),
-        What::Leap => cargo_bench("trantor-engine", "leap", &options.passed_on),
-        What::Replay => {
-            process::build_with_profile("trantor-bot", "trantor-bot", "release")?;
-            measuring_program("replay", &options.passed_on)
-        }
-        What::Server => measuring_program("server", &options.passed_on),
-        What::Abuse => measuring_program("abuse", &options.passed_on),
-    }
-}
-
-fn cargo_bench(package: &str, name: &str, passed_on: &[String]) -> Result<ExitCode> {
+    let value = options.what.to_possible_value().expect("none is skipped");
+    let (name, flags) = (value.get_name(), &options.passed_on);
     let mut bench = process::cargo();
-    bench
-        .args(["bench", "--package", package, "--bench", name, "--"])
-        .args(passed_on);
-    process::check(&mut bench)?;
+    bench.arg("bench");
+    match options.what {
+        What::Stress | What::Pacing | What::Panels => {
+            bench.args(["--package", "trantor-viewer", "--bench", "frame_loop", "--", name])
+        }
+        What::View => bench.args(["--package", "trantor-viewer", "--bench", "view", "--"]),
+        What::Leap => bench.args(["--package", "trantor-engine", "--bench", "leap", "--"]),
+        _ => return measuring_program(name, flags),
+    };
+    process::check(bench.args(flags))?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn frame_loop(part: &str, passed_on: &[String]) -> Result<ExitCode> {
-    let arguments = [&[part.to_owned()], passed_on].concat();
-    cargo_bench("trantor-viewer", "frame_loop", &arguments)
 }
 
 /// Keeps a server busy for a long time.
@@ -102,9 +83,15 @@ pub fn soak(options: &SoakOptions) -> Result<ExitCode> {
 }
 
 /// The programs measured are built in release, and so is the one that measures.
-fn measuring_program(what: &str, passed_on: &[String]) -> Result<ExitCode> {
-    process::build_with_profile("trantor-server", "trantor-server", "release")?;
+fn measuring_program(name: &str, flags: &[String]) -> Result<ExitCode> {
+    for (package, program) in [
+        ("trantor-server", "trantor-server"),
+        ("trantor-bot", "trantor-load"),
+        ("trantor-bot", "trantor-bot"),
+    ] {
+        process::build_with_profile(package, program, "release")?;
+    }
     let bench = process::build_with_profile("trantor-bench", "trantor-bench", "release")?;
-    process::check(Command::new(bench).arg(what).args(passed_on))?;
+    process::check(Command::new(bench).arg(name).args(flags))?;
     Ok(ExitCode::SUCCESS)
 }

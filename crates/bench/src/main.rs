@@ -1,21 +1,18 @@
 //! Measures the programs against the real clock, and prints the tables of `docs/benchmarks.md`; and kills them.
 //!
 //! A tool for those who develop Trantor; nothing that ships depends on it. Each subcommand says in its module what
-//! its figures stand for and what good looks like.
+//! its figures stand for and what good looks like. [`process`] starts and watches programs, [`figures`] prints.
 
 mod abuse;
 mod accuracy;
-mod child;
+mod figures;
 mod idle;
 mod kills;
 mod lock_step;
+mod process;
 mod replay;
-mod samples;
 mod server;
-mod sleeper;
 mod soak;
-mod table;
-mod wake;
 
 use std::process::ExitCode;
 
@@ -34,49 +31,42 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum What {
-    /// Sets a crew of abusers beside honest agents
+    /// Measures honest agents beside abusive clients
     Abuse(abuse::Options),
-    /// Is such a crew
+    /// The abusive clients
     #[command(hide = true)]
-    Abusers(abuse::crew::Options),
+    Abusers(abuse::abusers::Options),
     /// Compares replies, chains and spans with the real clock
     Accuracy(accuracy::Options),
     /// Watches an idle server
     Idle(idle::Options),
     /// Kills a server at random instants, and looks at what is left
     Kills(kills::Options),
-    /// Lets bots as processes play in lock-step
-    LockStep(lock_step::Options),
-    /// Are such bots
-    #[command(hide = true)]
-    Walkers(lock_step::walkers::Options),
-    /// Weighs recordings of real matches, and what recording costs
-    Replay(replay::Options),
-    /// Is the least program that could serve agents
+    /// The least program that could serve agents
     #[command(hide = true)]
     Least(server::least::Options),
+    /// Measures a server in lock-step with agents in processes of their own
+    LockStep(lock_step::Options),
+    /// Weighs recordings of real matches, and what recording costs
+    Replay(replay::Options),
     /// Loads a server with agents, from a few to thousands
     Server(server::Options),
     /// Keeps one server busy for a long time, and looks what is left of it
     Soak(soak::Options),
-    /// Compares ways of waiting for a deadline
-    Wake(wake::Options),
 }
 
 fn main() -> ExitCode {
     let measured = match Arguments::parse().what {
         What::Abuse(options) => abuse::run(&options),
-        What::Abusers(options) => abuse::crew::run(&options),
+        What::Abusers(options) => abuse::abusers::run(&options),
         What::Accuracy(options) => accuracy::run(&options),
         What::Idle(options) => idle::run(&options),
         What::Kills(options) => kills::run(&options),
         What::Least(options) => server::least::serve(&options),
         What::LockStep(options) => lock_step::run(&options),
-        What::Walkers(options) => lock_step::walkers::run(&options),
         What::Replay(options) => replay::run(&options),
         What::Server(options) => server::run(&options),
         What::Soak(options) => soak::run(&options),
-        What::Wake(options) => wake::run(&options),
     };
     match measured {
         Ok(()) => ExitCode::SUCCESS,

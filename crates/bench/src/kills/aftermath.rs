@@ -1,6 +1,5 @@
 //! What lies on the disk after a kill, looked at as closely as can be.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -22,8 +21,6 @@ pub(super) struct Aftermath {
     pub(super) is_save_ahead: bool,
     /// The game as far as it is on the disk: where the next server has to go on.
     pub(super) end: Game,
-    /// Lines that were received before the kill.
-    pub(super) lines: usize,
 }
 
 /// How far a resumed game is played with every invariant checked, in units: several of its agents' lives.
@@ -32,15 +29,16 @@ const UNITS_AFTER: i64 = 2_000;
 /// Looks at the journal and the saves of a server that was killed.
 pub(super) fn look(journal: &Path, saves: &Path) -> Result<Aftermath> {
     let files = pieces_in(&[journal.to_owned()])?;
-    let checked = verify_all(&files, &[], || {})?;
-    let (last, before) = checked.split_last().context("a journal has pieces")?;
-    let mut records = 0;
-    for one in before {
-        let (played, ending) = played(one)?;
+    let (mut records, mut last) = (0, None::<(Ending, PathBuf)>);
+    for one in verify_all(&files, &[], || {})? {
+        if let Some((ending, file)) = last {
+            ensure!(ending == Ending::Continued, "{}: {ending:?}", file.display());
+        }
+        let (played, ending) = played(&one)?;
         records += played;
-        ensure!(ending == Ending::Continued, "{}: {ending:?}", one.file.display());
+        last = Some((ending, one.file));
     }
-    let (played, ending) = played(last)?;
+    let (ending, last) = last.context("a journal has pieces")?;
     let is_torn = match ending {
         // It died between two pieces.
         Ending::Continued
@@ -51,10 +49,9 @@ pub(super) fn look(journal: &Path, saves: &Path) -> Result<Aftermath> {
         Ending::CutOff {
             why: CutShort::Torn, ..
         } => true,
-        Ending::Closed => bail!("{}: nothing ended it", last.file.display()),
-        Ending::CutOff { why, .. } => bail!("{}: {why}", last.file.display()),
+        Ending::Closed => bail!("{}: it was not ended in order", last.display()),
+        Ending::CutOff { why, .. } => bail!("{}: {why}", last.display()),
     };
-
     let newest = newest_save(saves)?.context("there was a save before the kill")?;
     let (game, loaded) = newest_good(saves)?.context("there was a save before the kill")?;
     ensure!(
@@ -68,27 +65,32 @@ pub(super) fn look(journal: &Path, saves: &Path) -> Result<Aftermath> {
         false => end_of(&files)?,
     };
     go_on(game)?;
+    let run = last.parent().context("a piece lies in a folder")?;
     Ok(Aftermath {
         pieces: files.len(),
-        records: records + played,
+        records,
         is_torn,
-        was_packing: has_ending(&run_of(last)?, "zst")? || has_ending(&run_of(last)?, "aside")?,
+        was_packing: has_ending(run, "zst")? || has_ending(run, "aside")?,
         was_saving: has_ending(saves, "aside")?,
         is_save_ahead,
         end,
-        lines: 0,
     })
 }
 
 /// Looks at the journals once more, after the game went on from `end` and was ended in order.
 pub(super) fn look_again(journal: &Path, end: &Game) -> Result<()> {
-    let files = pieces_in(&[journal.to_owned()])?;
-    let checked = verify_all(&files, &[], || {})?;
-    for one in &checked {
-        played(one)?;
+    let mut last = None;
+    for one in verify_all(&pieces_in(&[journal.to_owned()])?, &[], || {})? {
+        last = Some((played(&one)?.1, one.file));
     }
-    let first = pieces_in(&[journal.join("run-0002")])?;
-    let first = first.first().context("the run that went on has a journal")?;
+    let (ending, file) = last.context("the run that went on has a journal")?;
+    ensure!(
+        ending == Ending::Closed,
+        "{} does not end in order",
+        file.display()
+    );
+    let second = pieces_in(&[journal.join("run-0002")])?;
+    let first = second.first().context("the run that went on has a journal")?;
     let mut expected = end.clone();
     expected.release_agents();
     let resumed = Replay::open(read(first)?)?;
@@ -98,72 +100,62 @@ pub(super) fn look_again(journal: &Path, end: &Game) -> Result<()> {
         resumed.game().steps(),
         end.steps()
     );
-    let last = checked.last().context("the run that went on has a journal")?;
-    ensure!(
-        played(last)?.1 == Ending::Closed,
-        "{} does not end in order",
-        last.file.display()
-    );
     Ok(())
 }
 
 /// The newest save in a folder, good or not.
 pub(super) fn newest_save(saves: &Path) -> Result<Option<PathBuf>> {
     let files = match std::fs::read_dir(saves) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        files => files?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        files => files?.map(|file| Ok(file?.path())).collect::<Result<Vec<_>>>()?,
     };
-    let mut newest = None;
-    for file in files {
-        let path = file?.path();
-        if path.extension().is_some_and(|ending| ending == "trs") {
-            newest = newest.max(Some(path));
-        }
-    }
-    Ok(newest)
+    let is_save = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "trs");
+    Ok(files.into_iter().filter(is_save).max())
+}
+
+/// The replays of pieces, in order; one in which nothing was recorded yet is left out.
+pub(super) fn replays(files: &[PathBuf]) -> impl DoubleEndedIterator<Item = Result<Replay>> {
+    files
+        .iter()
+        .filter_map(|file| match read(file).map(Replay::open) {
+            Ok(Err(error)) if error.is_of_begun() => None,
+            Ok(opened) => Some(opened.map_err(Into::into)),
+            Err(error) => Some(Err(error.into())),
+        })
+}
+
+/// Replays the next deadline, however far it is; answers whether there was one.
+pub(super) fn next_deadline(replay: &mut Replay) -> Result<bool> {
+    Ok(replay.step(GameTime::from_nanounits(i128::MAX))?.is_some())
 }
 
 /// The game as the journal ends, or at its victory.
 fn end_of(files: &[PathBuf]) -> Result<Game> {
-    let mut end = None;
-    for file in files {
-        let mut replay = match Replay::open(read(file)?) {
-            Err(error) if error.is_of_begun() => continue,
-            opened => opened?,
-        };
-        while replay.game().winner().is_none() && replay.step(GameTime::from_nanounits(i128::MAX))?.is_some()
-        {
+    let mut end: Option<Game> = None;
+    for replay in replays(files) {
+        let mut replay = replay?;
+        while replay.game().winner().is_none() && next_deadline(&mut replay)? {
             while replay.poll_event().is_some() {}
         }
-        let is_won = replay.game().winner().is_some();
         end = Some(replay.game().clone());
-        if is_won {
+        if replay.game().winner().is_some() {
             break;
         }
     }
     end.context("a journal has pieces")
 }
 
+/// Records of a piece, and how it ends.
 fn played(checked: &Checked) -> Result<(u64, Ending)> {
+    let torn = Ending::CutOff {
+        whole_bytes: 0,
+        why: CutShort::Torn,
+    };
     match &checked.outcome {
         Outcome::Played { played, ending, .. } => Ok((played.records, *ending)),
-        Outcome::Begun => Ok((
-            0,
-            Ending::CutOff {
-                whole_bytes: 0,
-                why: CutShort::Torn,
-            },
-        )),
+        Outcome::Begun => Ok((0, torn)),
         other => bail!("{}: {other:?}", checked.file.display()),
     }
-}
-
-fn run_of(checked: &Checked) -> Result<PathBuf> {
-    Ok(checked
-        .file
-        .parent()
-        .context("a piece lies in a folder")?
-        .to_owned())
 }
 
 fn has_ending(folder: &Path, ending: &str) -> Result<bool> {
@@ -178,35 +170,27 @@ fn has_ending(folder: &Path, ending: &str) -> Result<bool> {
 /// Whether the journal passes through the state that was saved. If it goes as far it must; the process may have died
 /// after a save and before it wrote the journal of the same pass, and then it does not.
 fn passes_through(files: &[PathBuf], saved: &Game) -> Result<bool> {
-    let digest = saved.digest();
+    let (steps, digest) = (saved.steps(), saved.digest());
     let mut goes_past = false;
-    for file in files.iter().rev() {
-        let mut replay = match Replay::open(read(file)?) {
-            Err(error) if error.is_of_begun() => continue,
-            opened => opened?,
-        };
+    for replay in replays(files).rev() {
+        let mut replay = replay?;
         let begins_at = replay.game().steps();
-        if begins_at > saved.steps() {
+        if begins_at > steps {
             goes_past = true;
             continue;
         }
-        while replay.game().steps() <= saved.steps() {
-            let game = replay.game();
-            if game.steps() == saved.steps() && game.digest() == digest {
+        while replay.game().steps() <= steps {
+            if replay.game().steps() == steps && replay.game().digest() == digest {
                 return Ok(true);
             }
-            if replay.step(GameTime::from_nanounits(i128::MAX))?.is_none() {
+            if !next_deadline(&mut replay)? {
                 break;
             }
         }
-        goes_past |= replay.game().steps() > saved.steps();
+        goes_past |= replay.game().steps() > steps;
         // A piece may begin amid the inputs between two deadlines, and the save be of those before it.
-        if begins_at < saved.steps() {
-            ensure!(
-                !goes_past,
-                "{}: the journal goes past the save, and not through it",
-                file.display()
-            );
+        if begins_at < steps {
+            ensure!(!goes_past, "the journal goes past the save, and not through it");
             return Ok(false);
         }
     }
@@ -223,10 +207,8 @@ fn go_on(game: Game) -> Result<()> {
     engine.check();
     let mut journal = Vec::new();
     while engine.game_now().whole_units() < until {
-        now = engine
-            .poll_timeout()
-            .unwrap_or(now + RealSpan::from_secs(1))
-            .max(now);
+        let next = engine.poll_timeout().unwrap_or(now + RealSpan::from_secs(1));
+        now = next.max(now);
         engine.begin_pass(now);
         while engine.fire_next(now).is_some() {
             engine.check();

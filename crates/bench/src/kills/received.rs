@@ -1,19 +1,19 @@
-//! What peers received before a kill, held against what the journal shows.
+//! What peers received before a kill, compared with what the journal shows.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use trantor_engine::EngineConfig;
-use trantor_game::{GameEvent, Replay, Reply};
+use trantor_game::{GameEvent, Reply};
 use trantor_model::{AgentId, Resource};
 use trantor_protocol::text::{AiLine, Dialect, write_ai_line};
 use trantor_server::playback::load;
-use trantor_server::replay::{pieces_in, read};
+use trantor_server::replay::pieces_in;
 use trantor_sim::replayed::lines_to_text_viewer;
-use trantor_time::GameTime;
 
-use super::players::Received;
+use super::aftermath::{next_deadline, replays};
+use super::peers::Received;
 
 /// Bytes of a line that are shown where one is missing: enough to know it by.
 const LINE_SHOWN_BYTES: usize = 80;
@@ -24,41 +24,36 @@ pub(super) fn check(run: &Path, agents: &[Received], viewer: &Received) -> Resul
     let shown = to_agents(run)?;
     for (number, received) in agents.iter().enumerate() {
         let shown = shown.get(number).map_or(&[][..], Vec::as_slice);
+        let same = received
+            .iter()
+            .zip(shown)
+            .take_while(|(one, other)| one == other)
+            .count();
+        let missing = received
+            .get(same)
+            .map(|line| &line[..line.len().min(LINE_SHOWN_BYTES)]);
         ensure!(
-            shown.starts_with(received),
-            "agent {number} received {} lines, and the journal shows {} of them: {:?}",
+            missing.is_none(),
+            "agent {number} received {} lines, and the journal shows {same} of them, but not {:?}",
             received.len(),
-            received
-                .iter()
-                .zip(shown)
-                .take_while(|(one, other)| one == other)
-                .count(),
-            received
-                .last()
-                .map(|line| String::from_utf8_lossy(&line[..line.len().min(LINE_SHOWN_BYTES)])),
+            missing.map(String::from_utf8_lossy),
         );
     }
     let mut shown: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
     let recording = load(&[run.to_owned()])?;
     let config = EngineConfig::new(recording.config().clone());
-    let to_viewer = lines_to_text_viewer(&recording, config).map_err(anyhow::Error::msg)?;
-    for (_, line) in to_viewer {
+    for (_, line) in lines_to_text_viewer(&recording, config).map_err(anyhow::Error::msg)? {
         *shown.entry(line).or_default() += 1;
     }
     // What a server says of its end is no part of the game.
-    let is_end = |line: &Vec<u8>| line.starts_with(b"seg ");
-    let until = viewer
-        .iter()
-        .position(is_end)
-        .map_or(viewer.len(), |place| place + 1);
+    let end = viewer.iter().position(|line| line.starts_with(b"seg "));
+    let until = end.map_or(viewer.len(), |place| place + 1);
     for line in &viewer[..until] {
         let left = shown.get_mut(line).filter(|left| **left > 0);
-        ensure!(
-            left.is_some(),
-            "the viewer received what the journal does not show: {}",
-            String::from_utf8_lossy(line)
-        );
-        left.into_iter().for_each(|left| *left -= 1);
+        *left.with_context(|| {
+            let line = String::from_utf8_lossy(line);
+            format!("the viewer received what the journal does not show: {line}")
+        })? -= 1;
     }
     Ok(agents.iter().map(Vec::len).sum::<usize>() + until)
 }
@@ -66,12 +61,9 @@ pub(super) fn check(run: &Path, agents: &[Received], viewer: &Received) -> Resul
 /// What each agent is sent in a run, in the order in which they are born.
 fn to_agents(run: &Path) -> Result<Vec<Received>> {
     let (mut born, mut lines) = (Vec::new(), Vec::<Received>::new());
-    for file in pieces_in(&[run.to_owned()])? {
-        let mut replay = match Replay::open(read(&file)?) {
-            Err(error) if error.is_of_begun() => continue,
-            opened => opened?,
-        };
-        while replay.step(GameTime::from_nanounits(i128::MAX))?.is_some() {
+    for replay in replays(&pieces_in(&[run.to_owned()])?) {
+        let mut replay = replay?;
+        while next_deadline(&mut replay)? {
             while let Some(event) = replay.poll_event() {
                 if let GameEvent::Joined { agent, .. } = &event {
                     born.push(agent.id);
@@ -91,9 +83,8 @@ fn to_agents(run: &Path) -> Result<Vec<Received>> {
 /// The line that an event is for an agent.
 fn line_of(event: &GameEvent) -> Option<(AgentId, Vec<u8>)> {
     let (agent, line) = match event {
-        GameEvent::Reply { agent, reply } => (
-            agent,
-            match reply {
+        GameEvent::Reply { agent, reply } => {
+            let line = match reply {
                 Reply::Ok => AiLine::Ok,
                 Reply::Ko => AiLine::Ko,
                 Reply::Look(sights) => AiLine::Look(sights),
@@ -104,25 +95,21 @@ fn line_of(event: &GameEvent) -> Option<(AgentId, Vec<u8>)> {
                 Reply::ConnectNbr(places) => AiLine::ConnectNbr(*places),
                 Reply::ElevationUnderway => AiLine::ElevationUnderway,
                 Reply::CurrentLevel(level) => AiLine::CurrentLevel(*level),
-            },
-        ),
+            };
+            (agent, line)
+        }
         GameEvent::Heard {
             agent,
             direction,
             text,
-        } => (
-            agent,
-            AiLine::Message {
-                direction: *direction,
-                text,
-            },
-        ),
-        GameEvent::PushedFrom { agent, direction } => (
-            agent,
-            AiLine::Ejected {
-                direction: *direction,
-            },
-        ),
+        } => {
+            let direction = *direction;
+            (agent, AiLine::Message { direction, text })
+        }
+        GameEvent::PushedFrom { agent, direction } => {
+            let direction = *direction;
+            (agent, AiLine::Ejected { direction })
+        }
         GameEvent::Died { agent } => (agent, AiLine::Dead),
         _ => return None,
     };

@@ -3,25 +3,32 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
+use hdrhistogram::Histogram;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use trantor_engine::{ConnId, Engine, EngineConfig, Input, PlaybackStart};
+use trantor_engine::{CloseCause, ConnId, Engine, EngineConfig, Input, PlaybackStart};
 use trantor_protocol::wire::{ClientHello, ToServer, WIRE_VERSION, WIRE_WORD, write_frame};
 use trantor_runtime::RealClock;
 use trantor_server::playback::load;
 use trantor_time::{Clock, GameSpan, RealSpan, RealTime};
 
-use crate::samples::Samples;
+use crate::figures::histogram_ns;
 
 /// Jumps, each to a moment drawn at random.
 const JUMPS: u32 = 1_000;
+
+/// The one viewer.
+const CONN: ConnId = ConnId {
+    slot: 0,
+    generation: 0,
+};
 
 /// What was measured.
 pub(super) struct Seeks {
     /// From the files to a recording that can be shown.
     pub(super) opened: RealSpan,
-    pub(super) samples: Samples,
+    pub(super) latency_ns: Histogram<u64>,
 }
 
 /// Opens a recording and jumps about in it, with one viewer watching.
@@ -30,7 +37,6 @@ pub(super) fn measure(folder: &Path) -> Result<Seeks> {
     let began = clock.now();
     let recording = load(&[folder.to_owned()])?;
     let opened = clock.now().since(began);
-
     let start = PlaybackStart {
         at: recording.begin(),
         follows_speed: true,
@@ -39,67 +45,51 @@ pub(super) fn measure(folder: &Path) -> Result<Seeks> {
     let config = EngineConfig::new(recording.config().clone());
     let now = clock.now();
     let mut engine = Engine::play(config, &recording, start, now)?;
-    let conn = ConnId {
-        slot: 0,
-        generation: 0,
-    };
-    join(&mut engine, conn, now)?;
+    join(&mut engine, now)?;
 
-    let mut samples = Samples::new();
+    let mut latency_ns = histogram_ns();
     let mut random = Pcg64Mcg::seed_from_u64(1);
     let length_nu = (recording.end() - recording.begin()).as_nanounits();
     for _ in 0..JUMPS {
         let part = i128::from(random.next_u32());
         let at = recording.begin() + GameSpan::from_nanounits(length_nu * part / i128::from(u32::MAX));
         let asked = clock.now();
-        let bytes = say(&mut engine, conn, Vec::new(), &ToServer::Seek { at }, asked)?;
-        samples.record(clock.now().since(asked));
-        anyhow::ensure!(engine.game_now() == at && bytes > 0, "a jump was not answered");
-        // What was sent was read: the credit for its pieces is whole again.
-        engine.handle(
-            Input::Closed {
-                conn,
-                cause: trantor_engine::CloseCause::EndOfStream,
-            },
-            asked,
-        );
-        join(&mut engine, conn, clock.now())?;
+        let bytes = say(&mut engine, Vec::new(), &ToServer::Seek { at }, asked)?;
+        latency_ns.record(u64::try_from(clock.now().since(asked).as_nanos())?)?;
+        ensure!(engine.game_now() == at && bytes > 0, "a jump was not answered");
+        // A new viewer has the whole credit for pieces of a snapshot.
+        let cause = CloseCause::EndOfStream;
+        engine.handle(Input::Closed { conn: CONN, cause }, asked);
+        join(&mut engine, clock.now())?;
     }
-    Ok(Seeks { opened, samples })
+    Ok(Seeks { opened, latency_ns })
 }
 
 /// A viewer comes, and is sent the world.
-fn join(engine: &mut Engine, conn: ConnId, now: RealTime) -> Result<()> {
+fn join(engine: &mut Engine, now: RealTime) -> Result<()> {
     let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
     engine.begin_pass(now);
-    engine.handle(Input::Opened { conn, peer }, now);
+    engine.handle(Input::Opened { conn: CONN, peer }, now);
     let hello = ToServer::Hello(ClientHello {
         version: WIRE_VERSION,
         program: "bench".to_owned(),
     });
-    say(engine, conn, format!("{WIRE_WORD}\n").into_bytes(), &hello, now)?;
+    say(engine, format!("{WIRE_WORD}\n").into_bytes(), &hello, now)?;
     Ok(())
 }
 
 /// Hands in a message behind `bytes`, and takes all that is written because of it; answers how many bytes.
-fn say(
-    engine: &mut Engine,
-    conn: ConnId,
-    mut bytes: Vec<u8>,
-    message: &ToServer,
-    now: RealTime,
-) -> Result<usize> {
+fn say(engine: &mut Engine, mut bytes: Vec<u8>, message: &ToServer, now: RealTime) -> Result<usize> {
     write_frame(&mut bytes, message)?;
     engine.begin_pass(now);
+    let conn = CONN;
     engine.handle(Input::Bytes { conn, bytes: &bytes }, now);
     while engine.fire_next(now).is_some() {}
     let mut taken = 0;
-    loop {
+    while !engine.unsent(conn).is_empty() {
         let count = engine.unsent(conn).len();
-        if count == 0 {
-            return Ok(taken);
-        }
         engine.sent(conn, count);
         taken += count;
     }
+    Ok(taken)
 }

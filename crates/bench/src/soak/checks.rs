@@ -1,11 +1,11 @@
-//! How things stood after each round of a soak, and whether later ones are as earlier ones were.
+//! The server after each round of a soak, and whether later rounds are as earlier ones were.
 
 use anyhow::{Result, ensure};
 
 use super::Kind;
-use crate::samples::Runs;
+use crate::figures::Runs;
 
-/// A round, and the server once everybody had left.
+/// A round, and the server once all clients had left.
 pub(super) struct Round {
     pub(super) kind: Kind,
     /// What was done to the server before it.
@@ -38,10 +38,9 @@ const ACHIEVED_MIN: f64 = 0.999;
 impl Round {
     /// Its cells in the table.
     pub(super) fn cells(&self, number: usize) -> Vec<String> {
-        let what = format!("{:?} {}", self.kind, self.trouble);
         vec![
             number.to_string(),
-            what.trim_end().to_owned(),
+            format!("{:?}{}", self.kind, self.trouble),
             self.agents.to_string(),
             self.viewers.to_string(),
             self.commands.to_string(),

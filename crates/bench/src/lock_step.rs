@@ -1,0 +1,93 @@
+//! `trantor-bench lock-step`: how many actions a second a server in lock-step carries out, with agents as processes.
+//!
+//! The server is a child of this program, and so is each `trantor-load`, whose agents walk with one command open: nothing
+//! but the agents and the system between them sets the pace. Good is more than 50,000 actions a second in all.
+
+use anyhow::{Result, ensure};
+use trantor_runtime::RealClock;
+use trantor_time::{Clock, RealSpan};
+
+use crate::figures::Table;
+use crate::process::{Process, STEP_UNITS, ServerProgram, sleep};
+
+/// What to measure.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    program: ServerProgram,
+    /// Seconds measured for each row
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(i64).range(1..=600))]
+    seconds: i64,
+}
+
+/// Processes, agents in each, and the sides of the map.
+const LOADS: [(u32, u32, u32); 5] = [(2, 1, 10), (12, 1, 20), (2, 6, 20), (100, 1, 100), (4, 250, 100)];
+
+/// How long agents walk before they are measured: until all processes have joined.
+const WARM_UP: RealSpan = RealSpan::from_secs(2);
+
+/// Measures and prints.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let mut table = Table::new(&[
+        "processes",
+        "agents in each",
+        "map",
+        "actions/s",
+        "units/s",
+        "µs of the server per action",
+    ]);
+    for (processes, agents, side) in LOADS {
+        let [actions_per_s, units_per_s, us_per_action] = measure(options, processes, agents, side)?;
+        table.row(vec![
+            processes.to_string(),
+            agents.to_string(),
+            format!("{side} × {side}"),
+            format!("{actions_per_s:.0}"),
+            format!("{units_per_s:.0}"),
+            format!("{us_per_action:.1}"),
+        ]);
+    }
+    println!("{table}");
+    Ok(())
+}
+
+fn measure(options: &Options, processes: u32, agents: u32, side: u32) -> Result<[f64; 3]> {
+    let places = processes * agents / 2;
+    let flags =
+        format!("--lock-step on --control loopback -n red blue -c {places} -x {side} -y {side} --seed 1");
+    let server = options.program.start(&flags, &[])?;
+    // The map is too small for so many to live on what grows there.
+    server.operate("hunger off")?;
+    let (port, seconds) = (server.address.port(), options.seconds + 600);
+    let start = |number: u32| {
+        let team = ["red", "blue"][number as usize % 2];
+        let flags = format!(
+            "-h 127.0.0.1 -p {port} -n {team} -a {agents} -k 1 -m forward=1 --assume 100 -d {seconds}"
+        );
+        Process::start(
+            options
+                .program
+                .beside("trantor-load")?
+                .args(flags.split_whitespace()),
+        )
+    };
+    let walkers = (0..processes).map(start).collect::<Result<Vec<Process>>>()?;
+    let clock = RealClock::new();
+    let counts = || -> Result<_> {
+        let commands = server.metric("trantor_commands_total")?;
+        Ok((clock.now(), commands, server.process.usage()?))
+    };
+    sleep(WARM_UP);
+    let (began, commands_before, used_before) = counts()?;
+    sleep(RealSpan::from_secs(options.seconds));
+    let (ended, commands, used) = counts()?;
+    drop(walkers);
+    let actions = commands - commands_before;
+    ensure!(actions >= 1.0, "no agent plays");
+    let actions_per_s = actions / ended.since(began).as_secs_f64();
+    Ok([
+        actions_per_s,
+        actions_per_s * f64::from(STEP_UNITS) / f64::from(processes * agents),
+        used.since(used_before).processor.as_secs_f64() * 1e6 / actions,
+    ])
+}

@@ -1,0 +1,348 @@
+//! The programs under measurement: started as a user starts them, watched from outside, and ended when dropped.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+use rustix::process::{Pid, Signal, kill_process};
+use trantor_bot::load::{LoadConfig, Mix, Phase, Report, Speed, run_watched};
+use trantor_protocol::OPERATOR_WORD;
+use trantor_protocol::text::Dialect;
+use trantor_runtime::{Parker, RealClock, Wait};
+use trantor_time::{Clock, Frequency, RealSpan};
+
+/// Units of game time that a step, a turn and most other commands take.
+pub(crate) const STEP_UNITS: u32 = 7;
+
+/// How long a server may take to end when asked.
+const END_PATIENCE: RealSpan = RealSpan::from_secs(15);
+
+/// What Linux counts processor time in for its readers, on every machine of today.
+const TICKS_PER_SECOND: i64 = 100;
+
+/// Sleeps; a tool that watches a server has nothing else to do.
+pub(crate) fn sleep(span: RealSpan) {
+    Parker::new().wait(Some(RealClock::new().now() + span));
+}
+
+/// Asks every 10 ms whether `is_done`, and fails with `otherwise` after `patience`.
+pub(crate) fn wait_until(
+    patience: RealSpan,
+    otherwise: &'static str,
+    mut is_done: impl FnMut() -> Result<bool>,
+) -> Result<()> {
+    let clock = RealClock::new();
+    let until = clock.now() + patience;
+    while !is_done()? {
+        ensure!(clock.now() < until, otherwise);
+        sleep(RealSpan::from_millis(10));
+    }
+    Ok(())
+}
+
+/// A child; killed when it is dropped.
+pub(crate) struct Process(pub(crate) Child);
+
+/// What a process has used so far, all its threads together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Usage {
+    pub(crate) processor: RealSpan,
+    /// The part of it outside system calls. Coarse: the system counts hundredths of a second.
+    pub(crate) user: RealSpan,
+    /// How often a thread went to sleep, and so how often one was woken.
+    pub(crate) sleeps: u64,
+    /// How often a thread left its processor, by sleeping or by force.
+    pub(crate) switches: u64,
+}
+
+impl Process {
+    /// Starts this program again, with these words.
+    pub(crate) fn of_this_program(words: &str) -> Result<Self> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(words.split_whitespace());
+        Self::start(&mut command)
+    }
+
+    /// Starts a program whose output is read by us.
+    pub(crate) fn start(command: &mut Command) -> Result<Self> {
+        let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
+        let name = command.get_program().display();
+        Ok(Self(child.with_context(|| {
+            format!("cannot start {name}; build it beside this program")
+        })?))
+    }
+
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::from_child(&self.0)
+    }
+
+    pub(crate) fn usage(&self) -> Result<Usage> {
+        let (mut processor_ns, mut sleeps, mut forced) = (0, 0, 0);
+        for thread in std::fs::read_dir(self.file("task")).context("this measurement needs Linux")? {
+            let path = thread?.path();
+            let status = std::fs::read_to_string(path.join("status"))?;
+            sleeps += field(&status, "voluntary_ctxt_switches:")?;
+            forced += field(&status, "nonvoluntary_ctxt_switches:")?;
+            processor_ns += field(&std::fs::read_to_string(path.join("schedstat"))?, "")?;
+        }
+        // The name in brackets may hold spaces; behind it user time is the twelfth field.
+        let stat = std::fs::read_to_string(self.file("stat"))?;
+        let behind_name = stat.rsplit(") ").next().unwrap_or_default();
+        let ticks = behind_name
+            .split(' ')
+            .nth(11)
+            .and_then(|ticks| ticks.parse::<i64>().ok());
+        let ticks = ticks.context("/proc/…/stat is not as expected")?;
+        Ok(Usage {
+            processor: RealSpan::from_nanos(i64::try_from(processor_ns)?),
+            user: RealSpan::from_millis(ticks * 1_000 / TICKS_PER_SECOND),
+            sleeps,
+            switches: sleeps + forced,
+        })
+    }
+
+    /// Memory that it holds, in bytes. What the system keeps for its sockets is not in it.
+    pub(crate) fn memory_bytes(&self) -> Result<u64> {
+        Ok(field(&std::fs::read_to_string(self.file("status"))?, "VmRSS:")? * 1_024)
+    }
+
+    /// The most memory that it ever held, in bytes.
+    pub(crate) fn memory_peak_bytes(&self) -> Result<u64> {
+        Ok(field(&std::fs::read_to_string(self.file("status"))?, "VmHWM:")? * 1_024)
+    }
+
+    /// Descriptors that it has open.
+    pub(crate) fn descriptors(&self) -> Result<usize> {
+        Ok(std::fs::read_dir(self.file("fd"))?.count())
+    }
+
+    /// The lines it prints.
+    pub(crate) fn lines(&mut self) -> impl Iterator<Item = Result<String>> + use<> {
+        let output = self.0.stdout.take().expect("its output is a pipe");
+        BufReader::new(output)
+            .lines()
+            .map(|line| line.map_err(Into::into))
+    }
+
+    fn file(&self, name: &str) -> String {
+        format!("/proc/{}/{name}", self.0.id())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ended = self.0.kill();
+        let _reaped = self.0.wait();
+    }
+}
+
+impl Usage {
+    pub(crate) fn since(self, earlier: Self) -> Self {
+        Self {
+            processor: self.processor - earlier.processor,
+            user: self.user - earlier.user,
+            sleeps: self.sleeps - earlier.sleeps,
+            switches: self.switches - earlier.switches,
+        }
+    }
+}
+
+/// The first number behind `name` in a file of lines like `name: 12 kB`.
+fn field(text: &str, name: &str) -> Result<u64> {
+    let rest = text.lines().find_map(|line| line.strip_prefix(name));
+    let number = rest.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+    number.with_context(|| format!("a file of /proc has no {name:?}"))
+}
+
+/// Where the server's program lies.
+#[derive(clap::Args)]
+pub(crate) struct ServerProgram {
+    /// The server's program; the one beside this program if not given
+    #[arg(long, value_name = "PATH")]
+    server: Option<PathBuf>,
+}
+
+/// A running server.
+pub(crate) struct Server {
+    pub(crate) process: Process,
+    /// Where it listens.
+    pub(crate) address: SocketAddr,
+    metrics: SocketAddr,
+}
+
+impl ServerProgram {
+    pub(crate) fn path(&self) -> Result<PathBuf> {
+        match &self.server {
+            Some(path) => Ok(path.clone()),
+            None => Ok(std::env::current_exe()?.with_file_name("trantor-server")),
+        }
+    }
+
+    /// Another program of ours, beside the server.
+    pub(crate) fn beside(&self, name: &str) -> Result<Command> {
+        Ok(Command::new(self.path()?.with_file_name(name)))
+    }
+
+    /// Starts it with flags and with options that take folders, on ports of its choice, and waits until it listens.
+    pub(crate) fn start(&self, flags: &str, folders: &[(&str, &Path)]) -> Result<Server> {
+        let mut command = Command::new(self.path()?);
+        command.args(["-p", "0", "--metrics", "0", "--log", "warn"]);
+        command.args(flags.split_whitespace());
+        for (option, folder) in folders {
+            command.arg(option).arg(folder);
+        }
+        let mut process = Process::start(&mut command)?;
+        let mut lines = process.lines();
+        let mut line = || lines.next().context("the server ended")?;
+        // "trantor-server: listening on 127.0.0.1:4242 (…)"
+        let address = line()?
+            .split_whitespace()
+            .nth(3)
+            .and_then(|word| word.parse().ok());
+        // "trantor-server: metrics on http://127.0.0.1:9100/metrics"
+        let metrics = line()?;
+        let metrics = metrics
+            .split('/')
+            .find_map(|part| part.parse::<SocketAddr>().ok());
+        match (address, metrics) {
+            (Some(address), Some(metrics)) => Ok(Server {
+                process,
+                address,
+                metrics,
+            }),
+            _ => bail!("the server does not say where it listens"),
+        }
+    }
+}
+
+impl Server {
+    /// The value of a metric, as a scraper sees it.
+    pub(crate) fn metric(&self, name: &str) -> Result<f64> {
+        let mut stream = TcpStream::connect(self.metrics)?;
+        stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n")?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        let line = answer
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        let value = line.with_context(|| format!("the server has no metric {name}"))?;
+        value.parse().context("a metric is a number")
+    }
+
+    /// Enters a command on its console.
+    pub(crate) fn operate(&self, command: &str) -> Result<()> {
+        let mut operator = Line::connect(self.address, OPERATOR_WORD, "ok")?;
+        operator.send(&format!("{command}\n"))?;
+        operator.read_to("ok")
+    }
+
+    /// Asks it to end, as a service manager does, and waits until it has.
+    pub(crate) fn stop(mut self) -> Result<()> {
+        kill_process(self.process.pid(), Signal::TERM)?;
+        let mut status: Option<ExitStatus> = None;
+        wait_until(END_PATIENCE, "the server does not end when asked", || {
+            status = self.process.0.try_wait()?;
+            Ok(status.is_some())
+        })?;
+        ensure!(
+            status.is_some_and(|status| status.success()),
+            "the server ended with {status:?}"
+        );
+        Ok(())
+    }
+}
+
+/// A connection that speaks lines.
+pub(crate) struct Line(pub(crate) BufReader<TcpStream>);
+
+impl Line {
+    /// Connects, says `word`, and reads up to a line that starts with `last`.
+    pub(crate) fn connect(server: SocketAddr, word: &str, last: &str) -> Result<Self> {
+        let stream = TcpStream::connect(server)?;
+        stream.set_nodelay(true)?;
+        let mut line = Self(BufReader::new(stream));
+        line.send(&format!("{word}\n"))?;
+        line.read_to(last)?;
+        Ok(line)
+    }
+
+    pub(crate) fn send(&mut self, text: &str) -> Result<()> {
+        let sent = self.0.get_mut().write_all(text.as_bytes());
+        sent.context("the server closed the connection")
+    }
+
+    /// Reads up to a line that starts with `last`; fails at a refusal.
+    pub(crate) fn read_to(&mut self, last: &str) -> Result<()> {
+        let mut line = String::new();
+        loop {
+            line.clear();
+            let count = self.0.read_line(&mut line)?;
+            ensure!(count > 0, "the server closed the connection before {last:?}");
+            ensure!(!line.starts_with("ko"), "the server refused: {line:?}");
+            if line.starts_with(last) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads and forgets what has come; the connection does not block from then on.
+    pub(crate) fn drain(&mut self) -> Result<()> {
+        let mut buffer = [0; 64 * 1_024];
+        self.0.get_mut().set_nonblocking(true)?;
+        while matches!(self.0.get_mut().read(&mut buffer), Ok(count) if count > 0) {}
+        Ok(())
+    }
+}
+
+/// A load of so many agents of the teams `red` and `blue`, each with two commands open. With one open an answer has to go
+/// there and back between two commands, which is not the server's doing.
+pub(crate) fn load(
+    server: SocketAddr,
+    agents: usize,
+    frequency: u32,
+    duration: RealSpan,
+) -> Result<LoadConfig> {
+    Ok(LoadConfig {
+        server,
+        teams: vec!["red".to_owned(), "blue".to_owned()],
+        agents,
+        text_viewers: 0,
+        frame_viewers: 0,
+        in_flight: 2,
+        mix: Mix::default(),
+        dialect: Dialect::default(),
+        speed: Speed::Set(Frequency::new(u64::from(frequency))?),
+        warm_up: RealSpan::from_millis(1_500),
+        duration,
+        in_step: false,
+        join_patience: RealSpan::from_secs(60),
+        seed: 1,
+    })
+}
+
+/// Makes a load, calls `watch` at each of its phases, and answers what `process` used while it was measured.
+pub(crate) fn run_load(
+    config: &LoadConfig,
+    process: &Process,
+    mut watch: impl FnMut(Phase),
+) -> Result<(Report, Usage)> {
+    let mut usages = Vec::new();
+    let report = run_watched(config, |phase| {
+        watch(phase);
+        if matches!(phase, Phase::Measuring | Phase::Measured) {
+            usages.push(process.usage());
+        }
+    })?;
+    let [begun, ended] = <[_; 2]>::try_from(usages)
+        .ok()
+        .context("a load that was measured went through all phases")?;
+    Ok((report, ended?.since(begun?)))
+}
+
+/// How much of a core was used.
+pub(crate) fn core_percent(used: Usage, report: &Report) -> f64 {
+    100.0 * used.processor.as_secs_f64() / report.measured_s
+}

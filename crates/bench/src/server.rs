@@ -1,0 +1,297 @@
+//! `trantor-bench server`: the server under load, from ten agents to ten thousand.
+//!
+//! The server is a child of this program and the load generator a part of it: both share the machine's cores and talk over
+//! loopback. Each row is a fresh server with ten tiles of map for each agent. Agents join while the game runs at one unit a
+//! second; the figures are of a steady stretch afterwards. Rows take turns, several rounds, and each figure is the median:
+//! a machine that pauses for a second would otherwise decide a row. `chrt -f 50` keeps other programs off the cores.
+//!
+//! Four loads are also put on the [`least`] program that could serve them, in the same rounds. What the server takes is held
+//! against that: the machine's part is most of what is seen, and differs between machines and hours.
+
+pub(crate) mod least;
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use trantor_bot::load::{LoadConfig, Phase};
+use trantor_game::OUTSTANDING_MAX;
+use trantor_runtime::RealClock;
+use trantor_server::descriptors;
+use trantor_time::{Clock, RealSpan};
+
+use crate::figures::{Runs, Table};
+use crate::process::{ServerProgram, core_percent, load, run_load};
+
+/// What to measure.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    program: ServerProgram,
+    /// Seconds measured for each row
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(i64).range(1..=600))]
+    seconds: i64,
+    /// Times that each row is measured; figures are the medians
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=100))]
+    rounds: u16,
+    /// Only loads of at most so many agents
+    #[arg(long, value_name = "AGENTS", default_value_t = usize::MAX, hide_default_value = true)]
+    up_to: usize,
+    /// Only loads at these speeds
+    #[arg(long, value_name = "UNITS", value_delimiter = ',')]
+    frequencies: Vec<u32>,
+    /// One load of so many agents instead of the table's, at the speeds given
+    #[arg(long, value_name = "N", requires = "frequencies")]
+    agents: Option<usize>,
+}
+
+/// Tiles of the map for each agent: enough for all to live.
+const TILES_PER_AGENT: usize = 10;
+
+/// What a server is put under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Load {
+    agents: usize,
+    frequency: u32,
+    /// Whether all agents begin at one instant.
+    in_step: bool,
+    in_flight: usize,
+    text_viewers: usize,
+    frame_viewers: usize,
+}
+
+/// Agents that begin at different moments.
+pub(crate) const fn spread(agents: usize, frequency: u32) -> Load {
+    Load {
+        agents,
+        frequency,
+        in_step: false,
+        in_flight: 2,
+        text_viewers: 0,
+        frame_viewers: 0,
+    }
+}
+
+const fn in_step(agents: usize, frequency: u32) -> Load {
+    Load {
+        in_step: true,
+        ..spread(agents, frequency)
+    }
+}
+
+/// Agents that keep as many commands open as the rules allow.
+const fn all_open(agents: usize, frequency: u32) -> Load {
+    Load {
+        in_flight: OUTSTANDING_MAX,
+        ..spread(agents, frequency)
+    }
+}
+
+/// The loads of the table.
+const LOADS: [Load; 16] = [
+    spread(10, 100),
+    spread(100, 100),
+    spread(1_000, 100),
+    spread(2_000, 100),
+    spread(5_000, 100),
+    // Both cores are full here, and a round trip takes longer than a step now and then: with two commands open an agent
+    // would have none left meanwhile, which is not the server's doing.
+    all_open(10_000, 100),
+    spread(100, 1_000),
+    spread(1_000, 1_000),
+    // A step takes 0.7 ms here, so that a pause of 1.4 ms leaves agents with two commands open without any, and all of them
+    // begin again together. With ten it takes 7 ms.
+    spread(100, 10_000),
+    all_open(100, 10_000),
+    spread(1_000, 10_000),
+    in_step(100, 100),
+    in_step(1_000, 100),
+    in_step(5_000, 100),
+    Load {
+        text_viewers: 1_000,
+        ..spread(100, 100)
+    },
+    Load {
+        frame_viewers: 1_000,
+        ..spread(100, 100)
+    },
+];
+
+/// Under these the least program is measured too.
+const LEAST_LOADS: [Load; 4] = [
+    spread(100, 100),
+    spread(1_000, 100),
+    spread(2_000, 100),
+    spread(100, 1_000),
+];
+
+/// The figures of a load, and the decimals shown.
+const COLUMNS: [(&str, usize); 13] = [
+    ("commands/s", 0),
+    ("achieved/ideal", 4),
+    ("slowed, %", 1),
+    ("late p50, µs", 0),
+    ("p99, µs", 0),
+    ("p99.9, µs", 0),
+    ("% of a core", 1),
+    ("µs per command", 2),
+    ("µs of that outside the system", 2),
+    ("switches per command", 2),
+    ("KiB per agent", 1),
+    ("MB in all", 1),
+    ("generator, % of a core", 0),
+];
+
+/// Where the figures that other programs have as well are among the columns.
+const LATE_P99_US: usize = 4;
+const CORE_PERCENT: usize = 6;
+pub(crate) const US_PER_COMMAND: usize = 7;
+
+/// What was found under a load.
+pub(crate) struct Found {
+    /// In the order of [`COLUMNS`].
+    pub(crate) figures: [f64; COLUMNS.len()],
+    /// Times that the journal was written, for each command.
+    pub(crate) journal_writes_per_command: f64,
+    /// The journal's part of the time in which the loop was busy, 0 to 1.
+    pub(crate) journal_busy_share: f64,
+}
+
+/// Measures and prints.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    descriptors::raise_limit();
+    let span = RealSpan::from_secs(options.seconds);
+    let loads: Vec<Load> = match options.agents {
+        Some(agents) => options
+            .frequencies
+            .iter()
+            .map(|&frequency| spread(agents, frequency))
+            .collect(),
+        None => {
+            let speeds = &options.frequencies;
+            let is_wanted = |load: &Load| {
+                load.agents <= options.up_to && (speeds.is_empty() || speeds.contains(&load.frequency))
+            };
+            LOADS.into_iter().filter(is_wanted).collect()
+        }
+    };
+    let mut rounds: Vec<_> = loads.iter().map(|load| (*load, Vec::new(), Vec::new())).collect();
+    for round in 1..=options.rounds {
+        for (load, found, least) in &mut rounds {
+            let figures = measure(&options.program, *load, span, None)?.figures;
+            eprintln!(
+                "{round}: {} at {}: {:.0} commands/s",
+                load.name(),
+                load.frequency,
+                figures[0]
+            );
+            found.push(figures);
+            if LEAST_LOADS.contains(load) {
+                least.push(least::measure(*load, span)?);
+            }
+        }
+    }
+    let mut table = Table::new(&[&["agents", "units/s"][..], &COLUMNS.map(|(name, _)| name)].concat());
+    let mut beside_least = least::table();
+    for (load, found, least) in &rounds {
+        let mut cells = vec![load.name(), load.frequency.to_string()];
+        for (column, (_, decimals)) in COLUMNS.into_iter().enumerate() {
+            let runs: Runs = found.iter().map(|figures| figures[column]).collect();
+            cells.push(format!("{:.decimals$}", runs.median()));
+        }
+        table.row(cells);
+        if !least.is_empty() {
+            least::compare(*load, found, least, &mut beside_least);
+        }
+    }
+    println!("{table}\n{beside_least}");
+    Ok(())
+}
+
+/// Puts a fresh server under `load` and measures for `span`, with a journal in `record` if it is given.
+pub(crate) fn measure(
+    program: &ServerProgram,
+    load: Load,
+    span: RealSpan,
+    record: Option<&Path>,
+) -> Result<Found> {
+    let side = (load.agents * TILES_PER_AGENT).isqrt().clamp(20, 1_000);
+    let places = load.agents.div_ceil(2);
+    // How fast they may come is not what is measured.
+    let flags = format!("-f 1 -x {side} -y {side} -c {places} --seed 1 --accept-rate 1000000");
+    let folders: Vec<_> = record.into_iter().map(|folder| ("--record", folder)).collect();
+    let server = program.start(&flags, &folders)?;
+    let empty = server.process.memory_bytes()?;
+    let clock = RealClock::new();
+    let (mut joined, mut slips) = (None, Vec::new());
+    let (report, used) = run_load(
+        &load.config(server.address, span)?,
+        &server.process,
+        |phase| match phase {
+            Phase::Joined => joined = server.process.memory_bytes().ok(),
+            Phase::Warm | Phase::Measured => {
+                slips.push((clock.now(), server.metric("trantor_game_slipped_units_total")));
+            }
+            Phase::Begun | Phase::Measuring => {}
+        },
+    )
+    .with_context(|| format!("{} at {}", load.name(), load.frequency))?;
+    let mut slowed = f64::NAN;
+    if let [(from, Ok(before)), (to, Ok(after))] = slips.as_slice() {
+        slowed = (after - before) / (to.since(*from).as_secs_f64() * f64::from(load.frequency));
+    }
+    let commands = report.counts.commands.max(1) as f64;
+    let grown = joined.map_or(f64::NAN, |joined| joined.saturating_sub(empty) as f64);
+    Ok(Found {
+        figures: [
+            report.commands_per_s,
+            report.achieved_of_ideal,
+            slowed * 100.0,
+            report.lateness.p50_us,
+            report.lateness.p99_us,
+            report.lateness.p999_us,
+            core_percent(used, &report),
+            used.processor.as_secs_f64() * 1e6 / commands,
+            used.user.as_secs_f64() * 1e6 / commands,
+            used.switches as f64 / commands,
+            grown / report.agents.max(1) as f64 / 1_024.0,
+            server.process.memory_bytes()? as f64 / 1e6,
+            report.own_core.unwrap_or(f64::NAN) * 100.0,
+        ],
+        journal_writes_per_command: server.metric("trantor_journal_writes_total")?
+            / server.metric("trantor_commands_total")?,
+        journal_busy_share: server.metric("trantor_loop_stage_seconds_total{stage=\"journal\"}")?
+            / server.metric("trantor_loop_busy_seconds_total")?,
+    })
+}
+
+impl Load {
+    /// What stands in the first column.
+    fn name(&self) -> String {
+        let mut name = self.agents.to_string();
+        if self.in_step {
+            name += ", in step";
+        }
+        if self.in_flight != 2 {
+            name += &format!(", {} open", self.in_flight);
+        }
+        if self.text_viewers > 0 {
+            name += &format!(" and {} text viewers", self.text_viewers);
+        }
+        if self.frame_viewers > 0 {
+            name += &format!(" and {} viewers of ours", self.frame_viewers);
+        }
+        name
+    }
+
+    /// The same for the load generator.
+    fn config(&self, server: SocketAddr, span: RealSpan) -> Result<LoadConfig> {
+        Ok(LoadConfig {
+            text_viewers: self.text_viewers,
+            frame_viewers: self.frame_viewers,
+            in_flight: self.in_flight,
+            in_step: self.in_step,
+            ..load(server, self.agents, self.frequency, span)?
+        })
+    }
+}
