@@ -40,7 +40,7 @@ fn a_dropped_change_is_found() {
 fn a_line_about_the_ground_that_is_dropped_is_found() {
     assert_found(
         Fault::DroppedLine,
-        &["told otherwise of the ground", "the map comes first"],
+        &["is not the world: the ground", "before the whole map"],
     );
 }
 
@@ -86,7 +86,7 @@ fn a_hang_up_that_is_not_passed_on_is_found() {
 fn a_line_that_is_dropped_where_viewers_take_turns_is_found() {
     assert_found(
         Fault::DroppedLateLine,
-        &["told otherwise of the ground", "the map comes first"],
+        &["is not the world: the ground", "before the whole map"],
     );
 }
 

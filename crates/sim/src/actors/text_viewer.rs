@@ -2,7 +2,7 @@
 //!
 //! No line may be one that it cannot use, and whenever nothing is on its way to it, its world must be the server's.
 
-use trantor_client::{Client, ClientConfig, ClientEvent, Language, ProtocolError};
+use trantor_client::{Client, ClientConfig, ClientEvent, Language, LinkState, ProtocolError};
 use trantor_engine::EngineConfig;
 use trantor_model::EggId;
 use trantor_protocol::text::{Cut, Dialect, LineCutter};
@@ -65,6 +65,12 @@ impl TextViewer {
     fn line(&mut self, line: &[u8], moment: &Moment<'_>) -> Verdict {
         if let Some(received) = &mut self.received {
             received.push(line);
+        }
+        if line.starts_with(b"tna ")
+            && let LinkState::Loading { tiles, of } = self.client.link(moment.now)
+            && tiles < of
+        {
+            return Err("a viewer in text is sent teams before the whole map".to_owned());
         }
         self.client.handle(&[line, b"\n"].concat(), moment.now);
         while let Some(event) = self.client.poll_event() {
