@@ -1,4 +1,4 @@
-//! All arithmetic of time: units, the game clock, deadline stores, ticks, pacing.
+//! All arithmetic of time: units, the game clock, deadlines, ticks, pacing.
 //!
 //! Times are handed in. This crate never reads a clock, waits, starts a thread, or knows of a game; a loop asks it
 //! what is due and does the rest. `docs/timing.md` says how it works and what is proven about it.
@@ -7,7 +7,7 @@
 //! |---|---|
 //! | keep two times apart | [`units`]; [`clock`] for where real time comes from |
 //! | map one to the other, change speed, pause | [`game_clock`]; [`overload`] when the machine cannot keep up |
-//! | hold work until it is due | [`deadlines`] for both stores, [`wheel`] for limits in real time |
+//! | hold work in real time until it is due | [`deadlines`] for the store, [`wheel`] for how it keeps limits |
 //! | run something by name, once or with a period | [`timers`] |
 //! | run on a grid, at a rate, or between frames | [`tick_clock`], [`pacing`], [`frame_budget`] |
 //! | delay and lose messages | [`link`] |
@@ -26,7 +26,7 @@ pub mod units;
 pub mod wheel;
 
 pub use clock::{Clock, ManualClock};
-pub use deadlines::{DeadlineHeap, Taken, TimerId, TimerWheel};
+pub use deadlines::{Taken, TimerId, TimerWheel};
 pub use frame_budget::{FrameBudget, Turn};
 pub use game_clock::GameClock;
 pub use link::{Delivery, Link, LinkSettings};

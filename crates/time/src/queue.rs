@@ -23,33 +23,15 @@
 use std::cmp::Ordering;
 
 use crate::deadlines::TimerId;
+use crate::units::RealTime;
 
 /// A deadline, the number of its registration, and the item that is due then. The order of entries is that of
 /// (deadline, registration), which is total: no two have the same number.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry<K> {
-    pub(crate) at: K,
+pub(crate) struct Entry {
+    pub(crate) at: RealTime,
     pub(crate) order: u64,
     pub(crate) id: TimerId,
-}
-
-/// What a store asks of whatever keeps its entries in order. An entry for which `is_live` answers no is dead: the first
-/// one in order never is.
-pub trait EntryQueue<K>: Default {
-    /// Adds a live entry.
-    fn push(&mut self, entry: Entry<K>);
-
-    /// The deadline of the first entry.
-    fn next_deadline(&self) -> Option<K>;
-
-    /// Takes the first entry if its deadline is at most `now`.
-    fn pop_due(&mut self, now: K, is_live: impl Fn(&Entry<K>) -> bool) -> Option<Entry<K>>;
-
-    /// Called when `dead` died, after its successor, if any, was pushed; so many `items` are left.
-    fn forget(&mut self, dead: &Entry<K>, items: usize, is_live: impl Fn(&Entry<K>) -> bool);
-
-    /// Drops everything.
-    fn clear(&mut self);
 }
 
 /// Dead entries that are always kept: sweeping a few costs more than it frees.
@@ -66,14 +48,14 @@ const NEAR_MAX: usize = 256;
 /// Entries among which a median is guessed: within a quarter of the middle in 96 of 100 cases.
 const SAMPLE: usize = 15;
 
-/// The order of a [`DeadlineHeap`](crate::DeadlineHeap).
+/// Deadlines that are not in the ring of a wheel.
 #[derive(Clone, Debug)]
-pub struct Queue<K> {
+pub(crate) struct Queue {
     /// All entries before the first range, sorted, the earliest last. Never empty while anything is queued.
-    near: Vec<Entry<K>>,
+    near: Vec<Entry>,
     /// What is later, the first range last: the end of a vector is where taking and adding are cheap.
-    ranges: Vec<Range<K>>,
-    buckets: Vec<Vec<Entry<K>>>,
+    ranges: Vec<Range>,
+    buckets: Vec<Vec<Entry>>,
     /// Buckets in no range. They keep their memory.
     spare: Vec<u32>,
     /// Entries at which a bucket is halved.
@@ -85,13 +67,13 @@ pub struct Queue<K> {
 
 /// From here until the start of the range that follows in time.
 #[derive(Clone, Copy, Debug)]
-struct Range<K> {
-    at: K,
+struct Range {
+    at: RealTime,
     order: u64,
     bucket: u32,
 }
 
-impl<K: Copy + Ord> Default for Queue<K> {
+impl Default for Queue {
     fn default() -> Self {
         Self {
             near: Vec::new(),
@@ -105,18 +87,18 @@ impl<K: Copy + Ord> Default for Queue<K> {
     }
 }
 
-impl<K: Copy + Ord> Queue<K> {
+impl Queue {
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
     /// The earliest entry.
-    pub(crate) fn first(&self) -> Option<&Entry<K>> {
+    pub(crate) fn first(&self) -> Option<&Entry> {
         self.near.last()
     }
 
     /// Takes the earliest entry. Those for which `is_kept` answers no are dead: none of them is first afterwards.
-    pub(crate) fn pop(&mut self, is_kept: impl FnMut(&Entry<K>) -> bool) -> Option<Entry<K>> {
+    pub(crate) fn pop(&mut self, is_kept: impl FnMut(&Entry) -> bool) -> Option<Entry> {
         let first = self.near.pop()?;
         self.len -= 1;
         self.drop_dead_firsts(is_kept);
@@ -124,13 +106,13 @@ impl<K: Copy + Ord> Queue<K> {
     }
 
     /// Drops `dead` if it comes first, and what is dead behind it.
-    pub(crate) fn drop_if_first(&mut self, dead: &Entry<K>, is_kept: impl FnMut(&Entry<K>) -> bool) {
+    pub(crate) fn drop_if_first(&mut self, dead: &Entry, is_kept: impl FnMut(&Entry) -> bool) {
         if self.first().is_some_and(|first| first.order == dead.order) {
             self.drop_dead_firsts(is_kept);
         }
     }
 
-    fn drop_dead_firsts(&mut self, mut is_kept: impl FnMut(&Entry<K>) -> bool) {
+    fn drop_dead_firsts(&mut self, mut is_kept: impl FnMut(&Entry) -> bool) {
         while self.near.pop_if(|first| !is_kept(first)).is_some() {
             self.len -= 1;
         }
@@ -139,7 +121,7 @@ impl<K: Copy + Ord> Queue<K> {
 
     /// Drops the entries of one bucket that are not to be kept, and joins it to its neighbour if little is left.
     /// Called again and again, it goes through all buckets and the near run in turn.
-    pub(crate) fn sweep_next(&mut self, mut is_kept: impl FnMut(&Entry<K>) -> bool) {
+    pub(crate) fn sweep_next(&mut self, mut is_kept: impl FnMut(&Entry) -> bool) {
         let Some(&Range { bucket, .. }) = self.ranges.get(self.swept) else {
             self.swept = 0;
             let before = self.near.len();
@@ -172,7 +154,7 @@ impl<K: Copy + Ord> Queue<K> {
         self.ranges.remove(index);
     }
 
-    fn push_near(&mut self, entry: Entry<K>) {
+    fn push_near(&mut self, entry: Entry) {
         let place = self.near.partition_point(|near| near.key() > entry.key());
         self.near.insert(place, entry);
         if self.near.len() > NEAR_MAX {
@@ -190,7 +172,7 @@ impl<K: Copy + Ord> Queue<K> {
 
     /// Makes two ranges of one. `cut` moves earlier entries from the first vector to the second, which is empty, and
     /// answers which of those left is the first.
-    fn split(&mut self, index: usize, cut: impl FnOnce(&mut Vec<Entry<K>>, &mut Vec<Entry<K>>) -> Entry<K>) {
+    fn split(&mut self, index: usize, cut: impl FnOnce(&mut Vec<Entry>, &mut Vec<Entry>) -> Entry) {
         let bucket = self.spare_bucket();
         let mut earlier = std::mem::take(&mut self.buckets[bucket as usize]);
         let range = &mut self.ranges[index];
@@ -205,7 +187,7 @@ impl<K: Copy + Ord> Queue<K> {
     ///
     /// The dead are dropped here rather than when they come first: to look up a whole run at once lets the memory
     /// answer many questions at a time. Asked for one by one they would be waited for one by one.
-    fn refill_near(&mut self, mut is_kept: impl FnMut(&Entry<K>) -> bool) {
+    fn refill_near(&mut self, mut is_kept: impl FnMut(&Entry) -> bool) {
         while self.near.is_empty()
             && let Some(range) = self.ranges.last()
         {
@@ -239,8 +221,8 @@ impl<K: Copy + Ord> Queue<K> {
     }
 }
 
-impl<K: Copy + Ord> EntryQueue<K> for Queue<K> {
-    fn push(&mut self, entry: Entry<K>) {
+impl Queue {
+    pub(crate) fn push(&mut self, entry: Entry) {
         self.len += 1;
         let later = self
             .ranges
@@ -260,57 +242,40 @@ impl<K: Copy + Ord> EntryQueue<K> for Queue<K> {
         }
     }
 
-    fn next_deadline(&self) -> Option<K> {
+    pub(crate) fn next_deadline(&self) -> Option<RealTime> {
         self.first().map(|first| first.at)
     }
 
-    fn pop_due(&mut self, now: K, is_live: impl Fn(&Entry<K>) -> bool) -> Option<Entry<K>> {
+    pub(crate) fn pop_due(&mut self, now: RealTime, is_live: impl Fn(&Entry) -> bool) -> Option<Entry> {
         if self.first()?.at > now {
             return None;
         }
         self.pop(is_live)
     }
-
-    fn forget(&mut self, dead: &Entry<K>, items: usize, is_live: impl Fn(&Entry<K>) -> bool) {
-        self.drop_if_first(dead, &is_live);
-        if self.len - items > items.max(DEAD_MIN) {
-            // A part only, so that no call goes through everything; it is asked for again as long as need be.
-            self.sweep_next(is_live);
-        }
-    }
-
-    fn clear(&mut self) {
-        self.near.clear();
-        for range in self.ranges.drain(..) {
-            self.buckets[range.bucket as usize].clear();
-            self.spare.push(range.bucket);
-        }
-        self.len = 0;
-    }
 }
 
-impl<K: Copy + Ord> Entry<K> {
-    fn key(&self) -> (K, u64) {
+impl Entry {
+    fn key(&self) -> (RealTime, u64) {
         (self.at, self.order)
     }
 }
 
-impl<K: Copy + Ord> PartialEq for Entry<K> {
+impl PartialEq for Entry {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 }
 
-impl<K: Copy + Ord> Eq for Entry<K> {}
+impl Eq for Entry {}
 
 /// What comes later is less: sorted, the earliest entry is last.
-impl<K: Copy + Ord> Ord for Entry<K> {
+impl Ord for Entry {
     fn cmp(&self, other: &Self) -> Ordering {
         other.key().cmp(&self.key())
     }
 }
 
-impl<K: Copy + Ord> PartialOrd for Entry<K> {
+impl PartialOrd for Entry {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -322,7 +287,7 @@ impl<K: Copy + Ord> PartialOrd for Entry<K> {
 }
 
 /// Moves the earlier half away.
-fn cut_at_median<K: Copy + Ord>(entries: &mut Vec<Entry<K>>, earlier: &mut Vec<Entry<K>>) -> Entry<K> {
+fn cut_at_median(entries: &mut Vec<Entry>, earlier: &mut Vec<Entry>) -> Entry {
     let middle = entries.len() / 2;
     entries.select_nth_unstable(middle);
     earlier.extend(entries.drain(middle + 1..));
@@ -330,7 +295,7 @@ fn cut_at_median<K: Copy + Ord>(entries: &mut Vec<Entry<K>>, earlier: &mut Vec<E
 }
 
 /// Moves about the earlier half away, in one pass. Any part between an eighth and seven of them will do.
-fn cut_about_median<K: Copy + Ord>(entries: &mut Vec<Entry<K>>, earlier: &mut Vec<Entry<K>>) -> Entry<K> {
+fn cut_about_median(entries: &mut Vec<Entry>, earlier: &mut Vec<Entry>) -> Entry {
     let len = entries.len();
     let mut sample: [_; SAMPLE] = std::array::from_fn(|index| entries[index * len / SAMPLE]);
     sample.sort_unstable();
@@ -364,14 +329,14 @@ mod tests {
         let len = 1_000;
         let mut entries: Vec<_> = (0..len as u64)
             .map(|order| Entry {
-                at: 0,
+                at: RealTime::ZERO,
                 order,
                 id: TimerId::default(),
             })
             .collect();
         // The sample holds the latest of all.
         for index in 0..SAMPLE {
-            entries[index * len / SAMPLE].at = 1;
+            entries[index * len / SAMPLE].at = RealTime::from_nanos(1);
         }
         let mut earlier = Vec::new();
         let first = cut_about_median(&mut entries, &mut earlier);
@@ -386,7 +351,7 @@ mod tests {
         for at in [7, 8, 9] {
             (0..50_000).for_each(|order| {
                 queue.push(Entry {
-                    at,
+                    at: RealTime::from_nanos(at),
                     order,
                     id: TimerId::default(),
                 })
@@ -394,7 +359,7 @@ mod tests {
             assert!(queue.near.len() <= NEAR_MAX);
             assert!(queue.buckets.iter().all(|bucket| bucket.len() < BUCKET_MAX));
             assert!(queue.buckets.len() < 150, "{} buckets", queue.buckets.len());
-            queue.clear();
+            while queue.pop_due(RealTime::MAX, |_| true).is_some() {}
             assert_eq!((queue.len(), queue.first()), (0, None));
         }
     }

@@ -16,7 +16,7 @@
 //! deadline, and the first one is the next. What is due moves to the exact queue and is taken from there, so grid and other
 //! deadlines come out in one order. A pause makes the cursor jump from one occupied slot to the next, not walk.
 
-use crate::queue::{DEAD_MIN, Entry, EntryQueue, Queue};
+use crate::queue::{DEAD_MIN, Entry, Queue};
 use crate::units::{RealSpan, RealTime};
 
 /// The grid: fine for time-outs, and at most 125 wake-ups a second for any number of them.
@@ -40,27 +40,28 @@ pub fn round_up(at: RealTime) -> RealTime {
     RealTime::from_nanos(nanos.saturating_add(up))
 }
 
-/// The order of a [`TimerWheel`](crate::TimerWheel).
+/// The order of a [`TimerWheel`](crate::TimerWheel). An entry for which `is_live` answers no is dead: the first one in
+/// order never is.
 #[derive(Clone, Debug)]
-pub struct Wheel {
+pub(crate) struct Wheel {
     /// Deadlines between steps, and those of steps that are over.
-    exact: Queue<RealTime>,
+    exact: Queue,
     slots: Vec<Slot>,
     /// Bit `s % 64` of word `s / 64` says whether anything in slot `s` is alive.
     occupied: [u64; SLOTS / 64],
     /// Deadlines on the grid beyond the ring.
-    far: Queue<RealTime>,
+    far: Queue,
     /// The first step that is not over. Steps are counted from the origin of real time.
     cursor: i64,
     /// Live entries in all slots.
     live: usize,
     /// Memory of slots that are empty now.
-    spare: Vec<Vec<Entry<RealTime>>>,
+    spare: Vec<Vec<Entry>>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Slot {
-    entries: Vec<Entry<RealTime>>,
+    entries: Vec<Entry>,
     live: usize,
 }
 
@@ -94,7 +95,7 @@ impl Wheel {
         Some(self.cursor + (found as i64 - here as i64).rem_euclid(SLOTS as i64))
     }
 
-    fn push_into_slot(&mut self, step: i64, entry: Entry<RealTime>) {
+    fn push_into_slot(&mut self, step: i64, entry: Entry) {
         let index = slot_of(step);
         let slot = &mut self.slots[index];
         if slot.live == 0 {
@@ -108,7 +109,7 @@ impl Wheel {
     }
 
     /// Empties a slot; answers what was in it, dead entries included.
-    fn empty_slot(&mut self, index: usize) -> Vec<Entry<RealTime>> {
+    fn empty_slot(&mut self, index: usize) -> Vec<Entry> {
         let slot = std::mem::take(&mut self.slots[index]);
         self.live -= slot.live;
         self.occupied[index / 64] &= !(1 << (index % 64));
@@ -116,7 +117,7 @@ impl Wheel {
     }
 
     /// Ends all steps before `cursor`, and lets in what is no longer far.
-    fn advance_to(&mut self, cursor: i64, is_live: impl Fn(&Entry<RealTime>) -> bool) {
+    fn advance_to(&mut self, cursor: i64, is_live: impl Fn(&Entry) -> bool) {
         while let Some(step) = self.first_step().filter(|&step| step < cursor) {
             let mut entries = self.empty_slot(slot_of(step));
             for entry in entries.drain(..).rev().filter(&is_live) {
@@ -138,7 +139,7 @@ impl Wheel {
 
     /// Called when an entry in the slot of `step` died. A slot keeps a few dead entries, and none once nothing in it is
     /// alive.
-    fn forget_in_slot(&mut self, step: i64, is_live: impl Fn(&Entry<RealTime>) -> bool) {
+    fn forget_in_slot(&mut self, step: i64, is_live: impl Fn(&Entry) -> bool) {
         let index = slot_of(step);
         let slot = &mut self.slots[index];
         if slot.live == 1 {
@@ -155,8 +156,9 @@ impl Wheel {
     }
 }
 
-impl EntryQueue<RealTime> for Wheel {
-    fn push(&mut self, entry: Entry<RealTime>) {
+impl Wheel {
+    /// Adds a live entry.
+    pub(crate) fn push(&mut self, entry: Entry) {
         match step_of(entry.at) {
             Some(step) if step >= self.horizon() => self.far.push(entry),
             Some(step) if step >= self.cursor => self.push_into_slot(step, entry),
@@ -164,7 +166,8 @@ impl EntryQueue<RealTime> for Wheel {
         }
     }
 
-    fn next_deadline(&self) -> Option<RealTime> {
+    /// The deadline of the first entry.
+    pub(crate) fn next_deadline(&self) -> Option<RealTime> {
         let exact = self.exact.next_deadline();
         let on_grid = match self.first_step() {
             Some(step) => Some(RealTime::from_nanos(step * STEP_NS)),
@@ -173,11 +176,8 @@ impl EntryQueue<RealTime> for Wheel {
         exact.into_iter().chain(on_grid).min()
     }
 
-    fn pop_due(
-        &mut self,
-        now: RealTime,
-        is_live: impl Fn(&Entry<RealTime>) -> bool,
-    ) -> Option<Entry<RealTime>> {
+    /// Takes the first entry if its deadline is at most `now`.
+    pub(crate) fn pop_due(&mut self, now: RealTime, is_live: impl Fn(&Entry) -> bool) -> Option<Entry> {
         let reached = now.as_nanos().div_euclid(STEP_NS);
         if reached >= self.cursor {
             self.advance_to(reached + 1, &is_live);
@@ -185,7 +185,8 @@ impl EntryQueue<RealTime> for Wheel {
         self.exact.pop_due(now, is_live)
     }
 
-    fn forget(&mut self, dead: &Entry<RealTime>, items: usize, is_live: impl Fn(&Entry<RealTime>) -> bool) {
+    /// Called when `dead` died, after its successor, if any, was pushed; so many `items` are left.
+    pub(crate) fn forget(&mut self, dead: &Entry, items: usize, is_live: impl Fn(&Entry) -> bool) {
         match step_of(dead.at) {
             Some(step) if step >= self.horizon() => self.far.drop_if_first(dead, &is_live),
             Some(step) if step >= self.cursor => self.forget_in_slot(step, &is_live),
@@ -196,16 +197,6 @@ impl EntryQueue<RealTime> for Wheel {
         if queued - queued_live > items.max(DEAD_MIN) {
             self.exact.sweep_next(&is_live);
             self.far.sweep_next(is_live);
-        }
-    }
-
-    fn clear(&mut self) {
-        self.exact.clear();
-        self.far.clear();
-        while let Some(step) = self.first_step() {
-            let mut entries = self.empty_slot(slot_of(step));
-            entries.clear();
-            self.spare.push(entries);
         }
     }
 }

@@ -1,10 +1,10 @@
 //! A machine that cannot keep up: the game slows, and nothing else changes (T10).
 
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 use trantor_time::overload::LAG_MAX;
-use trantor_time::{
-    DeadlineHeap, Frequency, GameClock, GameSpan, GameTime, LagGovernor, NANOS, RealSpan, RealTime,
-};
+use trantor_time::{Frequency, GameClock, GameSpan, GameTime, LagGovernor, NANOS, RealSpan, RealTime};
 
 fn ms(millis: i64) -> RealSpan {
     RealSpan::from_millis(millis)
@@ -14,7 +14,8 @@ fn ms(millis: i64) -> RealSpan {
 struct Server {
     clock: GameClock,
     governor: LagGovernor,
-    agenda: DeadlineHeap<GameTime, u32>,
+    /// Agents by the ends of their actions.
+    agenda: BTreeSet<(GameTime, u32)>,
     real: RealTime,
     fired: Vec<(GameTime, u32)>,
     lag_nu_max: i128,
@@ -25,9 +26,9 @@ struct Server {
 impl Server {
     fn new(frequency: u64, agents: u32, lag_max: Option<RealSpan>) -> Self {
         let frequency = Frequency::new(frequency).expect("a good frequency");
-        let mut agenda = DeadlineHeap::new();
+        let mut agenda = BTreeSet::new();
         for agent in 0..agents {
-            agenda.schedule(GameTime::from_nanounits(i128::from(agent) * 1_000_003), agent);
+            agenda.insert((GameTime::from_nanounits(i128::from(agent) * 1_000_003), agent));
         }
         Self {
             clock: GameClock::new(RealTime::ZERO, GameTime::ZERO, frequency),
@@ -43,15 +44,11 @@ impl Server {
 
     /// One pass: at most `most` events, each of which takes `cost`, after a hiccup.
     fn pass(&mut self, most: usize, cost: RealSpan, hiccup: RealSpan) {
-        if let Some(wake) = self
-            .agenda
-            .next_deadline()
-            .and_then(|next| self.clock.real_at(next))
-        {
+        let earliest = self.agenda.first().map(|&(at, _)| at);
+        if let Some(wake) = earliest.and_then(|next| self.clock.real_at(next)) {
             self.real = self.real.max(wake);
         }
         self.real += hiccup;
-        let earliest = self.agenda.next_deadline();
         let now = self.governor.read(&mut self.clock, self.real, earliest);
         assert!(now >= self.last, "game time never goes back");
         assert_eq!(
@@ -64,13 +61,16 @@ impl Server {
             .lag_nu_max
             .max(earliest.map_or(0, |earliest| (now - earliest).as_nanounits()));
         for _ in 0..most {
-            let Some(taken) = self.agenda.take_due(now) else {
+            let Some((at, agent)) = self.agenda.pop_first() else {
                 break;
             };
-            self.fired.push((taken.at, taken.item));
-            let units = 1 + i64::from(taken.item % 9);
-            self.agenda
-                .schedule(taken.at + GameSpan::from_units(units), taken.item);
+            if at > now {
+                self.agenda.insert((at, agent));
+                break;
+            }
+            self.fired.push((at, agent));
+            let units = 1 + i64::from(agent % 9);
+            self.agenda.insert((at + GameSpan::from_units(units), agent));
             self.real += cost;
         }
     }
