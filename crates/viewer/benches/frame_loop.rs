@@ -65,7 +65,6 @@ const FAST: RealSpan = RealSpan::from_millis(2);
 const SLOW: RealSpan = RealSpan::from_millis(30);
 const EVENT: RealSpan = RealSpan::from_micros(100);
 
-/// How events come.
 #[derive(Clone, Copy)]
 enum Events {
     None,
@@ -76,7 +75,6 @@ enum Events {
     EndlessFromNetwork,
 }
 
-/// What came out.
 struct Outcome {
     screen: PretendScreen,
     length: RealSpan,
@@ -143,7 +141,6 @@ fn measure(screen: PretendScreen, events: Events, length: RealSpan) -> Outcome {
     }
 }
 
-/// Takes time the way work does.
 fn busy_until(until: RealTime) {
     let clock = RealClock::new();
     while clock.now() < until {
@@ -233,14 +230,18 @@ fn stress(length: RealSpan) -> anyhow::Result<bool> {
             && outcome.processor_share <= processor_max
             && delay_ms <= delay_ms_max;
         all_met &= is_met;
-        writeln!(
-            out,
-            "| {name} | {per_second:.2} {frames:?} | {:.3} {share:?} | {:.1} % [{:.0} %] | {delay_ms:.2} ms [{delay_ms_max}] | {} |",
-            outcome.event_share,
-            outcome.processor_share * 100.0,
+        let (share_of_events, processor) = (outcome.event_share, outcome.processor_share * 100.0);
+        let row = format!(
+            "| {name} | {per_second:.2} {frames:?} | {share_of_events:.3} {share:?} | {processor:.1} % [{:.0}] \
+             | {delay_ms:.2} ms [{delay_ms_max}] | {} |",
             processor_max * 100.0,
             verdict(is_met)
-        )?;
+        );
+        // What has no bound has no brackets.
+        let row = ["[0.0, inf]", "[inf]", "[110]"]
+            .iter()
+            .fold(row, |row, unbounded| row.replace(unbounded, ""));
+        writeln!(out, "{row}")?;
     }
     Ok(all_met)
 }

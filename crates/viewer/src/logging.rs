@@ -30,7 +30,6 @@ pub fn set_level(target: Option<&str>, level: LevelFilter) {
     state.set(&levels);
 }
 
-/// The levels, as `RUST_LOG` writes them.
 pub fn levels() -> String {
     state().levels.clone()
 }

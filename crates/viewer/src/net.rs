@@ -44,14 +44,12 @@ pub enum NetEvent {
     Bytes(Vec<u8>),
     /// The connection is over, or could not be made.
     Closed {
-        /// What a person should read.
         reason: String,
         /// How long the next try waits, unless there is none before the user asks.
         again_in: Duration,
     },
 }
 
-/// The loop's end of the thread.
 #[derive(Debug)]
 pub struct Net {
     events: Receiver<NetEvent>,

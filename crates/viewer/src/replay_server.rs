@@ -11,7 +11,6 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use anyhow::{Context as _, bail};
 
 const PROGRAM: &str = "trantor-server";
-/// What it says before its address.
 const LISTENING: &str = "listening on ";
 
 /// A server that plays a recording for as long as this is kept.

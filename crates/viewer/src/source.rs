@@ -128,7 +128,6 @@ pub trait Source: Debug {
         None
     }
 
-    /// The oldest message for the user.
     fn poll_notice(&mut self) -> Option<String> {
         None
     }

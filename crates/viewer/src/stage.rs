@@ -6,7 +6,6 @@ mod acts;
 mod drawing;
 mod motion;
 mod pointer;
-mod pointing;
 
 use std::collections::VecDeque;
 

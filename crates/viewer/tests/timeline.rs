@@ -54,7 +54,6 @@ fn recorded(name: &str, options: &str) -> Recorded {
     Recorded(file)
 }
 
-/// A server that plays a recording.
 struct Playing {
     server: LoopThread<event_loop::Ended>,
     port: u16,
@@ -87,7 +86,6 @@ fn play(recording: Recorded) -> Playing {
     }
 }
 
-/// A user at a viewer.
 struct Person {
     game_loop: GameLoop<PretendScreen, RealClock>,
     parker: Parker,
@@ -140,7 +138,6 @@ impl Person {
         self.stage().scene().clock.game.whole_units()
     }
 
-    /// Turns until it is so.
     fn until(&mut self, what: &str, mut is_so: impl FnMut(&mut Self) -> bool) {
         let end = self.game_loop.clock().now() + PATIENCE;
         while !is_so(self) {
@@ -228,7 +225,6 @@ impl Person {
         self.frames(count + 2);
     }
 
-    /// Everything that would be drawn.
     fn picture(&mut self) -> String {
         let stage = self.stage();
         stage.compose();

@@ -23,7 +23,6 @@ const HEIGHT: u16 = 8;
 const HERTZ: i64 = 144;
 const STEPS: u32 = 20;
 
-/// One frame.
 #[derive(Clone, Copy, Debug)]
 struct Drawn {
     game: GameTime,

@@ -22,7 +22,6 @@ const PAINT_WAITS_FRAMES: u32 = 12;
 pub(super) struct Backdrop {
     /// In full, and at half of the size.
     kept: [Kept; 2],
-    /// What the last frame looked like.
     last: Option<FrameUniform>,
     /// Which of the two shows that look.
     shows: Fineness,

@@ -24,17 +24,6 @@ pub struct Pixels {
     pub rgba: Vec<u8>,
 }
 
-impl Pixels {
-    /// A picture of `size` pixels without colour or opacity.
-    pub fn blank((width, height): (u32, u32)) -> Self {
-        Self {
-            width,
-            height,
-            rgba: vec![0; width as usize * height as usize * 4],
-        }
-    }
-}
-
 impl Offscreen {
     /// What pictures in memory are made of, unless something else is asked for.
     pub const FORMAT: TextureFormat = TextureFormat::Rgba8Unorm;

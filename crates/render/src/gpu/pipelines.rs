@@ -60,10 +60,8 @@ pub(super) const ADD: BlendState = BlendState {
 /// What one pipeline differs in from the others.
 #[derive(Debug)]
 pub struct Kind<'a> {
-    /// Its name in error messages.
     pub label: &'a str,
     pub module: &'a ShaderModule,
-    /// The shader's function for corners.
     pub vertex: &'a str,
     /// The shader's function for pixels; `None` if only the depth is drawn.
     pub fragment: Option<&'a str>,
@@ -77,7 +75,6 @@ pub struct Kind<'a> {
     /// `None` where nothing can be in front or behind.
     pub depth: Option<DepthStencilState>,
     pub samples: u32,
-    /// Overrides of the shader.
     pub constants: &'a [(&'static str, f64)],
 }
 

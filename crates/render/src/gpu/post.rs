@@ -74,7 +74,6 @@ impl Post {
         self.targets = Targets::new(device, size, &self.layout, &self.sampler, &self.settings);
     }
 
-    /// Where the picture is drawn.
     pub(super) fn picture(&self) -> &TextureView {
         &self.targets.picture
     }

@@ -2,7 +2,6 @@
 
 use crate::picture::Detail;
 
-/// Render quality.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quality {

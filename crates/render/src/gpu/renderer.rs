@@ -112,7 +112,6 @@ impl Renderer {
         }
     }
 
-    /// Render quality.
     pub fn quality(&self) -> Quality {
         self.quality
     }

@@ -96,7 +96,6 @@ impl Fault {
     /// All of them, as they are typed.
     pub const NAMES: [&str; 4] = ["lose", "lose-surface", "outdated", "timeout"];
 
-    /// The one that is typed so.
     pub fn named(name: &str) -> Option<Self> {
         Some(match name {
             "lose" => Self::DeviceLost,

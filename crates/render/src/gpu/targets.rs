@@ -6,7 +6,6 @@ use wgpu::{
 
 /// Light without upper bound, as long as it is not on a screen.
 pub(super) const LIGHT_FORMAT: TextureFormat = TextureFormat::Rgba16Float;
-/// How far away a pixel is.
 pub(super) const DEPTH_FORMAT: TextureFormat = TextureFormat::Depth32Float;
 
 #[derive(Debug)]

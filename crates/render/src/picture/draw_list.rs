@@ -96,7 +96,6 @@ impl Decal {
         }
     }
 
-    /// The same with these parameters.
     pub fn with(self, params: [f32; 2]) -> Self {
         Self { params, ..self }
     }
@@ -195,7 +194,6 @@ pub struct DrawList {
     pub bodies: [Vec<Instance>; Shape::COUNT],
     /// Marks on the ground, by [`DecalKind`].
     pub decals: [Vec<Decal>; DecalKind::COUNT],
-    /// Rings over the ground.
     pub waves: Vec<Wave>,
     /// Lights, by [`GlowKind`].
     pub glows: [Vec<Glow>; GlowKind::COUNT],

@@ -16,7 +16,6 @@ use self::tints::paint;
 use super::crowd::Crowd;
 use super::palette::TeamColors;
 
-/// What the ground's paint shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PaintMode {
     /// A mixture of everything that lies on the tile.
@@ -45,7 +44,6 @@ pub struct GroundPaint {
     crowd: Crowd,
 }
 
-/// The paint at one size.
 #[derive(Debug)]
 pub struct Level {
     pub width: u32,
@@ -246,7 +244,6 @@ impl Level {
 struct Bands(Vec<bool>, usize);
 
 impl Bands {
-    /// Takes one that is set.
     fn take(&mut self) -> Option<usize> {
         let Self(set, next) = self;
         let count = set.len();

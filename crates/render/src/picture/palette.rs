@@ -61,7 +61,6 @@ pub fn resource(resource: Resource) -> Rgb {
     }
 }
 
-/// Gold, for crowns, levels and victory.
 pub const GOLD: Rgb = Rgb::hex(0xFF_D2_6B);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -79,7 +78,6 @@ pub enum Theme {
 pub struct Mood {
     /// The background at the top of the picture.
     pub sky_top: Vec3,
-    /// The background at the bottom.
     pub sky_bottom: Vec3,
     /// A soft light in the background behind the board.
     pub sky_glow: Vec3,
@@ -90,7 +88,6 @@ pub struct Mood {
     pub ambient_above: Vec3,
     /// Light thrown back by the ground.
     pub ambient_below: Vec3,
-    /// The two tones of the ground.
     pub ground: [Vec3; 2],
     /// What the ground's broad patches tend to.
     pub ground_patch: Vec3,

@@ -18,6 +18,7 @@ use super::mesh::{MeshBuilder, Paint, Vertex};
 pub enum Shape {
     /// Berries under a leaf.
     Food,
+    /// A cube.
     Linemate,
     /// A pyramid of three sides.
     Deraumere,

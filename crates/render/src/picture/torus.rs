@@ -49,7 +49,6 @@ impl TorusWindow {
         }
     }
 
-    /// The same window around another middle.
     pub fn around(self, middle: Vec2) -> Self {
         Self { middle, ..self }
     }

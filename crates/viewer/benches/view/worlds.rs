@@ -20,7 +20,6 @@ const NEAR_TILES: f32 = 16.0;
 /// Frames of a flight from the whole to near and back.
 const FLIGHT_FRAMES: f32 = 90.0;
 
-/// How a world is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     Whole,
@@ -178,7 +177,6 @@ impl Watched {
     }
 }
 
-/// What came out.
 #[derive(Default)]
 pub struct Row {
     things: usize,

@@ -19,7 +19,6 @@ use trantor_viewer::terminal::{TextScale, TextScene, TextView};
 /// How long the world may take to arrive.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A viewer that watches a server.
 pub struct Watcher<'a> {
     game_loop: GameLoop<Studio<'a>, RealClock>,
     parker: Parker,
@@ -67,12 +66,10 @@ impl<'a> Watcher<'a> {
         &mut self.game_loop.viewer().stage
     }
 
-    /// Now, as the loop counts.
     pub fn now(&self) -> RealTime {
         self.game_loop.clock().now()
     }
 
-    /// Watches for so long.
     pub fn run(&mut self, how_long: Duration) {
         let end = self.now() + RealSpan::from_nanos(how_long.as_nanos() as i64);
         while self.now() < end {
@@ -90,7 +87,6 @@ impl<'a> Watcher<'a> {
         self.game_loop.viewer().screen.read()
     }
 
-    /// The same moment as characters.
     pub fn text(&mut self, columns: u16, rows: u16) -> String {
         let (scene, feed) = self.stage().scene_and_feed();
         let size = scene.ground.as_ref().map(|ground| ground.size);

@@ -137,7 +137,6 @@ fn keep(pixels: &Pixels, file: &Path) -> Result<u64> {
     Ok(bytes)
 }
 
-/// The page.
 fn text(in_terminal: &str) -> String {
     let mut page = String::from(
         "# Gallery\n\nPictures by the viewer itself, without a window: `cargo xtask gallery` draws them anew, and this page \

@@ -19,7 +19,6 @@ pub(super) struct Panels {
 }
 
 impl Panels {
-    /// Not laid out yet.
     pub(super) fn new(window: &Window, texture_side_max: usize) -> Self {
         let egui = egui::Context::default();
         let input = egui_winit::State::new(

@@ -19,14 +19,12 @@ const ASK_EVERY: RealSpan = RealSpan::from_secs(1);
 /// Frames a second of a hidden window: they draw nothing, and sounds and events go on in time.
 const HIDDEN_PER_SECOND: f64 = 10.0;
 
-/// A display that is on.
 struct Display {
     /// On the desktop, in pixels.
     place: (i32, i32),
     hertz: f64,
 }
 
-/// Follows the displays.
 #[derive(Debug)]
 pub(super) struct RefreshRate {
     /// On X11, the connection and the screen.
@@ -119,7 +117,6 @@ fn is_mapped(x11: &RustConnection, window: &Window) -> Result<bool, ReplyError> 
     Ok(attributes.map_state == MapState::VIEWABLE)
 }
 
-/// All displays that are on.
 fn displays(x11: &RustConnection, screen: usize) -> Result<Vec<Display>, ReplyError> {
     let root = x11.setup().roots[screen].root;
     let resources = x11.randr_get_screen_resources_current(root)?.reply()?;

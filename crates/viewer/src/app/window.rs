@@ -24,7 +24,6 @@ pub(super) struct Canvas {
     /// Whether the surface has to be set up again before it is drawn on.
     stale: bool,
     state: SurfaceState,
-    /// An injected answer of the surface.
     injected: Option<Status>,
 }
 

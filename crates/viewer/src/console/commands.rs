@@ -6,7 +6,6 @@ use crate::input::Action;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// The first word of the line.
     pub name: &'static str,
     arguments: &'static str,
     help: &'static str,

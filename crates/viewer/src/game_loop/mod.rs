@@ -236,7 +236,6 @@ impl<S> Viewer<S> {
         self.inputs.put(input);
     }
 
-    /// Ends the loop after this pass.
     pub fn quit(&mut self) {
         self.is_over = true;
     }

@@ -283,7 +283,6 @@ fn what_only_the_program_can_do_is_asked_of_it_and_quitting_ends_the_loop() {
     assert!(game_loop.is_over());
 }
 
-/// A speaker that notes its calls.
 #[derive(Debug, Default)]
 struct Heard(std::rc::Rc<std::cell::RefCell<(usize, Vec<bool>, f32)>>);
 

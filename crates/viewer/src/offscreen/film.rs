@@ -155,7 +155,6 @@ fn write(
     ))
 }
 
-/// What is watched, moment by moment.
 struct Watch {
     stage: Stage,
     parker: Parker,

@@ -18,7 +18,6 @@ use trantor_render::picture::palette::Theme;
 
 /// How far a key moves a recording, in units.
 const SEEK_UNITS: i64 = 100;
-/// What the key records.
 const RECORD: Take = Take {
     span: RealSpan::from_secs(10),
     format: Format::Gif,

@@ -39,7 +39,6 @@ impl Watching {
         }
     }
 
-    /// Turns until `done` answers something.
     fn until<T>(&mut self, mut done: impl FnMut(&mut dyn Source, &Scene) -> Option<T>) -> T {
         let end = self.clock.now() + PATIENCE;
         loop {

@@ -107,7 +107,6 @@ impl Display {
         self.run("xrandr", &["--output", "screen", "--mode", mode]);
     }
 
-    /// Gives the window another size.
     pub(crate) fn resize(&self, width: u32, height: u32) {
         let (width, height) = (width.to_string(), height.to_string());
         self.run(

@@ -127,7 +127,6 @@ impl Viewer {
         self.wait_for("state focused true");
     }
 
-    /// What it remembers.
     pub(crate) fn settings(&self) -> String {
         std::fs::read_to_string(self.folder.join("trantor/viewer.toml")).unwrap_or_default()
     }
@@ -146,7 +145,6 @@ impl Viewer {
         pixels.split_off(info.line_size * NOTICE_ROWS)
     }
 
-    /// Sends what Ctrl-C sends.
     pub(crate) fn interrupt(&self) {
         let id = self.process.id().to_string();
         let status = Command::new("kill").args(["-INT", &id]).status().unwrap();

@@ -88,7 +88,6 @@ fn sight(level: Level) -> impl Iterator<Item = (i32, i32)> {
     (0..=i32::from(level.get())).flat_map(|ahead| (-ahead..=ahead).map(move |across| (ahead, across)))
 }
 
-/// The step nearest to a heading.
 fn facing(heading: f32) -> (i32, i32) {
     match (heading / std::f32::consts::FRAC_PI_2).round() as i32 & 3 {
         0 => (0, -1),

@@ -49,7 +49,6 @@ pub struct Detail {
     pub pieces: f32,
     /// Resources with all of their triangles.
     pub facets: f32,
-    /// Agents as characters rather than figurines.
     pub characters: f32,
     pub grass: f32,
 }
@@ -260,7 +259,6 @@ fn middle_of(tile: Tile) -> Vec2 {
     Vec2::new(f32::from(tile.x), f32::from(tile.y))
 }
 
-/// On the ground of the world.
 fn grounded(position: Vec2) -> Vec3 {
     Vec3::new(position.x, 0.0, position.y)
 }

@@ -39,7 +39,6 @@ impl Particles<'_> {
         self.light(GlowKind::Spark, height, [size, size], strength, color);
     }
 
-    /// A soft light around the place.
     pub(super) fn halo(&mut self, width: f32, strength: f32, color: Rgb) {
         self.light(GlowKind::Halo, 0.5, [width, width * 0.75], strength, color);
     }

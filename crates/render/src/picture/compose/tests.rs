@@ -67,13 +67,6 @@ fn overview(scene: &Scene) -> CameraPose {
 }
 
 #[test]
-fn without_a_map_nothing_is_drawn() {
-    let list = compose(&Scene::default(), &overview(&scene(3, 3)));
-    assert!(list.frame.is_none());
-    assert_eq!(list.instances(), 0);
-}
-
-#[test]
 fn the_smallest_pictures_are_composed_as_well() {
     let mut world = scene(20, 20);
     world.agents = vec![agent(0, 10.0, 10.0)];
@@ -93,33 +86,6 @@ fn the_smallest_pictures_are_composed_as_well() {
             assert!(reach.is_finite() && reach > 0.0, "{width} x {height}: {reach}");
         }
     }
-}
-
-#[test]
-fn an_agent_at_the_edge_is_seen_on_both_sides() {
-    let mut world = scene(20, 20);
-    world.agents = vec![agent(0, 10.0, 10.0), agent(1, 19.6, 10.0)];
-    let list = compose(&world, &overview(&world));
-    let bodies = &list.bodies[Shape::Character as usize];
-    assert_eq!(
-        bodies.len(),
-        3,
-        "the one in the middle once, the one at the edge twice"
-    );
-}
-
-#[test]
-fn a_heap_shows_few_pieces_and_then_grows() {
-    let mut world = scene(9, 9);
-    let tiles = &mut world.ground.as_mut().unwrap().tiles;
-    let middle = 4 * 9 + 4;
-    tiles[middle][Resource::Sibur] = 2;
-    tiles[middle][Resource::Food] = 500;
-    let list = compose(&world, &overview(&world));
-    assert_eq!(list.bodies[Shape::Sibur as usize].len(), 2);
-    let food = &list.bodies[Shape::Food as usize];
-    assert_eq!(food.len(), 3);
-    assert!(food.iter().all(|piece| piece.scale > 1.0 && piece.scale < 2.0));
 }
 
 #[test]

@@ -5,7 +5,6 @@ use trantor_model::TeamId;
 
 use super::Rgb;
 
-/// Colours of the first teams.
 const TEAMS: [Rgb; 8] = [
     Rgb::hex(0xE6_5A_00), // vermillion
     Rgb::hex(0x1E_7F_D6), // blue
@@ -40,7 +39,6 @@ pub struct TeamColors {
 }
 
 impl Default for TeamColors {
-    /// In the order of the palette.
     fn default() -> Self {
         Self::called([])
     }
