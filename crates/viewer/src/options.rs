@@ -252,9 +252,12 @@ mod tests {
         std::fs::write(&file, "a-token-for-this-test\n").unwrap();
         assert_eq!(asked.token().unwrap().as_deref(), Some("a-token-for-this-test"));
         std::fs::write(&file, "short\n").unwrap();
-        let told = format!("{:#}", asked.token().unwrap_err());
+        let message = format!("{:#}", asked.token().unwrap_err());
         std::fs::remove_file(&file).unwrap();
-        assert!(told.contains("16 to 256 characters, this one has 5"), "{told}");
+        assert!(
+            message.contains("16 to 256 characters, this one has 5"),
+            "{message}"
+        );
     }
 
     #[test]

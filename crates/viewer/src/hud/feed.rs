@@ -130,14 +130,14 @@ impl EventFeed {
         self.lines.retain(|line| line.units <= units);
     }
 
-    /// Lines with time and team, for screens without colours; the newest first.
+    /// Lines with time, team and place, for screens without colours and pointer; the newest first.
     pub fn plain_lines(&self, teams: &[SceneTeam]) -> impl Iterator<Item = String> {
         self.lines.iter().map(|line| {
             let (at, text) = (line.placed_units(), &line.text);
-            match line.team.filter(|_| text.starts_with('#')) {
-                Some(team) => format!("{at:>7} {} {text}", team_name(teams, team)),
-                None => format!("{at:>7} {text}"),
-            }
+            let team = line.team.filter(|_| text.starts_with('#'));
+            let team = team.map_or_else(String::new, |team| team_name(teams, team) + " ");
+            let place = line.tile.map(|tile| format!(" at {},{}", tile.x, tile.y));
+            format!("{at:>7} {team}{text}{}", place.unwrap_or_default())
         })
     }
 }
@@ -145,30 +145,29 @@ impl EventFeed {
 /// The line of one event.
 fn line(entry: &FeedEntry, teams: &[SceneTeam]) -> Option<Line> {
     let units = entry.at.whole_units();
-    let line = |icon, text| Line {
+    let line = |icon, team: Option<TeamId>, tile: Option<Tile>, text: String| Line {
         units,
         text,
         icon,
-        team: None,
+        team,
         agent: None,
-        tile: None,
+        tile,
         group: None,
         count: 1,
         talk: None,
     };
     let by = |who: &Who, icon, verb: &str| Line {
-        team: Some(who.team),
         agent: Some(who.agent),
-        ..line(icon, format!("#{} {verb}", who.agent.0))
+        ..line(icon, Some(who.team), None, format!("#{} {verb}", who.agent.0))
     };
-    let name = |team| team_name(teams, team);
+    let name = |team: &TeamId| team_name(teams, *team);
     Some(match &entry.kind {
         FeedKind::Joined(who) => Line {
             group: Some(Group::Joined(who.team)),
             ..by(who, EventIcon::Born, "hatched")
         },
         FeedKind::Died(who, level) => by(who, EventIcon::Died, &format!("died at level {}", level.get())),
-        FeedKind::Left(who, _) => by(who, EventIcon::Left, "left"),
+        FeedKind::Left(who, level) => by(who, EventIcon::Left, &format!("left at level {}", level.get())),
         FeedKind::Said(who, words) => {
             let talk = Talk::new(units, *who, words);
             Line {
@@ -182,37 +181,27 @@ fn line(entry: &FeedEntry, teams: &[SceneTeam]) -> Option<Line> {
             group: Some(Group::Rose(who.team, *level)),
             ..by(who, EventIcon::Rose, &format!("reached level {}", level.get()))
         },
-        FeedKind::EggLaid(_, team, tile) => Line {
-            team: Some(*team),
-            tile: Some(*tile),
-            ..line(EventIcon::Egg, format!("{} laid an egg", name(*team)))
-        },
-        FeedKind::EggBroken(_, team, tile) => Line {
-            team: Some(*team),
-            tile: Some(*tile),
-            ..line(EventIcon::Egg, format!("an egg of {} broke", name(*team)))
-        },
+        FeedKind::EggLaid(_, team, tile) => {
+            let text = format!("{} laid an egg", name(team));
+            line(EventIcon::Egg, Some(*team), Some(*tile), text)
+        }
+        FeedKind::EggBroken(_, team, tile) => {
+            let text = format!("an egg of {} broke", name(team));
+            line(EventIcon::Egg, Some(*team), Some(*tile), text)
+        }
         FeedKind::RitualStarted(tile, level, agents) => {
             let text = format!("{agents} raise level {} to {}", level.get(), level.get() + 1);
-            Line {
-                tile: Some(*tile),
-                ..line(EventIcon::Ritual, text)
-            }
+            line(EventIcon::Ritual, None, Some(*tile), text)
         }
         FeedKind::RitualEnded(tile, level, success) => {
             let result = if *success { "succeeded" } else { "failed" };
-            Line {
-                tile: Some(*tile),
-                ..line(
-                    EventIcon::Ritual,
-                    format!("ritual of level {} {result}", level.get()),
-                )
-            }
+            let text = format!("ritual of level {} {result}", level.get());
+            line(EventIcon::Ritual, None, Some(*tile), text)
         }
-        FeedKind::Won(team) => Line {
-            team: Some(*team),
-            ..line(EventIcon::Won, format!("{} wins the game", name(*team)))
-        },
+        FeedKind::Won(team) => {
+            let text = format!("{} wins the game", name(team));
+            line(EventIcon::Won, Some(*team), None, text)
+        }
         FeedKind::Started(..) | FeedKind::Refused(..) | FeedKind::Carried(..) => return None,
     })
 }

@@ -61,44 +61,35 @@ pub struct FrameFigures {
 
 /// What panels show.
 #[derive(Clone, Copy)]
-pub struct HudInput<'a> {
-    /// The current instant.
+pub(crate) struct HudInput<'a> {
     pub now: RealTime,
-    /// The board.
     pub scene: &'a Scene,
-    /// Figures of the connection.
     pub stats: Option<&'a ClientStats>,
     /// Name of the server or recording.
     pub source: &'a str,
-    /// The recording that is played, if it is one.
     pub recording: Option<&'a Recording>,
     /// The span of the recording that is repeated.
     pub repeat: Repeat,
-    /// Frame rates.
     pub frames: FrameFigures,
-    /// The volume; `None` where there is no sound.
+    /// `None` where there is no sound.
     pub volume: Option<Volume>,
-    /// Figures of the debugging view; collected only while it is open.
+    /// Collected only while the debugging view is open.
     pub figures: &'a Figures,
-    /// What is selected.
     pub selection: Selection,
     /// The queued commands of the selected agent, where they are known.
     pub waiting: Option<&'a [Option<CommandKind>]>,
     /// Whether the camera follows the selected agent.
     pub follows: bool,
-    /// What the ground shows.
     pub paint_mode: PaintMode,
     /// The colour of each tile.
     pub paint: &'a GroundPaint,
-    /// The view, once there is a map.
+    /// `None` while there is no map.
     pub view: Option<(&'a View, &'a TorusWindow)>,
     /// Where agents stand in it.
     pub places: &'a Places,
     /// The pose that the camera moves to.
     pub camera: CameraPose,
-    /// The keys of actions.
     pub bindings: &'a Bindings,
-    /// The colours of panels.
     pub theme: Theme,
 }
 
@@ -286,7 +277,7 @@ impl Hud {
     }
 
     /// Lays all panels out and collects what the user asks for.
-    pub fn show(&mut self, context: &egui::Context, input: &HudInput<'_>, intents: &mut Vec<Intent>) {
+    pub(crate) fn show(&mut self, context: &egui::Context, input: &HudInput<'_>, intents: &mut Vec<Intent>) {
         if self.themed != Some(input.theme) {
             theme::apply(context, input.theme);
             self.themed = Some(input.theme);

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use egui::{Align2, FontId, Pos2, Rect, Response, RichText, Sense, Shape, Stroke, Ui, pos2, vec2};
+use egui::{Align2, FontId, Painter, Pos2, Rect, Response, RichText, Sense, Shape, Stroke, Ui, pos2, vec2};
 use trantor_client::{Scene, SceneTeam};
 use trantor_model::{Level, TeamId};
 use trantor_protocol::wire::ScorePoint;
@@ -34,31 +34,20 @@ fn score(team: &SceneTeam) -> u64 {
         .sum()
 }
 
-#[derive(Clone, Debug)]
-struct Sample {
-    units: f64,
-    /// Of each team.
-    scores: Vec<u64>,
-    /// Whether it begins a line: what was before is unknown.
-    begins: bool,
-}
-
-impl Sample {
-    /// The scores of these teams, with their indices.
-    fn of<'a>(&'a self, teams: &'a [usize]) -> impl Iterator<Item = (u64, usize)> + 'a {
-        teams
-            .iter()
-            .filter_map(|&team| Some((*self.scores.get(team)?, team)))
-    }
+/// The scores of these teams at a point, with their indices.
+fn scores_of<'a>(point: &'a ScorePoint, teams: &'a [usize]) -> impl Iterator<Item = (u64, usize)> + 'a {
+    let scored = |&team: &usize| Some((*point.scores.get(team)?, team));
+    teams.iter().filter_map(scored)
 }
 
 /// The scores so far.
 #[derive(Debug)]
 pub(super) struct ScoreHistory {
-    samples: Vec<Sample>,
+    /// In order of time, apart where the time between is unknown; none is empty.
+    lines: Vec<Vec<ScorePoint>>,
     interval_units: i128,
     next_at: i128,
-    /// Whether the next sample begins a line, unless it follows the last one directly.
+    /// Whether the next point begins a line, unless it follows the last one directly.
     leaves_gap: bool,
 }
 
@@ -71,17 +60,13 @@ impl Default for ScoreHistory {
 impl ScoreHistory {
     /// With the score so far, in order of time.
     pub(super) fn new(points: &[ScorePoint]) -> Self {
-        let sample = |(place, point): (usize, &ScorePoint)| Sample {
-            units: point.at.as_units_f64(),
-            scores: point.scores.clone(),
-            begins: place == 0,
-        };
         let mut history = Self {
-            samples: points.iter().enumerate().map(sample).collect(),
+            lines: vec![points.to_vec()],
             interval_units: INTERVAL_UNITS,
             next_at: 0,
             leaves_gap: false,
         };
+        history.lines.retain(|line| !line.is_empty());
         if let [first, .., last] = points {
             let units = last.at.whole_units() - first.at.whole_units();
             history.interval_units = (units / points.len() as i128).max(INTERVAL_UNITS);
@@ -95,41 +80,51 @@ impl ScoreHistory {
         (units / self.interval_units + 1) * self.interval_units
     }
 
+    fn points(&self) -> impl DoubleEndedIterator<Item = &ScorePoint> {
+        self.lines.iter().flatten()
+    }
+
     pub(super) fn sample(&mut self, scene: &Scene) {
-        let (whole, units) = (scene.clock.game.whole_units(), scene.clock.game.as_units_f64());
-        let last = self.samples.last().map(|last| last.units);
+        let (at, units) = (scene.clock.game, scene.clock.game.whole_units());
+        let last = self.points().next_back().map(|last| last.at);
         // Time stops with a victory, and the lines end with it.
-        let is_final = scene.winner.is_some() && last.is_none_or(|last| last < units);
-        if scene.teams.is_empty() || whole < self.next_at && !is_final {
+        let is_final = scene.winner.is_some() && last.is_none_or(|last| last < at);
+        if scene.teams.is_empty() || units < self.next_at && !is_final {
             return;
         }
-        self.next_at = self.after(whole);
-        let follows = last.is_some_and(|last| whole as f64 - last <= self.interval_units as f64);
-        self.samples.push(Sample {
-            units,
+        self.next_at = self.after(units);
+        let leaves_gap = std::mem::take(&mut self.leaves_gap);
+        let point = ScorePoint {
+            at,
             scores: scene.teams.iter().map(score).collect(),
-            begins: last.is_none() || self.leaves_gap && !follows,
-        });
-        self.leaves_gap = false;
-        if self.samples.len() > SAMPLES_MAX {
-            self.thin_out();
+        };
+        match self.lines.last_mut() {
+            Some(line)
+                if !leaves_gap
+                    || last.is_some_and(|last| units - last.whole_units() <= self.interval_units) =>
+            {
+                line.push(point)
+            }
+            _ => self.lines.push(vec![point]),
+        }
+        if self.points().count() > SAMPLES_MAX {
+            let mut is_kept = false;
+            self.retain(|_| {
+                is_kept = !is_kept;
+                is_kept
+            });
+            self.interval_units *= 2;
         }
     }
 
-    fn thin_out(&mut self) {
-        let (mut is_kept, mut dropped_begin) = (false, false);
-        self.samples.retain_mut(|sample| {
-            is_kept = !is_kept;
-            sample.begins |= dropped_begin;
-            dropped_begin = sample.begins && !is_kept;
-            is_kept
-        });
-        self.interval_units *= 2;
+    fn retain(&mut self, mut is_kept: impl FnMut(&ScorePoint) -> bool) {
+        self.lines.iter_mut().for_each(|line| line.retain(&mut is_kept));
+        self.lines.retain(|line| !line.is_empty());
     }
 
     /// Forgets what was scored after a moment, in whole units.
     pub(super) fn rewind(&mut self, units: i128) {
-        self.samples.retain(|sample| sample.units <= units as f64);
+        self.retain(|point| point.at.as_units_f64() <= units as f64);
         self.next_at = units;
     }
 
@@ -141,7 +136,8 @@ impl ScoreHistory {
 
     /// Shows the lines of the teams in `shown`, best first.
     pub(super) fn show(&self, ui: &mut Ui, colors: &Colors, teams: &[SceneTeam], shown: &[usize]) {
-        let [first, .., last] = &self.samples[..] else {
+        let mut points = self.points();
+        let (Some(first), Some(last)) = (points.next(), points.next_back()) else {
             return;
         };
         ui.horizontal(|ui| {
@@ -152,82 +148,54 @@ impl ScoreHistory {
         let height = lines_height(shown.len());
         let size = vec2(ui.available_width(), height + TIMES_HEIGHT);
         let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
-        let scores = self.samples.iter().flat_map(|sample| sample.of(shown));
+        let scores = self.points().flat_map(|point| scores_of(point, shown));
         let most = round_up(scores.map(|(score, _)| score).max().unwrap_or(0));
         // Numbers stand beside the lines; they take at most a third of the width each.
-        let width = |number: u64| number_galley(ui, colors, number).size().x.min(size.x / 3.0);
+        let width = |value: u64| {
+            let font = FontId::proportional(10.0);
+            let galley = ui.painter().layout_no_wrap(number(value), font, colors.weak);
+            galley.size().x.min(size.x / 3.0)
+        };
         let scale_width = width(most).max(width(most / 2));
-        let values_width = last.of(shown).map(|(score, _)| width(score)).fold(0.0, f32::max);
+        let values = scores_of(last, shown).map(|(score, _)| width(score));
+        let values_width = values.fold(0.0, f32::max);
         let plot = Plot {
             lines: Rect::from_min_max(
                 pos2(rect.left() + scale_width + SCALE_GAP, rect.top()),
                 pos2(rect.right() - values_width - VALUE_GAP, rect.top() + height),
             ),
-            first: first.units,
-            last: last.units,
+            first: first.at.as_units_f64(),
+            last: last.at.as_units_f64(),
             most,
         };
         plot.scale(ui, colors, rect);
+        let step = self.points().count().div_ceil(POINTS_MAX);
         for &team in shown.iter().rev() {
-            self.line(ui, colors, &plot, team);
-        }
-        plot.values(ui, colors, last, shown);
-        self.tip(ui, response, colors, &plot, (teams, shown));
-    }
-
-    fn line(&self, ui: &Ui, colors: &Colors, plot: &Plot, team: usize) {
-        let tint = team_tint(colors, team);
-        let step = self.samples.len().div_ceil(POINTS_MAX);
-        let mut points: Vec<Pos2> = Vec::new();
-        // From the end, which is always drawn.
-        for (number, sample) in self.samples.iter().rev().enumerate() {
-            if (sample.begins || number % step == 0)
-                && let Some(&score) = sample.scores.get(team)
-            {
-                points.push(plot.at(sample.units, score));
-            }
-            if sample.begins {
-                let line = std::mem::take(&mut points);
+            let tint = team_tint(colors, team);
+            for line in &self.lines {
+                // From the end; both ends are drawn.
+                let points = line.iter().rev().enumerate();
+                let drawn = points.filter(|(place, _)| place % step == 0 || place + 1 == line.len());
+                let at = |(_, point): (_, &ScorePoint)| {
+                    Some(plot.at(point.at.as_units_f64(), *point.scores.get(team)?))
+                };
+                let line: Vec<Pos2> = drawn.filter_map(at).collect();
                 for stroke in [colors.rim_under(2.0, tint), Stroke::new(2.0, tint)] {
                     ui.painter().add(Shape::line(line.clone(), stroke));
                 }
             }
         }
-    }
-
-    /// The scores at the pointer.
-    fn tip(
-        &self,
-        ui: &Ui,
-        response: Response,
-        colors: &Colors,
-        plot: &Plot,
-        (teams, shown): (&[SceneTeam], &[usize]),
-    ) {
-        let pointer = response.hover_pos();
-        let Some(pointer) = pointer.filter(|at| plot.lines.x_range().contains(at.x)) else {
-            return;
-        };
-        let share = f64::from((pointer.x - plot.lines.left()) / plot.lines.width());
-        let units = plot.first + (plot.last - plot.first) * share;
-        let after = self.samples.partition_point(|sample| sample.units < units);
-        let Some(sample) = self.samples.get(after) else {
-            return;
-        };
-        let x = plot.at(sample.units, 0).x;
-        ui.painter()
-            .vline(x, plot.lines.y_range(), Stroke::new(1.0, colors.weak));
-        response.on_hover_ui_at_pointer(|ui| {
-            ui.label(format!("at {} units", grouped(sample.units as i128)));
-            for (score, team) in sample.of(shown) {
-                ui.horizontal(|ui| {
-                    theme::swatch(ui, colors, team_tint(colors, team), 8.0);
-                    let name = teams.get(team).map_or("", |team| &*team.name);
-                    let words = format!("{name} {}", grouped(i128::from(score)));
-                    ui.label(directions::body(ui, &words));
-                });
+        plot.values(ui, colors, last, shown);
+        if let Some(pointer) = response
+            .hover_pos()
+            .filter(|at| plot.lines.x_range().contains(at.x))
+        {
+            let share = f64::from((pointer.x - plot.lines.left()) / plot.lines.width());
+            let units = plot.first + (plot.last - plot.first) * share;
+            if let Some(point) = self.points().find(|point| point.at.as_units_f64() >= units) {
+                plot.tip(ui, response, colors, point, (teams, shown));
             }
-        });
+        }
     }
 }
 
@@ -242,10 +210,8 @@ struct Plot {
 impl Plot {
     fn at(&self, units: f64, score: u64) -> Pos2 {
         let across = (units - self.first) / (self.last - self.first).max(1.0);
-        pos2(
-            self.lines.left() + self.lines.width() * across as f32,
-            self.lines.bottom() - self.lines.height() * (score as f64 / self.most as f64) as f32,
-        )
+        let up = score as f64 / self.most as f64;
+        self.lines.lerp_inside(vec2(across as f32, 1.0 - up as f32))
     }
 
     /// Lines at nothing, half and all of the scale with their numbers, and the times below.
@@ -255,10 +221,8 @@ impl Plot {
             let y = self.at(self.first, value).y;
             painter.hline(self.lines.x_range(), y, Stroke::new(1.0, colors.edge));
             if value > 0 {
-                let number = number_galley(ui, colors, value);
-                let right = self.lines.left() - SCALE_GAP;
-                let at = pos2(right - number.size().x, y - number.size().y / 2.0);
-                painter.galley(at, number, colors.weak);
+                let at = pos2(self.lines.left() - SCALE_GAP, y);
+                write(painter, at, Align2::RIGHT_CENTER, &number(value), colors);
             }
         }
         for (units, x, align) in [
@@ -266,15 +230,14 @@ impl Plot {
             (self.last, self.lines.right(), Align2::RIGHT_BOTTOM),
         ] {
             let words = format!("{} u", grouped(units as i128));
-            let font = FontId::proportional(10.0);
-            painter.text(pos2(x, rect.bottom()), align, words, font, colors.weak);
+            write(painter, pos2(x, rect.bottom()), align, &words, colors);
         }
     }
 
     /// The last score of each team beside the end of its line; the best is the topmost.
-    fn values(&self, ui: &Ui, colors: &Colors, last: &Sample, shown: &[usize]) {
+    fn values(&self, ui: &Ui, colors: &Colors, last: &ScorePoint, shown: &[usize]) {
         let painter = ui.painter();
-        let mut values: Vec<(u64, usize)> = last.of(shown).collect();
+        let mut values: Vec<(u64, usize)> = scores_of(last, shown).collect();
         values.sort_by_key(|&(score, _)| Reverse(score));
         let mut heights: Vec<f32> = values
             .iter()
@@ -287,10 +250,34 @@ impl Plot {
             let tint = team_tint(colors, team);
             painter.circle(end, 3.0, tint, colors.rim(tint));
             painter.circle(pos2(end.x + 8.0, y), 2.5, tint, colors.rim(tint));
-            let number = number_galley(ui, colors, score);
-            let at = pos2(end.x + VALUE_GAP, y - number.size().y / 2.0);
-            painter.galley(at, number, colors.weak);
+            let at = pos2(end.x + VALUE_GAP, y);
+            write(painter, at, Align2::LEFT_CENTER, &number(score), colors);
         }
+    }
+
+    /// The scores at the pointer.
+    fn tip(
+        &self,
+        ui: &Ui,
+        response: Response,
+        colors: &Colors,
+        point: &ScorePoint,
+        (teams, shown): (&[SceneTeam], &[usize]),
+    ) {
+        let x = self.at(point.at.as_units_f64(), 0).x;
+        let line = Stroke::new(1.0, colors.weak);
+        ui.painter().vline(x, self.lines.y_range(), line);
+        response.on_hover_ui_at_pointer(|ui| {
+            ui.label(format!("at {} units", grouped(point.at.whole_units())));
+            for (score, team) in scores_of(point, shown) {
+                ui.horizontal(|ui| {
+                    theme::swatch(ui, colors, team_tint(colors, team), 8.0);
+                    let name = teams.get(team).map_or("", |team| &*team.name);
+                    let words = format!("{name} {}", number(score));
+                    ui.label(directions::body(ui, &words));
+                });
+            }
+        });
     }
 }
 
@@ -298,10 +285,12 @@ fn team_tint(colors: &Colors, team: usize) -> egui::Color32 {
     colors.team(TeamId(u16::try_from(team).unwrap_or(u16::MAX)))
 }
 
-fn number_galley(ui: &Ui, colors: &Colors, number: u64) -> std::sync::Arc<egui::Galley> {
-    let words = grouped(i128::from(number));
-    ui.painter()
-        .layout_no_wrap(words, FontId::proportional(10.0), colors.weak)
+fn number(number: u64) -> String {
+    grouped(i128::from(number))
+}
+
+fn write(painter: &Painter, at: Pos2, align: Align2, words: &str, colors: &Colors) {
+    painter.text(at, align, words, FontId::proportional(10.0), colors.weak);
 }
 
 /// Height of the lines of so many teams, in points: that of their values below each other.
@@ -365,9 +354,9 @@ mod tests {
         (1_010..1_000_000)
             .step_by(5)
             .for_each(|units| add(&mut history, units, None));
-        assert!((SAMPLES_MAX / 3..=SAMPLES_MAX).contains(&history.samples.len()));
-        assert!(history.samples.is_sorted_by(|one, other| one.units < other.units));
-        assert_eq!(history.samples.iter().filter(|sample| sample.begins).count(), 2);
+        assert!((SAMPLES_MAX / 3..=SAMPLES_MAX).contains(&history.points().count()));
+        assert!(history.points().is_sorted_by_key(|point| point.at));
+        assert_eq!(history.lines.len(), 2);
     }
 
     #[test]
@@ -381,13 +370,13 @@ mod tests {
         ] {
             add(&mut history, units, winner);
         }
-        let units = |history: &ScoreHistory| -> Vec<f64> {
-            history.samples.iter().map(|sample| sample.units).collect()
+        let units = |history: &ScoreHistory| -> Vec<i128> {
+            history.points().map(|point| point.at.whole_units()).collect()
         };
-        assert_eq!(units(&history), [100.0, 104.0]);
+        assert_eq!(units(&history), [100, 104]);
         history.rewind(102);
         add(&mut history, 102, None);
-        assert_eq!(units(&history), [100.0, 102.0]);
+        assert_eq!(units(&history), [100, 102]);
     }
 
     #[test]

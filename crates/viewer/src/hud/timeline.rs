@@ -6,7 +6,7 @@
 //! ```
 
 use egui::{Align, Align2, Color32, Context, Layout, Margin, Order, Painter, Rect, RichText, Sense, Shape};
-use egui::{Stroke, Ui, pos2, vec2};
+use egui::{Rangef, Stroke, Ui, lerp, pos2, vec2};
 use trantor_client::Recording;
 use trantor_protocol::wire::{Mark, MarkKind};
 use trantor_time::GameTime;
@@ -86,8 +86,7 @@ fn line(ui: &mut Ui, cx: &mut PanelContext<'_>, recording: &Recording, shown: Ga
     let scale = Scale {
         begin: recording.begin(),
         end: recording.end(),
-        left: rect.left(),
-        width: rect.width().max(1.0),
+        x: rect.x_range(),
     };
     let (painter, colors) = (ui.painter_at(rect.expand(8.0)), &cx.colors);
     let middle = rect.center().y;
@@ -129,21 +128,20 @@ fn line(ui: &mut Ui, cx: &mut PanelContext<'_>, recording: &Recording, shown: Ga
 struct Scale {
     begin: GameTime,
     end: GameTime,
-    left: f32,
-    width: f32,
+    x: Rangef,
 }
 
 impl Scale {
     fn x_of(&self, at: GameTime) -> f32 {
         let length = (self.end - self.begin).as_units_f64().max(1e-9);
         let share = (at - self.begin).as_units_f64() / length;
-        self.left + self.width * share.clamp(0.0, 1.0) as f32
+        lerp(self.x.min..=self.x.max, share.clamp(0.0, 1.0) as f32)
     }
 
     /// The moment at a place, in whole units; the nearer end outside of the line.
     fn moment_at(&self, x: f32) -> GameTime {
-        let share = f64::from(((x - self.left) / self.width).clamp(0.0, 1.0));
-        let units = self.begin.as_units_f64() + share * (self.end - self.begin).as_units_f64();
+        let share = f64::from((x - self.x.min) / self.x.span().max(1.0));
+        let units = lerp(self.begin.as_units_f64()..=self.end.as_units_f64(), share);
         GameTime::from_units(units.round() as i64).clamp(self.begin, self.end)
     }
 }

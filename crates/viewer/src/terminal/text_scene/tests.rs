@@ -1,14 +1,12 @@
 //! Pictures of small worlds, character by character; and any world on any page.
 
-use std::sync::Arc;
-
-use proptest::prelude::*;
 use trantor_client::{
     FeedEntry, FeedKind, SceneAgent, SceneEgg, SceneGround, SceneRitual, SceneTeam, Span, Who,
 };
 use trantor_model::{AgentId, Counts, EggId, Level};
 
 use super::*;
+use crate::demo::{Demo, DemoScene};
 
 fn agent(id: u32, team: u16, x: f32, y: f32, heading: f32, level: u8) -> SceneAgent {
     SceneAgent {
@@ -163,36 +161,52 @@ fn from_afar_the_whole_map_is_seen() {
     assert_eq!(rows[10].find('&'), Some(41), "{out}");
 }
 
-proptest! {
-    /// Any scene on any page: as many rows as there are, none too long, and no panic.
-    #[test]
-    fn the_picture_fits_the_page(
-        (width, height) in (1u32..60, 1u32..60),
-        (columns, rows) in (0u16..120, 0u16..50),
-        (x, y) in (any::<u16>(), any::<u16>()),
-        blocks in 0u16..9,
-        colored in any::<bool>(),
-        agents in prop::collection::vec((0u16..5, -1f32..61.0, -1f32..61.0, 0f32..7.0, 1u8..=8), 0..20),
-        name in ".{0,30}",
-    ) {
-        let mut scene = scene(width, height);
-        scene.agents = (0u32..)
-            .zip(agents)
-            .map(|(id, (team, x, y, heading, level))| agent(id, team, x, y, heading, level))
-            .collect();
-        scene.teams[0].name = Arc::from(name.as_str());
-        let scale = if blocks == 0 { TextScale::Close } else { TextScale::Blocks(blocks) };
-        let view = TextView { scale, center: Tile { x, y }, colored, ..view(columns, rows) };
-        let out = drawn(&scene, &view);
-        prop_assert_eq!(out.lines().count(), if columns == 0 { 0 } else { usize::from(rows) });
-        for line in out.lines() {
-            // An escape sequence ends with an m.
-            let pieces = line.split('\x1b').enumerate();
-            let visible = pieces.map(|(place, piece)| match place {
-                0 => piece.chars().count(),
-                _ => piece.chars().skip_while(|char| *char != 'm').count() - 1,
-            });
-            prop_assert!(visible.sum::<usize>() <= usize::from(columns), "{:?}", line);
+/// As many rows as there are, and none too long.
+#[test]
+fn any_picture_fits_any_page() {
+    let mut scenes = vec![small()];
+    for which in [DemoScene::Overview, DemoScene::BigWorld] {
+        let mut scene = Scene::default();
+        Demo::new(which).scene(320.0, &mut scene);
+        scene.teams[0].name = "é漢\u{301}🦀 of a long name".into();
+        scenes.push(scene);
+    }
+    let pages = [
+        (0, 0),
+        (0, 5),
+        (5, 0),
+        (1, 1),
+        (7, 3),
+        (29, 14),
+        (74, 10),
+        (119, 49),
+    ];
+    for (scene, (columns, rows)) in scenes.iter().flat_map(|scene| pages.map(|page| (scene, page))) {
+        for blocks in 0..9u16 {
+            let page = TextView {
+                scale: if blocks == 0 {
+                    TextScale::Close
+                } else {
+                    TextScale::Blocks(blocks)
+                },
+                center: Tile {
+                    x: blocks * 999,
+                    y: u16::MAX,
+                },
+                colored: blocks % 2 == 0,
+                ..view(columns, rows)
+            };
+            let out = drawn(scene, &page);
+            let height = if columns == 0 { 0 } else { usize::from(rows) };
+            assert_eq!(out.lines().count(), height, "{page:?}");
+            for line in out.lines() {
+                // An escape sequence ends with an m.
+                let mut pieces = line.split('\x1b');
+                let before = pieces.next().map_or(0, |piece| piece.chars().count());
+                let visible = |piece: &str| piece.split_once('m').map_or(0, |(_, rest)| rest.chars().count());
+                let length = before + pieces.map(visible).sum::<usize>();
+                assert!(length <= usize::from(columns), "{page:?}: {line:?}");
+            }
         }
     }
 }
