@@ -523,23 +523,4 @@ mod tests {
         assert_eq!(dialogue.poll(), Some(Heard::News(News::ElevationUnderway)));
         assert_eq!(answered(&mut dialogue).0, Command::Incantation);
     }
-
-    #[test]
-    fn ten_may_be_open() {
-        let mut dialogue = playing(Dialect::Epitech);
-        for _ in 0..10 {
-            dialogue.send(Command::Look);
-        }
-        assert!(!dialogue.may_send());
-    }
-
-    #[test]
-    fn fewer_may_be_open_if_so_wanted() {
-        let mut dialogue = playing(Dialect::Epitech);
-        dialogue.limit_in_flight(1);
-        dialogue.send(Command::Look);
-        assert!(!dialogue.may_send());
-        dialogue.take_in(b"[ player,,, ]\n");
-        assert!(dialogue.may_send());
-    }
 }

@@ -138,25 +138,8 @@ impl Player {
     }
 
     fn heard(&mut self, heard: &Heard) {
-        match heard {
-            Heard::News(News::ElevationUnderway) => self.answered(0),
-            // A ritual that is refused takes no time; of one that is not, the end is announced.
-            Heard::Answer {
-                command: Command::Incantation,
-                ..
-            } => self.answered(0),
-            Heard::Answer { command, .. } => self.answered(command.duration_units()),
-            Heard::News(News::Level(_) | News::ElevationFailed) => {
-                self.answered(Command::Incantation.duration_units());
-            }
-            Heard::News(News::Unknown(_)) => {
-                self.progress.get_or_insert(Progress::Strange);
-            }
-            Heard::Joined { .. }
-            | Heard::Refused
-            | Heard::News(News::Message { .. } | News::Pushed { .. } | News::Dead) => {}
-        }
-        let percept = match heard {
+        let ritual_units = Command::Incantation.duration_units();
+        let (units, percept) = match heard {
             Heard::Joined { places, .. } => {
                 let seed = agent_seed(self.seed, &self.team, *places, self.replacement);
                 self.brain = Brain::new(&self.team, seed);
@@ -167,35 +150,42 @@ impl Player {
                 self.state = PlayerState::Refused;
                 return;
             }
-            Heard::Answer { answer, .. } => match answer {
-                Answer::Ok => Percept::Ok,
-                Answer::Ko => Percept::Ko,
-                Answer::Look(sights) => Percept::Look(sights),
-                Answer::Inventory(carried) => Percept::Inventory(carried),
-                Answer::Places(places) => Percept::Places(*places),
-                Answer::Level(level) => Percept::Level(*level),
-            },
-            Heard::News(news) => match news {
-                News::Message { direction, text } => Percept::Message {
-                    direction: *direction,
-                    text,
-                },
-                News::Pushed { direction } => Percept::Pushed {
-                    direction: *direction,
-                },
-                News::ElevationUnderway => Percept::ElevationUnderway,
-                News::Level(level) => Percept::Level(*level),
-                News::ElevationFailed => Percept::Ko,
+            Heard::Answer { command, answer } => {
+                let units = match command {
+                    // A ritual that is refused takes no time; of one that is not, the end is announced.
+                    Command::Incantation => 0,
+                    command => command.duration_units(),
+                };
+                let percept = match answer {
+                    Answer::Ok => Percept::Ok,
+                    Answer::Ko => Percept::Ko,
+                    Answer::Look(sights) => Percept::Look(sights),
+                    Answer::Inventory(carried) => Percept::Inventory(carried),
+                    Answer::Places(places) => Percept::Places(*places),
+                    Answer::Level(level) => Percept::Level(*level),
+                };
+                (Some(units), percept)
+            }
+            Heard::News(news) => match *news {
+                News::Message { direction, ref text } => (None, Percept::Message { direction, text }),
+                News::Pushed { direction } => (None, Percept::Pushed { direction }),
+                News::ElevationUnderway => (Some(0), Percept::ElevationUnderway),
+                News::Level(level) => (Some(ritual_units), Percept::Level(level)),
+                News::ElevationFailed => (Some(ritual_units), Percept::Ko),
                 News::Dead => {
                     self.state = PlayerState::Dead;
                     return;
                 }
-                News::Unknown(line) => {
-                    log::debug!("nothing can be made of {:?}", line.escape_ascii().to_string());
+                News::Unknown(ref line) => {
+                    log::debug!("cannot parse {:?}", line.escape_ascii().to_string());
+                    self.progress.get_or_insert(Progress::Strange);
                     return;
                 }
             },
         };
+        if let Some(units) = units {
+            self.answered(units);
+        }
         self.brain.perceive(percept);
     }
 }

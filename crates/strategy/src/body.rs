@@ -18,7 +18,7 @@ pub(crate) struct Body {
     /// As last received, and kept up to date by what was taken and put down since.
     carried: Counts,
     /// When `carried` was last received.
-    told_at: u64,
+    inventory_at: u64,
     /// Units passed since the agent was born, about.
     pub(crate) clock: u64,
     /// Whether an elevation is under way, with this agent in it.
@@ -32,7 +32,7 @@ impl Body {
         Self {
             level: Level::FIRST,
             carried,
-            told_at: 0,
+            inventory_at: 0,
             clock: 0,
             is_held: false,
         }
@@ -40,13 +40,13 @@ impl Body {
 
     /// Food left, in pieces; what was eaten since it was last received is taken off.
     pub(crate) fn food(&self) -> u32 {
-        let eaten = (self.clock - self.told_at) / FOOD_UNITS;
+        let eaten = (self.clock - self.inventory_at) / FOOD_UNITS;
         self.carried[Resource::Food].saturating_sub(u32::try_from(eaten).unwrap_or(u32::MAX))
     }
 
     /// Units since the inventory was last received.
-    pub(crate) fn told_ago(&self) -> u64 {
-        self.clock - self.told_at
+    pub(crate) fn inventory_age(&self) -> u64 {
+        self.clock - self.inventory_at
     }
 
     /// Stones carried; the place of food is 0.
@@ -56,10 +56,10 @@ impl Body {
         stones
     }
 
-    /// The server says what is carried.
-    pub(crate) fn told_inventory(&mut self, carried: &Counts) {
+    /// An inventory was received.
+    pub(crate) fn set_inventory(&mut self, carried: &Counts) {
         self.carried = *carried;
-        self.told_at = self.clock;
+        self.inventory_at = self.clock;
     }
 
     /// A command was carried out; `succeeded` says how.

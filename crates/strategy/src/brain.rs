@@ -18,7 +18,7 @@ use crate::body::Body;
 use crate::flight::{AnswerKind, Flight};
 use crate::meeting::{Following, Gathered, Meeting, Step, put_all_down};
 use crate::percept::Percept;
-use crate::signal::{Code, Signal, Status, Verb};
+use crate::signal::{Ear, Signal, Status, Verb};
 use crate::steering::{direction_after, towards_sound};
 use crate::team::{Team, second_level};
 
@@ -36,7 +36,7 @@ const FOOD_TO_SPARE: u32 = 4;
 #[derive(Clone, Debug)]
 pub struct Brain {
     me: u32,
-    code: Code,
+    ear: Ear,
     rng: Pcg32,
     body: Body,
     team: Team,
@@ -62,7 +62,7 @@ impl Brain {
         let mut rng = Pcg32::new(seed, 0x7a70_7079);
         Self {
             me: rng.next_u32(),
-            code: Code::new(team),
+            ear: Ear::new(team),
             rng,
             body: Body::newborn(),
             team: Team::default(),
@@ -90,14 +90,14 @@ impl Brain {
             }
             Percept::Inventory(carried) => {
                 self.answered(AnswerKind::Carried);
-                self.body.told_inventory(carried);
+                self.body.set_inventory(carried);
             }
             Percept::Places(places) => {
                 self.answered(AnswerKind::Places);
                 self.diary.places = Some(places);
             }
             Percept::Message { direction, text } => {
-                if let Some(signal) = self.code.read(text) {
+                if let Some(signal) = self.ear.read(text) {
                     self.hear(&signal, direction);
                 }
             }
@@ -302,7 +302,7 @@ impl Brain {
 
     /// Decides what to do next. Nothing is planned and nothing is open.
     fn think(&mut self) {
-        if self.meeting.is_some() && self.body.told_ago() > INVENTORY_UNITS {
+        if self.meeting.is_some() && self.body.inventory_age() > INVENTORY_UNITS {
             self.plan.push_back(Command::Inventory);
             return;
         }
@@ -342,7 +342,7 @@ impl Brain {
 
     fn say(&mut self, verb: Verb) {
         self.said += 1;
-        let text = self.code.write(&Signal {
+        let text = self.ear.write(&Signal {
             sender: self.me,
             number: self.said,
             verb,

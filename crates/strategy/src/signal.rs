@@ -57,30 +57,15 @@ pub(crate) struct Status {
     pub(crate) stones: Counts,
 }
 
-/// Writes and reads the messages of one team.
+/// Writes and reads the messages of one team. One decodes for all members in a process ([`crate::Brain::hear`]).
 #[derive(Clone, Debug)]
-pub(crate) struct Code {
+pub struct Ear {
     team: Vec<u8>,
 }
 
-/// Decodes the messages of one team, once for all members in a process ([`crate::Brain::hear`]).
-#[derive(Clone, Debug)]
-pub struct Ear(Code);
-
 impl Ear {
-    /// The ear of the team with that name.
+    /// For the team with that name.
     pub fn new(team: &[u8]) -> Self {
-        Self(Code::new(team))
-    }
-
-    /// A message of this team; `None` for everything else, which changes nothing for a brain of the team.
-    pub fn read(&self, text: &[u8]) -> Option<Signal> {
-        self.0.read(text)
-    }
-}
-
-impl Code {
-    pub(crate) fn new(team: &[u8]) -> Self {
         Self { team: team.to_vec() }
     }
 
@@ -108,8 +93,8 @@ impl Code {
         text.into_bytes().into()
     }
 
-    /// A message of this team, or `None`: whatever else is said on the map.
-    pub(crate) fn read(&self, text: &[u8]) -> Option<Signal> {
+    /// A message of this team; `None` for everything else, which changes nothing for a brain of the team.
+    pub fn read(&self, text: &[u8]) -> Option<Signal> {
         // Some servers hand quotes and blanks on, some of them add their own.
         let text = std::str::from_utf8(text).ok()?.trim_matches([' ', '"']);
         let (body, check) = text.rsplit_once('.')?;
@@ -187,17 +172,17 @@ mod tests {
         #[test]
         fn messages_come_back_to_their_team_alone(sender: u32, number: u32, verb in verb()) {
             let signal = Signal { sender, number, verb };
-            let text = Code::new(b"red").write(&signal);
-            prop_assert_eq!(Code::new(b"red").read(&text), Some(signal));
-            prop_assert_eq!(Code::new(b"blue").read(&text), None);
+            let text = Ear::new(b"red").write(&signal);
+            prop_assert_eq!(Ear::new(b"red").read(&text), Some(signal));
+            prop_assert_eq!(Ear::new(b"blue").read(&text), None);
             let quoted = [b"\"", &text[..], b"\" "].concat();
-            prop_assert_eq!(Code::new(b"red").read(&quoted), Some(signal));
+            prop_assert_eq!(Ear::new(b"red").read(&quoted), Some(signal));
             prop_assert!(text.iter().all(|byte| byte.is_ascii_graphic() && *byte != b','));
         }
 
         #[test]
         fn one_wrong_byte_and_it_is_noise(sender: u32, verb in verb(), at: prop::sample::Index, byte: u8) {
-            let code = Code::new(b"red");
+            let code = Ear::new(b"red");
             let text = code.write(&Signal { sender, number: 1, verb });
             let mut damaged = text.to_vec();
             damaged[at.index(text.len())] = byte;
@@ -208,7 +193,7 @@ mod tests {
 
         #[test]
         fn noise_is_noise(text in prop::collection::vec(any::<u8>(), 0..60)) {
-            prop_assert_eq!(Code::new(b"red").read(&text), None);
+            prop_assert_eq!(Ear::new(b"red").read(&text), None);
         }
     }
 }

@@ -154,31 +154,12 @@ mod tests {
 
     #[test]
     fn following_a_sound_arrives() {
-        // The rule of the protocol, seen from an agent that faces `ahead` tiles before and `left` beside it.
-        let heard = |ahead: i32, left: i32| {
-            let (a, b) = (ahead.abs(), left.abs());
-            match () {
-                () if a == 0 && b == 0 => 0,
-                () if (a + b).pow(2) < 2 * a * a => {
-                    if ahead > 0 {
-                        1
-                    } else {
-                        5
-                    }
-                }
-                () if (a + b).pow(2) < 2 * b * b => {
-                    if left > 0 {
-                        3
-                    } else {
-                        7
-                    }
-                }
-                () => match (ahead > 0, left > 0) {
-                    (true, true) => 2,
-                    (false, true) => 4,
-                    (false, false) => 6,
-                    (true, false) => 8,
-                },
+        // The sector of 45 degrees, counted counter-clockwise from ahead.
+        let heard = |ahead: i32, left: i32| match (ahead, left) {
+            (0, 0) => 0,
+            _ => {
+                let degrees = f64::from(left).atan2(f64::from(ahead)).to_degrees();
+                ((degrees / 45.0).round() as i32).rem_euclid(8) as u8 + 1
             }
         };
         for x in -9i32..=9 {

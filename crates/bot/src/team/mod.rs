@@ -86,36 +86,9 @@ pub enum TeamError {
         /// What the system says.
         error: io::Error,
     },
-    /// The server says `ko` to the team's name.
-    #[error("the server has no place for team {team:?}: no such team, or it is full")]
-    NoPlace {
-        /// The team.
-        team: String,
-    },
-    /// The server refuses all agents and does not say why.
-    #[error("{server} closes each connection before it gives a place: it is full, or no server of this game")]
-    TurnedAway {
-        /// The address.
-        server: SocketAddr,
-    },
-    /// The server has not sent anything.
-    #[error("{server} does not answer: a game that waits for its start, or no server of this game")]
-    NoAnswer {
-        /// The address.
-        server: SocketAddr,
-    },
-    /// No connection was closed in order.
-    #[error("the connections to {server} broke off: the server was killed, or the network failed")]
-    BrokenOff {
-        /// The address.
-        server: SocketAddr,
-    },
-    /// Everybody starved.
-    #[error("all agents of team {team:?} died, and the server has no place for others")]
-    AllDead {
-        /// The team.
-        team: String,
-    },
+    /// There is nothing left to try; the line says why.
+    #[error("{0}")]
+    GaveUp(String),
     /// The system refuses what every program needs.
     #[error("this machine: {0}")]
     System(#[from] io::Error),
@@ -189,16 +162,25 @@ impl Team {
     }
 
     fn finish(&self, finish: Finish) -> Result<Ended, TeamError> {
-        let team = self.config.team.clone();
-        let server = self.config.server;
-        match finish {
-            Finish::Closed => Ok(Ended::Closed),
-            Finish::BrokenOff => Err(TeamError::BrokenOff { server }),
-            Finish::NoPlace => Err(TeamError::NoPlace { team }),
-            Finish::TurnedAway => Err(TeamError::TurnedAway { server }),
-            Finish::NoAnswer => Err(TeamError::NoAnswer { server }),
-            Finish::AllDead => Err(TeamError::AllDead { team }),
-        }
+        let TeamConfig { team, server, .. } = &self.config;
+        Err(TeamError::GaveUp(match finish {
+            Finish::Closed => return Ok(Ended::Closed),
+            Finish::BrokenOff => {
+                format!("the connections to {server} broke off: the server was killed, or the network failed")
+            }
+            Finish::NoPlace => {
+                format!("the server has no place for team {team:?}: no such team, or it is full")
+            }
+            Finish::TurnedAway => format!(
+                "{server} closes each connection before it gives a place: it is full, or no server of this game"
+            ),
+            Finish::NoAnswer => format!(
+                "{server} does not answer: a game that waits for its start, or no server of this game"
+            ),
+            Finish::AllDead => {
+                format!("all agents of team {team:?} died, and the server has no place for others")
+            }
+        }))
     }
 
     fn connect(&mut self) -> Result<(), TeamError> {

@@ -41,7 +41,7 @@ fn who_is_not_told_of_the_end_of_a_ritual_goes_on_with_the_next_answer() {
     assert_eq!(sent(&mut brain), [Command::Look], "it waits for the next one");
     // A server that carries out what others ask meanwhile has not ended the ritual: one stays for that long.
     for _ in 0..RITUAL_UNITS / 7 {
-        brain.body.told_inventory(&carried());
+        brain.body.set_inventory(&carried());
         brain.perceive(Percept::Look(&sights(4)));
         assert_eq!(sent(&mut brain), [Command::Look]);
     }
@@ -57,13 +57,13 @@ fn a_ritual_that_is_told_only_at_its_end_is_waited_for() {
     // Stones are put down, of which each takes a while; then it takes its time.
     let end = brain.body.clock + 100 + RITUAL_UNITS;
     while brain.body.clock < end {
-        brain.body.told_inventory(&carried());
+        brain.body.set_inventory(&carried());
         assert_eq!(sent(&mut brain), [Command::Look]);
         brain.perceive(Percept::Look(&sights(4)));
     }
     // But not for ever: the leader may be dead.
     for _ in 0..RITUAL_UNITS {
-        brain.body.told_inventory(&carried());
+        brain.body.set_inventory(&carried());
         sent(&mut brain);
         brain.perceive(Percept::Look(&sights(4)));
     }
@@ -111,7 +111,7 @@ fn a_look_tells_the_level_where_it_did_so_before() {
     brain.perceive(Percept::Look(&sights(36)));
     let end = brain.body.clock + RITUAL_UNITS;
     while brain.body.clock < end {
-        brain.body.told_inventory(&carried());
+        brain.body.set_inventory(&carried());
         assert_eq!(sent(&mut brain), [Command::Look]);
         brain.perceive(Percept::Look(&sights(36)));
     }
