@@ -34,6 +34,7 @@ mod playback;
 mod recorder;
 mod replicate;
 mod session;
+mod snapshot;
 mod stats;
 mod ticks;
 mod timers;

@@ -38,11 +38,12 @@ pub struct PlaybackStart {
 #[derive(Debug)]
 pub(crate) struct Playback {
     cursor: Cursor,
-    info: RecordingInfo,
-    /// Whether speeds are those of the recording; until somebody asks for another.
-    follows_speed: bool,
+    /// What viewers are told of it.
+    pub(crate) info: RecordingInfo,
+    /// Whether speeds are those of the recording; until an operator or viewer asks for another.
+    pub(crate) follows_speed: bool,
     /// Whether game time stands still because the recording is over, and for no other reason.
-    is_stopped_at_end: bool,
+    pub(crate) is_stopped_at_end: bool,
     /// Whether nothing can be played from here on.
     is_broken: bool,
 }
@@ -67,11 +68,6 @@ impl Playback {
     /// What had happened until the moment that was sought last.
     pub(crate) fn history(&self) -> &History {
         self.cursor.history()
-    }
-
-    /// What viewers are told of it.
-    pub(crate) fn info(&self) -> &RecordingInfo {
-        &self.info
     }
 
     /// When something happens next; `None` at the end.
@@ -116,30 +112,5 @@ impl Playback {
             }
             _ => None,
         }
-    }
-
-    /// Whether the recorded speeds are followed.
-    pub(crate) fn follows_speed(&self) -> bool {
-        self.follows_speed
-    }
-
-    /// From now on the recorded speeds are followed.
-    pub(crate) fn follow_speed(&mut self) {
-        self.follows_speed = true;
-    }
-
-    /// Somebody chose a speed: from now on it is theirs.
-    pub(crate) fn choose_speed(&mut self) {
-        self.follows_speed = false;
-    }
-
-    /// Takes note of whether time stands still because the recording is over.
-    pub(crate) fn set_stopped_at_end(&mut self, is_stopped: bool) {
-        self.is_stopped_at_end = is_stopped;
-    }
-
-    /// Whether time stands still only because the recording is over.
-    pub(crate) fn is_stopped_at_end(&self) -> bool {
-        self.is_stopped_at_end
     }
 }

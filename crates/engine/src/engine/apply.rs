@@ -9,7 +9,8 @@ use super::Engine;
 use super::fan_out::tokens;
 use crate::output::Output;
 use crate::recorder::JournalFull;
-use crate::replicate::{Population, send_agent_line};
+use crate::replicate::send_agent_line;
+use crate::snapshot::Population;
 
 impl Engine {
     /// Hands an input to the game. Its stamp is the game time at which it arrived. What comes from a peer while older work

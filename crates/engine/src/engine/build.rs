@@ -10,8 +10,9 @@ use super::Engine;
 use crate::config::EngineConfig;
 use crate::lock_step::LockStep;
 use crate::pace::Pace;
-use crate::replicate::{EggPieces, News, Population, TextUpdates};
+use crate::replicate::{News, TextUpdates};
 use crate::session::{Sessions, TokenBucket};
+use crate::snapshot::{EggPieces, Population};
 use crate::stats::{Counters, Logged, SpanRecorder, Speedometer};
 use crate::ticks::Ticks;
 

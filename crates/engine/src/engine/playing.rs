@@ -15,8 +15,9 @@ use crate::config::EngineConfig;
 use crate::limits;
 use crate::pace::PaceRefusal;
 use crate::playback::{Playback, PlaybackStart, SeekRefusal};
-use crate::replicate::{EggPieces, ViewerQuirks, clock_anchor, send, write_world_on};
+use crate::replicate::{ViewerQuirks, clock_anchor, send, write_world_on};
 use crate::session::{Answer, AnswerKind, Known, Subject};
+use crate::snapshot::EggPieces;
 use crate::stats::Speedometer;
 
 impl Engine {
@@ -73,8 +74,8 @@ impl Engine {
             // A journal may name a speed that nobody may ask for; then the present one stays.
             let _refused = self.pace.set_frequency(now, frequency.get());
         }
-        if playback.is_stopped_at_end() {
-            playback.set_stopped_at_end(false);
+        if playback.is_stopped_at_end {
+            playback.is_stopped_at_end = false;
             self.pace.resume(now).expect("it was stopped, and by nobody else");
         }
         self.stop_if_over(now);
@@ -106,7 +107,7 @@ impl Engine {
 
     /// The last moment of what is shown; none in a game.
     pub(super) fn recording_end(&self) -> Option<GameTime> {
-        self.playback.as_ref().map(|playback| playback.info().end)
+        self.playback.as_ref().map(|playback| playback.info.end)
     }
 
     /// At the end of a recording there is nothing that time could go on to.
@@ -127,8 +128,8 @@ impl Engine {
             return;
         };
         match change {
-            PaceChange::Frequency(_) => playback.choose_speed(),
-            PaceChange::Paused | PaceChange::Resumed => playback.set_stopped_at_end(false),
+            PaceChange::Frequency(_) => playback.follows_speed = false,
+            PaceChange::Paused | PaceChange::Resumed => playback.is_stopped_at_end = false,
             PaceChange::Stepped | PaceChange::WaitEnded => {}
         }
     }
@@ -179,7 +180,7 @@ impl Engine {
         }
         if !self.pace.clock().is_paused() {
             self.pace.pause(now).expect("it runs");
-            playback.set_stopped_at_end(true);
+            playback.is_stopped_at_end = true;
         }
         self.pace.jump(now, self.game.now());
         true

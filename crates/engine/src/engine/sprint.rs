@@ -42,7 +42,7 @@ impl Engine {
             follows_recording: self
                 .playback
                 .as_ref()
-                .is_some_and(|playback| playback.follows_speed()),
+                .is_some_and(|playback| playback.follows_speed),
         });
         self.change_pace(PaceRequest::SetFrequency(limits::FREQUENCY_ASKED_MAX), now)?;
         sprint.until += GameSpan::from_units(i64::from(units));
@@ -82,7 +82,7 @@ impl Engine {
         self.sprint = None;
         let recorded = match &mut self.playback {
             Some(playback) if sprint.follows_recording => {
-                playback.follow_speed();
+                playback.follows_speed = true;
                 playback.speed_at(sprint.until)
             }
             _ => None,

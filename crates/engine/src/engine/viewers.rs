@@ -131,7 +131,7 @@ impl Engine {
         send_at_once(&mut self.sessions, conn, &message);
         self.send_clock_to(conn, now);
         if let Some(playback) = &self.playback {
-            let message = ToClient::Recording(playback.info().clone());
+            let message = ToClient::Recording(playback.info.clone());
             send(&mut self.sessions, conn, &message);
         }
         self.send_history(conn);

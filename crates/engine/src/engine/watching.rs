@@ -11,8 +11,9 @@ use super::{Engine, Watch};
 use crate::input::ConnId;
 use crate::limits;
 use crate::lock_step::LeapRate;
-use crate::replicate::{Population, send};
+use crate::replicate::send;
 use crate::session::{Feed, Observer};
+use crate::snapshot::Population;
 use crate::stats::Speedometer;
 use crate::timers::Timer;
 

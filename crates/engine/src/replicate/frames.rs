@@ -1,15 +1,15 @@
 //! Frames for viewers: changes, gathered until the next tick, and messages of their own at once.
 
 use trantor_game::{Game, GameEvent, MoveKind};
-use trantor_model::CommandKind;
 use trantor_protocol::wire::{
     ActionState, Change, ClockAnchor, EggState, RitualState, ToClient, write_frame,
 };
-use trantor_time::{GameClock, GameSpan, GameTime, RealTime};
+use trantor_time::{GameClock, GameTime, RealTime};
 
 use crate::input::ConnId;
 use crate::limits;
 use crate::session::{Observer, Sessions};
+use crate::snapshot::ritual_start;
 
 /// What happened since the last tick, for frame viewers.
 #[derive(Debug, Default)]
@@ -129,11 +129,6 @@ pub(crate) fn clock_anchor(observer: &Observer, clock: &GameClock, now: RealTime
         frequency: clock.frequency(),
         paused: clock.is_paused(),
     }
-}
-
-/// An elevation as frame viewers are told of it: it began as long before its end as elevations take.
-pub(super) fn ritual_start(end: GameTime) -> GameTime {
-    end - GameSpan::from_units(i64::from(CommandKind::Incantation.duration_units()))
 }
 
 fn change_of(game: &Game, event: &GameEvent) -> Option<Change> {

@@ -11,12 +11,10 @@ mod agents;
 mod burst;
 mod frames;
 mod recording;
-mod snapshot;
 mod text;
 
 pub(crate) use agents::send_agent_line;
 pub(crate) use burst::{ViewerQuirks, write_teams, write_world_on};
 pub(crate) use frames::{News, clock_anchor, send, send_at_once};
 pub(crate) use recording::recording_info;
-pub(crate) use snapshot::{EggPieces, Population, Snapshot};
-pub(crate) use text::{Lines, TextUpdates};
+pub(crate) use text::TextUpdates;

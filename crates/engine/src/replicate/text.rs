@@ -14,7 +14,7 @@ use trantor_protocol::text::{Dialect, GuiEvent, GuiIds, write_gui_event};
 use super::burst::write_tile;
 use crate::config::{EngineConfig, RefillNews};
 use crate::limits;
-use crate::session::{Sessions, Subject};
+use crate::session::{Lines, Sessions, Subject};
 use trantor_game::Game;
 
 /// Encodes events for text viewers.
@@ -33,63 +33,6 @@ pub(crate) struct TextUpdates {
     next_tile: usize,
     /// So many tiles from there on, and round the end, are yet to be told.
     tiles_left: usize,
-}
-
-/// Lines, each with what it is about if that is part of the world.
-#[derive(Debug, Default)]
-pub(crate) struct Lines {
-    bytes: Vec<u8>,
-    /// Each with where it ends.
-    subjects: Vec<(Option<Subject>, usize)>,
-}
-
-impl Lines {
-    /// All of them.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// Whether one of them is about this.
-    pub(crate) fn mention(&self, asked: Subject) -> bool {
-        self.iter().any(|(subject, _)| subject == Some(asked))
-    }
-
-    /// Those that are about nothing in the world, and about what `is_told` says.
-    pub(crate) fn only(&self, is_told: impl Fn(Subject) -> bool) -> Vec<u8> {
-        let lines = self.iter().filter(|(subject, _)| subject.is_none_or(&is_told));
-        lines.flat_map(|(_, line)| line).copied().collect()
-    }
-
-    fn iter(&self) -> impl Iterator<Item = (Option<Subject>, &[u8])> {
-        let mut from = 0;
-        self.subjects.iter().map(move |&(subject, end)| {
-            let line = &self.bytes[from..end];
-            from = end;
-            (subject, line)
-        })
-    }
-
-    fn write(&mut self, subject: Option<Subject>, write: impl FnOnce(&mut Vec<u8>)) {
-        write(&mut self.bytes);
-        self.subjects.push((subject, self.bytes.len()));
-    }
-
-    fn append(&mut self, behind: &mut Self) {
-        let before = self.bytes.len();
-        self.bytes.append(&mut behind.bytes);
-        let subjects = behind.subjects.drain(..);
-        self.subjects
-            .extend(subjects.map(|(subject, end)| (subject, before + end)));
-    }
-
-    fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
-    }
-
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.subjects.clear();
-    }
 }
 
 impl TextUpdates {
@@ -185,7 +128,7 @@ impl TextUpdates {
 
     /// Writes the next piece of the whole map.
     fn write_map_on(&mut self, game: &Game) {
-        while self.tiles_left > 0 && self.lines.bytes.len() < limits::ANSWER_BYTES_AT_ONCE {
+        while self.tiles_left > 0 && self.lines.bytes().len() < limits::ANSWER_BYTES_AT_ONCE {
             let index = self.next_tile;
             let about = Some(Subject::Tile(index));
             self.lines

@@ -22,7 +22,7 @@ use std::net::IpAddr;
 use trantor_model::AgentId;
 use trantor_time::{RealSpan, RealTime, TimerId};
 
-pub(crate) use answer::{Answer, AnswerKind, Known, Subject};
+pub(crate) use answer::{Answer, AnswerKind, Known, Lines, Subject};
 pub(crate) use flow::{Flow, Throttle};
 pub(crate) use inbox::{Inbox, Request};
 pub(crate) use observer::{Feed, Observer, Watched};

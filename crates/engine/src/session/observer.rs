@@ -11,7 +11,7 @@ use trantor_protocol::wire::ReceivedNumbers;
 use trantor_time::{RealSpan, RealTime};
 
 use crate::limits;
-use crate::replicate::{Population, Snapshot};
+use crate::snapshot::{Population, Snapshot};
 
 /// The state of a frame viewer after its hello, and before it as far as it has one.
 #[derive(Debug)]

@@ -10,11 +10,10 @@ use std::ops::Range;
 use trantor_game::{Game, RitualId};
 use trantor_time::RealSpan;
 
-use super::{Answer, Sessions, Subject};
+use super::{Answer, Lines, Sessions, Subject};
 use crate::input::ConnId;
 use crate::limits;
 use crate::output::CloseReason;
-use crate::replicate::Lines;
 
 /// Viewers in text, in the order they came.
 #[derive(Debug, Default)]

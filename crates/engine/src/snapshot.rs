@@ -11,13 +11,12 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use trantor_game::{Egg, Game, GameEvent};
-use trantor_model::{EggId, TeamId};
+use trantor_model::{CommandKind, EggId, TeamId};
 use trantor_protocol::wire::{
     ActionState, AgentState, EggState, RitualState, SnapshotPart, ToClient, write_frame,
 };
-use trantor_time::GameTime;
+use trantor_time::{GameSpan, GameTime};
 
-use super::frames::ritual_start;
 use crate::limits;
 
 /// A snapshot on its way to a viewer. Ground first, so that everything else stands on it.
@@ -245,6 +244,11 @@ impl EggPieces {
         }
         eggs.drain(..taken);
     }
+}
+
+/// When an elevation began, for frame viewers: as long before its end as elevations take.
+pub(crate) fn ritual_start(end: GameTime) -> GameTime {
+    end - GameSpan::from_units(i64::from(CommandKind::Incantation.duration_units()))
 }
 
 fn egg_state(egg: &Egg) -> EggState {
