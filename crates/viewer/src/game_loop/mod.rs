@@ -3,7 +3,7 @@
 //! ```text
 //!      frame due                                     not due
 //!      one pass of the systems, in their order                  one event after the other: what the platform
-//!      input > network > mirror > interpolation                 tells is put in line, what the network brought
+//!      input > network > interpolation > mirror                 tells is put in line, what the network brought
 //!        > hud > sound > graphics > statistics > timers                 goes to the client, until the later of frame start
 //!      those that have a rate of their own skip frames          + interval and frame end + half its duration;
 //!                                                               nothing left: sleep until the next frame

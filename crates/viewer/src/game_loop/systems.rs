@@ -4,14 +4,15 @@
 //! |---|---|---|
 //! | `input` | each frame | what keys and mouse did since the last frame, in its order |
 //! | `network` | each frame | time-outs of the connection; what is to be sent |
-//! | `mirror` | each frame | what the server sent: events, refusals, standings |
 //! | `interpolation` | each frame | the scene of this instant, the camera, the ground's colours |
+//! | `mirror` | each frame | what belongs to that scene: events, refusals, standings |
 //! | `hud` | each frame | panels, and the commands typed into them |
 //! | `sound` | each frame | what begins to be heard with this scene |
 //! | `graphics` | each frame | the lists to draw, the picture; what only the screen can do |
 //! | `statistics` | once a second | rates of frames and systems |
 //!
-//! The first frame updates nothing: mirror and interpolation begin with the second. A system that fails is
+//! The scene comes first: a new match drops the events and scores of the last one, and its own come with its first scene.
+//! The first frame updates nothing: both begin with the second. A system that fails is
 //! called again after a while that doubles with each failure; the user sees the first.
 //!
 //! *Each frame* is a negative rate: uncapped, called in every pass. All rates can be changed while it runs; `hud` at
@@ -37,8 +38,8 @@ pub(super) fn list<S: Screen>() -> [(&'static str, Pace, Run<S>); 8] {
     [
         ("input", Pace::Uncapped, input),
         ("network", Pace::Uncapped, network),
-        ("mirror", Pace::Uncapped, mirror),
         ("interpolation", Pace::Uncapped, interpolation),
+        ("mirror", Pace::Uncapped, mirror),
         ("hud", Pace::Uncapped, hud),
         ("sound", Pace::Uncapped, sound),
         ("graphics", Pace::Uncapped, graphics),

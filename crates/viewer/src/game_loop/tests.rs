@@ -2,9 +2,14 @@
 
 use super::pretend::PretendScreen;
 use super::*;
+use trantor_client::feed::FeedKind;
+use trantor_client::{ControlRequest, FeedEntry, Scene, SceneClock, Who};
+use trantor_model::{AgentId, TeamId};
+use trantor_time::GameTime;
+
 use crate::demo::{Demo, DemoScene};
 use crate::input::Action;
-use crate::source;
+use crate::source::{self, Source};
 use crate::stage::StageOptions;
 use trantor_time::{ManualClock, RealSpan};
 
@@ -253,6 +258,61 @@ fn a_system_that_fails_in_each_frame_is_said_once_and_called_less_and_less() {
     game_loop.viewer().screen = PretendScreen::new(60.0);
     run(&mut game_loop, &clock, at(71_000));
     assert!(game_loop.viewer().screen.drawn.len() > 50);
+}
+
+/// A game joined late: what happened before comes with its first world.
+#[derive(Debug)]
+struct JoinedLate {
+    game: Box<dyn Source>,
+    past: Option<FeedEntry>,
+}
+
+impl Source for JoinedLate {
+    fn name(&self) -> &str {
+        self.game.name()
+    }
+
+    fn scene(&mut self, now: RealTime, scene: &mut Scene) {
+        self.game.scene(now, scene);
+    }
+
+    fn request(&mut self, request: ControlRequest, now: RealTime) -> Result<(), String> {
+        self.game.request(request, now)
+    }
+
+    fn fill_speed(&self, clock: &mut SceneClock) {
+        self.game.fill_speed(clock);
+    }
+
+    fn poll_feed(&mut self) -> Option<FeedEntry> {
+        self.past.take()
+    }
+
+    fn take_network(&mut self, _: RealTime) -> bool {
+        false
+    }
+}
+
+#[test]
+fn events_from_before_a_late_join_stay_in_the_feed() {
+    let clock = ManualClock::default();
+    let who = Who {
+        agent: AgentId(1),
+        team: TeamId(0),
+    };
+    let game = JoinedLate {
+        game: source::demo(Demo::new(DemoScene::Ritual)),
+        past: Some(FeedEntry {
+            at: GameTime::ZERO,
+            kind: FeedKind::Said(who, b"here"[..].into()),
+        }),
+    };
+    let stage = Stage::new(Box::new(game), StageOptions::default());
+    let screen = PretendScreen::new(60.0);
+    let mut game_loop = GameLoop::new(stage, screen, Settings::default(), clock.clone());
+    run(&mut game_loop, &clock, at(100));
+    let hud = game_loop.viewer().stage.hud();
+    assert_eq!(hud.feed().plain_lines(&[]).count(), 1);
 }
 
 #[test]

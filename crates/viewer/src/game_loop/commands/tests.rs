@@ -105,7 +105,7 @@ fn a_mistake_says_what_to_type() {
         ("rate hud 0", "type rate [SYSTEM"),
         ("rate hud often", "\"often\" is no rate; type rate"),
         ("rate hud off", "type rate hud 5 for a slow one"),
-        ("rate noise 5", "there are input, network, mirror"),
+        ("rate noise 5", "there are input, network, interpolation"),
         ("log loud", "\"loud\" is no level; type log [LEVEL [TARGET]]"),
         ("remind 5", "\"5\" does not fit here; type remind SECONDS TEXT"),
         (
