@@ -306,6 +306,11 @@ mod tests {
         let _ = game.handle(GameInput::Join { team: TeamId(0) }, game.now());
     }
 
+    fn save(autosave: &mut Autosave, game: &Game) {
+        let task = autosave.capture(|| state(game)).unwrap();
+        autosave.note(task.write().map_err(|error| error.to_string()));
+    }
+
     fn directory(name: &str) -> PathBuf {
         let path = std::env::temp_dir().join(format!("trantor-autosave-{name}-{}", std::process::id()));
         let _none_left = fs::remove_dir_all(&path);
@@ -334,8 +339,7 @@ mod tests {
         let mut autosave = Autosave::new(&directory, 1).unwrap();
         for _ in 0..3 {
             join(&mut game);
-            let task = autosave.capture(|| state(&game)).unwrap();
-            autosave.note(task.write().map_err(|error| error.to_string()));
+            save(&mut autosave, &game);
         }
         let stats = autosave.stats();
         assert_eq!((stats.saved, stats.failures), (3, 0));
@@ -367,15 +371,12 @@ mod tests {
         let directory = directory("same");
         let mut game = game();
         let mut autosave = Autosave::new(&directory, 10).unwrap();
-        let mut save = |game: &Game| {
-            let task = autosave.capture(|| state(game)).unwrap();
-            autosave.note(task.write().map_err(|error| error.to_string()));
-            autosave.stats()
-        };
-        save(&game);
-        assert_eq!(save(&game).unchanged, 1);
+        save(&mut autosave, &game);
+        save(&mut autosave, &game);
+        assert_eq!(autosave.stats().unchanged, 1);
         join(&mut game);
-        let stats = save(&game);
+        save(&mut autosave, &game);
+        let stats = autosave.stats();
         assert_eq!((stats.saved, stats.unchanged), (2, 1));
         assert_eq!(saves_in(&directory).unwrap().len(), 2);
         fs::remove_dir_all(&directory).unwrap();
@@ -390,8 +391,7 @@ mod tests {
         for _ in 0..5 {
             join(&mut game);
             digests.push(game.digest());
-            let task = autosave.capture(|| state(&game)).unwrap();
-            autosave.note(task.write().map_err(|error| error.to_string()));
+            save(&mut autosave, &game);
         }
         let saves = saves_in(&directory).unwrap();
         let numbers: Vec<u64> = saves.iter().map(|(number, _)| *number).collect();
@@ -432,12 +432,10 @@ mod tests {
         let directory = directory("fails");
         let mut autosave = Autosave::new(&directory, 3).unwrap();
         fs::remove_dir_all(&directory).unwrap();
-        let task = autosave.capture(|| state(&game())).unwrap();
-        autosave.note(task.write().map_err(|error| error.to_string()));
+        save(&mut autosave, &game());
         assert_eq!((autosave.stats().failures, autosave.stats().saved), (1, 0));
         fs::create_dir_all(&directory).unwrap();
-        let task = autosave.capture(|| state(&game())).unwrap();
-        autosave.note(task.write().map_err(|error| error.to_string()));
+        save(&mut autosave, &game());
         assert_eq!(autosave.stats().saved, 1);
         fs::remove_dir_all(&directory).unwrap();
     }

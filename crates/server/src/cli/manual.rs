@@ -139,31 +139,4 @@ mod tests {
         assert!(page.contains("token"));
         std::fs::remove_dir_all(&directory).unwrap();
     }
-
-    #[test]
-    fn a_mistake_is_told_in_one_line() {
-        let parse = |line: &str| {
-            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            parse(&words).map_err(|error| error.to_string())
-        };
-        assert_eq!(
-            parse("completions bash"),
-            Ok(Ok(ManualAsked::Completions { shell: Shell::Bash }))
-        );
-        assert_eq!(
-            parse("man d"),
-            Ok(Ok(ManualAsked::Man {
-                directory: "d".into()
-            }))
-        );
-        assert_eq!(
-            parse("completions"),
-            Err("completions: <SHELL> is missing".to_owned())
-        );
-        let told = parse("completions tcsh").unwrap_err();
-        assert_eq!(
-            told,
-            "completions: \"tcsh\" is none of bash, elvish, fish, powershell, zsh"
-        );
-    }
 }

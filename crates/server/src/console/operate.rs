@@ -3,8 +3,6 @@
 //! Needs nothing but the engine, so that a console can be tried on a manual clock. Saving and ending are the
 //! server's, in [`super`].
 
-use std::fmt::Write as _;
-
 use trantor_engine::{AdminRequest, Client, ClientKind, Engine, LockStepState};
 use trantor_game::AdminAction;
 use trantor_model::{AgentId, Resource, TeamId, Tile};
@@ -15,9 +13,6 @@ use super::{Answer, picture, words};
 
 /// Lines of one list of clients: more than anybody reads, and a millisecond of the loop's time to write.
 const CLIENTS_SHOWN_MAX: usize = 1_000;
-
-/// Why writing to a text cannot fail.
-const TEXT_GROWS: &str = "a text grows as needed";
 
 /// Does what a line asked for, at `now`.
 ///
@@ -113,11 +108,7 @@ fn pace(engine: &mut Engine, now: RealTime) -> String {
     let mut text = format!("{speed}, at unit {}\n", engine.game_now().whole_units());
     if stats.slips > 0 {
         let units = stats.slipped.as_units_f64();
-        writeln!(
-            text,
-            "{units:.0} units were given up: the machine could not keep up"
-        )
-        .expect(TEXT_GROWS);
+        text += &format!("{units:.0} units were given up: the machine could not keep up\n");
     }
     text
 }
@@ -147,31 +138,21 @@ fn clients(engine: &Engine, team: Option<&str>) -> Answer {
             ClientKind::Operator => "operates".to_owned(),
             ClientKind::Leaving => "is leaving".to_owned(),
         };
-        write!(
-            text,
-            "{:8} {:15} {what}",
-            client.conn.to_string(),
-            client.peer.to_string()
-        )
-        .expect(TEXT_GROWS);
+        let (conn, peer) = (client.conn.to_string(), client.peer.to_string());
+        text += &format!("{conn:8} {peer:15} {what}");
         if client.may_control && matches!(client.kind, ClientKind::TextViewer | ClientKind::Viewer) {
             text.push_str(", may control");
         }
         if client.unread_bytes > 0 {
-            write!(text, ", has {} bytes unread", client.unread_bytes).expect(TEXT_GROWS);
+            text += &format!(", has {} bytes unread", client.unread_bytes);
         }
         text.push('\n');
     }
     if count > CLIENTS_SHOWN_MAX {
-        writeln!(
-            text,
-            "and {} more; clients TEAM lists one team",
-            count - CLIENTS_SHOWN_MAX
-        )
-        .expect(TEXT_GROWS);
+        let more = count - CLIENTS_SHOWN_MAX;
+        text += &format!("and {more} more; clients TEAM lists one team\n");
     }
-    writeln!(text, "connections: {count}").expect(TEXT_GROWS);
-    Ok(text)
+    Ok(text + &format!("connections: {count}\n"))
 }
 
 fn agent_line(engine: &Engine, id: AgentId) -> String {
@@ -199,11 +180,11 @@ fn tile(engine: &Engine, at: Tile) -> Answer {
         .collect();
     let mut text = format!("{}\n", lying.join(", "));
     for &id in world.agents_on(at) {
-        writeln!(text, "{}", agent_line(engine, id)).expect(TEXT_GROWS);
+        text += &format!("{}\n", agent_line(engine, id));
     }
     for egg in world.eggs_on(at).iter().filter_map(|&id| world.egg(id)) {
         let team = &engine.game().config().teams[usize::from(egg.team.0)];
-        writeln!(text, "egg {} of {team}", egg.id.0).expect(TEXT_GROWS);
+        text += &format!("egg {} of {team}\n", egg.id.0);
     }
     Ok(text)
 }

@@ -40,57 +40,37 @@ pub(super) fn input_value(game: &Game, input: &GameInput) -> Value {
 }
 
 fn operator_value(game: &Game, action: &AdminAction) -> Value {
-    let did = |action: &str| json!({ "event": "operator", "action": action });
-    let did_to = |agent: AgentId, action| {
-        let mut value = did(action);
-        value["agent"] = agent.0.into();
-        value
-    };
-    match action {
+    let mut value = match action {
         AdminAction::Teleport { agent, tile, facing } => {
-            let mut value = on(*tile, did_to(*agent, "teleport"));
-            value["facing"] = facing.map(|facing| snake(&format!("{facing:?}"))).into();
-            value
+            let facing = facing.map(|facing| snake(&format!("{facing:?}")));
+            on(
+                *tile,
+                json!({ "action": "teleport", "agent": agent.0, "facing": facing }),
+            )
         }
         AdminAction::SetLevel { agent, level } => {
-            let mut value = did_to(*agent, "set_level");
-            value["level"] = level.get().into();
-            value
+            json!({ "action": "set_level", "agent": agent.0, "level": level.get() })
         }
         AdminAction::SetInventory {
             agent,
             resource,
             count,
-        } => {
-            let mut value = did_to(*agent, "set_inventory");
-            value["resource"] = resource.name().into();
-            value["count"] = (*count).into();
-            value
-        }
-        AdminAction::SetGround { tile, ground } => on(*tile, with(did("set_ground"), ground)),
-        AdminAction::Kill { agent } => did_to(*agent, "kill"),
-        AdminAction::LayEgg { team, tile } => {
-            let mut value = on(*tile, did("lay_egg"));
-            value["team"] = team_name(game, *team).into();
-            value
-        }
-        AdminAction::SetHunger { enabled } => {
-            let mut value = did("set_hunger");
-            value["enabled"] = (*enabled).into();
-            value
-        }
-        AdminAction::SetRefill { enabled } => {
-            let mut value = did("set_refill");
-            value["enabled"] = (*enabled).into();
-            value
-        }
-        AdminAction::SetLag { lag } => {
-            let mut value = did("set_lag");
-            value["enabled"] = lag.is_some().into();
-            value
-        }
-        AdminAction::EndMatch => did("end_match"),
-    }
+        } => json!({
+            "action": "set_inventory", "agent": agent.0, "resource": resource.name(), "count": count,
+        }),
+        AdminAction::SetGround { tile, ground } => on(*tile, with(json!({ "action": "set_ground" }), ground)),
+        AdminAction::Kill { agent } => json!({ "action": "kill", "agent": agent.0 }),
+        AdminAction::LayEgg { team, tile } => on(
+            *tile,
+            json!({ "action": "lay_egg", "team": team_name(game, *team) }),
+        ),
+        AdminAction::SetHunger { enabled } => json!({ "action": "set_hunger", "enabled": enabled }),
+        AdminAction::SetRefill { enabled } => json!({ "action": "set_refill", "enabled": enabled }),
+        AdminAction::SetLag { lag } => json!({ "action": "set_lag", "enabled": lag.is_some() }),
+        AdminAction::EndMatch => json!({ "action": "end_match" }),
+    };
+    value["event"] = "operator".into();
+    value
 }
 
 /// What was seen to happen.
@@ -220,33 +200,18 @@ pub(super) fn event_value(game: &Game, event: &GameEvent) -> Value {
 }
 
 fn reply_value(agent: AgentId, reply: &Reply) -> Value {
-    let mut value = json!({ "event": "reply", "agent": agent.0 });
-    value["reply"] = match reply {
-        Reply::Ok => "ok",
-        Reply::Ko => "ko",
-        Reply::Look(_) => "look",
-        Reply::Inventory { .. } => "inventory",
-        Reply::ConnectNbr(_) => "connect_nbr",
-        Reply::ElevationUnderway => "elevation_underway",
-        Reply::CurrentLevel(_) => "current_level",
-    }
-    .into();
-    match reply {
-        Reply::Inventory { inventory, .. } => with(value, inventory),
-        Reply::ConnectNbr(places) => {
-            value["places"] = (*places).into();
-            value
-        }
-        Reply::CurrentLevel(level) => {
-            value["level"] = level.get().into();
-            value
-        }
-        Reply::Look(sights) => {
-            value["sight"] = told_sight(sights).into();
-            value
-        }
-        Reply::Ok | Reply::Ko | Reply::ElevationUnderway => value,
-    }
+    let mut value = match reply {
+        Reply::Ok => json!({ "reply": "ok" }),
+        Reply::Ko => json!({ "reply": "ko" }),
+        Reply::Look(sights) => json!({ "reply": "look", "sight": told_sight(sights) }),
+        Reply::Inventory { inventory, .. } => with(json!({ "reply": "inventory" }), inventory),
+        Reply::ConnectNbr(places) => json!({ "reply": "connect_nbr", "places": places }),
+        Reply::ElevationUnderway => json!({ "reply": "elevation_underway" }),
+        Reply::CurrentLevel(level) => json!({ "reply": "current_level", "level": level.get() }),
+    };
+    value["event"] = "reply".into();
+    value["agent"] = agent.0.into();
+    value
 }
 
 /// As the line that tells it.
