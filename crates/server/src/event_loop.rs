@@ -106,19 +106,13 @@ impl EventLoop {
     }
 
     /// Tells a service manager that `what` is ready, that it is alive as often as that is wanted, and of its end.
-    ///
-    /// # Errors
-    /// If there are too many timers.
-    pub fn serve(&mut self, manager: ServiceManager, what: &str) -> io::Result<()> {
+    pub fn serve(&mut self, manager: ServiceManager, what: &str) {
         manager.ready(what);
         if let Some(every) = manager.watchdog_interval() {
             let alive = |shell: &mut Shell| shell.manager.alive();
-            self.shell
-                .every("watchdog", every, alive)
-                .map_err(io::Error::other)?;
+            self.shell.every("watchdog", every, alive);
         }
         self.shell.manager = manager;
-        Ok(())
     }
 
     /// Ends in order once a team has won, when everybody was told.
@@ -157,9 +151,7 @@ impl EventLoop {
     pub fn save(&mut self, autosave: Autosave, every: RealSpan) -> io::Result<()> {
         self.shell.autosave = Some(autosave);
         self.shell.engine.expect_saves();
-        self.shell
-            .every(autosave::TIMER, every, keeping::save_or_warn)
-            .map_err(io::Error::other)?;
+        self.shell.every(autosave::TIMER, every, keeping::save_or_warn);
         self.shell.disk.start()
     }
 

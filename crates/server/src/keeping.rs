@@ -8,7 +8,7 @@ use trantor_runtime::RealClock;
 use trantor_time::{Clock, RealSpan};
 
 use crate::autosave::{Autosave, Saved, TIMER};
-use crate::recorder::{SYNC_SPAN, force};
+use crate::recorder::{Recorder, SYNC_SPAN, force};
 use crate::shell::Shell;
 
 /// The name of the timer and the job that force the journal to the disk, as they stand in logs and metrics.
@@ -98,15 +98,9 @@ pub(crate) fn pack_finished(shell: &mut Shell) {
 
 /// Sets a timer that has a job force to the disk what was written, unless one is set: an idle server is not woken for it.
 pub(crate) fn sync_later(shell: &mut Shell) {
-    let is_wanted = shell
-        .recorder
-        .as_mut()
-        .is_some_and(|recorder| recorder.take_sync_wanted());
-    if !is_wanted {
-        return;
-    }
-    if let (Err(error), Some(recorder)) = (shell.once(SYNC, SYNC_SPAN, sync), &mut shell.recorder) {
-        recorder.put_off_sync(&error.to_string());
+    let is_wanted = shell.recorder.as_ref().is_some_and(Recorder::is_unsynced);
+    if is_wanted && !shell.timers.is_set(SYNC) {
+        shell.once(SYNC, SYNC_SPAN, sync);
     }
 }
 
@@ -132,14 +126,13 @@ pub(crate) fn sync(shell: &mut Shell) {
 
 /// Sets a timer that tries to record again, where the disk has refused and none is set.
 pub(crate) fn retry_later(shell: &mut Shell) {
-    let Some(span) = shell
-        .recorder
-        .as_mut()
-        .and_then(|recorder| recorder.take_retry_span())
-    else {
+    if shell.timers.is_set(RETRY) {
+        return;
+    }
+    let Some(span) = shell.recorder.as_mut().and_then(Recorder::take_retry_span) else {
         return;
     };
-    let registered = shell.once(RETRY, span, |shell| {
+    shell.once(RETRY, span, |shell| {
         let saves = shell.autosave.as_ref().map(Autosave::directory);
         let recorder = shell.recorder.as_mut();
         if recorder.is_some_and(|recorder| recorder.retry(&mut shell.engine, saves)) {
@@ -147,7 +140,4 @@ pub(crate) fn retry_later(shell: &mut Shell) {
             save_soon(shell);
         }
     });
-    if let Err(error) = registered {
-        log::error!("the game is not recorded any more: {error}");
-    }
 }

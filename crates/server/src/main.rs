@@ -87,9 +87,7 @@ fn run(
             Err(error) => return refuse(error),
         },
     };
-    if let Err(error) = event_loop.serve(ServiceManager::from_environment(), &line) {
-        return refuse(error);
-    }
+    event_loop.serve(ServiceManager::from_environment(), &line);
     tell(&format!("{PROGRAM}: {line}"));
     let at_end = (options.console == ConsoleInput::UntilEnd).then(|| event_loop.stop_signal());
     let console = match input::is_wanted(options.console, !options.auto_start) {

@@ -255,17 +255,13 @@ fn collect_loop(m: &mut Table, shell: &Shell, stats: &EngineStats) {
     m.help("Named timers, such as db_save, that are set")
         .gauge("named_timers_pending", shell.timers.len() as f64);
     m.help("Runs of named timers")
-        .counter("named_timers", timers.executed);
+        .counter("named_timers", timers.runs);
     m.help("Periods of named timers that were skipped")
         .counter("named_timers_coalesced", timers.coalesced);
-    m.help("Longest run of a named timer").gauge(
-        "named_timers_duration_max_seconds",
-        timers.duration_ns_max as f64 / 1e9,
-    );
-    m.help("Latest run of a named timer").gauge(
-        "named_timers_lateness_max_seconds",
-        timers.lateness_ns_max as f64 / 1e9,
-    );
+    m.help("Longest run of a named timer")
+        .gauge("named_timers_duration_max_seconds", seconds(timers.duration_max));
+    m.help("Latest run of a named timer")
+        .gauge("named_timers_lateness_max_seconds", seconds(timers.lateness_max));
     m.help("Deadlines of sessions and ticks that are set")
         .gauge("session_timers_pending", stats.timers_pending as f64);
 }

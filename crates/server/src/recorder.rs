@@ -82,8 +82,6 @@ pub struct Recorder {
     is_unsynced: bool,
     /// When what the engine has is written, even if nothing presses.
     write_at: Option<RealTime>,
-    is_sync_due: bool,
-    is_retry_due: bool,
     /// How long after the next refusal it is tried again.
     retry_span: RealSpan,
     stats: RecorderStats,
@@ -137,8 +135,6 @@ impl Recorder {
             packing: None,
             is_unsynced: false,
             write_at: None,
-            is_sync_due: false,
-            is_retry_due: false,
             retry_span: RETRY_SPAN_MIN,
             stats: RecorderStats::default(),
         })
@@ -243,20 +239,13 @@ impl Recorder {
         Ok(())
     }
 
-    /// Whether a sync is to be set, which it then counts as.
-    pub(crate) fn take_sync_wanted(&mut self) -> bool {
-        self.is_unsynced && !std::mem::replace(&mut self.is_sync_due, true)
-    }
-
-    /// No timer could be set for it.
-    pub(crate) fn put_off_sync(&mut self, error: &str) {
-        self.is_sync_due = false;
-        self.note_not_tried(error);
+    /// Whether something was written that no job will force to the disk yet.
+    pub(crate) fn is_unsynced(&self) -> bool {
+        self.is_unsynced
     }
 
     /// Begins a sync: looks whether the run can go on, and answers what a job is to force to the disk, if there is anything.
     pub(crate) fn begin_sync(&mut self, engine: &mut Engine, saves: Option<&Path>) -> Option<ToSync> {
-        self.is_sync_due = false;
         self.look_for_removal(engine);
         if let Some(free) = self.free_beside(saves) {
             self.look_for_room(free, engine);
@@ -426,9 +415,9 @@ impl Recorder {
         self.to_pack.push_front(piece);
     }
 
-    /// How long until it is to be tried again, where the disk has refused and no attempt is set; one counts as set then.
+    /// How long until it is to be tried again, where the disk has refused.
     pub(crate) fn take_retry_span(&mut self) -> Option<RealSpan> {
-        if self.run.is_some() || std::mem::replace(&mut self.is_retry_due, true) {
+        if self.run.is_some() {
             return None;
         }
         let span = self.retry_span;
@@ -438,7 +427,6 @@ impl Recorder {
 
     /// Tries again. Answers whether another run was begun.
     pub(crate) fn retry(&mut self, engine: &mut Engine, saves: Option<&Path>) -> bool {
-        self.is_retry_due = false;
         // More than what ended it: a run that ends as soon as it is begun is of no use.
         let needed = self.save_room_bytes().saturating_mul(2);
         let free = self.free_beside(saves);

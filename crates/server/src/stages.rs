@@ -194,15 +194,15 @@ fn tasks(shell: &mut Shell, turn: &mut Turn<'_>) {
 fn timers(shell: &mut Shell, turn: &mut Turn<'_>) {
     let now = shell.now;
     while shell.timers.next_deadline().is_some_and(|at| at <= now) && turn.admits() {
-        let Some(mut run) = shell.timers.take_due(now) else {
+        let Some(mut timer) = shell.timers.take_due(now) else {
             return;
         };
-        turn.name_item(run.name);
+        turn.name_item(timer.name);
         // In a timer the time is its own deadline, so that delays it asks for do not drift.
-        shell.now = run.instant;
-        (run.payload)(shell);
+        shell.now = timer.at;
+        (timer.callback)(shell);
         shell.now = now;
-        shell.timers.finish(run, turn.item_took());
+        shell.timers.finish(timer, now, turn.item_took());
     }
 }
 
@@ -244,10 +244,7 @@ fn end_later(shell: &mut Shell) {
         "the match is over: the server ends in {} s",
         span.as_nanos() / NANOS
     );
-    if let Err(error) = shell.once("after win", span, |shell| shell.stop.request()) {
-        log::warn!("it ends now, with no timer left to wait for viewers: {error}");
-        shell.stop.request();
-    }
+    shell.once("after win", span, |shell| shell.stop.request());
 }
 
 /// Writes the journal, before anything is sent of what happened: what a peer knows of is recorded.

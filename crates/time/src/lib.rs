@@ -8,7 +8,6 @@
 //! | keep two times apart | [`units`]; [`clock`] for where real time comes from |
 //! | map one to the other, change speed, pause | [`game_clock`]; [`overload`] when the machine cannot keep up |
 //! | hold work in real time until it is due | [`deadlines`] for the store, [`wheel`] for how it keeps limits |
-//! | run something by name, once or with a period | [`timers`] |
 //! | run on a grid, at a rate, or between frames | [`tick_clock`], [`pacing`], [`frame_budget`] |
 //! | delay and lose messages | [`link`] |
 
@@ -21,7 +20,6 @@ pub mod overload;
 pub mod pacing;
 mod queue;
 pub mod tick_clock;
-pub mod timers;
 pub mod units;
 pub mod wheel;
 
@@ -33,5 +31,4 @@ pub use link::{Delivery, Link, LinkSettings};
 pub use overload::LagGovernor;
 pub use pacing::{Due, Pace, Pacer, Pacing, Rate, RateError};
 pub use tick_clock::{Tick, TickClock};
-pub use timers::{RegisterError, Run, Timers};
 pub use units::{Frequency, FrequencyError, GameSpan, GameTime, NANOS, RealSpan, RealTime};

@@ -4,6 +4,7 @@
 
 pub(crate) mod disk;
 pub mod tasks;
+mod timers;
 
 use std::io;
 use std::path::Path;
@@ -12,10 +13,11 @@ use mio::Token;
 use trantor_engine::limits::Limits;
 use trantor_engine::{CloseCause, ConnId, Control, Engine, Input, Output};
 use trantor_runtime::{StopSignal, UserToken, Wait as _};
-use trantor_time::{RealSpan, RealTime, RegisterError, Timers};
+use trantor_time::{RealSpan, RealTime};
 
 use self::disk::Disk;
 use self::tasks::TaskQueue;
+use self::timers::{TimerCallback, Timers};
 use crate::autosave::Autosave;
 use crate::conn::{Conns, READ_BYTES_MAX, ReadOutcome, Shown, WriteOutcome};
 use crate::listener::{Listener, WAITING_MAX};
@@ -49,7 +51,7 @@ pub struct Shell {
     pub(crate) tasks: TaskQueue,
     pub(crate) tasks_run: u64,
     /// Saves, syncs, signs of life.
-    pub(crate) timers: Timers<TimerCallback>,
+    pub(crate) timers: Timers,
     /// After the tasks, whose queue its thread may wait for.
     pub(crate) disk: Disk,
     pub(crate) stop: StopSignal,
@@ -83,9 +85,6 @@ pub struct Shell {
     /// Whether the latest pass left messages, which an orderly end waits for.
     pub(crate) has_messages_left: bool,
 }
-
-/// What a timer does.
-pub(crate) type TimerCallback = Box<dyn FnMut(&mut Shell)>;
 
 /// What came of writing to one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,29 +145,25 @@ impl Shell {
     }
 
     /// Sets a timer that runs once, after `delay`.
-    ///
-    /// # Errors
-    /// If there are too many timers.
     pub(crate) fn once(
         &mut self,
         name: &'static str,
         delay: RealSpan,
         callback: impl FnMut(&mut Self) + 'static,
-    ) -> Result<(), RegisterError> {
-        self.timers.once(self.now, name, delay, Box::new(callback))
+    ) {
+        let at = self.now.saturating_add(delay);
+        self.timers.set(name, at, None, Box::new(callback));
     }
 
     /// Sets a timer that runs every `period`, first after one, and coalesces what it misses.
-    ///
-    /// # Errors
-    /// If there are too many timers.
     pub(crate) fn every(
         &mut self,
         name: &'static str,
         period: RealSpan,
         callback: impl FnMut(&mut Self) + 'static,
-    ) -> Result<(), RegisterError> {
-        self.timers.every(self.now, name, period, Box::new(callback))
+    ) {
+        let at = self.now.saturating_add(period);
+        self.timers.set(name, at, Some(period), Box::new(callback));
     }
 
     /// Listens to signals from now on; see [`Self::sort_ready`].
