@@ -14,6 +14,8 @@ use crate::support::{Folder, Peer, Program, command, run_in};
 /// Has an agent play for a while, recorded in `folder`.
 fn record(folder: &Folder) {
     let mut program = Program::start_in(folder, "--record . -f 2000 --seed 4");
+    // However slow the machine is, the agent does not starve meanwhile.
+    drop(program.operate("hunger off"));
     let (mut peer, _) = program.join("red");
     for _ in 0..30 {
         peer.send("Forward\nTake food\nRight\n");
